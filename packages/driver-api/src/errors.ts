@@ -1,0 +1,56 @@
+/** Values that may stand beside an error message. Never key material, tokens or whole objects. */
+export type ErrorDetails = Readonly<Record<string, string | number | boolean | readonly string[]>>
+
+/**
+ * An error with a stable code.
+ *
+ * Codes have the form `OSM_<AREA>_<WHAT>`; they are part of the public surface, listed in `docs/reference/errors.md` and never reused.
+ * The message is for people and may change; programs compare `code`.
+ */
+export class OsmError<Code extends string = string> extends Error {
+  /** Stable machine-readable code. */
+  readonly code: Code
+  /** Facts that help to act on the error. Never secrets. */
+  readonly details: ErrorDetails
+
+  /**
+   * @param code - stable code from the table of the area
+   * @param message - what happened, on what, and what would be right
+   * @param options - the cause and further facts
+   */
+  constructor(code: Code, message: string, options: { readonly cause?: unknown; readonly details?: ErrorDetails } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'OsmError'
+    this.code = code
+    this.details = options.details ?? {}
+  }
+}
+
+/** True for an {@link OsmError}, optionally one of the given code. */
+export function isOsmError(error: unknown, code?: string): error is OsmError {
+  return error instanceof OsmError && (code === undefined || error.code === code)
+}
+
+/** Codes of errors that cross the driver contract, with the meaning of each. */
+export const driverErrorCodes = {
+  OSM_DRIVER_NIL: 'register was called without a driver',
+  OSM_DRIVER_INVALID: 'a driver declaration does not fit the contract: a missing method, a bad name, or an invalid capability',
+  OSM_DRIVER_DUPLICATE: 'two drivers were registered under one name; names compare case-insensitively',
+  OSM_DRIVER_CONTRACT: 'the driver was written for a contract version that this host does not speak',
+  OSM_DRIVER_UNKNOWN: 'the sidecar class names no registered driver',
+  OSM_DRIVER_NOT_INSTALLED: 'patch or start was called before a default driver was installed',
+  OSM_DRIVER_CONFIG: 'the configuration of a driver does not fit its configSchema',
+  OSM_DRIVER_PATCH: 'the driver failed to produce a sidecar patch',
+  OSM_DRIVER_PATCH_REFUSED: 'the sidecar patch touches something that a driver may not touch',
+  OSM_DRIVER_START: 'the proxy control plane of a driver failed to start',
+  OSM_PROXY_UNAUTHENTICATED: 'the peer certificate is not an unreleased proxy certificate of this mesh',
+  OSM_PROXY_WRONG_CLASS: 'the proxy belongs to another sidecar class than the driver that asked',
+  OSM_PROXY_UNKNOWN: 'the certificate names a proxy whose workload does not exist',
+  OSM_PROXY_EVICTED: 'the proxy was evicted: its workload is gone, a newer stream took its place, or the connection cap is reached',
+  OSM_PART_UNKNOWN: 'no policy part with that hash is held by the host',
+  OSM_POLICY_INVALID: 'a policy part does not fit its schema',
+  OSM_CREDENTIAL_DENIED: 'the credential reference does not occur in the policy of the proxy that asked',
+} as const
+
+/** A code of {@link driverErrorCodes}. */
+export type DriverErrorCode = keyof typeof driverErrorCodes

@@ -1,0 +1,30 @@
+declare const brand: unique symbol
+/** A string that only its own parser or constructor makes. */
+export type Branded<T, B extends string> = T & { readonly [brand]: B }
+
+/** `<service-account>.<namespace>`. The service account may itself hold dots; the namespace never does. */
+export type ServiceIdentity = Branded<string, 'ServiceIdentity'>
+
+/** `<service-account>.<namespace>.<trust-domain>`: the common name and a DNS SAN of service certificates. */
+export type Principal = Branded<string, 'Principal'>
+
+/** `spiffe://<trust-domain>/<service-account>/<namespace>`: the URI SAN of service certificates. */
+export type SpiffeId = Branded<string, 'SpiffeId'>
+
+/** RFC 4122 text form, lower case. Unique for every sidecar that was ever admitted. */
+export type ProxyUUID = Branded<string, 'ProxyUUID'>
+
+/** Common name of a proxy certificate: `<uuid>.sidecar.<service-account>.<namespace>.<trust-domain>`. */
+export type ProxyCommonName = Branded<string, 'ProxyCommonName'>
+
+/** A namespaced service. `name` may be `<hostname>.<service>` for one pod of a headless service. */
+export interface MeshService {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** A namespaced service account. */
+export interface ServiceAccountRef {
+  readonly namespace: string
+  readonly name: string
+}
