@@ -18,7 +18,11 @@ export class OsmError<Code extends string = string> extends Error {
    * @param message - what happened, on what, and what would be right
    * @param options - the cause and further facts
    */
-  constructor(code: Code, message: string, options: { readonly cause?: unknown; readonly details?: ErrorDetails } = {}) {
+  constructor(
+    code: Code,
+    message: string,
+    options: { readonly cause?: unknown; readonly details?: ErrorDetails } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'OsmError'
     this.code = code
@@ -34,7 +38,8 @@ export function isOsmError(error: unknown, code?: string): error is OsmError {
 /** Codes of errors that cross the driver contract, with the meaning of each. */
 export const driverErrorCodes = {
   OSM_DRIVER_NIL: 'register was called without a driver',
-  OSM_DRIVER_INVALID: 'a driver declaration does not fit the contract: a missing method, a bad name, or an invalid capability',
+  OSM_DRIVER_INVALID:
+    'a driver declaration does not fit the contract: a missing method, a bad name, or an invalid capability',
   OSM_DRIVER_DUPLICATE: 'two drivers were registered under one name; names compare case-insensitively',
   OSM_DRIVER_CONTRACT: 'the driver was written for a contract version that this host does not speak',
   OSM_DRIVER_UNKNOWN: 'the sidecar class names no registered driver',
@@ -46,7 +51,8 @@ export const driverErrorCodes = {
   OSM_PROXY_UNAUTHENTICATED: 'the peer certificate is not an unreleased proxy certificate of this mesh',
   OSM_PROXY_WRONG_CLASS: 'the proxy belongs to another sidecar class than the driver that asked',
   OSM_PROXY_UNKNOWN: 'the certificate names a proxy whose workload does not exist',
-  OSM_PROXY_EVICTED: 'the proxy was evicted: its workload is gone, a newer stream took its place, or the connection cap is reached',
+  OSM_PROXY_EVICTED:
+    'the proxy was evicted: its workload is gone, a newer stream took its place, or the connection cap is reached',
   OSM_PART_UNKNOWN: 'no policy part with that hash is held by the host',
   OSM_POLICY_INVALID: 'a policy part does not fit its schema',
   OSM_CREDENTIAL_DENIED: 'the credential reference does not occur in the policy of the proxy that asked',

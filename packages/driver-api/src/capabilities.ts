@@ -1,0 +1,60 @@
+import type { Protocol } from './policy/parts.js'
+
+/** Features that a driver may declare one by one. Everything not declared is refused by the host or reported, never dropped silently. */
+export const optionalFeatures = [
+  'retries',
+  'per-try-timeout',
+  'rate-limit-local-tcp',
+  'rate-limit-local-http',
+  'rate-limit-global',
+  'connection-limits',
+  'statistical-circuit-breaker',
+  'active-health-checks',
+  'external-authorization',
+  'egress-global',
+  'egress-http',
+  'egress-https',
+  'egress-tcp',
+  'egress-tls-origination',
+  'egress-gateway',
+  'ingress-http',
+  'ingress-https',
+  'tracing-zipkin',
+  'tracing-opentelemetry',
+  'remote-logging',
+  'access-log-format',
+  'request-metrics',
+  'dns-proxy',
+  'multi-cluster',
+  'probes-http',
+  'probes-https',
+  'probes-tcp',
+  'probes-grpc',
+  'tls-parameters',
+  'load-balancing-hash',
+  'load-balancing-least-request',
+  'withdrawal-of-open-connections',
+] as const
+
+/** One of {@link optionalFeatures}. */
+export type OptionalFeature = (typeof optionalFeatures)[number]
+
+/** What a driver can enforce, as data. The host checks every policy against it. */
+export interface Capabilities {
+  /** Sorted. Mutual TLS, principals and the deny form are not optional and therefore not listed. */
+  readonly protocols: readonly Protocol[]
+  readonly pathMatches: readonly ('exact' | 'prefix' | 'regex')[]
+  readonly headerMatches: readonly ('exact' | 'prefix' | 'regex' | 'present')[]
+  /** `principal`: the upstream's SAN is checked against its principals. `serviceName`: against the SNI name, where the proxy can do no better. */
+  readonly upstreamIdentity: 'principal' | 'serviceName'
+  /** Modes in which the proxy can run, sorted. */
+  readonly modes: readonly ('explicit' | 'transparent')[]
+  /** True if the sidecar also runs as a plain process. */
+  readonly standalone: boolean
+  readonly ipFamilies: readonly ('IPv4' | 'IPv6')[]
+  readonly operatingSystems: readonly ('linux' | 'windows' | 'darwin')[]
+  /** True if the sidecar can stop accepting, finish what is open and then end. */
+  readonly drain: boolean
+  /** Sorted, without duplicates. */
+  readonly features: readonly OptionalFeature[]
+}

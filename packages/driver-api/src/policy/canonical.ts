@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+
+import type { Part, PartHash } from './parts.js'
+
+/**
+ * JSON with sorted keys and no white space. Members with the value `undefined` are left out, as `JSON.stringify` does.
+ *
+ * @throws TypeError for values that JSON can't carry faithfully: functions, symbols, bigints, non-finite numbers, `undefined` inside an array.
+ */
+export function canonicalJson(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value)
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'number':
+      if (!Number.isFinite(value)) throw new TypeError(`canonical JSON cannot carry the number ${String(value)}`)
+      return JSON.stringify(value)
+    case 'object':
+      if (value === null) return 'null'
+      if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+      return canonicalObject(value as Readonly<Record<string, unknown>>)
+    default:
+      throw new TypeError(`canonical JSON cannot carry a value of type ${typeof value}`)
+  }
+}
+
+function canonicalObject(value: Readonly<Record<string, unknown>>): string {
+  let text = ''
+  for (const key of Object.keys(value).sort()) {
+    const member = value[key]
+    if (member === undefined) continue
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`
+  }
+  return `{${text}}`
+}
+
+/** The content address of a part. */
+export function hashPart(part: Part): PartHash {
+  // 192 bits: a user who can write policy must not be able to find two parts with one address.
+  return createHash('sha256').update(canonicalJson(part)).digest().subarray(0, 24).toString('base64url') as PartHash
+}
