@@ -1,0 +1,42 @@
+import type { PartRef } from '@osm-ts/driver-api'
+
+/** The xDS types that translation produces. Secrets are not among them: they come from credential streams, never from policy. */
+export type TranslatedType = 'cluster' | 'endpoints' | 'listener' | 'route'
+
+/** One xDS resource, encoded once and shared by every stream that needs it. */
+export interface EncodedResource {
+  readonly name: string
+  /** Content hash of {@link value}. */
+  readonly version: string
+  /** The encoded message: the `value` of a `google.protobuf.Any`. Never mutated. */
+  readonly value: Uint8Array
+  /** The policy parts that it was made of, for tracing a rejection back to its objects. */
+  readonly sources: readonly PartRef[]
+}
+
+/** An immutable set of resources of one type, shared by all proxies whose policy yields the same one. */
+export interface ResourceSet {
+  /** Content hash over names and versions of all members: the `version_info` of state-of-the-world responses. */
+  readonly version: string
+  readonly size: number
+  get(name: string): EncodedResource | undefined
+  /** Sorted by name. */
+  [Symbol.iterator](): Iterator<EncodedResource>
+}
+
+/** What changed between two sets. */
+export interface ResourceDiff {
+  readonly changed: readonly EncodedResource[]
+  readonly removed: readonly string[]
+}
+
+/** Everything that one proxy is to be sent for one revision of its policy. */
+export interface ProxyResources {
+  readonly revision: number
+  readonly types: Readonly<Record<TranslatedType, ResourceSet>>
+}
+
+/** SDS name of the proxy's own service certificate; one constant, so that cluster bytes do not differ between downstreams. */
+export const SERVICE_CERT_SECRET = 'service-cert'
+/** SDS name of the roots that service certificates are verified against. */
+export const ROOT_CERT_SECRET = 'root-cert-for-mtls'
