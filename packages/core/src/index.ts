@@ -1,0 +1,3 @@
+export * from './problem.js'
+export * from './snapshot/index.js'
+export * from './spec/index.js'

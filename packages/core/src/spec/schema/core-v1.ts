@@ -1,0 +1,53 @@
+import { Type } from '@sinclair/typebox'
+
+import { oneOf, portNumber, portOrName, struct, textMap, type Spec } from './common.js'
+
+/** Namespaces are read for their labels and annotations only. */
+export const NamespaceSpecSchema = struct(
+  {},
+  'A namespace. Enrolment and injection are decided by its labels and annotations.',
+)
+/** Spec of a Namespace: nothing that the mesh reads. */
+export type NamespaceSpec = Spec<typeof NamespaceSpecSchema>
+
+/** Service accounts are read for their names only. */
+export const ServiceAccountSpecSchema = struct({}, 'A service account: the identity of workloads.')
+/** Spec of a ServiceAccount: nothing that the mesh reads. */
+export type ServiceAccountSpec = Spec<typeof ServiceAccountSpecSchema>
+
+const ServicePortSchema = struct(
+  {
+    name: Type.Optional(
+      Type.String({ description: 'Name of the port; its prefix chooses the protocol where appProtocol is absent.' }),
+    ),
+    port: portNumber('Port that clients connect to.'),
+    targetPort: Type.Optional(portOrName('Port of the workload, by number or by name. Equal to port when absent.')),
+    protocol: oneOf(['TCP', 'UDP', 'SCTP'], 'Transport protocol. Only TCP is carried by the mesh.', { default: 'TCP' }),
+    appProtocol: Type.Optional(
+      Type.String({ description: 'Application protocol: http, http2, grpc, tcp, tcp-server-first or https.' }),
+    ),
+  },
+  'One port of the service.',
+)
+
+/** The part of core/v1 Service that the mesh reads. */
+export const ServiceSpecSchema = struct(
+  {
+    selector: Type.Optional(textMap('Labels of the workloads behind the service.')),
+    ports: Type.Array(ServicePortSchema, { default: [], description: 'Ports of the service.' }),
+    type: Type.Optional(
+      oneOf(['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'], 'How the service is exposed.'),
+    ),
+    clusterIP: Type.Optional(Type.String({ description: 'Virtual address, or None for a headless service.' })),
+    clusterIPs: Type.Optional(Type.Array(Type.String(), { description: 'Virtual addresses of both IP families.' })),
+    externalName: Type.Optional(Type.String({ description: 'DNS name behind a service of type ExternalName.' })),
+    publishNotReadyAddresses: Type.Optional(
+      Type.Boolean({ description: 'True: endpoints count before they are ready.' }),
+    ),
+  },
+  'A named group of workloads behind one or more ports.',
+)
+/** Spec of a Service. */
+export type ServiceSpec = Spec<typeof ServiceSpecSchema>
+/** One port of a Service. */
+export type ServicePort = ServiceSpec['ports'][number]

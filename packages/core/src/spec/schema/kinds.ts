@@ -1,0 +1,129 @@
+import type { TSchema } from '@sinclair/typebox'
+
+import type { Spec } from './common.js'
+import { NamespaceSpecSchema, ServiceAccountSpecSchema, ServiceSpecSchema } from './core-v1.js'
+import { MeshConfigSpecSchema, MeshRootCertificateSpecSchema } from './mesh-config.js'
+import { GlobalTrafficPolicySpecSchema, ServiceExportSpecSchema, ServiceImportSpecSchema } from './multicluster.js'
+import { PluginChainSpecSchema, PluginConfigSpecSchema, PluginSpecSchema } from './plugin.js'
+import {
+  AccessCertSpecSchema,
+  AccessControlSpecSchema,
+  EgressGatewaySpecSchema,
+  EgressSpecSchema,
+  IngressBackendSpecSchema,
+  RetrySpecSchema,
+} from './policy.js'
+import { HTTPRouteGroupSpecSchema, TCPRouteSpecSchema, TrafficSplitSpecSchema, TrafficTargetSpecSchema } from './smi.js'
+import { UpstreamTrafficSettingSpecSchema } from './upstream-traffic-setting.js'
+import { WorkloadInstanceSpecSchema, WorkloadSpecSchema } from './workload.js'
+
+/** What is known of a kind. */
+export interface KindDefinition<S extends TSchema = TSchema> {
+  /** API version that objects have after they were read. */
+  readonly apiVersion: string
+  /** Older or other versions that are read and converted. */
+  readonly alsoAccepted: readonly string[]
+  readonly plural: string
+  readonly shortNames: readonly string[]
+  readonly scope: 'Namespaced' | 'Cluster'
+  /** `user`: written by people; `runtime`: written by the supervisor of local processes. */
+  readonly writtenBy: 'user' | 'runtime'
+  /** True for kinds of Kubernetes itself, of which the schema is a part: unknown fields are not reported. */
+  readonly partial: boolean
+  readonly spec: S
+}
+
+interface KindOptions {
+  readonly also?: readonly string[]
+  readonly short?: readonly string[]
+  readonly scope?: 'Cluster'
+  readonly writtenBy?: 'runtime'
+}
+
+function define<S extends TSchema>(
+  apiVersion: string,
+  plural: string,
+  spec: S,
+  options: KindOptions = {},
+): KindDefinition<S> {
+  const group = apiVersion.slice(0, apiVersion.indexOf('/') + 1)
+  return {
+    apiVersion,
+    alsoAccepted: (options.also ?? []).map((version) => `${group}${version}`),
+    plural,
+    shortNames: options.short ?? [],
+    scope: options.scope ?? 'Namespaced',
+    writtenBy: options.writtenBy ?? 'user',
+    partial: apiVersion === 'v1',
+    spec,
+  }
+}
+
+const config = 'config.openservicemesh.io'
+const policy = 'policy.openservicemesh.io/v1alpha1'
+const plugin = 'plugin.flomesh.io/v1alpha1'
+const flomesh = 'flomesh.io/v1alpha1'
+const standalone = 'standalone.openservicemesh.io/v1alpha1'
+
+/** Every kind that the mesh reads. The one table that types, checks and CRDs are made from. */
+export const kindDefinitions = {
+  Namespace: define('v1', 'namespaces', NamespaceSpecSchema, { short: ['ns'], scope: 'Cluster' }),
+  Service: define('v1', 'services', ServiceSpecSchema, { short: ['svc'] }),
+  ServiceAccount: define('v1', 'serviceaccounts', ServiceAccountSpecSchema, { short: ['sa'] }),
+  TrafficTarget: define('access.smi-spec.io/v1alpha3', 'traffictargets', TrafficTargetSpecSchema, {
+    also: ['v1alpha2', 'v1alpha1'],
+    short: ['tt'],
+  }),
+  HTTPRouteGroup: define('specs.smi-spec.io/v1alpha4', 'httproutegroups', HTTPRouteGroupSpecSchema, {
+    also: ['v1alpha3', 'v1alpha2', 'v1alpha1'],
+    short: ['htr'],
+  }),
+  TCPRoute: define('specs.smi-spec.io/v1alpha4', 'tcproutes', TCPRouteSpecSchema, {
+    also: ['v1alpha3', 'v1alpha2', 'v1alpha1'],
+    short: ['tr'],
+  }),
+  TrafficSplit: define('split.smi-spec.io/v1alpha4', 'trafficsplits', TrafficSplitSpecSchema, {
+    also: ['v1alpha3', 'v1alpha2', 'v1alpha1'],
+    short: ['ts'],
+  }),
+  MeshConfig: define(`${config}/v1alpha2`, 'meshconfigs', MeshConfigSpecSchema, {
+    also: ['v1alpha1'],
+    short: ['meshconfig'],
+  }),
+  MeshRootCertificate: define(`${config}/v1alpha2`, 'meshrootcertificates', MeshRootCertificateSpecSchema, {
+    short: ['mrc'],
+  }),
+  Egress: define(policy, 'egresses', EgressSpecSchema, { short: ['egress'] }),
+  IngressBackend: define(policy, 'ingressbackends', IngressBackendSpecSchema, { short: ['ingressbackend'] }),
+  Retry: define(policy, 'retries', RetrySpecSchema, { short: ['retry'] }),
+  UpstreamTrafficSetting: define(policy, 'upstreamtrafficsettings', UpstreamTrafficSettingSpecSchema, {
+    short: ['upstreamtrafficsetting'],
+  }),
+  EgressGateway: define(policy, 'egressgateways', EgressGatewaySpecSchema, { short: ['egressgateway'] }),
+  AccessControl: define(policy, 'accesscontrols', AccessControlSpecSchema, { short: ['accesscontrol'] }),
+  AccessCert: define(policy, 'accesscerts', AccessCertSpecSchema, { short: ['acct'] }),
+  Plugin: define(plugin, 'plugins', PluginSpecSchema, { short: ['pi'], scope: 'Cluster' }),
+  PluginChain: define(plugin, 'pluginchains', PluginChainSpecSchema, { short: ['pichn'] }),
+  PluginConfig: define(plugin, 'pluginconfigs', PluginConfigSpecSchema, { short: ['picfg'] }),
+  ServiceExport: define(flomesh, 'serviceexports', ServiceExportSpecSchema),
+  ServiceImport: define(flomesh, 'serviceimports', ServiceImportSpecSchema),
+  GlobalTrafficPolicy: define(flomesh, 'globaltrafficpolicies', GlobalTrafficPolicySpecSchema),
+  Workload: define(standalone, 'workloads', WorkloadSpecSchema),
+  WorkloadInstance: define(standalone, 'workloadinstances', WorkloadInstanceSpecSchema, { writtenBy: 'runtime' }),
+} as const
+
+/** Name of a kind that the mesh reads. */
+export type Kind = keyof typeof kindDefinitions
+
+/** Type of `spec` by kind. */
+export type KindSpecs = { readonly [K in Kind]: Spec<(typeof kindDefinitions)[K]['spec']> }
+
+/** True if the text is a kind that the mesh reads. */
+export function isKind(text: string): text is Kind {
+  return Object.hasOwn(kindDefinitions, text)
+}
+
+/** Names of all kinds, sorted. */
+export function allKinds(): readonly Kind[] {
+  return (Object.keys(kindDefinitions) as Kind[]).sort()
+}

@@ -1,0 +1,124 @@
+import { Type } from '@sinclair/typebox'
+
+import { oneOf, portNumber, struct, type Spec } from './common.js'
+
+/** flomesh.io ServiceExport. */
+export const ServiceExportSpecSchema = struct(
+  {
+    pathRewrite: Type.Optional(
+      struct(
+        {
+          from: Type.Optional(Type.String({ description: 'Expression for the part that is replaced.' })),
+          to: Type.Optional(Type.String({ description: 'Replacement.' })),
+        },
+        'How the path is changed on its way to the service.',
+      ),
+    ),
+    sessionSticky: Type.Optional(Type.Boolean({ description: 'True: a client keeps its endpoint.' })),
+    loadBalancer: oneOf(['RoundRobinLoadBalancer', 'HashingLoadBalancer', 'LeastWorkLoadBalancer'], 'Balancing.', {
+      default: 'RoundRobinLoadBalancer',
+    }),
+    rules: Type.Optional(
+      Type.Array(
+        struct(
+          {
+            portNumber: Type.Optional(portNumber('Port of the service.')),
+            path: Type.Optional(Type.String({ description: 'Path under which the gateway offers the service.' })),
+            pathType: oneOf(['Exact', 'Prefix'], 'How the path is compared.'),
+          },
+          'A path of the gateway.',
+        ),
+        { minItems: 1, description: 'Paths of the gateway.' },
+      ),
+    ),
+    targetClusters: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Clusters that import the service, as region/zone/group/cluster; all when absent.',
+      }),
+    ),
+    serviceAccountName: Type.Optional(Type.String({ description: 'Identity of the service.' })),
+  },
+  'Offers the service of the same name to other clusters.',
+)
+/** Spec of a ServiceExport. */
+export type ServiceExportSpec = Spec<typeof ServiceExportSpecSchema>
+
+/** flomesh.io ServiceImport. */
+export const ServiceImportSpecSchema = struct(
+  {
+    ports: Type.Array(
+      struct(
+        {
+          name: Type.Optional(Type.String({ description: 'Name of the port.' })),
+          protocol: Type.String({ default: 'TCP', description: 'Transport protocol.' }),
+          appProtocol: Type.Optional(Type.String({ description: 'Application protocol.' })),
+          port: portNumber('Port that clients connect to.'),
+          endpoints: Type.Array(
+            struct(
+              {
+                clusterKey: Type.String({ description: 'Cluster of the endpoint, as region/zone/group/cluster.' }),
+                target: struct(
+                  {
+                    host: Type.String({ description: 'Host name of the gateway.' }),
+                    ip: Type.String({ description: 'Address of the gateway.' }),
+                    port: portNumber('Port of the gateway.'),
+                    path: Type.String({ description: 'Path of the service at the gateway.' }),
+                  },
+                  'Gateway that leads to the endpoint.',
+                ),
+              },
+              'An endpoint in another cluster.',
+            ),
+            { default: [], description: 'Endpoints in other clusters.' },
+          ),
+        },
+        'A port of the service.',
+      ),
+      { description: 'Ports of the service.' },
+    ),
+    ips: Type.Optional(Type.Array(Type.String(), { maxItems: 1, description: 'Virtual address.' })),
+    type: Type.Optional(oneOf(['ClusterSetIP', 'Headless'], 'How the service is reached.')),
+    sessionAffinity: Type.Optional(Type.String({ description: 'ClientIP or None.' })),
+    sessionAffinityConfig: Type.Optional(
+      struct(
+        {
+          clientIP: Type.Optional(
+            struct(
+              { timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86400, description: 'Seconds.' })) },
+              'Affinity by client address.',
+            ),
+          ),
+        },
+        'Details of the affinity.',
+      ),
+    ),
+    serviceAccountName: Type.Optional(Type.String({ description: 'Identity of the service; * for any.' })),
+  },
+  'A service that other clusters offer.',
+)
+/** Spec of a ServiceImport. */
+export type ServiceImportSpec = Spec<typeof ServiceImportSpecSchema>
+
+/** flomesh.io GlobalTrafficPolicy. */
+export const GlobalTrafficPolicySpecSchema = struct(
+  {
+    lbType: oneOf(['Locality', 'ActiveActive', 'FailOver'], 'How traffic is shared between clusters.', {
+      default: 'Locality',
+    }),
+    targets: Type.Optional(
+      Type.Array(
+        struct(
+          {
+            clusterKey: Type.String({ description: 'Cluster, as region/zone/group/cluster.' }),
+            weight: Type.Optional(Type.Integer({ minimum: 0, description: 'Share of the traffic.' })),
+          },
+          'A cluster.',
+        ),
+        { description: 'Clusters that take part.' },
+      ),
+    ),
+  },
+  'Shares the traffic of the service of the same name between clusters.',
+)
+/** Spec of a GlobalTrafficPolicy. */
+export type GlobalTrafficPolicySpec = Spec<typeof GlobalTrafficPolicySpecSchema>

@@ -1,0 +1,112 @@
+import { Type } from '@sinclair/typebox'
+
+import { oneOf, portNumber, struct, type Spec } from './common.js'
+import { ProbesSchema } from './probe.js'
+
+const WorkloadPortSchema = struct(
+  {
+    name: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 15, description: 'Name that targetPort of a Service may use.' }),
+    ),
+    port: portNumber('Port of the workload as Services see it.'),
+    localPort: Type.Optional(portNumber('Port that the process really listens on; equal to port when absent.')),
+  },
+  'A port of the workload.',
+)
+
+/** standalone.openservicemesh.io Workload: what a Deployment is in a cluster. */
+export const WorkloadSpecSchema = struct(
+  {
+    serviceAccountName: Type.String({ default: 'default', minLength: 1, description: 'Identity of the workload.' }),
+    replicas: Type.Integer({ default: 1, minimum: 0, maximum: 1000, description: 'Instances that are started.' }),
+    ports: Type.Array(WorkloadPortSchema, { default: [], description: 'Ports of the workload.' }),
+    command: Type.Optional(Type.Array(Type.String(), { minItems: 1, description: 'Program and first arguments.' })),
+    args: Type.Optional(Type.Array(Type.String(), { description: 'Further arguments.' })),
+    env: Type.Array(
+      struct(
+        {
+          name: Type.String({ minLength: 1, pattern: '^[^=]+$', description: 'Name of the variable.' }),
+          value: Type.String({ default: '', description: 'Value of the variable.' }),
+        },
+        'An environment variable.',
+      ),
+      { default: [], description: 'Environment of the process.' },
+    ),
+    workingDir: Type.Optional(
+      Type.String({ minLength: 1, description: 'Working directory, relative to the file of the object.' }),
+    ),
+    restartPolicy: oneOf(['Always', 'OnFailure', 'Never'], 'When the process is started again.', { default: 'Always' }),
+    probes: Type.Optional(ProbesSchema),
+    address: Type.Optional(
+      Type.String({ minLength: 1, description: 'Address of a workload that runs elsewhere and is not started here.' }),
+    ),
+    sidecar: Type.Boolean({
+      default: true,
+      description: 'False: the workload has no sidecar and is reached without mutual TLS.',
+    }),
+    sidecarClass: Type.Optional(
+      Type.String({ minLength: 1, description: 'Sidecar class; that of MeshConfig when absent.' }),
+    ),
+  },
+  'A program that takes part in the mesh. Services select it by its labels.',
+)
+/** Spec of a Workload. */
+export type WorkloadSpec = Spec<typeof WorkloadSpecSchema>
+/** One port of a Workload. */
+export type WorkloadPort = WorkloadSpec['ports'][number]
+
+const ListenAddressSchema = (description: string) =>
+  struct(
+    {
+      address: Type.String({ minLength: 1, description: 'IP address.' }),
+      port: portNumber('Port.'),
+    },
+    description,
+  )
+
+/** standalone.openservicemesh.io WorkloadInstance: what a Pod is in a cluster. Written by the supervisor, never by users. */
+export const WorkloadInstanceSpecSchema = struct(
+  {
+    uuid: Type.String({
+      pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+      description: 'Identifies the sidecar.',
+    }),
+    workload: Type.String({ minLength: 1, description: 'Name of the Workload, in the namespace of the instance.' }),
+    serviceAccountName: Type.String({ minLength: 1, description: 'Identity of the workload.' }),
+    sidecarClass: Type.String({ minLength: 1, description: 'Sidecar class that the instance was started with.' }),
+    mode: oneOf(['transparent', 'explicit'], 'Whether traffic is redirected or the workload is told addresses.'),
+    hostname: Type.Optional(
+      Type.String({ minLength: 1, description: 'Name of the instance under a headless service.' }),
+    ),
+    addresses: Type.Array(Type.String({ minLength: 1 }), { minItems: 1, description: 'IP addresses of the instance.' }),
+    ports: Type.Array(WorkloadPortSchema, { default: [], description: 'Ports of the workload.' }),
+    allocations: Type.Optional(
+      struct(
+        {
+          inbound: Type.Record(Type.String(), ListenAddressSchema('Where the sidecar accepts connections.'), {
+            default: {},
+            description: 'Listener of the sidecar by namespace/service|port.',
+          }),
+          outboundHttp: Type.Optional(ListenAddressSchema('Where the sidecar takes outbound HTTP requests.')),
+          outboundTcp: Type.Record(
+            Type.String(),
+            ListenAddressSchema('Where the sidecar takes outbound connections.'),
+            {
+              default: {},
+              description: 'Local listener by upstream namespace/service|port.',
+            },
+          ),
+          metrics: Type.Optional(ListenAddressSchema('Where the sidecar serves metrics.')),
+          admin: Type.Optional(ListenAddressSchema('Where the sidecar serves its administration interface.')),
+        },
+        'Addresses given to the sidecar in explicit mode.',
+      ),
+    ),
+    probes: Type.Optional(ProbesSchema),
+    ready: Type.Boolean({ default: false, description: 'True: the instance takes traffic.' }),
+    createdAt: Type.String({ description: 'When the instance was made, RFC 3339.' }),
+  },
+  'A running instance of a Workload.',
+)
+/** Spec of a WorkloadInstance. */
+export type WorkloadInstanceSpec = Spec<typeof WorkloadInstanceSpecSchema>
