@@ -1,13 +1,21 @@
 // One config for every tier; OSM_TEST_TIER picks the files, so that a suite can never be in two tiers or in none.
+/** @type {Map<string, import('jest').Config>} */
+const tiers = new Map([
+  [
+    'unit',
+    {
+      testMatch: ['packages/*/src', 'tools', 'examples'].map((folder) => `<rootDir>/${folder}/**/*.test.ts`),
+    },
+  ],
+  ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 1 }],
+])
 const tier = process.env.OSM_TEST_TIER ?? 'unit'
-const roots = {
-  unit: { testMatch: ['<rootDir>/packages/*/src/**/*.test.ts', '<rootDir>/tools/**/*.test.ts', '<rootDir>/examples/**/*.test.ts'] },
-  dataplane: { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 1 },
-}
-if (!(tier in roots)) throw new Error(`OSM_TEST_TIER=${tier}: expected one of ${Object.keys(roots).join(', ')}`)
+const files = tiers.get(tier)
+if (files === undefined) throw new Error(`OSM_TEST_TIER=${tier}: expected one of ${[...tiers.keys()].join(', ')}`)
 
+/** @type {import('jest').Config} */
 export default {
-  ...roots[tier],
+  ...files,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],

@@ -4,28 +4,34 @@
  */
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import * as wkt from '@bufbuild/protobuf/wkt'
 import { cachedFolder, hashInputs } from './lib/cache.mjs'
 import { root } from './lib/paths.mjs'
 import { run } from './lib/process.mjs'
 import { timed } from './lib/progress.mjs'
-import { downloadWheel, findPython } from './lib/python.mjs'
+import { downloadWheel, findPython } from './setup/python.mjs'
 import { SetUpError } from './lib/set-up-error.mjs'
 
 const descriptorPackage = 'xds-protos==1.85.0'
 const pluginOptions = 'target=js+dts,import_extension=js'
 
-const packageFolder = join(root, 'packages/envoy-api')
-const genFolder = join(packageFolder, 'gen')
+const genFolder = join(root, 'packages/envoy-api/gen')
+const modules = join(root, 'node_modules')
 const entryFiles = join(root, 'tools/protos/entry-files.txt')
 const reader = join(root, 'tools/protos/read_descriptors.py')
 
+/** True when packages/envoy-api/gen was made from the inputs as they are now. */
+export async function envoyApiIsCurrent() {
+  const stamp = join(genFolder, '.inputs')
+  return existsSync(stamp) && (await readFile(stamp, 'utf8')) === (await inputHash())
+}
+
 /** Brings packages/envoy-api/gen up to date; does nothing when it is. */
 export async function ensureEnvoyApi() {
+  if (await envoyApiIsCurrent()) return
   const hash = await inputHash()
-  const stamp = join(genFolder, '.inputs')
-  if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === hash) return
   const cached = await cachedFolder(`envoy-api-${hash}`, (folder) =>
     timed("Generating Envoy's API types", () => generate(folder, hash)),
   )
@@ -33,21 +39,9 @@ export async function ensureEnvoyApi() {
 }
 
 async function inputHash() {
-  const require = createRequire(join(packageFolder, 'package.json'))
-  const versions = ['@bufbuild/protobuf', '@bufbuild/protoc-gen-es'].map((name) => packageVersion(require, name))
-  const files = [entryFiles, reader, import.meta.filename].map((path) => readFile(path))
-  return hashInputs([descriptorPackage, pluginOptions, ...(await Promise.all([...versions, ...files]))])
-}
-
-/**
- * @param {NodeJS.Require} require
- * @param {string} name
- */
-async function packageVersion(require, name) {
-  const folder = require.resolve.paths(name)?.find((path) => existsSync(join(path, name)))
-  if (folder === undefined) throw new SetUpError(`${name} is not installed.`)
-  const { version } = JSON.parse(await readFile(join(folder, name, 'package.json'), 'utf8'))
-  return `${name}@${version}`
+  const code = ['@bufbuild/protobuf/package.json', '@bufbuild/protoc-gen-es/package.json'].map((path) => join(modules, path))
+  const files = [...code, entryFiles, reader, import.meta.filename].map((path) => readFile(path))
+  return hashInputs([descriptorPackage, pluginOptions, ...(await Promise.all(files))])
 }
 
 /**
@@ -75,28 +69,27 @@ async function generate(folder, hash) {
 /**
  * Calls protoc-gen-es the way protoc does: one request on standard input, one response on standard output.
  * @param {Uint8Array} descriptorSet
- * @returns {Promise<{ name: string, content: string }[]>}
  */
 async function runPlugin(descriptorSet) {
-  const require = createRequire(join(packageFolder, 'package.json'))
-  const { create, fromBinary, toBinary } = require('@bufbuild/protobuf')
-  const wkt = require('@bufbuild/protobuf/wkt')
   const { file: files } = fromBinary(wkt.FileDescriptorSetSchema, descriptorSet)
-  const imports = new Set(files.flatMap((/** @type {{ dependency: string[] }} */ file) => file.dependency))
-  const wellKnown = [...imports]
-    .filter((name) => name.startsWith('google/protobuf/'))
-    .map((name) => wkt[`file_${name.replace(/\.proto$/, '').replaceAll('/', '_')}`].proto)
+  const imports = new Set(files.flatMap((file) => file.dependency))
   const request = create(wkt.CodeGeneratorRequestSchema, {
-    fileToGenerate: files.map((/** @type {{ name: string }} */ file) => file.name),
+    fileToGenerate: files.map((file) => file.name),
     parameter: pluginOptions,
-    protoFile: [...wellKnown, ...files],
+    protoFile: [...wellKnownFiles().filter((file) => imports.has(file.name)), ...files],
   })
-  const plugin = join(packageFolder, 'node_modules/@bufbuild/protoc-gen-es/bin/protoc-gen-es')
+  const plugin = join(modules, '@bufbuild/protoc-gen-es/bin/protoc-gen-es')
   const input = toBinary(wkt.CodeGeneratorRequestSchema, request)
   const { code, stdout, stderr } = await run(process.execPath, [plugin], { input })
-  const response = code === 0 ? fromBinary(wkt.CodeGeneratorResponseSchema, stdout) : { error: stderr }
-  if (response.error) throw new Error(`protoc-gen-es: ${response.error}`)
+  if (code !== 0) throw new Error(`protoc-gen-es ended with exit code ${code}: ${stderr}`)
+  const response = fromBinary(wkt.CodeGeneratorResponseSchema, stdout)
+  if (response.error !== '') throw new Error(`protoc-gen-es: ${response.error}`)
   return response.file
+}
+
+/** The files of google/protobuf, which the wheel lacks and the runtime library brings. */
+function wellKnownFiles() {
+  return Object.values(wkt).flatMap((value) => ('kind' in value && value.kind === 'file' ? [value.proto] : []))
 }
 
 /**

@@ -5,8 +5,10 @@ export function say(text) {
   process.stderr.write(`osm-ts: ${text}\n`)
 }
 
+const heartbeatMilliseconds = 15_000
+
 /**
- * Says what starts and how long it took. Call it only when there is something to do.
+ * Says what starts, that it is still going on, and how long it took. Call it only when there is something to do.
  * @template T
  * @param {string} what
  * @param {() => Promise<T>} work
@@ -15,9 +17,15 @@ export function say(text) {
 export async function timed(what, work) {
   const start = performance.now()
   say(`${what} …`)
-  const result = await work()
-  say(`${what}: done in ${formatSeconds(performance.now() - start)}`)
-  return result
+  const elapsed = () => formatSeconds(performance.now() - start)
+  const heartbeat = setInterval(() => say(`${what}: still at it after ${elapsed()}`), heartbeatMilliseconds)
+  try {
+    const result = await work()
+    say(`${what}: done in ${elapsed()}`)
+    return result
+  } finally {
+    clearInterval(heartbeat)
+  }
 }
 
 /** @param {number} milliseconds */

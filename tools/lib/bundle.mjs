@@ -1,0 +1,56 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { programs } from '../programs.mjs'
+import { root } from './paths.mjs'
+import { SetUpError } from './set-up-error.mjs'
+
+// Bundled CommonJS packages call require and look for files beside them; an ES module has neither name.
+const banner = `import { createRequire as osmCreateRequire } from 'node:module'
+import { dirname as osmDirname } from 'node:path'
+import { fileURLToPath as osmFileURLToPath } from 'node:url'
+const require = osmCreateRequire(import.meta.url)
+const __filename = osmFileURLToPath(import.meta.url)
+const __dirname = osmDirname(__filename)`
+
+/**
+ * Bundles programs straight from their TypeScript sources, so that no other compile step has to come first.
+ * @param {readonly string[]} [names] of tools/programs.mjs; all of them when left out
+ * @returns {Promise<string[]>} the bundles' paths
+ */
+export async function bundlePrograms(names = Object.keys(programs)) {
+  return Promise.all(names.map(bundleProgram))
+}
+
+/** @param {string} name */
+async function bundleProgram(name) {
+  const program = programs[name]
+  if (program === undefined) throw new SetUpError(`tools/programs.mjs lists no program "${name}".`)
+  if (!existsSync(join(root, program.entry))) {
+    throw new SetUpError(`tools/programs.mjs lists ${program.entry} as the entry of "${name}", but there is no such file.`)
+  }
+  const { errors } = await build({
+    absWorkingDir: root,
+    entryPoints: [program.entry],
+    outfile: program.bundle,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    sourcemap: true,
+    alias: sourceAliases(),
+    banner: { js: banner },
+    logLevel: 'warning',
+  }).catch((/** @type {import('esbuild').BuildFailure} */ failure) => failure)
+  // esbuild has printed what is wrong, and where.
+  if (errors.length > 0) throw new SetUpError(`Could not bundle ${program.entry}.`)
+  return join(root, program.bundle)
+}
+
+/** Workspace packages resolve to their sources: their own exports name files that only a compiler makes. */
+function sourceAliases() {
+  const names = readdirSync(join(root, 'packages')).filter((name) => existsSync(join(root, 'packages', name, 'package.json')))
+  return Object.fromEntries(
+    names.map((name) => [`@osm-ts/${name}`, join(root, 'packages', name, name === 'envoy-api' ? 'gen' : 'src/index.ts')]),
+  )
+}

@@ -1,0 +1,45 @@
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { withLock } from './lock.mjs'
+
+describe('withLock', () => {
+  const lockPath = () => join(mkdtempSync(join(tmpdir(), 'osm-ts-lock-')), 'folder/lock')
+
+  it('lets one in at a time', async () => {
+    const path = lockPath()
+    const events: string[] = []
+    const work = (name: string) => async () => {
+      events.push(`${name} in`)
+      await new Promise((resolve) => setImmediate(resolve))
+      events.push(`${name} out`)
+    }
+    await Promise.all([withLock(path, work('a')), withLock(path, work('b'))])
+    expect(events).toEqual(['a in', 'a out', 'b in', 'b out'])
+  })
+
+  it('releases after a failure and returns what the work returns', async () => {
+    const path = lockPath()
+    await expect(withLock(path, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+    await expect(withLock(path, () => Promise.resolve(7))).resolves.toBe(7)
+    expect(readdirSync(dirname(path))).toEqual([])
+  })
+
+  it('takes over what a dead process left', async () => {
+    const path = lockPath()
+    await withLock(path, () => Promise.resolve())
+    writeFileSync(path, '4711')
+    await withLock(path, () => Promise.resolve(expect(existsSync(path)).toBe(true)), () => false)
+    expect(readdirSync(dirname(path))).toEqual([])
+  })
+
+  it('waits for a live owner', async () => {
+    const path = lockPath()
+    await withLock(path, () => Promise.resolve())
+    writeFileSync(path, '4711')
+    const answers = [true, true, false]
+    await withLock(path, () => Promise.resolve(), () => answers.shift() ?? false)
+    expect(answers).toEqual([])
+  })
+})

@@ -1,0 +1,9 @@
+/**
+ * The programs shipped as one file each. Whoever adds a program adds its line; a listed entry that does not exist
+ * fails the build.
+ * @type {Readonly<Record<string, { readonly entry: string, readonly bundle: string }>>}
+ */
+export const programs = {
+  osm: { entry: 'packages/cli/src/main.ts', bundle: 'packages/cli/dist/osm.mjs' },
+  controller: { entry: 'packages/standalone/src/controller-main.ts', bundle: 'packages/standalone/dist/controller.mjs' },
+}

@@ -1,0 +1,42 @@
+import { say } from './lib/progress.mjs'
+import { SetUpError } from './lib/set-up-error.mjs'
+import { prepare } from './setup/prepare.mjs'
+
+/** @typedef {import('./setup/prepare.mjs').Need} Need */
+/** @typedef {{ readonly env: NodeJS.ProcessEnv }} TaskContext what set-up found, as environment for programs */
+/** @typedef {(args: readonly string[], context: TaskContext) => Promise<number>} Task returns the exit code */
+
+/**
+ * What each root script needs and does. Tasks are imported only after set-up, because they use installed packages.
+ * @type {Readonly<Record<string, { needs: readonly Need[], load: () => Promise<{ task: Task }> }>>}
+ */
+const tasks = {
+  setup: { needs: ['packages', 'envoyApi', 'envoy', 'transparent'], load: () => import('./tasks/setup.mjs') },
+  build: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/build.mjs') },
+  demo: { needs: ['packages', 'envoyApi', 'envoy'], load: () => import('./tasks/demo.mjs') },
+  test: { needs: ['packages', 'envoyApi', 'envoy', 'transparent'], load: () => import('./tasks/test.mjs') },
+  check: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/check.mjs') },
+  bench: { needs: ['packages', 'envoyApi', 'envoy'], load: () => import('./tasks/bench.mjs') },
+  docs: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/docs.mjs') },
+}
+
+/**
+ * @param {readonly string[]} commandLine
+ * @returns {Promise<number>} the exit code
+ */
+export async function runTask([name = '', ...args]) {
+  const entry = Object.hasOwn(tasks, name) ? tasks[name] : undefined
+  if (entry === undefined) {
+    say(`no task "${name}"; there are ${Object.keys(tasks).join(', ')}`)
+    return 2
+  }
+  try {
+    const context = { env: await prepare(entry.needs) }
+    const { task } = await entry.load()
+    return await task(args, context)
+  } catch (error) {
+    if (!(error instanceof SetUpError)) throw error
+    say(error.message)
+    return 1
+  }
+}

@@ -1,0 +1,38 @@
+import { join } from 'node:path'
+import { withLock } from '../lib/lock.mjs'
+import { root } from '../lib/paths.mjs'
+import { ensureEnvoy } from './envoy-binary.mjs'
+import { ensurePackages, packagesAreCurrent } from './packages.mjs'
+import { ensureTransparentMode } from './transparent-mode.mjs'
+
+/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent'} Need */
+
+/**
+ * Brings the checkout and the machine to the state that a task needs. Quiet and quick when they are in it.
+ * @param {readonly Need[]} needs
+ * @returns {Promise<NodeJS.ProcessEnv>} environment through which programs learn what was found
+ */
+export async function prepare(needs) {
+  /** @type {NodeJS.ProcessEnv} */
+  const env = {}
+  if (needs.includes('packages') && !packagesAreCurrent()) await exclusively(ensurePackages)
+  if (needs.includes('envoyApi')) {
+    const { ensureEnvoyApi, envoyApiIsCurrent } = await import('../gen-protos.mjs')
+    if (!(await envoyApiIsCurrent())) await exclusively(ensureEnvoyApi)
+  }
+  if (needs.includes('envoy')) env.ENVOY_BIN = await ensureEnvoy()
+  if (needs.includes('transparent')) {
+    const available = await exclusively(ensureTransparentMode)
+    env.OSM_TEST_MODES = available ? 'explicit,transparent' : 'explicit'
+  }
+  return env
+}
+
+/**
+ * Two tasks may start at once in one checkout; only one of them may change it.
+ * @template T
+ * @param {() => Promise<T>} work must look again whether there is anything to do
+ */
+function exclusively(work) {
+  return withLock(join(root, '.cache/set-up.lock'), work)
+}

@@ -1,0 +1,11 @@
+import { bundlePrograms } from '../lib/bundle.mjs'
+import { runAttached } from '../lib/process.mjs'
+
+/**
+ * Bundles the benchmarks and runs them. The garbage collector is exposed because they measure memory.
+ * @type {import('../run-task.mjs').Task}
+ */
+export async function task(args, { env }) {
+  const [bench = ''] = await bundlePrograms(['bench'])
+  return runAttached(process.execPath, ['--expose-gc', bench, ...args], { env })
+}
