@@ -1,0 +1,291 @@
+import { OsmError } from '@osm-ts/driver-api'
+
+import { Counters, type QueryCount } from './counters.js'
+import { describeNode, makeNode, type Node } from './node.js'
+import type { Input, Query, QueryContext, Readable } from './query.js'
+
+/** An input at a key whose value in the source may be another one now. */
+export interface Touched<S> {
+  readonly input: Input<S, never, unknown>
+  readonly key: unknown
+}
+
+/** Names an input at a key. */
+export function touched<S, K, V>(input: Input<S, K, V>, key: K): Touched<S> {
+  // The pair is made here, where both halves have one K, and taken apart only inside the engine.
+  return { input: input as unknown as Input<S, never, unknown>, key }
+}
+
+interface Frame<S> {
+  readonly node: Node<S>
+  readonly dependencies: Set<Node<S>>
+  failure: { readonly error: unknown } | undefined
+  done: boolean
+}
+
+/**
+ * Demand-driven incremental computation.
+ *
+ * A change marks everything that read the changed input, directly or not, and computes nothing. A read brings one value up to date: it looks at the
+ * dependencies first and computes only if one of them really changed. A result equal to the one before stops the change from spreading.
+ * Synchronous, without clock or I/O. See docs/design/incremental.md.
+ */
+export class Engine<S> {
+  #source: S
+  #revision = 1
+  readonly #nodes = new Map<Readable<S, never, unknown>, Map<string, Node<S>>>()
+  readonly #frames: Frame<S>[] = []
+  /** Nodes that nothing read when last looked at. */
+  readonly #unread = new Set<Node<S>>()
+  /** Pinned nodes that are not clean. */
+  readonly #outdated = new Set<Node<S>>()
+  readonly #counters = new Counters()
+  #size = 0
+
+  constructor(source: S) {
+    this.#source = source
+  }
+
+  /** Rises with every {@link update}. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** Number of values held. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** The up-to-date value. A value that is neither pinned nor read by another goes away with the next {@link collect}. */
+  get<K, V>(of: Readable<S, K, V>, key: K): V {
+    this.#refuseInside('get')
+    const node = this.#node(of, key)
+    this.#refresh(node)
+    if (node.pins === 0 && node.dependents.size === 0) this.#unread.add(node)
+    // The table of nodes is keyed by `of`, so the value has its type.
+    return node.value as V
+  }
+
+  /** Keeps a value from being collected, and has {@link outdated} report it. Calls nest. */
+  pin<K, V>(of: Query<S, K, V>, key: K): void {
+    const node = this.#node(of, key)
+    node.pins += 1
+    if (node.state !== 'clean') this.#outdated.add(node)
+  }
+
+  /** Undoes one {@link pin}. */
+  unpin<K, V>(of: Query<S, K, V>, key: K): void {
+    const node = this.#node(of, key)
+    if (node.pins === 0) throw new OsmError('OSM_QUERY_MISUSE', `${describeNode(node)} is not pinned`)
+    node.pins -= 1
+    if (node.pins > 0) return
+    this.#outdated.delete(node)
+    if (node.dependents.size === 0) this.#unread.add(node)
+  }
+
+  /**
+   * Takes a new source into force. `changes` must name every input at every key whose value differs; naming more is harmless.
+   * Inputs that nobody read cost nothing.
+   */
+  update(source: S, changes: Iterable<Touched<S>>): void {
+    this.#refuseInside('update')
+    this.#source = source
+    this.#revision += 1
+    for (const { input, key } of changes) {
+      const keyText = input.keyOf(key as never)
+      const node = this.#nodes.get(input)?.get(keyText)
+      if (node === undefined) continue
+      const value = input.read(source, key as never)
+      const changed = !input.equal(node.value, value)
+      node.value = value
+      node.verifiedAt = this.#revision
+      if (!changed) continue
+      node.changedAt = this.#revision
+      this.#markDependents(node)
+    }
+  }
+
+  /** Keys of pinned values of a query that are not known to be right: a change may have affected them. Reading one takes it off the list. */
+  outdated<K, V>(of: Query<S, K, V>): readonly K[] {
+    return [...this.#outdated].filter((node) => Object.is(node.of, of)).map((node) => node.key as K)
+  }
+
+  /** Forgets every value that is neither pinned nor read by one that is. */
+  collect(): void {
+    this.#refuseInside('collect')
+    // A set yields what is added while it is walked, so whole chains go at once.
+    for (const node of this.#unread) {
+      this.#unread.delete(node)
+      if (node.pins > 0 || node.dependents.size > 0) continue
+      const group = this.#nodes.get(node.of)
+      group?.delete(node.keyText)
+      if (group?.size === 0) this.#nodes.delete(node.of)
+      this.#size -= 1
+      for (const dependency of node.dependencies) this.#unlink(node, dependency)
+    }
+  }
+
+  /** Counts by query name since {@link resetCounters}. */
+  counters(): ReadonlyMap<string, QueryCount> {
+    return this.#counters.read()
+  }
+
+  resetCounters(): void {
+    this.#counters.reset()
+  }
+
+  #node<K, V>(of: Readable<S, K, V>, key: K): Node<S> {
+    const group = this.#group(of)
+    const keyText = of.keyOf(key)
+    let node = group.get(keyText)
+    if (node === undefined) {
+      node = makeNode<S>(of as unknown as Readable<S, unknown, unknown>, key, keyText)
+      group.set(keyText, node)
+      this.#size += 1
+      this.#unread.add(node)
+    }
+    return node
+  }
+
+  #group<K, V>(of: Readable<S, K, V>): Map<string, Node<S>> {
+    const identity = of as unknown as Readable<S, never, unknown>
+    let group = this.#nodes.get(identity)
+    if (group === undefined) {
+      group = new Map()
+      this.#nodes.set(identity, group)
+    }
+    return group
+  }
+
+  #refresh(node: Node<S>): void {
+    switch (node.state) {
+      case 'clean':
+        return
+      case 'busy':
+        throw this.#cycle(node)
+      case 'stale':
+        this.#compute(node)
+        return
+      case 'suspect':
+        if (this.#verify(node)) this.#counters.verified(node.of.name)
+        else this.#compute(node)
+    }
+  }
+
+  /** True if no direct dependency changed since the node was last right; the node is then clean. */
+  #verify(node: Node<S>): boolean {
+    node.state = 'busy'
+    try {
+      for (const dependency of node.dependencies) {
+        this.#refresh(dependency)
+        // Stop here: what later reads would give may make no sense any more.
+        if (dependency.changedAt > node.verifiedAt) return false
+      }
+      this.#settle(node)
+      return true
+    } finally {
+      if (node.state === 'busy') node.state = 'stale'
+    }
+  }
+
+  #compute(node: Node<S>): void {
+    const { of } = node
+    if (of.type === 'input') {
+      node.value = of.read(this.#source, node.key)
+      node.changedAt = this.#revision
+    } else {
+      const { value, dependencies } = this.#run(of, node)
+      const changed = !node.hasValue || !of.equal(node.value, value)
+      this.#counters.computed(of.name, changed)
+      this.#link(node, dependencies)
+      if (changed || of.onEqual === 'adopt') node.value = value
+      if (changed) node.changedAt = this.#revision
+    }
+    node.hasValue = true
+    this.#settle(node)
+  }
+
+  #settle(node: Node<S>): void {
+    node.verifiedAt = this.#revision
+    node.state = 'clean'
+    if (node.pins > 0) this.#outdated.delete(node)
+  }
+
+  #run(of: Query<S, unknown, unknown>, node: Node<S>): { value: unknown; dependencies: ReadonlySet<Node<S>> } {
+    const frame: Frame<S> = { node, dependencies: new Set(), failure: undefined, done: false }
+    node.state = 'busy'
+    this.#frames.push(frame)
+    try {
+      const value = of.compute(this.#contextOf(frame), node.key)
+      // A computation that swallowed a failure would be cached without what failed among its reasons.
+      if (frame.failure !== undefined) throw frame.failure.error
+      return { value, dependencies: frame.dependencies }
+    } finally {
+      frame.done = true
+      this.#frames.pop()
+      node.state = 'stale'
+    }
+  }
+
+  #contextOf(frame: Frame<S>): QueryContext<S> {
+    return {
+      get: (of, key) => {
+        if (frame.done || this.#frames.at(-1) !== frame)
+          throw new OsmError('OSM_QUERY_MISUSE', `${describeNode(frame.node)} reads outside of its own computation`)
+        const dependency = this.#node(of, key)
+        try {
+          this.#refresh(dependency)
+        } catch (error) {
+          frame.failure ??= { error }
+          throw error
+        }
+        frame.dependencies.add(dependency)
+        return dependency.value as never
+      },
+    }
+  }
+
+  #link(node: Node<S>, dependencies: ReadonlySet<Node<S>>): void {
+    for (const before of node.dependencies) if (!dependencies.has(before)) this.#unlink(node, before)
+    for (const dependency of dependencies) dependency.dependents.add(node)
+    node.dependencies = [...dependencies]
+  }
+
+  #unlink(node: Node<S>, dependency: Node<S>): void {
+    dependency.dependents.delete(node)
+    if (dependency.dependents.size === 0 && dependency.pins === 0) this.#unread.add(dependency)
+  }
+
+  #markDependents(changed: Node<S>): void {
+    const pending: Node<S>[] = []
+    for (const dependent of changed.dependents) {
+      if (dependent.state === 'clean') pending.push(dependent)
+      dependent.state = 'stale'
+      if (dependent.pins > 0) this.#outdated.add(dependent)
+    }
+    for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+      for (const dependent of node.dependents) {
+        if (dependent.state !== 'clean') continue
+        dependent.state = 'suspect'
+        if (dependent.pins > 0) this.#outdated.add(dependent)
+        pending.push(dependent)
+      }
+    }
+  }
+
+  #cycle(node: Node<S>): OsmError {
+    const names = this.#frames.map((frame) => describeNode(frame.node))
+    const start = names.indexOf(describeNode(node))
+    const path = [...names.slice(Math.max(start, 0)), describeNode(node)]
+    return new OsmError('OSM_QUERY_CYCLE', `a query reads itself: ${path.join(' → ')}`, { details: { path } })
+  }
+
+  #refuseInside(operation: string): void {
+    const frame = this.#frames.at(-1)
+    if (frame === undefined) return
+    throw new OsmError(
+      'OSM_QUERY_MISUSE',
+      `${describeNode(frame.node)} calls ${operation} on the engine; reads go through the context`,
+    )
+  }
+}

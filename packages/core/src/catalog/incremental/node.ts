@@ -1,0 +1,53 @@
+import type { Readable } from './query.js'
+
+/**
+ * How much is known about a node's value.
+ *
+ * `clean`: it is right. `suspect`: something below changed; whether it matters shows when the direct dependencies are looked at. `stale`: a direct
+ * dependency changed, or there is no value yet. `busy`: it is being computed or verified; reading it now is a cycle.
+ *
+ * Invariant: the dependents of a node that is not clean are not clean either. So marking may stop at a node that is marked already.
+ */
+export type NodeState = 'clean' | 'suspect' | 'stale' | 'busy'
+
+/** One input or query at one key. Only the engine touches nodes. */
+export interface Node<S> {
+  readonly of: Readable<S, unknown, unknown>
+  readonly key: unknown
+  readonly keyText: string
+  state: NodeState
+  /** Undefined until computed for the first time. */
+  value: unknown
+  hasValue: boolean
+  /** Revision in which the value last became a different one. */
+  changedAt: number
+  /** Revision in which the value was last known to be right. */
+  verifiedAt: number
+  /** In the order of the first read: a later read may only have happened because of what an earlier one gave. */
+  dependencies: readonly Node<S>[]
+  readonly dependents: Set<Node<S>>
+  /** Readers outside the engine that want the value kept. */
+  pins: number
+}
+
+/** A node that has never been computed. */
+export function makeNode<S>(of: Readable<S, unknown, unknown>, key: unknown, keyText: string): Node<S> {
+  return {
+    of,
+    key,
+    keyText,
+    state: 'stale',
+    value: undefined,
+    hasValue: false,
+    changedAt: 0,
+    verifiedAt: 0,
+    dependencies: [],
+    dependents: new Set(),
+    pins: 0,
+  }
+}
+
+/** For messages: `name(key)`. */
+export function describeNode<S>(node: Node<S>): string {
+  return `${node.of.name}(${node.keyText})`
+}

@@ -1,0 +1,56 @@
+/** What a computation may do: read other values. Every read is recorded, and that is how the engine knows what to compute again. */
+export interface QueryContext<S> {
+  /** The value of an input or of another query. Valid only while the computation that got this context runs. */
+  get<K, V>(of: Readable<S, K, V>, key: K): V
+}
+
+interface Common<K, V> {
+  /** Unique within an engine; the key of its counters. */
+  readonly name: string
+  /** Text form of a key; equal keys have equal text. */
+  readonly keyOf: (key: K) => string
+  /** True if a reader of `before` would compute the same from `after`. */
+  readonly equal: (before: V, after: V) => boolean
+}
+
+/** A value that comes from outside: the engine reads it from the source and is told when to look again. */
+export interface Input<S, K, V> extends Common<K, V> {
+  readonly type: 'input'
+  readonly read: (source: S, key: K) => V
+}
+
+/**
+ * A value computed from other values. `compute` must be a pure function of what it reads through the context: no clock, no random, no state, no I/O.
+ */
+export interface Query<S, K, V> extends Common<K, V> {
+  readonly type: 'query'
+  readonly compute: (context: QueryContext<S>, key: K) => V
+  /**
+   * Which of two equal values stays: `keep` the older one, so that whatever refers to it goes on sharing it; `adopt` the newer one, where values
+   * carry something that readers must not depend on but that should be fresh.
+   */
+  readonly onEqual: 'keep' | 'adopt'
+}
+
+/** Anything that can be read. */
+export type Readable<S, K, V> = Input<S, K, V> | Query<S, K, V>
+
+type Keyed<K> = K extends string ? { readonly keyOf?: (key: K) => string } : { readonly keyOf: (key: K) => string }
+
+const textKey = (key: unknown): string => key as string
+
+/** Declares an input. Keys that are no strings need `keyOf`. */
+export function defineInput<S, K, V>(
+  definition: Pick<Input<S, K, V>, 'name' | 'read'> & Partial<Pick<Input<S, K, V>, 'equal'>> & Keyed<K>,
+): Input<S, K, V> {
+  const { name, read, equal = Object.is, keyOf = textKey } = definition
+  return { type: 'input', name, read, equal, keyOf }
+}
+
+/** Declares a query. Keys that are no strings need `keyOf`. */
+export function defineQuery<S, K, V>(
+  definition: Pick<Query<S, K, V>, 'name' | 'compute'> & Partial<Pick<Query<S, K, V>, 'equal' | 'onEqual'>> & Keyed<K>,
+): Query<S, K, V> {
+  const { name, compute, equal = Object.is, onEqual = 'keep', keyOf = textKey } = definition
+  return { type: 'query', name, compute, equal, onEqual, keyOf }
+}
