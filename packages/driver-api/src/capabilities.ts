@@ -23,6 +23,7 @@ export const optionalFeatures = [
   'tracing-opentelemetry',
   'remote-logging',
   'access-log-format',
+  'access-log-opentelemetry',
   'request-metrics',
   'dns-proxy',
   'multi-cluster',

@@ -1,0 +1,143 @@
+import type { MeshService, Principal, ServiceIdentity } from '../../identity.js'
+import type { ActiveHealthCheck, ConnectionLimits, LoadBalancing, StatisticalCircuitBreaker } from './limits.js'
+import type { RouteMatch } from './matching.js'
+import type { CredentialRef, Locality, Protocol, SocketAddress } from './values.js'
+
+/** A share of the traffic. */
+export interface WeightedUpstream {
+  /** Id of an `upstream` part. */
+  readonly upstream: string
+  /** Relative to the sum of the list. 0 gets none. */
+  readonly weight: number
+}
+
+/** One HTTP route of a called service. */
+export interface OutboundRoute {
+  /** Which requests. */
+  readonly match: RouteMatch
+  /** Sorted by upstream; weights sum to more than 0, else requests are answered 503. */
+  readonly targets: readonly WeightedUpstream[]
+  /** Longest time until the answer is complete, in milliseconds; 0 means none. */
+  readonly timeoutMs: number
+}
+
+/** Where traffic to a called service goes. */
+export type OutboundRules =
+  /** In order; the first match counts, and a request that none matches is answered 404. */
+  | { readonly kind: 'http'; readonly routes: readonly OutboundRoute[] }
+  /** Sorted by upstream; chosen per connection. If weights sum to 0 connections are closed. */
+  | { readonly kind: 'tcp'; readonly targets: readonly WeightedUpstream[] }
+
+/** A service port as called: shared by all its clients. */
+export interface OutboundPart {
+  readonly kind: 'outbound'
+  /** `<namespace>/<service>|<port>`. */
+  readonly id: string
+  /** The service. */
+  readonly service: MeshService
+  /** Port of the service. */
+  readonly port: number
+  /** What clients speak. */
+  readonly protocol: Protocol
+  /** Addresses that select this service in transparent mode: virtual IPs, or endpoint IPs of a headless service. Sorted. */
+  readonly addresses: readonly string[]
+  /** Host names without ports, without the short one: `svc.ns`, `svc.ns.svc`, … Sorted. Each also matches with `:port`. */
+  readonly hosts: readonly string[]
+  /** The name that only proxies of the same namespace may use (see {@link SetRef.shortNames}). */
+  readonly shortHost: string
+  /** Where traffic goes. */
+  readonly rules: OutboundRules
+}
+
+/** How a client's proxy connects to an upstream. */
+export type UpstreamTls =
+  /** mTLS of the mesh: own service certificate, SNI, ALPN `osm`; the peer must hold one of `principals` (sorted, never empty). */
+  | { readonly mode: 'mesh'; readonly serverName: string; readonly principals: readonly Principal[] }
+  /**
+   * TLS towards an outside server, with the given or no client credential. One of `subjectAltNames` (sorted; empty means `serverName`) must stand in
+   * its certificate. Without `roots` the proxy's system roots count.
+   */
+  | {
+      readonly mode: 'originate'
+      readonly serverName: string
+      readonly subjectAltNames: readonly string[]
+      readonly credential?: CredentialRef
+      readonly roots?: CredentialRef
+    }
+  /** Plaintext; never towards a service of the mesh. */
+  | { readonly mode: 'none' }
+
+/** Where the addresses of an upstream come from. */
+export type Discovery =
+  /** The `endpoints` part of the same id. */
+  | { readonly kind: 'endpoints' }
+  /** The addresses that DNS gives for `host`, followed as they change. */
+  | { readonly kind: 'dns'; readonly host: string; readonly port: number }
+  /** The address that the workload dialled; `port` restricts it. */
+  | { readonly kind: 'originalDestination'; readonly port?: number }
+  /** The host that the HTTP request names. */
+  | { readonly kind: 'forwardProxy' }
+  /** These, sorted by address and port. */
+  | { readonly kind: 'static'; readonly addresses: readonly SocketAddress[] }
+
+/** Something that traffic can be sent to. */
+export interface UpstreamPart {
+  readonly kind: 'upstream'
+  /** In-mesh: `<namespace>/<service>|<targetPort>`. Outside: `<host>:<port>` or `<port>`. */
+  readonly id: string
+  /** Absent for upstreams outside the mesh. Present: {@link UpstreamPart.tls} has mode `mesh`. */
+  readonly service?: MeshService
+  /** Port of the workload, or of the outside server. */
+  readonly port: number
+  /** What the upstream speaks. */
+  readonly protocol: Protocol
+  /** How to connect. */
+  readonly tls: UpstreamTls
+  /** Whereto. */
+  readonly discovery: Discovery
+  /** How to choose among addresses. */
+  readonly loadBalancing: LoadBalancing
+  /** Overrides the mesh's, in milliseconds. */
+  readonly connectTimeoutMs?: number
+  /** Absent: unlimited. */
+  readonly limits?: ConnectionLimits
+  /** Absent: never breaks. */
+  readonly circuitBreaker?: StatisticalCircuitBreaker
+  /** Absent: every endpoint counts as healthy. */
+  readonly healthCheck?: ActiveHealthCheck
+}
+
+/** One address of an upstream. */
+export interface PolicyEndpoint {
+  /** IP address, without brackets. */
+  readonly address: string
+  /** 1 to 65535. */
+  readonly port: number
+  /** Relative to the other endpoints of the same priority. 0 gets none. */
+  readonly weight: number
+  /** 0 is used first; a higher number only when no lower one is healthy. */
+  readonly priority: number
+  /** Where the workload runs. */
+  readonly locality: Locality
+  /** Key of the cluster; empty for the own one. */
+  readonly cluster: string
+  /** Whose workload it is; absent where unknown. */
+  readonly identity?: ServiceIdentity
+  /** Sidecar class; absent without a sidecar. */
+  readonly class?: string
+  /** True with a sidecar. False changes nothing about TLS: towards a service of the mesh it means that the handshake will fail. */
+  readonly meshed: boolean
+  /** Path prefix of a remote cluster's gateway. */
+  readonly path?: string
+  /** Replaces the upstream's `tls` for this address: how to reach a remote cluster's gateway. Never without `cluster`. */
+  readonly tls?: UpstreamTls
+}
+
+/** The addresses of the upstream of the same id. Empty means that the service has none now. */
+export interface EndpointsPart {
+  readonly kind: 'endpoints'
+  /** Id of the `upstream` part. */
+  readonly id: string
+  /** Sorted by address and port. */
+  readonly endpoints: readonly PolicyEndpoint[]
+}

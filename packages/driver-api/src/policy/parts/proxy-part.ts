@@ -1,0 +1,147 @@
+import type { Principal, ProxyUUID, ServiceIdentity, SpiffeId } from '../../identity.js'
+import type { HttpHeader, Locality, PartHash, SocketAddress } from './values.js'
+
+/** What a rewritten health probe asks of the workload. */
+export interface ProbeTarget {
+  /** As the user wrote it. */
+  readonly type: 'http' | 'https' | 'tcp' | 'grpc'
+  /** Port of the workload. */
+  readonly port: number
+  /** `http` and `https`: path with query. */
+  readonly path?: string
+  /** `http` and `https`: in the order of the probe. */
+  readonly headers?: readonly HttpHeader[]
+  /** `grpc`: name of the health service. */
+  readonly service?: string
+}
+
+/** A health probe of one container that the sidecar answers for, so that a kubelet without a certificate can ask. */
+export interface ProbeBinding {
+  /** Name of the container. */
+  readonly container: string
+  /** Which probe of the container. */
+  readonly probe: 'liveness' | 'readiness' | 'startup'
+  /** Where the sidecar listens, without TLS. Bindings with a path may share an address. */
+  readonly listen: SocketAddress
+  /** Path under which the sidecar answers; unique per container and probe. Empty for TCP-style probes. */
+  readonly path: string
+  /** What is asked of the workload. */
+  readonly target: ProbeTarget
+  /** Milliseconds until an unanswered probe counts as failed. */
+  readonly timeoutMs: number
+}
+
+/** One service port that this proxy serves: the shared rules, and what of them is this proxy's own. */
+export interface InboundBinding {
+  /** The `inbound` part; the same for every proxy behind that service port, unless the host put it in its deny form. */
+  readonly part: PartHash
+  /** Id of that part. */
+  readonly id: string
+  /** Explicit mode: the address of this binding's own TLS listener. Absent in transparent mode, where the original destination port selects. */
+  readonly listen?: SocketAddress
+  /** Where the application answers. */
+  readonly local: SocketAddress
+}
+
+/** One service port that this proxy serves to callers from outside the mesh. */
+export interface IngressBinding {
+  /** The `ingress` part. */
+  readonly part: PartHash
+  /** Id of that part. */
+  readonly id: string
+  /** Explicit mode: the address of this binding's own listener. */
+  readonly listen?: SocketAddress
+  /** Where the application answers. */
+  readonly local: SocketAddress
+}
+
+/** Explicit mode: the local address under which the workload reaches one TCP service port. */
+export interface OutboundBinding {
+  /** Id of the `outbound` part. */
+  readonly id: string
+  /** Plain TCP, for this workload only. */
+  readonly listen: SocketAddress
+}
+
+/** Addresses that the proxy itself listens on. */
+export interface ListenAddresses {
+  /** Transparent mode: where redirected inbound connections arrive. */
+  readonly inbound?: SocketAddress
+  /** Transparent mode: where redirected outbound connections arrive. */
+  readonly outbound?: SocketAddress
+  /** Explicit mode: the forward proxy that the workload uses for HTTP. */
+  readonly outboundHttp?: SocketAddress
+  /** Prometheus, without TLS. */
+  readonly metrics?: SocketAddress
+  /** Administration; loopback only. */
+  readonly admin?: SocketAddress
+  /** Local DNS proxy (UDP). */
+  readonly dns?: SocketAddress
+}
+
+/** The workload beside the proxy: labels of its metrics, never an identity. */
+export interface WorkloadName {
+  /** Kind of the controlling object, such as `Deployment`; of the workload itself where nothing controls it. */
+  readonly kind: string
+  /** Name of the controlling object. */
+  readonly name: string
+  /** Name of the pod or process. */
+  readonly instance: string
+}
+
+/** The root of a ProxyPolicy: the only part that belongs to one proxy alone. */
+export interface ProxyPart {
+  readonly kind: 'proxy'
+  /** The proxy's UUID. */
+  readonly id: ProxyUUID
+  /** Whose certificate the proxy holds. */
+  readonly identity: ServiceIdentity
+  /** DNS name of that identity. */
+  readonly principal: Principal
+  /** URI of that identity. */
+  readonly spiffeId: SpiffeId
+  /** Sidecar class, lower case. */
+  readonly class: string
+  /** `transparent`: connections are redirected to the proxy by the kernel. `explicit`: the workload is told addresses. */
+  readonly mode: 'transparent' | 'explicit'
+  /** Namespace of the workload. */
+  readonly namespace: string
+  /** For metrics and logs. */
+  readonly workload: WorkloadName
+  /** Where the proxy runs. */
+  readonly locality: Locality
+  /** Key of the cluster that the proxy is in; empty without multi-cluster. */
+  readonly cluster: string
+  /** Families that the proxy may use, sorted. */
+  readonly ipFamilies: readonly ('IPv4' | 'IPv6')[]
+  /** The workload's own addresses, sorted. */
+  readonly addresses: readonly string[]
+  /** The proxy's own listeners. */
+  readonly listen: ListenAddresses
+  /** Sorted by container and probe. */
+  readonly probes: readonly ProbeBinding[]
+  /** Sorted by id. */
+  readonly inbound: readonly InboundBinding[]
+  /** Sorted by id. */
+  readonly ingress: readonly IngressBinding[]
+  /** Explicit mode; sorted by id. */
+  readonly outboundBindings: readonly OutboundBinding[]
+  /** The `trust` part. */
+  readonly trust: PartHash
+  /** The `mesh` part. */
+  readonly mesh: PartHash
+  /** A `set` of `outbound` parts. Absent: the workload may call nothing in the mesh. */
+  readonly outbound?: PartHash
+  /** A `set` of `upstream` parts: those that routes of `outbound` and `egress`, and gateways of `clientRules`, name. */
+  readonly upstreams?: PartHash
+  /** A `set` of `endpoints` parts, one for each upstream with discovery `endpoints`. */
+  readonly endpoints?: PartHash
+  /** A `set` of `egress` parts. */
+  readonly egress?: PartHash
+  /** The `clientRules` part of the proxy's identity. */
+  readonly clientRules?: PartHash
+  /** The `dns` part. */
+  readonly dns?: PartHash
+  /** `extension` parts of this proxy's class, in the order in which they apply. */
+  readonly extensions: readonly PartHash[]
+}

@@ -1,0 +1,12 @@
+/**
+ * Constants of the wire between sidecars, which every class must use so that classes mix.
+ */
+
+/** ALPN protocol that a sidecar offers to a sidecar. It marks mesh traffic; no server selects it. */
+export const MESH_ALPN = 'osm'
+
+/** Path that a called proxy answers itself, with 200, while {@link MeshPart.activeHealthChecks} is true. */
+export const HEALTH_CHECK_PATH = '/healthz/osm'
+
+/** Request header (value `1`) that marks a health check; a request to {@link HEALTH_CHECK_PATH} without it goes to the workload. The name is OSM's. */
+export const HEALTH_CHECK_HEADER = 'x-osm-envoy-healthcheck'
