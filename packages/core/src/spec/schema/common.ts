@@ -45,9 +45,14 @@ export function duration(description: string, extra: { default?: string } = {}) 
   return Type.String({ description: `${description} A Go duration such as 90s or 1h30m.`, ...extra })
 }
 
+/** A map from free text to one kind of value. `Type.Record` would say it with `patternProperties`, which structural schemas forbid. */
+export function mapOf<S extends TSchema>(values: S, description: string, extra: { default?: object } = {}) {
+  return Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: values, description, ...extra })
+}
+
 /** Free text keyed by free text. */
 export function textMap(description: string) {
-  return Type.Record(Type.String(), Type.String(), { description })
+  return mapOf(Type.String(), description)
 }
 
 /** An object whose members belong to somebody else: a driver, or a plugin. */

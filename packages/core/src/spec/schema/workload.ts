@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 
-import { oneOf, portNumber, struct, type Spec } from './common.js'
+import { mapOf, oneOf, portNumber, struct, type Spec } from './common.js'
 import { ProbesSchema } from './probe.js'
 
 const WorkloadPortSchema = struct(
@@ -83,18 +83,16 @@ export const WorkloadInstanceSpecSchema = struct(
     allocations: Type.Optional(
       struct(
         {
-          inbound: Type.Record(Type.String(), ListenAddressSchema('Where the sidecar accepts connections.'), {
-            default: {},
-            description: 'Listener of the sidecar by namespace/service|port.',
-          }),
+          inbound: mapOf(
+            ListenAddressSchema('Where the sidecar accepts connections.'),
+            'Listener of the sidecar by namespace/service|port.',
+            { default: {} },
+          ),
           outboundHttp: Type.Optional(ListenAddressSchema('Where the sidecar takes outbound HTTP requests.')),
-          outboundTcp: Type.Record(
-            Type.String(),
+          outboundTcp: mapOf(
             ListenAddressSchema('Where the sidecar takes outbound connections.'),
-            {
-              default: {},
-              description: 'Local listener by upstream namespace/service|port.',
-            },
+            'Local listener by upstream namespace/service|port.',
+            { default: {} },
           ),
           metrics: Type.Optional(ListenAddressSchema('Where the sidecar serves metrics.')),
           admin: Type.Optional(ListenAddressSchema('Where the sidecar serves its administration interface.')),

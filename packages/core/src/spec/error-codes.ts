@@ -1,0 +1,41 @@
+/** Codes of problems and errors of the mesh specification, with the meaning of each. */
+export const specErrorCodes = {
+  OSM_SPEC_FOLDER: 'a folder of the mesh specification does not exist or can not be read',
+  OSM_SPEC_FILE: 'a file of the mesh specification can not be read, or is larger than the limit',
+  OSM_SPEC_FILE_UNSETTLED:
+    'a file looks half-written: it became empty or lost its last line end; what it held before stays until it settles',
+  OSM_SPEC_SYNTAX: 'a document is not well-formed YAML or JSON',
+  OSM_SPEC_OBJECT: 'a document is no object with apiVersion, kind and metadata.name',
+  OSM_SPEC_KIND: 'the kind is not one that the mesh reads',
+  OSM_SPEC_KIND_INTERNAL: 'the kind is written by the supervisor, not by users, or the other way round',
+  OSM_SPEC_VERSION: 'the API version is not one that the mesh reads for this kind',
+  OSM_SPEC_NAME: 'a name or namespace is not a valid DNS name',
+  OSM_SPEC_SCHEMA: 'a field is missing or has a value that the kind does not allow',
+  OSM_SPEC_FIELD_UNKNOWN: 'a field is not known for this kind and is not read',
+  OSM_SPEC_DUPLICATE: 'the same object is written down twice; the first place holds',
+  OSM_SPEC_DEPRECATED: 'an old form is read, but does not say all that it once said',
+  OSM_SPEC_TARGET_NAMESPACE: 'a TrafficTarget is in another namespace than its destination and is ignored',
+  OSM_SPEC_TARGET_RULES: 'a TrafficTarget has no rules or no sources and allows nothing',
+  OSM_SPEC_TARGET_KIND: 'a TrafficTarget names a kind of identity or route that does not exist',
+  OSM_SPEC_ROUTE_MISSING: 'a referenced route object, or a match inside it, does not exist',
+  OSM_SPEC_ROUTE_DUPLICATE: 'two matches of one HTTPRouteGroup have the same name',
+  OSM_SPEC_REGEX: 'an expression is not valid RE2 syntax, or is too long',
+  OSM_SPEC_REGEX_COSTLY: 'an expression can take exponential time in sidecars whose engine backtracks',
+  OSM_SPEC_SPLIT_BACKENDS: 'a TrafficSplit has no backends, or its weights are negative or all zero',
+  OSM_SPEC_SPLIT_SERVICE: 'the apex or a backend of a TrafficSplit does not exist',
+  OSM_SPEC_SPLIT_CONFLICT: 'several TrafficSplits without matches have one apex; the first by name holds',
+  OSM_SPEC_SERVICE_PORT: 'two ports of one Service clash by number or by name',
+  OSM_SPEC_PROTOCOL: 'the application protocol is not known, or conflicts with another claim on the same port',
+  OSM_SPEC_WORKLOAD_ACCOUNT: 'a Workload runs under a service account that does not exist',
+  OSM_SPEC_WORKLOAD_SHAPE: 'a Workload has neither a command nor an address, or both, or its ports clash',
+  OSM_SPEC_HOST: 'the host of an UpstreamTrafficSetting is not a host name, or another setting has it',
+  OSM_SPEC_BACKEND: 'a backend, source or reference of a policy does not exist or is not of a known form',
+  OSM_SPEC_ADDRESS: 'an address or range is not a valid IP address or CIDR range',
+  OSM_SPEC_DURATION: 'a duration is not one that Go reads',
+  OSM_SPEC_REFERENCE: 'a reference of a policy has a kind or API group that the policy does not read',
+  OSM_SPEC_CONFLICT: 'two objects claim the same thing; the first by namespace and name holds',
+  OSM_SPEC_PROVIDER: 'a MeshRootCertificate does not name exactly one provider',
+} as const
+
+/** A code of {@link specErrorCodes}. */
+export type SpecErrorCode = keyof typeof specErrorCodes

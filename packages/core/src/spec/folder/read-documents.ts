@@ -1,0 +1,105 @@
+import type { ObjectOrigin, Problem } from '../../problem.js'
+import type { SpecErrorCode } from '../error-codes.js'
+import type { FieldPath } from '../field-path.js'
+import type { ObjectDecoder } from '../object-decoder.js'
+import type { MeshObject, ObjectKey } from '../objects.js'
+import { isPlainObject } from '../shape.js'
+import { ParsedDocument, type Place } from './document.js'
+import { splitDocuments } from './split-documents.js'
+
+/** What one place of a file says about one object. */
+export interface Definition {
+  /** Undefined if it can't be told which object is meant. */
+  readonly key: ObjectKey | undefined
+  /** Undefined if the object can't be used. */
+  readonly object: MeshObject | undefined
+  /** True if the text is no well-formed YAML, so that even the key may be half-written. */
+  readonly malformed: boolean
+  readonly problems: readonly Problem[]
+  /** Where a field is written down. */
+  locate(path: FieldPath): ObjectOrigin
+}
+
+/** How a text is read. */
+export interface ReadOptions {
+  /** Name of the file, for origins. */
+  readonly file: string
+  readonly defaultNamespace: string
+}
+
+/** Members that SMI objects had at the top before they had a `spec`, by the name they have now. */
+const formerNames: Readonly<Record<string, readonly string[]>> = { rules: ['specs'] }
+
+/** Reads all objects of a text, in order. Lists as `kubectl get` prints them count as their items. */
+export function readDocuments(text: string, decoder: ObjectDecoder, options: ReadOptions): readonly Definition[] {
+  return splitDocuments(text.startsWith('\uFEFF') ? text.slice(1) : text).flatMap((source) => {
+    const document = new ParsedDocument(source)
+    try {
+      if (document.faults.length > 0) return [malformed(document, decoder, options)]
+      // A document of nothing but comments and markers.
+      if (document.value === null || document.value === undefined) return []
+      return itemsOf(document.value).map(({ value, base }) => define(document, value, base, decoder, options))
+    } finally {
+      document.forget()
+    }
+  })
+}
+
+function define(
+  document: ParsedDocument,
+  value: unknown,
+  base: FieldPath,
+  decoder: ObjectDecoder,
+  options: ReadOptions,
+): Definition {
+  const locate = (path: FieldPath): ObjectOrigin => originOf(options.file, locateField(document, base, value, path))
+  const { key, object, problems } = decoder.decode(value, {
+    origin: locate([]),
+    defaultNamespace: options.defaultNamespace,
+    locate,
+    sourceText: (path) => document.sourceText([...base, ...path]),
+  })
+  return { key, object, malformed: false, problems, locate }
+}
+
+function malformed(document: ParsedDocument, decoder: ObjectDecoder, options: ReadOptions): Definition {
+  const code: SpecErrorCode = 'OSM_SPEC_SYNTAX'
+  // The rest of a broken document often still tells which object it was to be.
+  const { key } = decoder.decode(document.value, {
+    origin: originOf(options.file, document.locate([])),
+    defaultNamespace: options.defaultNamespace,
+    locate: () => originOf(options.file, document.locate([])),
+    sourceText: () => undefined,
+  })
+  return {
+    key,
+    object: undefined,
+    malformed: true,
+    problems: document.faults.slice(0, 3).map(({ message, place }) => ({
+      code,
+      severity: 'error',
+      message: `not well-formed: ${message}`,
+      origin: originOf(options.file, place),
+    })),
+    locate: (path) => originOf(options.file, document.locate(path)),
+  }
+}
+
+function itemsOf(value: unknown): readonly { readonly value: unknown; readonly base: FieldPath }[] {
+  const isList =
+    isPlainObject(value) && value.kind === 'List' && value.apiVersion === 'v1' && Array.isArray(value.items)
+  if (!isList) return [{ value, base: [] }]
+  return (value.items as readonly unknown[]).map((item, index) => ({ value: item, base: ['items', index] }))
+}
+
+function locateField(document: ParsedDocument, base: FieldPath, value: unknown, path: FieldPath): Place {
+  const [top, member, ...rest] = path
+  const flat = top === 'spec' && typeof member === 'string' && isPlainObject(value) && !Object.hasOwn(value, 'spec')
+  if (!flat) return document.locate([...base, ...path])
+  const written = [member, ...(formerNames[member] ?? [])].find((name) => Object.hasOwn(value, name)) ?? member
+  return document.locate([...base, written, ...rest])
+}
+
+function originOf(file: string, place: Place): ObjectOrigin {
+  return { kind: 'file', file, line: place.line, column: place.column }
+}

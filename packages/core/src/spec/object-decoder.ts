@@ -1,0 +1,265 @@
+import type { JsonValue } from '@osm-ts/driver-api'
+
+import type { ObjectOrigin, ObjectRef, Problem } from '../problem.js'
+import { convert, type RawObject } from './convert.js'
+import type { SpecErrorCode } from './error-codes.js'
+import { formatFieldPath, type FieldPath } from './field-path.js'
+import { nameFault, namespaceFault } from './names.js'
+import { makeObjectKey, type MeshObject, type ObjectKey, type ObjectMetadata } from './objects.js'
+import { freeObject, textMap } from './schema/common.js'
+import { allKinds, isKind, kindDefinitions, type Kind } from './schema/kinds.js'
+import { isPlainObject, OversizeError, shape, type ShapeContext } from './shape.js'
+import { didYouMean } from './suggest.js'
+import { SpecValidator } from './validator.js'
+
+/** Where the object being decoded comes from. */
+export interface DecodeContext {
+  readonly origin: ObjectOrigin
+  /** Namespace of namespaced objects that name none. */
+  readonly defaultNamespace: string
+  /** Where a field is written down. */
+  locate(path: FieldPath): ObjectOrigin
+  /** The text that an unquoted scalar was written with. */
+  sourceText(path: FieldPath): string | undefined
+}
+
+/** What became of an object. `key` is there whenever the object could be told, even if it can't be used. */
+export interface Decoded {
+  readonly key?: ObjectKey
+  readonly object?: MeshObject
+  readonly problems: readonly Problem[]
+}
+
+const metadataMembers = [
+  'name',
+  'namespace',
+  'labels',
+  'annotations',
+  'generation',
+  'generateName',
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
+  'selfLink',
+] as const
+const objectMembers: readonly string[] = ['apiVersion', 'kind', 'metadata', 'spec', 'status']
+const labelsSchema = textMap('Labels or annotations.')
+const statusSchema = freeObject('Status.')
+
+/** Turns what was written into checked, frozen objects. Never throws for bad input: that becomes problems. */
+export class ObjectDecoder {
+  readonly #validator = new SpecValidator()
+  readonly #writtenBy: 'user' | 'runtime'
+
+  /** @param writtenBy - which kinds are taken: those of users, or those of the supervisor of local processes */
+  constructor(writtenBy: 'user' | 'runtime' = 'user') {
+    this.#writtenBy = writtenBy
+  }
+
+  decode(raw: unknown, context: DecodeContext): Decoded {
+    const decoding = new Decoding(context)
+    try {
+      return decoding.finish(this.#decode(raw, context, decoding))
+    } catch (error) {
+      if (!(error instanceof OversizeError)) throw error
+      decoding.report('OSM_SPEC_OBJECT', [], error.message)
+      return decoding.finish(undefined)
+    }
+  }
+
+  #decode(raw: unknown, context: DecodeContext, decoding: Decoding): MeshObject | undefined {
+    const identity = this.#identify(raw, context, decoding)
+    if (identity === undefined) return undefined
+    const { kind, written, metadata } = identity
+    const definition = kindDefinitions[kind]
+    const converted = convert(kind, identity.apiVersion, written)
+    if (!definition.partial) decoding.reportUnknown(converted, objectMembers, [])
+    const reporting = definition.partial ? { ...decoding.shaping, unknownMember: ignore } : decoding.shaping
+    const spec = shape(definition.spec, converted.spec ?? {}, ['spec'], reporting)
+    const violations = this.#validator.check(kind, spec)
+    for (const { path, message } of violations) decoding.report('OSM_SPEC_SCHEMA', path, message)
+    if (decoding.failed) return undefined
+    const status = isPlainObject(converted.status)
+      ? shape(statusSchema, converted.status, ['status'], decoding.shaping)
+      : undefined
+    return deepFreeze({
+      apiVersion: definition.apiVersion,
+      kind,
+      metadata,
+      spec,
+      ...(status === undefined ? {} : { status: status as Readonly<Record<string, JsonValue>> }),
+      origin: context.origin,
+      // The spec was just checked against the schema of its kind, which is what the type is made from.
+    } as MeshObject)
+  }
+
+  #identify(
+    raw: unknown,
+    context: DecodeContext,
+    decoding: Decoding,
+  ): { kind: Kind; apiVersion: string; written: RawObject; metadata: ObjectMetadata } | undefined {
+    if (!isPlainObject(raw)) {
+      decoding.report(
+        'OSM_SPEC_OBJECT',
+        [],
+        'the document is no object of the mesh specification: apiVersion, kind and metadata.name are needed',
+      )
+      return undefined
+    }
+    const { apiVersion, kind } = raw
+    if (typeof kind !== 'string' || typeof apiVersion !== 'string') {
+      const missing = typeof kind === 'string' ? 'apiVersion' : 'kind'
+      decoding.report('OSM_SPEC_OBJECT', [missing], 'is missing: apiVersion, kind and metadata.name are needed')
+      return undefined
+    }
+    if (!isKind(kind)) {
+      const kinds = allKinds().filter((known) => kindDefinitions[known].writtenBy === this.#writtenBy)
+      const guess = didYouMean(kind, kinds)
+      decoding.report(
+        'OSM_SPEC_KIND',
+        ['kind'],
+        `${JSON.stringify(kind)} is not known${guess || `; known are ${kinds.join(', ')}`}`,
+      )
+      return undefined
+    }
+    const definition = kindDefinitions[kind]
+    const metadata = this.#metadata(kind, raw, context, decoding)
+    if (metadata === undefined) return undefined
+    decoding.object = { kind, namespace: metadata.namespace, name: metadata.name }
+    const versions = [definition.apiVersion, ...definition.alsoAccepted]
+    if (!versions.includes(apiVersion)) {
+      const known = versions.length === 1 ? `${versions.join()} is` : `${versions.join(', ')} are`
+      decoding.report(
+        'OSM_SPEC_VERSION',
+        ['apiVersion'],
+        `${JSON.stringify(apiVersion)} is not known for ${kind}; ${known}`,
+      )
+    }
+    if (definition.writtenBy !== this.#writtenBy)
+      decoding.report(
+        'OSM_SPEC_KIND_INTERNAL',
+        ['kind'],
+        definition.writtenBy === 'runtime'
+          ? `${kind} is written by the supervisor of local processes; describe a Workload instead`
+          : `${kind} does not belong into the state folder of the supervisor`,
+      )
+    return { kind, apiVersion, written: raw, metadata }
+  }
+
+  #metadata(kind: Kind, raw: RawObject, context: DecodeContext, decoding: Decoding): ObjectMetadata | undefined {
+    const written = raw.metadata
+    if (!isPlainObject(written) || (typeof written.name !== 'string' && typeof written.name !== 'number')) {
+      decoding.report('OSM_SPEC_OBJECT', ['metadata', 'name'], `is missing: every ${kind} needs a name`)
+      return undefined
+    }
+    const name =
+      typeof written.name === 'string'
+        ? written.name
+        : (context.sourceText(['metadata', 'name']) ?? String(written.name))
+    const { scope, partial } = kindDefinitions[kind]
+    const given =
+      typeof written.namespace === 'string' && written.namespace !== '' ? written.namespace : context.defaultNamespace
+    const namespace = scope === 'Cluster' ? '' : given
+    decoding.object = { kind, namespace, name }
+    const nameRule = nameFault(kind, name)
+    if (nameRule !== undefined)
+      decoding.report('OSM_SPEC_NAME', ['metadata', 'name'], `${nameRule}; ${JSON.stringify(name)} is not`)
+    const namespaceRule = namespace === '' ? undefined : namespaceFault(namespace)
+    if (namespaceRule !== undefined)
+      decoding.report(
+        'OSM_SPEC_NAME',
+        ['metadata', 'namespace'],
+        `${namespaceRule}; ${JSON.stringify(namespace)} is not`,
+      )
+    if (!partial) decoding.reportUnknown(written, metadataMembers, ['metadata'])
+    return {
+      name,
+      namespace,
+      labels: this.#texts(written.labels, ['metadata', 'labels'], decoding),
+      annotations: this.#texts(written.annotations, ['metadata', 'annotations'], decoding),
+      ...(typeof written.generation === 'number' ? { generation: written.generation } : {}),
+    }
+  }
+
+  #texts(value: unknown, path: FieldPath, decoding: Decoding): Readonly<Record<string, string>> {
+    if (value === undefined || value === null) return {}
+    const shaped = shape(labelsSchema, value, path, decoding.shaping)
+    if (!isPlainObject(shaped)) {
+      decoding.report('OSM_SPEC_SCHEMA', path, 'must be an object of texts')
+      return {}
+    }
+    for (const [name, text] of Object.entries(shaped))
+      if (typeof text !== 'string') decoding.report('OSM_SPEC_SCHEMA', [...path, name], 'must be a text')
+    // Every member is a text, or the object was refused above.
+    return shaped as Readonly<Record<string, string>>
+  }
+}
+
+/** Collects what is found out about one object. */
+class Decoding {
+  /** Set as soon as it is known; problems from then on name it. */
+  object: ObjectRef | undefined
+  readonly shaping: ShapeContext
+  readonly #context: DecodeContext
+  readonly #problems: Problem[] = []
+  #failed = false
+
+  constructor(context: DecodeContext) {
+    this.#context = context
+    this.shaping = {
+      unknownMember: (path, known) => {
+        this.#reportUnknownMember(path, known)
+      },
+      sourceText: (path) => context.sourceText(path),
+    }
+  }
+
+  get failed(): boolean {
+    return this.#failed
+  }
+
+  report(code: SpecErrorCode, path: FieldPath, message: string, severity: Problem['severity'] = 'error'): void {
+    if (severity === 'error') this.#failed = true
+    this.#problems.push({
+      code,
+      severity,
+      message,
+      ...(this.object === undefined ? {} : { object: this.object }),
+      origin: path.length === 0 ? this.#context.origin : this.#context.locate(path),
+      ...(path.length === 0 ? {} : { field: formatFieldPath(path) }),
+    })
+  }
+
+  reportUnknown(value: RawObject, known: readonly string[], base: FieldPath): void {
+    for (const name of Object.keys(value)) if (!known.includes(name)) this.#reportUnknownMember([...base, name], known)
+  }
+
+  finish(object: MeshObject | undefined): Decoded {
+    const { object: ref } = this
+    return {
+      ...(ref !== undefined && isKind(ref.kind) ? { key: makeObjectKey(ref.kind, ref.namespace, ref.name) } : {}),
+      ...(object === undefined ? {} : { object }),
+      problems: this.#problems,
+    }
+  }
+
+  #reportUnknownMember(path: FieldPath, known: readonly string[]): void {
+    const name = String(path.at(-1))
+    this.report('OSM_SPEC_FIELD_UNKNOWN', path, `is not known and not read${didYouMean(name, known)}`, 'warning')
+  }
+}
+
+function ignore(): void {
+  // Unknown fields of Kubernetes' own kinds are many and legitimate.
+}
+
+function deepFreeze<T>(value: T): T {
+  if (value === null || typeof value !== 'object') return value
+  for (const member of Object.values(value)) deepFreeze(member)
+  return Object.freeze(value)
+}
