@@ -10,8 +10,11 @@ export type ApplyState = 'applied' | 'rejected' | 'unknown' | 'stale'
 
 /** The state of one part. */
 export interface PartReport {
+  /** The part. */
   readonly hash: PartHash
+  /** Id of the part, for people. */
   readonly id: string
+  /** What became of it. */
   readonly state: Exclude<ApplyState, 'stale'>
   /** The proxy's own words for a rejection, at most 4,096 characters, without key material. */
   readonly message?: string

@@ -44,7 +44,9 @@ export type OptionalFeature = (typeof optionalFeatures)[number]
 export interface Capabilities {
   /** Sorted. Mutual TLS, principals and the deny form are not optional and therefore not listed. */
   readonly protocols: readonly Protocol[]
+  /** Path matchers that the proxy has, for allow rules and routes alike. */
   readonly pathMatches: readonly ('exact' | 'prefix' | 'regex')[]
+  /** Header matchers that the proxy has; empty if it can't match headers. */
   readonly headerMatches: readonly ('exact' | 'prefix' | 'regex' | 'present')[]
   /** `principal`: the upstream's SAN is checked against its principals. `serviceName`: against the SNI name, where the proxy can do no better. */
   readonly upstreamIdentity: 'principal' | 'serviceName'
@@ -52,7 +54,9 @@ export interface Capabilities {
   readonly modes: readonly ('explicit' | 'transparent')[]
   /** True if the sidecar also runs as a plain process. */
   readonly standalone: boolean
+  /** Families that the proxy handles; the host refuses the other one in its network namespaces. Sorted. */
   readonly ipFamilies: readonly ('IPv4' | 'IPv6')[]
+  /** Where the sidecar runs. Sorted. */
   readonly operatingSystems: readonly ('linux' | 'windows' | 'darwin')[]
   /** True if the sidecar can stop accepting, finish what is open and then end. */
   readonly drain: boolean

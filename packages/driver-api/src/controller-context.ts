@@ -12,6 +12,7 @@ export interface Credential {
   readonly privateKey: string
   /** RFC 3339. */
   readonly expiry: string
+  /** Hexadecimal, lower case. */
   readonly serialNumber: string
 }
 
@@ -25,10 +26,15 @@ export interface TrustBundle {
 
 /** A proxy whose certificate was accepted. */
 export interface ProxyRef {
+  /** The proxy's UUID, from its certificate. */
   readonly uuid: ProxyUUID
+  /** Whose workload it stands beside. */
   readonly identity: ServiceIdentity
+  /** DNS name of that identity. */
   readonly principal: Principal
+  /** Namespace of the workload. */
   readonly namespace: string
+  /** Sidecar class: always that of the driver that asked. */
   readonly class: string
   /** Common name of the proxy certificate. */
   readonly commonName: string
@@ -38,7 +44,9 @@ export interface ProxyRef {
 
 /** A proxy that must be cut off at once. */
 export interface Eviction {
+  /** The proxy. */
   readonly uuid: ProxyUUID
+  /** The session that ends; another session of the same proxy is not meant. */
   readonly session: string
   /** `rebalance` asks the proxy to come back, perhaps to another replica; the others are final for the session. */
   readonly reason: 'released' | 'workload-deleted' | 'superseded' | 'connection-cap' | 'rebalance' | 'shutdown'
@@ -46,10 +54,12 @@ export interface Eviction {
 
 /** Policies and their parts. */
 export interface PolicySource {
+  /** What each proxy must do. */
   readonly policies: {
     /** Yields the policy in force as soon as there is one, then every later one, coalesced. Ends with the signal or the proxy's eviction. */
     watch(proxy: ProxyRef, signal: AbortSignal): AsyncIterable<PolicyUpdate>
   }
+  /** The content behind hashes. */
   readonly parts: {
     /**
      * The part with that hash. Parts stay available while any policy step that names them is in force or has not been consumed yet.
@@ -99,7 +109,9 @@ export interface Proxies {
 
 /** A message of the host's broker. */
 export interface Message {
+  /** What it is about. */
   readonly topic: string
+  /** Names of what changed. */
   readonly payload: JsonValue
 }
 
@@ -111,37 +123,60 @@ export interface MessageBroker {
 
 /** A request to a debug page. */
 export interface DebugRequest {
+  /** Without the query. */
   readonly path: string
+  /** Decoded; the last of several equal names. */
   readonly query: Readonly<Record<string, string>>
 }
 
 /** The answer of a debug page. Never holds key material. */
 export interface DebugResponse {
+  /** HTTP status. */
   readonly status: number
+  /** Value of the `content-type` header. */
   readonly contentType: string
+  /** Whole body. */
   readonly body: string
 }
 
 /** Debug pages of a driver, mounted below `/debug/` on the host's debug server. */
 export interface DebugHandlers {
-  /** @param path - such as `/debug/proxy`; the last registration of a path wins and the host logs it */
+  /**
+   * Mounts a page.
+   *
+   * @param path - such as `/debug/proxy`; the last registration of a path wins and the host logs it
+   */
   register(path: string, handler: (request: DebugRequest) => Promise<DebugResponse>): void
 }
 
 /** Metrics under the host's registry; names and label names must be declared before use and are checked for cardinality. */
 export interface DriverMetrics {
-  /** @param labels - names of labels, in order */
+  /**
+   * A count that only rises.
+   *
+   * @param labels - names of labels, in order
+   */
   counter(
     name: string,
     help: string,
     labels: readonly string[],
   ): { inc(labels: Readonly<Record<string, string>>, by?: number): void }
+  /**
+   * A value that rises and falls.
+   *
+   * @param labels - names of labels, in order
+   */
   gauge(
     name: string,
     help: string,
     labels: readonly string[],
   ): { set(labels: Readonly<Record<string, string>>, value: number): void }
-  /** @param buckets - upper bounds in seconds */
+  /**
+   * A distribution of durations.
+   *
+   * @param labels - names of labels, in order
+   * @param buckets - upper bounds in seconds
+   */
   histogram(
     name: string,
     help: string,
@@ -152,26 +187,41 @@ export interface DriverMetrics {
 
 /** Structured log. Messages are fixed text; what varies stands in fields. Never keys, tokens or whole objects. */
 export interface Logger {
+  /** For developers of the driver. */
   debug(fields: Readonly<Record<string, unknown>>, message: string): void
+  /** For operators: a decision that was taken. */
   info(fields: Readonly<Record<string, unknown>>, message: string): void
+  /** For operators: something to look at, service goes on. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void
+  /** For operators: something does not work. */
   error(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
 /** Everything that {@link Driver.start} may use. */
 export interface ControllerContext {
-  /** Where to listen for the class's proxies. Port 0 lets the driver choose. */
+  /** IP address to listen on for the class's proxies. */
   readonly proxyServerAddress: string
+  /** Port to listen on; 0 lets the driver choose. */
   readonly proxyServerPort: number
+  /** What the proxy control plane shows to proxies, and verifies them against. */
   readonly proxyServiceCert: RotatingCredential
+  /** Namespace of the control plane. */
   readonly osmNamespace: string
+  /** MeshConfig, live. */
   readonly configurator: Configurator
+  /** What proxies must do. */
   readonly meshCatalog: PolicySource
+  /** Certificates of proxies' identities. */
   readonly certManager: DriverCertificates
+  /** Announcements of the host. */
   readonly msgBroker: MessageBroker
+  /** Sessions of proxies. */
   readonly proxies: Proxies
+  /** Debug pages of the driver. */
   readonly debugHandlers: DebugHandlers
+  /** Metrics of the driver. */
   readonly metrics: DriverMetrics
+  /** Log of the driver. */
   readonly logger: Logger
   /** The driver's own `sidecarDrivers[].config`. */
   readonly driverConfig: JsonValue

@@ -20,6 +20,7 @@ export interface Driver {
   readonly name: string
   /** Contract version that the driver was written for. */
   readonly contract: number
+  /** What the sidecar can enforce; the host compares every policy with it. */
   readonly capabilities: Capabilities
   /** JSON Schema of the driver's own configuration. */
   readonly configSchema: { readonly [key: string]: JsonValue }

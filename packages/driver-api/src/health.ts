@@ -14,7 +14,10 @@ export interface HealthProbe {
 
 /** Health of a started proxy control plane. An absent probe always succeeds. */
 export interface HealthProbes {
+  /** Failing: the control plane should be restarted. */
   readonly liveness?: HealthProbe
+  /** Failing: proxies should not be sent here. */
   readonly readiness?: HealthProbe
+  /** Failing: not up yet; the other two are not asked. */
   readonly startup?: HealthProbe
 }

@@ -19,12 +19,16 @@ export type ProxyCommonName = Branded<string, 'ProxyCommonName'>
 
 /** A namespaced service. `name` may be `<hostname>.<service>` for one pod of a headless service. */
 export interface MeshService {
+  /** Namespace of the service. */
   readonly namespace: string
+  /** Name within the namespace. */
   readonly name: string
 }
 
 /** A namespaced service account. */
 export interface ServiceAccountRef {
+  /** Namespace of the service account. */
   readonly namespace: string
+  /** Name within the namespace. */
   readonly name: string
 }

@@ -20,6 +20,7 @@ export type Value = string | readonly (string | Reference)[]
 
 /** Content of a file of the sidecar. Key material is always a reference: the driver never sees it. */
 export type FileContent =
+  /** Made by the driver. */
   | { readonly text: Value }
   /**
    * `bootstrap.key` and `bootstrap.chain` are the proxy certificate (PEM, PKCS#8), replaced in place when it rotates;
@@ -31,6 +32,7 @@ export type FileContent =
 export interface SidecarFile {
   /** Relative file name: lower-case letters, digits, `.`, `_`, `-`; no separators. */
   readonly path: string
+  /** What stands in it. */
   readonly content: FileContent
 }
 
@@ -38,41 +40,68 @@ export interface SidecarFile {
 export interface SidecarPort {
   /** At most 15 characters, as Kubernetes demands. */
   readonly name: string
+  /** 1 to 65535. */
   readonly port: number
+  /** Transport. */
   readonly protocol: 'TCP' | 'UDP'
 }
 
-/** Amounts in Kubernetes notation, such as `100m` and `64Mi`. */
+/** Amounts in Kubernetes notation, such as `100m` and `64Mi`, by name of the resource. */
 export interface Resources {
+  /** What the sidecar can't exceed. */
   readonly limits?: Readonly<Record<string, string>>
+  /** What is reserved for it. */
   readonly requests?: Readonly<Record<string, string>>
 }
 
 /** A way to tell the sidecar something. */
 export type Action =
+  /** Sent to the sidecar's main process. */
   | { readonly kind: 'signal'; readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT' | 'SIGUSR1' | 'SIGUSR2' }
+  /** A request without a body to the sidecar, over loopback. */
   | { readonly kind: 'http'; readonly method: 'GET' | 'POST'; readonly port: number; readonly path: string }
+  /** Run beside the sidecar: executable and arguments. */
   | { readonly kind: 'command'; readonly command: readonly Value[] }
+
+/** A variable of a container's environment. */
+export interface EnvironmentVariable {
+  /** Name of the variable. */
+  readonly name: string
+  /** Never a secret: environments are shown by many tools. */
+  readonly value: Value
+}
+
+/** What the sidecar process may do. */
+export interface SidecarSecurity {
+  /** Numeric user id; not 0. */
+  readonly runAsUser: number
+  /** True: it writes to its own {@link SidecarPatch.volumes} only. */
+  readonly readOnlyRootFilesystem: boolean
+}
 
 /** The process that carries the data plane. */
 export interface SidecarContainer {
+  /** Container image. */
   readonly image: string
   /** Executable that a local host looks for; in a container the image's own entry point is replaced by `command`. */
   readonly binary: string
   /** Full command line after the binary. */
   readonly args: readonly Value[]
-  readonly env: readonly { readonly name: string; readonly value: Value }[]
+  /** Its environment, in order. */
+  readonly env: readonly EnvironmentVariable[]
+  /** Ports that others may know of. */
   readonly ports: readonly SidecarPort[]
+  /** Absent: what {@link InjectorContext.resources} says. */
   readonly resources?: Resources
-  readonly security: {
-    readonly runAsUser: number
-    readonly readOnlyRootFilesystem: boolean
-  }
+  /** What it may do. */
+  readonly security: SidecarSecurity
 }
 
 /** What the sidecar needs from traffic interception. Absent with interception mode `none`. */
 export interface InterceptionNeeds {
+  /** Where redirected inbound connections go. */
   readonly inboundPort: number
+  /** Where redirected outbound connections go. */
   readonly outboundPort: number
   /** Traffic of this user is never redirected. */
   readonly proxyUid: number
@@ -86,32 +115,90 @@ export interface InterceptionNeeds {
 
 /** An additional container that runs before the workload. */
 export interface InitContainer {
+  /** Name of the container; one that the pod has already is refused. */
   readonly name: string
+  /** Container image. */
   readonly image: string
+  /** Executable and arguments. */
   readonly command: readonly Value[]
-  readonly env: readonly { readonly name: string; readonly value: Value }[]
+  /** Its environment, in order. */
+  readonly env: readonly EnvironmentVariable[]
+}
+
+/** A question that the sidecar answers over HTTP. */
+export interface ReadyRequest {
+  /** 1 to 65535. */
+  readonly port: number
+  /** Path with query. */
+  readonly path: string
+  /** The status that means yes. */
+  readonly status: number
+}
+
+/** How to ask the sidecar whether it carries traffic. */
+export interface Ready {
+  /** The question. */
+  readonly http: ReadyRequest
+  /** Milliseconds between two questions. */
+  readonly periodMs: number
+}
+
+/** How to end the sidecar's work without cutting what is open. */
+export interface Drain {
+  /** Stops accepting. */
+  readonly action: Action
+  /** Milliseconds to wait in any case, so that clients learn of it. */
+  readonly minMs: number
+  /** Milliseconds after which the sidecar is ended although connections are open. */
+  readonly maxMs: number
+}
+
+/** Where the sidecar shows metrics. */
+export interface MetricsEndpoint {
+  /** 1 to 65535. */
+  readonly port: number
+  /** HTTP path. */
+  readonly path: string
+}
+
+/** Where the sidecar is administered. */
+export interface AdminEndpoint {
+  /** 1 to 65535, on the loopback address. */
+  readonly port: number
+}
+
+/** An empty directory of the sidecar's own. */
+export interface OwnVolume {
+  /** Name of the volume; one that the pod has already is refused. */
+  readonly name: string
+  /** Absolute path at which the sidecar sees it. */
+  readonly mountPath: string
+  /** Kubernetes notation, such as `16Mi`. */
+  readonly sizeLimit?: string
 }
 
 /** What {@link Driver.patch} returns. */
 export interface SidecarPatch {
+  /** The sidecar itself. */
   readonly sidecar: SidecarContainer
+  /** Files that it reads. */
   readonly files: readonly SidecarFile[]
   /** True answer: the first configuration has been applied. "The process runs" is not enough. */
-  readonly ready: {
-    readonly http: { readonly port: number; readonly path: string; readonly status: number }
-    readonly periodMs: number
-  }
+  readonly ready: Ready
   /** Stops accepting new work and waits; absent if {@link Capabilities.drain} is false. */
-  readonly drain?: { readonly action: Action; readonly minMs: number; readonly maxMs: number }
+  readonly drain?: Drain
   /** Ends the sidecar. */
   readonly quit: Action
-  readonly metrics?: { readonly port: number; readonly path: string }
+  /** Prometheus text format, without TLS. */
+  readonly metrics?: MetricsEndpoint
   /** Loopback only. */
-  readonly admin?: { readonly port: number }
+  readonly admin?: AdminEndpoint
+  /** Absent with interception mode `none`. */
   readonly interception?: InterceptionNeeds
   /** Keys must start with `<driver name>.sidecar.openservicemesh.io/`. */
   readonly annotations: Readonly<Record<string, string>>
+  /** Run before the workload, in order. */
   readonly initContainers: readonly InitContainer[]
   /** Empty directories for the sidecar's own use. */
-  readonly volumes: readonly { readonly name: string; readonly mountPath: string; readonly sizeLimit?: string }[]
+  readonly volumes: readonly OwnVolume[]
 }

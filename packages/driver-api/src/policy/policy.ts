@@ -5,8 +5,11 @@ export const POLICY_VERSION = 1
 
 /** Names a part and pins its content. */
 export interface PartRef {
+  /** What it is. */
   readonly kind: PartKind
+  /** Which one. */
   readonly id: string
+  /** Which content. */
   readonly hash: PartHash
 }
 
@@ -20,6 +23,7 @@ export interface PolicyUpdate {
   readonly revision: number
   /** Hash of the proxy part, which pins the whole document. */
   readonly version: PartHash
+  /** The root of the document. */
   readonly proxy: ProxyPart
   /** Parts that are reachable now and were not before, sets included. */
   readonly added: readonly PartRef[]
@@ -29,8 +33,11 @@ export interface PolicyUpdate {
 
 /** A whole policy document: what golden files, `osm proxy config` and the conformance kit read. */
 export interface ProxyPolicy {
+  /** Which shape the document has. */
   readonly policyVersion: typeof POLICY_VERSION
+  /** Hash of the proxy part, which pins the whole document. */
   readonly version: PartHash
+  /** The root of the document. */
   readonly proxy: ProxyPart
   /** Every reachable part but the proxy part, by hash, keys sorted. */
   readonly parts: Readonly<Record<string, Part>>
