@@ -39,7 +39,9 @@ export async function ensureEnvoyApi() {
 }
 
 async function inputHash() {
-  const code = ['@bufbuild/protobuf/package.json', '@bufbuild/protoc-gen-es/package.json'].map((path) => join(modules, path))
+  const code = ['@bufbuild/protobuf/package.json', '@bufbuild/protoc-gen-es/package.json'].map((path) =>
+    join(modules, path),
+  )
   const files = [...code, entryFiles, reader, import.meta.filename].map((path) => readFile(path))
   return hashInputs([descriptorPackage, pluginOptions, ...(await Promise.all(files))])
 }

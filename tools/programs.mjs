@@ -5,5 +5,8 @@
  */
 export const programs = {
   osm: { entry: 'packages/cli/src/main.ts', bundle: 'packages/cli/dist/osm.mjs' },
-  controller: { entry: 'packages/standalone/src/controller-main.ts', bundle: 'packages/standalone/dist/controller.mjs' },
+  controller: {
+    entry: 'packages/standalone/src/controller-main.ts',
+    bundle: 'packages/standalone/dist/controller.mjs',
+  },
 }

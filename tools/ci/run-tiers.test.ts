@@ -12,7 +12,11 @@ function tier(name: string, command: string, needs: readonly string[] = []): Tie
   return { name, command, needs, minutes: 1 }
 }
 
-async function runPlan(tiers: readonly Tier[], outside: TierPlan['outside'] = {}, signal = new AbortController().signal) {
+async function runPlan(
+  tiers: readonly Tier[],
+  outside: TierPlan['outside'] = {},
+  signal = new AbortController().signal,
+) {
   const lines: string[] = []
   const code = await runTiers({ tiers, outside }, { cwd: tmpdir(), signal, print: (line) => lines.push(line) })
   return { code, lines, last: lines.at(-1) }

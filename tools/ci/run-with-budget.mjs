@@ -22,28 +22,26 @@ const graceMilliseconds = 10_000
  */
 export async function runWithBudget(command, { milliseconds, cwd, env, signal, grace = graceMilliseconds }) {
   const child = spawn('bash', ['-c', command], { cwd, env, detached: true, stdio: ['ignore', 'inherit', 'inherit'] })
-  let isOverBudget = false
+  const budget = new AbortController()
   /** @type {NodeJS.Timeout | undefined} */
   let killTimer
   const end = () => {
     signalGroup(child.pid, 'SIGTERM')
     killTimer = setTimeout(() => signalGroup(child.pid, 'SIGKILL'), grace)
   }
-  const budgetTimer = setTimeout(() => {
-    isOverBudget = true
-    end()
-  }, milliseconds)
-  signal.addEventListener('abort', end, { once: true })
+  const budgetTimer = setTimeout(() => budget.abort(), milliseconds)
+  const ended = AbortSignal.any([signal, budget.signal])
+  ended.addEventListener('abort', end, { once: true })
   try {
     const code = await new Promise((settle, fail) => {
       child.once('error', fail)
       child.once('exit', (exitCode) => settle(exitCode ?? 1))
     })
-    return isOverBudget ? { kind: 'overBudget' } : { kind: 'exited', code }
+    return budget.signal.aborted ? { kind: 'overBudget' } : { kind: 'exited', code }
   } finally {
     clearTimeout(budgetTimer)
     clearTimeout(killTimer)
-    signal.removeEventListener('abort', end)
+    ended.removeEventListener('abort', end)
     signalGroup(child.pid, 'SIGKILL')
   }
 }

@@ -27,9 +27,11 @@ async function bundleProgram(name) {
   const program = programs[name]
   if (program === undefined) throw new SetUpError(`tools/programs.mjs lists no program "${name}".`)
   if (!existsSync(join(root, program.entry))) {
-    throw new SetUpError(`tools/programs.mjs lists ${program.entry} as the entry of "${name}", but there is no such file.`)
+    throw new SetUpError(
+      `tools/programs.mjs lists ${program.entry} as the entry of "${name}", but there is no such file.`,
+    )
   }
-  const { errors } = await build({
+  await build({
     absWorkingDir: root,
     entryPoints: [program.entry],
     outfile: program.bundle,
@@ -41,16 +43,22 @@ async function bundleProgram(name) {
     alias: sourceAliases(),
     banner: { js: banner },
     logLevel: 'warning',
-  }).catch((/** @type {import('esbuild').BuildFailure} */ failure) => failure)
-  // esbuild has printed what is wrong, and where.
-  if (errors.length > 0) throw new SetUpError(`Could not bundle ${program.entry}.`)
+  }).catch(() => {
+    // esbuild has printed what is wrong, and where.
+    throw new SetUpError(`Could not bundle ${program.entry}.`)
+  })
   return join(root, program.bundle)
 }
 
 /** Workspace packages resolve to their sources: their own exports name files that only a compiler makes. */
 function sourceAliases() {
-  const names = readdirSync(join(root, 'packages')).filter((name) => existsSync(join(root, 'packages', name, 'package.json')))
+  const names = readdirSync(join(root, 'packages')).filter((name) =>
+    existsSync(join(root, 'packages', name, 'package.json')),
+  )
   return Object.fromEntries(
-    names.map((name) => [`@osm-ts/${name}`, join(root, 'packages', name, name === 'envoy-api' ? 'gen' : 'src/index.ts')]),
+    names.map((name) => [
+      `@osm-ts/${name}`,
+      join(root, 'packages', name, name === 'envoy-api' ? 'gen' : 'src/index.ts'),
+    ]),
   )
 }

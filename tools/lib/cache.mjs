@@ -31,7 +31,7 @@ export async function cachedFolder(name, fill, parent = cacheRoot()) {
     // mkdtemp keeps others out, who may run the same checkout or share the cache.
     await chmod(partial, 0o755)
     await fill(partial)
-    await rename(partial, folder).catch((/** @type {NodeJS.ErrnoException} */ error) => {
+    await rename(partial, folder).catch((/** @type {unknown} */ error) => {
       if (!existsSync(folder)) throw error
     })
     return folder

@@ -20,12 +20,15 @@ describe('counts', () => {
     expect(partLine('unit', some)).not.toMatch(/\d+ passed, \d+ failed, \d+ skipped/)
   })
 
-  it.each([null, {}, { passed: 1, failed: 0 }, { passed: -1, failed: 0, skipped: 0 }, { passed: 0.5, failed: 0, skipped: 0 }])(
-    'refuses %j as counts',
-    (value) => {
-      expect(() => parseCounts(value)).toThrow('counts')
-    },
-  )
+  it.each([
+    null,
+    {},
+    { passed: 1, failed: 0 },
+    { passed: -1, failed: 0, skipped: 0 },
+    { passed: 0.5, failed: 0, skipped: 0 },
+  ])('refuses %j as counts', (value) => {
+    expect(() => parseCounts(value)).toThrow('counts')
+  })
 })
 
 describe('reportCounts', () => {

@@ -22,11 +22,19 @@ describe('countJestReport', () => {
   })
 
   it('counts a suite whose tests passed and whose clean-up threw as one failure', () => {
-    expect(countJestReport({ testResults: [suite('failed', 'passed')] }, 1)).toEqual({ passed: 1, failed: 1, skipped: 0 })
+    expect(countJestReport({ testResults: [suite('failed', 'passed')] }, 1)).toEqual({
+      passed: 1,
+      failed: 1,
+      skipped: 0,
+    })
   })
 
   it('does not let a bad exit code pass', () => {
-    expect(countJestReport({ testResults: [suite('passed', 'passed')] }, 1)).toEqual({ passed: 1, failed: 1, skipped: 0 })
+    expect(countJestReport({ testResults: [suite('passed', 'passed')] }, 1)).toEqual({
+      passed: 1,
+      failed: 1,
+      skipped: 0,
+    })
   })
 
   it('takes no tests, and no report, for a failure', () => {

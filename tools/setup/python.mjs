@@ -39,7 +39,9 @@ async function findOrInstall(what, find) {
   const packages = debianPackages('set-up')
   const found = (await find()) ?? (await installAndRetry(packages, find))
   if (found !== undefined) return found
-  throw new SetUpError(`${what} is needed on the PATH to unpack what set-up downloads; on Debian: ${installCommand(packages)}`)
+  throw new SetUpError(
+    `${what} is needed on the PATH to unpack what set-up downloads; on Debian: ${installCommand(packages)}`,
+  )
 }
 
 /**

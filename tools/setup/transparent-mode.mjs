@@ -1,6 +1,12 @@
 import { run } from '../lib/process.mjs'
 import { say } from '../lib/progress.mjs'
-import { debianPackages, installCommand, installDebianPackages, isDebian, missingDebianPackages } from './debian-packages.mjs'
+import {
+  debianPackages,
+  installCommand,
+  installDebianPackages,
+  isDebian,
+  missingDebianPackages,
+} from './debian-packages.mjs'
 
 const programs = ['iptables-restore', 'ip6tables-restore', 'ip', 'sysctl']
 

@@ -1,6 +1,7 @@
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { partLine, reportCounts, sumCounts } from '../lib/counts.mjs'
 import { runJest } from '../lib/jest.mjs'
+import { runAttached } from '../lib/process.mjs'
 import { say, timed } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { typeCheck } from '../lib/type-check.mjs'
@@ -15,11 +16,11 @@ const tiers = {
     process.stderr.write(output)
     return counts
   },
-  unit: (args, env) => runJest('unit', args, env),
+  unit: (args, env) => runJestVisibly('unit', args, env),
   dataplane: async (args, env) => {
     // The scenarios start the programs as their users do.
     await bundlePrograms()
-    return runJest('dataplane', args, env)
+    return runJestVisibly('dataplane', args, env)
   },
 }
 
@@ -40,6 +41,18 @@ export async function task(args, { env }) {
   const sum = sumCounts(results)
   reportCounts('tests', sum)
   return sum.failed === 0 ? 0 : 1
+}
+
+/**
+ * Shows what jest prints on standard error: standard output belongs to the counts.
+ * @param {string} name
+ * @param {readonly string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ */
+function runJestVisibly(name, args, env) {
+  return runJest(name, args, (program, jestArgs, jestEnv) =>
+    runAttached(program, jestArgs, { env: { ...env, ...jestEnv }, stdoutToStderr: true }),
+  )
 }
 
 /**

@@ -1,0 +1,132 @@
+import { join } from 'node:path'
+
+/** core re-exports the contract, so whoever may import core may name the contract's own package too. */
+const core = ['core', 'driver-api']
+
+/** Which workspace package may import which; see docs/design for the reasons. What is not listed is forbidden. */
+const mayImport = {
+  'driver-api': [],
+  core: ['driver-api'],
+  'envoy-api': [],
+  'driver-envoy': ['driver-api', 'envoy-api'],
+  'driver-pipy': ['driver-api'],
+  'driver-testkit': ['driver-api'],
+  interception: [],
+  agent: [],
+  injector: core,
+  controller: core,
+  bootstrap: core,
+  standalone: [...core, 'controller', 'interception'],
+  cli: [...core, 'injector', 'standalone'],
+  'create-driver': [],
+}
+
+/** Programs name their built-in drivers in one file, src/builtins.ts. */
+const programs = ['controller', 'injector', 'standalone']
+
+/** Packages published to driver authors stay small: the few packages from outside that each may use. */
+const outsidePackages = {
+  'driver-api': ['@sinclair/typebox'],
+  interception: [],
+}
+
+/** @typedef {import('dependency-cruiser').IRegularForbiddenRuleType} Rule */
+
+/** @type {Rule[]} */
+const layers = Object.entries(mayImport).map(([name, allowed]) => ({
+  name: `layer-${name}`,
+  comment: `${name} may import ${allowed.length > 0 ? allowed.join(', ') : 'no other workspace package'}`,
+  severity: 'error',
+  from: {
+    path: `^packages/${name}/`,
+    // The exceptions have rules of their own below.
+    pathNot: [
+      ...(programs.includes(name) ? [`^packages/${name}/src/builtins\\.ts$`] : []),
+      '^packages/driver-[^/]+/.*\\.test\\.ts$',
+    ],
+  },
+  to: { path: '^packages/([^/]+)/', pathNot: [name, ...allowed].map((other) => `^packages/${other}/`) },
+}))
+
+/** @type {Rule[]} */
+const outside = Object.entries(outsidePackages).map(([name, allowed]) => ({
+  name: `outside-${name}`,
+  comment: `${name} may use ${allowed.length > 0 ? allowed.join(', ') : 'nothing'} from outside`,
+  severity: 'error',
+  from: { path: `^packages/${name}/src/`, pathNot: '\\.test\\.ts$' },
+  to: { path: 'node_modules', pathNot: allowed.map((other) => `node_modules/${other}/`) },
+}))
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    ...layers,
+    ...outside,
+    {
+      name: 'unlisted-package',
+      comment: 'a new package needs a line in the table of .dependency-cruiser.mjs and in the design',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: Object.keys(mayImport).map((name) => `^packages/${name}/`) },
+      to: {},
+    },
+    {
+      name: 'builtins-drivers',
+      comment: 'builtins.ts adds drivers to what its program may import, and nothing else',
+      severity: 'error',
+      from: { path: '^packages/([^/]+)/src/builtins\\.ts$' },
+      to: { path: '^packages/', pathNot: ['^packages/$1/', '^packages/core/', '^packages/driver-'] },
+    },
+    {
+      name: 'driver-tests',
+      comment: 'tests of a driver may use the conformance suite beside what the driver may import',
+      severity: 'error',
+      from: { path: '^packages/(driver-[^/]+)/.*\\.test\\.ts$' },
+      to: {
+        path: '^packages/',
+        pathNot: ['^packages/$1/', '^packages/driver-api/', '^packages/driver-testkit/', '^packages/envoy-api/'],
+      },
+    },
+    {
+      name: 'deep-import',
+      comment: 'packages meet at their index.ts',
+      severity: 'error',
+      from: { path: '^(packages/[^/]+|e2e|examples/[^/]+)/' },
+      to: {
+        path: '^packages/[^/]+/',
+        pathNot: ['^$1/', '^packages/[^/]+/src/index\\.ts$', '^packages/envoy-api/gen/'],
+      },
+    },
+    {
+      name: 'kubernetes-in-driver',
+      comment: 'a driver works without Kubernetes',
+      severity: 'error',
+      from: { path: '^packages/driver-' },
+      to: { path: 'node_modules/@kubernetes/' },
+    },
+    {
+      name: 'circular',
+      comment: 'modules that need each other are one module, or lack a third',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'unresolvable',
+      comment: 'an import that leads nowhere would escape every other rule',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ['node_modules', '^packages/envoy-api/gen/'] },
+    exclude: { path: '/dist/' },
+    tsPreCompilationDeps: true,
+    // Resolves @osm-ts/* to sources: the rules speak of them, and they are there before anything is compiled.
+    tsConfig: { fileName: join(import.meta.dirname, 'tools/tsconfig.layers.json') },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
+  },
+}

@@ -1,0 +1,111 @@
+import js from '@eslint/js'
+import { defineConfig } from 'eslint/config'
+import tseslint from 'typescript-eslint'
+
+const compositionRoots = [
+  'packages/*/src/main.ts',
+  'packages/*/src/*-main.ts',
+  'e2e/**/*main.ts',
+  'examples/**/main.ts',
+]
+const tests = ['**/*.test.ts', 'packages/*/test/**/*.ts', 'e2e/**/*.ts']
+
+const noDefaultExport = {
+  selector: 'ExportDefaultDeclaration',
+  message: 'Export by name: a name that can be searched for is the same everywhere.',
+}
+const noModuleState = {
+  selector: ':matches(Program, ExportNamedDeclaration) > VariableDeclaration[kind="let"]',
+  message: 'State belongs to an object that somebody creates and closes, not to a module.',
+}
+const noExclusiveTest = {
+  selector: 'MemberExpression[object.name=/^(describe|it|test)$/][property.name=/^(only|skip|todo|failing)$/]',
+  message: 'Every test runs: mend it or delete it.',
+}
+
+export default defineConfig(
+  { ignores: ['**/node_modules/', '**/dist/', 'packages/envoy-api/', 'docs/reference/driver-api/', '.cache/'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  {
+    files: ['**/*.ts', '**/*.mjs'],
+    extends: [js.configs.recommended, tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      eqeqeq: 'error',
+      'no-restricted-syntax': ['error', noDefaultExport, noModuleState],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      // Numbers read well in messages; everything else has to be made into a string on purpose.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      // `() => stream.close()` as a callback says no less for lacking braces.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      // `while (true)` with an exit inside is clearer than a condition made up for the linter.
+      '@typescript-eslint/no-unnecessary-condition': [
+        'error',
+        { allowConstantLoopConditions: 'only-allowed-literals' },
+      ],
+      // Interfaces are asynchronous by contract; an implementation that has nothing to wait for is still right.
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true, argsIgnorePattern: '^_' }],
+    },
+  },
+  {
+    files: ['packages/*/src/**/*.ts'],
+    ignores: compositionRoots,
+    rules: {
+      'no-console': 'error',
+      'no-restricted-properties': [
+        'error',
+        ...['env', 'exit', 'exitCode', 'argv'].map((property) => ({
+          object: 'process',
+          property,
+          message: 'Only a main.ts knows the process; take what you need as an argument.',
+        })),
+      ],
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: [
+            { name: 'inversify', message: 'Only a main.ts knows the container; take plain constructor arguments.' },
+            { name: 'node:process', message: 'Only a main.ts knows the process; take what you need as an argument.' },
+            { name: 'process', message: 'Only a main.ts knows the process; take what you need as an argument.' },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['packages/*/src/**/*.ts'],
+    ignores: tests,
+    rules: { 'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }] },
+  },
+  {
+    files: tests,
+    rules: {
+      'no-restricted-syntax': ['error', noDefaultExport, noExclusiveTest],
+      'no-restricted-properties': 'off',
+      // A test that meets undefined where it expects a value fails, which is what it is for.
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      // expect(object.method) never calls it.
+      '@typescript-eslint/unbound-method': 'off',
+    },
+  },
+  {
+    // Tools of this repository: plain JavaScript with its types in comments.
+    files: ['**/*.mjs'],
+    rules: {
+      'no-undef': 'off',
+      // JSON.parse gives any; annotations say what it is.
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+    },
+  },
+  {
+    // Programs that read a configuration ask for its default export.
+    files: ['*.mjs'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
+)

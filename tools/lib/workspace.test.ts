@@ -1,0 +1,43 @@
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { checkProjectReferences, typeScriptProjects } from './workspace.mjs'
+
+function workspace(references: readonly string[]): string {
+  const base = mkdtempSync(join(tmpdir(), 'osm-ts-workspace-'))
+  for (const folder of ['e2e', 'packages/a', 'packages/b', 'tools']) {
+    mkdirSync(join(base, folder), { recursive: true })
+    writeFileSync(join(base, folder, 'tsconfig.json'), '{}')
+  }
+  mkdirSync(join(base, 'packages/without-types'))
+  writeFileSync(
+    join(base, 'tsconfig.json'),
+    JSON.stringify({ files: [], references: references.map((path) => ({ path })) }),
+  )
+  return base
+}
+
+const all = ['./e2e', './packages/a', './packages/b', './tools']
+
+describe('checkProjectReferences', () => {
+  it('accepts the complete list', () => {
+    expect(checkProjectReferences({ fix: false, base: workspace(all) })).toEqual([])
+  })
+
+  it('finds a project that the list forgets, and one that is gone', () => {
+    expect(checkProjectReferences({ fix: false, base: workspace(all.slice(1)) })).toHaveLength(1)
+    expect(checkProjectReferences({ fix: false, base: workspace([...all, './packages/gone']) })).toHaveLength(1)
+  })
+
+  it('writes the list on request and keeps the rest of the file', () => {
+    const base = workspace([])
+    expect(checkProjectReferences({ fix: true, base })).toEqual([])
+    expect(checkProjectReferences({ fix: false, base })).toEqual([])
+    expect(JSON.parse(readFileSync(join(base, 'tsconfig.json'), 'utf8'))).toHaveProperty('files', [])
+  })
+})
+
+it('finds the projects of this workspace', () => {
+  expect(typeScriptProjects()).toEqual(expect.arrayContaining(['packages/core', 'packages/driver-api', 'tools']))
+})

@@ -1,0 +1,132 @@
+import { partLine } from '../lib/counts.mjs'
+import { checkErrorReference } from '../lib/error-reference.mjs'
+import { runJest } from '../lib/jest.mjs'
+import { localBin } from '../lib/paths.mjs'
+import { run } from '../lib/process.mjs'
+import { formatSeconds } from '../lib/progress.mjs'
+import { SetUpError } from '../lib/set-up-error.mjs'
+import { typeCheck } from '../lib/type-check.mjs'
+import { checkProjectReferences } from '../lib/workspace.mjs'
+
+/** @typedef {{ readonly ok: boolean, readonly output: string }} StepResult output is shown when the step failed */
+/** @typedef {(options: { fix: boolean }) => Promise<StepResult>} Step */
+
+const cache = 'node_modules/.cache'
+/** Type-aware linting and compiling are bound by memory as much as by cores; more at once gains nothing. */
+const stepsAtOnce = 2
+
+/**
+ * In the order in which they start: the longest first.
+ * @type {Readonly<Record<string, Step>>}
+ */
+const steps = {
+  lint: ({ fix }) =>
+    program('eslint', [
+      '.',
+      '--max-warnings=0',
+      '--cache',
+      `--cache-location=${cache}/eslint/`,
+      ...(fix ? ['--fix'] : []),
+    ]),
+  types: async () => {
+    const { output, failed } = await typeCheck()
+    return { ok: failed === 0, output }
+  },
+  unit: unitTests,
+  unused: () => program('knip', ['--no-progress', '--no-config-hints']),
+  layers: () =>
+    program('depcruise', ['--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', 'packages', 'tools']),
+  format: ({ fix }) =>
+    program('prettier', [
+      '.',
+      fix ? '--write' : '--check',
+      '--log-level=warn',
+      '--cache',
+      `--cache-location=${cache}/prettier`,
+    ]),
+  errors: async (options) => findings(checkErrorReference(options)),
+  projects: async (options) => findings(checkProjectReferences(options)),
+}
+
+/**
+ * Runs every check, or those named. With --fix, what can be mended is: one step after the other, because several
+ * write the same files.
+ * @type {import('../run-task.mjs').Task}
+ */
+export async function task(args) {
+  const fix = args.includes('--fix')
+  const named = args.filter((arg) => arg !== '--fix')
+  const unknown = named.find((name) => !Object.hasOwn(steps, name))
+  if (unknown !== undefined) throw new SetUpError(`no check "${unknown}"; there are ${Object.keys(steps).join(', ')}`)
+
+  const start = performance.now()
+  const queue = named.length > 0 ? named : Object.keys(steps)
+  const total = queue.length
+  const lanes = Array.from({ length: fix ? 1 : stepsAtOnce }, () => runLane(queue, { fix }))
+  const failed = (await Promise.all(lanes)).flat()
+  const elapsed = formatSeconds(performance.now() - start)
+  process.stdout.write(`check: ${total - failed.length} of ${total} steps passed in ${elapsed}\n`)
+  if (failed.length > 0 && !fix) process.stdout.write('npm run check -- --fix mends what can be mended by a program.\n')
+  return failed.length === 0 ? 0 : 1
+}
+
+/**
+ * Takes steps from the queue until it is empty.
+ * @param {string[]} queue shared by all lanes
+ * @param {{ fix: boolean }} options
+ * @returns {Promise<string[]>} the names of failed steps
+ */
+async function runLane(queue, options) {
+  const failed = []
+  for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+    const start = performance.now()
+    const { ok, output } = await runStep(/** @type {Step} */ (steps[name]), options)
+    const elapsed = formatSeconds(performance.now() - start)
+    process.stdout.write(`${ok ? 'ok  ' : 'FAIL'}  ${name.padEnd(9)} ${elapsed}\n${ok ? '' : `${output.trim()}\n`}`)
+    if (!ok) failed.push(name)
+  }
+  return failed
+}
+
+/**
+ * A step that breaks is a step that failed: the others still have something to say.
+ * @param {Step} step
+ * @param {{ fix: boolean }} options
+ * @returns {Promise<StepResult>}
+ */
+async function runStep(step, options) {
+  try {
+    return await step(options)
+  } catch (error) {
+    return { ok: false, output: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/**
+ * @param {string} name of a program in node_modules/.bin
+ * @param {readonly string[]} args
+ * @returns {Promise<StepResult>}
+ */
+async function program(name, args) {
+  const { code, stdout, stderr } = await run(localBin(name), args)
+  return { ok: code === 0, output: `${stdout.toString()}${stderr}` }
+}
+
+/** @returns {Promise<StepResult>} */
+async function unitTests() {
+  let output = ''
+  const counts = await runJest('unit', [], async (jest, args, env) => {
+    const { code, stderr } = await run(jest, args, { env })
+    output = stderr
+    return code
+  })
+  return { ok: counts.failed === 0, output: `${output}\n${partLine('unit', counts)}` }
+}
+
+/**
+ * @param {readonly string[]} found
+ * @returns {StepResult}
+ */
+function findings(found) {
+  return { ok: found.length === 0, output: found.join('\n') }
+}
