@@ -1,0 +1,53 @@
+import type { HeaderMatch, RouteMatch } from '@osm-ts/driver-api'
+
+import type { HTTPMatch } from '../../spec/index.js'
+import { compareText, sortedUnique } from './keys.js'
+import { compilePattern, patternMatch } from './pattern.js'
+
+/** An expression of a match that can't be used. */
+export interface MatchFault {
+  /** Path inside the match, such as `pathRegex` or `headers[1]["user-agent"]`. */
+  readonly field: string
+  readonly message: string
+}
+
+/** A match of an HTTPRouteGroup in the terms of the policy, or why it can't be had. */
+export type TranslatedMatch =
+  { readonly ok: true; readonly match: RouteMatch } | { readonly ok: false; readonly faults: readonly MatchFault[] }
+
+/** True for a match that holds for every request. */
+export function matchesEverything(match: RouteMatch): boolean {
+  return match.path === undefined && match.methods === undefined && match.headers === undefined
+}
+
+/**
+ * Translates a match. One bad expression makes the whole match unusable: without the bad condition it would let in more than was written down.
+ */
+export function translateMatch(source: HTTPMatch): TranslatedMatch {
+  const faults: MatchFault[] = []
+  const check = (field: string, pattern: string): void => {
+    const compiled = compilePattern(pattern)
+    if ('fault' in compiled) faults.push({ field, message: compiled.fault })
+  }
+  if (source.pathRegex !== undefined) check('pathRegex', source.pathRegex)
+  const headers = new Map<string, HeaderMatch>()
+  for (const [index, entry] of (source.headers ?? []).entries()) {
+    for (const [name, pattern] of Object.entries(entry)) {
+      check(`headers[${index}][${JSON.stringify(name)}]`, pattern)
+      const lower = name.toLowerCase()
+      // Of equal names the last holds. A header that may have any value must still be there.
+      headers.set(lower, { name: lower, match: patternMatch(pattern) ?? { type: 'present' } })
+    }
+  }
+  if (faults.length > 0) return { ok: false, faults }
+  const path = source.pathRegex === undefined ? undefined : patternMatch(source.pathRegex)
+  const methods = sortedUnique((source.methods ?? []).map((method) => method.toUpperCase()))
+  return {
+    ok: true,
+    match: {
+      ...(path && { path }),
+      ...(methods.length > 0 && !methods.includes('*') && { methods }),
+      ...(headers.size > 0 && { headers: [...headers.values()].sort((a, b) => compareText(a.name, b.name)) }),
+    },
+  }
+}

@@ -1,0 +1,167 @@
+import { describe, expect, it } from '@jest/globals'
+import type { PartHash, ProxyPart, SetMemberKind, SetPart } from '@osm-ts/driver-api'
+import fc from 'fast-check'
+
+import { makePart, type PolicyPart } from '../policy/policy-part.js'
+import { PartStore } from './part-store.js'
+import { PolicyDiffs, refOf } from './policy-diff.js'
+
+const leaf = (kind: 'endpoints' | 'outbound', id: string, version: number): PolicyPart => {
+  if (kind === 'endpoints') {
+    const endpoint = {
+      address: '10.0.0.1',
+      port: version,
+      weight: 1,
+      priority: 0,
+      locality: { region: '', zone: '', subZone: '' },
+      cluster: '',
+      meshed: true,
+    }
+    return makePart({ kind, id, endpoints: [endpoint] })
+  }
+  return makePart({
+    kind,
+    id,
+    service: { namespace: 'n', name: id },
+    port: version,
+    protocol: 'tcp',
+    addresses: [],
+    hosts: [],
+    shortHost: id,
+    rules: { kind: 'tcp', targets: [] },
+  })
+}
+
+const set = (
+  of: SetMemberKind,
+  id: string,
+  members: readonly PolicyPart[],
+  sets: readonly PolicyPart<SetPart>[],
+): PolicyPart<SetPart> =>
+  makePart(
+    {
+      kind: 'set',
+      id,
+      of,
+      members: members.map(({ part, hash }) => ({ id: part.id, hash })),
+      sets: sets.map(({ part, hash }) => ({ id: part.id, hash })),
+    },
+    { children: [...members, ...sets] },
+  )
+
+const principals = (name: string): PolicyPart =>
+  makePart({ kind: 'principals', id: name, match: 'list', principals: [] })
+
+/** A root. Only what it refers to matters here, so that it is no complete proxy part. */
+const root = (children: readonly PolicyPart[]): PolicyPart<ProxyPart> =>
+  makePart({ kind: 'proxy', children: children.map((child) => child.hash) } as unknown as ProxyPart, { children })
+
+interface Shape {
+  /** Per kind and service: in which of two nested sets it is (or in none), and its version. */
+  readonly endpoints: readonly { readonly place: number; readonly version: number }[]
+  readonly outbound: readonly { readonly place: number; readonly version: number }[]
+  /** Inbound-like parts, each with the principals it refers to. */
+  readonly rules: readonly (readonly string[])[]
+}
+
+const slots = fc.array(fc.record({ place: fc.nat(2), version: fc.integer({ min: 1, max: 2 }) }), {
+  minLength: 3,
+  maxLength: 3,
+})
+const shapes: fc.Arbitrary<Shape> = fc.record({
+  endpoints: slots,
+  outbound: slots,
+  rules: fc.array(fc.array(fc.constantFrom('p', 'q', 'r'), { maxLength: 2 }), { maxLength: 3 }),
+})
+
+function build(shape: Shape): PolicyPart<ProxyPart> {
+  const sets = (['endpoints', 'outbound'] as const).map((kind) => {
+    const at = (place: number) =>
+      shape[kind].flatMap((slot, index) => (slot.place === place ? [leaf(kind, `s${index}`, slot.version)] : []))
+    return set(kind, kind, at(2), [set(kind, `${kind}/a`, at(0), []), set(kind, `${kind}/b`, at(1), [])])
+  })
+  const rules = shape.rules.map((names, index) => {
+    const children = names.map(principals)
+    const match = 'trustDomain' as const
+    return makePart({ kind: 'principals', id: `rule${index}`, match, trustDomain: names.join(' ') }, { children })
+  })
+  return root([...sets, ...rules])
+}
+
+function reachableHashes(part: PolicyPart, found = new Set<PartHash>()): ReadonlySet<PartHash> {
+  for (const child of part.children) {
+    found.add(child.hash)
+    reachableHashes(child, found)
+  }
+  return found
+}
+
+describe('PolicyDiffs', () => {
+  it('gives exactly what became reachable and what no longer is', () => {
+    const diffs = new PolicyDiffs()
+    fc.assert(
+      fc.property(shapes, shapes, (first, second) => {
+        const [before, after] = [build(first), build(second)]
+        const [earlier, later] = [reachableHashes(before), reachableHashes(after)]
+        const { added, removed } = diffs.between(before, after)
+        const hashes = (refs: typeof added) => refs.map((ref) => ref.hash)
+        expect(hashes(added).toSorted()).toEqual([...later].filter((hash) => !earlier.has(hash)).toSorted())
+        expect(hashes(removed).toSorted()).toEqual([...earlier].filter((hash) => !later.has(hash)).toSorted())
+        expect(hashes(diffs.reachable(after)).toSorted()).toEqual([...later].toSorted())
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('gives nothing between equal versions', () => {
+    const shape: Shape = { endpoints: [{ place: 0, version: 1 }], outbound: [], rules: [['p']] }
+    expect(new PolicyDiffs().between(build(shape), build(shape))).toEqual({ added: [], removed: [] })
+  })
+})
+
+describe('PartStore', () => {
+  it('holds exactly what the versions in use need', () => {
+    fc.assert(
+      fc.property(
+        fc.array(shapes, { minLength: 1, maxLength: 5 }),
+        fc.array(fc.nat(4), { maxLength: 10 }),
+        (list, order) => {
+          const store = new PartStore()
+          const versions = list.map(build)
+          const held = new Map<number, number>()
+          for (const pick of order) {
+            const index = pick % versions.length
+            const version = versions[index] as PolicyPart
+            const count = held.get(index) ?? 0
+            // Builds the version anew: equal parts must count as one, whatever object they are.
+            if (count < 2) store.retain(build(list[index] as Shape))
+            else store.release(version)
+            held.set(index, count < 2 ? count + 1 : count - 1)
+            const expected = new Set<PartHash>()
+            for (const [used, times] of held) {
+              if (times === 0) continue
+              expected.add((versions[used] as PolicyPart).hash)
+              reachableHashes(versions[used] as PolicyPart, expected)
+            }
+            expect(store.size).toBe(expected.size)
+            for (const hash of expected) expect(store.get(hash)).toBeDefined()
+          }
+        },
+      ),
+    )
+  })
+
+  it('refuses to let go of what is not held', () => {
+    const part = principals('p')
+    const store = new PartStore()
+    store.retain(part)
+    store.release(part)
+    expect(store.get(part.hash)).toBeUndefined()
+    expect(() => store.release(part)).toThrow('not held')
+  })
+
+  it('names parts by kind, id and hash', () => {
+    const part = principals('p')
+    expect(refOf(part)).toEqual({ kind: 'principals', id: 'p', hash: part.hash })
+  })
+})
