@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
 import { Engine, touched } from './engine.js'
-import { defineInput, defineQuery, type Query } from './query.js'
+import { defineInput, defineQuery, textKey, type Query } from './query.js'
 
 type Cells = readonly number[]
 
@@ -65,6 +65,7 @@ describe('Engine', () => {
   it('follows dependencies that change with the data, and drops those no longer read', () => {
     const either = defineQuery<Cells, string, number>({
       name: 'either',
+      keyOf: textKey,
       compute: (context) => (context.get(cell, 0) === 0 ? context.get(cell, 1) : context.get(cell, 2)),
     })
     const engine = engineWith([0, 10, 20])
@@ -91,10 +92,12 @@ describe('Engine', () => {
     })
     const nonZero = defineQuery<Cells, string, boolean>({
       name: 'nonZero',
+      keyOf: textKey,
       compute: (context) => context.get(cell, 0) !== 0,
     })
     const safe = defineQuery<Cells, string, number>({
       name: 'safe',
+      keyOf: textKey,
       compute: (context) => (context.get(nonZero, '') ? context.get(guarded, 0) : -1),
     })
     const engine = engineWith([4])
@@ -106,10 +109,12 @@ describe('Engine', () => {
   it('names the path of a cycle, and works on after it', () => {
     const left: Query<Cells, string, number> = defineQuery({
       name: 'left',
+      keyOf: textKey,
       compute: (context) => (context.get(cell, 0) === 0 ? 0 : context.get(right, 'b') + 1),
     })
     const right: Query<Cells, string, number> = defineQuery({
       name: 'right',
+      keyOf: textKey,
       compute: (context) => context.get(left, 'a') + 1,
     })
     const engine = engineWith([1])
@@ -121,6 +126,7 @@ describe('Engine', () => {
   it('does not cache a value whose computation swallowed a failure', () => {
     const failing = defineQuery<Cells, string, number>({
       name: 'failing',
+      keyOf: textKey,
       compute: (context) => {
         if (context.get(cell, 0) === 0) throw new Error('no')
         return 1
@@ -128,6 +134,7 @@ describe('Engine', () => {
     })
     const careless = defineQuery<Cells, string, number>({
       name: 'careless',
+      keyOf: textKey,
       compute: (context) => {
         try {
           return context.get(failing, '')
@@ -144,10 +151,15 @@ describe('Engine', () => {
 
   it('refuses to be used from inside a computation, and contexts that outlive theirs', () => {
     const engine = engineWith([1])
-    const inside = defineQuery<Cells, string, number>({ name: 'inside', compute: () => engine.get(cell, 0) })
+    const inside = defineQuery<Cells, string, number>({
+      name: 'inside',
+      keyOf: textKey,
+      compute: () => engine.get(cell, 0),
+    })
     expect(() => engine.get(inside, '')).toThrow('inside() calls get')
     const leaking = defineQuery<Cells, string, () => number>({
       name: 'leaking',
+      keyOf: textKey,
       compute: (context) => () => context.get(cell, 0),
     })
     expect(() => engine.get(leaking, '')()).toThrow('outside of its own computation')
@@ -157,6 +169,7 @@ describe('Engine', () => {
     const box = (onEqual: 'keep' | 'adopt') =>
       defineQuery<Cells, string, { parity: number; seen: number }>({
         name: `box-${onEqual}`,
+        keyOf: textKey,
         onEqual,
         equal: (a, b) => a.parity === b.parity,
         compute: (context) => ({ parity: context.get(parity, 0), seen: context.get(cell, 0) }),
@@ -253,7 +266,7 @@ describe('Engine on random programs', () => {
   it('always gives what a computation from scratch gives', () => {
     fc.assert(
       fc.property(programs, actions, (program, script) => {
-        const step: Query<Cells, number, number> = defineQuery({
+        const step: Query<Cells, number, number> = defineQuery<Cells, number, number>({
           name: 'step',
           keyOf: String,
           compute: (context, key) =>
@@ -291,7 +304,7 @@ describe('Engine on random programs', () => {
     fc.assert(
       fc.property(programs, fc.nat(CELLS - 1), fc.nat(STEPS - 1), (program, at, root) => {
         const computed: number[] = []
-        const step: Query<Cells, number, number> = defineQuery({
+        const step: Query<Cells, number, number> = defineQuery<Cells, number, number>({
           name: 'step',
           keyOf: String,
           compute: (context, key) => {

@@ -176,16 +176,20 @@ export class Engine<S> {
   #verify(node: Node<S>): boolean {
     node.state = 'busy'
     try {
+      // Stop at the first that changed: what later reads would give may make no sense any more.
       for (const dependency of node.dependencies) {
         this.#refresh(dependency)
-        // Stop here: what later reads would give may make no sense any more.
-        if (dependency.changedAt > node.verifiedAt) return false
+        if (dependency.changedAt > node.verifiedAt) {
+          node.state = 'stale'
+          return false
+        }
       }
-      this.#settle(node)
-      return true
-    } finally {
-      if (node.state === 'busy') node.state = 'stale'
+    } catch (error) {
+      node.state = 'stale'
+      throw error
     }
+    this.#settle(node)
+    return true
   }
 
   #compute(node: Node<S>): void {

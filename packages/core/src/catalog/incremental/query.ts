@@ -35,22 +35,19 @@ export interface Query<S, K, V> extends Common<K, V> {
 /** Anything that can be read. */
 export type Readable<S, K, V> = Input<S, K, V> | Query<S, K, V>
 
-type Keyed<K> = K extends string ? { readonly keyOf?: (key: K) => string } : { readonly keyOf: (key: K) => string }
+type Optional<T, K extends keyof T> = Omit<T, K | 'type'> & Partial<Pick<T, K>>
 
-const textKey = (key: unknown): string => key as string
-
-/** Declares an input. Keys that are no strings need `keyOf`. */
-export function defineInput<S, K, V>(
-  definition: Pick<Input<S, K, V>, 'name' | 'read'> & Partial<Pick<Input<S, K, V>, 'equal'>> & Keyed<K>,
-): Input<S, K, V> {
-  const { name, read, equal = Object.is, keyOf = textKey } = definition
-  return { type: 'input', name, read, equal, keyOf }
+/** `keyOf` of keys that are text themselves. */
+export function textKey(key: string): string {
+  return key
 }
 
-/** Declares a query. Keys that are no strings need `keyOf`. */
-export function defineQuery<S, K, V>(
-  definition: Pick<Query<S, K, V>, 'name' | 'compute'> & Partial<Pick<Query<S, K, V>, 'equal' | 'onEqual'>> & Keyed<K>,
-): Query<S, K, V> {
-  const { name, compute, equal = Object.is, onEqual = 'keep', keyOf = textKey } = definition
-  return { type: 'query', name, compute, equal, onEqual, keyOf }
+/** Declares an input. Values are compared by identity unless `equal` says otherwise. */
+export function defineInput<S, K, V>(definition: Optional<Input<S, K, V>, 'equal'>): Input<S, K, V> {
+  return { equal: Object.is, ...definition, type: 'input' }
+}
+
+/** Declares a query. Values are compared by identity unless `equal` says otherwise. */
+export function defineQuery<S, K, V>(definition: Optional<Query<S, K, V>, 'equal' | 'onEqual'>): Query<S, K, V> {
+  return { equal: Object.is, onEqual: 'keep', ...definition, type: 'query' }
 }
