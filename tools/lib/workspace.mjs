@@ -25,9 +25,8 @@ export function checkProjectReferences({ fix, base = root }) {
   const expected = typeScriptProjects(base).map((folder) => `./${folder}`)
   if (listed.join() === expected.join()) return []
   if (!fix) return [`tsconfig.json refers to ${listed.join(', ')}; the projects are ${expected.join(', ')}`]
-  writeFileSync(
-    path,
-    `${JSON.stringify({ ...rest, references: expected.map((project) => ({ path: project })) }, null, 2)}\n`,
-  )
+  const text = JSON.stringify({ ...rest, references: expected.map((project) => ({ path: project })) }, null, 2)
+  // One line for each project, as people would write it.
+  writeFileSync(path, `${text.replace(/\{\s+("path": "[^"]+")\s+\}/g, '{ $1 }')}\n`)
   return []
 }

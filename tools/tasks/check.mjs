@@ -1,17 +1,19 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { hashInputs } from '../lib/cache.mjs'
 import { partLine } from '../lib/counts.mjs'
 import { checkErrorReference } from '../lib/error-reference.mjs'
 import { runJest } from '../lib/jest.mjs'
-import { localBin } from '../lib/paths.mjs'
+import { localBin, root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
 import { formatSeconds } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { typeCheck } from '../lib/type-check.mjs'
-import { checkProjectReferences } from '../lib/workspace.mjs'
+import { checkProjectReferences, typeScriptProjects } from '../lib/workspace.mjs'
 
 /** @typedef {{ readonly ok: boolean, readonly output: string }} StepResult output is shown when the step failed */
 /** @typedef {(options: { fix: boolean }) => Promise<StepResult>} Step */
 
-const cache = 'node_modules/.cache'
 /** Type-aware linting and compiling are bound by memory as much as by cores; more at once gains nothing. */
 const stepsAtOnce = 2
 
@@ -20,14 +22,7 @@ const stepsAtOnce = 2
  * @type {Readonly<Record<string, Step>>}
  */
 const steps = {
-  lint: ({ fix }) =>
-    program('eslint', [
-      '.',
-      '--max-warnings=0',
-      '--cache',
-      `--cache-location=${cache}/eslint/`,
-      ...(fix ? ['--fix'] : []),
-    ]),
+  lint: ({ fix }) => program('eslint', ['.', '--max-warnings=0', ...lintCache(), ...(fix ? ['--fix'] : [])]),
   types: async () => {
     const { output, failed } = await typeCheck()
     return { ok: failed === 0, output }
@@ -36,14 +31,7 @@ const steps = {
   unused: () => program('knip', ['--no-progress', '--no-config-hints']),
   layers: () =>
     program('depcruise', ['--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', 'packages', 'tools']),
-  format: ({ fix }) =>
-    program('prettier', [
-      '.',
-      fix ? '--write' : '--check',
-      '--log-level=warn',
-      '--cache',
-      `--cache-location=${cache}/prettier`,
-    ]),
+  format: ({ fix }) => program('prettier', ['.', fix ? '--write' : '--check', '--log-level=warn', '--cache']),
   errors: async (options) => findings(checkErrorReference(options)),
   projects: async (options) => findings(checkProjectReferences(options)),
 }
@@ -110,6 +98,18 @@ async function runStep(step, options) {
 async function program(name, args) {
   const { code, stdout, stderr } = await run(localBin(name), args)
   return { ok: code === 0, output: `${stdout.toString()}${stderr}` }
+}
+
+/**
+ * Findings in a file are kept until the file, the compiler settings or the installed packages change. That a type
+ * changed which the file imports shows in CI, which starts without a cache.
+ */
+function lintCache() {
+  const settings = ['.', ...typeScriptProjects()].flatMap((folder) =>
+    readdirSync(join(root, folder)).flatMap((name) => (/^tsconfig.*\.json$/.test(name) ? [join(folder, name)] : [])),
+  )
+  const key = hashInputs(['pnpm-lock.yaml', ...settings].map((path) => readFileSync(join(root, path))))
+  return ['--cache', '--cache-strategy=content', `--cache-location=node_modules/.cache/eslint/${key}`]
 }
 
 /** @returns {Promise<StepResult>} */
