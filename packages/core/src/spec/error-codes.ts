@@ -2,8 +2,6 @@
 export const specErrorCodes = {
   OSM_SPEC_FOLDER: 'a folder of the mesh specification does not exist or can not be read',
   OSM_SPEC_FILE: 'a file of the mesh specification can not be read, or is larger than the limit',
-  OSM_SPEC_FILE_UNSETTLED:
-    'a file looks half-written: it became empty or lost its last line end; what it held before stays until it settles',
   OSM_SPEC_SYNTAX: 'a document is not well-formed YAML or JSON',
   OSM_SPEC_OBJECT: 'a document is no object with apiVersion, kind and metadata.name',
   OSM_SPEC_KIND: 'the kind is not one that the mesh reads',

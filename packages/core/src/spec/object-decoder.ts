@@ -23,9 +23,12 @@ export interface DecodeContext {
   sourceText(path: FieldPath): string | undefined
 }
 
-/** What became of an object. `key` is there whenever the object could be told, even if it can't be used. */
+/** What became of an object. */
 export interface Decoded {
+  /** There whenever kind, namespace and name could be told, even if the object can't be used. */
   readonly key?: ObjectKey
+  /** What was written as namespace and name, even if the kind is not known. */
+  readonly named?: { readonly namespace: string; readonly name: string }
   readonly object?: MeshObject
   readonly problems: readonly Problem[]
 }
@@ -112,25 +115,22 @@ export class ObjectDecoder {
       return undefined
     }
     const { apiVersion, kind } = raw
-    if (typeof kind !== 'string' || typeof apiVersion !== 'string') {
-      const missing = typeof kind === 'string' ? 'apiVersion' : 'kind'
-      decoding.report('OSM_SPEC_OBJECT', [missing], 'is missing: apiVersion, kind and metadata.name are needed')
+    decoding.named = nameOf(raw, context.defaultNamespace)
+    if (typeof kind !== 'string') {
+      decoding.report('OSM_SPEC_OBJECT', ['kind'], 'is missing: apiVersion, kind and metadata.name are needed')
       return undefined
     }
     if (!isKind(kind)) {
-      const kinds = allKinds().filter((known) => kindDefinitions[known].writtenBy === this.#writtenBy)
-      const guess = didYouMean(kind, kinds)
-      decoding.report(
-        'OSM_SPEC_KIND',
-        ['kind'],
-        `${JSON.stringify(kind)} is not known${guess || `; known are ${kinds.join(', ')}`}`,
-      )
+      this.#reportUnknownKind(kind, apiVersion, decoding)
       return undefined
     }
     const definition = kindDefinitions[kind]
     const metadata = this.#metadata(kind, raw, context, decoding)
     if (metadata === undefined) return undefined
-    decoding.object = { kind, namespace: metadata.namespace, name: metadata.name }
+    if (typeof apiVersion !== 'string') {
+      decoding.report('OSM_SPEC_OBJECT', ['apiVersion'], `is missing: for ${kind} it is ${definition.apiVersion}`)
+      return undefined
+    }
     const versions = [definition.apiVersion, ...definition.alsoAccepted]
     if (!versions.includes(apiVersion)) {
       const known = versions.length === 1 ? `${versions.join()} is` : `${versions.join(', ')} are`
@@ -149,6 +149,23 @@ export class ObjectDecoder {
           : `${kind} does not belong into the state folder of the supervisor`,
       )
     return { kind, apiVersion, written: raw, metadata }
+  }
+
+  #reportUnknownKind(kind: string, apiVersion: unknown, decoding: Decoding): void {
+    const kinds = allKinds().filter((known) => kindDefinitions[known].writtenBy === this.#writtenBy)
+    const guess = didYouMean(kind, kinds)
+    const group = String(apiVersion).replace(/[^/]*$/, '')
+    const ours = group !== '' && kinds.some((known) => kindDefinitions[known].apiVersion.startsWith(group))
+    decoding.report(
+      'OSM_SPEC_KIND',
+      ['kind'],
+      `${JSON.stringify(kind)} is not known${guess}; known kinds are ${kinds.join(', ')}`.replace(
+        '?; known',
+        '? Known',
+      ),
+      // Folders often hold objects for others too, such as Deployments.
+      ours || guess !== '' ? 'error' : 'warning',
+    )
   }
 
   #metadata(kind: Kind, raw: RawObject, context: DecodeContext, decoding: Decoding): ObjectMetadata | undefined {
@@ -200,10 +217,19 @@ export class ObjectDecoder {
   }
 }
 
+/** The namespace and name that were written, whatever the kind. */
+function nameOf(raw: RawObject, defaultNamespace: string): Decoded['named'] {
+  if (!isPlainObject(raw.metadata)) return undefined
+  const { name, namespace } = raw.metadata
+  if (typeof name !== 'string') return undefined
+  return { name, namespace: typeof namespace === 'string' ? namespace : defaultNamespace }
+}
+
 /** Collects what is found out about one object. */
 class Decoding {
   /** Set as soon as it is known; problems from then on name it. */
   object: ObjectRef | undefined
+  named: Decoded['named']
   readonly shaping: ShapeContext
   readonly #context: DecodeContext
   readonly #problems: Problem[] = []
@@ -243,6 +269,7 @@ class Decoding {
     const { object: ref } = this
     return {
       ...(ref !== undefined && isKind(ref.kind) ? { key: makeObjectKey(ref.kind, ref.namespace, ref.name) } : {}),
+      ...(this.named === undefined ? {} : { named: this.named }),
       ...(object === undefined ? {} : { object }),
       problems: this.#problems,
     }

@@ -5,9 +5,11 @@ import {
   isSeq,
   LineCounter,
   parseDocument,
+  visit,
   type Document,
   type Node,
   type ParsedNode,
+  type YAMLParseError,
 } from 'yaml'
 
 import type { FieldPath } from '../field-path.js'
@@ -113,7 +115,7 @@ class Tree {
     const document = this.#document
     if (document === undefined)
       return { value: undefined, faults: [this.#fault(this.#failure ?? 'can not be read', 0)] }
-    const faults = document.errors.map((error) => this.#fault(firstLine(error.message), error.pos[0]))
+    const faults = document.errors.map((error) => this.#fault(firstLine(error.message), this.#startOfFault(error)))
     try {
       // Aliases multiply: a hundred uses are plenty for people, and harmless.
       return { value: document.toJS({ maxAliasCount: 100 }) as unknown, faults }
@@ -158,6 +160,19 @@ class Tree {
 
   #resolve(node: unknown): unknown {
     return isAlias(node) && this.#document !== undefined ? node.resolve(this.#document) : node
+  }
+
+  /** An open quote is noticed at the end of the text; people look for its beginning. */
+  #startOfFault({ code, pos: [offset] }: YAMLParseError): number {
+    let start = offset
+    if (code === 'MISSING_CHAR')
+      visit(this.#document ?? null, {
+        Scalar: (_key, { type, range }) => {
+          const quoted = type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE'
+          if (quoted && range && range[0] < offset && offset <= range[2]) start = range[0]
+        },
+      })
+    return start
   }
 
   #fault(message: string, offset: number): SyntaxFault {

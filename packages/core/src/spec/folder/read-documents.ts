@@ -11,6 +11,8 @@ import { splitDocuments } from './split-documents.js'
 export interface Definition {
   /** Undefined if it can't be told which object is meant. */
   readonly key: ObjectKey | undefined
+  /** What was written as namespace and name, even if the kind is not known. */
+  readonly named: { readonly namespace: string; readonly name: string } | undefined
   /** Undefined if the object can't be used. */
   readonly object: MeshObject | undefined
   /** True if the text is no well-formed YAML, so that even the key may be half-written. */
@@ -53,13 +55,13 @@ function define(
   options: ReadOptions,
 ): Definition {
   const locate = (path: FieldPath): ObjectOrigin => originOf(options.file, locateField(document, base, value, path))
-  const { key, object, problems } = decoder.decode(value, {
+  const { key, named, object, problems } = decoder.decode(value, {
     origin: locate([]),
     defaultNamespace: options.defaultNamespace,
     locate,
     sourceText: (path) => document.sourceText([...base, ...path]),
   })
-  return { key, object, malformed: false, problems, locate }
+  return { key, named, object, malformed: false, problems, locate }
 }
 
 function malformed(document: ParsedDocument, decoder: ObjectDecoder, options: ReadOptions): Definition {
@@ -73,6 +75,7 @@ function malformed(document: ParsedDocument, decoder: ObjectDecoder, options: Re
   })
   return {
     key,
+    named: undefined,
     object: undefined,
     malformed: true,
     problems: document.faults.slice(0, 3).map(({ message, place }) => ({
