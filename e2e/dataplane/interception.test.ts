@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   formatRuleSpec,
   interceptionRules,
@@ -16,6 +16,8 @@ import {
   startGreeters,
   type Prefix,
 } from './support/kernel.js'
+
+jest.setTimeout(30_000)
 
 const obstacle = kernelTestObstacle()
 const programs = { ipv4: 'iptables', ipv6: 'ip6tables' } as const

@@ -59,21 +59,22 @@ export async function startGreeters(
   throw new Error(`listeners of ${label} did not open: ${String(first)}`)
 }
 
-/** Connects and gives the greeting, or the error code, such as ECONNREFUSED; `no answer` after five seconds. */
-export function greeting(prefix: Prefix, { host, port }: Endpoint): string {
+/** Connects and gives the greeting, or the error code, such as ECONNREFUSED; `no answer` after a while. */
+export function greeting(prefix: Prefix, { host, port }: Endpoint, timeoutMs = 10_000): string {
   const program = `
-    const socket = require('node:net').connect({ host: process.argv[1], port: Number(process.argv[2]), timeout: 5000 })
+    const [host, port, timeout] = process.argv.slice(1)
+    const socket = require('node:net').connect({ host, port, timeout: Number(timeout) })
     let heard = ''
     socket.on('data', (data) => { heard += data })
     socket.on('timeout', () => { console.log('no answer'); process.exit() })
     socket.on('error', (error) => { console.log(error.code); process.exit() })
     socket.on('end', () => { console.log(heard); process.exit() })`
-  const [file, ...args] = [...prefix, process.execPath, '-e', program, host, String(port)]
+  const [file, ...args] = [...prefix, process.execPath, '-e', program, host, String(port), String(timeoutMs)]
   return run(file, args).trim()
 }
 
 function start(prefix: Prefix, args: readonly string[]): ChildProcessByStdio<Writable, Readable, null> {
-  const [file, ...rest] = [...prefix, process.execPath, ...args]
+  const [file = process.execPath, ...rest]: readonly string[] = [...prefix, process.execPath, ...args]
   return spawn(file, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
 }
 
@@ -92,7 +93,8 @@ export function removeLeftovers(prefix: string): void {
   }
 }
 
-function isRunning(pid: number): boolean {
+/** True while there is a process of this number that has not ended. */
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

@@ -1,0 +1,352 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { types } from 'node:util'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { build } from 'esbuild'
+import {
+  createMeshNetwork,
+  findFreeRanges,
+  sweepMeshNetworks,
+  transparentModeObstacles,
+  type MeshNetwork,
+  type SpawnCommand,
+  type WorkloadNetwork,
+} from '../../packages/standalone/src/netns/index.js'
+import {
+  greeting,
+  isRunning,
+  kernelTestObstacle,
+  namespaceNames,
+  run,
+  startGreeters,
+  type Prefix,
+} from './support/kernel.js'
+
+jest.setTimeout(30_000)
+
+const obstacle = kernelTestObstacle()
+const root = new URL('../../', import.meta.url).pathname
+
+function prefixOf({ file, args }: SpawnCommand): Prefix {
+  return [file, ...args]
+}
+
+/** The words to put before a program to run it in a workload, as root or as some user. */
+function inside(workload: WorkloadNetwork, uid?: number): Prefix {
+  return prefixOf(workload.command(['env'], uid === undefined ? {} : { uid }))
+}
+
+/** Everything that a mesh network could leave on the host. */
+function hostState() {
+  const names = (args: readonly string[], key: string): readonly string[] => {
+    const output = run('ip', ['-j', ...args]).trim()
+    const entries = JSON.parse(output === '' ? '[]' : output) as readonly Readonly<Record<string, unknown>>[]
+    return entries.map((entry) => String(entry[key])).sort()
+  }
+  return {
+    links: names(['link', 'show'], 'ifname'),
+    routes: names(['route', 'show', 'table', 'all'], 'dst'),
+    namespaces: [...namespaceNames()].sort(),
+    folders: existsSync('/etc/netns') ? readdirSync('/etc/netns').sort() : 'none',
+  }
+}
+
+/** Connects from the host; the error code where nobody takes it. */
+async function dial(host: string, port: number): Promise<string> {
+  const socket = connect({ host, port })
+  try {
+    await once(socket, 'connect')
+    return 'connected'
+  } catch (error) {
+    return types.isNativeError(error) && 'code' in error ? String(error.code) : String(error)
+  } finally {
+    socket.destroy()
+  }
+}
+
+if (obstacle !== undefined) {
+  describe('the network of transparent mode', () => {
+    it('can run here', () => {
+      throw new Error(obstacle)
+    })
+  })
+} else {
+  describe('the network of transparent mode', () => {
+    const { signal } = new AbortController()
+    const none = { interception: 'none', hosts: [] } as const
+    const before = hostState()
+    let network: MeshNetwork
+
+    beforeEach(async () => {
+      network = await createMeshNetwork(await findFreeRanges(signal), signal)
+    })
+
+    afterEach(async () => {
+      await network.destroy()
+      expect(hostState()).toEqual(before)
+    })
+
+    it('finds nothing that keeps it from running here', async () => {
+      expect(await transparentModeObstacles(signal)).toEqual([])
+    })
+
+    it('joins workloads with each other and with the host, and with nobody else', async () => {
+      const [one, two] = await Promise.all(['one', 'two'].map((name) => network.addWorkload({ name, ...none }, signal)))
+      const greeters = [
+        await startGreeters(inside(one!), 'one', [{ host: '0.0.0.0', port: 80 }]),
+        await startGreeters(inside(two!, 1234), 'two', [{ host: '0.0.0.0', port: 80 }]),
+        await startGreeters([], 'host', [{ host: network.hostAddress, port: 15128 }]),
+      ]
+      try {
+        expect(greeting(inside(one!), { host: two!.address, port: 80 })).toBe('two:80')
+        expect(greeting(inside(two!), { host: one!.address, port: 80 })).toBe('one:80')
+        expect(greeting(inside(one!, 1234), { host: network.hostAddress, port: 15128 })).toBe('host:15128')
+        expect(greeting([], { host: one!.address, port: 80 })).toBe('one:80')
+        expect(greeting(inside(one!), { host: '192.0.2.1', port: 80 })).toBe('ENETUNREACH')
+      } finally {
+        await Promise.all(greeters.map((greeter) => greeter.stop()))
+      }
+    })
+
+    it('sends connections to service addresses to the sidecar, and drops on the host what passes it by', async () => {
+      const vip = network.vipRange.replace(/\.0\/24$/, '.7')
+      const one = await network.addWorkload(
+        { name: 'one', interception: {}, hosts: [{ address: vip, names: ['bookstore.bookstore'] }] },
+        signal,
+      )
+      const two = await network.addWorkload({ name: 'two', interception: {}, hosts: [] }, signal)
+      const greeters = [
+        await startGreeters(inside(one, 1500), 'sidecar', [{ host: '0.0.0.0', port: 15001 }]),
+        await startGreeters(inside(two, 1500), 'sidecar', [{ host: '0.0.0.0', port: 15003 }]),
+      ]
+      try {
+        expect(greeting(inside(one), { host: 'bookstore.bookstore', port: 14001 })).toBe('sidecar:15001')
+        expect(greeting(inside(one), { host: two.address, port: 14001 })).toBe('sidecar:15001')
+        expect(greeting(inside(one, 1500), { host: two.address, port: 14001 })).toBe('sidecar:15003')
+        // The sidecar itself asks for a service address, as it never should: its packets end on the host.
+        expect(greeting(inside(one, 1500), { host: vip, port: 14001 }, 500)).toMatch(/^(no answer|E(HOST|NET)UNREACH)$/)
+        expect(await dial(vip, 14001)).toBe('EINVAL')
+      } finally {
+        await Promise.all(greeters.map((greeter) => greeter.stop()))
+      }
+    })
+
+    it('resolves the given names, follows their changes under running programs, and fails others at once', async () => {
+      const workload = await network.addWorkload(
+        { name: 'one', interception: {}, hosts: [{ address: '192.0.2.1', names: ['a.b', 'a.b.svc.cluster.local'] }] },
+        signal,
+      )
+      const program = `
+        const { lookup } = require('node:dns')
+        require('node:readline').createInterface({ input: process.stdin }).on('line', (name) => {
+          lookup(name, (error, address) => console.log(error?.code ?? address))
+        })`
+      const { file, args } = workload.command([process.execPath, '-e', program], { uid: 1234 })
+      const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+      const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+      const ask = async (name: string): Promise<unknown> => {
+        child.stdin.write(`${name}\n`)
+        return (await answers.next()).value
+      }
+      expect(await ask('a.b.svc.cluster.local')).toBe('192.0.2.1')
+      expect(await ask('localhost')).toMatch(/^(127\.0\.0\.1|::1)$/)
+      expect(await ask('example.com')).toMatch(/^(ENOTFOUND|EAI_AGAIN)$/)
+      workload.setHosts([{ address: '192.0.2.2', names: ['c.d'] }])
+      expect(await ask('c.d')).toBe('192.0.2.2')
+      expect(await ask('a.b')).toMatch(/^(ENOTFOUND|EAI_AGAIN)$/)
+      workload.setHosts(
+        Array.from({ length: 500 }, (_, index) => ({ address: '192.0.2.3', names: [`service-${String(index)}.d`] })),
+      )
+      expect(await ask('service-499.d')).toBe('192.0.2.3')
+      child.kill()
+      await once(child, 'exit')
+    })
+
+    it('starts programs as the user, in the folder and with the environment that they ask for, and passes signals on', async () => {
+      const workload = await network.addWorkload({ name: 'one', ...none }, signal)
+      const program =
+        'console.log(JSON.stringify([process.pid, process.getuid(), process.getgid(), process.cwd(), process.env])); setInterval(() => {}, 1000)'
+      const { file, args, options } = workload.command([process.execPath, '-e', program], {
+        uid: 1500,
+        gid: 1600,
+        cwd: '/usr',
+        env: { PATH: '/usr/sbin:/usr/bin', COLOUR: 'blue' },
+      })
+      const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
+      const [line] = (await once(child.stdout, 'data')) as readonly unknown[]
+      expect(JSON.parse(String(line))).toEqual([
+        child.pid,
+        1500,
+        1600,
+        '/usr',
+        expect.objectContaining({ COLOUR: 'blue' }),
+      ])
+      child.kill('SIGTERM')
+      expect(await once(child, 'exit')).toEqual([null, 'SIGTERM'])
+    })
+
+    it.each([
+      ['root', undefined],
+      ['another user', 1234],
+      ['the user of the sidecar', 1500],
+    ])('keeps programs that run as %s from changing the rules', async (_, uid) => {
+      const workload = await network.addWorkload({ name: 'one', interception: {}, hosts: [] }, signal)
+      const rules = (): string =>
+        run('ip', ['netns', 'exec', workload.namespace, 'iptables-save', '-t', 'nat']).replace(/^#.*$|\[.*\]/gm, '')
+      const untouched = rules()
+      const attempt = (argv: readonly [string, ...string[]]) => () => {
+        const { file, args } = workload.command(argv, uid === undefined ? {} : { uid })
+        run(file, args)
+      }
+      expect(attempt(['iptables', '-t', 'nat', '-F'])).toThrow(/ended with [1-9]/)
+      expect(attempt(['nsenter', '--net=/proc/1/ns/net', 'true'])).toThrow(/ended with [1-9]/)
+      expect(attempt(['ip', 'link', 'set', 'eth0', 'down'])).toThrow(/ended with [1-9]/)
+      expect(rules()).toBe(untouched)
+    })
+
+    it('removes a workload with the programs in it, and takes one of its name again', async () => {
+      const workload = await network.addWorkload({ name: 'one', ...none }, signal)
+      const { file, args } = workload.command(['sleep', '1000'])
+      const child = spawn(file, args, { stdio: 'ignore' })
+      const ended = once(child, 'exit')
+      await once(child, 'spawn')
+      await waitUntil(() => run('ip', ['netns', 'pids', workload.namespace]).trim() === String(child.pid))
+      await workload.remove()
+      expect(await ended).toEqual([null, 'SIGKILL'])
+      expect(namespaceNames()).not.toContain(workload.namespace)
+      const again = await network.addWorkload({ name: 'one', ...none }, signal)
+      expect(again.address).not.toBe(workload.address)
+    })
+
+    it('refuses ranges that this machine uses, names that are taken, and what is no name', async () => {
+      const { subnet, vipRange } = network
+      await expect(createMeshNetwork({ subnet, vipRange: '198.51.100.0/24' }, signal)).rejects.toMatchObject({
+        code: 'OSM_NETNS_RANGE_IN_USE',
+      })
+      await expect(createMeshNetwork({ subnet: '198.51.100.0/24', vipRange }, signal)).rejects.toMatchObject({
+        code: 'OSM_NETNS_RANGE_IN_USE',
+      })
+      await expect(createMeshNetwork({ subnet: '10.0.0.0/33', vipRange }, signal)).rejects.toMatchObject({
+        code: 'OSM_NETNS_INVALID',
+      })
+      await network.addWorkload({ name: 'one', ...none }, signal)
+      await expect(network.addWorkload({ name: 'one', ...none }, signal)).rejects.toMatchObject({
+        code: 'OSM_NETNS_INVALID',
+      })
+      await expect(network.addWorkload({ name: '../one', ...none }, signal)).rejects.toMatchObject({
+        code: 'OSM_NETNS_INVALID',
+      })
+    })
+
+    it('leaves nothing of a workload that could not be joined', async () => {
+      const occupied = hostState()
+      const interception = { interfaceExclusions: ['not an interface'] }
+      await expect(network.addWorkload({ name: 'one', interception, hosts: [] }, signal)).rejects.toMatchObject({
+        code: 'OSM_INTERCEPTION_INTERFACE',
+      })
+      await expect(
+        network.addWorkload({ name: 'one', interception: 'none', hosts: [{ address: 'x', names: [] }] }, signal),
+      ).rejects.toMatchObject({ code: 'OSM_NETNS_INVALID' })
+      expect(hostState()).toEqual(occupied)
+      expect((await network.addWorkload({ name: 'one', ...none }, signal)).name).toBe('one')
+    })
+
+    it('gives up when told to, and destroys what was on its way', async () => {
+      const controller = new AbortController()
+      const joining = network.addWorkload({ name: 'one', ...none }, controller.signal)
+      controller.abort(new Error('enough'))
+      await expect(joining).rejects.toThrow('enough')
+      const late = network.addWorkload({ name: 'two', ...none }, signal)
+      const destroyed = network.destroy()
+      await expect(late).rejects.toMatchObject({ code: 'OSM_NETNS_CLOSED' })
+      await destroyed
+      await expect(network.addWorkload({ name: 'three', ...none }, signal)).rejects.toMatchObject({
+        code: 'OSM_NETNS_CLOSED',
+      })
+      expect(hostState()).toEqual(before)
+    })
+
+    it('stands beside other networks of the same process', async () => {
+      const other = await createMeshNetwork(await findFreeRanges(signal), signal)
+      try {
+        const one = await network.addWorkload({ name: 'one', ...none }, signal)
+        const same = await other.addWorkload({ name: 'one', ...none }, signal)
+        expect(new Set([one.namespace, same.namespace, one.address, same.address]).size).toBe(4)
+      } finally {
+        await other.destroy()
+      }
+      expect(namespaceNames().filter((name) => name.startsWith('osm-ts-'))).toHaveLength(2)
+    })
+
+    describe('after a crash', () => {
+      let folder = ''
+
+      beforeAll(async () => {
+        folder = mkdtempSync(join(tmpdir(), 'osm-netns-'))
+        await build({
+          stdin: { contents: crashingProgram, resolveDir: root, loader: 'ts' },
+          outfile: join(folder, 'crash.mjs'),
+          bundle: true,
+          platform: 'node',
+          format: 'esm',
+          alias: Object.fromEntries(
+            ['driver-api', 'interception'].map((name) => [
+              `@osm-ts/${name}`,
+              join(root, 'packages', name, 'src/index.ts'),
+            ]),
+          ),
+        })
+      })
+
+      afterAll(() => {
+        rmSync(folder, { recursive: true, force: true })
+      })
+
+      it('is swept away with what still runs in it, while networks of living processes stay', async () => {
+        const own = hostState()
+        const child = spawn(process.execPath, [join(folder, 'crash.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] })
+        const [line] = (await once(child.stdout, 'data')) as readonly unknown[]
+        const orphan = Number(String(line))
+        const crowded = hostState()
+        expect(crowded.namespaces.length).toBe(own.namespaces.length + 3)
+        expect(crowded.links.length).toBe(own.links.length + 1)
+
+        expect(await sweepMeshNetworks()).toEqual([])
+        expect(hostState()).toEqual(crowded)
+
+        child.kill('SIGKILL')
+        await once(child, 'exit')
+        expect(hostState()).toEqual(crowded)
+        expect(isRunning(orphan)).toBe(true)
+
+        const [first, second] = await Promise.all([sweepMeshNetworks(), sweepMeshNetworks()])
+        expect(new Set([...first, ...second]).size).toBe(3)
+        await waitUntil(() => !isRunning(orphan))
+        expect(hostState()).toEqual(own)
+        expect(await sweepMeshNetworks()).toEqual([])
+      })
+    })
+  })
+}
+
+const crashingProgram = `
+  import { spawn } from 'node:child_process'
+  import { createMeshNetwork, findFreeRanges } from './packages/standalone/src/netns/index.ts'
+  const { signal } = new AbortController()
+  const network = await createMeshNetwork(await findFreeRanges(signal), signal)
+  const one = await network.addWorkload({ name: 'one', interception: {}, hosts: [] }, signal)
+  await network.addWorkload({ name: 'two', interception: 'none', hosts: [] }, signal)
+  const { file, args } = one.command(['sh', '-c', 'echo $$; exec sleep 1000'])
+  spawn(file, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true })
+  process.stdin.resume().on('end', () => process.kill(process.pid, 'SIGKILL'))
+`
+
+/** For what the kernel does a moment after it was told. The test's own time limit ends it. */
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
+}
