@@ -1,0 +1,32 @@
+import { canonicalJson } from './canonical.js'
+
+/** Less than, equal to or greater than 0, as `Array.prototype.sort` wants it. */
+export type Compare<T> = (a: T, b: T) => number
+
+/** The order of sorted lists of a policy: by UTF-16 code unit, never by locale, so that every replica agrees. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+/** The order of lists that are sorted by canonical JSON, such as allow rules. */
+export function compareCanonical(a: unknown, b: unknown): number {
+  return compareText(canonicalJson(a), canonicalJson(b))
+}
+
+/** Orders by a first key, and by a later one where the earlier ones are equal. */
+export function compareBy<T>(...compares: readonly Compare<T>[]): Compare<T> {
+  return (a, b) => {
+    for (const compare of compares) {
+      const order = compare(a, b)
+      if (order !== 0) return order
+    }
+    return 0
+  }
+}
+
+/** Index of the first item that does not follow its predecessor (a duplicate does not follow), or -1. */
+export function firstUnsorted<T>(items: readonly T[], compare: Compare<T>): number {
+  // The first item has no predecessor; every later one has.
+  return items.findIndex((item, index) => index > 0 && compare(items[index - 1] as T, item) >= 0)
+}
