@@ -1,11 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { temporaryFolders } from '../testing/temporary-folder.js'
 import { countOutcome, runTiers } from './run-tiers.mjs'
 import { runWithBudget } from './run-with-budget.mjs'
 import type { Tier, TierPlan } from './tiers.mjs'
 
+const folder = temporaryFolders()
 const writeCounts = (counts: string) => `echo '${counts}' > "$OSM_COUNTS_FILE"`
 
 function tier(name: string, command: string, needs: readonly string[] = []): Tier {
@@ -72,7 +74,6 @@ describe('countOutcome', () => {
 
 describe('runWithBudget', () => {
   const signal = new AbortController().signal
-  const folder = () => mkdtempSync(join(tmpdir(), 'osm-ts-budget-'))
 
   it('ends the whole process group when the time is over, also where it ignores being told', async () => {
     const cwd = folder()

@@ -1,9 +1,11 @@
 import { EventEmitter, once } from 'node:events'
-import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { cachedFolder, hashInputs } from './cache.mjs'
+import { temporaryFolders } from '../testing/temporary-folder.js'
+
+const folder = temporaryFolders()
 
 describe('hashInputs', () => {
   it('tells inputs apart, also where their concatenation is equal', () => {
@@ -13,25 +15,23 @@ describe('hashInputs', () => {
 })
 
 describe('cachedFolder', () => {
-  const parent = () => mkdtempSync(join(tmpdir(), 'osm-ts-cache-'))
-
   it('fills a folder once', async () => {
-    const cache = parent()
+    const cache = folder()
     let calls = 0
-    const fill = async (folder: string) => {
+    const fill = async (partial: string) => {
       calls += 1
-      writeFileSync(join(folder, 'content'), 'first')
+      writeFileSync(join(partial, 'content'), 'first')
     }
-    const folder = await cachedFolder('thing', fill, cache)
-    expect(await cachedFolder('thing', fill, cache)).toBe(folder)
+    const filled = await cachedFolder('thing', fill, cache)
+    expect(await cachedFolder('thing', fill, cache)).toBe(filled)
     expect(calls).toBe(1)
-    expect(readFileSync(join(folder, 'content'), 'utf8')).toBe('first')
+    expect(readFileSync(join(filled, 'content'), 'utf8')).toBe('first')
   })
 
   it('leaves nothing behind when filling fails, so that the next one starts afresh', async () => {
-    const cache = parent()
-    const fail = async (folder: string) => {
-      writeFileSync(join(folder, 'half'), '')
+    const cache = folder()
+    const fail = async (partial: string) => {
+      writeFileSync(join(partial, 'half'), '')
       throw new Error('no network')
     }
     await expect(cachedFolder('thing', fail, cache)).rejects.toThrow('no network')
@@ -39,15 +39,15 @@ describe('cachedFolder', () => {
   })
 
   it('lets the first of two concurrent fillers win and gives both its folder', async () => {
-    const cache = parent()
+    const cache = folder()
     const barrier = new EventEmitter()
     const bothStarted = once(barrier, 'second')
     let started = 0
-    const fill = (content: string) => async (folder: string) => {
+    const fill = (content: string) => async (partial: string) => {
       started += 1
       if (started === 2) barrier.emit('second')
       await bothStarted
-      writeFileSync(join(folder, 'content'), content)
+      writeFileSync(join(partial, 'content'), content)
     }
     const folders = await Promise.all(['a', 'b'].map((content) => cachedFolder('thing', fill(content), cache)))
     expect(new Set(folders).size).toBe(1)

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, jest } from '@jest/globals'
 import { finalLine, noTests, parseCounts, partLine, reportCounts, sumCounts } from './counts.mjs'
+import { temporaryFolders } from '../testing/temporary-folder.js'
 
+const folder = temporaryFolders()
 const some = { passed: 3, failed: 1, skipped: 2 }
 
 describe('counts', () => {
@@ -47,7 +48,7 @@ describe('reportCounts', () => {
   })
 
   it('hands the counts to the run it is a part of', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'osm-ts-counts-')), 'counts.json')
+    const file = join(folder(), 'counts.json')
     expect(reported({ OSM_COUNTS_FILE: file })).toBe('tests: passed=3 failed=1 skipped=2\n')
     expect(parseCounts(JSON.parse(readFileSync(file, 'utf8')))).toEqual(some)
   })

@@ -1,11 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { withLock } from './lock.mjs'
+import { temporaryFolders } from '../testing/temporary-folder.js'
+
+const folder = temporaryFolders()
 
 describe('withLock', () => {
-  const lockPath = () => join(mkdtempSync(join(tmpdir(), 'osm-ts-lock-')), 'folder/lock')
+  const lockPath = () => join(folder(), 'folder/lock')
 
   it('lets one in at a time', async () => {
     const path = lockPath()

@@ -1,20 +1,16 @@
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { temporaryFolders } from '../testing/temporary-folder.js'
 import { checkProjectReferences, typeScriptProjects } from './workspace.mjs'
 
+const folder = temporaryFolders()
+
 function workspace(references: readonly string[]): string {
-  const base = mkdtempSync(join(tmpdir(), 'osm-ts-workspace-'))
-  for (const folder of ['e2e', 'packages/a', 'packages/b', 'tools']) {
-    mkdirSync(join(base, folder), { recursive: true })
-    writeFileSync(join(base, folder, 'tsconfig.json'), '{}')
-  }
+  const projects = ['e2e', 'packages/a', 'packages/b', 'tools'].map((name) => [`${name}/tsconfig.json`, '{}'] as const)
+  const list = JSON.stringify({ files: [], references: references.map((path) => ({ path })) })
+  const base = folder({ ...Object.fromEntries(projects), 'tsconfig.json': list })
   mkdirSync(join(base, 'packages/without-types'))
-  writeFileSync(
-    join(base, 'tsconfig.json'),
-    JSON.stringify({ files: [], references: references.map((path) => ({ path })) }),
-  )
   return base
 }
 

@@ -1,12 +1,13 @@
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { temporaryFolders } from '../testing/temporary-folder.js'
 import { ensureEnvoy } from './envoy-binary.mjs'
 
+const folder = temporaryFolders()
+
 function program(output: string): string {
-  const path = join(mkdtempSync(join(tmpdir(), 'osm-ts-envoy-')), 'envoy')
-  writeFileSync(path, `#!/bin/sh\necho '${output}'\n`)
+  const path = join(folder({ envoy: `#!/bin/sh\necho '${output}'\n` }), 'envoy')
   chmodSync(path, 0o755)
   return path
 }

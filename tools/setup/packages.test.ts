@@ -1,14 +1,11 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { temporaryFolders } from '../testing/temporary-folder.js'
 import { installHash, packagesAreCurrent } from './packages.mjs'
 
-function checkout(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'osm-ts-checkout-'))
-  for (const name of ['pnpm-lock.yaml', 'pnpm-workspace.yaml']) writeFileSync(join(folder, name), name)
-  return folder
-}
+const folder = temporaryFolders()
+const checkout = () => folder({ 'pnpm-lock.yaml': 'lock', 'pnpm-workspace.yaml': 'settings' })
 
 describe('packagesAreCurrent', () => {
   it('is false before the first install', () => {
@@ -16,14 +13,14 @@ describe('packagesAreCurrent', () => {
   })
 
   it('is true after an install, until the lock file or the settings change', () => {
-    const folder = checkout()
-    mkdirSync(join(folder, 'node_modules'))
-    const install = () => writeFileSync(join(folder, 'node_modules/.osm-ts-install'), installHash(folder))
+    const here = checkout()
+    mkdirSync(join(here, 'node_modules'))
+    const install = () => writeFileSync(join(here, 'node_modules/.osm-ts-install'), installHash(here))
     for (const changed of ['pnpm-lock.yaml', 'pnpm-workspace.yaml']) {
       install()
-      expect(packagesAreCurrent(folder)).toBe(true)
-      writeFileSync(join(folder, changed), 'another')
-      expect(packagesAreCurrent(folder)).toBe(false)
+      expect(packagesAreCurrent(here)).toBe(true)
+      writeFileSync(join(here, changed), 'another')
+      expect(packagesAreCurrent(here)).toBe(false)
     }
   })
 })

@@ -8,7 +8,7 @@ import {
   missingDebianPackages,
 } from './debian-packages.mjs'
 
-const programs = ['iptables-restore', 'ip6tables-restore', 'ip', 'sysctl']
+const programs = ['iptables-restore', 'ip6tables-restore', 'ip', 'setpriv', 'sysctl']
 
 /**
  * Finds out whether traffic can be intercepted on this machine, installing what that takes where it may.
