@@ -8,7 +8,7 @@ import type { MeshObject, ObjectKey } from '../objects.js'
 import { listFiles, reasonOf, stampFile, unreadableStamp, type FileStamp } from './list-files.js'
 import type { Definition } from './read-documents.js'
 import { resolveDefinitions, type HeldObject } from './resolve-definitions.js'
-import { TrackedFile, type SettleTimes } from './tracked-file.js'
+import { TrackedFile, type FilePhase, type SettleTimes } from './tracked-file.js'
 
 /** What a {@link FolderState} is made of. */
 export interface FolderStateOptions {
@@ -34,6 +34,7 @@ export interface Look {
 
 /** Files that settle hold up the others, so that an edit of several files counts as one; but not longer than this. */
 const ceilingMs = 1000
+const parallelReads = 8
 
 /** What is known of a folder: its files, the objects in force, and the problems. Looks only when told to. */
 export class FolderState {
@@ -120,9 +121,7 @@ export class FolderState {
     const ready: TrackedFile[] = []
     let settlingMs: number | undefined
     let doubtfulMs: number | undefined
-    for (const path of [...this.#pending]) {
-      const file = this.#files.get(path)
-      const state = await file?.phase(performance.now())
+    for (const { path, file, state } of await this.#phases()) {
       switch (state?.phase) {
         case 'settling':
           settlingMs = Math.min(settlingMs ?? state.waitMs, state.waitMs)
@@ -140,6 +139,21 @@ export class FolderState {
       }
     }
     return { ready, settlingMs, doubtfulMs }
+  }
+
+  /** Where all pending files stand. Reading is mostly waiting for the disk, so that some are read at a time. */
+  async #phases(): Promise<
+    readonly { readonly path: string; readonly file: TrackedFile | undefined; readonly state: FilePhase | undefined }[]
+  > {
+    const pending = [...this.#pending].map((path) => ({ path, file: this.#files.get(path) }))
+    const found = []
+    for (let start = 0; start < pending.length; start += parallelReads) {
+      const slice = pending.slice(start, start + parallelReads)
+      found.push(
+        ...(await Promise.all(slice.map(async (it) => ({ ...it, state: await it.file?.phase(performance.now()) })))),
+      )
+    }
+    return found
   }
 
   #mayHoldUp(): boolean {

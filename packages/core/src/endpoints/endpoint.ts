@@ -1,0 +1,111 @@
+import type { Locality, MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+
+import type { Problem } from '../problem.js'
+
+/** An address behind one port of a service. */
+export interface Endpoint {
+  /** IP address, or host name where the provider knows no more. */
+  readonly address: string
+  /** Port that proxies of clients connect to. */
+  readonly port: number
+  /** Port of the service. */
+  readonly servicePort: number
+  /** Port of the workload; differs from `port` where the sidecar publishes a listener of its own. */
+  readonly targetPort: number
+  /** Share of the traffic among the endpoints of a service port. */
+  readonly weight: number
+  /** Identity of the workload, if the provider knows it. */
+  readonly account: ServiceAccountRef | undefined
+  /** Sidecar in front of the workload; absent without one. `uuid` is empty where the sidecar was not started by this mesh. */
+  readonly sidecar: EndpointSidecar | undefined
+  /** Name of the instance under a headless service. */
+  readonly hostname: string | undefined
+  readonly locality: Locality
+  /** Key of the cluster; empty for the own one. */
+  readonly cluster: string
+  /** Path prefix at the gateway of another cluster. */
+  readonly path: string | undefined
+}
+
+/** The sidecar of an endpoint. */
+export interface EndpointSidecar {
+  readonly uuid: string
+  /** Sidecar class; empty where it is the default of the mesh. */
+  readonly class: string
+  readonly mode: 'transparent' | 'explicit'
+}
+
+/**
+ * What a provider knows.
+ *
+ * An empty `known` answer means that there is nothing. A provider that fails says `stale` with its last good answer, or `unknown` if it never had
+ * one: neither is a reason to take endpoints away.
+ */
+export type Answer<T> =
+  | { readonly state: 'known'; readonly items: readonly T[] }
+  | { readonly state: 'stale'; readonly items: readonly T[]; readonly conditions: readonly Problem[] }
+  | { readonly state: 'unknown'; readonly items: readonly never[]; readonly conditions: readonly Problem[] }
+
+/** An answer without doubt. */
+export function known<T>(items: readonly T[]): Answer<T> {
+  return { state: 'known', items }
+}
+
+/** Word that answers about these services and identities may differ from now on. */
+export interface EndpointsAnnouncement {
+  readonly services: readonly MeshService[]
+  readonly accounts: readonly ServiceAccountRef[]
+}
+
+/**
+ * Knows where services run: in a cluster, on machines of a data centre, in a cloud.
+ *
+ * It knows nothing of SMI policy or of proxies' configuration. Questions are answered from what the provider has at hand, without waiting.
+ */
+export interface EndpointsProvider {
+  /** Unique among the providers of a mesh. */
+  readonly id: string
+  /** Endpoints of a service that take traffic; sorted by address and port. */
+  listEndpointsForService(service: MeshService): Answer<Endpoint>
+  /** Identities that the workloads of a service run under, those without a ready endpoint included; sorted. */
+  listIdentitiesForService(service: MeshService): Answer<ServiceAccountRef>
+  /** Services that workloads of an identity are behind; sorted. */
+  listServicesForIdentity(account: ServiceAccountRef): Answer<MeshService>
+  /** Endpoints of all services whose workloads run under an identity; sorted by address and port. */
+  listEndpointsForIdentity(account: ServiceAccountRef): Answer<Endpoint>
+  /** Calls the listener after every change. The result ends it. */
+  announcements(listener: (announcement: EndpointsAnnouncement) => void): () => void
+}
+
+/** Locality of workloads that nothing is known about. */
+export const unknownLocality: Locality = Object.freeze({ region: '', zone: '', subZone: '' })
+
+/** Orders endpoints by address, port and service port. */
+export function compareEndpoints(a: Endpoint, b: Endpoint): number {
+  if (a.address !== b.address) return a.address < b.address ? -1 : 1
+  return a.port - b.port || a.servicePort - b.servicePort
+}
+
+/** The endpoints, sorted; of those with equal address, port, service port and path the first. */
+export function uniqueEndpoints(endpoints: Iterable<Endpoint>): readonly Endpoint[] {
+  const found = new Map<string, Endpoint>()
+  for (const endpoint of endpoints) {
+    const key = `${endpoint.address}|${endpoint.port}|${endpoint.servicePort}|${endpoint.path ?? ''}`
+    if (!found.has(key)) found.set(key, endpoint)
+  }
+  return [...found.values()].sort(compareEndpoints)
+}
+
+/** Orders services and accounts by namespace and name. */
+export function compareNames(a: MeshService, b: MeshService): number {
+  if (a.namespace !== b.namespace) return a.namespace < b.namespace ? -1 : 1
+  if (a.name === b.name) return 0
+  return a.name < b.name ? -1 : 1
+}
+
+/** The names, sorted and each once. */
+export function sortedNames<T extends MeshService>(names: Iterable<T>): readonly T[] {
+  const found = new Map<string, T>()
+  for (const name of names) found.set(`${name.namespace}/${name.name}`, name)
+  return [...found.values()].sort(compareNames)
+}

@@ -1,0 +1,6 @@
+export * from './endpoint.js'
+export { endpointsErrorCodes, type EndpointsErrorCode } from './error-codes.js'
+export { LastGoodEndpointsProvider } from './last-good-provider.js'
+export { allocationKey, resolveTargetPort } from './local-endpoints.js'
+export { MergedEndpointsProvider } from './merged-provider.js'
+export { SnapshotEndpointsProvider, type SnapshotEndpointsOptions } from './snapshot-endpoints-provider.js'
