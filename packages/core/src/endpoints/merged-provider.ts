@@ -38,7 +38,6 @@ export class MergedEndpointsProvider implements EndpointsProvider {
     return merge(
       this.#providers.map((provider) => provider.listIdentitiesForService(service)),
       sortedNames,
-      uniqueEndpoints,
     )
   }
 
@@ -46,7 +45,6 @@ export class MergedEndpointsProvider implements EndpointsProvider {
     return merge(
       this.#providers.map((provider) => provider.listServicesForIdentity(account)),
       sortedNames,
-      uniqueEndpoints,
     )
   }
 
