@@ -167,6 +167,31 @@ if (obstacle !== undefined) {
       await once(child, 'exit')
     })
 
+    it('lets programs call each other by name alone, as the bookstore does where nothing is told to it', async () => {
+      const cwd = join(root, 'examples/bookstore')
+      const store = await network.addWorkload({ name: 'bookstore', ...none }, signal)
+      const hosts = [{ address: store.address, names: ['bookstore.bookstore'] }]
+      const buyer = await network.addWorkload({ name: 'bookbuyer', interception: 'none', hosts }, signal)
+      const begin = (workload: WorkloadNetwork, program: string, env: Readonly<Record<string, string>>) => {
+        const { file, args } = workload.command([process.execPath, program])
+        const child = spawn(file, args, {
+          cwd,
+          env: { PATH: process.env['PATH'], ...env },
+          stdio: ['ignore', 'pipe', 'inherit'],
+        })
+        return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
+      }
+      const server = begin(store, 'bookstore.mjs', { HOST: '0.0.0.0', PORT: '14001', IDENTITY: 'bookstore-v1' })
+      expect(JSON.parse(String((await server.lines.next()).value))).toMatchObject({ listening: '0.0.0.0:14001' })
+      const client = begin(buyer, 'bookbuyer.mjs', {})
+      const line: unknown = JSON.parse(String((await client.lines.next()).value))
+      expect(line).toMatchObject({ client: 'bookbuyer', path: '/buy-a-book/new', status: 200, server: 'bookstore-v1' })
+      for (const { child } of [client, server]) {
+        child.kill()
+        expect(await once(child, 'exit')).toEqual([0, null])
+      }
+    })
+
     it('starts programs as the user, in the folder and with the environment that they ask for, and passes signals on', async () => {
       const workload = await network.addWorkload({ name: 'one', ...none }, signal)
       const program =
