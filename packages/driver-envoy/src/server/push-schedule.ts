@@ -1,0 +1,149 @@
+import type { EncodedResource } from '../resources/types.js'
+import type { Draft, Unapplied } from './differences.js'
+import { Subscription } from './subscription.js'
+import type { DraftOptions } from './type-ledger.js'
+import { TypeLedger } from './type-ledger.js'
+import type { XdsType } from './xds-types.js'
+import { pushOrder } from './xds-types.js'
+
+/** How often listeners and routes let clusters go first before they stop waiting. Bounds what a stream of cluster changes can hold back. */
+const MAX_YIELDS = 3
+
+/** A draft and the ledger that it comes from. */
+export interface ScheduledDraft {
+  readonly type: XdsType
+  readonly ledger: TypeLedger
+  readonly draft: Draft
+}
+
+/** Where the two variants of the protocol differ in what a response may hold. */
+export interface VariantRules {
+  /** Types of which each response must hold everything. */
+  readonly fullState: readonly XdsType[]
+  readonly stubs: Readonly<Partial<Record<XdsType, (name: string) => EncodedResource>>>
+  /** True if the variant can say that something is gone, whatever the type. */
+  readonly namesRemovals: boolean
+}
+
+/**
+ * Decides which type is pushed next, so that a proxy never has a reference to something it does not have yet, or no longer has: clusters with their
+ * endpoints, then listeners, then routes, and what is gone last.
+ */
+export class PushSchedule {
+  readonly #ledgers: ReadonlyMap<XdsType, TypeLedger>
+  readonly #rules: VariantRules
+  #yields = 0
+
+  constructor(types: readonly XdsType[], wildcardTypes: readonly XdsType[], rules: VariantRules) {
+    this.#ledgers = new Map(
+      pushOrder
+        .filter((type) => types.includes(type))
+        .map((type) => [type, new TypeLedger(new Subscription(wildcardTypes.includes(type)))]),
+    )
+    this.#rules = rules
+  }
+
+  ledger(type: XdsType): TypeLedger | undefined {
+    return this.#ledgers.get(type)
+  }
+
+  /** Whether responses name what is gone. */
+  get namesRemovals(): boolean {
+    return this.#rules.namesRemovals
+  }
+
+  isFullState(type: XdsType): boolean {
+    return this.#rules.fullState.includes(type)
+  }
+
+  /** The next draft in order. The caller marks it as sent. */
+  next(): ScheduledDraft | undefined {
+    for (const [type, ledger] of this.#ledgers) {
+      if (this.#mustWait(type)) continue
+      const draft = ledger.draft(this.#options(type))
+      if (draft === undefined) continue
+      this.#noteYield(type)
+      if (type === 'cluster') this.#rewarm(draft)
+      return { type, ledger, draft }
+    }
+    return undefined
+  }
+
+  *unapplied(): Iterable<Unapplied> {
+    for (const [type, ledger] of this.#ledgers) if (type !== 'secret') yield* ledger.unapplied()
+  }
+
+  get settled(): boolean {
+    for (const [type, ledger] of this.#ledgers) {
+      // A type that is never asked for is settled if there is nothing to ask for. Secrets are asked for by those who use them only.
+      if (!ledger.opened && type !== 'secret' && (ledger.desired?.size ?? 0) > 0) return false
+      if (ledger.unsettled(this.#tellsRemovals(type)) || ledger.hasRefusals) return false
+    }
+    return true
+  }
+
+  /** Envoy finishes warming a changed cluster only when its endpoints arrive again, changed or not. */
+  #rewarm(draft: Draft): void {
+    const endpoints = this.#ledgers.get('endpoints')
+    if (endpoints?.desired === undefined) return
+    for (const [name, resource] of draft.items)
+      if (resource !== undefined && endpoints.desired.get(name) !== undefined) endpoints.resend(name)
+  }
+
+  #options(type: XdsType): DraftOptions {
+    const cluster = this.#ledgers.get('cluster')
+    const stub = this.#rules.stubs[type]
+    return {
+      fullState: this.isFullState(type),
+      removals: this.#tellsRemovals(type) && this.#mayRemove(type),
+      ...(type === 'endpoints' && cluster !== undefined && { holdBack: (name: string) => cluster.isDue(name) }),
+      ...(stub !== undefined && { stub }),
+    }
+  }
+
+  /** Listeners and routes wait for the clusters that they may name, and routes for the listeners that may stop using them. */
+  #mustWait(type: XdsType): boolean {
+    if (type !== 'listener' && type !== 'route') return false
+    if (this.#yields >= MAX_YIELDS) return false
+    if (this.#ledgers.get('cluster')?.unsettled(false) === true) return true
+    if (this.#ledgers.get('endpoints')?.warming === true) return true
+    const listener = this.#ledgers.get('listener')
+    return type === 'route' && listener?.inFlight === undefined && listener?.unsettled(false) === true
+  }
+
+  #noteYield(type: XdsType): void {
+    if (type === 'listener' || type === 'route') this.#yields = 0
+    else if (type !== 'secret' && (this.#isDue('listener') || this.#isDue('route'))) this.#yields += 1
+  }
+
+  #isDue(type: XdsType): boolean {
+    return this.#ledgers.get(type)?.unsettled(this.#tellsRemovals(type)) === true
+  }
+
+  #tellsRemovals(type: XdsType): boolean {
+    return this.isFullState(type) || this.#rules.namesRemovals
+  }
+
+  /**
+   * A listener goes away together with what replaces it, because the new one may listen on the same address. A cluster stays while a listener or
+   * route may still send to it, which includes one that was refused: its last good version is in force.
+   */
+  #mayRemove(type: XdsType): boolean {
+    switch (type) {
+      case 'listener':
+      case 'secret':
+        return true
+      case 'route':
+        return !this.#mayUse('listener')
+      case 'cluster':
+        return !this.#mayUse('listener') && !this.#mayUse('route')
+      case 'endpoints':
+        return !this.#isDue('cluster')
+    }
+  }
+
+  #mayUse(type: XdsType): boolean {
+    const ledger = this.#ledgers.get(type)
+    return ledger !== undefined && (ledger.unsettled(type === 'listener') || ledger.hasRefusals)
+  }
+}

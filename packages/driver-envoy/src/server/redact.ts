@@ -1,0 +1,16 @@
+/** As much of a proxy's words as a report carries. */
+export const MAX_MESSAGE_LENGTH = 4096
+
+const PEM = /-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g
+/** Fields of Envoy's messages that carry bytes of certificates and keys, as text dumps print them. */
+const INLINE = /\b(inline_(?:string|bytes)|private_key|password)(["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)/g
+
+/**
+ * A proxy's words, fit to be shown. A refusal may quote the refused resource, so whatever looks like key material is taken out before anything else.
+ */
+export function redact(message: string): string {
+  return message
+    .replace(PEM, '[redacted]')
+    .replace(INLINE, '$1$2[redacted]')
+    .slice(0, MAX_MESSAGE_LENGTH)
+}

@@ -1,0 +1,93 @@
+import type { ResourceSet } from '../resources/types.js'
+import { hashVersions } from './content-hash.js'
+import type { ScheduledDraft } from './push-schedule.js'
+import type { Acknowledgement } from './push.js'
+import type { StateOfTheWorldRequest } from './request-codec.js'
+import { emptyEndpoints, emptyRoutes } from './stubs.js'
+import type { TypeLedger } from './type-ledger.js'
+import type { StreamStateOptions } from './variant-state.js'
+import { VariantState } from './variant-state.js'
+import { versionHash } from './version-label.js'
+import type { XdsType } from './xds-types.js'
+
+/**
+ * The state-of-the-world variant: one version for all of a type. Responses of clusters and listeners hold everything; those of other types hold what
+ * changed, which that variant allows.
+ */
+export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
+  /** The version in first requests, until there is something to compare it with. */
+  readonly #claims = new Map<XdsType, string>()
+  readonly #lastNonce = new Map<XdsType, string>()
+
+  constructor(options: StreamStateOptions) {
+    super(options, {
+      fullState: ['cluster', 'listener'],
+      stubs: { route: emptyRoutes, endpoints: emptyEndpoints },
+      namesRemovals: false,
+    })
+  }
+
+  protected override take(
+    type: XdsType,
+    ledger: TypeLedger,
+    request: StateOfTheWorldRequest,
+  ): Acknowledgement | undefined {
+    const last = this.#lastNonce.get(type)
+    const nonce = request.responseNonce
+    // A request that answers an earlier response is stale: its names will come again with the answer to the newest one.
+    if (nonce !== '' && last !== undefined && nonce !== last) return undefined
+    const outcome = this.acknowledge(type, ledger, nonce, request.errorDetail)
+    if (!ledger.opened && !this.#claims.has(type)) this.#claims.set(type, versionHash(request.versionInfo))
+    ledger.resubscribe(request.resourceNames)
+    this.open(type, ledger)
+    return outcome
+  }
+
+  protected override open(type: XdsType, ledger: TypeLedger): void {
+    const claimed = this.#claims.get(type)
+    const { desired, subscription } = ledger
+    if (claimed === undefined || desired === undefined) return
+    this.#claims.delete(type)
+    if (claimed !== '' && claimed === versionInForce(ledger, desired)) {
+      const heldVersion = (name: string) => desired.get(name)?.version
+      ledger.open({ heldVersion, leftovers: [], knowsMissing: () => true, owed: false })
+      return
+    }
+    ledger.open({
+      heldVersion: () => (claimed === '' ? undefined : ''),
+      leftovers: [],
+      knowsMissing: () => false,
+      owed: subscription.wildcard || subscription.size > 0,
+    })
+  }
+
+  /**
+   * The version of a proxy that has applied the draft.
+   *
+   * It covers every name that was asked for. Were it the version of the shared set alone, a proxy that asks for one more name while its stream breaks
+   * would come back with that version and would never be sent the new resource.
+   */
+  protected override versionOf({ ledger, draft }: ScheduledDraft): string {
+    const { subscription, desired } = ledger
+    if (desired === undefined) return ''
+    if (draft.complete && subscription.covers(desired)) return desired.version
+    const versions = new Map<string, string>()
+    if (subscription.wildcard) for (const { name } of desired) versions.set(name, ledger.held(name)?.version ?? '')
+    for (const name of subscription.explicit()) versions.set(name, ledger.held(name)?.version ?? '')
+    for (const { name, version } of draft.resources) if (!draft.stubs.has(name)) versions.set(name, version)
+    return hashVersions(versions)
+  }
+
+  protected override noteSent(type: XdsType, nonce: string): void {
+    this.#lastNonce.set(type, nonce)
+  }
+}
+
+/** The version of a proxy that has everything it asks for. What does not exist has an empty version. */
+function versionInForce({ subscription }: TypeLedger, desired: ResourceSet): string {
+  if (subscription.covers(desired)) return desired.version
+  const versions = new Map<string, string>()
+  if (subscription.wildcard) for (const { name, version } of desired) versions.set(name, version)
+  for (const name of subscription.explicit()) versions.set(name, desired.get(name)?.version ?? '')
+  return hashVersions(versions)
+}

@@ -1,0 +1,452 @@
+import type { EncodedResource, ResourceDiff, ResourceSet } from '../resources/types.js'
+import type { Difference, Draft, Held, InFlight, Unapplied } from './differences.js'
+import { difference, doubted, heldUnknown, standIn } from './differences.js'
+import type { Subscription } from './subscription.js'
+
+/** What a proxy says about itself in its first request for a type. */
+export interface OpeningClaims {
+  /** The version that it has of a resource; empty if it has some, undefined if it has none. */
+  readonly heldVersion: (name: string) => string | undefined
+  /** Names that it has and that are not in the set. */
+  readonly leftovers: Iterable<string>
+  /** Whether it has had its answer about a name that is not in the set. */
+  readonly knowsMissing: (name: string) => boolean
+  /** An answer is due even if there is nothing to say. */
+  readonly owed: boolean
+}
+
+/** What a caller allows a response to hold. */
+export interface DraftOptions {
+  /** The whole state in every response (clusters and listeners of the state-of-the-world variant). */
+  readonly fullState: boolean
+  /** False while something may still refer to what is gone. */
+  readonly removals: boolean
+  /** Resources that must wait for another type. */
+  readonly holdBack?: (name: string) => boolean
+  /** Stands in for a resource that does not exist, where the proxy would otherwise wait for ever. */
+  readonly stub?: (name: string) => EncodedResource
+}
+
+/**
+ * What one stream knows of one type: what the proxy should have, what it asked for, and where it differs from that.
+ *
+ * Nothing is kept for a resource that the proxy has acknowledged at its present version. So a proxy in rest costs one reference to a set that it
+ * shares with others, and each change costs what changed.
+ */
+export class TypeLedger {
+  readonly subscription: Subscription
+  #desired: ResourceSet | undefined
+  #opened = false
+  readonly #differences = new Map<string, Difference>()
+  /** Groups of suspects, each to be sent in a response of its own. */
+  readonly #groups: string[][] = []
+  /** Names that must be sent although nothing was asked for yet on this stream. */
+  readonly #early = new Set<string>()
+  #inFlight: InFlight | undefined
+  #owed = false
+
+  constructor(subscription: Subscription) {
+    this.subscription = subscription
+  }
+
+  get desired(): ResourceSet | undefined {
+    return this.#desired
+  }
+
+  /** True once there is both a request and something to answer it from. */
+  get opened(): boolean {
+    return this.#opened
+  }
+
+  get inFlight(): InFlight | undefined {
+    return this.#inFlight
+  }
+
+  /** Compares what the proxy says it has with what it should have. */
+  open(claims: OpeningClaims): void {
+    const desired = this.#require()
+    this.#opened = true
+    for (const resource of desired) {
+      if (!this.subscription.has(resource.name)) continue
+      const version = claims.heldVersion(resource.name)
+      const forced = this.#early.has(resource.name)
+      const has = version === resource.version ? { version, resource } : version === undefined ? undefined : { version }
+      if (version !== resource.version || forced) this.#differences.set(resource.name, difference(has, forced))
+    }
+    this.#early.clear()
+    for (const name of claims.leftovers)
+      if (this.subscription.has(name)) this.#differences.set(name, difference(heldUnknown, false))
+    for (const name of this.subscription.explicit()) {
+      const missing = desired.get(name) === undefined && !this.#differences.has(name)
+      if (missing && !claims.knowsMissing(name)) this.#differences.set(name, difference(undefined, true))
+    }
+    this.#owed = claims.owed
+    this.subscription.share(desired)
+  }
+
+  /** Takes over what the proxy should have from now on. `diff` is relative to the set before. */
+  update(set: ResourceSet, diff: ResourceDiff): void {
+    const before = this.#desired
+    this.#desired = set
+    if (!this.#opened || before === undefined || before === set) return
+    for (const resource of diff.changed) this.#retarget(resource.name, before)
+    for (const name of diff.removed) this.#retarget(name, before)
+    this.subscription.share(set)
+  }
+
+  /** The proxy asks for a name, perhaps again: it is sent whether or not it has changed. */
+  subscribe(name: string): void {
+    const had = this.subscription.has(name)
+    const added = this.subscription.add(name)
+    if (!this.#opened) return
+    if (!this.subscription.meansAll(name)) this.#force(name, had)
+    else if (added) this.#addAll()
+  }
+
+  /** The proxy no longer asks for a name. With a wildcard in force it must be told whether it keeps the resource. */
+  unsubscribe(name: string): void {
+    if (!this.subscription.delete(name) || !this.#opened) return
+    if (this.subscription.wildcard) this.#force(name, true)
+    else this.#forget()
+  }
+
+  /** Replaces the subscription by the names of a state-of-the-world request. */
+  resubscribe(names: readonly string[]): void {
+    const { added, wildcardAdded } = this.subscription.replace(names)
+    if (!this.#opened) return
+    this.#forget()
+    for (const name of added) this.#force(name, false)
+    if (wildcardAdded) this.#addAll()
+    if (added.length > 0) this.#owed = true
+    this.shareNames()
+  }
+
+  /** Lets the shared set stand in for the names of the subscription, where they are the same. */
+  shareNames(): void {
+    if (this.#desired !== undefined) this.subscription.share(this.#desired)
+  }
+
+  /** Has the resource sent, changed or not, if the proxy has asked for it or asks for it first thing on this stream. */
+  resend(name: string): void {
+    if (!this.#opened) this.#early.add(name)
+    else if (this.subscription.has(name)) this.#force(name, true)
+  }
+
+  /** The next response, if one is due and none is in flight. */
+  draft(options: DraftOptions): Draft | undefined {
+    if (!this.#opened || this.#inFlight !== undefined) return undefined
+    const stubs = new Set<string>()
+    let items = this.#due(options, stubs)
+    if (items.size === 0 && !this.#owed) items = this.#nextGroup()
+    if (items.size === 0 && !this.#owed) return undefined
+    const resources: EncodedResource[] = []
+    const removed: string[] = []
+    if (options.fullState) resources.push(...this.#wholeState(items))
+    else
+      for (const [name, resource] of items) {
+        if (resource === undefined) removed.push(name)
+        else resources.push(resource)
+      }
+    return { items, stubs, resources, removed, complete: this.#completes(items, stubs) }
+  }
+
+  /** A draft went out under that nonce. */
+  sent(nonce: string, draft: Draft): void {
+    let warming = false
+    for (const name of draft.items.keys()) {
+      const entry = this.#differences.get(name)
+      if (entry === undefined) continue
+      warming ||= entry.forced || entry.held === undefined
+      entry.forced = false
+    }
+    this.#owed = false
+    this.#inFlight = { nonce, items: draft.items, stubs: draft.stubs, resources: draft.resources, warming }
+  }
+
+  /** The proxy has applied what was in flight. */
+  acknowledge(): InFlight | undefined {
+    const sent = this.#inFlight
+    this.#inFlight = undefined
+    if (sent === undefined) return undefined
+    for (const [name, resource] of sent.items) {
+      const entry = this.#differences.get(name)
+      if (entry !== undefined) entry.suspect = false
+      this.#confirm(name, sent.stubs.has(name) ? undefined : resource)
+    }
+    // A full state also confirms what it carried along, be it in place of something suspect.
+    for (const resource of sent.resources) if (!sent.items.has(resource.name)) this.#confirm(resource.name, resource)
+    return sent
+  }
+
+  /**
+   * The proxy has refused what was in flight.
+   *
+   * @param blame - which of the resources its words name
+   * @returns the names that are parked for it
+   */
+  refuse(
+    message: string,
+    blame: (resources: readonly EncodedResource[]) => readonly string[],
+    fullState: boolean,
+  ): readonly string[] {
+    const sent = this.#inFlight
+    this.#inFlight = undefined
+    if (sent === undefined) return []
+    const suspects = [...sent.items].flatMap(([name, resource]) =>
+      resource !== undefined && this.#differences.has(name) ? [resource] : [],
+    )
+    const names = new Set(blame(sent.resources))
+    const blamed = sent.resources.filter(({ name }) => names.has(name))
+    const opaque = fullState && (blamed.length > 0 ? blamed : suspects).some(({ name }) => this.#hasUnknownBytes(name))
+    for (const [name, resource] of sent.items) {
+      const entry = this.#differences.get(name)
+      if (entry !== undefined && !names.has(name))
+        entry.held = doubted(entry.held, resource, blamed.length > 0, fullState)
+    }
+    if (blamed.length > 0) {
+      const news = blamed.filter((resource) => this.#park(resource, message))
+      // A full state that must carry the refused content again would be refused again, without end: what else was in it stays unconfirmed.
+      const futile = opaque || (fullState && news.length === 0)
+      for (const resource of suspects) if (!names.has(resource.name)) this.#release(resource, futile)
+      return news.map(({ name }) => name)
+    }
+    if (suspects.length > 1 && !opaque) {
+      this.#split(suspects)
+      return []
+    }
+    if (suspects.length === 0) this.#abandon(sent)
+    return suspects.filter((resource) => this.#park(resource, message)).map(({ name }) => name)
+  }
+
+  /** True while a response that changes something is due, in flight, or split over several. Removals count only if asked for. */
+  unsettled(removals: boolean): boolean {
+    if (this.#inFlight !== undefined || this.#groups.some((group) => group.some((name) => this.#isSuspect(name))))
+      return true
+    for (const [name, entry] of this.#differences) if (this.#needs(name, entry, removals)) return true
+    return false
+  }
+
+  /** True while a change of that name has not gone out. */
+  isDue(name: string): boolean {
+    const entry = this.#differences.get(name)
+    if (entry === undefined || this.#flies(name)) return false
+    return entry.suspect || this.#needs(name, entry, false)
+  }
+
+  /** True while something that the proxy needs before it can use a changed parent has not arrived. */
+  get warming(): boolean {
+    if (this.#inFlight?.warming === true) return true
+    for (const [name, entry] of this.#differences)
+      if ((entry.forced || entry.held === undefined) && this.#needs(name, entry, false)) return true
+    return false
+  }
+
+  get hasRefusals(): boolean {
+    for (const [name, { parked }] of this.#differences)
+      if (parked !== undefined && parked.version === this.#target(name)?.version) return true
+    return false
+  }
+
+  /** Resources that the proxy should have and has not acknowledged. */
+  *unapplied(): Iterable<Unapplied> {
+    if (this.#desired === undefined) return
+    if (!this.#opened) {
+      for (const resource of this.#desired) yield { resource }
+      return
+    }
+    for (const [name, { held, parked }] of this.#differences) {
+      const resource = this.#target(name)
+      if (resource === undefined) continue
+      if (parked?.version === resource.version)
+        yield parked.message === undefined ? { resource } : { resource, message: parked.message }
+      else if (held?.version !== resource.version) yield { resource }
+    }
+  }
+
+  /** What the proxy has of a name, as far as it is known. */
+  held(name: string): Held | undefined {
+    const entry = this.#differences.get(name)
+    if (entry !== undefined) return entry.held
+    const resource = this.#target(name)
+    return resource === undefined || !this.subscription.has(name) ? undefined : { version: resource.version, resource }
+  }
+
+  get differences(): ReadonlyMap<string, Readonly<Difference>> {
+    return this.#differences
+  }
+
+  #require(): ResourceSet {
+    if (this.#desired === undefined) throw new TypeError('a ledger was opened before there was anything to answer from')
+    return this.#desired
+  }
+
+  #target(name: string): EncodedResource | undefined {
+    return this.#desired?.get(name)
+  }
+
+  #flies(name: string): boolean {
+    return this.#inFlight?.items.has(name) === true
+  }
+
+  #isSuspect(name: string): boolean {
+    return this.#differences.get(name)?.suspect === true
+  }
+
+  #hasUnknownBytes(name: string): boolean {
+    const held = this.#differences.get(name)?.held
+    return held !== undefined && held.resource === undefined
+  }
+
+  #needs(name: string, entry: Difference, removals: boolean): boolean {
+    if (entry.forced) return true
+    if (entry.suspect) return false
+    const target = this.#target(name)
+    if (target === undefined) return removals && entry.held !== undefined
+    return entry.parked?.version !== target.version && entry.held?.version !== target.version
+  }
+
+  #due(options: DraftOptions, stubs: Set<string>): Map<string, EncodedResource | undefined> {
+    const items = new Map<string, EncodedResource | undefined>()
+    for (const [name, entry] of this.#differences) {
+      if (!this.#needs(name, entry, options.removals)) continue
+      const target = this.#target(name)
+      if (target !== undefined && options.holdBack?.(name) === true) continue
+      if (target === undefined) {
+        if (entry.forced && options.stub !== undefined) stubs.add(name)
+        items.set(name, entry.forced ? options.stub?.(name) : undefined)
+      } else if (entry.suspect || entry.parked?.version === target.version) {
+        // It is only asked for again; what was refused is not tried again as long as there is something better.
+        items.set(name, entry.held?.resource ?? target)
+      } else items.set(name, target)
+    }
+    return items
+  }
+
+  #nextGroup(): Map<string, EncodedResource | undefined> {
+    const items = new Map<string, EncodedResource | undefined>()
+    while (items.size === 0) {
+      const group = this.#groups.shift()
+      if (group === undefined) break
+      for (const name of group) {
+        const target = this.#target(name)
+        if (target !== undefined && this.#isSuspect(name)) items.set(name, target)
+      }
+    }
+    return items
+  }
+
+  *#wholeState(items: ReadonlyMap<string, EncodedResource | undefined>): Iterable<EncodedResource> {
+    for (const target of this.#require()) {
+      if (!this.subscription.has(target.name)) continue
+      const resource = items.get(target.name) ?? standIn(target, this.#differences.get(target.name))
+      if (resource !== undefined) yield resource
+    }
+    for (const [name, { held }] of this.#differences)
+      if (this.#target(name) === undefined && !items.has(name) && held?.resource !== undefined) yield held.resource
+  }
+
+  #completes(items: ReadonlyMap<string, EncodedResource | undefined>, stubs: ReadonlySet<string>): boolean {
+    if (stubs.size > 0) return false
+    for (const name of this.#differences.keys()) if (!items.has(name)) return false
+    for (const [name, resource] of items) if (resource?.version !== this.#target(name)?.version) return false
+    return true
+  }
+
+  #confirm(name: string, resource: EncodedResource | undefined): void {
+    const entry = this.#differences.get(name)
+    if (entry === undefined) return
+    entry.held = resource === undefined ? undefined : { version: resource.version, resource }
+    if (entry.parked?.version === resource?.version) entry.parked = undefined
+    this.#settle(name, entry)
+  }
+
+  #retarget(name: string, before: ResourceSet): void {
+    if (!this.subscription.has(name)) return
+    const old = before.get(name)
+    let entry = this.#differences.get(name)
+    if (entry === undefined) {
+      entry = difference(old === undefined ? undefined : { version: old.version, resource: old }, false)
+      this.#differences.set(name, entry)
+    }
+    entry.suspect = false
+    if (entry.parked !== undefined) {
+      // Believed to be the last good one; sent again all the same, so that a wrongly blamed resource can't stay behind.
+      if (entry.held !== undefined) entry.held = { ...entry.held, version: '' }
+      entry.parked = undefined
+    }
+    this.#settle(name, entry)
+  }
+
+  /** The wildcard is new: everything that was not asked for by name is new to the proxy. */
+  #addAll(): void {
+    this.#owed = true
+    for (const { name } of this.#require())
+      if (!this.subscription.names(name)) this.#differences.set(name, difference(undefined, false))
+  }
+
+  #force(name: string, had: boolean): void {
+    const entry = this.#differences.get(name)
+    if (entry !== undefined) {
+      entry.forced = true
+      return
+    }
+    const target = this.#target(name)
+    const held = had && target !== undefined ? { version: target.version, resource: target } : undefined
+    this.#differences.set(name, difference(held, true))
+  }
+
+  /** Forgets what is no longer asked for. */
+  #forget(): void {
+    for (const name of this.#differences.keys()) if (!this.subscription.has(name)) this.#differences.delete(name)
+  }
+
+  #settle(name: string, entry: Difference): void {
+    if (entry.forced || entry.suspect || this.#flies(name)) return
+    if (entry.held?.version === this.#target(name)?.version) this.#differences.delete(name)
+  }
+
+  /** @returns false if it was parked already */
+  #park(resource: EncodedResource, message: string): boolean {
+    let entry = this.#differences.get(resource.name)
+    if (entry === undefined) {
+      entry = difference({ version: resource.version, resource }, false)
+      this.#differences.set(resource.name, entry)
+    }
+    entry.suspect = false
+    if (this.#target(resource.name)?.version !== resource.version) {
+      // Its content has changed since it was sent: the new one is tried as if nothing had happened.
+      if (entry.held !== undefined) entry.held = { ...entry.held, version: '' }
+      this.#settle(resource.name, entry)
+      return true
+    }
+    const known = entry.parked?.version === resource.version && entry.parked.message !== undefined
+    entry.parked = { version: resource.version, message }
+    return !known
+  }
+
+  #release(resource: EncodedResource, futile: boolean): void {
+    const entry = this.#differences.get(resource.name)
+    if (entry === undefined) return
+    entry.suspect = false
+    if (futile) entry.parked = { version: resource.version }
+  }
+
+  #split(suspects: readonly EncodedResource[]): void {
+    const middle = Math.ceil(suspects.length / 2)
+    for (const half of [suspects.slice(0, middle), suspects.slice(middle)]) {
+      this.#groups.push(half.map(({ name }) => name))
+      for (const { name } of half) {
+        const entry = this.#differences.get(name)
+        if (entry !== undefined) entry.suspect = true
+      }
+    }
+  }
+
+  /** A refused response that held only removals, or answers about nothing: there is no content to find fault with. */
+  #abandon(sent: InFlight): void {
+    for (const name of sent.items.keys()) {
+      const entry = this.#differences.get(name)
+      if (entry !== undefined && !entry.forced && this.#target(name) === undefined) this.#differences.delete(name)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import type { ProxyResources, ResourceSet } from '../resources/types.js'
+import type { Unapplied } from './differences.js'
+import { NonceSource } from './nonce-source.js'
+import type { ScheduledDraft, VariantRules } from './push-schedule.js'
+import { PushSchedule } from './push-schedule.js'
+import type { Acknowledgement, Blame, Push, StreamState } from './push.js'
+import type { ErrorDetail } from './request-codec.js'
+import type { ResourceDiffer } from './translator-port.js'
+import type { TypeLedger } from './type-ledger.js'
+import type { XdsType } from './xds-types.js'
+import { pushOrder, xdsTypeOf } from './xds-types.js'
+
+/** Envoy itself cuts its words at half of that. What is longer is not searched for names: that is a proxy trying how long it takes. */
+const MAX_ERROR_LENGTH = 8192
+
+/** What a stream's state machine is made with. */
+export interface StreamStateOptions {
+  /** Types that the stream serves. */
+  readonly types: readonly XdsType[]
+  /** Types for which an empty first request means everything. */
+  readonly wildcardTypes: readonly XdsType[]
+  /** Makes nonces unique beyond the stream; ASCII. */
+  readonly tag: string
+  readonly blame: Blame
+  readonly diff: ResourceDiffer
+}
+
+/** What both variants of the protocol share. */
+export abstract class VariantState<Request extends { readonly typeUrl: string; readonly responseNonce: string }>
+  implements StreamState<Request>
+{
+  readonly #blame: Blame
+  readonly #diff: ResourceDiffer
+  readonly #nonces: NonceSource
+  #label = ''
+  protected readonly schedule: PushSchedule
+
+  protected constructor(options: StreamStateOptions, rules: VariantRules) {
+    this.#blame = options.blame
+    this.#diff = options.diff
+    this.#nonces = new NonceSource(options.tag)
+    this.schedule = new PushSchedule(options.types, options.wildcardTypes, rules)
+  }
+
+  request(request: Request): Acknowledgement | undefined {
+    const type = xdsTypeOf(request.typeUrl)
+    const ledger = type === undefined ? undefined : this.schedule.ledger(type)
+    return type === undefined || ledger === undefined ? undefined : this.take(type, ledger, request)
+  }
+
+  update(resources: ProxyResources, label: string): void {
+    this.#label = label
+    for (const type of pushOrder) if (type !== 'secret') this.#updateType(type, resources.types[type])
+  }
+
+  updateSecrets(secrets: ResourceSet): void {
+    this.#updateType('secret', secrets)
+  }
+
+  next(): Push | undefined {
+    const due = this.schedule.next()
+    if (due === undefined) return undefined
+    const nonce = this.#nonces.next()
+    // The version tells what the proxy has afterwards, so it is made before the draft counts as sent.
+    const version = this.versionOf(due)
+    due.ledger.sent(nonce, due.draft)
+    this.noteSent(due.type, nonce)
+    const label = due.type === 'listener' ? this.#label : ''
+    const removed = this.schedule.namesRemovals ? due.draft.removed : []
+    return { type: due.type, nonce, version: version + label, resources: due.draft.resources, removed, label }
+  }
+
+  unapplied(): Iterable<Unapplied> {
+    return this.schedule.unapplied()
+  }
+
+  get settled(): boolean {
+    return this.schedule.settled
+  }
+
+  /** Takes a request for a type that the stream serves. */
+  protected abstract take(type: XdsType, ledger: TypeLedger, request: Request): Acknowledgement | undefined
+
+  /** Opens the ledger if there are both a first request and something to answer it from. */
+  protected abstract open(type: XdsType, ledger: TypeLedger): void
+
+  /** The version of the whole response. */
+  protected abstract versionOf(due: ScheduledDraft): string
+
+  protected abstract noteSent(type: XdsType, nonce: string): void
+
+  /** Applies what the request says about the response in flight. */
+  protected acknowledge(
+    type: XdsType,
+    ledger: TypeLedger,
+    nonce: string,
+    error: ErrorDetail | undefined,
+  ): Acknowledgement | undefined {
+    if (nonce === '' || ledger.inFlight?.nonce !== nonce) return undefined
+    if (error === undefined) {
+      ledger.acknowledge()
+      return { kind: 'ack', type, nonce }
+    }
+    const message = error.message.slice(0, MAX_ERROR_LENGTH)
+    const blame = (resources: Parameters<Blame>[1]) => this.#blame(message, resources)
+    const refused = ledger.refuse(message, blame, this.schedule.isFullState(type))
+    return { kind: 'nack', type, nonce, error: { code: error.code, message }, refused }
+  }
+
+  #updateType(type: XdsType, set: ResourceSet): void {
+    const ledger = this.schedule.ledger(type)
+    if (ledger === undefined || ledger.desired === set) return
+    const before = ledger.desired
+    ledger.update(set, before === undefined ? { changed: [], removed: [] } : this.#diff(before, set))
+    this.open(type, ledger)
+  }
+}

@@ -1,0 +1,44 @@
+import { contentHash } from './content-hash.js'
+
+/** Separates the content hash of a version from what is only written down in it. No hash holds it. */
+const SEPARATOR = '~'
+const ID_LENGTH = 8
+const MAX_EPOCHS = 64
+const MAX_EPOCH_LENGTH = 16
+
+/** Drain epochs by shortened id of the inbound part. */
+export type LabelledEpochs = ReadonlyMap<string, string>
+
+/** The form in which the id of an inbound part stands in a label. */
+export function labelId(inboundId: string): string {
+  return contentHash(inboundId).slice(0, ID_LENGTH)
+}
+
+/**
+ * Writes drain epochs into a version, so that the proxy brings them along when it reconnects: a controller that has just started then translates to
+ * the same listeners as the one before, and no connection is drained for its sake.
+ */
+export function versionLabel(epochs: ReadonlyMap<string, string>): string {
+  return [...epochs]
+    .slice(0, MAX_EPOCHS)
+    .map(([id, epoch]) => `${SEPARATOR}${labelId(id)}.${epoch}`)
+    .sort()
+    .join('')
+}
+
+/** The content hash of a version. */
+export function versionHash(version: string): string {
+  const end = version.indexOf(SEPARATOR)
+  return end === -1 ? version : version.slice(0, end)
+}
+
+/** The epochs that stand in a version. What is malformed is left out: the proxy can change nothing but its own connections by it. */
+export function epochsOf(version: string): LabelledEpochs {
+  const epochs = new Map<string, string>()
+  for (const entry of version.split(SEPARATOR).slice(1, MAX_EPOCHS + 1)) {
+    const [id = '', epoch = ''] = entry.split('.')
+    const valid = id.length === ID_LENGTH && epoch.length <= MAX_EPOCH_LENGTH && /^[\w-]+$/.test(epoch)
+    if (valid) epochs.set(id, epoch)
+  }
+  return epochs
+}

@@ -1,0 +1,47 @@
+import type { EncodedResource, ProxyResources, ResourceDiff, ResourceSet, TranslatedType } from '../../src/resources/types.js'
+import { contentHash } from '../../src/server/content-hash.js'
+import { plainResourceSet } from '../../src/server/plain-resource-set.js'
+
+/** Content by name. */
+export type Contents = Readonly<Record<string, string>>
+
+/** A resource whose bytes are the given text. */
+export function resource(name: string, content: string): EncodedResource {
+  const value = Buffer.from(content)
+  return { name, version: contentHash(value), value, sources: [{ kind: 'upstream', id: name, hash: hashOf(content) }] }
+}
+
+/** The hash of the part that a resource with that content is said to come from. */
+export function hashOf(content: string): EncodedResource['sources'][number]['hash'] {
+  return `part-${content}` as EncodedResource['sources'][number]['hash']
+}
+
+export function setOf(contents: Contents): ResourceSet {
+  return plainResourceSet(Object.entries(contents).map(([name, content]) => resource(name, content)))
+}
+
+/** What a proxy should have, as text by name and type. */
+export type State = Readonly<Partial<Record<TranslatedType, Contents>>>
+
+export function resourcesOf(state: State, revision = 1): ProxyResources {
+  return {
+    revision,
+    types: {
+      cluster: setOf(state.cluster ?? {}),
+      endpoints: setOf(state.endpoints ?? {}),
+      listener: setOf(state.listener ?? {}),
+      route: setOf(state.route ?? {}),
+    },
+  }
+}
+
+export function diffSets(before: ResourceSet, after: ResourceSet): ResourceDiff {
+  return {
+    changed: [...after].filter(({ name, version }) => before.get(name)?.version !== version),
+    removed: [...before].map(({ name }) => name).filter((name) => after.get(name) === undefined),
+  }
+}
+
+export function textOf(resource: EncodedResource): string {
+  return Buffer.from(resource.value).toString()
+}

@@ -1,0 +1,54 @@
+import { blame } from '../../src/server/blame.js'
+import { DeltaState } from '../../src/server/delta-state.js'
+import type { Push } from '../../src/server/push.js'
+import type { DeltaRequest, StateOfTheWorldRequest } from '../../src/server/request-codec.js'
+import { StateOfTheWorldState } from '../../src/server/sotw-state.js'
+import type { StreamStateOptions } from '../../src/server/variant-state.js'
+import type { XdsType } from '../../src/server/xds-types.js'
+import { pushOrder, typeUrls } from '../../src/server/xds-types.js'
+import { diffSets, textOf } from './resources.js'
+
+const options: StreamStateOptions = {
+  types: pushOrder,
+  wildcardTypes: ['cluster', 'listener'],
+  tag: 'test',
+  blame,
+  diff: diffSets,
+}
+
+export function deltaState(overrides: Partial<StreamStateOptions> = {}): DeltaState {
+  return new DeltaState({ ...options, ...overrides })
+}
+
+export function stateOfTheWorld(overrides: Partial<StreamStateOptions> = {}): StateOfTheWorldState {
+  return new StateOfTheWorldState({ ...options, ...overrides })
+}
+
+export function delta(type: XdsType, fields: Partial<DeltaRequest> = {}): DeltaRequest {
+  return {
+    typeUrl: typeUrls[type],
+    subscribe: [],
+    unsubscribe: [],
+    initialVersions: new Map(),
+    responseNonce: '',
+    ...fields,
+  }
+}
+
+export function sotw(type: XdsType, fields: Partial<StateOfTheWorldRequest> = {}): StateOfTheWorldRequest {
+  return { typeUrl: typeUrls[type], versionInfo: '', resourceNames: [], responseNonce: '', ...fields }
+}
+
+/** A response in words: `cluster a=1 b=2 -c`. */
+export function inWords(push: Push): string {
+  const resources = push.resources.map((resource) => `${resource.name}=${textOf(resource)}`)
+  const removed = push.removed.map((name) => `-${name}`)
+  return [push.type, ...[...resources, ...removed].sort()].join(' ')
+}
+
+/** Everything that is due now. */
+export function drain(state: { next(): Push | undefined }): readonly Push[] {
+  const pushes: Push[] = []
+  for (let push = state.next(); push !== undefined; push = state.next()) pushes.push(push)
+  return pushes
+}
