@@ -40,9 +40,9 @@ export const optionalFeatures = [
 /** One of {@link optionalFeatures}. */
 export type OptionalFeature = (typeof optionalFeatures)[number]
 
-/** What a driver can enforce, as data. The host checks every policy against it. */
+/** What a driver can enforce, as data. The host checks every policy against it. No list holds anything twice; their order means nothing. */
 export interface Capabilities {
-  /** Sorted. Mutual TLS, principals and the deny form are not optional and therefore not listed. */
+  /** Mutual TLS, principals and the deny form are not optional and therefore not listed. */
   readonly protocols: readonly Protocol[]
   /** Path matchers that the proxy has, for allow rules and routes alike. */
   readonly pathMatches: readonly ('exact' | 'prefix' | 'regex')[]
@@ -50,16 +50,16 @@ export interface Capabilities {
   readonly headerMatches: readonly ('exact' | 'prefix' | 'regex' | 'present')[]
   /** `principal`: the upstream's SAN is checked against its principals. `serviceName`: against the SNI name, where the proxy can do no better. */
   readonly upstreamIdentity: 'principal' | 'serviceName'
-  /** Modes in which the proxy can run, sorted. */
+  /** Modes in which the proxy can run. */
   readonly modes: readonly ('explicit' | 'transparent')[]
   /** True if the sidecar also runs as a plain process. */
   readonly standalone: boolean
-  /** Families that the proxy handles; the host refuses the other one in its network namespaces. Sorted. */
+  /** Families that the proxy handles; the host refuses the other one in its network namespaces. */
   readonly ipFamilies: readonly ('IPv4' | 'IPv6')[]
-  /** Where the sidecar runs. Sorted. */
+  /** Where the sidecar runs. */
   readonly operatingSystems: readonly ('linux' | 'windows' | 'darwin')[]
   /** True if the sidecar can stop accepting, finish what is open and then end. */
   readonly drain: boolean
-  /** Sorted, without duplicates. */
+  /** What it has beyond what every class has. */
   readonly features: readonly OptionalFeature[]
 }

@@ -30,7 +30,7 @@ export type FileContent =
 
 /** A file that the host puts into a directory that only the sidecar reads. */
 export interface SidecarFile {
-  /** Relative file name: lower-case letters, digits, `.`, `_`, `-`; no separators. */
+  /** File name of at most 128 characters: lower-case letters, digits, `.`, `_`, `-`; the first a letter or digit. */
   readonly path: string
   /** What stands in it. */
   readonly content: FileContent
@@ -115,7 +115,7 @@ export interface InterceptionNeeds {
 
 /** An additional container that runs before the workload. */
 export interface InitContainer {
-  /** Name of the container; one that the pod has already is refused. */
+  /** A DNS label that starts with `<driver name>-`. */
   readonly name: string
   /** Container image. */
   readonly image: string
@@ -169,7 +169,7 @@ export interface AdminEndpoint {
 
 /** An empty directory of the sidecar's own. */
 export interface OwnVolume {
-  /** Name of the volume; one that the pod has already is refused. */
+  /** A DNS label that starts with `<driver name>-`. */
   readonly name: string
   /** Absolute path at which the sidecar sees it. */
   readonly mountPath: string

@@ -21,7 +21,7 @@ export function undocumented(path: string, root: string, text = readFileSync(pat
   const found: string[] = []
   const report = (node: ts.Node, what: string): void => {
     const { line } = source.getLineAndCharacterOfPosition(node.getStart())
-    found.push(`${relative(root, path)}:${String(line + 1)} ${what}`)
+    found.push(`${relative(root, path)}:${line + 1} ${what}`)
   }
   for (const statement of source.statements) {
     if (!isExported(statement) || ts.isExportDeclaration(statement)) continue

@@ -40,6 +40,11 @@ export class IssueList {
     if (!condition) this.add(pointer, message)
   }
 
+  /** The same list, seen from where a pointer leads. */
+  at(pointer: string): IssueList {
+    return new IssueList(this.#base + pointer, this.#issues)
+  }
+
   /** The same list, seen from a member of the value. */
   below(...names: readonly (string | number)[]): IssueList {
     return new IssueList(

@@ -48,7 +48,7 @@ const sidecarContainer = closed({
 })
 
 const file = closed({
-  path: Type.String({ pattern: '^(?!\\.\\.?$)[a-z0-9._-]+$' }),
+  path: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,127}$' }),
   content: Type.Union([
     closed({ text: value }),
     closed({ from: oneOf('bootstrap.key', 'bootstrap.chain', 'trustBundle') }),

@@ -1,0 +1,65 @@
+import type { Capabilities } from './capabilities.js'
+import { CONTRACT_VERSION } from './driver.js'
+import { isDriverName } from './driver-name.js'
+import { IssueList, type PolicyIssue } from './policy/issues.js'
+import { capabilitiesSchema } from './schema/driver.js'
+import { schemaIssues } from './schema/validate.js'
+
+/** True for a contract version that this package's host speaks: its own and, once there is one, the one before it. */
+export function speaksContract(version: number): boolean {
+  return Number.isInteger(version) && version >= 1 && version <= CONTRACT_VERSION && version >= CONTRACT_VERSION - 1
+}
+
+/**
+ * What keeps a value from being a driver. Only reads: neither `patch` nor `start` is called. Whether the host speaks the driver's contract version is
+ * another question, see {@link speaksContract}.
+ */
+export function checkDriver(value: unknown): readonly PolicyIssue[] {
+  const issues = new IssueList()
+  if (typeof value !== 'object' || value === null) {
+    issues.add('', 'expected a driver object')
+    return issues.issues
+  }
+  // Members of an object of unknown type are unknown.
+  const driver = value as Readonly<Record<string, unknown>>
+  issues.expect(isDriverName(driver.name), '/name', 'must be a DNS label: letters, digits and inner dashes, at most 63')
+  issues.expect(Number.isInteger(driver.contract), '/contract', 'must be the contract version, an integer')
+  for (const method of ['patch', 'start']) {
+    issues.expect(typeof driver[method] === 'function', `/${method}`, 'must be a function')
+  }
+  for (const issue of validateCapabilities(driver.capabilities)) {
+    issues.add(`/capabilities${issue.pointer}`, issue.message)
+  }
+  issues.expect(isPlainJson(driver.configSchema), '/configSchema', 'must be a JSON Schema: an object of plain JSON')
+  return issues.issues
+}
+
+/** What keeps a value from being {@link Capabilities}: its schema, then that no list holds anything twice. */
+export function validateCapabilities(value: unknown): readonly PolicyIssue[] {
+  const found = schemaIssues(capabilitiesSchema, value)
+  if (found.length > 0) return found
+  // Without an issue the value is what its schema describes.
+  const capabilities = value as Capabilities
+  const issues = new IssueList()
+  for (const [name, list] of Object.entries(capabilities)) {
+    if (!Array.isArray(list)) continue
+    issues.expect(new Set(list).size === list.length, `/${name}`, 'must hold nothing twice')
+  }
+  return issues.issues
+}
+
+function isPlainJson(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const seen = new Set<object>()
+  const isPlain = (member: unknown): boolean => {
+    if (typeof member !== 'object' || member === null) {
+      return member === null || typeof member === 'string' || typeof member === 'boolean' || Number.isFinite(member)
+    }
+    if (seen.has(member)) return false
+    seen.add(member)
+    const plain = Object.values(member).every(isPlain)
+    seen.delete(member)
+    return plain
+  }
+  return isPlain(value)
+}

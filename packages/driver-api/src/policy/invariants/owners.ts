@@ -1,0 +1,146 @@
+import { isIP } from 'node:net'
+
+import type { IssueList } from '../issues.js'
+import type { SocketAddress } from '../parts.js'
+import type { ProxyPolicy } from '../policy.js'
+import type { PolicyView } from './policy-view.js'
+
+/**
+ * Checks that whatever selects a listener, a served port or a destination has one owner. The host resolves overlaps; a driver that met one would have to
+ * invent a precedence.
+ */
+export function checkOwners(policy: ProxyPolicy, view: PolicyView, issues: IssueList): void {
+  checkListeners(policy, issues)
+  checkServed(view, issues)
+  checkCalled(view, issues)
+}
+
+/** Remembers who has what and reports whoever comes second. */
+class Owners {
+  readonly #owners = new Map<string, string>()
+  readonly #issues: IssueList
+
+  constructor(issues: IssueList) {
+    this.#issues = issues
+  }
+
+  claim(key: string, owner: string, pointer: string): void {
+    const other = this.#owners.get(key)
+    this.#issues.expect(other === undefined, pointer, `${key} belongs to ${String(other)} already`)
+    if (other === undefined) this.#owners.set(key, owner)
+  }
+}
+
+interface Listener {
+  readonly socket: SocketAddress
+  readonly name: string
+  readonly pointer: string
+  /** Listeners of equal groups may share an address: probes are told apart by their paths. */
+  readonly group?: string
+}
+
+function checkListeners({ proxy }: ProxyPolicy, issues: IssueList): void {
+  const { dns, ...tcp } = proxy.listen
+  const listeners: readonly Listener[] = [
+    ...Object.entries(tcp).map(([name, socket]: [string, SocketAddress]) => ({
+      socket,
+      name: `the ${name} listener`,
+      pointer: `/proxy/listen/${name}`,
+    })),
+    ...(['inbound', 'ingress', 'outboundBindings'] as const).flatMap((list) =>
+      proxy[list].flatMap(({ id, listen }, index) =>
+        listen === undefined
+          ? []
+          : [{ socket: listen, name: `${list} ${id}`, pointer: `/proxy/${list}/${index}/listen` }],
+      ),
+    ),
+    ...proxy.probes.map(({ listen, container, probe, path }, index) => ({
+      socket: listen,
+      name: `the ${probe} probe of ${container}`,
+      pointer: `/proxy/probes/${index}/listen`,
+      ...(path === '' ? {} : { group: 'probes' }),
+    })),
+  ]
+  const byPort = new Map<number, Listener[]>()
+  for (const listener of listeners) {
+    const others = byPort.get(listener.socket.port) ?? []
+    const clash = others.find((other) => clashes(listener, other))
+    issues.expect(clash === undefined, listener.pointer, `the address belongs to ${String(clash?.name)} already`)
+    byPort.set(listener.socket.port, [...others, listener])
+  }
+  const paths = new Owners(issues)
+  proxy.probes.forEach(({ listen, container, probe, path }, index) => {
+    if (path === '') return
+    const key = `${listen.address} ${listen.port} ${path}`
+    paths.claim(key, `the ${probe} probe of ${container}`, `/proxy/probes/${index}/path`)
+  })
+}
+
+function clashes(a: Listener, b: Listener): boolean {
+  if (a.group !== undefined && a.group === b.group && a.socket.address === b.socket.address) return false
+  return (
+    a.socket.address === b.socket.address ||
+    covers(a.socket.address, b.socket.address) ||
+    covers(b.socket.address, a.socket.address)
+  )
+}
+
+/** `::` takes IPv4 connections as well. */
+function covers(wildcard: string, address: string): boolean {
+  return wildcard === '::' || (wildcard === '0.0.0.0' && isIP(address) === 4)
+}
+
+function checkServed(view: PolicyView, issues: IssueList): void {
+  const serverNames = new Owners(issues)
+  for (const { binding, index, part } of view.inbound) {
+    const door = doorOf(binding.listen, part.targetPort)
+    for (const name of part.serverNames) {
+      serverNames.claim(`SNI ${name} ${door}`, `inbound ${part.id}`, `/proxy/inbound/${index}`)
+    }
+  }
+  const callers = new Owners(issues)
+  for (const { binding, index, part } of view.ingress) {
+    const door = doorOf(binding.listen, part.targetPort)
+    const names = part.tls === 'none' ? ['plaintext'] : part.serverNames.length === 0 ? ['any SNI'] : part.serverNames
+    for (const source of part.sources) {
+      for (const name of names) {
+        callers.claim(`${source} with ${name} ${door}`, `ingress ${part.id}`, `/proxy/ingress/${index}`)
+      }
+    }
+  }
+}
+
+function doorOf(listen: SocketAddress | undefined, targetPort: number): string {
+  return listen === undefined ? `on port ${targetPort}` : `at ${listen.address} port ${listen.port}`
+}
+
+function checkCalled(view: PolicyView, issues: IssueList): void {
+  const addresses = new Owners(issues)
+  const hosts = new Owners(issues)
+  const serverNames = new Owners(issues)
+  const ranges = new Owners(issues)
+  const serverFirst = new Map<number, string>()
+  for (const { part, shortNames, pointer } of view.outbound) {
+    const owner = `outbound ${part.id}`
+    const on = `port ${part.port}`
+    for (const address of part.addresses) addresses.claim(`${address} ${on}`, owner, `${pointer}/addresses`)
+    for (const host of part.hosts) hosts.claim(`${host} ${on}`, owner, `${pointer}/hosts`)
+    if (shortNames) hosts.claim(`${part.shortHost} ${on}`, owner, `${pointer}/shortHost`)
+    if (part.protocol === 'tcp-server-first') serverFirst.set(part.port, owner)
+  }
+  for (const { part, pointer } of view.egress) {
+    const owner = `egress ${part.id}`
+    const on = `port ${part.port}`
+    for (const host of part.hosts) hosts.claim(`${host} ${on}`, owner, `${pointer}/hosts`)
+    for (const name of part.serverNames) serverNames.claim(`SNI ${name} ${on}`, owner, `${pointer}/serverNames`)
+    if (part.protocol === 'tcp-server-first') serverFirst.set(part.port, owner)
+    if (part.protocol !== 'tcp' && part.protocol !== 'tcp-server-first') continue
+    const claimed = part.cidrs.length === 0 ? ['any address'] : part.cidrs
+    for (const range of claimed) ranges.claim(`${range} ${on}`, owner, `${pointer}/cidrs`)
+  }
+  for (const { part, pointer } of view.egress) {
+    const other = part.protocol === 'https' ? serverFirst.get(part.port) : undefined
+    // SNI is only known once the client has spoken, and a server-first client waits.
+    issues.expect(other === undefined, `${pointer}/port`, `${String(other)} is server-first on the same port`)
+  }
+}

@@ -1,0 +1,284 @@
+import type { OptionalFeature } from './capabilities.js'
+import { pointerToken } from './policy/issues.js'
+import type {
+  AccessLog,
+  LoadBalancing,
+  OutboundRoute,
+  Part,
+  PartKind,
+  PartOf,
+  Protocol,
+  RateLimits,
+  RouteLimits,
+  RouteMatch,
+  StringMatch,
+} from './policy/parts.js'
+
+/** A feature that an element of a policy needs: one of the optional ones, or a value that a driver declares in a list. */
+export type RequiredFeature =
+  | OptionalFeature
+  | `protocol:${Protocol}`
+  | `path-match:${'exact' | 'prefix' | 'regex'}`
+  | `header-match:${StringMatch['type']}`
+  | `mode:${'explicit' | 'transparent'}`
+  | `ip-family:${'IPv4' | 'IPv6'}`
+
+/** What an element of a policy needs of a driver. */
+export interface Requirement {
+  /** What is needed. */
+  readonly feature: RequiredFeature
+  /** JSON pointer of the element in its part. */
+  readonly pointer: string
+  /**
+   * True if leaving the element out could let something pass, or leave in the clear, what the policy forbids. False if leaving it out only refuses
+   * more, or concerns availability, routing or observation.
+   */
+  readonly security: boolean
+}
+
+type Path = readonly (string | number)[]
+
+interface Place {
+  readonly feature: RequiredFeature
+  readonly path: Path
+}
+
+/** One question about parts of a kind, and where it is answered with yes. */
+interface Row<K extends PartKind> {
+  readonly security: boolean
+  readonly places: (part: PartOf<K>) => readonly Place[]
+}
+
+type Table = { readonly [K in PartKind]: readonly Row<K>[] }
+
+const table: Table = {
+  proxy: [
+    { security: false, places: (part) => needs(`mode:${part.mode}`, 'mode') },
+    {
+      // A family that the proxy does not handle would pass by it.
+      security: true,
+      places: (part) => part.ipFamilies.flatMap((family, i) => needs(`ip-family:${family}`, 'ipFamilies', i)),
+    },
+    {
+      security: false,
+      places: (part) => part.probes.flatMap(({ target }, i) => needs(`probes-${target.type}`, 'probes', i)),
+    },
+    { security: false, places: ({ listen }) => given(listen.dns, 'dns-proxy', 'listen', 'dns') },
+    { security: false, places: (part) => when(part.cluster !== '', 'multi-cluster', 'cluster') },
+  ],
+  trust: [
+    // The proxy's own parameters could be weaker than those asked for. Every class speaks TLS 1.2 and prefers 1.3, so those two ask nothing more.
+    {
+      security: true,
+      places: (part) => unless(part.minVersion, ['TLSv1_2', 'TLS_AUTO'], 'tls-parameters', 'minVersion'),
+    },
+    {
+      security: true,
+      places: (part) => unless(part.maxVersion, ['TLSv1_3', 'TLS_AUTO'], 'tls-parameters', 'maxVersion'),
+    },
+    { security: true, places: (part) => when(part.cipherSuites.length > 0, 'tls-parameters', 'cipherSuites') },
+    { security: true, places: (part) => when(part.ecdhCurves.length > 0, 'tls-parameters', 'ecdhCurves') },
+  ],
+  mesh: [
+    {
+      // Without it a withdrawn rule lives on in open connections.
+      security: true,
+      places: () => needs('withdrawal-of-open-connections', 'withdrawalTimeoutMs'),
+    },
+    { security: false, places: ({ accessLog }) => when(hasOwnFormat(accessLog), 'access-log-format', 'accessLog') },
+    {
+      security: false,
+      places: ({ accessLog }) =>
+        given(accessLog.openTelemetry, 'access-log-opentelemetry', 'accessLog', 'openTelemetry'),
+    },
+    {
+      security: false,
+      places: ({ tracing }) => (tracing === undefined ? [] : needs(`tracing-${tracing.provider}`, 'tracing')),
+    },
+    { security: false, places: (part) => given(part.remoteLogging, 'remote-logging', 'remoteLogging') },
+    { security: false, places: (part) => when(part.requestMetrics, 'request-metrics', 'requestMetrics') },
+    { security: false, places: (part) => when(part.egressEnabled, 'egress-global', 'egressEnabled') },
+    { security: false, places: (part) => when(part.activeHealthChecks, 'active-health-checks', 'activeHealthChecks') },
+  ],
+  principals: [],
+  inbound: [
+    {
+      // Rules on requests can't be enforced on a protocol that isn't understood.
+      security: true,
+      places: (part) => needs(`protocol:${part.protocol}`, 'protocol'),
+    },
+    {
+      security: true,
+      places: ({ rules }) =>
+        rules.kind === 'http'
+          ? rules.allow.flatMap((rule, i) => ofMatch(rule.match, ['rules', 'allow', i, 'match']))
+          : [],
+    },
+    { security: true, places: authorization },
+    { security: false, places: ({ rateLimits }) => ofLimits(rateLimits) },
+    {
+      security: false,
+      places: ({ rules }) => (rules.kind === 'http' ? ofRouteLimits(rules.routeLimits, ['rules', 'routeLimits']) : []),
+    },
+  ],
+  ingress: [
+    { security: true, places: (part) => needs(`protocol:${part.protocol}`, 'protocol') },
+    {
+      // What the driver leaves out is refused.
+      security: false,
+      places: (part) => needs(part.tls === 'none' ? 'ingress-http' : 'ingress-https', 'tls'),
+    },
+    { security: true, places: ({ matches }) => matches.flatMap((match, i) => ofMatch(match, ['matches', i])) },
+    { security: true, places: authorization },
+    { security: false, places: ({ rateLimits }) => ofLimits(rateLimits) },
+    { security: false, places: ({ routeLimits }) => ofRouteLimits(routeLimits, ['routeLimits']) },
+  ],
+  outbound: [
+    { security: false, places: (part) => needs(`protocol:${part.protocol}`, 'protocol') },
+    {
+      security: false,
+      places: ({ rules }) => (rules.kind === 'http' ? ofRoutes(rules.routes, ['rules', 'routes']) : []),
+    },
+  ],
+  upstream: [
+    { security: false, places: (part) => needs(`protocol:${part.protocol}`, 'protocol') },
+    {
+      // Without it the request would leave in the clear.
+      security: true,
+      places: ({ tls }) => when(tls.mode === 'originate', 'egress-tls-origination', 'tls'),
+    },
+    { security: false, places: ({ loadBalancing: { policy } }) => ofBalancing(policy) },
+    { security: false, places: (part) => given(part.limits, 'connection-limits', 'limits') },
+    { security: false, places: (part) => given(part.circuitBreaker, 'statistical-circuit-breaker', 'circuitBreaker') },
+    { security: false, places: (part) => given(part.healthCheck, 'active-health-checks', 'healthCheck') },
+  ],
+  endpoints: [
+    {
+      security: false,
+      places: ({ endpoints }) =>
+        endpoints.flatMap(({ cluster }, i) => when(cluster !== '', 'multi-cluster', 'endpoints', i, 'cluster')),
+    },
+    {
+      security: true,
+      places: ({ endpoints }) =>
+        endpoints.flatMap(({ tls }, i) =>
+          when(tls?.mode === 'originate', 'egress-tls-origination', 'endpoints', i, 'tls'),
+        ),
+    },
+  ],
+  clientRules: [
+    { security: false, places: ({ retries }) => retries.flatMap((_, i) => needs('retries', 'retries', i)) },
+    {
+      security: false,
+      places: ({ retries }) =>
+        retries.flatMap(({ policy }, i) =>
+          given(policy.perTryTimeoutMs, 'per-try-timeout', 'retries', i, 'policy', 'perTryTimeoutMs'),
+        ),
+    },
+    {
+      // The decision stays with the called side, so a pre-filter is no protection.
+      security: false,
+      places: ({ preFilters }) =>
+        preFilters.flatMap(({ allow }, i) =>
+          allow.flatMap((match, j) => ofMatch(match, ['preFilters', i, 'allow', j])),
+        ),
+    },
+    {
+      // A server that is to see a certificate must not see a request without one.
+      security: true,
+      places: ({ egressCredentials }) =>
+        egressCredentials.flatMap((_, i) => needs('egress-tls-origination', 'egressCredentials', i)),
+    },
+    {
+      // Traffic would leave past the gateway that is to see it.
+      security: true,
+      places: ({ gateways }) => gateways.flatMap((_, i) => needs('egress-gateway', 'gateways', i)),
+    },
+  ],
+  // With global egress, a destination whose rules are left out would be open without them.
+  egress: [
+    { security: true, places: ({ protocol }) => needs(egressFeatures[protocol], 'protocol') },
+    { security: true, places: ({ protocol }) => needs(`protocol:${protocol}`, 'protocol') },
+    { security: true, places: ({ routes }) => ofRoutes(routes, ['routes']) },
+  ],
+  dns: [{ security: false, places: () => needs('dns-proxy') }],
+  // What a class makes of its own material is its own matter.
+  extension: [],
+  set: [],
+}
+
+const egressFeatures = {
+  http: 'egress-http',
+  https: 'egress-https',
+  tcp: 'egress-tcp',
+  'tcp-server-first': 'egress-tcp',
+} as const satisfies Record<PartOf<'egress'>['protocol'], OptionalFeature>
+
+/** What a part needs of a driver, in the order of the table. Mutual TLS, principals and the deny form go without saying. */
+export function requirementsOf(part: Part): readonly Requirement[] {
+  // The table gives each kind rows for that very kind.
+  const rows = table[part.kind] as readonly Row<PartKind>[]
+  return rows.flatMap(({ security, places }) =>
+    places(part).map(({ feature, path }) => ({
+      feature,
+      pointer: path.map((token) => `/${pointerToken(token)}`).join(''),
+      security,
+    })),
+  )
+}
+
+function needs(feature: RequiredFeature, ...path: Path): readonly Place[] {
+  return [{ feature, path }]
+}
+
+function when(condition: boolean, feature: RequiredFeature, ...path: Path): readonly Place[] {
+  return condition ? [{ feature, path }] : []
+}
+
+function given(value: unknown, feature: RequiredFeature, ...path: Path): readonly Place[] {
+  return when(value !== undefined, feature, ...path)
+}
+
+function unless<T>(value: T, usual: readonly T[], feature: RequiredFeature, ...path: Path): readonly Place[] {
+  return when(!usual.includes(value), feature, ...path)
+}
+
+function hasOwnFormat({ enabled, format, template }: AccessLog): boolean {
+  return enabled && (format !== 'json' || template !== undefined)
+}
+
+function authorization({ externalAuthorization }: PartOf<'inbound' | 'ingress'>): readonly Place[] {
+  return given(externalAuthorization, 'external-authorization', 'externalAuthorization')
+}
+
+function ofBalancing(policy: LoadBalancing['policy']): readonly Place[] {
+  return policy === 'round-robin' ? [] : needs(`load-balancing-${policy}`, 'loadBalancing')
+}
+
+function ofRoutes(routes: readonly OutboundRoute[], path: Path): readonly Place[] {
+  return routes.flatMap(({ match }, i) => ofMatch(match, [...path, i, 'match']))
+}
+
+function ofMatch({ path: matcher, headers }: RouteMatch, path: Path): readonly Place[] {
+  return [
+    ...(matcher === undefined ? [] : needs(`path-match:${matcher.type}`, ...path, 'path')),
+    ...(headers ?? []).flatMap(({ match }, i) => needs(`header-match:${match.type}`, ...path, 'headers', i)),
+  ]
+}
+
+function ofLimits(limits: RateLimits = {}): readonly Place[] {
+  return [
+    ...given(limits.tcp, 'rate-limit-local-tcp', 'rateLimits', 'tcp'),
+    ...given(limits.http, 'rate-limit-local-http', 'rateLimits', 'http'),
+    ...given(limits.globalTcp, 'rate-limit-global', 'rateLimits', 'globalTcp'),
+    ...given(limits.globalHttp, 'rate-limit-global', 'rateLimits', 'globalHttp'),
+  ]
+}
+
+function ofRouteLimits(limits: readonly RouteLimits[], path: Path): readonly Place[] {
+  return limits.flatMap(({ match, rateLimits }, i) => [
+    ...ofMatch(match, [...path, i, 'match']),
+    ...given(rateLimits.http, 'rate-limit-local-http', ...path, i, 'rateLimits', 'http'),
+    ...given(rateLimits.globalHttpDescriptors, 'rate-limit-global', ...path, i, 'rateLimits', 'globalHttpDescriptors'),
+  ])
+}
