@@ -1,3 +1,4 @@
+export * from './config/index.js'
 export * from './endpoints/index.js'
 export * from './problem.js'
 export * from './snapshot/index.js'

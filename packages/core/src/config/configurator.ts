@@ -1,0 +1,177 @@
+import type { Configurator, MeshConfigView } from '@osm-ts/driver-api'
+
+import { Latest } from '../async/index.js'
+import type { MeshDomains } from '../identity/index.js'
+import { formatObjectRef, type ObjectOrigin, type Problem } from '../problem.js'
+import type { Snapshot, SnapshotUpdate } from '../snapshot/snapshot.js'
+import { sameValue } from '../spec/content.js'
+import { makeObjectKey, objectKey, objectRef, type KindMap, type ObjectKey } from '../spec/objects.js'
+import type { ConfigErrorCode } from './error-codes.js'
+import type { MeshConfig } from './mesh-config.js'
+import { resolveMeshConfig, type ResolveOptions } from './resolve-mesh-config.js'
+
+/** What a configurator reads, and by which names. */
+export interface ConfiguratorOptions extends Omit<ResolveOptions, 'clusterDomain'> {
+  readonly meshName: string
+  readonly domains: MeshDomains
+  /** Name of the MeshConfig; osm-mesh-config when absent. */
+  readonly configName?: string
+  /** True: where the namespace of the control plane holds no MeshConfig, the first one of any namespace counts. For folders. */
+  readonly anyNamespace?: boolean
+  /** The newest snapshot, or undefined before the first. */
+  readonly current: () => Snapshot | undefined
+  readonly subscribe: (listener: (update: SnapshotUpdate) => void) => () => void
+  /** Where an object or a field of it is written down. */
+  readonly locate?: (key: ObjectKey, field?: string) => ObjectOrigin | undefined
+}
+
+/** A change of the configuration. */
+export interface ConfigChange {
+  readonly before: MeshConfig
+  readonly after: MeshConfig
+}
+
+/** The configuration in force. Follows the MeshConfig; listeners hear of changes in value only. */
+export class MeshConfigurator {
+  readonly #options: ConfiguratorOptions
+  readonly #listeners = new Set<(change: ConfigChange) => void>()
+  #config: MeshConfig
+  #problems: readonly Problem[] = []
+  #object: KindMap['MeshConfig'] | undefined
+
+  constructor(options: ConfiguratorOptions) {
+    this.#options = options
+    const snapshot = options.current()
+    this.#object = snapshot && this.#choose(snapshot)
+    this.#config = this.#resolve(snapshot)
+  }
+
+  /** Starts to follow the snapshots. The result ends it. */
+  start(): () => void {
+    const end = this.#options.subscribe(({ snapshot, changed }) => {
+      if (changed.some((key) => key.startsWith('MeshConfig/'))) this.#read(snapshot)
+    })
+    const snapshot = this.#options.current()
+    if (snapshot !== undefined) this.#read(snapshot)
+    return end
+  }
+
+  /** The configuration in force; defaults before there is a MeshConfig. */
+  current(): MeshConfig {
+    return this.#config
+  }
+
+  /** What is wrong with the MeshConfig in force. */
+  problems(): readonly Problem[] {
+    return this.#problems
+  }
+
+  /** Calls the listener after every change in value. The result ends the subscription. */
+  subscribe(listener: (change: ConfigChange) => void): () => void {
+    const entry = (change: ConfigChange): void => {
+      listener(change)
+    }
+    this.#listeners.add(entry)
+    return () => this.#listeners.delete(entry)
+  }
+
+  /** What drivers get to see. */
+  view(): MeshConfigView {
+    const { meshName, domains } = this.#options
+    const { sidecar, observability, featureFlags } = this.#config
+    return {
+      meshName,
+      trustDomain: domains.trustDomain,
+      clusterDomain: domains.clusterDomain,
+      sidecar: {
+        logLevel: sidecar.logLevel,
+        maxDataPlaneConnections: sidecar.maxDataPlaneConnections,
+        configResyncIntervalMs: sidecar.configResyncIntervalMs,
+        tlsMinProtocolVersion: sidecar.tlsMinProtocolVersion,
+        tlsMaxProtocolVersion: sidecar.tlsMaxProtocolVersion,
+        cipherSuites: sidecar.cipherSuites,
+        ecdhCurves: sidecar.ecdhCurves,
+        localProxyMode: sidecar.localProxyMode,
+        localDNSProxy: sidecar.localDNSProxy.enable,
+      },
+      observability: {
+        osmLogLevel: observability.osmLogLevel,
+        enableDebugServer: observability.enableDebugServer,
+      },
+      featureFlags,
+    }
+  }
+
+  /** The configuration as the driver contract has it. */
+  forDrivers(): Configurator {
+    return {
+      current: () => Promise.resolve(this.view()),
+      watch: (signal) => this.#watch(signal),
+    }
+  }
+
+  async *#watch(signal: AbortSignal): AsyncIterable<MeshConfigView> {
+    const latest = new Latest(this.view())
+    const end = this.subscribe(() => {
+      const view = this.view()
+      if (!sameValue(view, latest.current)) latest.set(view)
+    })
+    try {
+      yield* latest.watch(signal)
+    } finally {
+      end()
+    }
+  }
+
+  #read(snapshot: Snapshot): void {
+    const before = this.#config
+    this.#object = this.#choose(snapshot)
+    const after = this.#resolve(snapshot)
+    if (sameValue(before, after)) return
+    this.#config = after
+    for (const listener of [...this.#listeners]) listener({ before, after })
+  }
+
+  #choose(snapshot: Snapshot): KindMap['MeshConfig'] | undefined {
+    const { osmNamespace, configName = 'osm-mesh-config', anyNamespace = false } = this.#options
+    const [first] = anyNamespace ? snapshot.list('MeshConfig') : []
+    return snapshot.get('MeshConfig', osmNamespace, configName) ?? first
+  }
+
+  #resolve(snapshot: Snapshot | undefined): MeshConfig {
+    const object = this.#object
+    const { osmNamespace, environment, preset, domains, locate } = this.#options
+    const { config, problems } = resolveMeshConfig(
+      object?.spec,
+      { osmNamespace, clusterDomain: domains.clusterDomain, environment, ...(preset === undefined ? {} : { preset }) },
+      {
+        object: object && objectRef(object),
+        locate: (field) => object && (locate?.(objectKey(object), field) ?? object.origin),
+      },
+    )
+    this.#problems = [...problems, ...this.#ignored(snapshot)]
+    return config
+  }
+
+  /** MeshConfigs that do not count. */
+  #ignored(snapshot: Snapshot | undefined): readonly Problem[] {
+    const chosen = this.#object
+    const others = (snapshot?.list('MeshConfig') ?? []).filter((object) => object !== chosen)
+    const code: ConfigErrorCode = 'OSM_CONFIG_SEVERAL'
+    const { osmNamespace, configName = 'osm-mesh-config' } = this.#options
+    const holds = chosen === undefined ? 'defaults hold' : `${formatObjectRef(objectRef(chosen))} holds`
+    const expected = formatObjectRef({ kind: 'MeshConfig', namespace: osmNamespace, name: configName })
+    return others.map((object) => ({
+      code,
+      severity: 'warning',
+      message: `is not read: ${holds}; the configuration of this mesh is ${expected}`,
+      object: objectRef(object),
+      origin: this.#options.locate?.(objectKey(object)) ?? object.origin,
+    }))
+  }
+}
+
+/** Key of the MeshConfig of a mesh. */
+export function meshConfigKey(osmNamespace: string, configName = 'osm-mesh-config'): ObjectKey {
+  return makeObjectKey('MeshConfig', osmNamespace, configName)
+}

@@ -1,0 +1,15 @@
+export { MeshConfigurator, meshConfigKey, type ConfigChange, type ConfiguratorOptions } from './configurator.js'
+export { formatDuration, parseDuration } from './duration.js'
+export { configErrorCodes, type ConfigErrorCode } from './error-codes.js'
+export type { SettingsOrigin } from './findings.js'
+export * from './mesh-config.js'
+export { resolveMeshConfig, type ResolveOptions } from './resolve-mesh-config.js'
+export {
+  allowedClasses,
+  driverConfig,
+  initContainerImage,
+  proxyServerPort,
+  sidecarImage,
+  type SidecarOS,
+} from './sidecar-images.js'
+export { withoutSecrets } from './without-secrets.js'

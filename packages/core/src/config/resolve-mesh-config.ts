@@ -1,0 +1,123 @@
+import type { Problem } from '../problem.js'
+import { featureFlagNames, type MeshConfigSpec } from '../spec/schema/mesh-config.js'
+import { pluginChainNames } from '../spec/schema/plugin.js'
+import { Findings, type SettingsOrigin } from './findings.js'
+import type { CertificateConfig, ConfigEnvironment, MeshConfig, PluginStage } from './mesh-config.js'
+import { resolveObservability } from './resolve-observability.js'
+import { resolveSidecar } from './resolve-sidecar.js'
+import { resolveTraffic } from './resolve-traffic.js'
+
+const hourMs = 3_600_000
+const defaultValidityMs = 24 * hourMs
+/** A certificate shorter than this would expire while it is being replaced. */
+const minValidityMs = 1000
+const keySizes = { smallest: 2048, largest: 4096 }
+
+/** What settings are resolved with. */
+export interface ResolveOptions {
+  /** Namespace of the control plane. */
+  readonly osmNamespace: string
+  /** DNS domain of services. */
+  readonly clusterDomain: string
+  readonly environment: ConfigEnvironment
+  /** What holds where the object says nothing. */
+  readonly preset?: MeshConfigSpec
+}
+
+/** The configuration that a MeshConfig stands for. Settings that can't be used give way to safe ones, each with a problem. */
+export function resolveMeshConfig(
+  written: MeshConfigSpec | undefined,
+  options: ResolveOptions,
+  origin: SettingsOrigin,
+): { readonly config: MeshConfig; readonly problems: readonly Problem[] } {
+  const findings = new Findings(origin)
+  const spec = overlay(options.preset ?? {}, written ?? {})
+  const { osmNamespace, clusterDomain, environment } = options
+  const config: MeshConfig = {
+    clusterSet: Object.fromEntries((spec.clusterSet?.properties ?? []).map(({ name, value }) => [name, value])),
+    sidecar: resolveSidecar(spec.sidecar ?? {}, environment, findings),
+    repoServer: {
+      ipaddr: environment.OSM_REPO_SERVER_IPADDR || spec.repoServer?.ipaddr || '127.0.0.1',
+      codebase: (environment.OSM_REPO_SERVER_CODEBASE || spec.repoServer?.codebase || '').replace(/^\/|\/$/g, ''),
+    },
+    traffic: resolveTraffic(spec.traffic ?? {}, findings),
+    observability: resolveObservability(
+      spec.observability ?? {},
+      `jaeger.${osmNamespace}.svc.${clusterDomain}`,
+      findings,
+    ),
+    certificate: resolveCertificate(spec.certificate ?? {}, findings),
+    featureFlags: resolveFlags(spec.featureFlags ?? {}),
+    pluginChains: resolveChains(spec.pluginChains ?? {}),
+  }
+  return { config: deepFreeze(config), problems: findings.problems }
+}
+
+function resolveCertificate(spec: NonNullable<MeshConfigSpec['certificate']>, findings: Findings): CertificateConfig {
+  const field = 'spec.certificate'
+  const { ingressGateway, keyAlgorithm = 'ECDSA' } = spec
+  const validity = (text: string | undefined, at: string): number =>
+    findings.duration(text, at, defaultValidityMs, { minMs: minValidityMs })
+  // Looked at for both algorithms: a bad size is a mistake even while it does not count.
+  const bits = keySize(spec.certKeyBitSize, findings)
+  return {
+    serviceCertValidityMs: validity(spec.serviceCertValidityDuration, `${field}.serviceCertValidityDuration`),
+    key: keyAlgorithm === 'RSA' ? { algorithm: 'RSA', bits } : { algorithm: 'ECDSA' },
+    ingressGateway: ingressGateway && {
+      subjectAltNames: ingressGateway.subjectAltNames,
+      validityMs: validity(ingressGateway.validityDuration, `${field}.ingressGateway.validityDuration`),
+      secret: ingressGateway.secret,
+    },
+  }
+}
+
+function keySize(written: number | undefined, findings: Findings): number {
+  const { smallest, largest } = keySizes
+  if (written === undefined) return smallest
+  if (written >= smallest && written <= largest) return written
+  findings.report(
+    'OSM_CONFIG_KEY_SIZE',
+    'spec.certificate.certKeyBitSize',
+    `must be from ${smallest} to ${largest}, not ${written}; ${smallest} holds`,
+  )
+  return smallest
+}
+
+function resolveFlags(spec: NonNullable<MeshConfigSpec['featureFlags']>): MeshConfig['featureFlags'] {
+  const flags = Object.fromEntries(featureFlagNames.map((name) => [name, spec[name] ?? false]))
+  // Two projects, two names, one switch.
+  const healthChecks = flags.enableSidecarActiveHealthChecks === true || flags.enableEnvoyActiveHealthChecks === true
+  return {
+    ...flags,
+    enableSidecarActiveHealthChecks: healthChecks,
+    enableEnvoyActiveHealthChecks: healthChecks,
+    // Object.fromEntries forgets the names; all of them are there.
+  } as MeshConfig['featureFlags']
+}
+
+function resolveChains(spec: NonNullable<MeshConfigSpec['pluginChains']>): MeshConfig['pluginChains'] {
+  const stages = (name: (typeof pluginChainNames)[number]): readonly PluginStage[] =>
+    (spec[name] ?? []).map(({ plugin, priority, disable = false }) => ({ plugin, priority, disable }))
+  return Object.fromEntries(pluginChainNames.map((name) => [name, stages(name)])) as MeshConfig['pluginChains']
+}
+
+/** The members of both; where both have one, that of the second. Lists are taken whole. */
+function overlay<T extends object>(under: T, over: T): T {
+  const merged = new Map<string, unknown>(Object.entries(under))
+  for (const [name, value] of Object.entries(over)) {
+    const below = merged.get(name)
+    merged.set(name, isMembers(below) && isMembers(value) ? overlay(below, value) : value)
+  }
+  // The result has the members of T with values of their types: each comes from one of the two.
+  return Object.fromEntries(merged) as T
+}
+
+function isMembers(value: unknown): value is object {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+function deepFreeze<T>(value: T): T {
+  if (value === null || typeof value !== 'object' || Object.isFrozen(value)) return value
+  for (const member of Object.values(value)) deepFreeze(member)
+  return Object.freeze(value)
+}
