@@ -1,0 +1,157 @@
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
+
+import { OsmError } from '@osm-ts/driver-api'
+
+import type { CaMaterial } from './ca-store.js'
+import type { LeafRequest } from './certificate-provider.js'
+import { Certificate, type RootCertificate } from './certificate.js'
+import type { CertificateErrorCode } from './errors.js'
+import { ipOctets } from './ip-address.js'
+import { generateKeyPairFor, type KeyPair, type KeySpec } from './key-pair.js'
+import type { Authority, LeafKind } from './kinds.js'
+import { LeafWriter, writeRoot } from './x509.js'
+import { issuerFieldsOf } from './x509-fragments.js'
+
+/** Common name of the roots that are made here. */
+export const ROOT_COMMON_NAME = 'osm-ca.openservicemesh.io'
+
+/** Certificates are valid from a minute ago, for verifiers whose clock is behind. */
+const BACKDATING_MS = 60_000
+const ROOT_VALIDITY_YEARS = 10
+
+/** One root with its key: signs leaves. */
+export class CertificateAuthority {
+  readonly root: RootCertificate
+  readonly #writer: LeafWriter
+
+  private constructor(root: RootCertificate, writer: LeafWriter) {
+    this.root = root
+    this.#writer = writer
+  }
+
+  /**
+   * Reads a stored root and makes sure that verifiers will accept what it signs.
+   *
+   * @throws OsmError with code `OSM_CERT_STORE_CORRUPT`, `OSM_CERT_CA_INVALID` or `OSM_CERT_CA_EXPIRED`, naming where the root came from
+   */
+  static read(material: CaMaterial, now: number): CertificateAuthority {
+    const { origin } = material
+    const certificate = readCertificate(material)
+    const key = readPrivateKey(material)
+    if (!certificate.checkPrivateKey(key))
+      throw corrupt(origin.privateKey, `not the key of the certificate ${origin.certificate}`)
+    if (!certificate.ca)
+      throw new OsmError<CertificateErrorCode>(
+        'OSM_CERT_CA_INVALID',
+        `${origin.certificate}: not the certificate of a CA`,
+      )
+    const root: RootCertificate = new Certificate({
+      kind: 'root',
+      commonName: /^CN=(.+)$/m.exec(certificate.subject)?.[1] ?? ROOT_COMMON_NAME,
+      chain: certificate.toString(),
+      notBefore: Date.parse(certificate.validFrom),
+      expiration: Date.parse(certificate.validTo),
+      serialNumber: certificate.serialNumber,
+    })
+    checkValidity(root, origin.certificate, now)
+    const writer = new LeafWriter({ ...issuerFieldsOf(certificate.raw), key, origin: origin.privateKey })
+    return new CertificateAuthority(root, writer)
+  }
+
+  /**
+   * Issues a leaf for a key pair that was made for it.
+   *
+   * @throws OsmError with code `OSM_CERT_CA_EXPIRED` or `OSM_CERT_REQUEST`
+   */
+  async issue<K extends LeafKind>(request: LeafRequest<K>, keyPair: KeyPair, now: number): Promise<Certificate<K>> {
+    checkValidity(this.root, this.root.toString(), now)
+    const notBefore = wholeSeconds(Math.max(now - BACKDATING_MS, this.root.notBefore))
+    const expiration = wholeSeconds(Math.min(now + request.validityMs, this.root.expiration))
+    if (!(expiration > now)) {
+      throw new OsmError<CertificateErrorCode>(
+        'OSM_CERT_REQUEST',
+        `${request.commonName}: a certificate lives for a second at least, not ${request.validityMs} ms`,
+      )
+    }
+    const written = await this.#writer.write({
+      commonName: request.commonName,
+      dnsNames: request.dnsNames,
+      uris: request.uris,
+      ipAddresses: request.ipAddresses.map((address) => ipOctets(address) ?? refuseAddress(address)),
+      notBefore,
+      notAfter: expiration,
+      publicKey: keyPair.publicKey,
+      algorithm: keyPair.algorithm,
+    })
+    return new Certificate({
+      kind: request.kind,
+      commonName: request.commonName,
+      chain: written.pem,
+      privateKey: keyPair.privateKey,
+      issuingCA: this.root,
+      notBefore,
+      expiration,
+      serialNumber: written.serialNumber,
+    })
+  }
+}
+
+/** Makes a new root with its key, PEM. The caller stores it before anything is signed with it. */
+export async function generateRoot(
+  authority: Authority,
+  spec: KeySpec,
+  now: number,
+): Promise<{ readonly certificate: string; readonly privateKey: string }> {
+  const { publicKey, privateKey } = await generateKeyPairFor(spec)
+  const end = new Date(now)
+  end.setUTCFullYear(end.getUTCFullYear() + ROOT_VALIDITY_YEARS)
+  const { pem } = await writeRoot({
+    commonName: ROOT_COMMON_NAME,
+    unit: authority,
+    notBefore: now - BACKDATING_MS,
+    notAfter: end.getTime(),
+    publicKey,
+    key: createPrivateKey(privateKey),
+  })
+  return { certificate: pem, privateKey }
+}
+
+function readCertificate({ certificate, origin }: CaMaterial): X509Certificate {
+  try {
+    return new X509Certificate(certificate)
+  } catch (error) {
+    throw corrupt(origin.certificate, 'not a certificate in PEM', error)
+  }
+}
+
+/** Without a cause: nobody has to wonder whether OpenSSL's error quotes what it was given. */
+function readPrivateKey(material: CaMaterial): KeyObject {
+  try {
+    return createPrivateKey(material.privateKey())
+  } catch {
+    throw corrupt(material.origin.privateKey, 'not a private key in PEM')
+  }
+}
+
+function checkValidity(root: RootCertificate, what: string, now: number): void {
+  if (now >= root.notBefore && now < root.expiration) return
+  const from = new Date(root.notBefore).toISOString()
+  const to = new Date(root.expiration).toISOString()
+  throw new OsmError<CertificateErrorCode>('OSM_CERT_CA_EXPIRED', `${what} is valid from ${from} to ${to} only`)
+}
+
+function corrupt(path: string, what: string, cause?: unknown): OsmError {
+  return new OsmError<CertificateErrorCode>(
+    'OSM_CERT_STORE_CORRUPT',
+    `${path}: ${what}; restore it, or remove certificate and key to start over with a new root`,
+    { cause, details: { path } },
+  )
+}
+
+function refuseAddress(address: string): never {
+  throw new OsmError<CertificateErrorCode>('OSM_CERT_REQUEST', `${JSON.stringify(address)} is not an IP address`)
+}
+
+function wholeSeconds(time: number): number {
+  return Math.floor(time / 1000) * 1000
+}

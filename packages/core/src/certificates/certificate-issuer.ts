@@ -1,0 +1,115 @@
+import { isOsmError, OsmError } from '@osm-ts/driver-api'
+
+import type { CertificateProvider, LeafRequest } from './certificate-provider.js'
+import type { CertificateSettings } from './certificate-settings.js'
+import type { CertificateNames } from './certificate-subject.js'
+import type { Certificate } from './certificate.js'
+import type { Clock, Random } from './clock.js'
+import type { CertificateErrorCode } from './errors.js'
+import { Gate } from './gate.js'
+import type { LeafKind } from './kinds.js'
+
+/** Requests that a provider works on at a time. */
+const CONCURRENCY = 16
+/** Requests that may wait for one of these: several meshes' worth of identities. */
+const MAX_WAITING = 20_000
+/** Time that a provider has for one request. cert-manager may need most of it. */
+const TIMEOUT_MS = 60_000
+/** Lifetimes of service certificates are spread over this share of the configured one, half of it either way. */
+const LIFETIME_SPREAD = 0.2
+
+/** What issuing needs. */
+export interface IssuerOptions {
+  readonly provider: CertificateProvider
+  /** Read for every request, so that changes of MeshConfig take effect with the next certificate. */
+  readonly settings: () => CertificateSettings
+  readonly clock: Clock
+  readonly random: Random
+  /** Ends with the process. */
+  readonly signal: AbortSignal
+}
+
+/** Asks the provider, with a bound on everything: on time, on requests at once, and on those that wait. */
+export class CertificateIssuer {
+  readonly #options: IssuerOptions
+  readonly #gate = new Gate(CONCURRENCY, MAX_WAITING)
+
+  constructor(options: IssuerOptions) {
+    this.#options = options
+  }
+
+  /** @throws OsmError with a code of `OSM_CERT_*` */
+  async issue(names: CertificateNames, validityMs: number | undefined): Promise<Certificate<LeafKind>> {
+    try {
+      return await this.#gate.run(() => this.#request(names, validityMs), this.#options.signal, tooMany)
+    } catch (error) {
+      if (isOsmError(error)) throw error
+      if (this.#options.signal.aborted) throw closed()
+      const message = error instanceof Error ? error.message : 'no reason given'
+      throw new OsmError<CertificateErrorCode>(
+        'OSM_CERT_ISSUE',
+        `provider ${this.#options.provider.name} did not issue a certificate for ${names.commonName}: ${message}`,
+        { cause: error },
+      )
+    }
+  }
+
+  async #request(names: CertificateNames, validityMs: number | undefined): Promise<Certificate<LeafKind>> {
+    const { provider, clock, signal } = this.#options
+    const settings = this.#options.settings()
+    const request: LeafRequest = {
+      ...names,
+      validityMs: validityMs ?? this.#lifetime(names.kind, settings),
+      key: settings.key,
+    }
+    const attempt = new AbortController()
+    const close = (): void => attempt.abort(closed())
+    signal.addEventListener('abort', close, { once: true })
+    const cancelTimer = clock.setTimer(() => attempt.abort(timedOut(provider.name, names.commonName)), TIMEOUT_MS)
+    try {
+      return await unlessAborted(provider.issue(request, attempt.signal), attempt.signal)
+    } finally {
+      cancelTimer()
+      signal.removeEventListener('abort', close)
+    }
+  }
+
+  /** Identities that start together shall not have to be served together ever after. */
+  #lifetime(kind: LeafKind, settings: CertificateSettings): number {
+    switch (kind) {
+      case 'service':
+        return settings.serviceValidityMs * (1 - LIFETIME_SPREAD / 2 + LIFETIME_SPREAD * this.#options.random())
+      case 'proxy':
+        return settings.proxyValidityMs
+      case 'control-plane':
+        return settings.controlPlaneValidityMs
+    }
+  }
+}
+
+/** A provider that ignores the signal is not waited for; what it may still answer is dropped. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error) // only ever aborted with an error
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+function tooMany(): OsmError {
+  return new OsmError<CertificateErrorCode>('OSM_CERT_ISSUE', `${MAX_WAITING} requests for certificates wait already`)
+}
+
+function timedOut(provider: string, commonName: string): OsmError {
+  return new OsmError<CertificateErrorCode>(
+    'OSM_CERT_ISSUE_TIMEOUT',
+    `provider ${provider} did not issue a certificate for ${commonName} within ${TIMEOUT_MS / 1000} s`,
+  )
+}
+
+function closed(): OsmError {
+  return new OsmError<CertificateErrorCode>(
+    'OSM_CERT_CLOSED',
+    'no more certificates are issued: the process is shutting down',
+  )
+}

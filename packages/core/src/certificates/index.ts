@@ -1,0 +1,38 @@
+export { CaMaterial, MemoryCaStore, type CaStore } from './ca-store.js'
+export {
+  type CertificateAnnouncement,
+  type CertificateManager,
+  type CertificateOf,
+  type IssueOptions,
+  type RotationReason,
+} from './certificate-manager.js'
+export type { CertificateProvider, LeafRequest } from './certificate-provider.js'
+export { defaultCertificateSettings, type CertificateSettings } from './certificate-settings.js'
+export {
+  certificateNames,
+  certificateRef,
+  type CertificateNames,
+  type CertificateRef,
+  type CertificateSubject,
+  type ControlPlaneSubject,
+  type ProxySubject,
+  type ServiceSubject,
+} from './certificate-subject.js'
+export {
+  Certificate,
+  type CertificateFields,
+  type ControlPlaneCertificate,
+  type ProxyCertificate,
+  type RootCertificate,
+  type ServiceCertificate,
+} from './certificate.js'
+export { systemClock, type Clock, type Random } from './clock.js'
+export { certificateErrorCodes, type CertificateErrorCode } from './errors.js'
+export { FileCaStore, type CaFileSystem } from './file-ca-store.js'
+export { generateKeyPairFor, type KeyAlgorithm, type KeyPair, type KeySpec } from './key-pair.js'
+export { authorityOf, AUTHORITIES, type Authority, type CertificateKind, type LeafKind } from './kinds.js'
+export { MeshCertificateManager, type CertificateManagerOptions } from './mesh-certificate-manager.js'
+export type { ProxyCertificateState } from './proxy-ledger.js'
+export { TresorProvider, type TresorOptions } from './tresor-provider.js'
+export { PeerVerifier, type PeerVerifierOptions, type VerifiedPeer } from './verify.js'
+export { LeafWriter, type Issuer, type LeafFields, type WrittenCertificate } from './x509.js'

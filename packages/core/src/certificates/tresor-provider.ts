@@ -1,0 +1,118 @@
+import { X509Certificate } from 'node:crypto'
+
+import { OsmError } from '@osm-ts/driver-api'
+
+import type { CaStore } from './ca-store.js'
+import { CertificateAuthority, generateRoot } from './certificate-authority.js'
+import type { CertificateProvider, LeafRequest } from './certificate-provider.js'
+import type { Certificate, RootCertificate } from './certificate.js'
+import type { Clock } from './clock.js'
+import type { CertificateErrorCode } from './errors.js'
+import { generateEcKeyPair, type KeyPair, type KeySpec } from './key-pair.js'
+import { authorityOf, type Authority, type LeafKind } from './kinds.js'
+import { RsaKeyPool } from './rsa-key-pool.js'
+
+/** What {@link TresorProvider.open} needs. */
+export interface TresorOptions {
+  readonly store: CaStore
+  readonly clock: Clock
+  /** Keys of roots that are not in the store yet. Stored roots keep theirs. */
+  readonly rootKey: KeySpec
+}
+
+/**
+ * The built-in CA: two roots in a {@link CaStore}, and every leaf signed right here.
+ *
+ * Its roots stay for ten years and do not change while the process runs.
+ */
+export class TresorProvider implements CertificateProvider {
+  readonly name = 'tresor'
+  readonly #authorities: Readonly<Record<Authority, CertificateAuthority>>
+  readonly #clock: Clock
+  #rsaKeys: RsaKeyPool | undefined
+  #turns: Promise<void> = Promise.resolve()
+  #closed = false
+
+  private constructor(authorities: Readonly<Record<Authority, CertificateAuthority>>, clock: Clock) {
+    this.#authorities = authorities
+    this.#clock = clock
+  }
+
+  /**
+   * Loads both roots, and makes and stores those that the store does not hold yet.
+   *
+   * @throws OsmError with a code of `OSM_CERT_STORE_*` or `OSM_CERT_CA_*`. A root that can not be used is never replaced: sidecars trust it.
+   */
+  static async open(options: TresorOptions): Promise<TresorProvider> {
+    const controlPlane = await openAuthority('control-plane', options)
+    const workload = await openAuthority('workload', options)
+    if (publicKeyOf(controlPlane.root).equals(publicKeyOf(workload.root))) {
+      throw new OsmError<CertificateErrorCode>(
+        'OSM_CERT_CA_SHARED',
+        'the roots of control plane and workloads have the same key: a workload could pass for the control plane; restore one of them',
+      )
+    }
+    return new TresorProvider({ 'control-plane': controlPlane, workload }, options.clock)
+  }
+
+  async issue<K extends LeafKind>(request: LeafRequest<K>, signal: AbortSignal): Promise<Certificate<K>> {
+    signal.throwIfAborted()
+    const rsaKey = request.key.algorithm === 'RSA' ? await this.#rsaKey(request.key.bits) : undefined
+    await this.#turn()
+    signal.throwIfAborted()
+    if (this.#closed) throw closed()
+    const authority = this.#authorities[authorityOf(request.kind)]
+    return authority.issue(request, rsaKey ?? generateEcKeyPair(), this.#clock.now())
+  }
+
+  rootCertificate(authority: Authority): RootCertificate {
+    return this.#authorities[authority].root
+  }
+
+  trustBundle(authority: Authority): readonly string[] {
+    return [this.#authorities[authority].root.chain]
+  }
+
+  /** Never calls back: see the class. */
+  onRootChange(): () => void {
+    return () => undefined
+  }
+
+  /** Forgets prepared keys. Whatever is asked for from now on is refused with `OSM_CERT_CLOSED`. */
+  close(): void {
+    this.#closed = true
+    this.#rsaKeys?.close()
+  }
+
+  async #rsaKey(bits: number): Promise<KeyPair> {
+    if (this.#closed) throw closed()
+    // A pool of another size serves whoever waits at it and is then forgotten with its last key.
+    if (this.#rsaKeys?.bits !== bits) this.#rsaKeys = new RsaKeyPool(bits)
+    return this.#rsaKeys.take()
+  }
+
+  /** One certificate per turn of the event loop: thousands asked for at once do not keep it from everything else. */
+  #turn(): Promise<void> {
+    const turn = this.#turns.then(() => new Promise<void>((resolve) => setImmediate(resolve)))
+    this.#turns = turn
+    return turn
+  }
+}
+
+async function openAuthority(
+  authority: Authority,
+  { store, clock, rootKey }: TresorOptions,
+): Promise<CertificateAuthority> {
+  const stored = await store.load(authority)
+  if (stored !== undefined) return CertificateAuthority.read(stored, clock.now())
+  const { certificate, privateKey } = await generateRoot(authority, rootKey, clock.now())
+  return CertificateAuthority.read(await store.create(authority, certificate, privateKey), clock.now())
+}
+
+function publicKeyOf(root: RootCertificate): Buffer {
+  return new X509Certificate(root.chain).publicKey.export({ type: 'spki', format: 'der' })
+}
+
+function closed(): OsmError {
+  return new OsmError<CertificateErrorCode>('OSM_CERT_CLOSED', 'no more certificates are issued: the CA was closed')
+}

@@ -1,0 +1,219 @@
+import { X509Certificate } from 'node:crypto'
+
+import {
+  OsmError,
+  type Principal,
+  type ProxyCommonName,
+  type ProxyUUID,
+  type ServiceAccountRef,
+  type SpiffeId,
+} from '@osm-ts/driver-api'
+
+import { quoted } from '../identity/dns-name.js'
+import type { MeshDomains } from '../identity/mesh-domains.js'
+import { tryParseProxyCommonName } from '../identity/proxy-identity.js'
+import { parseServerName, readsAsServerName } from '../identity/server-name.js'
+import { parseSpiffeId, principalOf } from '../identity/service-identity.js'
+import type { CertificateErrorCode } from './errors.js'
+import type { Authority } from './kinds.js'
+
+/** Who a peer is, as its certificate proves. */
+export type VerifiedPeer =
+  | {
+      readonly kind: 'proxy'
+      readonly commonName: ProxyCommonName
+      readonly uuid: ProxyUUID
+      readonly serviceAccount: ServiceAccountRef
+      readonly serialNumber: string
+    }
+  | {
+      readonly kind: 'service'
+      readonly principal: Principal
+      readonly spiffeId: SpiffeId
+      readonly serviceAccount: ServiceAccountRef
+      readonly serverNames: readonly string[]
+      readonly serialNumber: string
+    }
+  | { readonly kind: 'control-plane'; readonly dnsNames: readonly string[]; readonly serialNumber: string }
+
+/** What a {@link PeerVerifier} checks against. */
+export interface PeerVerifierOptions {
+  /** Whose roots these are. It decides which kinds of certificates there can be. */
+  readonly authority: Authority
+  /** PEM. Each must be able to have signed the leaf itself: certificates in between are not accepted. */
+  readonly trustBundle: readonly string[]
+  readonly domains: MeshDomains
+  /** Which side of the connection the peer is on. */
+  readonly peer: 'client' | 'server'
+  /** Difference to the peer's clock that is tolerated at either end of the validity. */
+  readonly skewMs?: number
+}
+
+const DEFAULT_SKEW_MS = 30_000
+/** A certificate larger than this has more names than are ever issued. */
+const MAX_CERTIFICATE_OCTETS = 100_000
+const EXTENDED_KEY_USAGE = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } as const
+
+interface Names {
+  readonly dns: readonly string[]
+  readonly uris: readonly string[]
+  /** How many IP addresses there are. */
+  readonly addresses: number
+}
+
+type WithoutSerial<K extends VerifiedPeer['kind']> = K extends unknown
+  ? Omit<Extract<VerifiedPeer, { kind: K }>, 'serialNumber'>
+  : never
+
+/**
+ * Decides who presented a certificate, against the roots of exactly one authority.
+ *
+ * TLS has verified the chain before, as a rule; this does so again, because an identity should not hang on how some listener was configured. Identity
+ * is read from the subject alternative names. The subject's common name never decides anything, but if there is one it must say the same.
+ */
+export class PeerVerifier {
+  readonly #options: PeerVerifierOptions
+  readonly #roots: readonly X509Certificate[]
+
+  constructor(options: PeerVerifierOptions) {
+    this.#options = options
+    this.#roots = options.trustBundle.map((pem) => new X509Certificate(pem))
+  }
+
+  /**
+   * @param peer - DER of the peer's leaf certificate
+   * @param now - milliseconds since 1970
+   * @throws OsmError with a code of `OSM_CERT_PEER_*`
+   */
+  verify(peer: Uint8Array, now: number): VerifiedPeer {
+    const certificate = parse(peer)
+    this.#checkTrust(certificate, now)
+    if (certificate.ca) throw refuse('OSM_CERT_PEER_USAGE', 'the peer presented the certificate of a CA')
+    // Node calls the extended key usages so, and leaves them undefined where there are none, whatever the types say.
+    const usages = certificate.keyUsage as readonly string[] | undefined
+    if (!usages?.includes(EXTENDED_KEY_USAGE[this.#options.peer]))
+      throw refuse('OSM_CERT_PEER_USAGE', `the certificate of the peer is not meant for a ${this.#options.peer}`)
+    return this.#classify(certificate)
+  }
+
+  #checkTrust(certificate: X509Certificate, now: number): void {
+    const signers = this.#roots.filter((root) => certificate.checkIssued(root) && certificate.verify(root.publicKey))
+    if (signers.length === 0)
+      throw refuse(
+        'OSM_CERT_PEER_UNTRUSTED',
+        `no root of the ${this.#options.authority} has signed the certificate of the peer`,
+      )
+    if (!signers.some((root) => this.#isValid(root, now)))
+      throw refuse('OSM_CERT_PEER_EXPIRED', `the root behind the certificate of the peer is not valid now`)
+    if (!this.#isValid(certificate, now)) {
+      const { validFrom, validTo } = certificate
+      throw refuse('OSM_CERT_PEER_EXPIRED', `the certificate of the peer is valid from ${validFrom} to ${validTo} only`)
+    }
+  }
+
+  #isValid({ validFrom, validTo }: X509Certificate, now: number): boolean {
+    const skew = this.#options.skewMs ?? DEFAULT_SKEW_MS
+    // A date that can not be read is NaN, and every comparison with it is false.
+    return now >= Date.parse(validFrom) - skew && now < Date.parse(validTo) + skew
+  }
+
+  #classify(certificate: X509Certificate): VerifiedPeer {
+    const names = readNames(certificate)
+    const peer = this.#options.authority === 'workload' ? this.#service(names) : this.#proxyOrControlPlane(names)
+    for (const claimed of commonNamesOf(certificate)) {
+      if (!namesOf(peer).includes(claimed))
+        throw refuse('OSM_CERT_PEER_NAME', `the subject says ${quoted(claimed)}, which the alternative names do not`)
+    }
+    return { ...peer, serialNumber: certificate.serialNumber }
+  }
+
+  #service({ dns, uris, addresses }: Names): WithoutSerial<'service'> {
+    const { trustDomain, clusterDomain } = this.#options.domains
+    const [uri] = uris
+    if (uri === undefined || uris.length > 1 || addresses > 0)
+      throw refuse('OSM_CERT_PEER_NAME', 'a service certificate holds one SPIFFE ID, DNS names, and nothing else')
+    const serviceAccount = asPeerError(() => parseSpiffeId(uri, trustDomain))
+    const principal = principalOf(serviceAccount, trustDomain)
+    if (!dns.includes(principal) || readsAsServerName(serviceAccount, this.#options.domains))
+      throw refuse('OSM_CERT_PEER_NAME', `the DNS names beside ${quoted(uri)} lack its principal, or make it ambiguous`)
+    const serverNames = dns.filter((name) => name !== principal)
+    const foreign = serverNames.find((name) => parseServerName(name, clusterDomain) === undefined)
+    if (foreign !== undefined)
+      throw refuse('OSM_CERT_PEER_NAME', `${quoted(foreign)} is no server name of the cluster domain ${clusterDomain}`)
+    // The parser accepts exactly what spiffeIdOf writes.
+    return { kind: 'service', principal, spiffeId: uri as SpiffeId, serviceAccount, serverNames }
+  }
+
+  #proxyOrControlPlane({ dns, uris, addresses }: Names): WithoutSerial<'proxy'> | WithoutSerial<'control-plane'> {
+    const { trustDomain } = this.#options.domains
+    const [name] = dns
+    if (name === undefined || uris.length > 0)
+      throw refuse('OSM_CERT_PEER_NAME', 'a certificate of the control-plane root holds DNS names and no URI')
+    if (dns.every((each) => tryParseProxyCommonName(each, trustDomain) === undefined))
+      return { kind: 'control-plane', dnsNames: dns }
+    const proxy = tryParseProxyCommonName(name, trustDomain)
+    if (proxy === undefined || dns.length > 1 || addresses > 0)
+      throw refuse('OSM_CERT_PEER_NAME', 'the certificate of a proxy holds its common name and no other name')
+    return { kind: 'proxy', commonName: name as ProxyCommonName, ...proxy } // parsed three lines above
+  }
+}
+
+/** The names that a common name in the subject may repeat. */
+function namesOf(peer: WithoutSerial<VerifiedPeer['kind']>): readonly string[] {
+  switch (peer.kind) {
+    case 'proxy':
+      return [peer.commonName]
+    case 'service':
+      return [peer.principal]
+    case 'control-plane':
+      return peer.dnsNames
+  }
+}
+
+function parse(peer: Uint8Array): X509Certificate {
+  if (peer.length === 0 || peer.length > MAX_CERTIFICATE_OCTETS)
+    throw refuse('OSM_CERT_PEER_MALFORMED', `the certificate of the peer has ${peer.length} octets`)
+  try {
+    return new X509Certificate(peer)
+  } catch (error) {
+    throw refuse('OSM_CERT_PEER_MALFORMED', 'the peer presented something that is not a certificate', error)
+  }
+}
+
+/**
+ * Node gives the alternative names as one text, such as `DNS:a, URI:b, IP Address:c`, and puts quotes around any name that could be taken for
+ * something else. None of ours has a character that needs them, so whatever does not match is a stranger's.
+ */
+function readNames(certificate: X509Certificate): Names {
+  const dns: string[] = []
+  const uris: string[] = []
+  let addresses = 0
+  for (const entry of certificate.subjectAltName?.split(', ') ?? []) {
+    const [, type, name] = /^(DNS|URI|IP Address):([-a-zA-Z0-9.:/]+)$/.exec(entry) ?? []
+    if (type === undefined || name === undefined)
+      throw refuse('OSM_CERT_PEER_NAME', `${quoted(entry)} is none of the names that this mesh gives`)
+    if (type === 'DNS') dns.push(name)
+    else if (type === 'URI') uris.push(name)
+    else addresses += 1
+  }
+  return { dns, uris, addresses }
+}
+
+/** Node writes one attribute of the subject per line, with control characters escaped; an empty subject is undefined, whatever the types say. */
+function commonNamesOf(certificate: X509Certificate): readonly string[] {
+  const subject = certificate.subject as string | undefined
+  const lines = subject?.split('\n') ?? []
+  return lines.filter((line) => line.startsWith('CN=')).map((line) => line.slice('CN='.length))
+}
+
+function asPeerError<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw refuse('OSM_CERT_PEER_NAME', error instanceof Error ? error.message : 'a name can not be read', error)
+  }
+}
+
+function refuse(code: CertificateErrorCode & `OSM_CERT_PEER_${string}`, message: string, cause?: unknown): OsmError {
+  return new OsmError<CertificateErrorCode>(code, message, { cause })
+}
