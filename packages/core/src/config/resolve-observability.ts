@@ -19,7 +19,7 @@ export function resolveObservability(
       tracing?.enable === true
         ? {
             host: tracing.address || jaegerHost,
-            port: tracing.port ?? 9411,
+            port: tracing.port || 9411,
             endpoint: tracing.endpoint || '/api/v2/spans',
             sampledFraction: findings.fraction(tracing.sampledFraction, 'spec.observability.tracing.sampledFraction'),
           }
@@ -31,7 +31,7 @@ export function resolveObservability(
 function remoteLogging(spec: ObservabilitySpec['remoteLogging'], findings: Findings): RemoteLoggingConfig | undefined {
   if (spec?.enable !== true) return undefined
   const field = 'spec.observability.remoteLogging'
-  if (spec.address === undefined || spec.address === '' || spec.port === undefined) {
+  if (!spec.address || !spec.port) {
     findings.report('OSM_CONFIG_COLLECTOR', field, 'is on without address and port and stays off; give both')
     return undefined
   }

@@ -73,7 +73,7 @@ function externalAuthorization(
     statPrefix: spec.statPrefix || 'inboundExtAuthz',
     timeoutMs: findings.duration(spec.timeout, `${field}.timeout`, 1000, { minMs: 1 }),
   }
-  if (spec.address !== undefined && spec.address !== '' && spec.port !== undefined)
+  if (spec.address && spec.port)
     return { ...common, host: spec.address, port: spec.port, failureModeAllow: spec.failureModeAllow ?? false }
   findings.report(
     'OSM_CONFIG_EXTERNAL_AUTHORIZATION',

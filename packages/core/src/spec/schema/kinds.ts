@@ -14,6 +14,7 @@ import {
   RetrySpecSchema,
 } from './policy.js'
 import { HTTPRouteGroupSpecSchema, TCPRouteSpecSchema, TrafficSplitSpecSchema, TrafficTargetSpecSchema } from './smi.js'
+import { ExtensionServiceSpecSchema, TelemetrySpecSchema } from './telemetry.js'
 import { UpstreamTrafficSettingSpecSchema } from './upstream-traffic-setting.js'
 import { WorkloadInstanceSpecSchema, WorkloadSpecSchema } from './workload.js'
 
@@ -102,6 +103,10 @@ export const kindDefinitions = {
   EgressGateway: define(policy, 'egressgateways', EgressGatewaySpecSchema, { short: ['egressgateway'] }),
   AccessControl: define(policy, 'accesscontrols', AccessControlSpecSchema, { short: ['accesscontrol'] }),
   AccessCert: define(policy, 'accesscerts', AccessCertSpecSchema, { short: ['acct'] }),
+  Telemetry: define(policy, 'telemetries', TelemetrySpecSchema, { short: ['telemetry'] }),
+  ExtensionService: define(`${config}/v1alpha2`, 'extensionservices', ExtensionServiceSpecSchema, {
+    short: ['extsvc'],
+  }),
   Plugin: define(plugin, 'plugins', PluginSpecSchema, { short: ['pi'], scope: 'Cluster' }),
   PluginChain: define(plugin, 'pluginchains', PluginChainSpecSchema, { short: ['pichn'] }),
   PluginConfig: define(plugin, 'pluginconfigs', PluginConfigSpecSchema, { short: ['picfg'] }),

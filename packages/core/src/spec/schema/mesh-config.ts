@@ -8,6 +8,10 @@ const text = (description: string) => Type.Optional(Type.String({ description })
 const textList = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
 const portList = (description: string) => Type.Optional(Type.Array(portNumber('A port.'), { description }))
 
+// Nought stands for "not said", as it does in Go.
+const portOrNone = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: 65535, description: `${description} 0 counts as absent.` }))
+
 /** Log levels of sidecars. */
 export const sidecarLogLevels = ['trace', 'debug', 'info', 'warning', 'warn', 'error', 'critical', 'off'] as const
 const tlsVersions = ['TLS_AUTO', 'TLSv1_0', 'TLSv1_1', 'TLSv1_2', 'TLSv1_3'] as const
@@ -112,7 +116,7 @@ const TrafficSchema = struct(
         {
           enable: bool('True: inbound requests are authorized by an external service.'),
           address: text('Host of the service.'),
-          port: Type.Optional(portNumber('gRPC port of the service.')),
+          port: portOrNone('gRPC port of the service.'),
           statPrefix: text('Prefix of its metrics; inboundExtAuthz when absent.'),
           timeout: Type.Optional(duration('Time to answer; 1s when absent.')),
           failureModeAllow: bool('True: requests pass when the service can not be reached.'),
@@ -131,7 +135,7 @@ const TrafficSchema = struct(
 
 const endpointProperties = {
   enable: bool('True: it is on.'),
-  port: Type.Optional(portNumber('Port of the collector.')),
+  port: portOrNone('Port of the collector.'),
   address: text('Host of the collector.'),
   endpoint: text('Path at the collector.'),
   sampledFraction: text('Share of requests between 0 and 1; 1.0 when absent.'),

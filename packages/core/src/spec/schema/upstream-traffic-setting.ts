@@ -1,38 +1,16 @@
 import { Type } from '@sinclair/typebox'
 
-import { duration, oneOf, struct, type Spec } from './common.js'
+import { duration, struct, type Spec } from './common.js'
+import {
+  HttpGlobalRateLimitSchema,
+  HttpLocalRateLimitSchema,
+  HttpRateLimitDescriptorsSchema,
+  TcpGlobalRateLimitSchema,
+  TcpLocalRateLimitSchema,
+} from './rate-limit.js'
 
 const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
 const ratio = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))
-const unit = oneOf(['second', 'minute', 'hour'], 'Span of time that the limit counts over.')
-const burst = Type.Optional(
-  Type.Integer({ minimum: 0, description: 'Excess over the limit that is let through for a short time.' }),
-)
-
-const httpLimit = {
-  requests: Type.Integer({ minimum: 1, description: 'Requests per unit.' }),
-  unit,
-  burst,
-  responseStatusCode: Type.Integer({
-    minimum: 400,
-    maximum: 599,
-    default: 429,
-    description: 'Status of the answer to limited requests.',
-  }),
-  responseHeadersToAdd: Type.Optional(
-    Type.Array(
-      struct(
-        {
-          name: Type.String({ minLength: 1, description: 'Header name.' }),
-          value: Type.String({ minLength: 1, description: 'Header value.' }),
-        },
-        'A header.',
-      ),
-      { description: 'Headers of the answer to limited requests.' },
-    ),
-  ),
-}
-
 const CircuitBreakingSchema = struct(
   {
     statTimeWindow: Type.Optional(duration('Window that slow and failed requests are counted in.')),
@@ -95,16 +73,14 @@ export const UpstreamTrafficSettingSpecSchema = struct(
         {
           local: Type.Optional(
             struct(
-              {
-                tcp: Type.Optional(
-                  struct(
-                    { connections: Type.Integer({ minimum: 1, description: 'Connections per unit.' }), unit, burst },
-                    'Limit on new connections.',
-                  ),
-                ),
-                http: Type.Optional(struct(httpLimit, 'Limit on requests.')),
-              },
+              { tcp: Type.Optional(TcpLocalRateLimitSchema), http: Type.Optional(HttpLocalRateLimitSchema) },
               'Limits that each instance keeps on its own.',
+            ),
+          ),
+          global: Type.Optional(
+            struct(
+              { tcp: Type.Optional(TcpGlobalRateLimitSchema), http: Type.Optional(HttpGlobalRateLimitSchema) },
+              'Limits that a service counts for all instances.',
             ),
           ),
         },
@@ -117,7 +93,18 @@ export const UpstreamTrafficSettingSpecSchema = struct(
           {
             path: Type.String({ minLength: 1, description: 'Path expression, equal to the pathRegex of the route.' }),
             rateLimit: Type.Optional(
-              struct({ local: Type.Optional(struct(httpLimit, 'Limit on requests.')) }, 'Limits for this route.'),
+              struct(
+                {
+                  local: Type.Optional(HttpLocalRateLimitSchema),
+                  global: Type.Optional(
+                    struct(
+                      { descriptors: HttpRateLimitDescriptorsSchema },
+                      'Descriptors in place of those of the host.',
+                    ),
+                  ),
+                },
+                'Limits for this route.',
+              ),
             ),
           },
           'Settings for one route.',
