@@ -1,0 +1,35 @@
+import type { Driver, MeshService, ProxyUUID } from '@osm-ts/driver-api'
+import type { CertificateManager, MeshDomains, ObjectSource, ProcessLogger } from '@osm-ts/core'
+
+/** What a controller is made from. */
+export interface ControllerOptions {
+  readonly meshName: string
+  readonly osmNamespace: string
+  readonly domains: MeshDomains
+  /** Where the mesh is written down, in order of precedence. */
+  readonly sources: readonly ObjectSource[]
+  readonly certificates: CertificateManager
+  readonly drivers: readonly Driver[]
+  /** Environment that MeshConfig falls back to, such as `OSM_DEFAULT_SIDECAR_CLASS`. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Where proxies connect, by sidecar class; port 0 lets the driver choose. */
+  readonly proxyServer: { readonly address: string; readonly ports: Readonly<Record<string, number>> }
+  /** Names and addresses that proxies verify the proxy control plane by. */
+  readonly serverNames: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] }
+  /** Loopback ports; 0 lets the system choose. */
+  readonly ports: { readonly debug: number; readonly health: number }
+  readonly logger: ProcessLogger
+  readonly signal: AbortSignal
+}
+
+/** A controller that runs. */
+export interface RunningController {
+  /** Port of the debug server on loopback; undefined while `observability.enableDebugServer` is false and nothing forces it. */
+  readonly debugPort: number
+  readonly healthPort: number
+  /** Ends when the controller has stopped. */
+  readonly stopped: Promise<void>
+  /** Services that an identity backs and the policy of a proxy, for tests and tools in the same process. */
+  readonly servicesOf: (identity: string) => readonly MeshService[]
+  readonly hasPolicy: (uuid: ProxyUUID) => boolean
+}

@@ -1,0 +1,2 @@
+export { BoundedQueue } from './bounded-queue.js'
+export { Latest } from './latest.js'

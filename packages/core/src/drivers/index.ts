@@ -1,0 +1,2 @@
+export { checkSidecarPatch } from './patch-check.js'
+export { DriverRegistry } from './registry.js'

@@ -1,0 +1,144 @@
+import {
+  CONTRACT_VERSION,
+  type ControllerContext,
+  type Driver,
+  type HealthProbes,
+  type InjectorContext,
+  OsmError,
+  type SidecarPatch,
+  isOsmError,
+} from '@osm-ts/driver-api'
+
+import { checkSidecarPatch } from './patch-check.js'
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
+/**
+ * The drivers of one process, and which of them is the mesh's default.
+ *
+ * An object, so that a process can hold several and a test needs no clean-up. Names compare case-insensitively.
+ */
+export class DriverRegistry {
+  readonly #drivers = new Map<string, Driver>()
+  #installed: Driver | undefined
+
+  /**
+   * Makes a driver available under its name.
+   *
+   * @throws OsmError `OSM_DRIVER_NIL`, `OSM_DRIVER_INVALID`, `OSM_DRIVER_CONTRACT`, `OSM_DRIVER_DUPLICATE`
+   */
+  register(driver: Driver | null | undefined): void {
+    if (driver === null || driver === undefined)
+      throw new OsmError('OSM_DRIVER_NIL', 'register was called without a driver')
+    const name = String(driver.name).toLowerCase()
+    if (!DNS_LABEL.test(name)) {
+      throw new OsmError('OSM_DRIVER_INVALID', `driver name ${JSON.stringify(driver.name)} is not a DNS label`, {
+        details: { driver: name },
+      })
+    }
+    if (typeof driver.patch !== 'function' || typeof driver.start !== 'function') {
+      throw new OsmError('OSM_DRIVER_INVALID', `driver ${name} lacks patch or start`, { details: { driver: name } })
+    }
+    if (driver.contract !== CONTRACT_VERSION) {
+      throw new OsmError(
+        'OSM_DRIVER_CONTRACT',
+        `driver ${name} was written for contract version ${String(driver.contract)}; this host speaks version ${CONTRACT_VERSION}`,
+        { details: { driver: name, contract: driver.contract, supported: CONTRACT_VERSION } },
+      )
+    }
+    if (this.#drivers.has(name)) {
+      throw new OsmError('OSM_DRIVER_DUPLICATE', `a driver named ${name} is registered already`, {
+        details: { driver: name },
+      })
+    }
+    this.#drivers.set(name, driver)
+  }
+
+  /** Names of the registered drivers, sorted. */
+  names(): readonly string[] {
+    return [...this.#drivers.keys()].sort()
+  }
+
+  /**
+   * The driver of a sidecar class.
+   *
+   * @throws OsmError `OSM_DRIVER_UNKNOWN`, listing what is registered
+   */
+  get(name: string): Driver {
+    const driver = this.#drivers.get(name.toLowerCase())
+    if (driver !== undefined) return driver
+    const registered = this.names()
+    throw new OsmError(
+      'OSM_DRIVER_UNKNOWN',
+      `sidecar class ${JSON.stringify(name)} names no driver; registered: ${registered.length === 0 ? 'none' : registered.join(', ')}`,
+      { details: { driver: name, registered } },
+    )
+  }
+
+  /**
+   * Makes a registered driver the mesh's default.
+   *
+   * @throws OsmError `OSM_DRIVER_UNKNOWN`
+   */
+  install(name: string): Driver {
+    this.#installed = this.get(name)
+    return this.#installed
+  }
+
+  /** The mesh's default driver, if one was installed. */
+  get installed(): Driver | undefined {
+    return this.#installed
+  }
+
+  /**
+   * Asks the default driver, or that of `sidecarClass`, for a patch and checks it.
+   *
+   * @throws OsmError `OSM_DRIVER_NOT_INSTALLED`, `OSM_DRIVER_UNKNOWN`, `OSM_DRIVER_PATCH`, `OSM_DRIVER_PATCH_REFUSED`
+   */
+  async patch(context: InjectorContext, sidecarClass?: string): Promise<SidecarPatch> {
+    const driver = this.#pick(sidecarClass)
+    const patch = await named('OSM_DRIVER_PATCH', driver.name, 'produce a sidecar patch', () => driver.patch(context))
+    checkSidecarPatch(patch, driver.name)
+    return patch
+  }
+
+  /**
+   * Starts the proxy control plane of the default driver, or that of `sidecarClass`.
+   *
+   * @throws OsmError `OSM_DRIVER_NOT_INSTALLED`, `OSM_DRIVER_UNKNOWN`, `OSM_DRIVER_START`
+   */
+  async start(context: ControllerContext, sidecarClass?: string): Promise<HealthProbes> {
+    const driver = this.#pick(sidecarClass)
+    return named('OSM_DRIVER_START', driver.name, 'start', () => driver.start(context))
+  }
+
+  #pick(sidecarClass: string | undefined): Driver {
+    if (sidecarClass !== undefined) return this.get(sidecarClass)
+    if (this.#installed !== undefined) return this.#installed
+    throw new OsmError(
+      'OSM_DRIVER_NOT_INSTALLED',
+      'no default driver is installed; call install with the sidecar class of MeshConfig first',
+    )
+  }
+}
+
+async function named<T>(
+  code: 'OSM_DRIVER_PATCH' | 'OSM_DRIVER_START',
+  driver: string,
+  what: string,
+  call: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await call()
+  } catch (cause) {
+    if (isOsmError(cause)) throw cause
+    throw new OsmError(
+      code,
+      `driver ${driver} failed to ${what}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      {
+        cause,
+        details: { driver },
+      },
+    )
+  }
+}

@@ -1,0 +1,115 @@
+import type { Credential, Logger, MeshService, ProxyRef, ServiceAccountRef } from '@osm-ts/driver-api'
+
+import { Latest } from '../async/latest.js'
+import type { CertificateManager } from '../certificates/certificate-manager.js'
+import { certificateRef } from '../certificates/certificate-subject.js'
+import type { MeshDomains } from '../identity/mesh-domains.js'
+import { nameKey } from '../catalog/policy/keys.js'
+
+/** What {@link IdentityCredentials} needs. */
+export interface IdentityCredentialsOptions {
+  readonly certificates: CertificateManager
+  readonly domains: MeshDomains
+  /** Services that an identity backs now. */
+  readonly servicesOf: (account: ServiceAccountRef) => readonly MeshService[]
+  readonly logger: Logger
+  readonly setTimer: (callback: () => void, delayMs: number) => () => void
+}
+
+const RETRY_MS = 2_000
+
+interface Entry {
+  readonly account: ServiceAccountRef
+  readonly credential: Latest<Credential>
+  users: number
+  /** Services that the last issue was asked for. */
+  services: string
+  cancelRetry: (() => void) | undefined
+}
+
+/**
+ * Service certificates of the identities whose proxies are connected: one for each identity, shared by its proxies, issued anew when the set of services
+ * behind the identity changes, released when the last proxy has gone.
+ */
+export class IdentityCredentials {
+  readonly #options: IdentityCredentialsOptions
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(options: IdentityCredentialsOptions) {
+    this.#options = options
+  }
+
+  /** Follows announcements of the certificate manager until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    for await (const announcement of this.#options.certificates.subscribe(signal)) {
+      if (announcement.type === 'missed') for (const entry of this.#entries.values()) this.#offer(entry)
+      if (announcement.type !== 'rotated' || announcement.certificate.kind !== 'service') continue
+      const { commonName } = announcement.certificate
+      for (const entry of this.#entries.values()) {
+        if (certificateRef<'service'>({ kind: 'service', serviceAccount: entry.account, services: [] }, this.#options.domains).commonName === commonName)
+          this.#offer(entry)
+      }
+    }
+  }
+
+  /** The certificate of a proxy's identity, then each that replaces it. */
+  async *watch(proxy: ProxyRef, account: ServiceAccountRef, signal: AbortSignal): AsyncGenerator<Credential, void, undefined> {
+    const key = nameKey(account)
+    const entry = this.#entries.get(key) ?? { account, credential: new Latest<Credential>(), users: 0, services: '', cancelRetry: undefined }
+    this.#entries.set(key, entry)
+    entry.users += 1
+    try {
+      this.#ensure(entry)
+      yield* entry.credential.watch(signal)
+    } finally {
+      entry.users -= 1
+      if (entry.users === 0) this.#forget(key, entry)
+    }
+  }
+
+  /** Looks whether identities back other services than before. */
+  servicesChanged(): void {
+    for (const entry of this.#entries.values()) this.#ensure(entry)
+  }
+
+  #ensure(entry: Entry): void {
+    const services = this.#options.servicesOf(entry.account)
+    const key = services.map(nameKey).sort().join(' ')
+    if (entry.credential.current !== undefined && entry.services === key) return
+    entry.services = key
+    entry.cancelRetry?.()
+    entry.cancelRetry = undefined
+    this.#options.certificates.issueCertificate({ kind: 'service', serviceAccount: entry.account, services }).then(
+      (certificate) => {
+        if (entry.users > 0) entry.credential.set(certificate.credential())
+      },
+      (error: unknown) => {
+        this.#options.logger.error(
+          { account: nameKey(entry.account), reason: error instanceof Error ? error.message : String(error), retryMs: RETRY_MS },
+          'a service certificate could not be issued; the last one stays in force',
+        )
+        if (entry.users === 0) return
+        entry.services = ''
+        entry.cancelRetry = this.#options.setTimer(() => {
+          this.#ensure(entry)
+        }, RETRY_MS)
+      },
+    )
+  }
+
+  #offer(entry: Entry): void {
+    const ref = certificateRef<'service'>({ kind: 'service', serviceAccount: entry.account, services: [] }, this.#options.domains)
+    const certificate = this.#options.certificates.getCertificate(ref)
+    if (certificate !== undefined && certificate.serialNumber !== entry.credential.current?.serialNumber) entry.credential.set(certificate.credential())
+  }
+
+  #forget(key: string, entry: Entry): void {
+    entry.cancelRetry?.()
+    entry.credential.close()
+    if (this.#entries.get(key) !== entry) return
+    this.#entries.delete(key)
+    this.#options.certificates.releaseCertificate(
+      certificateRef<'service'>({ kind: 'service', serviceAccount: entry.account, services: [] }, this.#options.domains),
+    )
+  }
+}

@@ -1,0 +1,176 @@
+import {
+  type ApplyReport,
+  type InboundPart,
+  type PartHash,
+  type PartReport,
+  type PolicyUpdate,
+  type PrincipalsPart,
+  type ProxyPart,
+  denyForm,
+  removesAccess,
+} from '@osm-ts/driver-api'
+
+import { Latest } from '../async/latest.js'
+import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
+import type { PolicyDiffs } from '../catalog/store/policy-diff.js'
+import type { PartStore } from '../catalog/store/part-store.js'
+
+/** How far a proxy has come with its policy. */
+export interface PolicyProgress {
+  /** Revision that the proxy was given last; 0 before the first. */
+  readonly revision: number
+  readonly version: PartHash | undefined
+  /** Last revision that the proxy acknowledged as a whole. */
+  readonly appliedRevision: number
+  readonly appliedVersion: PartHash | undefined
+  /** Milliseconds since 1970 of the last report, if there was one. */
+  readonly lastReport: number | undefined
+  /** Parts whose last report was a refusal, by part id. */
+  readonly rejected: ReadonlyMap<string, PartReport>
+  /** Ids of inbound parts that are in their deny form. */
+  readonly denied: readonly string[]
+}
+
+interface Given {
+  readonly revision: number
+  readonly policy: PolicyPart<ProxyPart>
+}
+
+/**
+ * The policy of one session: what it was given, what it took, and where it has to be kept out.
+ *
+ * A refused change that removes access must not leave the access in place. Where a proxy refuses such a change, the inbound part concerned is given in its
+ * deny form until the policy says something new.
+ */
+export class PolicyStream {
+  readonly #store: PartStore
+  readonly #diffs: PolicyDiffs
+  readonly #target = new Latest<PolicyPart<ProxyPart>>()
+  readonly #rejected = new Map<string, PartReport>()
+  /** Inbound part id → hash of the refused part. */
+  readonly #denied = new Map<string, PartHash>()
+  /** Inbound parts that the proxy has acknowledged, by id. */
+  readonly #enforced = new Map<string, PolicyPart<InboundPart>>()
+  /** Given and neither acknowledged as a whole nor overtaken by a newer acknowledgement. Oldest first. */
+  #given: Given[] = []
+  #wanted: PolicyPart<ProxyPart> | undefined
+  #revision = 0
+  #applied: { readonly revision: number; readonly version: PartHash } | undefined
+  #lastReport: number | undefined
+
+  constructor(store: PartStore, diffs: PolicyDiffs) {
+    this.#store = store
+    this.#diffs = diffs
+  }
+
+  /** Sets the policy that the proxy should have. */
+  want(policy: PolicyPart<ProxyPart>): void {
+    this.#wanted = policy
+    for (const [id, hash] of this.#denied) if (inboundPart(policy, id)?.hash !== hash) this.#denied.delete(id)
+    this.#retarget()
+  }
+
+  /** The steps of the session, coalesced. */
+  async *steps(signal: AbortSignal): AsyncGenerator<PolicyUpdate, void, undefined> {
+    for await (const policy of this.#target.watch(signal)) {
+      const before = this.#given.at(-1)?.policy
+      if (before?.hash === policy.hash) continue
+      this.#revision += 1
+      this.#store.retain(policy)
+      this.#given.push({ revision: this.#revision, policy })
+      const { added, removed } = this.#diffs.between(before, policy)
+      yield { revision: this.#revision, version: policy.hash, proxy: policy.part, added, removed }
+    }
+  }
+
+  /** Takes in what the proxy said. */
+  report(report: ApplyReport, now: number): void {
+    this.#lastReport = now
+    const given = this.#given.find(({ revision }) => revision === report.revision)
+    for (const part of report.parts) this.#reportPart(part, given?.policy)
+    if (!report.complete || given === undefined) return
+    this.#applied = { revision: given.revision, version: given.policy.hash }
+    this.#forgetBefore(given.revision)
+    const current = new Set(given.policy.part.inbound.map(({ id }) => id))
+    for (const id of [...this.#enforced.keys()]) if (!current.has(id)) this.#enforced.delete(id)
+  }
+
+  /** Ends the stream and lets go of what it held. */
+  close(): void {
+    this.#target.close()
+    for (const { policy } of this.#given) this.#store.release(policy)
+    this.#given = []
+  }
+
+  get progress(): PolicyProgress {
+    const last = this.#given.at(-1)
+    return {
+      revision: last?.revision ?? 0,
+      version: last?.policy.hash,
+      appliedRevision: this.#applied?.revision ?? 0,
+      appliedVersion: this.#applied?.version,
+      lastReport: this.#lastReport,
+      rejected: this.#rejected,
+      denied: [...this.#denied.keys()].sort(),
+    }
+  }
+
+  /** The policy that the session was given last. */
+  get current(): PolicyPart<ProxyPart> | undefined {
+    return this.#given.at(-1)?.policy
+  }
+
+  #reportPart(report: PartReport, policy: PolicyPart<ProxyPart> | undefined): void {
+    const inbound = policy === undefined ? undefined : inboundPart(policy, report.id)
+    const concerned = inbound?.hash === report.hash ? inbound : undefined
+    if (report.state === 'rejected') {
+      this.#rejected.set(report.id, report)
+      if (concerned !== undefined) this.#denyIfNeeded(concerned)
+      return
+    }
+    // What is in its deny form stays reported as refused: the deny form was taken, the policy was not.
+    if (!this.#denied.has(report.id)) this.#rejected.delete(report.id)
+    if (report.state === 'applied' && concerned !== undefined) this.#enforced.set(report.id, concerned)
+  }
+
+  #denyIfNeeded(refused: PolicyPart<InboundPart>): void {
+    const enforced = this.#enforced.get(refused.part.id)
+    if (enforced === undefined || this.#denied.has(refused.part.id)) return
+    const principals = new Map<PartHash, PrincipalsPart>()
+    for (const { hash, part } of [...enforced.children, ...refused.children]) {
+      if (part.kind === 'principals') principals.set(hash, part)
+    }
+    if (!removesAccess(enforced.part, refused.part, (hash) => principals.get(hash))) return
+    this.#denied.set(refused.part.id, refused.hash)
+    this.#retarget()
+  }
+
+  #retarget(): void {
+    if (this.#wanted !== undefined) this.#target.set(withDenials(this.#wanted, this.#denied))
+  }
+
+  #forgetBefore(revision: number): void {
+    for (const { revision: earlier, policy } of this.#given) if (earlier < revision) this.#store.release(policy)
+    this.#given = this.#given.filter((entry) => entry.revision >= revision)
+  }
+}
+
+/** The inbound part of that id. */
+function inboundPart(policy: PolicyPart<ProxyPart>, id: string): PolicyPart<InboundPart> | undefined {
+  const hash = policy.part.inbound.find((binding) => binding.id === id)?.part
+  const child = policy.children.find((part) => part.hash === hash)
+  return child?.part.kind === 'inbound' ? (child as PolicyPart<InboundPart>) : undefined // narrowed by the line before
+}
+
+/** The policy with the given inbound parts in their deny form. */
+function withDenials(policy: PolicyPart<ProxyPart>, denied: ReadonlyMap<string, PartHash>): PolicyPart<ProxyPart> {
+  const replacements = new Map<PartHash, PolicyPart<InboundPart>>()
+  for (const id of denied.keys()) {
+    const part = inboundPart(policy, id)
+    if (part !== undefined) replacements.set(part.hash, makePart(denyForm(part.part), { origins: part.origins }))
+  }
+  if (replacements.size === 0) return policy
+  const inbound = policy.part.inbound.map((binding) => ({ ...binding, part: replacements.get(binding.part)?.hash ?? binding.part }))
+  const children = policy.children.map((child) => replacements.get(child.hash) ?? child)
+  return makePart({ ...policy.part, inbound }, { origins: policy.origins, children })
+}

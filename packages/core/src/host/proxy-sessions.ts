@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+
+import { type Eviction, OsmError, type ProxyRef, type ProxyUUID } from '@osm-ts/driver-api'
+
+import type { CertificateManager } from '../certificates/certificate-manager.js'
+import type { PeerVerifier, VerifiedPeer } from '../certificates/verify.js'
+import { principalOf, serviceIdentity } from '../identity/service-identity.js'
+import type { InstanceProvider, ProxyInstance } from './policy-provider.js'
+
+/** What {@link ProxySessions} needs. */
+export interface ProxySessionsOptions {
+  readonly instances: InstanceProvider
+  readonly certificates: Pick<CertificateManager, 'claimProxyCertificate'>
+  /** A verifier of client certificates of the control-plane root, made anew when the roots change. */
+  readonly verifier: () => PeerVerifier
+  readonly trustDomain: string
+  /** Connections accepted at most over all classes; 0 means unlimited. */
+  readonly connectionCap: () => number
+  readonly now: () => number
+  readonly onEvict: (eviction: Eviction, proxyClass: string) => void
+  /** Called once for every session that ends, evicted or not. */
+  readonly onEnd: (session: string) => void
+}
+
+/**
+ * Who is connected: at most one session for each proxy.
+ *
+ * A proxy is whoever holds its certificate; nothing that a peer says counts beside it.
+ */
+export class ProxySessions {
+  readonly #options: ProxySessionsOptions
+  readonly #byUuid = new Map<ProxyUUID, ProxyRef>()
+  readonly #bySession = new Map<string, ProxyRef>()
+  #rejectedByCap = 0
+
+  constructor(options: ProxySessionsOptions) {
+    this.#options = options
+  }
+
+  /** Sessions now. */
+  get size(): number {
+    return this.#bySession.size
+  }
+
+  /** Connections that the cap turned away since the start. */
+  get rejectedByCap(): number {
+    return this.#rejectedByCap
+  }
+
+  get(uuid: ProxyUUID): ProxyRef | undefined {
+    return this.#byUuid.get(uuid)
+  }
+
+  find(session: string): ProxyRef | undefined {
+    return this.#bySession.get(session)
+  }
+
+  list(): readonly ProxyRef[] {
+    return [...this.#bySession.values()]
+  }
+
+  /**
+   * Starts a session for the holder of a certificate, in place of an older one of the same proxy.
+   *
+   * @param peer - DER of the leaf that TLS has verified
+   * @param driverClass - class of the driver that asks
+   * @throws OsmError `OSM_PROXY_UNAUTHENTICATED`, `OSM_PROXY_UNKNOWN`, `OSM_PROXY_WRONG_CLASS`, `OSM_PROXY_EVICTED`
+   */
+  authenticate(peer: Uint8Array, driverClass: string): ProxyRef {
+    const verified = this.#verify(peer)
+    const instance = this.#instanceOf(verified, driverClass)
+    this.#checkCap(instance.uuid)
+    this.#claim(verified)
+    this.evict(instance.uuid, 'superseded')
+    const proxy: ProxyRef = Object.freeze({
+      uuid: instance.uuid,
+      identity: serviceIdentity(instance.serviceAccount),
+      principal: principalOf(instance.serviceAccount, this.#options.trustDomain),
+      namespace: instance.serviceAccount.namespace,
+      class: instance.class,
+      commonName: verified.commonName,
+      session: randomUUID(),
+    })
+    this.#byUuid.set(proxy.uuid, proxy)
+    this.#bySession.set(proxy.session, proxy)
+    return proxy
+  }
+
+  /** Ends a session that its driver reports as closed. Unknown sessions are ended already. */
+  disconnected(session: string): void {
+    const proxy = this.#bySession.get(session)
+    if (proxy !== undefined) this.#end(proxy)
+  }
+
+  /** Cuts a proxy off, if it is connected. */
+  evict(uuid: ProxyUUID, reason: Eviction['reason']): void {
+    const proxy = this.#byUuid.get(uuid)
+    if (proxy === undefined) return
+    this.#end(proxy)
+    this.#options.onEvict({ uuid, session: proxy.session, reason }, proxy.class)
+  }
+
+  #end(proxy: ProxyRef): void {
+    this.#bySession.delete(proxy.session)
+    if (this.#byUuid.get(proxy.uuid) === proxy) this.#byUuid.delete(proxy.uuid)
+    this.#options.onEnd(proxy.session)
+  }
+
+  #verify(peer: Uint8Array): Extract<VerifiedPeer, { kind: 'proxy' }> {
+    let verified: VerifiedPeer
+    try {
+      verified = this.#options.verifier().verify(peer, this.#options.now())
+    } catch (cause) {
+      throw unauthenticated(cause instanceof Error ? cause.message : 'the certificate of the peer cannot be verified', cause)
+    }
+    if (verified.kind !== 'proxy') throw unauthenticated('the peer holds a certificate of the control plane, but not that of a proxy')
+    return verified
+  }
+
+  #instanceOf(verified: Extract<VerifiedPeer, { kind: 'proxy' }>, driverClass: string): ProxyInstance {
+    const { uuid, serviceAccount } = verified
+    const instance = this.#options.instances.instance(uuid)
+    if (instance === undefined) {
+      throw new OsmError('OSM_PROXY_UNKNOWN', `no workload has the proxy ${uuid}; it may have ended, or this controller has not seen it yet`, {
+        details: { uuid },
+      })
+    }
+    const account = instance.serviceAccount
+    if (account.name !== serviceAccount.name || account.namespace !== serviceAccount.namespace) {
+      throw unauthenticated(
+        `the certificate of proxy ${uuid} is for ${serviceIdentity(serviceAccount)}, but its workload runs as ${serviceIdentity(account)}`,
+      )
+    }
+    if (instance.class.toLowerCase() !== driverClass.toLowerCase()) {
+      throw new OsmError('OSM_PROXY_WRONG_CLASS', `proxy ${uuid} is of class ${instance.class}, not ${driverClass}`, {
+        details: { uuid, class: instance.class, asked: driverClass },
+      })
+    }
+    return instance
+  }
+
+  #checkCap(uuid: ProxyUUID): void {
+    const cap = this.#options.connectionCap()
+    if (cap === 0 || this.#byUuid.has(uuid) || this.#bySession.size < cap) return
+    this.#rejectedByCap += 1
+    throw new OsmError('OSM_PROXY_EVICTED', `${cap} proxies are connected, as many as sidecar.maxDataPlaneConnections allows`, {
+      details: { uuid, cap },
+    })
+  }
+
+  #claim(verified: Extract<VerifiedPeer, { kind: 'proxy' }>): void {
+    try {
+      this.#options.certificates.claimProxyCertificate(verified.commonName)
+    } catch (cause) {
+      throw unauthenticated(cause instanceof Error ? cause.message : 'the proxy certificate cannot be claimed', cause)
+    }
+  }
+}
+
+function unauthenticated(message: string, cause?: unknown): OsmError {
+  return new OsmError('OSM_PROXY_UNAUTHENTICATED', message, { cause })
+}

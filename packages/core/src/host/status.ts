@@ -1,0 +1,39 @@
+import type { ApplyState } from '@osm-ts/driver-api'
+
+import type { SourceRef } from '../catalog/policy/policy-part.js'
+
+/** A part that a proxy refused, traced back to what the user wrote. */
+export interface RejectedPart {
+  readonly kind: string
+  readonly id: string
+  /** The proxy's own words. */
+  readonly message: string
+  /** Objects, and fields of them, that the refused element came from. */
+  readonly sources: readonly SourceRef[]
+}
+
+/** Where one proxy stands: a row of `osm proxy status`. */
+export interface ProxyStatus {
+  readonly uuid: string
+  /** `<namespace>/<instance>`. */
+  readonly name: string
+  readonly identity: string
+  readonly class: string
+  readonly connected: boolean
+  /**
+   * `applied`: acknowledged as a whole. `rejected`: something was refused and the last good version of it is in force. `unknown`: given, not
+   * acknowledged yet. `stale`: not connected to this controller.
+   */
+  readonly state: ApplyState
+  /** Policy version in force in the catalog; absent while the proxy has none. */
+  readonly wantedVersion?: string
+  /** Version that the proxy acknowledged as a whole last. */
+  readonly appliedVersion?: string
+  readonly revision: number
+  readonly appliedRevision: number
+  /** RFC 3339; absent before the first report. */
+  readonly lastReport?: string
+  readonly rejected: readonly RejectedPart[]
+  /** Ids of inbound parts kept in their deny form, because the proxy refused a change that removes access. */
+  readonly denied: readonly string[]
+}

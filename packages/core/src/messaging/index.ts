@@ -1,0 +1,1 @@
+export { Broker, OVERFLOW_TOPIC, SUBSCRIPTION_CAPACITY } from './broker.js'

@@ -1,0 +1,72 @@
+import type { Logger } from '@osm-ts/driver-api'
+import { type DestinationStream, pino } from 'pino'
+
+/** Levels of `observability.osmLogLevel` and `--verbosity`. */
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'disabled'
+
+/** A logger whose level can change while it runs. */
+export interface ProcessLogger extends Logger {
+  setLevel(level: LogLevel): void
+  /** A logger that adds `component` to every line. */
+  child(component: string): ProcessLogger
+}
+
+/** Field names that never leave the process, at any depth that we log. */
+const REDACTED = [
+  'privateKey',
+  'key',
+  'token',
+  'authorization',
+  'password',
+  '*.privateKey',
+  '*.key',
+  '*.token',
+  '*.authorization',
+  '*.password',
+]
+
+/**
+ * One JSON object a line with `level`, `component`, `time` and `message`, the keys that users of OSM know.
+ *
+ * @param destination - where lines go; standard error where nothing is given, so that standard output stays the program's own
+ */
+export function createLogger(component: string, level: LogLevel, destination?: DestinationStream): ProcessLogger {
+  const root = pino(
+    {
+      level: pinoLevel(level),
+      base: null,
+      messageKey: 'message',
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: REDACTED, censor: '[redacted]' },
+    },
+    destination ?? pino.destination({ fd: 2, sync: true }),
+  )
+  const wrap = (name: string): ProcessLogger => {
+    const bound = root.child({ component: name })
+    return {
+      debug: (fields, message) => {
+        bound.debug(fields, message)
+      },
+      info: (fields, message) => {
+        bound.info(fields, message)
+      },
+      warn: (fields, message) => {
+        bound.warn(fields, message)
+      },
+      error: (fields, message) => {
+        bound.error(fields, message)
+      },
+      setLevel: (next) => {
+        root.level = pinoLevel(next)
+        bound.level = pinoLevel(next)
+      },
+      child: wrap,
+    }
+  }
+  return wrap(component)
+}
+
+function pinoLevel(level: LogLevel): string {
+  return level === 'disabled' ? 'silent' : level
+}

@@ -1,0 +1,87 @@
+import type { Problem } from '@osm-ts/core'
+
+/** How traffic gets into the sidecars. */
+export type MeshMode = 'explicit' | 'transparent'
+
+/** What {@link startMesh} needs. */
+export interface MeshOptions {
+  /** Folder of YAML. */
+  readonly folder: string
+  /** Folder for roots, instances and sockets; made if it is missing, kept afterwards. */
+  readonly stateFolder: string
+  readonly mode: MeshMode
+  /** Executables by sidecar class, such as the path of Envoy for `envoy`. */
+  readonly sidecarBinaries: Readonly<Record<string, string>>
+  /** Bundle or module that runs the controller in a process of its own. */
+  readonly controllerProgram: string
+  /** Called for everything that happens. Must not throw. */
+  readonly onEvent: (event: MeshEvent) => void
+  /** Ends the mesh. */
+  readonly signal: AbortSignal
+  /** Environment of workloads and sidecars; `process.env` of the caller, or less. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** A request that a workload reported on its standard output, one JSON object on a line. */
+export interface ReportedRequest {
+  /** Milliseconds since 1970. */
+  readonly time: number
+  /** Name of the instance that called. */
+  readonly client: string
+  readonly namespace: string
+  readonly target: string
+  readonly path: string
+  /** 0 if there was no answer. */
+  readonly status: number
+  readonly server?: string
+  readonly error?: string
+  readonly durationMs: number
+}
+
+/** Something that happened in a mesh. */
+export type MeshEvent =
+  | { readonly type: 'progress'; readonly step: string; readonly state: 'started' | 'done' | 'failed'; readonly detail?: string; readonly ms?: number }
+  | { readonly type: 'workload'; readonly instance: string; readonly namespace: string; readonly state: 'started' | 'exited' | 'failed'; readonly detail?: string }
+  | { readonly type: 'sidecar'; readonly instance: string; readonly namespace: string; readonly state: 'started' | 'ready' | 'exited'; readonly detail?: string }
+  | { readonly type: 'controller'; readonly state: 'started' | 'ready' | 'exited'; readonly detail?: string }
+  | { readonly type: 'output'; readonly instance: string; readonly namespace: string; readonly stream: 'stdout' | 'stderr'; readonly line: string }
+  | { readonly type: 'request'; readonly request: ReportedRequest }
+  /** The whole list of problems of the folder, whenever it changes. */
+  | { readonly type: 'problems'; readonly problems: readonly Problem[] }
+
+/** One running instance of a workload. */
+export interface RunningInstance {
+  readonly uuid: string
+  readonly name: string
+  readonly namespace: string
+  readonly workload: string
+  readonly identity: string
+  readonly class: string
+  readonly pid: number | undefined
+  readonly sidecarPid: number | undefined
+  /** Loopback address of the sidecar's administration interface. */
+  readonly admin: { readonly address: string; readonly port: number } | undefined
+  /** Environment that tells the workload how to reach others, as it was given. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** A mesh that runs on this machine. */
+export interface RunningMesh {
+  readonly stateFolder: string
+  /** Loopback URL of the controller's debug server, without a slash at the end. */
+  readonly controllerUrl: () => string | undefined
+  readonly controllerPid: () => number | undefined
+  readonly instances: () => readonly RunningInstance[]
+  /** Resolves when every sidecar has applied its first configuration and every workload runs, or rejects with what is missing. */
+  readonly ready: (timeoutMs: number) => Promise<void>
+  /** Stops workloads, then sidecars, then the controller, and removes what was made on the machine. Idempotent. */
+  readonly stop: () => Promise<void>
+}
+
+/** Written to `<stateFolder>/mesh.json` while a mesh runs, so that commands find it. */
+export interface MeshFile {
+  readonly pid: number
+  readonly folder: string
+  readonly mode: MeshMode
+  readonly controllerUrl: string
+}
