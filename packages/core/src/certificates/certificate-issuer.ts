@@ -33,18 +33,21 @@ export interface IssuerOptions {
 export class CertificateIssuer {
   readonly #options: IssuerOptions
   readonly #gate = new Gate(CONCURRENCY, MAX_WAITING)
+  readonly #attempts = new Set<AbortController>()
 
   constructor(options: IssuerOptions) {
     this.#options = options
+    const { signal } = options
+    if (signal.aborted) this.#close()
+    else signal.addEventListener('abort', () => this.#close(), { once: true })
   }
 
   /** @throws OsmError with a code of `OSM_CERT_*` */
   async issue(names: CertificateNames, validityMs: number | undefined): Promise<Certificate<LeafKind>> {
     try {
-      return await this.#gate.run(() => this.#request(names, validityMs), this.#options.signal, tooMany)
+      return await this.#gate.run(() => this.#request(names, validityMs), tooMany)
     } catch (error) {
       if (isOsmError(error)) throw error
-      if (this.#options.signal.aborted) throw closed()
       const message = error instanceof Error ? error.message : 'no reason given'
       throw new OsmError<CertificateErrorCode>(
         'OSM_CERT_ISSUE',
@@ -55,7 +58,7 @@ export class CertificateIssuer {
   }
 
   async #request(names: CertificateNames, validityMs: number | undefined): Promise<Certificate<LeafKind>> {
-    const { provider, clock, signal } = this.#options
+    const { provider, clock } = this.#options
     const settings = this.#options.settings()
     const request: LeafRequest = {
       ...names,
@@ -63,15 +66,20 @@ export class CertificateIssuer {
       key: settings.key,
     }
     const attempt = new AbortController()
-    const close = (): void => attempt.abort(closed())
-    signal.addEventListener('abort', close, { once: true })
+    this.#attempts.add(attempt)
     const cancelTimer = clock.setTimer(() => attempt.abort(timedOut(provider.name, names.commonName)), TIMEOUT_MS)
     try {
       return await unlessAborted(provider.issue(request, attempt.signal), attempt.signal)
     } finally {
       cancelTimer()
-      signal.removeEventListener('abort', close)
+      this.#attempts.delete(attempt)
     }
+  }
+
+  #close(): void {
+    const reason = closed()
+    this.#gate.close(reason)
+    for (const attempt of this.#attempts) attempt.abort(reason)
   }
 
   /** Identities that start together shall not have to be served together ever after. */

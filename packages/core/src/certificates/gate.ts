@@ -1,6 +1,6 @@
 interface Waiter {
   enter(): void
-  refuse(reason: unknown): void
+  refuse(reason: Error): void
 }
 
 /** Lets a bounded number of tasks run at a time, and a bounded number wait, in order of arrival. */
@@ -9,6 +9,7 @@ export class Gate {
   readonly #maxWaiting: number
   readonly #waiting: Waiter[] = []
   #running = 0
+  #closedBy: Error | undefined
 
   constructor(limit: number, maxWaiting: number) {
     this.#limit = limit
@@ -18,13 +19,13 @@ export class Gate {
   /**
    * Runs the task when its turn comes.
    *
-   * @param refusal - makes the error for a task that finds too many waiting
+   * @param overflow - makes the error for a task that finds too many waiting
    */
-  async run<T>(task: () => Promise<T>, signal: AbortSignal, refusal: () => Error): Promise<T> {
-    signal.throwIfAborted()
+  async run<T>(task: () => Promise<T>, overflow: () => Error): Promise<T> {
+    if (this.#closedBy !== undefined) throw this.#closedBy
     if (this.#running < this.#limit) this.#running += 1
-    else if (this.#waiting.length >= this.#maxWaiting) throw refusal()
-    else await this.#turn(signal)
+    else if (this.#waiting.length >= this.#maxWaiting) throw overflow()
+    else await new Promise<void>((enter, refuse) => this.#waiting.push({ enter, refuse }))
     try {
       return await task()
     } finally {
@@ -32,28 +33,16 @@ export class Gate {
     }
   }
 
+  /** Refuses those that wait and those still to come. What runs goes on. */
+  close(reason: Error): void {
+    this.#closedBy ??= reason
+    for (const waiter of this.#waiting.splice(0)) waiter.refuse(reason)
+  }
+
   /** Whoever leaves passes its place on, so the count stays as it is. */
   #leave(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#running -= 1
     else next.enter()
-  }
-
-  #turn(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const abort = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
-        waiter.refuse(signal.reason)
-      }
-      const waiter: Waiter = {
-        enter: () => {
-          signal.removeEventListener('abort', abort)
-          resolve()
-        },
-        refuse: reject,
-      }
-      signal.addEventListener('abort', abort, { once: true })
-      this.#waiting.push(waiter)
-    })
   }
 }

@@ -38,8 +38,8 @@ export class MeshCertificateManager implements CertificateManager {
     this.#options = options
     this.#issuer = new CertificateIssuer(options)
     this.#timer = new RotationTimer(options.clock)
-    const leave = options.provider.onRootChange((authority) => this.#rootChanged(authority))
-    options.signal.addEventListener('abort', leave, { once: true })
+    const ignoreRoots = options.provider.onRootChange((authority) => this.#rootChanged(authority))
+    options.signal.addEventListener('abort', ignoreRoots, { once: true })
   }
 
   async issueCertificate<S extends CertificateSubject>(
@@ -132,7 +132,10 @@ export class MeshCertificateManager implements CertificateManager {
   #renew(record: CertificateRecord, requested: boolean): Promise<Certificate<LeafKind>> {
     const running = this.#runs.get(record)
     if (running !== undefined) return running
-    const run = this.#run(record, requested).finally(() => this.#runs.delete(record))
+    const run = this.#run(record, requested).finally(() => {
+      this.#runs.delete(record)
+      this.#timer.wakeBefore(record.nextAttempt)
+    })
     this.#runs.set(record, run)
     return run
   }
@@ -182,7 +185,6 @@ export class MeshCertificateManager implements CertificateManager {
     const replaces = record.certificate !== undefined
     const reason = record.rotationReason(requested)
     record.install(certificate, plan, clock, random)
-    this.#timer.wakeBefore(record.nextAttempt)
     if (ref.kind === 'proxy') this.#proxies.issued(this.#uuidOf(ref.commonName))
     this.#announcements.publish(
       replaces ? { type: 'rotated', certificate: ref, reason } : { type: 'issued', certificate: ref },
@@ -197,7 +199,6 @@ export class MeshCertificateManager implements CertificateManager {
       return
     }
     record.failed(this.#options.clock, this.#options.random)
-    this.#timer.wakeBefore(record.nextAttempt)
     const code = isOsmError(error) ? error.code : 'OSM_CERT_ISSUE'
     this.#announcements.publish({ type: 'rotationFailed', certificate: refOf(record.plan), code })
   }
