@@ -70,16 +70,28 @@ export class PushSchedule {
   }
 
   *unapplied(): Iterable<Unapplied> {
-    for (const [type, ledger] of this.#ledgers) if (type !== 'secret') yield* ledger.unapplied()
+    for (const [type, ledger] of this.#ledgers) if (type !== 'secret' && this.#matters(type)) yield* ledger.unapplied()
   }
 
+  /** True if everything that the proxy asked for is acknowledged and nothing is refused. */
   get settled(): boolean {
     for (const [type, ledger] of this.#ledgers) {
-      // A type that is never asked for is settled if there is nothing to ask for. Secrets are asked for by those who use them only.
-      if (!ledger.opened && type !== 'secret' && (ledger.desired?.size ?? 0) > 0) return false
+      if (!ledger.opened && this.#matters(type) && (ledger.desired?.size ?? 0) > 0) return false
       if (ledger.unsettled(this.#tellsRemovals(type)) || ledger.hasRefusals) return false
     }
     return true
+  }
+
+  /**
+   * Endpoints, routes and secrets are asked for as clusters and listeners need them, and before those are acknowledged. So once those are, what was
+   * never asked for is not needed.
+   */
+  #matters(type: XdsType): boolean {
+    if (this.#ledgers.get(type)?.opened === true) return true
+    if (type === 'secret') return false
+    const parent = type === 'endpoints' ? 'cluster' : type === 'route' ? 'listener' : undefined
+    const ledger = parent === undefined ? undefined : this.#ledgers.get(parent)
+    return ledger === undefined || !ledger.opened || ledger.unsettled(false)
   }
 
   /** Envoy finishes warming a changed cluster only when its endpoints arrive again, changed or not. */

@@ -1,8 +1,8 @@
 import type { ResourceSet } from '../resources/types.js'
-import { hashVersions } from './content-hash.js'
 import type { ScheduledDraft } from './push-schedule.js'
 import type { Acknowledgement } from './push.js'
 import type { StateOfTheWorldRequest } from './request-codec.js'
+import { stateVersion } from './state-version.js'
 import { emptyEndpoints, emptyRoutes } from './stubs.js'
 import type { TypeLedger } from './type-ledger.js'
 import type { StreamStateOptions } from './variant-state.js'
@@ -50,7 +50,7 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
     this.#claims.delete(type)
     if (claimed !== '' && claimed === versionInForce(ledger, desired)) {
       const heldVersion = (name: string) => desired.get(name)?.version
-      ledger.open({ heldVersion, leftovers: [], knowsMissing: () => true, owed: false })
+      ledger.open({ heldVersion, leftovers: [], knowsMissing: () => false, owed: false })
       return
     }
     ledger.open({
@@ -64,7 +64,7 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
   /**
    * The version of a proxy that has applied the draft.
    *
-   * It covers every name that was asked for. Were it the version of the shared set alone, a proxy that asks for one more name while its stream breaks
+   * It covers every resource that was asked for. Were it the version of the shared set alone, a proxy that asks for one more name while its stream breaks
    * would come back with that version and would never be sent the new resource.
    */
   protected override versionOf({ ledger, draft }: ScheduledDraft): string {
@@ -72,10 +72,9 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
     if (desired === undefined) return ''
     if (draft.complete && subscription.covers(desired)) return desired.version
     const versions = new Map<string, string>()
-    if (subscription.wildcard) for (const { name } of desired) versions.set(name, ledger.held(name)?.version ?? '')
-    for (const name of subscription.explicit()) versions.set(name, ledger.held(name)?.version ?? '')
+    for (const { name } of desired) if (subscription.has(name)) versions.set(name, ledger.held(name)?.version ?? '')
     for (const { name, version } of draft.resources) if (!draft.stubs.has(name)) versions.set(name, version)
-    return hashVersions(versions)
+    return stateVersion(versions, desired)
   }
 
   protected override noteSent(type: XdsType, nonce: string): void {
@@ -83,11 +82,13 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
   }
 }
 
-/** The version of a proxy that has everything it asks for. What does not exist has an empty version. */
+/**
+ * The version of a proxy that has everything it asks for. Names of what does not exist are left out, because giving them up is not answered by another
+ * version; a proxy that asks for them is always answered.
+ */
 function versionInForce({ subscription }: TypeLedger, desired: ResourceSet): string {
   if (subscription.covers(desired)) return desired.version
   const versions = new Map<string, string>()
-  if (subscription.wildcard) for (const { name, version } of desired) versions.set(name, version)
-  for (const name of subscription.explicit()) versions.set(name, desired.get(name)?.version ?? '')
-  return hashVersions(versions)
+  for (const { name, version } of desired) if (subscription.has(name)) versions.set(name, version)
+  return stateVersion(versions, desired)
 }

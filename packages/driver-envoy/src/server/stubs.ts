@@ -2,12 +2,8 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 
+import { encodedResource } from '../resources/encoded-resource.js'
 import type { EncodedResource } from '../resources/types.js'
-import { contentHash } from './content-hash.js'
-
-function encoded(name: string, value: Uint8Array): EncodedResource {
-  return { name, version: contentHash(value), value, sources: [] }
-}
 
 /**
  * A route configuration without virtual hosts: every request is answered 404.
@@ -16,13 +12,11 @@ function encoded(name: string, value: Uint8Array): EncodedResource {
  * removal of routes.
  */
 export function emptyRoutes(name: string): EncodedResource {
-  return encoded(name, toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { name })))
+  return encodedResource(name, toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { name })), [])
 }
 
 /** A cluster without endpoints, for the variant that has no way to say that there are none. */
 export function emptyEndpoints(name: string): EncodedResource {
-  return encoded(
-    name,
-    toBinary(ClusterLoadAssignmentSchema, create(ClusterLoadAssignmentSchema, { clusterName: name })),
-  )
+  const assignment = create(ClusterLoadAssignmentSchema, { clusterName: name })
+  return encodedResource(name, toBinary(ClusterLoadAssignmentSchema, assignment), [])
 }

@@ -1,4 +1,4 @@
-import { contentHash } from './content-hash.js'
+import { contentVersion } from '../resources/content-version.js'
 
 /** Separates the content hash of a version from what is only written down in it. No hash holds it. */
 const SEPARATOR = '~'
@@ -11,7 +11,7 @@ export type LabelledEpochs = ReadonlyMap<string, string>
 
 /** The form in which the id of an inbound part stands in a label. */
 export function labelId(inboundId: string): string {
-  return contentHash(inboundId).slice(0, ID_LENGTH)
+  return contentVersion(inboundId).slice(0, ID_LENGTH)
 }
 
 /**

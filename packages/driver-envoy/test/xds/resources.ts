@@ -1,14 +1,13 @@
-import type { EncodedResource, ProxyResources, ResourceDiff, ResourceSet, TranslatedType } from '../../src/resources/types.js'
-import { contentHash } from '../../src/server/content-hash.js'
-import { plainResourceSet } from '../../src/server/plain-resource-set.js'
+import { encodedResource } from '../../src/resources/encoded-resource.js'
+import { LayeredResourceSet, ResourceLayer } from '../../src/resources/layered-resource-set.js'
+import type { EncodedResource, ProxyResources, ResourceSet, TranslatedType } from '../../src/resources/types.js'
 
 /** Content by name. */
 export type Contents = Readonly<Record<string, string>>
 
 /** A resource whose bytes are the given text. */
 export function resource(name: string, content: string): EncodedResource {
-  const value = Buffer.from(content)
-  return { name, version: contentHash(value), value, sources: [{ kind: 'upstream', id: name, hash: hashOf(content) }] }
+  return encodedResource(name, Buffer.from(content), [{ kind: 'upstream', id: name, hash: hashOf(content) }])
 }
 
 /** The hash of the part that a resource with that content is said to come from. */
@@ -17,7 +16,9 @@ export function hashOf(content: string): EncodedResource['sources'][number]['has
 }
 
 export function setOf(contents: Contents): ResourceSet {
-  return plainResourceSet(Object.entries(contents).map(([name, content]) => resource(name, content)))
+  return new LayeredResourceSet([
+    new ResourceLayer(Object.entries(contents).map(([name, content]) => resource(name, content))),
+  ])
 }
 
 /** What a proxy should have, as text by name and type. */
@@ -32,13 +33,6 @@ export function resourcesOf(state: State, revision = 1): ProxyResources {
       listener: setOf(state.listener ?? {}),
       route: setOf(state.route ?? {}),
     },
-  }
-}
-
-export function diffSets(before: ResourceSet, after: ResourceSet): ResourceDiff {
-  return {
-    changed: [...after].filter(({ name, version }) => before.get(name)?.version !== version),
-    removed: [...before].map(({ name }) => name).filter((name) => after.get(name) === undefined),
   }
 }
 

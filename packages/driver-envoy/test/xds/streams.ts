@@ -1,3 +1,4 @@
+import { ResourceDiffer } from '../../src/resources/resource-differ.js'
 import { blame } from '../../src/server/blame.js'
 import { DeltaState } from '../../src/server/delta-state.js'
 import type { Push } from '../../src/server/push.js'
@@ -6,14 +7,15 @@ import { StateOfTheWorldState } from '../../src/server/sotw-state.js'
 import type { StreamStateOptions } from '../../src/server/variant-state.js'
 import type { XdsType } from '../../src/server/xds-types.js'
 import { pushOrder, typeUrls } from '../../src/server/xds-types.js'
-import { diffSets, textOf } from './resources.js'
+import { textOf } from './resources.js'
 
+const differ = new ResourceDiffer()
 const options: StreamStateOptions = {
   types: pushOrder,
   wildcardTypes: ['cluster', 'listener'],
   tag: 'test',
   blame,
-  diff: diffSets,
+  diff: (before, after) => differ.diff(before, after),
 }
 
 export function deltaState(overrides: Partial<StreamStateOptions> = {}): DeltaState {
