@@ -1,5 +1,5 @@
 import type { Driver, MeshService, ProxyUUID } from '@osm-ts/driver-api'
-import type { CertificateManager, MeshDomains, ObjectSource, ProcessLogger } from '@osm-ts/core'
+import type { CertificateProvider, MeshDomains, ObjectSource, ProcessLogger } from '@osm-ts/core'
 
 /** What a controller is made from. */
 export interface ControllerOptions {
@@ -8,7 +8,8 @@ export interface ControllerOptions {
   readonly domains: MeshDomains
   /** Where the mesh is written down, in order of precedence. */
   readonly sources: readonly ObjectSource[]
-  readonly certificates: CertificateManager
+  /** Signs certificates; the controller keeps and rotates them. */
+  readonly certificateProvider: CertificateProvider
   readonly drivers: readonly Driver[]
   /** Environment that MeshConfig falls back to, such as `OSM_DEFAULT_SIDECAR_CLASS`. */
   readonly environment: Readonly<Record<string, string | undefined>>

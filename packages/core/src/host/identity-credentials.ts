@@ -46,16 +46,31 @@ export class IdentityCredentials {
       if (announcement.type !== 'rotated' || announcement.certificate.kind !== 'service') continue
       const { commonName } = announcement.certificate
       for (const entry of this.#entries.values()) {
-        if (certificateRef<'service'>({ kind: 'service', serviceAccount: entry.account, services: [] }, this.#options.domains).commonName === commonName)
+        if (
+          certificateRef<'service'>(
+            { kind: 'service', serviceAccount: entry.account, services: [] },
+            this.#options.domains,
+          ).commonName === commonName
+        )
           this.#offer(entry)
       }
     }
   }
 
   /** The certificate of a proxy's identity, then each that replaces it. */
-  async *watch(proxy: ProxyRef, account: ServiceAccountRef, signal: AbortSignal): AsyncGenerator<Credential, void, undefined> {
+  async *watch(
+    proxy: ProxyRef,
+    account: ServiceAccountRef,
+    signal: AbortSignal,
+  ): AsyncGenerator<Credential, void, undefined> {
     const key = nameKey(account)
-    const entry = this.#entries.get(key) ?? { account, credential: new Latest<Credential>(), users: 0, services: '', cancelRetry: undefined }
+    const entry = this.#entries.get(key) ?? {
+      account,
+      credential: new Latest<Credential>(),
+      users: 0,
+      services: '',
+      cancelRetry: undefined,
+    }
     this.#entries.set(key, entry)
     entry.users += 1
     try {
@@ -85,7 +100,11 @@ export class IdentityCredentials {
       },
       (error: unknown) => {
         this.#options.logger.error(
-          { account: nameKey(entry.account), reason: error instanceof Error ? error.message : String(error), retryMs: RETRY_MS },
+          {
+            account: nameKey(entry.account),
+            reason: error instanceof Error ? error.message : String(error),
+            retryMs: RETRY_MS,
+          },
           'a service certificate could not be issued; the last one stays in force',
         )
         if (entry.users === 0) return
@@ -98,9 +117,13 @@ export class IdentityCredentials {
   }
 
   #offer(entry: Entry): void {
-    const ref = certificateRef<'service'>({ kind: 'service', serviceAccount: entry.account, services: [] }, this.#options.domains)
+    const ref = certificateRef<'service'>(
+      { kind: 'service', serviceAccount: entry.account, services: [] },
+      this.#options.domains,
+    )
     const certificate = this.#options.certificates.getCertificate(ref)
-    if (certificate !== undefined && certificate.serialNumber !== entry.credential.current?.serialNumber) entry.credential.set(certificate.credential())
+    if (certificate !== undefined && certificate.serialNumber !== entry.credential.current?.serialNumber)
+      entry.credential.set(certificate.credential())
   }
 
   #forget(key: string, entry: Entry): void {
@@ -109,7 +132,10 @@ export class IdentityCredentials {
     if (this.#entries.get(key) !== entry) return
     this.#entries.delete(key)
     this.#options.certificates.releaseCertificate(
-      certificateRef<'service'>({ kind: 'service', serviceAccount: entry.account, services: [] }, this.#options.domains),
+      certificateRef<'service'>(
+        { kind: 'service', serviceAccount: entry.account, services: [] },
+        this.#options.domains,
+      ),
     )
   }
 }

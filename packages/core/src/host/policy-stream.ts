@@ -170,7 +170,10 @@ function withDenials(policy: PolicyPart<ProxyPart>, denied: ReadonlyMap<string, 
     if (part !== undefined) replacements.set(part.hash, makePart(denyForm(part.part), { origins: part.origins }))
   }
   if (replacements.size === 0) return policy
-  const inbound = policy.part.inbound.map((binding) => ({ ...binding, part: replacements.get(binding.part)?.hash ?? binding.part }))
+  const inbound = policy.part.inbound.map((binding) => ({
+    ...binding,
+    part: replacements.get(binding.part)?.hash ?? binding.part,
+  }))
   const children = policy.children.map((child) => replacements.get(child.hash) ?? child)
   return makePart({ ...policy.part, inbound }, { origins: policy.origins, children })
 }

@@ -4,6 +4,7 @@ import { type Eviction, OsmError, type ProxyRef, type ProxyUUID } from '@osm-ts/
 
 import type { CertificateManager } from '../certificates/certificate-manager.js'
 import type { PeerVerifier, VerifiedPeer } from '../certificates/verify.js'
+import type { TrustDomain } from '../identity/mesh-domains.js'
 import { principalOf, serviceIdentity } from '../identity/service-identity.js'
 import type { InstanceProvider, ProxyInstance } from './policy-provider.js'
 
@@ -13,7 +14,7 @@ export interface ProxySessionsOptions {
   readonly certificates: Pick<CertificateManager, 'claimProxyCertificate'>
   /** A verifier of client certificates of the control-plane root, made anew when the roots change. */
   readonly verifier: () => PeerVerifier
-  readonly trustDomain: string
+  readonly trustDomain: TrustDomain
   /** Connections accepted at most over all classes; 0 means unlimited. */
   readonly connectionCap: () => number
   readonly now: () => number
@@ -111,9 +112,13 @@ export class ProxySessions {
     try {
       verified = this.#options.verifier().verify(peer, this.#options.now())
     } catch (cause) {
-      throw unauthenticated(cause instanceof Error ? cause.message : 'the certificate of the peer cannot be verified', cause)
+      throw unauthenticated(
+        cause instanceof Error ? cause.message : 'the certificate of the peer cannot be verified',
+        cause,
+      )
     }
-    if (verified.kind !== 'proxy') throw unauthenticated('the peer holds a certificate of the control plane, but not that of a proxy')
+    if (verified.kind !== 'proxy')
+      throw unauthenticated('the peer holds a certificate of the control plane, but not that of a proxy')
     return verified
   }
 
@@ -121,9 +126,13 @@ export class ProxySessions {
     const { uuid, serviceAccount } = verified
     const instance = this.#options.instances.instance(uuid)
     if (instance === undefined) {
-      throw new OsmError('OSM_PROXY_UNKNOWN', `no workload has the proxy ${uuid}; it may have ended, or this controller has not seen it yet`, {
-        details: { uuid },
-      })
+      throw new OsmError(
+        'OSM_PROXY_UNKNOWN',
+        `no workload has the proxy ${uuid}; it may have ended, or this controller has not seen it yet`,
+        {
+          details: { uuid },
+        },
+      )
     }
     const account = instance.serviceAccount
     if (account.name !== serviceAccount.name || account.namespace !== serviceAccount.namespace) {
@@ -143,9 +152,13 @@ export class ProxySessions {
     const cap = this.#options.connectionCap()
     if (cap === 0 || this.#byUuid.has(uuid) || this.#bySession.size < cap) return
     this.#rejectedByCap += 1
-    throw new OsmError('OSM_PROXY_EVICTED', `${cap} proxies are connected, as many as sidecar.maxDataPlaneConnections allows`, {
-      details: { uuid, cap },
-    })
+    throw new OsmError(
+      'OSM_PROXY_EVICTED',
+      `${cap} proxies are connected, as many as sidecar.maxDataPlaneConnections allows`,
+      {
+        details: { uuid, cap },
+      },
+    )
   }
 
   #claim(verified: Extract<VerifiedPeer, { kind: 'proxy' }>): void {

@@ -1,0 +1,312 @@
+import {
+  type Configurator,
+  type ControllerContext,
+  type Credential,
+  type CredentialRef,
+  type DebugRequest,
+  type DebugResponse,
+  type Driver,
+  type DriverMetrics,
+  type Eviction,
+  type JsonValue,
+  type Logger,
+  type MeshService,
+  type MessageBroker,
+  OsmError,
+  type Part,
+  type PartHash,
+  type PolicyUpdate,
+  type ProxyRef,
+  type ProxyUUID,
+  type ServiceAccountRef,
+  type TrustBundle,
+} from '@osm-ts/driver-api'
+
+import { BoundedQueue } from '../async/bounded-queue.js'
+import { Latest } from '../async/latest.js'
+import { PartStore } from '../catalog/store/part-store.js'
+import { PolicyDiffs } from '../catalog/store/policy-diff.js'
+import type { CertificateManager } from '../certificates/certificate-manager.js'
+import { type Authority } from '../certificates/kinds.js'
+import { PeerVerifier } from '../certificates/verify.js'
+import type { MeshDomains } from '../identity/mesh-domains.js'
+import { IdentityCredentials } from './identity-credentials.js'
+import type { InstanceProvider, PolicyProvider } from './policy-provider.js'
+import { PolicyStream } from './policy-stream.js'
+import { proxyStatuses } from './proxy-status.js'
+import { ProxySessions } from './proxy-sessions.js'
+import { serverCredentials } from './server-credentials.js'
+import type { ProxyStatus } from './status.js'
+
+/** What a {@link DriverHost} is made from. */
+export interface DriverHostOptions {
+  readonly policies: PolicyProvider
+  readonly instances: InstanceProvider
+  readonly certificates: CertificateManager
+  readonly domains: MeshDomains
+  readonly configurator: Configurator
+  readonly servicesOf: (account: ServiceAccountRef) => readonly MeshService[]
+  readonly connectionCap: () => number
+  readonly broker: MessageBroker
+  readonly metrics: DriverMetrics
+  readonly logger: Logger
+  readonly osmNamespace: string
+  readonly serverNames: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] }
+  readonly now: () => number
+  readonly setTimer: (callback: () => void, delayMs: number) => () => void
+  readonly signal: AbortSignal
+}
+
+/** What the host needs to know to start one driver. */
+export interface DriverStart {
+  readonly address: string
+  readonly port: number
+  readonly driverConfig: JsonValue
+  readonly logger: Logger
+  /** Called when the driver ends itself. */
+  readonly onCancel: (reason: Error) => void
+  readonly signal: AbortSignal
+}
+
+/** Evictions that a driver may lag behind. As many as there can be sessions between two turns of its loop. */
+const EVICTION_CAPACITY = 65_536
+
+/**
+ * The host's side of the driver contract in a controller: gives each driver its narrow view of the mesh, and gathers what proxies report.
+ */
+export class DriverHost {
+  readonly #options: DriverHostOptions
+  readonly #store = new PartStore()
+  readonly #diffs = new PolicyDiffs()
+  readonly #streams = new Map<string, PolicyStream>()
+  readonly #sessions: ProxySessions
+  readonly #credentials: IdentityCredentials
+  readonly #workloadRoots = new Latest<TrustBundle>()
+  readonly #controlPlaneRoots = new Latest<TrustBundle>()
+  readonly #evictions = new Map<string, BoundedQueue<Eviction>>()
+  readonly #debugHandlers = new Map<string, (request: DebugRequest) => Promise<DebugResponse>>()
+  #verifier: PeerVerifier
+
+  constructor(options: DriverHostOptions) {
+    this.#options = options
+    this.#refreshRoots()
+    this.#verifier = this.#makeVerifier()
+    this.#credentials = new IdentityCredentials(options)
+    this.#sessions = new ProxySessions({
+      ...options,
+      trustDomain: options.domains.trustDomain,
+      verifier: () => this.#verifier,
+      onEvict: (eviction, proxyClass) => {
+        this.#evictions.get(proxyClass.toLowerCase())?.push(eviction)
+      },
+      onEnd: (session) => {
+        this.#streams.get(session)?.close()
+        this.#streams.delete(session)
+      },
+    })
+    const leave = [
+      options.policies.onPolicies((changed) => {
+        this.#offerPolicies(changed)
+        this.#credentials.servicesChanged()
+      }),
+      options.instances.onRemoved((uuids) => {
+        this.#release(uuids)
+      }),
+    ]
+    options.signal.addEventListener('abort', () => {
+      for (const end of leave) end()
+    })
+  }
+
+  /** Follows certificates until the signal of the options aborts. Whoever composes the program runs this once. */
+  async run(): Promise<void> {
+    await Promise.all([this.#credentials.run(this.#options.signal), this.#followRoots()])
+  }
+
+  /** The context to start a driver with. */
+  contextFor(driver: Driver, start: DriverStart): ControllerContext {
+    const { configurator, broker, metrics, osmNamespace } = this.#options
+    const driverClass = driver.name.toLowerCase()
+    this.#evictions.set(driverClass, new BoundedQueue<Eviction>(EVICTION_CAPACITY))
+    return {
+      proxyServerAddress: start.address,
+      proxyServerPort: start.port,
+      proxyServiceCert: {
+        watch: (signal) => serverCredentials(this.#options, this.#controlPlaneRoots, signal),
+      },
+      osmNamespace,
+      configurator,
+      meshCatalog: {
+        policies: { watch: (proxy, signal) => this.#watch(proxy, signal) },
+        parts: { get: (hash) => this.#part(hash) },
+      },
+      certManager: {
+        identity: (proxy, signal) => this.#credentials.watch(proxy, this.#accountOf(proxy), signal),
+        trustBundles: (signal) => this.#workloadRoots.watch(signal),
+        credentials: (proxy, ref, signal) => this.#credential(proxy, ref, signal),
+      },
+      msgBroker: broker,
+      proxies: {
+        authenticate: async (peer) => this.#authenticate(peer, driverClass),
+        disconnected: async (session) => {
+          this.#sessions.disconnected(session)
+        },
+        evictions: (signal) => this.#readEvictions(driverClass, signal),
+        report: async (report) => {
+          this.#streams.get(report.session)?.report(report, this.#options.now())
+        },
+      },
+      debugHandlers: {
+        register: (path, handler) => {
+          if (this.#debugHandlers.has(path))
+            start.logger.warn({ path }, 'a debug page is registered a second time; the new one holds')
+          this.#debugHandlers.set(path, handler)
+        },
+      },
+      metrics,
+      logger: start.logger,
+      driverConfig: start.driverConfig,
+      cancel: start.onCancel,
+      signal: start.signal,
+    }
+  }
+
+  /** Debug pages of the drivers, by path. */
+  get debugHandlers(): ReadonlyMap<string, (request: DebugRequest) => Promise<DebugResponse>> {
+    return this.#debugHandlers
+  }
+
+  /** Proxies connected to this process. */
+  get connected(): number {
+    return this.#sessions.size
+  }
+
+  /** Connections that the cap turned away. */
+  get rejectedByCap(): number {
+    return this.#sessions.rejectedByCap
+  }
+
+  /** Parts held for proxies of this process. */
+  get partsHeld(): number {
+    return this.#store.size
+  }
+
+  /** Where every proxy stands, sorted by name. */
+  statuses(): readonly ProxyStatus[] {
+    return proxyStatuses({
+      instances: this.#options.instances.instances(),
+      policies: this.#options.policies,
+      streamOf: (uuid) => {
+        const session = this.#sessions.get(uuid)?.session
+        return session === undefined ? undefined : this.#streams.get(session)
+      },
+    })
+  }
+
+  #authenticate(peer: Uint8Array, driverClass: string): ProxyRef {
+    const proxy = this.#sessions.authenticate(peer, driverClass)
+    const stream = new PolicyStream(this.#store, this.#diffs)
+    this.#streams.set(proxy.session, stream)
+    const policy = this.#options.policies.policyFor(proxy.uuid)
+    if (policy !== undefined) stream.want(policy)
+    return proxy
+  }
+
+  #watch(proxy: ProxyRef, signal: AbortSignal): AsyncIterable<PolicyUpdate> {
+    const stream = this.#streams.get(proxy.session)
+    if (stream === undefined) {
+      throw new OsmError('OSM_PROXY_EVICTED', `the session of proxy ${proxy.uuid} has ended`, {
+        details: { uuid: proxy.uuid },
+      })
+    }
+    return stream.steps(signal)
+  }
+
+  async #part(hash: PartHash): Promise<Part> {
+    const part = this.#store.get(hash)
+    if (part === undefined)
+      throw new OsmError('OSM_PART_UNKNOWN', `no policy in force or on its way holds the part ${hash}`, {
+        details: { hash },
+      })
+    return part
+  }
+
+  #accountOf(proxy: ProxyRef): ServiceAccountRef {
+    const instance = this.#options.instances.instance(proxy.uuid)
+    if (instance === undefined) {
+      throw new OsmError('OSM_PROXY_UNKNOWN', `the workload of proxy ${proxy.uuid} has ended`, {
+        details: { uuid: proxy.uuid },
+      })
+    }
+    return instance.serviceAccount
+  }
+
+  #credential(proxy: ProxyRef, ref: CredentialRef, signal: AbortSignal): AsyncIterable<Credential> {
+    if (ref.kind === 'service') return this.#credentials.watch(proxy, this.#accountOf(proxy), signal)
+    throw new OsmError(
+      'OSM_CREDENTIAL_DENIED',
+      `the policy of proxy ${proxy.uuid} holds no reference to ${ref.kind} ${ref.name}`,
+      {
+        details: { uuid: proxy.uuid, kind: ref.kind, name: ref.name },
+      },
+    )
+  }
+
+  async *#readEvictions(driverClass: string, signal: AbortSignal): AsyncGenerator<Eviction, void, undefined> {
+    const queue = this.#evictions.get(driverClass)
+    if (queue === undefined) return
+    for await (const entry of queue.read(signal)) if ('item' in entry) yield entry.item
+  }
+
+  #offerPolicies(changed: ReadonlySet<ProxyUUID>): void {
+    for (const uuid of changed) {
+      const session = this.#sessions.get(uuid)?.session
+      const stream = session === undefined ? undefined : this.#streams.get(session)
+      const policy = this.#options.policies.policyFor(uuid)
+      if (stream !== undefined && policy !== undefined) stream.want(policy)
+    }
+  }
+
+  #release(uuids: readonly ProxyUUID[]): void {
+    for (const uuid of uuids) {
+      const proxy = this.#sessions.get(uuid)
+      this.#sessions.evict(uuid, 'workload-deleted')
+      // The common name was verified when the session began.
+      if (proxy !== undefined)
+        this.#options.certificates.releaseCertificate({ kind: 'proxy', commonName: proxy.commonName as never })
+    }
+  }
+
+  async #followRoots(): Promise<void> {
+    for await (const announcement of this.#options.certificates.subscribe(this.#options.signal)) {
+      if (announcement.type === 'rootChanged' || announcement.type === 'missed') {
+        this.#refreshRoots()
+        this.#verifier = this.#makeVerifier()
+      }
+    }
+  }
+
+  #refreshRoots(): void {
+    for (const [authority, latest] of [
+      ['workload', this.#workloadRoots],
+      ['control-plane', this.#controlPlaneRoots],
+    ] as const) {
+      const bundle = this.#bundle(authority)
+      if (latest.current?.id !== bundle.id) latest.set(bundle)
+    }
+  }
+
+  #bundle(authority: Authority): TrustBundle {
+    const certificates = this.#options.certificates.trustBundle(authority)
+    return { id: certificates.join('\n'), certificates }
+  }
+
+  #makeVerifier(): PeerVerifier {
+    return new PeerVerifier({
+      authority: 'control-plane',
+      trustBundle: this.#options.certificates.trustBundle('control-plane'),
+      domains: this.#options.domains,
+      peer: 'client',
+    })
+  }
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from '@jest/globals'
+import type { InboundPart, PartReport, PolicyUpdate, Principal, ProxyPart } from '@osm-ts/driver-api'
+
+import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
+import { PartStore } from '../catalog/store/part-store.js'
+import { PolicyDiffs } from '../catalog/store/policy-diff.js'
+import { PolicyStream } from './policy-stream.js'
+
+const ID = 'shop/store|80'
+
+function inbound(
+  rules: readonly { readonly path: string; readonly callers: readonly string[] }[],
+): PolicyPart<InboundPart> {
+  const principals = rules.map(({ callers }) =>
+    makePart({
+      kind: 'principals',
+      id: callers.join(','),
+      match: 'list',
+      principals: callers.map((caller) => `${caller}.ns.td` as Principal),
+    }),
+  )
+  return makePart(
+    {
+      kind: 'inbound',
+      id: ID,
+      service: { namespace: 'shop', name: 'store' },
+      port: 80,
+      targetPort: 80,
+      protocol: 'http',
+      serverNames: ['store.shop.svc.cluster.local'],
+      rules: {
+        kind: 'http',
+        hosts: ['store.shop'],
+        allow: rules.map(({ path }, index) => ({
+          match: { path: { type: 'exact', value: path } },
+          allow: principals[index]?.hash ?? ('' as never),
+        })),
+        routeLimits: [],
+      },
+    },
+    { children: principals },
+  )
+}
+
+/** A root with one inbound binding; nothing else of it is read here. */
+function policy(part: PolicyPart<InboundPart>): PolicyPart<ProxyPart> {
+  const root = {
+    kind: 'proxy',
+    id: 'u',
+    inbound: [{ part: part.hash, id: ID, local: { address: '127.0.0.1', port: 80 } }],
+  }
+  return makePart(root as unknown as ProxyPart, { children: [part] })
+}
+
+const open = inbound([{ path: '/a', callers: ['x', 'y'] }])
+const narrower = inbound([{ path: '/a', callers: ['x'] }])
+const wider = inbound([
+  { path: '/a', callers: ['x', 'y'] },
+  { path: '/b', callers: ['z'] },
+])
+
+function start(): {
+  readonly stream: PolicyStream
+  readonly store: PartStore
+  readonly next: () => Promise<PolicyUpdate>
+} {
+  const store = new PartStore()
+  const stream = new PolicyStream(store, new PolicyDiffs())
+  const steps = stream.steps(new AbortController().signal)
+  return {
+    store,
+    stream,
+    next: async () => {
+      const step = await steps.next()
+      if (step.done === true) throw new Error('the stream has ended')
+      return step.value
+    },
+  }
+}
+
+function say(
+  stream: PolicyStream,
+  revision: number,
+  part: PolicyPart,
+  state: PartReport['state'],
+  complete = state === 'applied',
+): void {
+  const message = state === 'rejected' ? { message: 'regex too large', element: '/rules/allow/0' } : {}
+  stream.report({ session: 's', revision, complete, parts: [{ hash: part.hash, id: ID, state, ...message }] }, 1000)
+}
+
+async function applied(part: PolicyPart<InboundPart>): Promise<ReturnType<typeof start>> {
+  const started = start()
+  started.stream.want(policy(part))
+  const first = await started.next()
+  say(started.stream, first.revision, part, 'applied')
+  return started
+}
+
+describe('PolicyStream', () => {
+  it('gives the whole policy first, then differences to what was given last', async () => {
+    const { stream, next } = await applied(open)
+    stream.want(policy(wider))
+    stream.want(policy(narrower))
+    const step = await next()
+    expect(step.revision).toBe(2)
+    expect(step.added.filter(({ kind }) => kind === 'inbound').map(({ hash }) => hash)).toEqual([narrower.hash])
+    expect(step.removed.filter(({ kind }) => kind === 'inbound').map(({ hash }) => hash)).toEqual([open.hash])
+  })
+
+  it('holds the parts of every version that may still be read, and lets all go at the end', async () => {
+    const { stream, store, next } = await applied(open)
+    stream.want(policy(wider))
+    await next()
+    expect(store.get(open.hash)).toBeDefined()
+    say(stream, 2, wider, 'applied')
+    expect(store.get(open.hash)).toBeUndefined()
+    expect(store.get(wider.hash)).toBeDefined()
+    stream.close()
+    expect(store.size).toBe(0)
+  })
+
+  it('falls back to the deny form when a change that removes access is refused, and leaves it with the next change', async () => {
+    const { stream, next } = await applied(open)
+    stream.want(policy(narrower))
+    const second = await next()
+    say(stream, second.revision, narrower, 'rejected')
+    const third = await next()
+    const denied = third.added.find(({ kind }) => kind === 'inbound')
+    expect(denied?.id).toBe(ID)
+    expect(denied?.hash).not.toBe(narrower.hash)
+    expect(stream.current?.children.find(({ hash }) => hash === denied?.hash)?.part).toMatchObject({
+      rules: { kind: 'deny' },
+    })
+    expect(stream.progress.denied).toEqual([ID])
+    stream.report({ session: 's', revision: third.revision, complete: true, parts: [] }, 2000)
+    expect([...stream.progress.rejected.values()].map(({ message }) => message)).toEqual(['regex too large'])
+
+    stream.want(policy(open))
+    const fourth = await next()
+    expect(fourth.added.find(({ kind }) => kind === 'inbound')?.hash).toBe(open.hash)
+    say(stream, fourth.revision, open, 'applied')
+    expect(stream.progress).toMatchObject({ denied: [], appliedRevision: fourth.revision })
+    expect(stream.progress.rejected.size).toBe(0)
+  })
+
+  it('keeps the last good version when a refused change only adds access', async () => {
+    const { stream } = await applied(open)
+    stream.want(policy(wider))
+    const steps = stream.steps(AbortSignal.timeout(5000))
+    const step = await steps.next()
+    if (step.done === true) throw new Error('the stream has ended')
+    say(stream, step.value.revision, wider, 'rejected')
+    expect(stream.progress).toMatchObject({ denied: [], appliedRevision: 1 })
+    expect(stream.current?.part.inbound[0]?.part).toBe(wider.hash)
+  })
+})

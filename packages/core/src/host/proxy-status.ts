@@ -1,0 +1,84 @@
+import type { PartReport, ProxyPart, ProxyUUID } from '@osm-ts/driver-api'
+
+import type { PolicyPart, SourceRef } from '../catalog/policy/policy-part.js'
+import { serviceIdentity } from '../identity/service-identity.js'
+import type { PolicyProvider, ProxyInstance } from './policy-provider.js'
+import type { PolicyStream } from './policy-stream.js'
+import type { ProxyStatus, RejectedPart } from './status.js'
+
+/** What statuses are made from. */
+export interface StatusInput {
+  readonly instances: readonly ProxyInstance[]
+  readonly policies: Pick<PolicyProvider, 'policyFor'>
+  readonly streamOf: (uuid: ProxyUUID) => PolicyStream | undefined
+}
+
+/** Where every proxy stands, in the order of the instances. */
+export function proxyStatuses(input: StatusInput): readonly ProxyStatus[] {
+  return input.instances.map((instance) =>
+    statusOf(instance, input.policies.policyFor(instance.uuid), input.streamOf(instance.uuid)),
+  )
+}
+
+function statusOf(
+  instance: ProxyInstance,
+  wanted: PolicyPart<ProxyPart> | undefined,
+  stream: PolicyStream | undefined,
+): ProxyStatus {
+  const progress = stream?.progress
+  const given = stream?.current
+  const rejected =
+    progress === undefined ? [] : [...progress.rejected.values()].map((report) => rejectedPart(report, [wanted, given]))
+  const base = {
+    uuid: instance.uuid,
+    name: `${instance.serviceAccount.namespace}/${instance.name}`,
+    identity: serviceIdentity(instance.serviceAccount),
+    class: instance.class,
+    connected: stream !== undefined,
+    revision: progress?.revision ?? 0,
+    appliedRevision: progress?.appliedRevision ?? 0,
+    rejected,
+    denied: progress?.denied ?? [],
+    ...(wanted === undefined ? {} : { wantedVersion: wanted.hash }),
+    ...(progress?.appliedVersion === undefined ? {} : { appliedVersion: progress.appliedVersion }),
+    ...(progress?.lastReport === undefined ? {} : { lastReport: new Date(progress.lastReport).toISOString() }),
+  }
+  if (progress === undefined) return { ...base, state: 'stale' }
+  if (rejected.length > 0) return { ...base, state: 'rejected' }
+  const settled = progress.appliedVersion !== undefined && progress.appliedVersion === wanted?.hash
+  return { ...base, state: settled ? 'applied' : 'unknown' }
+}
+
+function rejectedPart(report: PartReport, policies: readonly (PolicyPart<ProxyPart> | undefined)[]): RejectedPart {
+  const part = policies
+    .map((policy) => (policy === undefined ? undefined : findPart(policy, report)))
+    .find((found) => found !== undefined)
+  return {
+    kind: part?.part.kind ?? 'unknown',
+    id: report.id,
+    message: report.message ?? '',
+    sources: part === undefined ? [] : sourcesOf(part, report.element),
+  }
+}
+
+function findPart(policy: PolicyPart, { hash, id }: PartReport): PolicyPart | undefined {
+  const open: PolicyPart[] = [policy]
+  let sameId: PolicyPart | undefined
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next.hash === hash) return next
+    // A newer policy may hold the part of that id under another hash: better than no origin at all.
+    if (next.part.id === id && sameId === undefined) sameId = next
+    open.push(...next.children)
+  }
+  return sameId
+}
+
+/** The origins of the element, or of the nearest element around it that has any. */
+function sourcesOf(part: PolicyPart, element: string | undefined): readonly SourceRef[] {
+  for (let pointer = element ?? ''; ; pointer = pointer.slice(0, pointer.lastIndexOf('/'))) {
+    const sources = part.origins[pointer]
+    if (sources !== undefined && sources.length > 0) return sources
+    if (pointer === '') break
+  }
+  return Object.values(part.origins).flat().slice(0, 5)
+}
