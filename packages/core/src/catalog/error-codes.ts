@@ -2,6 +2,24 @@
 export const catalogErrorCodes = {
   OSM_QUERY_CYCLE: 'a query of the catalog reads itself; this is a fault of the program',
   OSM_QUERY_MISUSE: 'a query of the catalog is used against its rules; this is a fault of the program',
+  OSM_POLICY_ACCOUNT:
+    'a policy names a service account that can have no certificate; that part of the policy is ignored',
+  OSM_POLICY_PORT_CONFLICT:
+    'two ports of a Service lead to one target port but speak different protocols; the lower one holds',
+  OSM_POLICY_ADDRESS_CONFLICT: 'two services claim one address and port; the first by namespace and name holds',
+  OSM_POLICY_HOST_CONFLICT: 'an instance of a headless service has the host name of another service, which holds',
+  OSM_POLICY_SPLIT_PORT:
+    'a backend of a TrafficSplit has no port that fits a port of the apex and gets no traffic from it',
+  OSM_POLICY_SPLIT_PROTOCOL:
+    'a backend of a TrafficSplit speaks another protocol than the apex and gets no traffic from it',
+  OSM_POLICY_SPLIT_MATCHES:
+    'a TrafficSplit with HTTP matches does not apply to ports of the apex that do not speak HTTP',
+  OSM_POLICY_SPLIT_SHADOWED: 'a match of a TrafficSplit is also in another one of the same apex, which holds',
+  OSM_POLICY_RETRY_NAMESPACE: 'a Retry is in another namespace than its source and is ignored',
+  OSM_POLICY_ENDPOINT_ADDRESS:
+    'an endpoint is known by host name only; proxies are given IP addresses, so it is left out',
+  OSM_POLICY_ENDPOINTS_UNSURE:
+    'an endpoints provider fails; what is known of the endpoints of a service may be out of date',
 } as const
 
 /** A code of {@link catalogErrorCodes}. */

@@ -10,8 +10,11 @@ export interface Touched<S> {
   readonly key: unknown
 }
 
-/** Names an input at a key. */
-export function touched<S, K, V>(input: Input<S, K, V>, key: K): Touched<S> {
+/** Names an input at a key, whatever its values are. */
+export function touched<S, K>(
+  input: Pick<Input<S, K, unknown>, 'type' | 'name' | 'keyOf' | 'read'>,
+  key: K,
+): Touched<S> {
   // The pair is made here, where both halves have one K, and taken apart only inside the engine.
   return { input: input as unknown as Input<S, never, unknown>, key }
 }

@@ -11,8 +11,8 @@ export interface TargetPortRef extends MeshService {
   readonly targetPort: number
 }
 
-/** A served port as workloads of one identity serve it. */
-export interface ServedPortRef extends TargetPortRef {
+/** A service port as workloads of one identity serve it. */
+export interface ServedPortRef extends ServicePortRef, TargetPortRef {
   readonly account: ServiceAccountRef
 }
 
@@ -39,7 +39,7 @@ export function targetPortKey(ref: TargetPortRef): string {
 
 /** Key of an `inbound` part's query. */
 export function servedPortKey(ref: ServedPortRef): string {
-  return `${targetPortKey(ref)}@${nameKey(ref.account)}`
+  return `${servicePortKey(ref)}|${ref.targetPort}@${nameKey(ref.account)}`
 }
 
 /** Orders text by code unit, the same on every machine. */

@@ -8,6 +8,7 @@ describe('translateMatch', () => {
   it.each([
     ['nothing', {}],
     ['the expression for any path', { pathRegex: '.*' }],
+    ['an empty expression', { pathRegex: '' }],
     ['an empty list of methods', { methods: [] }],
     ['the method *', { methods: ['GET', '*'] as const }],
   ])('makes %s match every request', (_, source) => {
@@ -46,6 +47,13 @@ describe('translateMatch', () => {
     expect(matchOf({ headers: [{ 'x-debug': '.*' }] })).toEqual({
       ok: true,
       match: { headers: [{ name: 'x-debug', match: { type: 'present' } }] },
+    })
+  })
+
+  it('takes an empty header expression for the empty value', () => {
+    expect(matchOf({ headers: [{ 'x-empty': '' }] })).toEqual({
+      ok: true,
+      match: { headers: [{ name: 'x-empty', match: { type: 'exact', value: '' } }] },
     })
   })
 

@@ -2,7 +2,7 @@ import type { HeaderMatch, RouteMatch } from '@osm-ts/driver-api'
 
 import type { HTTPMatch } from '../../spec/index.js'
 import { compareText, sortedUnique } from './keys.js'
-import { compilePattern, patternMatch } from './pattern.js'
+import { patternFault, patternMatch } from './pattern.js'
 
 /** An expression of a match that can't be used. */
 export interface MatchFault {
@@ -26,8 +26,8 @@ export function matchesEverything(match: RouteMatch): boolean {
 export function translateMatch(source: HTTPMatch): TranslatedMatch {
   const faults: MatchFault[] = []
   const check = (field: string, pattern: string): void => {
-    const compiled = compilePattern(pattern)
-    if ('fault' in compiled) faults.push({ field, message: compiled.fault })
+    const message = patternFault(pattern)
+    if (message !== undefined) faults.push({ field, message })
   }
   if (source.pathRegex !== undefined) check('pathRegex', source.pathRegex)
   const headers = new Map<string, HeaderMatch>()
@@ -40,14 +40,14 @@ export function translateMatch(source: HTTPMatch): TranslatedMatch {
     }
   }
   if (faults.length > 0) return { ok: false, faults }
-  const path = source.pathRegex === undefined ? undefined : patternMatch(source.pathRegex)
+  // An empty expression is what OSM makes of a missing one.
+  const path = source.pathRegex ? patternMatch(source.pathRegex) : undefined
   const methods = sortedUnique((source.methods ?? []).map((method) => method.toUpperCase()))
-  return {
-    ok: true,
-    match: {
-      ...(path && { path }),
-      ...(methods.length > 0 && !methods.includes('*') && { methods }),
-      ...(headers.size > 0 && { headers: [...headers.values()].sort((a, b) => compareText(a.name, b.name)) }),
-    },
+  const sorted = [...headers.values()].sort((a, b) => compareText(a.name, b.name))
+  const match: RouteMatch = {
+    ...(path === undefined ? {} : { path }),
+    ...(methods.length === 0 || methods.includes('*') ? {} : { methods }),
+    ...(sorted.length === 0 ? {} : { headers: sorted }),
   }
+  return { ok: true, match }
 }

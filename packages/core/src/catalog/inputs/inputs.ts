@@ -1,0 +1,173 @@
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+
+import type { Answer, Endpoint } from '../../endpoints/index.js'
+import { sameContent, type Kind, type KindMap } from '../../spec/index.js'
+import { deepEqual, defineInput, sameItems, textKey, type Input } from '../incremental/index.js'
+import { nameKey, sameName, type NamespacedName } from '../policy/keys.js'
+import type { CatalogSettings } from './catalog-settings.js'
+import type { CatalogState } from './catalog-state.js'
+import type { IndexName } from './policy-indexes.js'
+
+type StateInput<K, V> = Input<CatalogState, K, V>
+type Names = readonly NamespacedName[]
+
+const sameNames = (a: Names, b: Names): boolean => sameItems(a, b, sameName)
+const sameObject = (a: KindMap[Kind] | undefined, b: KindMap[Kind] | undefined): boolean =>
+  a === b || (a !== undefined && b !== undefined && sameContent(a, b))
+
+function objects<K extends Kind>(kind: K): StateInput<NamespacedName, KindMap[K] | undefined> {
+  return defineInput({
+    name: `object:${kind}`,
+    keyOf: nameKey,
+    read: ({ snapshot }, { namespace, name }) => snapshot.get(kind, namespace, name),
+    equal: sameObject,
+  })
+}
+
+function namesOf(kind: Kind): StateInput<'', Names> {
+  return defineInput<CatalogState, '', Names>({
+    name: `names:${kind}`,
+    keyOf: textKey,
+    read: ({ snapshot }) => snapshot.list(kind).map(toName),
+    equal: sameNames,
+  })
+}
+
+function index(name: IndexName): StateInput<string, Names> {
+  return defineInput({
+    name: `index:${name}`,
+    keyOf: textKey,
+    read: ({ indexes }, key) => indexes.find(name, key),
+    equal: sameNames,
+  })
+}
+
+function toName({ metadata: { namespace, name } }: KindMap[Kind]): NamespacedName {
+  return { namespace, name }
+}
+
+/** Objects by kind. Where an object is written down and its status are no part of it. */
+export const objectInputs = {
+  Service: objects('Service'),
+  TrafficTarget: objects('TrafficTarget'),
+  HTTPRouteGroup: objects('HTTPRouteGroup'),
+  TCPRoute: objects('TCPRoute'),
+  TrafficSplit: objects('TrafficSplit'),
+  IngressBackend: objects('IngressBackend'),
+  Retry: objects('Retry'),
+  WorkloadInstance: objects('WorkloadInstance'),
+} as const satisfies { readonly [K in Kind]?: StateInput<NamespacedName, KindMap[K] | undefined> }
+
+/** A kind whose objects queries may read. */
+export type ObjectInputKind = keyof typeof objectInputs
+
+/** Names of all objects of a kind. */
+export const nameInputs = {
+  Service: namesOf('Service'),
+  TrafficTarget: namesOf('TrafficTarget'),
+  HTTPRouteGroup: namesOf('HTTPRouteGroup'),
+  TrafficSplit: namesOf('TrafficSplit'),
+  Retry: namesOf('Retry'),
+  WorkloadInstance: namesOf('WorkloadInstance'),
+} as const satisfies { readonly [K in Kind]?: StateInput<'', Names> }
+
+/** A kind whose names queries may list. */
+export type NameInputKind = keyof typeof nameInputs
+
+/** Objects by what they refer to. */
+export const indexInputs: { readonly [N in IndexName]: StateInput<string, Names> } = {
+  targetsByDestination: index('targetsByDestination'),
+  targetsBySource: index('targetsBySource'),
+  splitsByApex: index('splitsByApex'),
+  splitsByBackend: index('splitsByBackend'),
+  ingressByService: index('ingressByService'),
+  retriesBySource: index('retriesBySource'),
+  servicesByPort: index('servicesByPort'),
+}
+
+/** Names of the services of a namespace. */
+export const servicesInNamespace = defineInput<CatalogState, string, Names>({
+  name: 'services-in-namespace',
+  keyOf: textKey,
+  read: ({ snapshot }, namespace) => snapshot.byNamespace('Service', namespace).map(toName),
+  equal: sameNames,
+})
+
+/** Namespaces that hold services, sorted. */
+export const serviceNamespaces = defineInput<CatalogState, '', readonly string[]>({
+  name: 'service-namespaces',
+  keyOf: textKey,
+  read: ({ snapshot }) => snapshot.namespaces().filter((name) => snapshot.byNamespace('Service', name).length > 0),
+  equal: sameItems,
+})
+
+/** Services that select a running instance. */
+export const servicesOfInstance = defineInput<CatalogState, NamespacedName, Names>({
+  name: 'services-of-instance',
+  keyOf: nameKey,
+  read: ({ snapshot }, { namespace, name }) => {
+    const instance = snapshot.get('WorkloadInstance', namespace, name)
+    return instance === undefined ? [] : snapshot.servicesSelecting(namespace, instance.metadata.labels).map(toName)
+  },
+  equal: sameNames,
+})
+
+/** The instance with a sidecar uuid. */
+export const instanceByUuid = defineInput<CatalogState, string, NamespacedName | undefined>({
+  name: 'instance-by-uuid',
+  keyOf: textKey,
+  read: ({ snapshot }, uuid) => {
+    const instance = snapshot.instanceByUuid(uuid)
+    return instance && toName(instance)
+  },
+  equal: deepEqual,
+})
+
+/** Endpoints of a service that take traffic, and how sure the provider is of them. */
+export const endpointsOfService = defineInput<CatalogState, MeshService, Answer<Endpoint>>({
+  name: 'endpoints-of-service',
+  keyOf: nameKey,
+  read: ({ endpoints }, service) => endpoints.listEndpointsForService(service),
+  equal: deepEqual,
+})
+
+/** Accounts behind a service. */
+export const accountsOfService = defineInput<CatalogState, MeshService, readonly ServiceAccountRef[]>({
+  name: 'accounts-of-service',
+  keyOf: nameKey,
+  read: ({ endpoints }, service) => endpoints.listIdentitiesForService(service).items,
+  equal: sameNames,
+})
+
+/** Services that an account is behind. */
+export const servicesOfAccount = defineInput<CatalogState, ServiceAccountRef, readonly MeshService[]>({
+  name: 'services-of-account',
+  keyOf: nameKey,
+  read: ({ endpoints }, account) => endpoints.listServicesForIdentity(account).items,
+  equal: sameNames,
+})
+
+const settingInput = <K extends keyof CatalogSettings>(key: K): StateInput<'', CatalogSettings[K]> =>
+  defineInput({ name: `setting:${key}`, keyOf: textKey, read: ({ settings }) => settings[key], equal: deepEqual })
+
+/** Settings, member by member, so that a change of one concerns only what depends on it. */
+export const settingInputs: { readonly [K in keyof CatalogSettings]: StateInput<'', CatalogSettings[K]> } = {
+  domains: settingInput('domains'),
+  permissive: settingInput('permissive'),
+  mesh: settingInput('mesh'),
+  tls: settingInput('tls'),
+  activeHealthChecks: settingInput('activeHealthChecks'),
+  localProxyMode: settingInput('localProxyMode'),
+  retries: settingInput('retries'),
+  sidecarClass: settingInput('sidecarClass'),
+  externalAuthorization: settingInput('externalAuthorization'),
+  cluster: settingInput('cluster'),
+}
+
+/** Roots that sign service certificates. */
+export const trustRoots = defineInput<CatalogState, '', readonly string[]>({
+  name: 'trust-roots',
+  keyOf: textKey,
+  read: ({ roots }) => roots,
+  equal: sameItems,
+})

@@ -1,0 +1,112 @@
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+
+import { SortedIndex, type Edit } from '../../snapshot/sorted-index.js'
+import { isOfKind, type Kind, type KindMap, type MeshObject } from '../../spec/index.js'
+import { nameKey, sortedUnique, type NamespacedName } from '../policy/keys.js'
+import { apexOf, backendsOf, destinationOf, ingressBackendsOf, retrySourceOf, sourcesOf } from './references.js'
+
+/** What a policy object is found by. */
+export interface IndexedBy {
+  readonly targetsByDestination: KindMap['TrafficTarget']
+  readonly targetsBySource: KindMap['TrafficTarget']
+  readonly splitsByApex: KindMap['TrafficSplit']
+  readonly splitsByBackend: KindMap['TrafficSplit']
+  readonly ingressByService: KindMap['IngressBackend']
+  readonly retriesBySource: KindMap['Retry']
+  readonly servicesByPort: KindMap['Service']
+}
+
+/** Name of an index. */
+export type IndexName = keyof IndexedBy
+
+type IndexDefinitions = {
+  readonly [N in IndexName]: {
+    readonly kind: IndexedBy[N]['kind']
+    readonly keysOf: (object: IndexedBy[N]) => readonly string[]
+  }
+}
+
+const names = (items: readonly (MeshService | ServiceAccountRef)[]): readonly string[] =>
+  sortedUnique(items.map(nameKey))
+
+/** Every index: the kind it holds and the keys under which an object of that kind is found. */
+export const indexDefinitions: IndexDefinitions = {
+  targetsByDestination: { kind: 'TrafficTarget', keysOf: (target) => [nameKey(destinationOf(target))] },
+  targetsBySource: { kind: 'TrafficTarget', keysOf: (target) => names(sourcesOf(target)) },
+  splitsByApex: {
+    kind: 'TrafficSplit',
+    keysOf: (split) => {
+      const apex = apexOf(split)
+      return apex === undefined ? [] : [nameKey(apex)]
+    },
+  },
+  splitsByBackend: { kind: 'TrafficSplit', keysOf: (split) => names(backendsOf(split)) },
+  ingressByService: { kind: 'IngressBackend', keysOf: (ingress) => names(ingressBackendsOf(ingress)) },
+  retriesBySource: { kind: 'Retry', keysOf: (retry) => [nameKey(retrySourceOf(retry))] },
+  servicesByPort: {
+    kind: 'Service',
+    keysOf: (service) => sortedUnique(service.spec.ports.map(({ port }) => String(port))),
+  },
+}
+
+/** Names of all indexes. */
+export const indexNames = Object.keys(indexDefinitions) as readonly IndexName[]
+
+type Indexes = { readonly [N in IndexName]: SortedIndex<IndexedBy[N]> }
+
+/** Finds policy objects by what they refer to. Immutable; versions share what did not change. */
+export class PolicyIndexes {
+  readonly #indexes: Indexes
+
+  private constructor(indexes: Indexes) {
+    this.#indexes = indexes
+  }
+
+  static empty(): PolicyIndexes {
+    const create = <T extends MeshObject>(keysOf: (object: T) => readonly string[]): SortedIndex<T> =>
+      SortedIndex.create(keysOf)
+    return new PolicyIndexes({
+      targetsByDestination: create(indexDefinitions.targetsByDestination.keysOf),
+      targetsBySource: create(indexDefinitions.targetsBySource.keysOf),
+      splitsByApex: create(indexDefinitions.splitsByApex.keysOf),
+      splitsByBackend: create(indexDefinitions.splitsByBackend.keysOf),
+      ingressByService: create(indexDefinitions.ingressByService.keysOf),
+      retriesBySource: create(indexDefinitions.retriesBySource.keysOf),
+      servicesByPort: create(indexDefinitions.servicesByPort.keysOf),
+    })
+  }
+
+  /** Names of the objects under a key, sorted. */
+  find(index: IndexName, key: string): readonly NamespacedName[] {
+    return this.#indexes[index].get(key).map(({ metadata: { namespace, name } }) => ({ namespace, name }))
+  }
+
+  with(edits: readonly Edit<MeshObject>[]): PolicyIndexes {
+    const edited = <K extends Kind>(kind: K): readonly Edit<KindMap[K]>[] => edits.flatMap((edit) => narrow(edit, kind))
+    const targets = edited('TrafficTarget')
+    const splits = edited('TrafficSplit')
+    const { targetsByDestination, targetsBySource, splitsByApex, splitsByBackend } = this.#indexes
+    return new PolicyIndexes({
+      targetsByDestination: targetsByDestination.with(targets),
+      targetsBySource: targetsBySource.with(targets),
+      splitsByApex: splitsByApex.with(splits),
+      splitsByBackend: splitsByBackend.with(splits),
+      ingressByService: this.#indexes.ingressByService.with(edited('IngressBackend')),
+      retriesBySource: this.#indexes.retriesBySource.with(edited('Retry')),
+      servicesByPort: this.#indexes.servicesByPort.with(edited('Service')),
+    })
+  }
+}
+
+/** Keys of one index under which an object is found; none for objects of other kinds. */
+export function keysIn(index: IndexName, object: MeshObject): readonly string[] {
+  const { kind, keysOf } = indexDefinitions[index]
+  // The kind of the object is compared with that of the index, so that it is what `keysOf` takes.
+  return object.kind === kind ? (keysOf as (object: MeshObject) => readonly string[])(object) : []
+}
+
+function narrow<K extends Kind>({ before, after }: Edit<MeshObject>, kind: K): readonly Edit<KindMap[K]>[] {
+  const earlier = before && isOfKind(before, kind) ? (before as unknown as KindMap[K]) : undefined
+  const later = after && isOfKind(after, kind) ? (after as unknown as KindMap[K]) : undefined
+  return earlier === undefined && later === undefined ? [] : [{ before: earlier, after: later }]
+}

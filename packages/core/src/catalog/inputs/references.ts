@@ -1,0 +1,42 @@
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+
+import type { KindMap } from '../../spec/index.js'
+
+/** Service account that a TrafficTarget opens. */
+export function destinationOf(target: KindMap['TrafficTarget']): ServiceAccountRef {
+  const { name, namespace = target.metadata.namespace } = target.spec.destination
+  return { namespace, name }
+}
+
+/** Service accounts that a TrafficTarget lets in, in the order of the object. */
+export function sourcesOf(target: KindMap['TrafficTarget']): readonly ServiceAccountRef[] {
+  return target.spec.sources.map(({ name, namespace = target.metadata.namespace }) => ({ namespace, name }))
+}
+
+/**
+ * The service whose traffic a TrafficSplit shares out; undefined if its host name names another namespace than the split's.
+ *
+ * `spec.service` may be a host name. Its first label is the service; a second one must be the namespace of the split, because a namespace must not
+ * redirect the traffic of another.
+ */
+export function apexOf(split: KindMap['TrafficSplit']): MeshService | undefined {
+  const { namespace } = split.metadata
+  const [name = '', second] = split.spec.service.split('.')
+  return second === undefined || second === namespace ? { namespace, name } : undefined
+}
+
+/** Services that share the traffic, in the order of the object; a service may be named more than once. */
+export function backendsOf(split: KindMap['TrafficSplit']): readonly MeshService[] {
+  const { namespace } = split.metadata
+  return split.spec.backends.map(({ service }) => ({ namespace, name: service }))
+}
+
+/** Services that an IngressBackend opens. */
+export function ingressBackendsOf(ingress: KindMap['IngressBackend']): readonly MeshService[] {
+  return ingress.spec.backends.map(({ name }) => ({ namespace: ingress.metadata.namespace, name }))
+}
+
+/** Service account whose requests a Retry repeats. */
+export function retrySourceOf(retry: KindMap['Retry']): ServiceAccountRef {
+  return { namespace: retry.spec.source.namespace, name: retry.spec.source.name }
+}

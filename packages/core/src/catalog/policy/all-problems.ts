@@ -1,0 +1,92 @@
+import { canonicalJson, type MeshService } from '@osm-ts/driver-api'
+
+import { isAddress } from '../../spec/addresses.js'
+import { deepEqual, defineQuery, textKey, type QueryContext } from '../incremental/index.js'
+import type { CatalogState } from '../inputs/catalog-state.js'
+import { endpointsOfService, nameInputs, objectInputs } from '../inputs/inputs.js'
+import { contestedAddresses } from './claims.js'
+import { retryAnalysis } from './client-rules.js'
+import { targetAnalysis } from './grants.js'
+import { nameKey, type NamespacedName } from './keys.js'
+import { outboundProblems } from './outbound.js'
+import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
+import { accountOf } from './proxy.js'
+import { routeGroup } from './route-groups.js'
+import { calledService, isUsableAccount, serviceModel } from './services.js'
+import { splitAnalysis } from './split-plan.js'
+
+type Context = QueryContext<CatalogState>
+
+/** Everything that was found wrong while policies were computed, each thing once, in no particular order. */
+export const allProblems = defineQuery<CatalogState, '', readonly PolicyProblem[]>({
+  name: 'all-problems',
+  keyOf: textKey,
+  equal: deepEqual,
+  compute: (context) => {
+    const names = (kind: keyof typeof nameInputs): readonly NamespacedName[] => context.get(nameInputs[kind], '')
+    const found = [
+      ...names('TrafficTarget').flatMap((name) => context.get(targetAnalysis, name)?.problems ?? []),
+      ...names('HTTPRouteGroup').flatMap((name) => context.get(routeGroup, name)?.problems ?? []),
+      ...names('TrafficSplit').flatMap((name) => context.get(splitAnalysis, name)?.problems ?? []),
+      ...names('Retry').flatMap((name) => context.get(retryAnalysis, name)?.problems ?? []),
+      ...names('Service').flatMap((name) => context.get(serviceProblems, name)),
+      ...context.get(addressProblems, ''),
+      ...names('WorkloadInstance').flatMap((name) => instanceProblems(context, name)),
+    ]
+    return [...new Map(found.map((problem) => [canonicalJson(problem), problem])).values()]
+  },
+})
+
+const serviceProblems = defineQuery<CatalogState, MeshService, readonly PolicyProblem[]>({
+  name: 'service-problems',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, service) => {
+    const problems = new ProblemList(objectRefOf('Service', service))
+    const answer = context.get(endpointsOfService, service)
+    for (const { address } of answer.items)
+      if (!isAddress(address)) {
+        const message = `${address} is a host name; proxies are given IP addresses only, so this endpoint is left out`
+        problems.warning('OSM_POLICY_ENDPOINT_ADDRESS', 'spec.selector', message)
+      }
+    if (answer.state !== 'known')
+      for (const { message } of answer.conditions)
+        problems.warning('OSM_POLICY_ENDPOINTS_UNSURE', 'metadata.name', message)
+    return [
+      ...problems.items,
+      ...(context.get(serviceModel, service)?.problems ?? []),
+      ...context.get(outboundProblems, service),
+    ]
+  },
+})
+
+const addressProblems = defineQuery<CatalogState, '', readonly PolicyProblem[]>({
+  name: 'address-problems',
+  keyOf: textKey,
+  equal: deepEqual,
+  compute: (context) => {
+    const services = context.get(nameInputs.Service, '')
+    const ports = new Set(
+      services.flatMap((service) => context.get(serviceModel, service)?.ports ?? []).map(({ port }) => port),
+    )
+    return [...ports].flatMap((port) =>
+      context.get(contestedAddresses, port).flatMap(({ address, owner, losers }) =>
+        losers.flatMap((loser) => {
+          const list = new ProblemList(objectRefOf('Service', calledService(loser).parent))
+          const message = `connections to ${address}:${port} go to ${nameKey(owner)}, which comes first by namespace and name`
+          list.warning('OSM_POLICY_ADDRESS_CONFLICT', 'spec.ports', message)
+          return list.items
+        }),
+      ),
+    )
+  },
+})
+
+function instanceProblems(context: Context, name: NamespacedName): readonly PolicyProblem[] {
+  const instance = context.get(objectInputs.WorkloadInstance, name)
+  if (instance === undefined || isUsableAccount(context, accountOf(instance))) return []
+  const problems = new ProblemList(objectRefOf('WorkloadInstance', name))
+  const message = `service account ${nameKey(accountOf(instance))} can have no certificate, so its proxy gets no policy; rename the account`
+  problems.error('OSM_POLICY_ACCOUNT', 'spec.serviceAccountName', message)
+  return problems.items
+}

@@ -1,0 +1,193 @@
+import { isIPv6 } from 'node:net'
+
+import type {
+  InboundBinding,
+  InboundPart,
+  ListenAddresses,
+  MeshService,
+  OutboundBinding,
+  ProxyPart,
+  ProxyUUID,
+  ServiceAccountRef,
+} from '@osm-ts/driver-api'
+
+import { allocationKey } from '../../endpoints/index.js'
+import { principalOf, serviceIdentity, spiffeIdOf } from '../../identity/index.js'
+import type { KindMap } from '../../spec/index.js'
+import { defineQuery, textKey, type QueryContext } from '../incremental/index.js'
+import type { CatalogState } from '../inputs/catalog-state.js'
+import { instanceByUuid, objectInputs, servicesOfInstance, settingInputs } from '../inputs/inputs.js'
+import { clientRulesPart } from './client-rules.js'
+import { inboundPart } from './inbound.js'
+import { compareText, servicePortKey, sortedUnique } from './keys.js'
+import { meshPart, trustPart } from './mesh-parts.js'
+import { makePart, samePart, type PolicyPart } from './policy-part.js'
+import { localPort, probeBindings } from './probes.js'
+import { objectRefOf } from './problems.js'
+import { isHttp } from './protocol.js'
+import { allServicesInScope, scopeOf, type Scope } from './reach.js'
+import { isUsableAccount, serviceModel, type MeshServicePort } from './services.js'
+import { rootSet } from './sets.js'
+import { transparentListenAddresses, type IpFamilies } from './sidecar-addresses.js'
+
+type Context = QueryContext<CatalogState>
+type Instance = KindMap['WorkloadInstance']
+
+/** The root of a proxy's policy; undefined if there is no instance with that uuid, or its account can have no certificate. */
+export const proxyPart = defineQuery<CatalogState, ProxyUUID, PolicyPart<ProxyPart> | undefined>({
+  name: 'proxy-part',
+  keyOf: textKey,
+  equal: samePart,
+  onEqual: 'adopt',
+  compute: (context, uuid) => {
+    const name = context.get(instanceByUuid, uuid)
+    const instance = name && context.get(objectInputs.WorkloadInstance, name)
+    return instance && isUsableAccount(context, accountOf(instance))
+      ? buildProxyPart(context, uuid, instance)
+      : undefined
+  },
+})
+
+/** Account that an instance runs under. */
+export function accountOf({ metadata, spec }: Instance): ServiceAccountRef {
+  return { namespace: metadata.namespace, name: spec.serviceAccountName }
+}
+
+function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): PolicyPart<ProxyPart> {
+  const { metadata, spec } = instance
+  const account = accountOf(instance)
+  const { trustDomain } = context.get(settingInputs.domains, '')
+  const scope = context.get(scopeOf, account)
+  const families = ipFamilies(spec.addresses)
+  const trust = context.get(trustPart, '')
+  const mesh = context.get(meshPart, '')
+  const inbound = inboundBindings(context, instance, account)
+  const set = (of: 'outbound' | 'upstream' | 'endpoints') =>
+    context.get(rootSet, { of, scope, readers: of === 'outbound' ? metadata.namespace : '' })
+  const outbound = set('outbound')
+  const upstreams = set('upstream')
+  const endpoints = set('endpoints')
+  const clientRules = context.get(clientRulesPart, account)
+  const children = [trust, mesh, ...inbound.map(({ part }) => part), outbound, upstreams, endpoints, clientRules]
+  return makePart<ProxyPart>(
+    {
+      kind: 'proxy',
+      id: uuid,
+      identity: serviceIdentity(account),
+      principal: principalOf(account, trustDomain),
+      spiffeId: spiffeIdOf(account, trustDomain),
+      class: spec.sidecarClass.toLowerCase(),
+      mode: spec.mode,
+      namespace: metadata.namespace,
+      workload: { kind: 'Workload', name: spec.workload, instance: metadata.name },
+      locality: { region: '', zone: '', subZone: '' },
+      cluster: context.get(settingInputs.cluster, ''),
+      ipFamilies: families,
+      addresses: sortedUnique(spec.addresses),
+      listen: listenAddresses(instance, families),
+      probes: probeBindings(instance, families),
+      inbound: inbound.map(({ binding }) => binding),
+      ingress: [],
+      outboundBindings: outboundBindings(context, instance, scope),
+      trust: trust.hash,
+      mesh: mesh.hash,
+      ...(outbound === undefined ? {} : { outbound: outbound.hash }),
+      ...(upstreams === undefined ? {} : { upstreams: upstreams.hash }),
+      ...(endpoints === undefined ? {} : { endpoints: endpoints.hash }),
+      ...(clientRules === undefined ? {} : { clientRules: clientRules.hash }),
+      extensions: [],
+    },
+    {
+      children: children.filter((part) => part !== undefined),
+      origins: { '': [{ object: objectRefOf('WorkloadInstance', metadata) }] },
+    },
+  )
+}
+
+function ipFamilies(addresses: readonly string[]): IpFamilies {
+  const families = new Set(addresses.map((address) => (isIPv6(address) ? 'IPv6' : 'IPv4')))
+  return [...families].sort()
+}
+
+function listenAddresses({ spec: { mode, allocations } }: Instance, families: IpFamilies): ListenAddresses {
+  if (mode === 'transparent') return transparentListenAddresses(families)
+  const { outboundHttp, metrics, admin } = allocations ?? {}
+  return {
+    ...(outboundHttp === undefined ? {} : { outboundHttp }),
+    ...(metrics === undefined ? {} : { metrics }),
+    ...(admin === undefined ? {} : { admin }),
+  }
+}
+
+interface BoundPart {
+  readonly part: PolicyPart<InboundPart>
+  readonly binding: InboundBinding
+}
+
+/** Sorted by id. */
+function inboundBindings(context: Context, instance: Instance, account: ServiceAccountRef): readonly BoundPart[] {
+  const { namespace, name } = instance.metadata
+  const bindings = context
+    .get(servicesOfInstance, { namespace, name })
+    .flatMap((service) => bindingsOf(context, { instance, account, service }))
+  return bindings.sort((a, b) => compareText(a.binding.id, b.binding.id))
+}
+
+interface ServedService {
+  readonly instance: Instance
+  readonly account: ServiceAccountRef
+  readonly service: MeshService
+}
+
+function bindingsOf(context: Context, { instance, account, service }: ServedService): readonly BoundPart[] {
+  const served = new Set<number>()
+  return (context.get(serviceModel, service)?.ports ?? []).flatMap((port): readonly BoundPart[] => {
+    const targetPort = targetPortOf(instance, port)
+    // Ports come sorted: where several lead to one target port, the lowest stands for all.
+    if (targetPort === undefined || served.has(targetPort)) return []
+    served.add(targetPort)
+    const part = context.get(inboundPart, { ...service, port: port.port, targetPort, account })
+    const listen = instance.spec.allocations?.inbound[allocationKey(service, port.port)]
+    // In explicit mode nothing is served before the supervisor has found an address for it.
+    if (part === undefined || (instance.spec.mode === 'explicit' && listen === undefined)) return []
+    const binding: InboundBinding = {
+      part: part.hash,
+      id: part.part.id,
+      ...(instance.spec.mode === 'explicit' && listen !== undefined ? { listen } : {}),
+      local: { address: localAddress(context, instance), port: localPort(instance, targetPort) },
+    }
+    return [{ part, binding }]
+  })
+}
+
+function targetPortOf({ spec }: Instance, { target }: MeshServicePort): number | undefined {
+  return typeof target === 'number' ? target : spec.ports.find(({ name }) => name === target)?.port
+}
+
+/** Where the application answers: on the loopback, or on the workload's own address for applications that bind nothing else. */
+function localAddress(context: Context, { spec }: Instance): string {
+  const [first] = spec.addresses
+  const own = context.get(settingInputs.localProxyMode, '') === 'PodIP' ? first : undefined
+  return (
+    own ?? (first !== undefined && isIPv6(first) && !spec.addresses.some((it) => !isIPv6(it)) ? '::1' : '127.0.0.1')
+  )
+}
+
+/** Local addresses of TCP ports that the workload may call. What the supervisor has allocated beyond that stays closed. Sorted by id. */
+function outboundBindings(context: Context, { spec }: Instance, scope: Scope): readonly OutboundBinding[] {
+  const allocated = Object.entries(spec.mode === 'explicit' ? (spec.allocations?.outboundTcp ?? {}) : {})
+  if (allocated.length === 0) return []
+  const callable = new Set(
+    context
+      .get(allServicesInScope, scope)
+      .flatMap((service) =>
+        (context.get(serviceModel, service)?.ports ?? [])
+          .filter(({ protocol }) => !isHttp(protocol))
+          .map(({ port }) => servicePortKey({ ...service, port })),
+      ),
+  )
+  return allocated
+    .filter(([id]) => callable.has(id))
+    .map(([id, listen]) => ({ id, listen }))
+    .sort((a, b) => compareText(a.id, b.id))
+}

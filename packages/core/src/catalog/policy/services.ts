@@ -1,0 +1,149 @@
+import type { MeshService, Protocol, ServiceAccountRef } from '@osm-ts/driver-api'
+
+import { isDnsLabel, isDnsSubdomain, readsAsServerName } from '../../identity/index.js'
+import type { Endpoint } from '../../endpoints/index.js'
+import { isAddress } from '../../spec/addresses.js'
+import { portProtocol, type KindMap } from '../../spec/index.js'
+import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
+import type { CatalogState } from '../inputs/catalog-state.js'
+import { accountsOfService, endpointsOfService, objectInputs, settingInputs } from '../inputs/inputs.js'
+import { nameKey, sortedUnique } from './keys.js'
+import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
+
+type Context = QueryContext<CatalogState>
+
+/** A TCP port of a service. */
+export interface MeshServicePort {
+  /** Port of the service. */
+  readonly port: number
+  readonly name: string | undefined
+  readonly protocol: Protocol
+  /** Port of the workloads, or the name by which each workload says which one it is. */
+  readonly target: number | string
+  /** Path of the port inside the Service. */
+  readonly field: string
+}
+
+/** A service of the mesh as policies see it. */
+export interface ServiceModel {
+  /** True: clients dial addresses of endpoints. False: they dial a virtual address. */
+  readonly headless: boolean
+  /** Virtual addresses, sorted. */
+  readonly addresses: readonly string[]
+  /** Sorted by port. Ports that can't be served are left out. */
+  readonly ports: readonly MeshServicePort[]
+  readonly problems: readonly PolicyProblem[]
+}
+
+/** The service of that name; undefined if there is none, or if it only is an alias of a host outside. */
+export const serviceModel = defineQuery<CatalogState, MeshService, ServiceModel | undefined>({
+  name: 'service-model',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, key) => {
+    const service = context.get(objectInputs.Service, key)
+    if (service === undefined || service.spec.type === 'ExternalName') return undefined
+    const { clusterIP, clusterIPs = [] } = service.spec
+    const problems = new ProblemList(objectRefOf('Service', key))
+    return {
+      headless: clusterIP === 'None',
+      addresses: sortedUnique([clusterIP ?? '', ...clusterIPs].filter((address) => isAddress(address))),
+      ports: servedPorts(service, problems),
+      problems: problems.items,
+    }
+  },
+})
+
+/**
+ * Ports in the order of their numbers. Two ports with one target port share what is served there, so they must speak the same: the port with the
+ * lower number holds.
+ */
+function servedPorts(service: KindMap['Service'], problems: ProblemList): readonly MeshServicePort[] {
+  const ports: MeshServicePort[] = []
+  const declared = service.spec.ports
+    .map((port, index) => ({ ...port, field: `spec.ports[${index}]` }))
+    .filter(({ protocol }) => protocol === 'TCP')
+    // The sort is stable: of two ports with one number the first written down comes first.
+    .sort((a, b) => a.port - b.port)
+  for (const { port, name, targetPort = port, field, ...rest } of declared) {
+    const { protocol } = portProtocol({ ...rest, ...(name !== undefined && { name }) })
+    if (ports.some((other) => other.port === port)) {
+      problems.error(
+        'OSM_SPEC_SERVICE_PORT',
+        `${field}.port`,
+        `port ${port} is declared twice; the first declaration holds`,
+      )
+      continue
+    }
+    const rival = ports.find((other) => other.target === targetPort && other.protocol !== protocol)
+    if (rival !== undefined) {
+      const message = `target port ${targetPort} speaks ${rival.protocol} by port ${rival.port}, which holds; port ${port} says ${protocol} and is not served`
+      problems.error('OSM_POLICY_PORT_CONFLICT', field, message)
+      continue
+    }
+    ports.push({ port, name, protocol, target: targetPort, field })
+  }
+  return ports
+}
+
+/** Accounts behind a service that can hold a certificate; sorted. */
+export const usableAccounts = defineQuery<CatalogState, MeshService, readonly ServiceAccountRef[]>({
+  name: 'usable-accounts',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, service) =>
+    context.get(accountsOfService, service).filter((account) => isUsableAccount(context, account)),
+})
+
+/** False for accounts whose name is none, or whose identity reads like the name of a service: they get no certificate. */
+export function isUsableAccount(context: Context, account: ServiceAccountRef): boolean {
+  if (!isDnsSubdomain(account.name) || !isDnsLabel(account.namespace)) return false
+  return !readsAsServerName(account, context.get(settingInputs.domains, ''))
+}
+
+/** One instance, or several of one name, of a headless service: known as `<hostname>.<service>`. */
+export interface PodService {
+  readonly hostname: string
+  readonly endpoints: readonly Endpoint[]
+}
+
+/** Instances of a headless service that have a host name of their own; sorted by host name. */
+export const podServices = defineQuery<CatalogState, MeshService, readonly PodService[]>({
+  name: 'pod-services',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, service) => {
+    if (context.get(serviceModel, service)?.headless !== true) return []
+    const endpoints = context.get(endpointsOfService, service).items
+    const hostnames = sortedUnique(
+      endpoints.flatMap(({ hostname }) => (hostname && isDnsLabel(hostname) ? [hostname] : [])),
+    )
+    return hostnames.map((hostname) => ({
+      hostname,
+      endpoints: endpoints.filter((endpoint) => endpoint.hostname === hostname),
+    }))
+  },
+})
+
+/** A service, or one instance of a headless one. */
+export interface CalledService {
+  /** The service as clients name it: `<hostname>.<service>` for an instance. */
+  readonly service: MeshService
+  /** The Service object. */
+  readonly parent: MeshService
+  readonly hostname: string | undefined
+}
+
+/** Names of services hold no dots, so that one tells an instance of a headless service from a service. */
+export function calledService(service: MeshService): CalledService {
+  const dot = service.name.indexOf('.')
+  if (dot === -1) return { service, parent: service, hostname: undefined }
+  const parent = { namespace: service.namespace, name: service.name.slice(dot + 1) }
+  return { service, parent, hostname: service.name.slice(0, dot) }
+}
+
+/** Endpoints of a service, or of one instance of a headless one. */
+export function endpointsOf(context: Context, { parent, hostname }: CalledService): readonly Endpoint[] {
+  const endpoints = context.get(endpointsOfService, parent).items
+  return hostname === undefined ? endpoints : endpoints.filter((endpoint) => endpoint.hostname === hostname)
+}

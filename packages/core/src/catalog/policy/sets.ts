@@ -1,0 +1,91 @@
+import type { SetMemberKind, SetPart, SetRef } from '@osm-ts/driver-api'
+
+import { defineQuery, type QueryContext } from '../incremental/index.js'
+import type { CatalogState } from '../inputs/catalog-state.js'
+import { compareText, servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
+import { calledParts, outboundPart } from './outbound.js'
+import { makePart, samePart, type PolicyPart } from './policy-part.js'
+import {
+  namespacesInScope,
+  scopedNamespaceKey,
+  scopeKey,
+  servicesInScope,
+  type Scope,
+  type ScopedNamespace,
+} from './reach.js'
+import { endpointsPart, upstreamPart } from './upstreams.js'
+
+type SetKind = Exclude<SetMemberKind, 'egress'>
+type Context = QueryContext<CatalogState>
+
+interface NamespaceSetRef extends ScopedNamespace {
+  readonly of: SetKind
+}
+
+/**
+ * The parts of one kind that a namespace offers to a scope. In permissive mode that is one set for the whole mesh; under SMI policy, accounts that may call
+ * the same services of a namespace share it, because equal sets have one hash.
+ */
+const namespaceSet = defineQuery<CatalogState, NamespaceSetRef, PolicyPart<SetPart> | undefined>({
+  name: 'namespace-set',
+  keyOf: (key) => `${key.of} ${scopedNamespaceKey(key)}`,
+  equal: samePart,
+  onEqual: 'adopt',
+  compute: (context, { of, scope, namespace }) => {
+    const members = membersOf(context, of, { scope, namespace })
+    if (members.length === 0) return undefined
+    return makePart<SetPart>(
+      {
+        kind: 'set',
+        id: `${of}/${namespace}`,
+        of,
+        members: members.map(({ part, hash }) => ({ id: part.id, hash })),
+        sets: [],
+      },
+      { children: members },
+    )
+  },
+})
+
+function membersOf(context: Context, of: SetKind, key: ScopedNamespace): readonly PolicyPart[] {
+  const called = context.get(servicesInScope, key).map((service) => context.get(calledParts, service))
+  // Services share upstreams: an apex those of its backends.
+  const members = new Map<string, PolicyPart | undefined>()
+  for (const { ports, upstreams } of called) {
+    if (of === 'outbound') for (const port of ports) members.set(servicePortKey(port), context.get(outboundPart, port))
+    else for (const upstream of upstreams) members.set(targetPortKey(upstream), upstreamMember(context, of, upstream))
+  }
+  return [...members.values()].filter((part) => part !== undefined).sort((a, b) => compareText(a.part.id, b.part.id))
+}
+
+function upstreamMember(context: Context, of: 'upstream' | 'endpoints', key: TargetPortRef): PolicyPart | undefined {
+  return of === 'upstream' ? context.get(upstreamPart, key) : context.get(endpointsPart, key)
+}
+
+/** A set of everything of a kind that a scope offers. */
+export interface RootSetRef {
+  readonly of: SetKind
+  readonly scope: Scope
+  /** `outbound` sets: namespace of the readers, whose short names hold. */
+  readonly readers: string
+}
+
+/** Everything of a kind that a scope offers; undefined if there is nothing. */
+export const rootSet = defineQuery<CatalogState, RootSetRef, PolicyPart<SetPart> | undefined>({
+  name: 'root-set',
+  keyOf: ({ of, scope, readers }) => `${of} ${scopeKey(scope)}>${readers}`,
+  equal: samePart,
+  onEqual: 'adopt',
+  compute: (context, { of, scope, readers }) => {
+    const nested = context.get(namespacesInScope, scope).flatMap((namespace) => {
+      const set = context.get(namespaceSet, { of, scope, namespace })
+      return set === undefined ? [] : [{ namespace, set }]
+    })
+    if (nested.length === 0) return undefined
+    const sets = nested.map(({ namespace, set: { part, hash } }): SetRef => {
+      const ref = { id: part.id, hash }
+      return of === 'outbound' && namespace === readers ? { ...ref, shortNames: true } : ref
+    })
+    return makePart<SetPart>({ kind: 'set', id: of, of, members: [], sets }, { children: nested.map(({ set }) => set) })
+  },
+})

@@ -1,0 +1,36 @@
+import type { ListenAddresses, ProbeBinding } from '@osm-ts/driver-api'
+
+/** Ports on which sidecars listen where the kernel redirects traffic to them. Fixed: firewall rules and probes of running pods name them. */
+export const sidecarPorts = Object.freeze({
+  admin: 15000,
+  outbound: 15001,
+  inbound: 15003,
+  metrics: 15010,
+  liveness: 15901,
+  readiness: 15902,
+  startup: 15903,
+})
+
+/** IP families of a workload. */
+export type IpFamilies = readonly ('IPv4' | 'IPv6')[]
+
+/** Every address of the machine; with IPv6 a listener takes IPv4 connections as well. */
+export function anyAddress(families: IpFamilies): string {
+  return families.includes('IPv6') ? '::' : '0.0.0.0'
+}
+
+/** Where a sidecar listens in transparent mode. Injector and policy must agree on it. */
+export function transparentListenAddresses(families: IpFamilies): ListenAddresses {
+  const address = anyAddress(families)
+  return {
+    inbound: { address, port: sidecarPorts.inbound },
+    outbound: { address, port: sidecarPorts.outbound },
+    metrics: { address, port: sidecarPorts.metrics },
+    admin: { address: '127.0.0.1', port: sidecarPorts.admin },
+  }
+}
+
+/** Path under which a sidecar answers an HTTP probe, as OSM has it. */
+export function probePath(probe: ProbeBinding['probe']): string {
+  return `/osm-${probe}-probe`
+}

@@ -1,0 +1,158 @@
+import {
+  HEALTH_CHECK_PATH,
+  type ActiveHealthCheck,
+  type EndpointsPart,
+  type MeshService,
+  type PolicyEndpoint,
+  type UpstreamPart,
+} from '@osm-ts/driver-api'
+
+import type { Endpoint } from '../../endpoints/index.js'
+import { principalOf, serverNameOf, serviceIdentity } from '../../identity/index.js'
+import { isAddress } from '../../spec/addresses.js'
+import { defineQuery, type QueryContext } from '../incremental/index.js'
+import type { CatalogState } from '../inputs/catalog-state.js'
+import { settingInputs } from '../inputs/inputs.js'
+import {
+  compareText,
+  servicePortKey,
+  sortedUnique,
+  targetPortKey,
+  type ServicePortRef,
+  type TargetPortRef,
+} from './keys.js'
+import { makePart, samePart, type PolicyPart } from './policy-part.js'
+import { objectRefOf } from './problems.js'
+import { isHttp } from './protocol.js'
+import {
+  calledService,
+  endpointsOf,
+  isUsableAccount,
+  serviceModel,
+  usableAccounts,
+  type MeshServicePort,
+} from './services.js'
+
+type Context = QueryContext<CatalogState>
+
+/**
+ * The upstream behind a service port; undefined while the service has no workload, because there is nobody then whose identity could be expected.
+ *
+ * A named target port may be another number for each workload; the lowest names the upstream, whose endpoints have each their own.
+ */
+export const upstreamOfPort = defineQuery<CatalogState, ServicePortRef, TargetPortRef | undefined>({
+  name: 'upstream-of-port',
+  keyOf: servicePortKey,
+  equal: (a, b) => a?.targetPort === b?.targetPort,
+  compute: (context, { namespace, name, port }) => {
+    const called = calledService({ namespace, name })
+    const declared = context.get(serviceModel, called.parent)?.ports.find((candidate) => candidate.port === port)
+    if (declared === undefined || context.get(usableAccounts, called.parent).length === 0) return undefined
+    const targetPort = primaryTarget(declared, () => endpointsOf(context, called))
+    return targetPort === undefined ? undefined : { namespace, name, targetPort }
+  },
+})
+
+function primaryTarget(port: MeshServicePort, endpoints: () => readonly Endpoint[]): number | undefined {
+  if (typeof port.target === 'number') return port.target
+  const numbers = endpoints().flatMap(({ servicePort, targetPort }) => (servicePort === port.port ? [targetPort] : []))
+  return numbers.length === 0 ? undefined : Math.min(...numbers)
+}
+
+/** Answered by the called proxy itself, so that it tells of the proxy and the network and asks nothing of the workload. Numbers are OSM's. */
+const healthCheck: ActiveHealthCheck = {
+  type: 'http',
+  path: HEALTH_CHECK_PATH,
+  intervalMs: 10_000,
+  timeoutMs: 1000,
+  unhealthyThreshold: 3,
+  healthyThreshold: 1,
+}
+
+/** The `upstream` part of that id; undefined if no port of the service leads there. */
+export const upstreamPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<UpstreamPart> | undefined>({
+  name: 'upstream-part',
+  keyOf: targetPortKey,
+  equal: samePart,
+  onEqual: 'adopt',
+  compute: (context, key) => {
+    const { parent } = calledService(key)
+    const service: MeshService = { namespace: key.namespace, name: key.name }
+    const [port] = portsLeadingTo(context, key)
+    if (port === undefined) return undefined
+    const domains = context.get(settingInputs.domains, '')
+    const accounts = context.get(usableAccounts, parent)
+    return makePart<UpstreamPart>(
+      {
+        kind: 'upstream',
+        id: targetPortKey(key),
+        service,
+        port: key.targetPort,
+        protocol: port.protocol,
+        tls: {
+          mode: 'mesh',
+          // An instance of a headless service answers to the name of the service: it has no certificate of its own.
+          serverName: serverNameOf(parent, domains.clusterDomain),
+          principals: sortedUnique(accounts.map((account) => principalOf(account, domains.trustDomain))),
+        },
+        discovery: { kind: 'endpoints' },
+        loadBalancing: { policy: 'round-robin' },
+        ...(isHttp(port.protocol) && context.get(settingInputs.activeHealthChecks, '') ? { healthCheck } : {}),
+      },
+      { origins: { '': [{ object: objectRefOf('Service', parent), field: port.field }] } },
+    )
+  },
+})
+
+/** The `endpoints` part of that id; undefined if no port of the service leads there. */
+export const endpointsPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<EndpointsPart> | undefined>({
+  name: 'endpoints-part',
+  keyOf: targetPortKey,
+  equal: samePart,
+  onEqual: 'adopt',
+  compute: (context, key) => {
+    const called = calledService(key)
+    const ports = portsLeadingTo(context, key)
+    if (ports.length === 0) return undefined
+    const numbers = ports.map(({ port }) => port)
+    const endpoints = endpointsOf(context, called)
+      // Proxies are told IP addresses: what a host name stands for is not theirs to find out.
+      .filter(({ servicePort, address }) => numbers.includes(servicePort) && isAddress(address))
+      .map((endpoint) => policyEndpoint(context, endpoint))
+    return makePart<EndpointsPart>(
+      { kind: 'endpoints', id: targetPortKey(key), endpoints: distinct(endpoints) },
+      { origins: { '': [{ object: objectRefOf('Service', called.parent) }] } },
+    )
+  },
+})
+
+function portsLeadingTo(context: Context, key: TargetPortRef): readonly MeshServicePort[] {
+  const { parent } = calledService(key)
+  const ports = context.get(serviceModel, parent)?.ports ?? []
+  return ports.filter(({ port }) => {
+    const upstream = context.get(upstreamOfPort, { namespace: key.namespace, name: key.name, port })
+    return upstream?.targetPort === key.targetPort
+  })
+}
+
+function policyEndpoint(context: Context, endpoint: Endpoint): PolicyEndpoint {
+  const { address, port, weight, account, sidecar, locality, cluster, path } = endpoint
+  return {
+    address,
+    port,
+    weight,
+    priority: 0,
+    locality,
+    cluster,
+    ...(account && isUsableAccount(context, account) ? { identity: serviceIdentity(account) } : {}),
+    ...(sidecar ? { class: sidecar.class || context.get(settingInputs.sidecarClass, '') } : {}),
+    meshed: sidecar !== undefined,
+    ...(path === undefined ? {} : { path }),
+  }
+}
+
+/** Sorted by address and port, each pair once. */
+function distinct(endpoints: readonly PolicyEndpoint[]): readonly PolicyEndpoint[] {
+  const byPlace = new Map(endpoints.map((endpoint) => [`${endpoint.address} ${endpoint.port}`, endpoint]))
+  return [...byPlace.values()].sort((a, b) => compareText(a.address, b.address) || a.port - b.port)
+}
