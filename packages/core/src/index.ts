@@ -1,5 +1,7 @@
+export * from './certificates/index.js'
 export * from './config/index.js'
 export * from './endpoints/index.js'
+export * from './identity/index.js'
 export * from './problem.js'
 export * from './snapshot/index.js'
 export * from './spec/index.js'

@@ -33,14 +33,15 @@ export class CaMaterial {
  */
 export interface CaStore {
   /**
-   * The stored root, or undefined if there is none yet. What is stored but can not be read as a whole is an error, never "none".
+   * The stored root, or undefined if there is none yet. What is stored but can not be read as a whole is an error,
+   * never "none".
    *
    * @throws OsmError with code `OSM_CERT_STORE_CORRUPT`, `OSM_CERT_STORE_PERMISSIONS` or `OSM_CERT_STORE_IO`
    */
   load(authority: Authority): Promise<CaMaterial | undefined>
   /**
-   * Stores a root unless there is one, in one step that is done or not done. Resolves to the root that is stored now, which another process may have
-   * written.
+   * Stores a root unless there is one, in one step that is done or not done. Resolves to the root that is stored now,
+   * which another process may have written.
    *
    * @throws OsmError as {@link load}, or with code `OSM_CERT_STORE_FULL`
    */

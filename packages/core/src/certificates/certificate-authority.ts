@@ -32,7 +32,8 @@ export class CertificateAuthority {
   /**
    * Reads a stored root and makes sure that verifiers will accept what it signs.
    *
-   * @throws OsmError with code `OSM_CERT_STORE_CORRUPT`, `OSM_CERT_CA_INVALID` or `OSM_CERT_CA_EXPIRED`, naming where the root came from
+   * @throws OsmError with code `OSM_CERT_STORE_CORRUPT`, `OSM_CERT_CA_INVALID` or `OSM_CERT_CA_EXPIRED`, naming where
+   * the root came from
    */
   static read(material: CaMaterial, now: number): CertificateAuthority {
     const { origin } = material

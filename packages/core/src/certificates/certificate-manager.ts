@@ -24,8 +24,9 @@ export interface IssueOptions {
   /** Lifetime instead of the one that the settings give certificates of the kind. */
   readonly validityMs?: number
   /**
-   * False: the certificate is handed over and forgotten, neither listed nor rotated nor announced. For a process such as the injector, which issues for
-   * proxies that will connect elsewhere and would never learn when to release what it keeps.
+   * False: the certificate is handed over and forgotten, neither listed nor rotated nor announced. For a process such
+   * as the injector, which issues for proxies that will connect elsewhere and would never learn when to release what it
+   * keeps.
    */
   readonly keep?: boolean
 }
@@ -38,10 +39,11 @@ export type CertificateOf<S extends CertificateSubject | CertificateRef> = Certi
  */
 export interface CertificateManager {
   /**
-   * The certificate in force for a subject; a new one if there is none, if it has expired, or if the subject's names have changed.
+   * The certificate in force for a subject; a new one if there is none, if it has expired, or if the subject's names
+   * have changed.
    *
-   * Callers that ask for the same certificate at the same time share one issue. Where they ask with different names the last one counts, and all get
-   * the certificate with its names.
+   * Callers that ask for the same certificate at the same time share one issue. Where they ask with different names the
+   * last one counts, and all get the certificate with its names.
    *
    * @throws OsmError with a code of `OSM_CERT_*` or `OSM_IDENTITY_*`
    */
@@ -67,13 +69,15 @@ export interface CertificateManager {
   listCertificates(): readonly Certificate[]
 
   /**
-   * Forgets a certificate and frees what it held. A service certificate may be issued again later; a proxy never comes back: its certificate is refused by
-   * {@link claimProxyCertificate} from then on, no matter which process has issued it.
+   * Forgets a certificate and frees what it held. A service certificate may be issued again later; a proxy never comes
+   * back: its certificate is refused by {@link claimProxyCertificate} from then on, no matter which process has issued
+   * it.
    */
   releaseCertificate(ref: CertificateRef): void
 
   /**
-   * Records that a proxy has connected with its certificate. The caller has verified that certificate against the control-plane root.
+   * Records that a proxy has connected with its certificate. The caller has verified that certificate against the
+   * control-plane root.
    *
    * @throws OsmError with code `OSM_CERT_RELEASED`, or `OSM_IDENTITY_PROXY_NAME`
    */
@@ -82,11 +86,15 @@ export interface CertificateManager {
   /** Where a proxy certificate stands, or undefined if this process knows nothing of it. */
   proxyCertificateState(commonName: ProxyCommonName): ProxyCertificateState | undefined
 
-  /** Announcements from the time of the call on. Bounded: a slow subscriber loses the oldest and is told so. Ends with the signal. */
+  /**
+   * Announcements from the time of the call on. Bounded: a slow subscriber loses the oldest and is told so. Ends with
+   * the signal.
+   */
   subscribe(signal: AbortSignal): AsyncIterable<CertificateAnnouncement>
 
   /**
-   * Replaces certificates between half and three quarters of their life, until the signal aborts. Whoever composes the program runs this once.
+   * Replaces certificates between half and three quarters of their life, until the signal aborts. Whoever composes the
+   * program runs this once.
    */
   run(signal: AbortSignal): Promise<void>
 }

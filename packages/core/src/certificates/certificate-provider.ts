@@ -2,7 +2,9 @@ import type { Certificate, RootCertificate } from './certificate.js'
 import type { KeySpec } from './key-pair.js'
 import type { Authority, LeafKind } from './kinds.js'
 
-/** A leaf to be signed. Names have been checked: they are what the certificate will hold, all of it and nothing else. */
+/**
+ * A leaf to be signed. Names have been checked: they are what the certificate will hold, all of it and nothing else.
+ */
 export interface LeafRequest<K extends LeafKind = LeafKind> {
   readonly kind: K
   /** Stands in the subject if it has at most 64 characters. Always the first of {@link dnsNames} too. */
@@ -18,15 +20,16 @@ export interface LeafRequest<K extends LeafKind = LeafKind> {
 /**
  * Where certificates come from: the built-in CA, HashiCorp Vault, cert-manager, or another.
  *
- * A provider keeps no record of leaves; that is the certificate manager's part. It signs each kind under that kind's authority, and must keep the two
- * authorities apart: two CAs with different keys, whatever stands behind them.
+ * A provider keeps no record of leaves; that is the certificate manager's part. It signs each kind under that kind's
+ * authority, and must keep the two authorities apart: two CAs with different keys, whatever stands behind them.
  */
 export interface CertificateProvider {
   readonly name: string
   /**
    * Issues a leaf with a fresh key.
    *
-   * @throws OsmError with a code of `OSM_CERT_*`; other errors are reported as `OSM_CERT_ISSUE`. An error never carries a key or token.
+   * @throws OsmError with a code of `OSM_CERT_*`; other errors are reported as `OSM_CERT_ISSUE`. An error never carries
+   * a key or token.
    */
   issue<K extends LeafKind>(request: LeafRequest<K>, signal: AbortSignal): Promise<Certificate<K>>
   /** The root that signs now. */

@@ -45,7 +45,9 @@ export interface ControlPlaneSubject {
 /** Whom a certificate is for. */
 export type CertificateSubject = ProxySubject | ServiceSubject | ControlPlaneSubject
 
-/** Names one certificate. The kind is part of the name: the common name of a proxy may be the principal of an account. */
+/**
+ * Names one certificate. The kind is part of the name: the common name of a proxy may be the principal of an account.
+ */
 export type CertificateRef =
   | { readonly kind: 'proxy'; readonly commonName: ProxyCommonName }
   | { readonly kind: 'service'; readonly commonName: Principal }
@@ -54,7 +56,10 @@ export type CertificateRef =
 /** Names in a certificate, without what the settings add. */
 export type CertificateNames = Omit<LeafRequest, 'validityMs' | 'key'>
 
-/** Peers read certificate messages of up to 100 kB (the default of OpenSSL and BoringSSL); names may take this much of it. */
+/**
+ * Peers read certificate messages of up to 100 kB (the default of OpenSSL and BoringSSL); names may take this much of
+ * it.
+ */
 const MAX_NAME_OCTETS = 64_000
 
 /** The name that a subject's certificate goes by. */
@@ -76,9 +81,11 @@ export function certificateRef(subject: CertificateSubject, domains: MeshDomains
 /**
  * All names that the certificate of a subject holds.
  *
- * They are made of parts that were checked one by one, so no certificate can come to hold a wildcard or a name that belongs to another kind.
+ * They are made of parts that were checked one by one, so no certificate can come to hold a wildcard or a name that
+ * belongs to another kind.
  *
- * @throws OsmError with a code of `OSM_IDENTITY_*`, or `OSM_CERT_REQUEST`, `OSM_CERT_AMBIGUOUS_NAME` or `OSM_CERT_TOO_MANY_NAMES`
+ * @throws OsmError with a code of `OSM_IDENTITY_*`, or `OSM_CERT_REQUEST`, `OSM_CERT_AMBIGUOUS_NAME` or
+ * `OSM_CERT_TOO_MANY_NAMES`
  */
 export function certificateNames(subject: CertificateSubject, domains: MeshDomains): CertificateNames {
   switch (subject.kind) {

@@ -25,8 +25,8 @@ export interface CertificateFields<K extends CertificateKind> {
 /**
  * An issued certificate with its key.
  *
- * The private key leaves only through {@link Certificate.privateKey} and {@link Certificate.credential}: it is in no string, JSON or inspection of the
- * object, nor in a clone.
+ * The private key leaves only through {@link Certificate.privateKey} and {@link Certificate.credential}: it is in no
+ * string, JSON or inspection of the object, nor in a clone.
  */
 export class Certificate<K extends CertificateKind = CertificateKind> {
   readonly kind: K

@@ -1,4 +1,7 @@
-/** The writer of DER (X.690) for the parts of a certificate that differ from one to the next; constant parts are made once, elsewhere. */
+/**
+ * The writer of DER (X.690) for the parts of a certificate that differ from one to the next; constant parts are made
+ * once, elsewhere.
+ */
 
 /** Identifier octets of the types that certificates use. */
 export const tag = {

@@ -17,9 +17,10 @@ const ACCESS_BY_OTHERS = 0o077
 /**
  * Roots in a folder: `<folder>/<authority>/ca.crt` and `ca.key`, accessible to the owner only.
  *
- * Certificate and key have to appear together or not at all, and two processes that start at once have to end with the same root. So both files
- * are written and synced in a fresh folder beside, which is then renamed to its final name. A rename is atomic, and it fails if a folder that holds
- * something is already there: exactly one process wins, and the others read what it wrote.
+ * Certificate and key have to appear together or not at all, and two processes that start at once have to end with the
+ * same root. So both files are written and synced in a fresh folder beside, which is then renamed to its final name. A
+ * rename is atomic, and it fails if a folder that holds something is already there: exactly one process wins, and the
+ * others read what it wrote.
  */
 export class FileCaStore implements CaStore {
   readonly #folder: string

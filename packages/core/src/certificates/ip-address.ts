@@ -1,6 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** The octets of an IP address for a subject alternative name, or undefined if the text is no address. Zones have no place there. */
+/**
+ * The octets of an IP address for a subject alternative name, or undefined if the text is no address. Zones have no
+ * place there.
+ */
 export function ipOctets(text: string): Buffer | undefined {
   if (isIPv4(text)) return Buffer.from(text.split('.').map(Number))
   if (!isIPv6(text) || text.includes('%')) return undefined

@@ -36,8 +36,9 @@ const P256_PRIVATE_INFIX = Buffer.from('a144034200', 'hex')
 /**
  * A fresh P-256 key.
  *
- * The key comes from OpenSSL's generator by way of `createECDH`, and its fixed-size encodings are put around it here: OpenSSL's own encoders take
- * six times as long as making the key, and they are all that issuing a certificate would wait for.
+ * The key comes from OpenSSL's generator by way of `createECDH`, and its fixed-size encodings are put around it here:
+ * OpenSSL's own encoders take six times as long as making the key, and they are all that issuing a certificate would
+ * wait for.
  */
 export function generateEcKeyPair(): KeyPair {
   const ecdh = createECDH('prime256v1')

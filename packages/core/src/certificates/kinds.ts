@@ -1,6 +1,6 @@
 /**
- * Who signs. The two are independent: different keys, different roots, and every verifier trusts exactly one of them. That is what keeps a
- * service certificate from opening a control-plane port, whatever names it holds.
+ * Who signs. The two are independent: different keys, different roots, and every verifier trusts exactly one of them.
+ * That is what keeps a service certificate from opening a control-plane port, whatever names it holds.
  */
 export type Authority = 'control-plane' | 'workload'
 
@@ -8,8 +8,8 @@ export type Authority = 'control-plane' | 'workload'
 export const AUTHORITIES: readonly Authority[] = ['control-plane', 'workload']
 
 /**
- * What a certificate is for: `proxy` and `control-plane` are the two ends of the connection between a sidecar and the control plane, `service`
- * is both ends of a connection between sidecars.
+ * What a certificate is for: `proxy` and `control-plane` are the two ends of the connection between a sidecar and the
+ * control plane, `service` is both ends of a connection between sidecars.
  */
 export type LeafKind = 'proxy' | 'service' | 'control-plane'
 

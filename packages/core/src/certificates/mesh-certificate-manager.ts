@@ -191,7 +191,9 @@ export class MeshCertificateManager implements CertificateManager {
     )
   }
 
-  /** A certificate in force is kept and tried again. Where there is none, the callers have the error and may ask again. */
+  /**
+   * A certificate in force is kept and tried again. Where there is none, the callers have the error and may ask again.
+   */
   #failed(key: string, record: CertificateRecord, error: unknown): void {
     if (this.#records.get(key) !== record) return
     if (record.certificate === undefined) {

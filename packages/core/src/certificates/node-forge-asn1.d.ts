@@ -1,6 +1,7 @@
 /**
- * The one module of node-forge that is used, and of it what is used. Importing it alone costs an eighth of importing all of node-forge, of which
- * nothing else would be called: it knows no elliptic curves, and keys and signatures are the business of node:crypto.
+ * The one module of node-forge that is used, and of it what is used. Importing it alone costs an eighth of importing
+ * all of node-forge, of which nothing else would be called: it knows no elliptic curves, and keys and signatures are
+ * the business of node:crypto.
  */
 declare module 'node-forge/lib/asn1.js' {
   interface Element {

@@ -6,13 +6,14 @@ import type { ProxyUUID } from '@osm-ts/driver-api'
 export type ProxyCertificateState = 'unclaimed' | 'claimed' | 'released'
 
 /** Released proxies that are remembered. Beyond that, their missing workload is what keeps them out. */
-export const MAX_RELEASED_PROXIES = 50_000
+const MAX_RELEASED_PROXIES = 50_000
 
 /**
  * States of proxies.
  *
- * The certificate of a proxy may come from another process (the injector issues, a controller is connected to), so a proxy that was never seen before can
- * be claimed: that its certificate is genuine was proven by the root that signed it. What must never happen is that a released proxy comes back.
+ * The certificate of a proxy may come from another process (the injector issues, a controller is connected to), so a
+ * proxy that was never seen before can be claimed: that its certificate is genuine was proven by the root that signed
+ * it. What must never happen is that a released proxy comes back.
  */
 export class ProxyLedger {
   readonly #active = new Map<ProxyUUID, 'unclaimed' | 'claimed'>()

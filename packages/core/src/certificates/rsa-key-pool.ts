@@ -3,7 +3,9 @@ import { OsmError } from '@osm-ts/driver-api'
 import type { CertificateErrorCode } from './errors.js'
 import { generateRsaKeyPair, type KeyPair } from './key-pair.js'
 
-/** Keys made ahead of demand. A few hide the 0.1 to 0.3 s that one costs; many would only keep unused keys in memory. */
+/**
+ * Keys made ahead of demand. A few hide the 0.1 to 0.3 s that one costs; many would only keep unused keys in memory.
+ */
 const READY = 4
 /** Keys made at once. libuv has four threads, and files and DNS need some of them. */
 const CONCURRENCY = 2

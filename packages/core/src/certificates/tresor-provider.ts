@@ -41,7 +41,8 @@ export class TresorProvider implements CertificateProvider {
   /**
    * Loads both roots, and makes and stores those that the store does not hold yet.
    *
-   * @throws OsmError with a code of `OSM_CERT_STORE_*` or `OSM_CERT_CA_*`. A root that can not be used is never replaced: sidecars trust it.
+   * @throws OsmError with a code of `OSM_CERT_STORE_*` or `OSM_CERT_CA_*`. A root that can not be used is never
+   * replaced: sidecars trust it.
    */
   static async open(options: TresorOptions): Promise<TresorProvider> {
     const controlPlane = await openAuthority('control-plane', options)

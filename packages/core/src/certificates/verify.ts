@@ -68,8 +68,9 @@ type WithoutSerial<K extends VerifiedPeer['kind']> = K extends unknown
 /**
  * Decides who presented a certificate, against the roots of exactly one authority.
  *
- * TLS has verified the chain before, as a rule; this does so again, because an identity should not hang on how some listener was configured. Identity
- * is read from the subject alternative names. The subject's common name never decides anything, but if there is one it must say the same.
+ * TLS has verified the chain before, as a rule; this does so again, because an identity should not hang on how some
+ * listener was configured. Identity is read from the subject alternative names. The subject's common name never decides
+ * anything, but if there is one it must say the same.
  */
 export class PeerVerifier {
   readonly #options: PeerVerifierOptions
@@ -181,8 +182,9 @@ function parse(peer: Uint8Array): X509Certificate {
 }
 
 /**
- * Node gives the alternative names as one text, such as `DNS:a, URI:b, IP Address:c`, and puts quotes around any name that could be taken for
- * something else. None of ours has a character that needs them, so whatever does not match is a stranger's.
+ * Node gives the alternative names as one text, such as `DNS:a, URI:b, IP Address:c`, and puts quotes around any name
+ * that could be taken for something else. None of ours has a character that needs them, so whatever does not match is a
+ * stranger's.
  */
 function readNames(certificate: X509Certificate): Names {
   const dns: string[] = []
@@ -199,7 +201,10 @@ function readNames(certificate: X509Certificate): Names {
   return { dns, uris, addresses }
 }
 
-/** Node writes one attribute of the subject per line, with control characters escaped; an empty subject is undefined, whatever the types say. */
+/**
+ * Node writes one attribute of the subject per line, with control characters escaped; an empty subject is undefined,
+ * whatever the types say.
+ */
 function commonNamesOf(certificate: X509Certificate): readonly string[] {
   const subject = certificate.subject as string | undefined
   const lines = subject?.split('\n') ?? []

@@ -1,3 +1,5 @@
+// eslint-disable-next-line @typescript-eslint/triple-slash-reference -- programs that compile this file from source need the declaration too
+/// <reference path="./node-forge-asn1.d.ts" />
 import type { KeyObject } from 'node:crypto'
 
 import { OsmError } from '@osm-ts/driver-api'
@@ -7,7 +9,8 @@ import type { CertificateErrorCode } from './errors.js'
 import type { KeyAlgorithm } from './key-pair.js'
 
 /**
- * Parts of certificates that are the same for all certificates of an issuer. They are made once per issuer, so clarity comes before speed here.
+ * Parts of certificates that are the same for all certificates of an issuer. They are made once per issuer, so clarity
+ * comes before speed here.
  */
 
 const OID = {
@@ -37,8 +40,8 @@ export interface SignatureAlgorithm {
 }
 
 /**
- * The algorithm that fits a root's key: P-256, P-384, or RSA of 2048 bits and more. Envoy's TLS library verifies no Ed25519, so that a root of that
- * kind would be refused by sidecars only; it is refused here.
+ * The algorithm that fits a root's key: P-256, P-384, or RSA of 2048 bits and more. Envoy's TLS library verifies no
+ * Ed25519, so that a root of that kind would be refused by sidecars only; it is refused here.
  *
  * @throws OsmError with code `OSM_CERT_CA_INVALID`
  */
@@ -82,8 +85,8 @@ export function rootExtensions(subjectKeyIdentifier: Buffer): Buffer {
 }
 
 /**
- * Extensions that all leaves of an issuer share: no CA; both ends of a connection, because sidecars are; signatures only, and for RSA also the key
- * transport that TLS 1.2 may use (RFC 8813 forbids that bit with ECDSA).
+ * Extensions that all leaves of an issuer share: no CA; both ends of a connection, because sidecars are; signatures
+ * only, and for RSA also the key transport that TLS 1.2 may use (RFC 8813 forbids that bit with ECDSA).
  */
 export function leafExtensions(algorithm: KeyAlgorithm, authorityKeyIdentifier: Buffer | undefined): Buffer {
   const digitalSignature = '\x07\x80'
@@ -119,8 +122,9 @@ export function leafIdentifiers(): {
 }
 
 /**
- * What issuing under a root needs of its certificate and `X509Certificate` does not tell: the exact octets of its subject, and its key identifier, if any.
- * The input is a root that OpenSSL has parsed and whose key we hold, never a stranger's certificate.
+ * What issuing under a root needs of its certificate and `X509Certificate` does not tell: the exact octets of its
+ * subject, and its key identifier, if any. The input is a root that OpenSSL has parsed and whose key we hold, never a
+ * stranger's certificate.
  */
 export function issuerFieldsOf(root: Buffer): { readonly name: Buffer; readonly keyIdentifier: Buffer | undefined } {
   const tbs = children(children(asn1.fromDer(octets(root)))[0])

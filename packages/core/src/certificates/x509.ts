@@ -28,7 +28,10 @@ export interface Issuer {
 
 /** What varies from leaf to leaf. Names have been checked by the caller: ASCII, no wildcard. */
 export interface LeafFields {
-  /** Left out of the subject if it is longer than X.520 allows; then the certificate stands on its alternative names alone. */
+  /**
+   * Left out of the subject if it is longer than X.520 allows; then the certificate stands on its alternative names
+   * alone.
+   */
   readonly commonName: string
   readonly dnsNames: readonly string[]
   readonly uris: readonly string[]
@@ -51,7 +54,7 @@ export interface WrittenCertificate {
 }
 
 /** ub-common-name of X.520, in characters. */
-export const MAX_COMMON_NAME = 64
+const MAX_COMMON_NAME = 64
 
 const VERSION_3 = Buffer.from([0xa0, 0x03, 0x02, 0x01, 0x02])
 const EMPTY_NAME = Buffer.from([tag.sequence, 0])
@@ -189,7 +192,9 @@ function signed(body: Buffer, algorithm: SignatureAlgorithm, key: KeyObject): Bu
   })
 }
 
-/** 127 random bits: positive, unguessable, and at most 20 octets as RFC 5280 §4.1.2.2 asks. Without leading zero octets. */
+/**
+ * 127 random bits: positive, unguessable, and at most 20 octets as RFC 5280 §4.1.2.2 asks. Without leading zero octets.
+ */
 function randomSerial(): Buffer {
   const serial = randomBytes(16)
   serial.writeUInt8(serial.readUInt8(0) & 0x7f, 0)

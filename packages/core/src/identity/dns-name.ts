@@ -19,7 +19,9 @@ export function isDnsSubdomain(text: string): boolean {
   return text.length <= MAX_SUBDOMAIN && text.split('.').every((label) => LABEL.test(label))
 }
 
-/** True for a lower-case DNS name that resolvers accept: a DNS-1123 subdomain whose labels have at most 63 characters. */
+/**
+ * True for a lower-case DNS name that resolvers accept: a DNS-1123 subdomain whose labels have at most 63 characters.
+ */
 export function isDnsDomain(text: string): boolean {
   return text.length <= MAX_SUBDOMAIN && text.split('.').every(isDnsLabel)
 }

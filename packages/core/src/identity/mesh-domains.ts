@@ -30,10 +30,11 @@ export function parseClusterDomain(text: string): ClusterDomain {
 /**
  * The domains of a mesh, checked together.
  *
- * They may be equal, and by default they are. What must not be is a trust domain inside `svc.<cluster domain>`: then each principal
- * `<service account>.<namespace>.<trust domain>` could be read as the server name of some service.
+ * They may be equal, and by default they are. What must not be is a trust domain inside `svc.<cluster domain>`: then
+ * each principal `<service account>.<namespace>.<trust domain>` could be read as the server name of some service.
  *
- * @throws OsmError with code `OSM_IDENTITY_TRUST_DOMAIN`, `OSM_IDENTITY_CLUSTER_DOMAIN` or `OSM_IDENTITY_DOMAINS_OVERLAP`
+ * @throws OsmError with code `OSM_IDENTITY_TRUST_DOMAIN`, `OSM_IDENTITY_CLUSTER_DOMAIN` or
+ * `OSM_IDENTITY_DOMAINS_OVERLAP`
  */
 export function parseMeshDomains(text: { readonly trustDomain: string; readonly clusterDomain: string }): MeshDomains {
   const trustDomain = parseTrustDomain(text.trustDomain)

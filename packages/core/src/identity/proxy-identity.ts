@@ -42,14 +42,16 @@ export function proxyCommonName(proxy: ProxyIdentity, trustDomain: TrustDomain):
 }
 
 /**
- * Reads the common name of a proxy from both ends: two fixed labels on the left, trust domain and namespace on the right, and the service
- * account, which may hold dots, is what remains. A UUID has no dot, so no service account can reach into the labels before it: the holder of
- * an account named `<uuid>.sidecar.victim` gets `<own uuid>.sidecar.<uuid>.sidecar.victim.…`, which reads as that account and nothing else.
+ * Reads the common name of a proxy from both ends: two fixed labels on the left, trust domain and namespace on the
+ * right, and the service account, which may hold dots, is what remains. A UUID has no dot, so no service account can
+ * reach into the labels before it: the holder of an account named `<uuid>.sidecar.victim` gets `<own
+ * uuid>.sidecar.<uuid>.sidecar.victim.…`, which reads as that account and nothing else.
  *
- * One collision remains and is meant to: the *principal* of an account named `<uuid>.sidecar.victim` is letter for letter the common name of
- * victim's proxy. No parser can tell the two apart, so none tries. They are told apart by the root that signed the certificate: principals
- * come from the workload root, proxy names from the control-plane root, and each verifier trusts exactly one of them. Call this only with
- * a name that was verified against the control-plane root; `PeerVerifier` is the way to do so.
+ * One collision remains and is meant to: the *principal* of an account named `<uuid>.sidecar.victim` is letter for
+ * letter the common name of victim's proxy. No parser can tell the two apart, so none tries. They are told apart by the
+ * root that signed the certificate: principals come from the workload root, proxy names from the control-plane root,
+ * and each verifier trusts exactly one of them. Call this only with a name that was verified against the control-plane
+ * root; `PeerVerifier` is the way to do so.
  *
  * @throws OsmError with code `OSM_IDENTITY_PROXY_NAME`
  */

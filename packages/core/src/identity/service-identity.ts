@@ -13,9 +13,9 @@ import type { TrustDomain } from './mesh-domains.js'
 /**
  * Names of service identities.
  *
- * The name of a service account may hold dots, the name of a namespace never does. All dotted forms are therefore read from the right against a
- * known trust domain, which makes each of them unambiguous: two different identities never have the same text, and every text that a
- * parser accepts is exactly what the constructor makes of the result.
+ * The name of a service account may hold dots, the name of a namespace never does. All dotted forms are therefore read
+ * from the right against a known trust domain, which makes each of them unambiguous: two different identities never
+ * have the same text, and every text that a parser accepts is exactly what the constructor makes of the result.
  */
 
 /** @throws OsmError with code `OSM_IDENTITY_SERVICE_ACCOUNT` or `OSM_IDENTITY_NAMESPACE` */
