@@ -1,0 +1,113 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { type ClientDuplexStream, Client, credentials } from '@grpc/grpc-js'
+import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
+import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import {
+  type DeltaDiscoveryRequest,
+  type DeltaDiscoveryResponse,
+  DeltaDiscoveryRequestSchema,
+  DeltaDiscoveryResponseSchema,
+} from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
+
+const PREFIX = 'type.googleapis.com/envoy.config.'
+const CLUSTER = `${PREFIX}cluster.v3.Cluster`
+export const ENDPOINTS = `${PREFIX}endpoint.v3.ClusterLoadAssignment`
+const LISTENER = `${PREFIX}listener.v3.Listener`
+const ROUTES = `${PREFIX}route.v3.RouteConfiguration`
+const HTTP_MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager'
+
+/** What a simulated proxy connects with. */
+export interface AdsClientOptions {
+  /** `host:port`. */
+  readonly target: string
+  readonly serverName: string
+  readonly roots: string
+  readonly chain: string
+  readonly privateKey: string
+  readonly nodeId: string
+  /** Called after each acknowledgement with the type and the names of what was acknowledged. */
+  readonly onAcknowledged: (type: string, names: readonly string[], octets: number) => void
+  readonly onError: (error: Error) => void
+}
+
+/**
+ * A proxy as the control plane sees one: subscribes in the order in which Envoy does, over delta ADS, and acknowledges everything.
+ *
+ * It decodes listeners to learn the names of route configurations, and nothing else.
+ */
+export class AdsClient {
+  readonly #options: AdsClientOptions
+  readonly #client: Client
+  readonly #stream: ClientDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>
+  readonly #endpoints = new Set<string>()
+  readonly #routes = new Set<string>()
+  #first = true
+
+  constructor(options: AdsClientOptions) {
+    this.#options = options
+    this.#client = new Client(
+      options.target,
+      credentials.createSsl(Buffer.from(options.roots), Buffer.from(options.privateKey), Buffer.from(options.chain)),
+      {
+        'grpc.ssl_target_name_override': options.serverName,
+        'grpc.default_authority': options.serverName,
+        'grpc.max_receive_message_length': -1,
+        // Clients of one process must not share a connection.
+        'grpc.use_local_subchannel_pool': 1,
+      },
+    )
+    this.#stream = this.#client.makeBidiStreamRequest(
+      '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources',
+      (request: DeltaDiscoveryRequest) => Buffer.from(toBinary(DeltaDiscoveryRequestSchema, request)),
+      (response) => fromBinary(DeltaDiscoveryResponseSchema, response),
+    )
+    this.#stream.on('data', (response: DeltaDiscoveryResponse) => {
+      this.#take(response)
+    })
+    this.#stream.on('error', options.onError)
+    this.#send(CLUSTER, {})
+    this.#send(LISTENER, {})
+  }
+
+  close(): void {
+    this.#stream.cancel()
+    this.#client.close()
+  }
+
+  #take(response: DeltaDiscoveryResponse): void {
+    const names = response.resources.map(({ name }) => name)
+    this.#send(response.typeUrl, { responseNonce: response.nonce })
+    if (response.typeUrl === CLUSTER) this.#subscribe(ENDPOINTS, this.#endpoints, names.filter((name) => !name.endsWith('|local')))
+    if (response.typeUrl === LISTENER) {
+      const routes = response.resources.flatMap(({ resource }) => (resource === undefined ? [] : routeNames(resource.value)))
+      this.#subscribe(ROUTES, this.#routes, routes)
+    }
+    const octets = response.resources.reduce((sum, { resource }) => sum + (resource?.value.length ?? 0), 0)
+    this.#options.onAcknowledged(response.typeUrl, names, octets)
+  }
+
+  #subscribe(type: string, known: Set<string>, names: readonly string[]): void {
+    const fresh = [...new Set(names)].filter((name) => !known.has(name))
+    if (fresh.length === 0) return
+    for (const name of fresh) known.add(name)
+    this.#send(type, { resourceNamesSubscribe: fresh })
+  }
+
+  #send(typeUrl: string, fields: { readonly responseNonce?: string; readonly resourceNamesSubscribe?: string[] }): void {
+    const node = this.#first ? { node: { id: this.#options.nodeId, cluster: 'bench' } } : {}
+    this.#first = false
+    this.#stream.write(create(DeltaDiscoveryRequestSchema, { typeUrl, ...fields, ...node }))
+  }
+}
+
+function routeNames(listener: Uint8Array): readonly string[] {
+  const { filterChains, defaultFilterChain } = fromBinary(ListenerSchema, listener)
+  const chains = defaultFilterChain === undefined ? filterChains : [...filterChains, defaultFilterChain]
+  return chains.flatMap(({ filters }) =>
+    filters.flatMap(({ configType }) => {
+      if (configType.case !== 'typedConfig' || !configType.value.typeUrl.endsWith(HTTP_MANAGER)) return []
+      const { routeSpecifier } = fromBinary(HttpConnectionManagerSchema, configType.value.value)
+      return routeSpecifier.case === 'rds' ? [routeSpecifier.value.routeConfigName] : []
+    }),
+  )
+}
