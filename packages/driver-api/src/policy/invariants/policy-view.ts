@@ -19,6 +19,7 @@ import type { ProxyPolicy } from '../policy.js'
 
 /** A part and where the document has it. */
 export interface Located<P> {
+  /** The part. */
   readonly part: P
   /** JSON pointer into the document. */
   readonly pointer: string
@@ -30,15 +31,33 @@ export interface LocatedOutbound extends Located<OutboundPart> {
   readonly shortNames: boolean
 }
 
+/** A served part and its binding. */
+export interface Served<B, P> {
+  /** What of it is the proxy's own. */
+  readonly binding: B
+  /** Place of the binding in its list. */
+  readonly index: number
+  /** The part. */
+  readonly part: P
+}
+
 /** A document with its references resolved; what does not resolve is left out. */
 export interface PolicyView {
+  /** Trust of the proxy. */
   readonly trust: TrustPart | undefined
-  readonly inbound: readonly { readonly binding: InboundBinding; readonly index: number; readonly part: InboundPart }[]
-  readonly ingress: readonly { readonly binding: IngressBinding; readonly index: number; readonly part: IngressPart }[]
+  /** Ports served to the mesh. */
+  readonly inbound: readonly Served<InboundBinding, InboundPart>[]
+  /** Ports served to others. */
+  readonly ingress: readonly Served<IngressBinding, IngressPart>[]
+  /** Ports that may be called. */
   readonly outbound: readonly LocatedOutbound[]
+  /** What traffic can be sent to. */
   readonly upstreams: readonly Located<UpstreamPart>[]
+  /** Addresses of it. */
   readonly endpoints: readonly Located<EndpointsPart>[]
+  /** Destinations outside the mesh. */
   readonly egress: readonly Located<EgressPart>[]
+  /** Rules of the proxy's identity. */
   readonly clientRules: Located<ClientRulesPart> | undefined
 }
 

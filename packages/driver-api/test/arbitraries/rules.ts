@@ -1,0 +1,146 @@
+import fc from 'fast-check'
+
+import {
+  type Compare,
+  compareBy,
+  compareCanonical,
+  compareText,
+  type HeaderMatch,
+  type HttpRateLimitDescriptor,
+  type RateLimits,
+  type RouteLimits,
+  type RouteMatch,
+  type StringMatch,
+  type UpstreamTls,
+  type WeightedUpstream,
+} from '../../src/index.js'
+import {
+  by,
+  count,
+  credentialRef,
+  duration,
+  headers,
+  host,
+  hostAddress,
+  name,
+  port,
+  positiveCount,
+  principal,
+  sortedList,
+} from './values.js'
+
+export const valueMatch = fc.record({
+  type: fc.constantFrom('exact' as const, 'prefix' as const, 'regex' as const),
+  value: fc.string(),
+})
+export const stringMatch: fc.Arbitrary<StringMatch> = fc.oneof(valueMatch, fc.constant({ type: 'present' } as const))
+
+export const headerMatch: fc.Arbitrary<HeaderMatch> = fc.record(
+  { name: fc.stringMatching(/^[a-z][a-z0-9-]{0,7}$/), match: stringMatch, invert: fc.constant(true) },
+  { requiredKeys: ['name', 'match'] },
+)
+
+export const headerMatches = sortedList(headerMatch, compareBy(by('name'), compareCanonical), { minLength: 1 })
+
+export const routeMatch: fc.Arbitrary<RouteMatch> = fc.record(
+  {
+    path: fc.record({
+      type: fc.constantFrom('exact' as const, 'prefix' as const, 'regex' as const),
+      value: fc.webPath().map((path) => `/${path}`),
+    }),
+    methods: sortedList(fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'), compareText, { minLength: 1 }),
+    headers: headerMatches,
+  },
+  { requiredKeys: [] },
+)
+
+export const bucket = fc.record({ tokens: positiveCount, intervalMs: duration, burst: count })
+export const errorStatus = fc.integer({ min: 400, max: 599 })
+export const httpLocal = fc.record({ bucket, statusCode: errorStatus, responseHeaders: headers })
+export const tcpDescriptor = fc.record({
+  entries: fc.array(fc.record({ key: name, value: fc.string() }), { maxLength: 3 }),
+})
+export const httpDescriptor: fc.Arbitrary<HttpRateLimitDescriptor> = fc.record({
+  entries: fc.array(
+    fc.oneof(
+      fc.record({ kind: fc.constant('constant' as const), key: name, value: fc.string() }),
+      fc.constant({ kind: 'remoteAddress' } as const),
+      fc.record({ kind: fc.constant('requestHeader' as const), key: name, header: name }),
+      fc.record({
+        kind: fc.constant('headerMatch' as const),
+        key: name,
+        value: fc.string(),
+        expectMatch: fc.boolean(),
+        headers: headerMatches,
+      }),
+    ),
+    { maxLength: 3 },
+  ),
+})
+export const globalLimit = { service: hostAddress, domain: name, timeoutMs: duration, failOpen: fc.boolean() }
+export const tcpLimits = {
+  tcp: fc.record({ bucket }),
+  globalTcp: fc.record({ ...globalLimit, descriptors: fc.array(tcpDescriptor, { maxLength: 2 }) }),
+}
+export const httpLimits = {
+  http: httpLocal,
+  globalHttp: fc.record({
+    ...globalLimit,
+    statusCode: errorStatus,
+    limitHeaders: fc.boolean(),
+    descriptors: fc.array(httpDescriptor, { maxLength: 2 }),
+  }),
+}
+
+/** Limits that a port of that sort may have. */
+export function rateLimits(http: boolean): fc.Arbitrary<RateLimits> {
+  return http
+    ? fc.record({ ...tcpLimits, ...httpLimits }, { requiredKeys: [] })
+    : fc.record(tcpLimits, { requiredKeys: [] })
+}
+
+export const routeLimits: fc.Arbitrary<RouteLimits> = fc.record({
+  match: routeMatch,
+  rateLimits: fc.record(
+    { http: httpLocal, globalHttpDescriptors: fc.array(httpDescriptor, { maxLength: 2 }) },
+    { requiredKeys: [] },
+  ),
+})
+
+export const externalAuthorization = fc.record({
+  host,
+  port,
+  statPrefix: name,
+  timeoutMs: duration,
+  failureModeAllow: fc.boolean(),
+})
+
+export const targets: fc.Arbitrary<readonly WeightedUpstream[]> = sortedList(
+  fc.record({ upstream: name, weight: count }),
+  by('upstream'),
+)
+export const outboundRoute = fc.record({ match: routeMatch, targets, timeoutMs: fc.nat(60_000) })
+
+export const meshTls = fc.record({
+  mode: fc.constant('mesh' as const),
+  serverName: host,
+  principals: sortedList(principal, compareText, { minLength: 1 }),
+})
+export const foreignTls: fc.Arbitrary<UpstreamTls> = fc.oneof(
+  fc.record(
+    {
+      mode: fc.constant('originate' as const),
+      serverName: host,
+      subjectAltNames: sortedList(host, compareText),
+      credential: credentialRef,
+      roots: credentialRef,
+    },
+    { requiredKeys: ['mode', 'serverName', 'subjectAltNames'] },
+  ),
+  fc.constant({ mode: 'none' } as const),
+)
+
+export const bySocket: Compare<{ readonly address: string; readonly port: number }> = compareBy<{
+  readonly address: string
+  readonly port: number
+}>(by('address'), (a, b) => a.port - b.port)
