@@ -1,0 +1,22 @@
+import { OsmError } from '@osm-ts/driver-api'
+
+/** Codes of errors of the command line, with the meaning of each. */
+export const cliErrorCodes = {
+  OSM_CLI_USAGE: 'the command line itself is wrong: an unknown command or option, or a value that none takes',
+  OSM_CLI_FOLDER: 'the folder of the mesh specification does not exist or is no folder',
+  OSM_CLI_MESH_MISSING: 'no running mesh was found, or the one that was recorded has ended',
+  OSM_CLI_UNREACHABLE: 'the controller or a sidecar of the mesh did not answer',
+  OSM_CLI_ANSWER: 'the controller or a sidecar answered something that this version of osm does not understand',
+  OSM_CLI_INSTANCE: 'the name stands for no instance of the mesh, or for several',
+  OSM_CLI_SIDECAR_MISSING: 'the program of a sidecar was not found',
+  OSM_CLI_PROGRAM_MISSING: 'the program of the controller, which is shipped beside osm, was not found',
+  OSM_CLI_NOT_FOUND: 'the service, service account or workload does not exist in the mesh specification',
+} as const
+
+/** A code of {@link cliErrorCodes}. */
+export type CliErrorCode = keyof typeof cliErrorCodes
+
+/** An error with a hint: what to do about it. */
+export function cliError(code: CliErrorCode, message: string, hint: string, cause?: unknown): OsmError<CliErrorCode> {
+  return new OsmError(code, message, { cause, details: { hint } })
+}

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { ProxyStatus } from '@osm-ts/core'
+import type { RunningInstance, RunningMesh } from '@osm-ts/standalone'
+
+import { debugApi } from '../state/debug-api.js'
+import type { SeenCertificate } from './live-view.js'
+import type { MeshObserver } from './mesh-observer.js'
+import { readSidecarCertificate } from './sidecar-certificates.js'
+
+/** Often enough that convergence is measured to a twentieth of a second. */
+export const pollMs = 50
+const calmPollMs = 500
+const certificatesMs = 3000
+
+/** Told of every look at the proxies. */
+export type StatusListener = (statuses: readonly ProxyStatus[], expected: number, now: number) => void
+
+/** Keeps an observer up to date with what controller and sidecars say, until the signal aborts. Never rejects. */
+export async function pollMesh(
+  mesh: Pick<RunningMesh, 'controllerUrl' | 'instances'>,
+  observer: MeshObserver,
+  { signal, now, onStatuses }: { signal: AbortSignal; now: () => number; onStatuses: StatusListener },
+): Promise<void> {
+  let certificatesDue = 0
+  while (!signal.aborted) {
+    const url = mesh.controllerUrl()
+    observer.setControllerUrl(url)
+    const instances = mesh.instances()
+    const statuses = url === undefined ? undefined : await statusesOf(url, signal)
+    if (statuses !== undefined) {
+      observer.setStatuses(statuses)
+      onStatuses(statuses, instances.length, now())
+    }
+    if (now() >= certificatesDue) {
+      observer.setCertificates(await certificatesOf(instances, signal))
+      certificatesDue = now() + certificatesMs
+    }
+    const calm = statuses !== undefined && statuses.length > 0 && statuses.every(({ state }) => state === 'applied')
+    // Rejects when the signal aborts; the loop then ends by its condition.
+    await sleep(calm ? calmPollMs : pollMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+async function statusesOf(url: string, signal: AbortSignal): Promise<readonly ProxyStatus[] | undefined> {
+  // A controller that is starting or restarting does not answer; the last answer stays in the view.
+  return debugApi(url, signal)
+    .statuses()
+    .catch(() => undefined)
+}
+
+async function certificatesOf(
+  instances: readonly RunningInstance[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, SeenCertificate>> {
+  const found = await Promise.all(
+    instances.map(async ({ uuid, admin }) => [uuid, admin && (await readSidecarCertificate(admin, signal))] as const),
+  )
+  return new Map(found.flatMap(([uuid, certificate]) => (certificate === undefined ? [] : [[uuid, certificate] as const])))
+}

@@ -1,0 +1,29 @@
+import { Option } from 'commander'
+
+/** Forms in which most commands give their result. */
+export type OutputForm = 'table' | 'json'
+
+/** The `-o` option of a command that has these forms; the first is the default. */
+export function outputOption(forms: readonly string[] = ['table', 'json'] satisfies OutputForm[]): Option {
+  const [first] = forms
+  return new Option('-o, --output <form>', 'form of the output').choices(forms).default(first)
+}
+
+/** A value as JSON for people and programs alike. */
+export function toJson(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`
+}
+
+/** How long ago, in the largest unit that says something: 4s, 12m, 3h, 2d. */
+export function formatAge(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000))
+  if (seconds < 120) return `${seconds}s`
+  if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)}m`
+  if (seconds < 2 * 86_400) return `${Math.floor(seconds / 3600)}h`
+  return `${Math.floor(seconds / 86_400)}d`
+}
+
+/** A share as a percentage without decimals, or with one where asked for. */
+export function formatPercent(share: number, decimals = 0): string {
+  return `${(share * 100).toFixed(decimals)} %`
+}

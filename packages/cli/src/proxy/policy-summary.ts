@@ -1,0 +1,86 @@
+import type { HttpAllowRule, InboundPart, OutboundPart, PartHash, ProxyPolicy, RouteMatch, WeightedUpstream } from '@osm-ts/driver-api'
+
+import { formatPercent } from '../output/format.js'
+import { renderSpans, span } from '../output/style.js'
+import { renderTitle } from '../output/table.js'
+import { membersOf, partOf } from './find-parts.js'
+import { shortVersionLength } from './render-status.js'
+
+/** What a policy means, for people: who may call this proxy for what, and where its own calls go. */
+export function summarizePolicy(policy: ProxyPolicy, color: boolean): readonly string[] {
+  const { proxy } = policy
+  const inbound = proxy.inbound.flatMap(({ part, local }) => {
+    const served = partOf(policy, 'inbound', part)
+    return served === undefined ? [] : inboundLines(policy, served, `${local.address}:${local.port}`)
+  })
+  const outbound = membersOf(policy, 'outbound', proxy.outbound).flatMap(outboundLines)
+  const egress = membersOf(policy, 'egress', proxy.egress).map(
+    ({ protocol, port, hosts, serverNames, cidrs }) =>
+      `${[...hosts, ...serverNames, ...cidrs].join(', ') || 'any address'} port ${port} (${protocol})`,
+  )
+  return [
+    renderSpans([span(`${proxy.namespace}/${proxy.workload.instance}`, 'bold'), span(`  ${proxy.spiffeId}`, 'accent')], color),
+    renderSpans(
+      [span(`${proxy.class}, ${proxy.mode} mode, version ${policy.version.slice(0, shortVersionLength)}`, 'dim')],
+      color,
+    ),
+    '',
+    renderTitle('INBOUND', 'who may call it', color),
+    ...section(inbound, 'nobody may call it'),
+    '',
+    renderTitle('OUTBOUND', 'where its calls go', color),
+    ...section(outbound, 'it may call nothing in the mesh'),
+    ...(egress.length === 0 ? [] : ['', renderTitle('EGRESS', 'outside the mesh', color), ...section(egress, '')]),
+  ]
+}
+
+function section(lines: readonly string[], nothing: string): readonly string[] {
+  return (lines.length === 0 ? [nothing] : lines).map((line) => renderSpans([span(`  ${line}`)], false))
+}
+
+function inboundLines(policy: ProxyPolicy, part: InboundPart, local: string): readonly string[] {
+  const title = `${part.service.namespace}/${part.service.name}:${part.port} (${part.protocol}) → ${local}`
+  switch (part.rules.kind) {
+    case 'deny':
+      return [title, '  nobody: the port is in its deny form']
+    case 'tcp':
+      return [title, `  any connection       from ${callers(policy, part.rules.allow)}`]
+    case 'http':
+      return [title, ...part.rules.allow.map((rule) => `  ${allowLine(policy, rule)}`)]
+  }
+}
+
+function allowLine(policy: ProxyPolicy, { match, allow }: HttpAllowRule): string {
+  return `${describeMatch(match).padEnd(30)}  from ${callers(policy, allow)}`
+}
+
+function callers(policy: ProxyPolicy, allow: PartHash): string {
+  const principals = partOf(policy, 'principals', allow)
+  if (principals === undefined) return 'unknown'
+  if (principals.match === 'trustDomain') return `everybody of ${principals.trustDomain}`
+  return principals.principals.join(', ') || 'nobody'
+}
+
+function outboundLines(part: OutboundPart): readonly string[] {
+  const title = `${part.service.namespace}/${part.service.name}:${part.port} (${part.protocol})`
+  if (part.rules.kind === 'tcp') return [title, `  any connection                  → ${shares(part.rules.targets)}`]
+  return [title, ...part.rules.routes.map(({ match, targets }) => `  ${describeMatch(match).padEnd(30)}  → ${shares(targets)}`)]
+}
+
+function shares(targets: readonly WeightedUpstream[]): string {
+  const sum = targets.reduce((total, { weight }) => total + weight, 0)
+  if (sum === 0) return 'nowhere'
+  if (targets.length === 1) return targets[0]?.upstream ?? 'nowhere'
+  return targets.map(({ upstream, weight }) => `${upstream} ${formatPercent(weight / sum)}`).join(', ')
+}
+
+/** A match as one would say it: `GET /buy-a-book/new`. */
+export function describeMatch({ path, methods, headers = [] }: RouteMatch): string {
+  const conditions = headers.map(({ name, match, invert }) =>
+    match.type === 'present'
+      ? `${invert === true ? 'without' : 'with'} ${name}`
+      : `${name}${invert === true ? ' not' : ''} ${match.type === 'exact' ? '=' : match.type} ${match.value}`,
+  )
+  const said = [methods?.join('|') ?? '', path === undefined ? '' : path.type === 'prefix' ? `${path.value}…` : path.value, ...conditions]
+  return said.filter((text) => text !== '').join(' ') || 'any request'
+}

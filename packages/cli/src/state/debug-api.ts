@@ -1,0 +1,85 @@
+import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { Problem, ProxyStatus } from '@osm-ts/core'
+
+import { cliError } from '../errors.js'
+import { httpGet } from './http-get.js'
+import { isPlainRecord } from './json.js'
+
+/** What osm asks the controller's debug server. */
+export interface DebugApi {
+  readonly statuses: () => Promise<readonly ProxyStatus[]>
+  readonly policy: (uuid: string) => Promise<ProxyPolicy>
+  readonly problems: () => Promise<readonly Problem[]>
+}
+
+/** The debug server behind a URL. */
+export function debugApi(url: string, signal: AbortSignal): DebugApi {
+  const get = async (path: string): Promise<unknown> => {
+    const answer = await httpGet(`${url}${path}`, { signal }).catch((error: unknown) => {
+      throw cliError(
+        'OSM_CLI_UNREACHABLE',
+        `the controller does not answer at ${url}: ${error instanceof Error ? error.message : String(error)}`,
+        'see whether the mesh still runs, and whether spec.observability.enableDebugServer of its MeshConfig is true',
+        error,
+      )
+    })
+    if (answer.status !== 200) throw misunderstood(url, path, `status ${answer.status}`)
+    try {
+      return JSON.parse(answer.body)
+    } catch (error) {
+      throw misunderstood(url, path, 'no JSON', error)
+    }
+  }
+  return {
+    statuses: async () => {
+      const path = '/debug/status'
+      const answer = await get(path)
+      if (!isPlainRecord(answer) || !isListOf(answer['proxies'], isProxyStatus)) throw misunderstood(url, path, 'no list of proxies')
+      return answer['proxies']
+    },
+    policy: async (uuid) => {
+      const path = `/debug/policy?uuid=${encodeURIComponent(uuid)}`
+      const answer = await get(path)
+      if (!isPolicy(answer)) throw misunderstood(url, path, 'no policy')
+      return answer
+    },
+    problems: async () => {
+      const path = '/debug/problems'
+      const answer = await get(path)
+      if (!isPlainRecord(answer) || !isListOf(answer['problems'], isProblem)) throw misunderstood(url, path, 'no list of problems')
+      return answer['problems']
+    },
+  }
+}
+
+function misunderstood(url: string, path: string, what: string, cause?: unknown): Error {
+  return cliError(
+    'OSM_CLI_ANSWER',
+    `${url}${path} answered with ${what}`,
+    'use the osm that the mesh was started with',
+    cause,
+  )
+}
+
+/** Looks at what the command line relies on; the controller is of the same version and answers for the rest. */
+function isProxyStatus(value: unknown): value is ProxyStatus {
+  return (
+    isPlainRecord(value) &&
+    ['uuid', 'name', 'identity', 'class', 'state'].every((member) => typeof value[member] === 'string') &&
+    typeof value['connected'] === 'boolean' &&
+    Array.isArray(value['rejected']) &&
+    Array.isArray(value['denied'])
+  )
+}
+
+function isPolicy(value: unknown): value is ProxyPolicy {
+  return isPlainRecord(value) && isPlainRecord(value['proxy']) && isPlainRecord(value['parts'])
+}
+
+function isProblem(value: unknown): value is Problem {
+  return isPlainRecord(value) && ['code', 'severity', 'message'].every((member) => typeof value[member] === 'string')
+}
+
+function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is readonly T[] {
+  return Array.isArray(value) && value.every(is)
+}

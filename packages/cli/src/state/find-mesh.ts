@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+
+import { isPlainRecord } from './json.js'
+import { cliError } from '../errors.js'
+
+/** Name of the folder in which a mesh keeps its state, unless told otherwise. */
+export const STATE_FOLDER = '.osm-standalone'
+
+/** A mesh that runs on this machine, as it wrote itself down. */
+export interface FoundMesh {
+  readonly stateFolder: string
+  /** The folder of the mesh specification. */
+  readonly folder: string
+  readonly mode: 'explicit' | 'transparent'
+  /** Loopback URL of the debug server. */
+  readonly controllerUrl: string
+}
+
+/** Where to look, and how to tell whether a mesh is still there. */
+export interface FindMeshOptions {
+  /** The state folder, if the user named it. */
+  readonly state: string | undefined
+  readonly cwd: string
+  readonly isAlive: (pid: number) => boolean
+}
+
+/**
+ * Finds the mesh that commands speak of: in the folder that was named, else in `.osm-standalone` of the working directory or of the nearest
+ * directory above it.
+ *
+ * @throws OsmError when there is none, or it has ended
+ */
+export function findMesh({ state, cwd, isAlive }: FindMeshOptions): FoundMesh {
+  const stateFolder = state === undefined ? nearestState(cwd) : resolve(cwd, state)
+  if (stateFolder === undefined)
+    throw cliError(
+      'OSM_CLI_MESH_MISSING',
+      `no running mesh: neither ${cwd} nor a directory above it has ${STATE_FOLDER}/mesh.json`,
+      'start one with osm standalone run <folder>, or name its state folder with --state',
+    )
+  const file = join(stateFolder, 'mesh.json')
+  const { pid, folder, mode, controllerUrl } = readMeshFile(file)
+  if (!isAlive(pid))
+    throw cliError(
+      'OSM_CLI_MESH_MISSING',
+      `the mesh that ${file} speaks of, process ${pid}, has ended`,
+      'start it again with osm standalone run <folder>',
+    )
+  return { stateFolder, folder, mode, controllerUrl }
+}
+
+function nearestState(start: string): string | undefined {
+  for (let folder = resolve(start); ; folder = dirname(folder)) {
+    const candidate = join(folder, STATE_FOLDER)
+    if (existsSync(join(candidate, 'mesh.json'))) return candidate
+    if (dirname(folder) === folder) return undefined
+  }
+}
+
+function readMeshFile(file: string): { pid: number; folder: string; mode: FoundMesh['mode']; controllerUrl: string } {
+  const read = parseMeshFile(readIfThere(file))
+  if (read !== undefined) return read
+  throw cliError(
+    'OSM_CLI_MESH_MISSING',
+    `${file} does not exist or is not what a running mesh writes`,
+    'name the state folder of a running mesh with --state, or start one with osm standalone run <folder>',
+  )
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    // Whatever the reason, the user hears that there is no usable file.
+    return ''
+  }
+}
+
+function parseMeshFile(text: string): ReturnType<typeof readMeshFile> | undefined {
+  const value = parseOrUndefined(text)
+  if (!isPlainRecord(value)) return undefined
+  const { pid, folder, mode, controllerUrl } = value
+  const usable =
+    typeof pid === 'number' &&
+    typeof folder === 'string' &&
+    typeof controllerUrl === 'string' &&
+    (mode === 'explicit' || mode === 'transparent')
+  return usable ? { pid, folder, mode, controllerUrl } : undefined
+}
+
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

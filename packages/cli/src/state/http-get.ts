@@ -1,0 +1,29 @@
+import http from 'node:http'
+
+/** An answer to a GET. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly body: string
+}
+
+const maxBytes = 256 * 1024 * 1024
+
+/** GETs a URL without following redirects, and reads the answer up to a bound. */
+export async function httpGet(url: string, { signal, timeoutMs = 10_000 }: { signal: AbortSignal; timeoutMs?: number }): Promise<HttpAnswer> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+  return new Promise((resolve, reject) => {
+    // No kept-alive connection: it would hold up the end of a short command.
+    const request = http.get(url, { agent: false, signal: limit }, (response) => {
+      const chunks: Buffer[] = []
+      let size = 0
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        if (size > maxBytes) request.destroy(new Error(`more than ${maxBytes} bytes`))
+        else chunks.push(chunk)
+      })
+      response.on('error', reject)
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }))
+    })
+    request.on('error', reject)
+  })
+}
