@@ -1,0 +1,40 @@
+import { join } from 'node:path'
+
+import {
+  type Certificate,
+  FileCaStore,
+  TresorProvider,
+  certificateNames,
+  parseMeshDomains,
+  systemClock,
+} from '@osm-ts/core'
+import type { CertificateSubject } from '@osm-ts/core'
+
+/** Issues certificates by the roots of a running mesh, as nobody but the mesh should: for tests of what a wrong identity can do. */
+export async function issueLike(
+  stateFolder: string,
+  subject: CertificateSubject,
+): Promise<{ readonly certificate: Certificate; readonly workloadRoot: string; readonly controlPlaneRoot: string }> {
+  const provider = await TresorProvider.open({
+    store: new FileCaStore(join(stateFolder, 'ca')),
+    clock: systemClock,
+    rootKey: { algorithm: 'ECDSA' },
+  })
+  try {
+    const names = certificateNames(
+      subject,
+      parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
+    )
+    const certificate = await provider.issue(
+      { ...names, validityMs: 3_600_000, key: { algorithm: 'ECDSA' } },
+      AbortSignal.timeout(10_000),
+    )
+    return {
+      certificate,
+      workloadRoot: provider.trustBundle('workload').join('\n'),
+      controlPlaneRoot: provider.trustBundle('control-plane').join('\n'),
+    }
+  } finally {
+    provider.close()
+  }
+}

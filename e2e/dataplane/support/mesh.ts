@@ -1,0 +1,142 @@
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import type { Problem, ProxyStatus } from '@osm-ts/core'
+import { type MeshEvent, type MeshMode, type RunningInstance, type RunningMesh, startMesh } from '@osm-ts/standalone'
+
+import { eventually } from './wait.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const apps = join(root, 'e2e/dataplane/support/apps')
+
+/** Programs that scenarios run as workloads. */
+export const programs = {
+  http: join(apps, 'http-server.mjs'),
+  tcp: join(apps, 'tcp-server.mjs'),
+  idle: join(apps, 'idle.mjs'),
+} as const
+
+/** A mesh under test, with the folder that it reads. */
+export interface TestMesh {
+  readonly mesh: RunningMesh
+  readonly folder: string
+  readonly stateFolder: string
+  readonly events: readonly MeshEvent[]
+  /** Writes a file of the folder the way an editor does: as a whole. An empty text removes it. */
+  readonly write: (name: string, ...documents: readonly string[]) => Promise<void>
+  /** The instance of a workload, `namespace/workload`. */
+  readonly instance: (workload: string) => RunningInstance
+  /** URL of the forward proxy of a workload's sidecar. */
+  readonly proxyOf: (workload: string) => string
+  /** Local address under which a workload reaches a TCP service port. */
+  readonly tcpAddress: (workload: string, service: string) => string
+  readonly statuses: () => Promise<readonly ProxyStatus[]>
+  readonly status: (workload: string) => Promise<ProxyStatus>
+  readonly problems: () => Promise<readonly Problem[]>
+  /** A debug page of the controller, as text. */
+  readonly debug: (path: string) => Promise<string>
+  /** Waits until every proxy has applied what the catalog wants. */
+  readonly settled: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+/** The real Envoy. Set-up provides it; without it there is nothing to test. */
+export function envoyBinary(): string {
+  const binary = process.env.ENVOY_BIN
+  if (binary === undefined || binary === '')
+    throw new Error('ENVOY_BIN names no Envoy; run the tests by `npm test`, which provides one')
+  return binary
+}
+
+/** Starts a mesh on a fresh folder with the given files and waits until all of it runs. */
+export async function startTestMesh(
+  files: Readonly<Record<string, readonly string[]>>,
+  mode: MeshMode = 'explicit',
+): Promise<TestMesh> {
+  const scratch = await mkdtemp(join(tmpdir(), 'osm-dataplane-'))
+  const folder = join(scratch, 'mesh')
+  const stateFolder = join(scratch, 'state')
+  await mkdir(folder)
+  const events: MeshEvent[] = []
+  const abort = new AbortController()
+  const write = async (name: string, ...documents: readonly string[]): Promise<void> => {
+    const path = join(folder, name)
+    if (documents.length === 0) {
+      await rm(path, { force: true })
+      return
+    }
+    await writeFile(join(scratch, name), documents.join('---\n'))
+    await rename(join(scratch, name), path)
+  }
+  for (const [name, documents] of Object.entries(files)) await write(name, ...documents)
+  const mesh = await startMesh({
+    folder,
+    stateFolder,
+    mode,
+    sidecarBinaries: { envoy: envoyBinary() },
+    controllerProgram: join(root, 'packages/standalone/dist/controller.mjs'),
+    onEvent: (event) => events.push(event),
+    signal: abort.signal,
+    environment: process.env,
+  })
+  const stop = async (): Promise<void> => {
+    await mesh.stop()
+    abort.abort()
+    await rm(scratch, { recursive: true, force: true })
+  }
+  try {
+    await mesh.ready(60_000)
+  } catch (error) {
+    const trail = events
+      .filter(({ type }) => type !== 'request')
+      .slice(-40)
+      .map((event) => JSON.stringify(event))
+    await stop()
+    throw new Error(`the mesh did not become ready; last events:\n${trail.join('\n')}`, { cause: error })
+  }
+  return { ...access(mesh), mesh, folder, stateFolder, events, write, stop }
+}
+
+function access(mesh: RunningMesh): Omit<TestMesh, 'mesh' | 'folder' | 'stateFolder' | 'events' | 'write' | 'stop'> {
+  const instance = (workload: string): RunningInstance => {
+    const found = mesh.instances().find((each) => `${each.namespace}/${each.workload}` === workload)
+    if (found === undefined) throw new Error(`no instance of ${workload} runs`)
+    return found
+  }
+  const variable = (workload: string, name: string): string => {
+    const value = instance(workload).environment[name]
+    if (value === undefined)
+      throw new Error(`${workload} was given no ${name}: ${Object.keys(instance(workload).environment).join(', ')}`)
+    return value
+  }
+  const debug = async (path: string): Promise<string> => {
+    const url = mesh.controllerUrl()
+    if (url === undefined) throw new Error('the controller does not answer')
+    const response = await fetch(`${url}${path}`)
+    if (!response.ok) throw new Error(`${path} was answered ${response.status}`)
+    return response.text()
+  }
+  const statuses = async (): Promise<readonly ProxyStatus[]> =>
+    (JSON.parse(await debug('/debug/status')) as { proxies: readonly ProxyStatus[] }).proxies
+  return {
+    instance,
+    proxyOf: (workload) => variable(workload, 'HTTP_PROXY'),
+    tcpAddress: (workload, service) =>
+      variable(workload, `OSM_TCP_${service.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`),
+    debug,
+    statuses,
+    status: async (workload) => {
+      const found = (await statuses()).find(({ uuid }) => uuid === instance(workload).uuid)
+      if (found === undefined) throw new Error(`the controller knows no proxy of ${workload}`)
+      return found
+    },
+    problems: async () => (JSON.parse(await debug('/debug/problems')) as { problems: readonly Problem[] }).problems,
+    settled: async () => {
+      await eventually(statuses, (all) => all.length > 0 && all.every(({ state }) => state === 'applied'), {
+        what: 'that every proxy has applied its policy',
+      })
+    },
+  }
+}

@@ -1,0 +1,178 @@
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
+import { type Socket, connect } from 'node:net'
+
+/** What came back. Status 0 means no answer, with the reason. */
+export interface Answer {
+  readonly status: number
+  readonly body: string
+  readonly server?: string
+  readonly error?: string
+}
+
+/** How to send a request. */
+export interface RequestOptions {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly timeoutMs?: number
+}
+
+/** Sends a request through the forward proxy of a sidecar. */
+export function throughProxy(proxyUrl: string, url: string, options: RequestOptions = {}): Promise<Answer> {
+  const proxy = new URL(proxyUrl)
+  return send({ host: proxy.hostname, port: Number(proxy.port), path: url, host_: new URL(url).host, options })
+}
+
+function send(target: {
+  readonly host: string
+  readonly port: number
+  readonly path: string
+  readonly host_: string
+  readonly options: RequestOptions
+}): Promise<Answer> {
+  return new Promise((resolve) => {
+    const { options } = target
+    const fail = (error: Error): void => {
+      resolve({ status: 0, body: '', error: error.message })
+    }
+    const request: ClientRequest = httpRequest(
+      {
+        host: target.host,
+        port: target.port,
+        path: target.path,
+        method: options.method ?? 'GET',
+        headers: { host: target.host_, ...options.headers },
+        agent: false,
+        timeout: options.timeoutMs ?? 10_000,
+      },
+      (response: IncomingMessage) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', fail)
+        response.on('end', () => {
+          const { server } = parseServer(Buffer.concat(chunks).toString())
+          resolve({
+            status: response.statusCode ?? 0,
+            body: Buffer.concat(chunks).toString(),
+            ...(server === undefined ? {} : { server }),
+          })
+        })
+      },
+    )
+    request.on('error', fail)
+    request.on('timeout', () => request.destroy(new Error('no answer in time')))
+    request.end()
+  })
+}
+
+function parseServer(body: string): { readonly server?: string } {
+  try {
+    const { server } = JSON.parse(body) as { readonly server?: string }
+    return server === undefined ? {} : { server }
+  } catch {
+    // A proxy's own answer is no JSON.
+    return {}
+  }
+}
+
+/** Requests without pause until the result is called; it gives every answer that was not the expected status. */
+export function load(
+  ask: () => Promise<Answer>,
+  parallel: number,
+  expected = 200,
+): () => Promise<{ readonly sent: number; readonly failures: readonly Answer[] }> {
+  let running = true
+  let sent = 0
+  const failures: Answer[] = []
+  const workers = Array.from({ length: parallel }, async () => {
+    while (running) {
+      const answer = await ask()
+      sent += 1
+      if (answer.status !== expected) failures.push(answer)
+    }
+  })
+  return async () => {
+    running = false
+    await Promise.all(workers)
+    return { sent, failures }
+  }
+}
+
+/** An open connection, and what became of it. */
+export interface OpenConnection {
+  readonly socket: Socket
+  /** Sends a line and resolves with what comes back within the time, or with an error's message. */
+  readonly ask: (line: string, timeoutMs?: number) => Promise<string>
+  /** True once the other side or the network has ended it. */
+  readonly ended: () => boolean
+}
+
+/** Opens a TCP connection; a refusal shows with the first question. */
+export function openTcp(address: string): OpenConnection {
+  const [host = '', port = ''] = address.split(':')
+  return follow(connect({ host, port: Number(port) }))
+}
+
+/** Opens an upgraded stream through the forward proxy of a sidecar. */
+export async function openUpgrade(proxyUrl: string, url: string): Promise<OpenConnection> {
+  const proxy = new URL(proxyUrl)
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({
+      host: proxy.hostname,
+      port: Number(proxy.port),
+      path: url,
+      headers: {
+        host: new URL(url).host,
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        'sec-websocket-version': '13',
+      },
+      agent: false,
+    })
+    request.on('upgrade', (_response, socket: Socket) => {
+      resolve(follow(socket))
+    })
+    request.on('response', (response) => {
+      reject(new Error(`the upgrade was answered ${response.statusCode ?? 0}`))
+    })
+    request.on('error', reject)
+    request.end()
+  })
+}
+
+function follow(socket: Socket): OpenConnection {
+  let ended = false
+  let buffer = ''
+  let wake: (() => void) | undefined
+  const end = (): void => {
+    ended = true
+    wake?.()
+  }
+  socket.on('data', (chunk: Buffer) => {
+    buffer += chunk.toString()
+    wake?.()
+  })
+  socket.on('end', end)
+  socket.on('close', end)
+  socket.on('error', end)
+  return {
+    socket,
+    ended: () => ended,
+    ask: async (line, timeoutMs = 3000) => {
+      buffer = ''
+      socket.write(`${line}\n`)
+      const deadline = performance.now() + timeoutMs
+      while (!ended && !buffer.includes('\n') && performance.now() < deadline) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, 100)
+          wake = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+      }
+      if (buffer.includes('\n')) return buffer.slice(0, buffer.indexOf('\n'))
+      return ended ? 'closed' : 'silence'
+    },
+  }
+}

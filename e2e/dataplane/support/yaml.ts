@@ -1,0 +1,124 @@
+/** Builders of the YAML that scenarios write. Each gives one document. */
+
+/** A namespace-qualified name, `namespace/name`. */
+export type Qualified = `${string}/${string}`
+
+function split(name: Qualified): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', rest = ''] = name.split('/')
+  return { namespace, name: rest }
+}
+
+function document(
+  apiVersion: string,
+  kind: string,
+  name: Qualified,
+  fields: Readonly<Record<string, unknown>>,
+): string {
+  // JSON is YAML; a scenario's values need no other quoting rules.
+  return `${JSON.stringify({ apiVersion, kind, metadata: { ...split(name), ...(fields.metadata as object | undefined) }, ...without(fields) }, null, 1)}\n`
+}
+
+function without(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { metadata: _metadata, ...rest } = fields
+  return rest
+}
+
+export function service(
+  name: Qualified,
+  app: string,
+  port: number,
+  options: { readonly protocol?: string; readonly targetPort?: number } = {},
+): string {
+  return document('v1', 'Service', name, {
+    spec: {
+      selector: { app },
+      ports: [
+        {
+          name: 'main',
+          port,
+          targetPort: options.targetPort ?? port,
+          ...(options.protocol === undefined ? {} : { appProtocol: options.protocol }),
+        },
+      ],
+    },
+  })
+}
+
+export function account(name: Qualified): string {
+  return document('v1', 'ServiceAccount', name, {})
+}
+
+export function workload(
+  name: Qualified,
+  options: {
+    readonly app?: string
+    readonly account?: string
+    readonly program: string
+    readonly port?: number
+    readonly env?: Readonly<Record<string, string>>
+    readonly labels?: Readonly<Record<string, string>>
+    readonly replicas?: number
+  },
+): string {
+  const own = split(name).name
+  return document('standalone.openservicemesh.io/v1alpha1', 'Workload', name, {
+    metadata: { labels: { app: options.app ?? own, ...options.labels } },
+    spec: {
+      serviceAccountName: options.account ?? own,
+      replicas: options.replicas ?? 1,
+      ports: options.port === undefined ? [] : [{ name: 'main', port: options.port }],
+      command: [process.execPath, options.program],
+      env: Object.entries({ NAME: own, ...options.env }).map(([key, value]) => ({ name: key, value })),
+    },
+  })
+}
+
+export function routeGroup(
+  name: Qualified,
+  matches: readonly {
+    readonly name: string
+    readonly pathRegex?: string
+    readonly methods?: readonly string[]
+    readonly headers?: readonly Readonly<Record<string, string>>[]
+  }[],
+): string {
+  return document('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', name, { spec: { matches } })
+}
+
+export function tcpRoute(name: Qualified, ports: readonly number[]): string {
+  return document('specs.smi-spec.io/v1alpha4', 'TCPRoute', name, { spec: { matches: { ports } } })
+}
+
+export function trafficTarget(
+  name: Qualified,
+  options: {
+    readonly to: Qualified
+    readonly from: readonly Qualified[]
+    readonly rules: readonly {
+      readonly kind: 'HTTPRouteGroup' | 'TCPRoute'
+      readonly name: string
+      readonly matches?: readonly string[]
+    }[]
+  },
+): string {
+  return document('access.smi-spec.io/v1alpha3', 'TrafficTarget', name, {
+    spec: {
+      destination: { kind: 'ServiceAccount', ...split(options.to) },
+      sources: options.from.map((source) => ({ kind: 'ServiceAccount', ...split(source) })),
+      rules: options.rules,
+    },
+  })
+}
+
+export function trafficSplit(name: Qualified, apex: string, backends: Readonly<Record<string, number>>): string {
+  return document('split.smi-spec.io/v1alpha4', 'TrafficSplit', name, {
+    spec: {
+      service: apex,
+      backends: Object.entries(backends).map(([backend, weight]) => ({ service: backend, weight })),
+    },
+  })
+}
+
+export function meshConfig(spec: Readonly<Record<string, unknown>>): string {
+  return document('config.openservicemesh.io/v1alpha2', 'MeshConfig', 'osm-system/osm-mesh-config', { spec })
+}
