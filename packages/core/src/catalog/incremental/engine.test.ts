@@ -165,23 +165,27 @@ describe('Engine', () => {
     expect(() => engine.get(leaking, '')()).toThrow('outside of its own computation')
   })
 
-  it('keeps the older of two equal values, or adopts the newer one where told so', () => {
-    const box = (onEqual: 'keep' | 'adopt') =>
-      defineQuery<Cells, string, { parity: number; seen: number }>({
-        name: `box-${onEqual}`,
+  it('keeps the older of two equal values, or what the query makes of both', () => {
+    interface Box {
+      readonly parity: number
+      readonly seen: number
+    }
+    const box = (name: string, more: Partial<Query<Cells, string, Box>>) =>
+      defineQuery<Cells, string, Box>({
+        name,
         keyOf: textKey,
-        onEqual,
         equal: (a, b) => a.parity === b.parity,
         compute: (context) => ({ parity: context.get(parity, 0), seen: context.get(cell, 0) }),
+        ...more,
       })
-    const keep = box('keep')
-    const adopt = box('adopt')
+    const keep = box('keep', {})
+    const fresh = box('fresh', { whenEqual: (before, after) => ({ ...before, seen: after.seen }) })
     const engine = engineWith([1])
     engine.get(keep, '')
-    engine.get(adopt, '')
+    engine.get(fresh, '')
     write(engine, [1], 0, 3)
     expect(engine.get(keep, '').seen).toBe(1)
-    expect(engine.get(adopt, '').seen).toBe(3)
+    expect(engine.get(fresh, '').seen).toBe(3)
   })
 
   it('reports pinned values that a change may have affected until they are read', () => {

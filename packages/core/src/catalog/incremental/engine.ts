@@ -205,7 +205,7 @@ export class Engine<S> {
       const changed = !node.hasValue || !of.equal(node.value, value)
       this.#counters.computed(of.name, changed)
       this.#link(node, dependencies)
-      if (changed || of.onEqual === 'adopt') node.value = value
+      node.value = changed ? value : of.whenEqual(node.value, value)
       if (changed) node.changedAt = this.#revision
     }
     node.hasValue = true

@@ -26,10 +26,10 @@ export interface Query<S, K, V> extends Common<K, V> {
   readonly type: 'query'
   readonly compute: (context: QueryContext<S>, key: K) => V
   /**
-   * Which of two equal values stays: `keep` the older one, so that whatever refers to it goes on sharing it; `adopt` the newer one, where values
-   * carry something that readers must not depend on but that should be fresh.
+   * What stays when the newer value equals the older one. By default the older one does, so that whatever refers to it goes on sharing it. A value that
+   * carries something which readers must not depend on, but which should be fresh, can take it over from the newer one here.
    */
-  readonly onEqual: 'keep' | 'adopt'
+  readonly whenEqual: (before: V, after: V) => V
 }
 
 /** Anything that can be read. */
@@ -42,12 +42,16 @@ export function textKey(key: string): string {
   return key
 }
 
+function keepBefore<V>(before: V): V {
+  return before
+}
+
 /** Declares an input. Values are compared by identity unless `equal` says otherwise. */
 export function defineInput<S, K, V>(definition: Optional<Input<S, K, V>, 'equal'>): Input<S, K, V> {
   return { equal: Object.is, ...definition, type: 'input' }
 }
 
 /** Declares a query. Values are compared by identity unless `equal` says otherwise. */
-export function defineQuery<S, K, V>(definition: Optional<Query<S, K, V>, 'equal' | 'onEqual'>): Query<S, K, V> {
-  return { equal: Object.is, onEqual: 'keep', ...definition, type: 'query' }
+export function defineQuery<S, K, V>(definition: Optional<Query<S, K, V>, 'equal' | 'whenEqual'>): Query<S, K, V> {
+  return { equal: Object.is, whenEqual: keepBefore, ...definition, type: 'query' }
 }

@@ -7,7 +7,7 @@ import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
 import { compareText, nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
-import { makePart, samePart, type PolicyPart, type SourceRef } from './policy-part.js'
+import { keepPart, makePart, samePart, type PolicyPart, type SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 import { isHttp } from './protocol.js'
 import { allServicesInScope, scopeOf } from './reach.js'
@@ -77,7 +77,7 @@ export const clientRulesPart = defineQuery<CatalogState, ServiceAccountRef, Poli
   name: 'client-rules-part',
   keyOf: nameKey,
   equal: samePart,
-  onEqual: 'adopt',
+  whenEqual: keepPart,
   compute: (context, account) => {
     const found = retriesOf(context, account)
     if (found.length === 0) return undefined

@@ -15,7 +15,7 @@ import { settingInputs } from '../inputs/inputs.js'
 import { grantsTo, type TargetGrants } from './grants.js'
 import { servedHosts } from './host-names.js'
 import { compareText, servedPortKey, targetPortKey, type ServedPortRef } from './keys.js'
-import { makePart, samePart, type Origins, type PolicyPart, type SourceRef } from './policy-part.js'
+import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from './policy-part.js'
 import { anyPrincipal, principalList, principalsKey } from './principals.js'
 import { objectRefOf } from './problems.js'
 import { isHttp } from './protocol.js'
@@ -40,7 +40,7 @@ export const inboundPart = defineQuery<CatalogState, ServedPortRef, PolicyPart<I
   name: 'inbound-part',
   keyOf: servedPortKey,
   equal: samePart,
-  onEqual: 'adopt',
+  whenEqual: keepPart,
   compute: (context, key) => {
     const service: MeshService = { namespace: key.namespace, name: key.name }
     const port = context.get(serviceModel, service)?.ports.find((candidate) => candidate.port === key.port)

@@ -11,7 +11,7 @@ import type { CatalogState } from '../inputs/catalog-state.js'
 import { ownedAddresses, withInstances } from './claims.js'
 import { hostNames } from './host-names.js'
 import { nameKey, servicePortKey, targetPortKey, type ServicePortRef, type TargetPortRef } from './keys.js'
-import { makePart, samePart, type Origins, type PolicyPart, type SourceRef } from './policy-part.js'
+import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 import { isHttp } from './protocol.js'
 import { matchesEverything } from './route-match.js'
@@ -114,7 +114,7 @@ export const outboundPart = defineQuery<CatalogState, ServicePortRef, PolicyPart
   name: 'outbound-part',
   keyOf: servicePortKey,
   equal: samePart,
-  onEqual: 'adopt',
+  whenEqual: keepPart,
   compute: (context, key) => {
     const port = portOf(context, key)
     const plan = context.get(routePlan, key)

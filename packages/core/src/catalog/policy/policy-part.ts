@@ -20,7 +20,8 @@ export type Origins = Readonly<Record<string, readonly SourceRef[]>>
 export interface PolicyPart<P extends Part = Part> {
   readonly hash: PartHash
   readonly part: P
-  readonly origins: Origins
+  /** The one member that may change: see {@link keepPart}. */
+  origins: Origins
   readonly children: readonly PolicyPart[]
 }
 
@@ -39,6 +40,15 @@ export function makePart<P extends Part>(
 /** Equality of queries that give a part: equal bytes are equal parts, wherever they came from. */
 export function samePart(a: PolicyPart | undefined, b: PolicyPart | undefined): boolean {
   return a?.hash === b?.hash
+}
+
+/**
+ * What stays of two equal parts: the older one, with the origins of the newer. The same rules may come from other objects than before; that is no
+ * change of policy, but whoever asks for origins should hear of it.
+ */
+export function keepPart<T extends PolicyPart | undefined>(before: T, after: T): T {
+  if (before !== undefined && after !== undefined) before.origins = after.origins
+  return before
 }
 
 function deepFreeze(value: unknown): void {

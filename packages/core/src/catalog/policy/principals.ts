@@ -6,14 +6,14 @@ import { defineQuery, textKey } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { settingInputs } from '../inputs/inputs.js'
 import { sortedUnique } from './keys.js'
-import { makePart, samePart, type PolicyPart } from './policy-part.js'
+import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 
 /** Everybody of the trust domain. */
 export const anyPrincipal = defineQuery<CatalogState, '', PolicyPart<PrincipalsPart>>({
   name: 'any-principal',
   keyOf: textKey,
   equal: samePart,
-  onEqual: 'adopt',
+  whenEqual: keepPart,
   compute: (context) => {
     const { trustDomain } = context.get(settingInputs.domains, '')
     return makePart({ kind: 'principals', id: 'trust-domain', match: 'trustDomain', trustDomain })
@@ -29,7 +29,7 @@ export const principalList = defineQuery<CatalogState, readonly Principal[], Pol
   name: 'principal-list',
   keyOf: (principals) => principals.join(' '),
   equal: samePart,
-  onEqual: 'adopt',
+  whenEqual: keepPart,
   compute: (_, principals) => {
     const digest = createHash('sha256').update(principals.join(' ')).digest('hex').slice(0, 16)
     return makePart({ kind: 'principals', id: `list/${digest}`, match: 'list', principals })

@@ -21,7 +21,7 @@ import { clientRulesPart } from './client-rules.js'
 import { inboundPart } from './inbound.js'
 import { compareText, servicePortKey, sortedUnique } from './keys.js'
 import { meshPart, trustPart } from './mesh-parts.js'
-import { makePart, samePart, type PolicyPart } from './policy-part.js'
+import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { localPort, probeBindings } from './probes.js'
 import { objectRefOf } from './problems.js'
 import { isHttp } from './protocol.js'
@@ -38,7 +38,7 @@ export const proxyPart = defineQuery<CatalogState, ProxyUUID, PolicyPart<ProxyPa
   name: 'proxy-part',
   keyOf: textKey,
   equal: samePart,
-  onEqual: 'adopt',
+  whenEqual: keepPart,
   compute: (context, uuid) => {
     const name = context.get(instanceByUuid, uuid)
     const instance = name && context.get(objectInputs.WorkloadInstance, name)

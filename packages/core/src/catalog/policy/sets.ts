@@ -4,7 +4,7 @@ import { defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { compareText, servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
 import { calledParts, outboundPart } from './outbound.js'
-import { makePart, samePart, type PolicyPart } from './policy-part.js'
+import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import {
   namespacesInScope,
   scopedNamespaceKey,
@@ -30,7 +30,7 @@ const namespaceSet = defineQuery<CatalogState, NamespaceSetRef, PolicyPart<SetPa
   name: 'namespace-set',
   keyOf: (key) => `${key.of} ${scopedNamespaceKey(key)}`,
   equal: samePart,
-  onEqual: 'adopt',
+  whenEqual: keepPart,
   compute: (context, { of, scope, namespace }) => {
     const members = membersOf(context, of, { scope, namespace })
     if (members.length === 0) return undefined
@@ -75,7 +75,7 @@ export const rootSet = defineQuery<CatalogState, RootSetRef, PolicyPart<SetPart>
   name: 'root-set',
   keyOf: ({ of, scope, readers }) => `${of} ${scopeKey(scope)}>${readers}`,
   equal: samePart,
-  onEqual: 'adopt',
+  whenEqual: keepPart,
   compute: (context, { of, scope, readers }) => {
     const nested = context.get(namespacesInScope, scope).flatMap((namespace) => {
       const set = context.get(namespaceSet, { of, scope, namespace })

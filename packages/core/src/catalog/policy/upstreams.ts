@@ -21,7 +21,7 @@ import {
   type ServicePortRef,
   type TargetPortRef,
 } from './keys.js'
-import { makePart, samePart, type PolicyPart } from './policy-part.js'
+import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { objectRefOf } from './problems.js'
 import { isHttp } from './protocol.js'
 import {
@@ -74,7 +74,7 @@ export const upstreamPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<
   name: 'upstream-part',
   keyOf: targetPortKey,
   equal: samePart,
-  onEqual: 'adopt',
+  whenEqual: keepPart,
   compute: (context, key) => {
     const { parent } = calledService(key)
     const service: MeshService = { namespace: key.namespace, name: key.name }
@@ -109,7 +109,7 @@ export const endpointsPart = defineQuery<CatalogState, TargetPortRef, PolicyPart
   name: 'endpoints-part',
   keyOf: targetPortKey,
   equal: samePart,
-  onEqual: 'adopt',
+  whenEqual: keepPart,
   compute: (context, key) => {
     const called = calledService(key)
     const ports = portsLeadingTo(context, key)

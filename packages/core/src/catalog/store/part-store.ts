@@ -3,8 +3,10 @@ import type { Part, PartHash } from '@osm-ts/driver-api'
 import type { PolicyPart } from '../policy/policy-part.js'
 
 interface Entry {
-  readonly part: PolicyPart
-  count: number
+  /** The first of the equal parts: its children are held for all of them. */
+  readonly first: PolicyPart
+  /** Every equal part in use with the number of its holders: they may come from different objects. */
+  readonly holders: Map<PolicyPart, number>
 }
 
 /**
@@ -16,40 +18,42 @@ interface Entry {
 export class PartStore {
   readonly #entries = new Map<PartHash, Entry>()
 
-  /** Number of parts held. */
+  /** Number of different parts held. */
   get size(): number {
     return this.#entries.size
   }
 
   /** The part, or undefined if nobody holds it. */
   get(hash: PartHash): Part | undefined {
-    return this.#entries.get(hash)?.part.part
+    return this.#entries.get(hash)?.first.part
   }
 
-  /** The part with its origins. */
-  find(hash: PartHash): PolicyPart | undefined {
-    return this.#entries.get(hash)?.part
+  /** Every held part with that hash: equal in content, perhaps of different origin. */
+  find(hash: PartHash): readonly PolicyPart[] {
+    return [...(this.#entries.get(hash)?.holders.keys() ?? [])]
   }
 
-  /** Holds a part and all below it. Each call needs its own {@link release}. */
+  /** Holds a part and all below it. Each call needs its own {@link release} of the same object. */
   retain(part: PolicyPart): void {
     const entry = this.#entries.get(part.hash)
     if (entry !== undefined) {
-      entry.count += 1
+      entry.holders.set(part, (entry.holders.get(part) ?? 0) + 1)
       return
     }
-    this.#entries.set(part.hash, { part, count: 1 })
+    this.#entries.set(part.hash, { first: part, holders: new Map([[part, 1]]) })
     for (const child of part.children) this.retain(child)
   }
 
   /** Lets go of what one {@link retain} held. */
   release(part: PolicyPart): void {
     const entry = this.#entries.get(part.hash)
-    if (entry === undefined) throw new RangeError(`part ${part.part.kind} ${part.hash} is not held`)
-    entry.count -= 1
-    if (entry.count > 0) return
+    const count = entry?.holders.get(part)
+    if (entry === undefined || count === undefined)
+      throw new RangeError(`part ${part.part.kind} ${part.hash} is not held`)
+    if (count > 1) entry.holders.set(part, count - 1)
+    else entry.holders.delete(part)
+    if (entry.holders.size > 0) return
     this.#entries.delete(part.hash)
-    // The entry's own children: an equal part that came later may hold equal ones as other objects.
-    for (const child of entry.part.children) this.release(child)
+    for (const child of entry.first.children) this.release(child)
   }
 }

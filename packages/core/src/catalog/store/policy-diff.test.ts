@@ -127,28 +127,40 @@ describe('PartStore', () => {
         fc.array(fc.nat(4), { maxLength: 10 }),
         (list, order) => {
           const store = new PartStore()
-          const versions = list.map(build)
-          const held = new Map<number, number>()
+          // Each holder brings its own object: equal parts must count as one, whatever object they are.
+          const held = new Map<number, PolicyPart[]>()
           for (const pick of order) {
-            const index = pick % versions.length
-            const version = versions[index] as PolicyPart
-            const count = held.get(index) ?? 0
-            // Builds the version anew: equal parts must count as one, whatever object they are.
-            if (count < 2) store.retain(build(list[index] as Shape))
-            else store.release(version)
-            held.set(index, count < 2 ? count + 1 : count - 1)
+            const index = pick % list.length
+            const holders = held.get(index) ?? []
+            held.set(index, holders)
+            const next = build(list[index] as Shape)
+            if (holders.length < 2) {
+              store.retain(next)
+              holders.push(next)
+            } else store.release(holders.shift() as PolicyPart)
             const expected = new Set<PartHash>()
-            for (const [used, times] of held) {
-              if (times === 0) continue
-              expected.add((versions[used] as PolicyPart).hash)
-              reachableHashes(versions[used] as PolicyPart, expected)
+            for (const version of [...held.values()].flat()) {
+              expected.add(version.hash)
+              reachableHashes(version, expected)
             }
             expect(store.size).toBe(expected.size)
             for (const hash of expected) expect(store.get(hash)).toBeDefined()
           }
+          for (const version of [...held.values()].flat()) store.release(version)
+          expect(store.size).toBe(0)
         },
       ),
     )
+  })
+
+  it('knows every origin of equal parts', () => {
+    const store = new PartStore()
+    const [one, two] = [principals('p'), principals('p')]
+    store.retain(one)
+    store.retain(two)
+    expect(store.find(one.hash)).toEqual([one, two])
+    store.release(one)
+    expect(store.find(one.hash)).toEqual([two])
   })
 
   it('refuses to let go of what is not held', () => {

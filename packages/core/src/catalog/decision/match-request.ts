@@ -1,0 +1,54 @@
+import { RE2JS } from 're2js'
+
+import type { HTTPMatch, KindMap } from '../../spec/index.js'
+import { patternFault } from '../policy/pattern.js'
+
+/** A request as a match looks at it. */
+export interface MatchableRequest {
+  /** As {@link requestPath} gives it. */
+  readonly path: string
+  readonly method: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Conditions of a match that a request does not meet, in words; empty if it meets all. */
+export function unmetConditions(match: HTTPMatch, request: MatchableRequest): readonly string[] {
+  const { pathRegex, methods = [], headers = [] } = match
+  const unmet: string[] = []
+  if (pathRegex && !matchesWhole(pathRegex, request.path)) unmet.push(`the path must match ${pathRegex}`)
+  const method = request.method.toUpperCase()
+  if (methods.length > 0 && !methods.some((allowed) => allowed === '*' || allowed === method))
+    unmet.push(`the method must be ${methods.join(' or ')}`)
+  // Of equal names the last holds.
+  const wanted = new Map(
+    headers.flatMap((entry) => Object.entries(entry).map(([name, value]) => [name.toLowerCase(), value])),
+  )
+  for (const [name, pattern] of wanted) {
+    const value = request.headers[name]
+    if (value === undefined || !matchesWhole(pattern, value))
+      unmet.push(`header ${name} must match ${pattern || 'the empty value'}`)
+  }
+  return unmet
+}
+
+/** True if the whole text matches the RE2 expression; false for what is no expression. */
+export function matchesWhole(pattern: string, text: string): boolean {
+  try {
+    return RE2JS.compile(pattern).matches(text)
+  } catch {
+    return false
+  }
+}
+
+/** Matches of a group that count: of equal names the first. */
+export function namedMatches(group: KindMap['HTTPRouteGroup']): readonly HTTPMatch[] {
+  const { matches } = group.spec
+  return matches.filter((match, index) => matches.findIndex(({ name }) => name === match.name) === index)
+}
+
+/** Why a match can't be used: one of its expressions is none. */
+export function matchFault({ pathRegex = '', headers = [] }: HTTPMatch): string | undefined {
+  const patterns = [pathRegex, ...headers.flatMap((entry) => Object.values(entry))]
+  return patterns.map(patternFault).find((fault) => fault !== undefined)
+}

@@ -1,0 +1,193 @@
+import type { ProxyPart, ProxyUUID } from '@osm-ts/driver-api'
+
+import type { MeshConfig } from '../config/index.js'
+import type { EndpointsAnnouncement, EndpointsProvider } from '../endpoints/index.js'
+import type { Snapshot, SnapshotUpdate } from '../snapshot/index.js'
+import type { Enrolment, MeshObject } from '../spec/index.js'
+import type { Edit } from '../snapshot/sorted-index.js'
+import { Engine, type Query, type QueryCount } from './incremental/index.js'
+import { catalogSettings, type CatalogSettings, type MeshNames } from './inputs/catalog-settings.js'
+import type { CatalogState } from './inputs/catalog-state.js'
+import { MonitoredView } from './inputs/monitored-view.js'
+import { PolicyIndexes } from './inputs/policy-indexes.js'
+import { touchedInputs } from './inputs/touched-inputs.js'
+import { allProblems } from './policy/all-problems.js'
+import type { PolicyPart } from './policy/policy-part.js'
+import { proxyPart } from './policy/proxy.js'
+import { PartStore } from './store/part-store.js'
+
+/** What policies are computed with. */
+export interface ComputationOptions extends MeshNames {
+  readonly endpoints: EndpointsProvider
+  readonly enrolment: Enrolment
+}
+
+/** What is new. Members that are left out are as before. */
+export interface CatalogUpdate {
+  readonly spec?: SnapshotUpdate
+  readonly endpoints?: EndpointsAnnouncement
+  readonly config?: MeshConfig
+  /** Roots that sign service certificates, PEM, the one in use first. */
+  readonly roots?: readonly string[]
+}
+
+/** A proxy whose policy became another one. */
+export interface PolicyChange {
+  readonly uuid: ProxyUUID
+  /** Undefined for a new proxy. */
+  readonly before: PolicyPart<ProxyPart> | undefined
+  /** Undefined for a proxy whose workload is gone. */
+  readonly after: PolicyPart<ProxyPart> | undefined
+}
+
+const nothingAnnounced: EndpointsAnnouncement = { services: [], accounts: [] }
+
+/**
+ * Keeps the policy of every proxy up to date.
+ *
+ * Nothing is computed before specification, configuration and roots have each been given once: half a mesh would look like a mesh that allows little.
+ */
+export class PolicyComputation {
+  /** Parts of the policies in force; whoever still needs an older version holds it here. */
+  readonly parts = new PartStore()
+  readonly #options: ComputationOptions
+  readonly #view: MonitoredView
+  readonly #policies = new Map<ProxyUUID, PolicyPart<ProxyPart> | undefined>()
+  #indexes = PolicyIndexes.empty()
+  #settings: CatalogSettings | undefined
+  #roots: readonly string[] | undefined
+  #specRead = false
+  #engine: Engine<CatalogState> | undefined
+  #state: CatalogState | undefined
+
+  constructor(options: ComputationOptions) {
+    this.#options = options
+    this.#view = new MonitoredView(options.enrolment)
+  }
+
+  /** True once policies are computed. */
+  get ready(): boolean {
+    return this.#engine !== undefined
+  }
+
+  /** Objects that the mesh acts on. */
+  get snapshot(): Snapshot {
+    return this.#view.snapshot
+  }
+
+  /** Takes in what is new. Gives exactly the proxies whose policy is another one now, sorted by uuid. */
+  apply(update: CatalogUpdate): readonly PolicyChange[] {
+    if (update.config !== undefined) this.#settings = catalogSettings(update.config, this.#options)
+    if (update.roots !== undefined) this.#roots = update.roots
+    const edits = update.spec === undefined ? [] : this.#read(update.spec)
+    const state = this.#nextState()
+    if (state === undefined) return []
+    const before = this.#state
+    this.#state = state
+    if (this.#engine === undefined || before === undefined) {
+      this.#engine = new Engine(state)
+      // Kept, so that asking for problems again costs what has changed only.
+      this.#engine.pin(allProblems, '')
+      return this.#settle(this.#engine, this.#followAll(this.#engine))
+    }
+    const endpoints = update.endpoints ?? nothingAnnounced
+    this.#engine.update(state, touchedInputs({ before, after: state, edits, endpoints }))
+    return this.#settle(this.#engine, this.#follow(this.#engine, edits))
+  }
+
+  /** The policy in force. */
+  policyFor(uuid: ProxyUUID): PolicyPart<ProxyPart> | undefined {
+    return this.#policies.get(uuid)
+  }
+
+  /** Proxies that have a policy, or would have one if their account could hold a certificate; sorted. */
+  proxies(): readonly ProxyUUID[] {
+    return [...this.#policies.keys()].sort()
+  }
+
+  /** The value of a query now; undefined before {@link ready}. */
+  read<K, V>(query: Query<CatalogState, K, V>, key: K): V | undefined {
+    return this.#engine?.get(query, key)
+  }
+
+  /** Inputs of the computation; undefined before {@link ready}. */
+  get state(): CatalogState | undefined {
+    return this.#state
+  }
+
+  /** How often each query ran since {@link resetCounters}. */
+  counters(): ReadonlyMap<string, QueryCount> {
+    return this.#engine?.counters() ?? new Map<string, QueryCount>()
+  }
+
+  resetCounters(): void {
+    this.#engine?.resetCounters()
+  }
+
+  #read(update: SnapshotUpdate): readonly Edit<MeshObject>[] {
+    const { edits } = this.#view.apply(update)
+    this.#indexes = this.#indexes.with(edits)
+    this.#specRead = true
+    return edits
+  }
+
+  #nextState(): CatalogState | undefined {
+    if (this.#settings === undefined || this.#roots === undefined || !this.#specRead) return undefined
+    return {
+      snapshot: this.#view.snapshot,
+      indexes: this.#indexes,
+      endpoints: this.#options.endpoints,
+      settings: this.#settings,
+      roots: this.#roots,
+    }
+  }
+
+  #followAll(engine: Engine<CatalogState>): readonly PolicyChange[] {
+    return this.#follow(
+      engine,
+      this.#view.snapshot.list('WorkloadInstance').map((after) => ({ before: undefined, after })),
+    )
+  }
+
+  /** Starts to follow instances that came; gives those that went. */
+  #follow(engine: Engine<CatalogState>, edits: readonly Edit<MeshObject>[]): readonly PolicyChange[] {
+    const gone: PolicyChange[] = []
+    for (const uuid of new Set(edits.flatMap(uuidsOf))) {
+      const exists = this.#view.snapshot.instanceByUuid(uuid) !== undefined
+      const followed = this.#policies.has(uuid)
+      if (exists && !followed) {
+        engine.pin(proxyPart, uuid)
+        this.#policies.set(uuid, undefined)
+      }
+      if (exists || !followed) continue
+      const before = this.#policies.get(uuid)
+      engine.unpin(proxyPart, uuid)
+      this.#policies.delete(uuid)
+      if (before === undefined) continue
+      this.parts.release(before)
+      gone.push({ uuid, before, after: undefined })
+    }
+    return gone
+  }
+
+  #settle(engine: Engine<CatalogState>, gone: readonly PolicyChange[]): readonly PolicyChange[] {
+    const changes = engine.outdated(proxyPart).flatMap((uuid) => {
+      const before = this.#policies.get(uuid)
+      const after = engine.get(proxyPart, uuid)
+      if (before?.hash === after?.hash) return []
+      if (after !== undefined) this.parts.retain(after)
+      if (before !== undefined) this.parts.release(before)
+      this.#policies.set(uuid, after)
+      return [{ uuid, before, after }]
+    })
+    engine.collect()
+    return [...changes, ...gone].sort((a, b) => (a.uuid < b.uuid ? -1 : 1))
+  }
+}
+
+function uuidsOf({ before, after }: Edit<MeshObject>): readonly ProxyUUID[] {
+  // The schema of the kind has checked the form.
+  return [before, after].flatMap((object) =>
+    object?.kind === 'WorkloadInstance' ? [object.spec.uuid as ProxyUUID] : [],
+  )
+}
