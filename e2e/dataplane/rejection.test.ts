@@ -1,4 +1,6 @@
+import { readFile, readdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
@@ -12,52 +14,58 @@ import { programs } from './support/mesh.js'
 /** RE2 in core reads it; Envoy's RE2 refuses the program it compiles to, which is far larger than its limit. */
 const tooLarge = '/books/' + Array.from({ length: 40 }, (_, n) => `(x${n}[a-z]{200})?`).join('')
 
+const openLonely = trafficTarget('shop/lonely', {
+  to: 'shop/lonely',
+  from: ['shop/client'],
+  rules: [{ kind: 'HTTPRouteGroup', name: 'store' }],
+})
+
 describe('what Envoy refuses', () => {
   let mesh: TestMesh
+  let allocatedPort: number
   const get = (from: string, path: string, host = 'store-v1.shop:8080') =>
     throughProxy(mesh.proxyOf(`shop/${from}`), `http://${host}${path}`)
 
   beforeAll(async () => {
     mesh = await startTestMesh(shop())
+    allocatedPort = await inboundPortOf(mesh, 'lonely', 'shop/lonely|8080')
   }, 120_000)
   afterAll(async () => {
     await mesh.stop()
   }, 60_000)
 
   it('keeps the last good configuration when a listener port is taken, and names the object', async () => {
-    // The new service gets its listener on a port of the sidecar of store-v1 that somebody else took first.
+    // No policy opens `lonely` yet, so that its sidecar does not listen on the port that is set aside for it. Somebody else takes it.
     const taken = createServer()
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
-    const { port } = taken.address() as { readonly port: number }
+    await new Promise<void>((resolve, reject) => {
+      taken.once('error', reject)
+      taken.listen(allocatedPort, '127.0.0.1', resolve)
+    })
     try {
-      await mesh.write(
-        'extra.yaml',
-        JSON.stringify({
-          apiVersion: 'v1',
-          kind: 'Service',
-          metadata: {
-            name: 'extra',
-            namespace: 'shop',
-            annotations: { 'standalone.openservicemesh.io/inbound-port': String(port) },
-          },
-          spec: { selector: { app: 'store-v1' }, ports: [{ name: 'main', port: 8081, targetPort: 8080 }] },
-        }),
-      )
+      await mesh.write('extra.yaml', openLonely)
       const status = await eventually(
-        () => mesh.status('shop/store-v1'),
+        () => mesh.status('shop/lonely'),
         ({ state }) => state === 'rejected',
         { what: 'a rejection in the status' },
       )
       expect(status.rejected[0]?.message).toMatch(/address already in use|cannot bind/i)
-      expect(status.rejected[0]?.id).toContain('shop/extra')
-      expect(status.rejected[0]?.sources).toContainEqual(
-        expect.objectContaining({ object: { kind: 'Service', namespace: 'shop', name: 'extra' } }),
-      )
+      expect(status.rejected[0]?.id).toContain('shop/lonely')
+      expect(
+        status.rejected[0]?.sources.map(({ object }) => `${object.kind} ${object.namespace}/${object.name}`),
+      ).toContain('TrafficTarget shop/lonely')
       await expect(get('client', '/books/1')).resolves.toMatchObject({ status: 200 })
     } finally {
-      taken.close()
+      await new Promise((resolve) => taken.close(resolve))
       await mesh.write('extra.yaml')
     }
+    await mesh.settled()
+    await mesh.write('extra.yaml', openLonely)
+    await eventually(
+      () => get('client', '/books/1', 'lonely.shop:8080'),
+      ({ status }) => status === 200,
+      { what: 'access, now that the port is free' },
+    )
+    await mesh.write('extra.yaml')
     await mesh.settled()
   }, 60_000)
 
@@ -139,3 +147,19 @@ describe('what Envoy refuses', () => {
     await mesh.write('broken.yaml')
   }, 60_000)
 })
+
+/** The port that the supervisor has set aside for a service port of a workload. */
+async function inboundPortOf(mesh: TestMesh, workload: string, key: string): Promise<number> {
+  const folder = join(mesh.stateFolder, 'instances')
+  for (const file of await readdir(folder)) {
+    const { spec } = JSON.parse(await readFile(join(folder, file), 'utf8')) as {
+      readonly spec: {
+        readonly workload: string
+        readonly allocations?: { readonly inbound: Readonly<Record<string, { readonly port: number }>> }
+      }
+    }
+    const port = spec.workload === workload ? spec.allocations?.inbound[key]?.port : undefined
+    if (port !== undefined) return port
+  }
+  throw new Error(`no instance of ${workload} has a port for ${key}`)
+}
