@@ -21,3 +21,6 @@ export { YamlFolderSource, type FolderTimes, type YamlFolderOptions } from './ya
 export * from './mesh-spec.js'
 export { knownAppProtocols, portProtocol, type PortProtocol } from './protocol.js'
 export { serviceHostName, splitApexName } from './service-names.js'
+export { maxPatternLength, PatternChecker, type PatternFacts } from './pattern.js'
+export { canBacktrackBadly } from './regex-cost.js'
+export { checkedKinds, SpecRules, type SpecRulesOptions } from './validation.js'

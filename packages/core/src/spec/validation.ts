@@ -1,0 +1,104 @@
+import type { ObjectOrigin, Problem } from '../problem.js'
+import { compareProblems } from '../problem.js'
+import type { Snapshot } from '../snapshot/snapshot.js'
+import { objectKey, objectRef, type MeshObject, type ObjectKey } from './objects.js'
+import { PatternChecker } from './pattern.js'
+import type { Kind } from './schema/kinds.js'
+import { checkAccess } from './validation/access.js'
+import { checkAccessCert, checkMeshConfig, checkMeshRootCertificate } from './validation/certificates.js'
+import { check, type Check, type CheckContext, type Finding } from './validation/check.js'
+import { Claims } from './validation/claims.js'
+import { checkEgress, checkEgressGateway } from './validation/egress.js'
+import {
+  checkExtensionService,
+  checkPlugin,
+  checkPluginChain,
+  checkPluginConfig,
+  checkServiceImport,
+  checkTelemetry,
+} from './validation/extensions.js'
+import { checkHTTPRouteGroup } from './validation/routes.js'
+import { checkService } from './validation/service.js'
+import { checkTrafficSplit } from './validation/traffic-split.js'
+import { checkTrafficTarget } from './validation/traffic-target.js'
+import { checkRetry, checkUpstreamTrafficSetting } from './validation/upstream.js'
+import { checkWorkload } from './validation/workload.js'
+
+/** Every check of what objects mean together. What a single object may look like is the business of its schema. */
+const checks: readonly Check[] = [
+  check('TrafficTarget', checkTrafficTarget),
+  check('HTTPRouteGroup', checkHTTPRouteGroup),
+  check('TrafficSplit', checkTrafficSplit),
+  check('Service', checkService),
+  check('Workload', checkWorkload),
+  check('Egress', checkEgress),
+  check('EgressGateway', checkEgressGateway),
+  check('IngressBackend', checkAccess),
+  check('AccessControl', checkAccess),
+  check('AccessCert', checkAccessCert),
+  check('MeshConfig', checkMeshConfig),
+  check('MeshRootCertificate', checkMeshRootCertificate),
+  check('Retry', checkRetry),
+  check('UpstreamTrafficSetting', checkUpstreamTrafficSetting),
+  check('Plugin', checkPlugin),
+  check('PluginChain', checkPluginChain),
+  check('PluginConfig', checkPluginConfig),
+  check('ServiceImport', checkServiceImport),
+  check('Telemetry', checkTelemetry),
+  check('ExtensionService', checkExtensionService),
+]
+
+/** Kinds that are checked. */
+export const checkedKinds: readonly Kind[] = Object.freeze(checks.map(({ kind }) => kind))
+
+/** What a validator knows besides the snapshot. */
+export interface SpecRulesOptions {
+  /** DNS domain of services. */
+  readonly clusterDomain: string
+  readonly trustDomain: string
+  /** Where an object or a field of it is written down; the object's own place when absent. */
+  readonly locate?: (key: ObjectKey, field: string) => ObjectOrigin | undefined
+}
+
+/** Checks what the objects of a snapshot mean together. */
+export class SpecRules {
+  readonly #options: SpecRulesOptions
+  readonly #patterns = new PatternChecker()
+
+  constructor(options: SpecRulesOptions) {
+    this.#options = options
+  }
+
+  /** All problems of a snapshot, sorted by place. */
+  checkAll(snapshot: Snapshot): readonly Problem[] {
+    const context = this.#context(snapshot)
+    return checks
+      .flatMap(({ kind, run }) => snapshot.list(kind).flatMap((object) => this.#problems(object, run(object, context))))
+      .sort(compareProblems)
+  }
+
+  /** Problems of one object beside the others; the object need not be in the snapshot yet. */
+  check(object: MeshObject, snapshot: Snapshot): readonly Problem[] {
+    const context = this.#context(snapshot)
+    return checks
+      .filter(({ kind }) => kind === object.kind)
+      .flatMap(({ run }) => this.#problems(object, run(object, context)))
+      .sort(compareProblems)
+  }
+
+  #context(snapshot: Snapshot): CheckContext {
+    const { clusterDomain, trustDomain } = this.#options
+    return { snapshot, clusterDomain, trustDomain, patterns: this.#patterns, claims: new Claims(snapshot) }
+  }
+
+  #problems(object: MeshObject, found: readonly Finding[]): readonly Problem[] {
+    return found.map(({ code, severity, message, field }) => ({
+      code,
+      severity,
+      message,
+      object: objectRef(object),
+      origin: this.#options.locate?.(objectKey(object), field) ?? object.origin,
+      field,
+    }))
+  }
+}

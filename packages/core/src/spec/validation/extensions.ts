@@ -1,0 +1,75 @@
+import { isAddress } from '../addresses.js'
+import type { KindMap } from '../objects.js'
+import { doubt, fault, findings, missing, type CheckContext, type Finding } from './check.js'
+import { badDuration } from './upstream.js'
+
+/** PluginChains with plugins that do not exist. */
+export function checkPluginChain({ spec }: KindMap['PluginChain'], { snapshot }: CheckContext): readonly Finding[] {
+  return spec.chains.flatMap(({ plugins }, chain) =>
+    plugins.flatMap((name, index) =>
+      findings(
+        snapshot.get('Plugin', '', name) === undefined &&
+          doubt('OSM_SPEC_REFERENCE', `spec.chains[${chain}].plugins[${index}]`, missing(snapshot, 'Plugin', '', name)),
+      ),
+    ),
+  )
+}
+
+/** PluginConfigs for plugins or services that do not exist. */
+export function checkPluginConfig({ spec }: KindMap['PluginConfig'], { snapshot }: CheckContext): readonly Finding[] {
+  return findings(
+    snapshot.get('Plugin', '', spec.plugin) === undefined &&
+      doubt('OSM_SPEC_REFERENCE', 'spec.plugin', missing(snapshot, 'Plugin', '', spec.plugin)),
+    spec.destinationRefs.flatMap(({ namespace, name }, index) =>
+      findings(
+        snapshot.get('Service', namespace, name) === undefined &&
+          doubt(
+            'OSM_SPEC_REFERENCE',
+            `spec.destinationRefs[${index}].name`,
+            missing(snapshot, 'Service', namespace, name),
+          ),
+      ),
+    ),
+  )
+}
+
+/** Plugins without a script. */
+export function checkPlugin({ spec }: KindMap['Plugin']): readonly Finding[] {
+  return findings(spec.pipyscript.trim() === '' && fault('OSM_SPEC_NO_EFFECT', 'spec.pipyscript', 'is empty'))
+}
+
+/** ServiceImports whose endpoints have no address. */
+export function checkServiceImport({ spec }: KindMap['ServiceImport']): readonly Finding[] {
+  return spec.ports.flatMap(({ endpoints }, port) =>
+    endpoints.flatMap(({ target }, index) =>
+      findings(
+        !isAddress(target.ip) &&
+          fault(
+            'OSM_SPEC_ADDRESS',
+            `spec.ports[${port}].endpoints[${index}].target.ip`,
+            `${JSON.stringify(target.ip)} is no IP address`,
+          ),
+      ),
+    ),
+  )
+}
+
+/** Telemetry with collectors that do not exist. */
+export function checkTelemetry({ spec }: KindMap['Telemetry'], { snapshot }: CheckContext): readonly Finding[] {
+  const reference = spec.accessLog?.openTelemetry?.extensionService
+  if (reference === undefined) return []
+  const { namespace, name } = reference
+  return findings(
+    snapshot.get('ExtensionService', namespace, name) === undefined &&
+      fault(
+        'OSM_SPEC_REFERENCE',
+        'spec.accessLog.openTelemetry.extensionService.name',
+        missing(snapshot, 'ExtensionService', namespace, name),
+      ),
+  )
+}
+
+/** ExtensionServices with unreadable settings. */
+export function checkExtensionService({ spec }: KindMap['ExtensionService']): readonly Finding[] {
+  return findings(badDuration(spec.connectTimeout, 'spec.connectTimeout'))
+}

@@ -1,0 +1,79 @@
+import { formatObjectRef } from '../../problem.js'
+import { objectRef, type KindMap } from '../objects.js'
+import { splitApexName } from '../service-names.js'
+import { doubt, fault, findings, missing, type CheckContext, type Finding } from './check.js'
+import { splitClaim } from './claims.js'
+
+type Split = KindMap['TrafficSplit']
+
+/** TrafficSplits that share out nothing, or to nobody. */
+export function checkTrafficSplit(split: Split, context: CheckContext): readonly Finding[] {
+  const { spec } = split
+  const negative = spec.backends.flatMap(({ weight }, index) =>
+    weight < 0
+      ? [fault('OSM_SPEC_SPLIT_BACKENDS', `spec.backends[${index}].weight`, `must not be negative, as ${weight} is`)]
+      : [],
+  )
+  return findings(
+    checkApex(split, context),
+    spec.backends.length === 0 &&
+      fault('OSM_SPEC_SPLIT_BACKENDS', 'spec.backends', 'is empty: name at least one service'),
+    negative,
+    spec.backends.length > 0 &&
+      spec.backends.every(({ weight }) => weight === 0) &&
+      doubt('OSM_SPEC_SPLIT_BACKENDS', 'spec.backends', 'has no weight above 0: the service gets no traffic'),
+    checkBackends(split, context),
+    checkMatches(split, context),
+  )
+}
+
+function checkApex(split: Split, { snapshot, claims }: CheckContext): readonly Finding[] {
+  const { metadata, spec } = split
+  const { namespace } = metadata
+  const [, second] = spec.service.split('.')
+  if (second !== undefined && second !== namespace)
+    return [
+      fault(
+        'OSM_SPEC_SPLIT_SERVICE',
+        'spec.service',
+        `names a service of namespace ${JSON.stringify(second)}; a split stands in the namespace of its apex, which here is ${JSON.stringify(namespace)}`,
+      ),
+    ]
+  const apex = splitApexName(spec.service)
+  const claim = splitClaim(split)
+  const owner = claim === undefined ? undefined : claims.rival('split', claim, split)
+  return findings(
+    snapshot.get('Service', namespace, apex) === undefined &&
+      fault('OSM_SPEC_SPLIT_SERVICE', 'spec.service', missing(snapshot, 'Service', namespace, apex)),
+    owner !== undefined &&
+      fault(
+        'OSM_SPEC_CONFLICT',
+        'spec.service',
+        `is split by ${formatObjectRef(objectRef(owner))} already, which holds; give one of them matches`,
+      ),
+  )
+}
+
+function checkBackends({ metadata, spec }: Split, { snapshot }: CheckContext): readonly Finding[] {
+  const seen = new Set<string>()
+  return spec.backends.flatMap(({ service }, index) => {
+    const field = `spec.backends[${index}].service`
+    const repeated = seen.has(service)
+    seen.add(service)
+    return findings(
+      snapshot.get('Service', metadata.namespace, service) === undefined &&
+        fault('OSM_SPEC_SPLIT_SERVICE', field, missing(snapshot, 'Service', metadata.namespace, service)),
+      repeated &&
+        doubt('OSM_SPEC_SPLIT_BACKENDS', field, `${JSON.stringify(service)} is a backend twice; the weights add up`),
+    )
+  })
+}
+
+function checkMatches({ metadata, spec }: Split, { snapshot }: CheckContext): readonly Finding[] {
+  return (spec.matches ?? []).flatMap(({ kind, name }, index) =>
+    findings(
+      snapshot.get('HTTPRouteGroup', metadata.namespace, name) === undefined &&
+        fault('OSM_SPEC_ROUTE', `spec.matches[${index}].name`, missing(snapshot, kind, metadata.namespace, name)),
+    ),
+  )
+}

@@ -1,0 +1,87 @@
+import type { KindMap } from '../objects.js'
+import { didYouMean } from '../suggest.js'
+import { doubt, fault, findings, missing, unknownAccount, type CheckContext, type Finding } from './check.js'
+
+type Target = KindMap['TrafficTarget']
+type Rule = Target['spec']['rules'][number]
+
+/** TrafficTargets that allow less than they seem to. */
+export function checkTrafficTarget(target: Target, { snapshot }: CheckContext): readonly Finding[] {
+  const { metadata, spec } = target
+  const { destination, rules, sources } = spec
+  const namespace = destination.namespace ?? metadata.namespace
+  return findings(
+    destination.kind !== 'ServiceAccount' &&
+      fault(
+        'OSM_SPEC_ACCOUNT',
+        'spec.destination.kind',
+        `must be ServiceAccount, not ${quote(destination.kind)}; the target is ignored`,
+      ),
+    namespace !== metadata.namespace &&
+      fault(
+        'OSM_SPEC_TARGET_NAMESPACE',
+        'spec.destination.namespace',
+        `is ${quote(namespace)}, but the TrafficTarget is in ${quote(metadata.namespace)} and is ignored: ` +
+          `set metadata.namespace to ${quote(namespace)}`,
+      ),
+    destination.kind === 'ServiceAccount' &&
+      unknownAccount(snapshot, namespace, destination.name, 'spec.destination.name'),
+    destination.port !== undefined &&
+      doubt('OSM_SPEC_DEPRECATED', 'spec.destination.port', 'is of v1alpha2 and older; since then a TCPRoute says it'),
+    rules.length === 0 &&
+      fault('OSM_SPEC_TARGET_RULES', 'spec.rules', 'is empty: nothing is allowed; name at least one route'),
+    sources.length === 0 && doubt('OSM_SPEC_TARGET_RULES', 'spec.sources', 'is empty: nobody is let in'),
+    rules.flatMap((rule, index) => checkRule(target, rule, `spec.rules[${index}]`, snapshot)),
+    sources.flatMap((source, index) =>
+      findings(
+        source.kind === 'ServiceAccount'
+          ? unknownAccount(snapshot, source.namespace ?? metadata.namespace, source.name, `spec.sources[${index}].name`)
+          : doubt(
+              'OSM_SPEC_ACCOUNT',
+              `spec.sources[${index}].kind`,
+              `must be ServiceAccount, not ${quote(source.kind)}; it is not let in`,
+            ),
+      ),
+    ),
+  )
+}
+
+function checkRule(target: Target, rule: Rule, field: string, snapshot: CheckContext['snapshot']): readonly Finding[] {
+  const { namespace } = target.metadata
+  switch (rule.kind) {
+    case 'HTTPRouteGroup': {
+      const group = snapshot.get('HTTPRouteGroup', namespace, rule.name)
+      if (group === undefined)
+        return [fault('OSM_SPEC_ROUTE', `${field}.name`, missing(snapshot, rule.kind, namespace, rule.name))]
+      const names = group.spec.matches.map(({ name }) => name)
+      return (rule.matches ?? []).flatMap((name, index) =>
+        names.includes(name)
+          ? []
+          : [
+              fault(
+                'OSM_SPEC_ROUTE',
+                `${field}.matches[${index}]`,
+                `HTTPRouteGroup ${namespace}/${rule.name} has no match ${quote(name)}${didYouMean(name, names)}`,
+              ),
+            ],
+      )
+    }
+    case 'TCPRoute':
+      return findings(
+        snapshot.get('TCPRoute', namespace, rule.name) === undefined &&
+          fault('OSM_SPEC_ROUTE', `${field}.name`, missing(snapshot, rule.kind, namespace, rule.name)),
+        (rule.matches ?? []).length > 0 &&
+          doubt('OSM_SPEC_NO_EFFECT', `${field}.matches`, 'is not read for a TCPRoute, whose ports have no names'),
+      )
+    default:
+      return [
+        fault(
+          'OSM_SPEC_ROUTE',
+          `${field}.kind`,
+          `must be HTTPRouteGroup or TCPRoute, not ${quote(rule.kind)}; the whole TrafficTarget is ignored`,
+        ),
+      ]
+  }
+}
+
+const quote = (text: string): string => JSON.stringify(text)
