@@ -21,3 +21,11 @@ export const defaultCertificateSettings: CertificateSettings = Object.freeze({
   controlPlaneValidityMs: 30 * DAY_MS,
   key: Object.freeze({ algorithm: 'ECDSA' }),
 })
+
+/** The settings that MeshConfig's `spec.certificate` gives; what it does not speak of is as by default. */
+export function certificateSettings(config: {
+  readonly serviceCertValidityMs: number
+  readonly key: KeySpec
+}): CertificateSettings {
+  return { ...defaultCertificateSettings, serviceValidityMs: config.serviceCertValidityMs, key: config.key }
+}

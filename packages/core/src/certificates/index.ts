@@ -7,7 +7,7 @@ export {
   type RotationReason,
 } from './certificate-manager.js'
 export type { CertificateProvider, LeafRequest } from './certificate-provider.js'
-export { defaultCertificateSettings, type CertificateSettings } from './certificate-settings.js'
+export { certificateSettings, defaultCertificateSettings, type CertificateSettings } from './certificate-settings.js'
 export {
   certificateNames,
   certificateRef,
