@@ -9,4 +9,6 @@ export const programs = {
     entry: 'packages/standalone/src/controller-main.ts',
     bundle: 'packages/standalone/dist/controller.mjs',
   },
+  bench: { entry: 'e2e/bench/main.ts', bundle: 'e2e/dist/bench.mjs' },
+  'bench-clients': { entry: 'e2e/bench/clients-main.ts', bundle: 'e2e/dist/bench-clients.mjs' },
 }

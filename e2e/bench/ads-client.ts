@@ -77,9 +77,16 @@ export class AdsClient {
   #take(response: DeltaDiscoveryResponse): void {
     const names = response.resources.map(({ name }) => name)
     this.#send(response.typeUrl, { responseNonce: response.nonce })
-    if (response.typeUrl === CLUSTER) this.#subscribe(ENDPOINTS, this.#endpoints, names.filter((name) => !name.endsWith('|local')))
+    if (response.typeUrl === CLUSTER)
+      this.#subscribe(
+        ENDPOINTS,
+        this.#endpoints,
+        names.filter((name) => !name.endsWith('|local')),
+      )
     if (response.typeUrl === LISTENER) {
-      const routes = response.resources.flatMap(({ resource }) => (resource === undefined ? [] : routeNames(resource.value)))
+      const routes = response.resources.flatMap(({ resource }) =>
+        resource === undefined ? [] : routeNames(resource.value),
+      )
       this.#subscribe(ROUTES, this.#routes, routes)
     }
     const octets = response.resources.reduce((sum, { resource }) => sum + (resource?.value.length ?? 0), 0)
@@ -93,7 +100,10 @@ export class AdsClient {
     this.#send(type, { resourceNamesSubscribe: fresh })
   }
 
-  #send(typeUrl: string, fields: { readonly responseNonce?: string; readonly resourceNamesSubscribe?: string[] }): void {
+  #send(
+    typeUrl: string,
+    fields: { readonly responseNonce?: string; readonly resourceNamesSubscribe?: string[] },
+  ): void {
     const node = this.#first ? { node: { id: this.#options.nodeId, cluster: 'bench' } } : {}
     this.#first = false
     this.#stream.write(create(DeltaDiscoveryRequestSchema, { typeUrl, ...fields, ...node }))

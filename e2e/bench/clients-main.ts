@@ -20,7 +20,14 @@ process.on('message', (command: ClientsCommand) => {
         ...command.server,
         ...proxy,
         onAcknowledged: (type, names, octets) => {
-          report({ type: 'acknowledged', client: index, at: process.hrtime.bigint().toString(), of: type, names, octets })
+          report({
+            type: 'acknowledged',
+            client: index,
+            at: process.hrtime.bigint().toString(),
+            of: type,
+            names,
+            octets,
+          })
         },
         onError: (error) => {
           report({ type: 'error', client: index, message: error.message })

@@ -52,7 +52,12 @@ export class Clients {
    *
    * @throws Error when that takes longer than `timeoutMs`, or when a client fails
    */
-  async lastOf(count: number, start: bigint, accept: (report: Acknowledged) => boolean, timeoutMs: number): Promise<number> {
+  async lastOf(
+    count: number,
+    start: bigint,
+    accept: (report: Acknowledged) => boolean,
+    timeoutMs: number,
+  ): Promise<number> {
     const done = new Set<number>()
     let last = start
     return new Promise((resolve, reject) => {
@@ -62,7 +67,9 @@ export class Clients {
       }
       const timer = setTimeout(() => {
         end()
-        reject(this.#failure ?? new Error(`${done.size} of ${count} simulated proxies acknowledged within ${timeoutMs} ms`))
+        reject(
+          this.#failure ?? new Error(`${done.size} of ${count} simulated proxies acknowledged within ${timeoutMs} ms`),
+        )
       }, timeoutMs)
       const listener = (report: Acknowledged): void => {
         if (!accept(report) || done.has(report.client)) return

@@ -47,7 +47,10 @@ export function generateMesh({ services, proxies, calls, everyoneCallsHub }: Mes
     for (let step = 1; step <= calls; step += 1) {
       const callee = serviceOf((index + step) % services)
       const key = `${callee.namespace}/${callee.name}`
-      callersOf.set(key, [...(callersOf.get(key) ?? []), `  - { kind: ServiceAccount, name: ${name}, namespace: ${namespace} }`])
+      callersOf.set(key, [
+        ...(callersOf.get(key) ?? []),
+        `  - { kind: ServiceAccount, name: ${name}, namespace: ${namespace} }`,
+      ])
     }
   }
   const accounts = Array.from({ length: services }, (_, index) => serviceOf(index))

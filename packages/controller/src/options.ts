@@ -1,4 +1,4 @@
-import type { Driver, MeshService, ProxyUUID } from '@osm-ts/driver-api'
+import type { Driver } from '@osm-ts/driver-api'
 import type { CertificateProvider, MeshDomains, ObjectSource, ProcessLogger } from '@osm-ts/core'
 
 /** What a controller is made from. */
@@ -19,18 +19,20 @@ export interface ControllerOptions {
   readonly serverNames: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] }
   /** Loopback ports; 0 lets the system choose. */
   readonly ports: { readonly debug: number; readonly health: number }
+  /** What `/version` answers. */
+  readonly version: { readonly version: string; readonly git_commit: string; readonly build_date: string }
   readonly logger: ProcessLogger
   readonly signal: AbortSignal
 }
 
 /** A controller that runs. */
 export interface RunningController {
-  /** Port of the debug server on loopback; undefined while `observability.enableDebugServer` is false and nothing forces it. */
+  /** Port of the debug server on loopback. */
   readonly debugPort: number
+  /** Port of the health server on loopback. */
   readonly healthPort: number
-  /** Ends when the controller has stopped. */
+  /** Sidecar classes whose proxy control plane runs, sorted. */
+  readonly proxyClasses: readonly string[]
+  /** Resolves when the controller has stopped; rejects if it stopped because a part of it failed. */
   readonly stopped: Promise<void>
-  /** Services that an identity backs and the policy of a proxy, for tests and tools in the same process. */
-  readonly servicesOf: (identity: string) => readonly MeshService[]
-  readonly hasPolicy: (uuid: ProxyUUID) => boolean
 }

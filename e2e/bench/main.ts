@@ -1,0 +1,64 @@
+import { cpus, totalmem } from 'node:os'
+import { parseArgs } from 'node:util'
+
+import { measureCertificateRatio } from './certificate-ratio.js'
+import { measureConvergence } from './convergence.js'
+import { measureTranslation } from './translation.js'
+
+// The benchmarks. `--json` prints one JSON object as the last line of standard output; names choose some of them; `--quick` takes fewer repetitions.
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+})
+const names = ['certificates', 'translation', 'convergence'] as const
+type Name = (typeof names)[number]
+
+if (values.help) {
+  console.log(`Usage: npm run bench -- [${names.join('|')}]... [--json] [--quick]`)
+} else {
+  await run()
+}
+
+async function run(): Promise<void> {
+  const unknown = positionals.filter((name) => !(names as readonly string[]).includes(name))
+  if (unknown.length > 0) {
+    console.error(`unknown benchmark ${unknown.join(', ')}; known: ${names.join(', ')}`)
+    process.exitCode = 2
+    return
+  }
+  const chosen = names.filter((name) => positionals.length === 0 || positionals.includes(name))
+  const results: Partial<Record<Name, unknown>> = {}
+  for (const name of chosen) {
+    const start = performance.now()
+    console.error(`${name} …`)
+    results[name] = await benchmarks[name]()
+    console.error(`${name}: ${((performance.now() - start) / 1000).toFixed(1)} s`)
+  }
+  const report = {
+    machine: { cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, memoryGiB: Math.round(totalmem() / 2 ** 30), node: process.version },
+    quick: values.quick,
+    ...results,
+  }
+  console.log(values.json ? JSON.stringify(report) : JSON.stringify(report, null, 2))
+}
+
+/** How each benchmark is run, at full length or quickly. */
+const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
+  certificates: () => measureCertificateRatio(),
+  translation: async () => {
+    const sizes = [10, 100, 1000]
+    const results = []
+    for (const services of sizes) results.push(await measureTranslation({ services, repetitions: values.quick ? 5 : 25 }))
+    return results
+  },
+  convergence: async () => {
+    const clientsProgram = new URL('./bench-clients.mjs', import.meta.url).pathname
+    const results = []
+    for (const clients of [1, 50, 200])
+      results.push(
+        await measureConvergence({ clients, services: 100, rounds: values.quick ? 20 : 200, warmUp: values.quick ? 3 : 20, clientsProgram }),
+      )
+    return results
+  },
+}
