@@ -1,0 +1,51 @@
+import { createRegistry, type Registry } from '@bufbuild/protobuf'
+import { file_envoy_config_cluster_v3_cluster } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
+import { file_envoy_config_endpoint_v3_endpoint } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
+import { file_envoy_config_listener_v3_listener } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
+import { file_envoy_config_route_v3_route } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
+import { file_envoy_extensions_access_loggers_stream_v3_stream } from '@osm-ts/envoy-api/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
+import { file_envoy_extensions_clusters_dynamic_forward_proxy_v3_cluster } from '@osm-ts/envoy-api/envoy/extensions/clusters/dynamic_forward_proxy/v3/cluster_pb.js'
+import { file_envoy_extensions_filters_http_dynamic_forward_proxy_v3_dynamic_forward_proxy } from '@osm-ts/envoy-api/envoy/extensions/filters/http/dynamic_forward_proxy/v3/dynamic_forward_proxy_pb.js'
+import { file_envoy_extensions_filters_http_health_check_v3_health_check } from '@osm-ts/envoy-api/envoy/extensions/filters/http/health_check/v3/health_check_pb.js'
+import { file_envoy_extensions_filters_http_local_ratelimit_v3_local_rate_limit } from '@osm-ts/envoy-api/envoy/extensions/filters/http/local_ratelimit/v3/local_rate_limit_pb.js'
+import { file_envoy_extensions_filters_http_rbac_v3_rbac } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
+import { file_envoy_extensions_filters_http_router_v3_router } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
+import { file_envoy_extensions_filters_listener_original_dst_v3_original_dst } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/original_dst/v3/original_dst_pb.js'
+import { file_envoy_extensions_filters_listener_tls_inspector_v3_tls_inspector } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb.js'
+import { file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import { file_envoy_extensions_filters_network_local_ratelimit_v3_local_rate_limit } from '@osm-ts/envoy-api/envoy/extensions/filters/network/local_ratelimit/v3/local_rate_limit_pb.js'
+import { file_envoy_extensions_filters_network_rbac_v3_rbac } from '@osm-ts/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac_pb.js'
+import { file_envoy_extensions_filters_network_tcp_proxy_v3_tcp_proxy } from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'
+import { file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation } from '@osm-ts/envoy-api/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
+import { file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver } from '@osm-ts/envoy-api/envoy/extensions/network/dns_resolver/getaddrinfo/v3/getaddrinfo_dns_resolver_pb.js'
+import { file_envoy_extensions_transport_sockets_tls_v3_secret } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
+import { file_envoy_extensions_transport_sockets_tls_v3_tls } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
+import { file_envoy_extensions_upstreams_http_v3_http_protocol_options } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
+
+/** Types of everything that this driver makes, down to what is wrapped in `google.protobuf.Any`: for printing it as JSON. */
+export function messageRegistry(): Registry {
+  return createRegistry(
+    file_envoy_config_cluster_v3_cluster,
+    file_envoy_config_endpoint_v3_endpoint,
+    file_envoy_config_listener_v3_listener,
+    file_envoy_config_route_v3_route,
+    file_envoy_extensions_access_loggers_stream_v3_stream,
+    file_envoy_extensions_clusters_dynamic_forward_proxy_v3_cluster,
+    file_envoy_extensions_filters_http_dynamic_forward_proxy_v3_dynamic_forward_proxy,
+    file_envoy_extensions_filters_http_health_check_v3_health_check,
+    file_envoy_extensions_filters_http_local_ratelimit_v3_local_rate_limit,
+    file_envoy_extensions_filters_http_rbac_v3_rbac,
+    file_envoy_extensions_filters_http_router_v3_router,
+    file_envoy_extensions_filters_listener_original_dst_v3_original_dst,
+    file_envoy_extensions_filters_listener_tls_inspector_v3_tls_inspector,
+    file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager,
+    file_envoy_extensions_filters_network_local_ratelimit_v3_local_rate_limit,
+    file_envoy_extensions_filters_network_rbac_v3_rbac,
+    file_envoy_extensions_filters_network_tcp_proxy_v3_tcp_proxy,
+    file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation,
+    file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver,
+    file_envoy_extensions_transport_sockets_tls_v3_secret,
+    file_envoy_extensions_transport_sockets_tls_v3_tls,
+    file_envoy_extensions_upstreams_http_v3_http_protocol_options,
+  )
+}

@@ -1,0 +1,25 @@
+import { type DescMessage, fromBinary, type JsonValue, type Registry, toJson } from '@bufbuild/protobuf'
+import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
+import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
+import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
+import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
+
+import type { EncodedResource, TranslatedType } from './types.js'
+
+/** The message type of each xDS type. */
+export const resourceSchemas: Readonly<Record<TranslatedType, DescMessage>> = {
+  cluster: ClusterSchema,
+  endpoints: ClusterLoadAssignmentSchema,
+  listener: ListenerSchema,
+  route: RouteConfigurationSchema,
+}
+
+/**
+ * A resource as canonical protobuf JSON.
+ *
+ * @param registry - see `messageRegistry`; made once by whoever prints more than one resource
+ */
+export function resourceJson(type: TranslatedType, resource: EncodedResource, registry: Registry): JsonValue {
+  const schema = resourceSchemas[type]
+  return toJson(schema, fromBinary(schema, resource.value), { registry })
+}

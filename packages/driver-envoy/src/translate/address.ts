@@ -1,0 +1,36 @@
+import { isIP } from 'node:net'
+import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api'
+import type { AddressSchema, CidrRangeSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/address_pb.js'
+import type { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
+
+import type { Init } from './encode.js'
+
+/** An address and port. */
+export function socketAddress({ address, port }: SocketAddress): Init<typeof AddressSchema> {
+  return {
+    address: { case: 'socketAddress', value: { address, portSpecifier: { case: 'portValue', value: port } } },
+  }
+}
+
+/** The range that holds one address. */
+export function hostRange(address: string): Init<typeof CidrRangeSchema> {
+  return { addressPrefix: address, prefixLen: isIP(address) === 6 ? 128 : 32 }
+}
+
+/** A range in CIDR notation. */
+export function cidrRange(cidr: string): Init<typeof CidrRangeSchema> {
+  const [addressPrefix = '', length = '0'] = cidr.split('/')
+  return { addressPrefix, prefixLen: Number(length) }
+}
+
+/**
+ * Where a listener takes connections. The IPv4 wildcard becomes both wildcards for a proxy with both families, since redirected connections of
+ * either must arrive.
+ */
+export function listenAddress(listen: SocketAddress, ipFamilies: ProxyPart['ipFamilies']): Init<typeof ListenerSchema> {
+  const both = listen.address === '0.0.0.0' && ipFamilies.includes('IPv6') && ipFamilies.includes('IPv4')
+  return {
+    address: socketAddress(listen),
+    ...(both ? { additionalAddresses: [{ address: socketAddress({ address: '::', port: listen.port }) }] } : {}),
+  }
+}

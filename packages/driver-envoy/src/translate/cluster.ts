@@ -1,0 +1,148 @@
+import type {
+  ActiveHealthCheck,
+  Discovery,
+  LoadBalancing,
+  Protocol,
+  SocketAddress,
+  UpstreamPart,
+} from '@osm-ts/driver-api'
+import { HEALTH_CHECK_HEADER } from '@osm-ts/driver-api'
+import {
+  Cluster_DiscoveryType as DiscoveryType,
+  Cluster_LbPolicy as LbPolicy,
+  ClusterSchema,
+} from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
+import type { HealthCheckSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/health_check_pb.js'
+import { CodecClientType } from '@osm-ts/envoy-api/envoy/type/v3/http_pb.js'
+
+import { socketAddress } from './address.js'
+import { circuitBreakers } from './circuit-breakers.js'
+import { adsSource } from './config-source.js'
+import { duration, encode, type Init } from './encode.js'
+import { forwardProxyClusterType } from './forward-proxy.js'
+import { httpProtocolOptions, isHttp } from './http-protocol.js'
+import { names } from './names.js'
+import type { Settings } from './settings.js'
+import { meshClientTls } from './tls.js'
+
+type ClusterInit = Init<typeof ClusterSchema>
+
+/** The cluster of an upstream. */
+export function upstreamCluster(part: UpstreamPart, settings: Settings): Uint8Array {
+  return encode(ClusterSchema, {
+    name: part.id,
+    connectTimeout: duration(part.connectTimeoutMs ?? settings.mesh.connectTimeoutMs),
+    circuitBreakers: circuitBreakers(part.limits),
+    typedExtensionProtocolOptions: httpProtocolOptions(part.protocol, part.limits?.maxRequestsPerConnection),
+    ...discovery(part),
+    ...balancing(part.discovery, part.loadBalancing),
+    ...(part.tls.mode === 'mesh'
+      ? { transportSocket: meshClientTls(part.tls.serverName, part.tls.principals, settings.trust) }
+      : {}),
+    ...(part.healthCheck === undefined ? {} : { healthChecks: [healthCheck(part.healthCheck, part.protocol)] }),
+  })
+}
+
+/** The cluster through which inbound traffic of a service port reaches the application. */
+export function localCluster(id: string, local: SocketAddress, protocol: Protocol, settings: Settings): Uint8Array {
+  return encode(ClusterSchema, {
+    ...staticCluster(names.localCluster(id), [local]),
+    connectTimeout: duration(settings.mesh.connectTimeoutMs),
+    circuitBreakers: circuitBreakers(),
+    typedExtensionProtocolOptions: httpProtocolOptions(protocol),
+  })
+}
+
+/** A cluster whose addresses are known. */
+export function staticCluster(
+  name: string,
+  addresses: readonly SocketAddress[],
+): ClusterInit & { readonly name: string } {
+  const sorted = [...addresses].sort((a, b) =>
+    a.address < b.address ? -1 : a.address > b.address ? 1 : a.port - b.port,
+  )
+  return {
+    name,
+    clusterDiscoveryType: { case: 'type', value: DiscoveryType.STATIC },
+    loadAssignment: {
+      clusterName: name,
+      endpoints: [
+        {
+          lbEndpoints: sorted.map((address) => ({
+            hostIdentifier: { case: 'endpoint' as const, value: { address: socketAddress(address) } },
+          })),
+        },
+      ],
+    },
+  }
+}
+
+/** The cluster of destinations that the mesh does not know, while global egress is on. */
+export function passthroughCluster(settings: Settings): Uint8Array {
+  return encode(ClusterSchema, {
+    name: names.passthroughCluster,
+    connectTimeout: duration(settings.mesh.connectTimeoutMs),
+    circuitBreakers: circuitBreakers(),
+    clusterDiscoveryType: { case: 'type', value: DiscoveryType.ORIGINAL_DST },
+    lbPolicy: LbPolicy.CLUSTER_PROVIDED,
+  })
+}
+
+function discovery(part: UpstreamPart): ClusterInit {
+  // TLS towards the outside is not declared by this driver. What asks for it anyway gets no address, never plaintext.
+  if (part.tls.mode === 'originate') return staticCluster(part.id, [])
+  const source = part.discovery
+  switch (source.kind) {
+    case 'endpoints':
+      return {
+        clusterDiscoveryType: { case: 'type', value: DiscoveryType.EDS },
+        edsClusterConfig: { edsConfig: adsSource() },
+      }
+    case 'static':
+      return staticCluster(part.id, source.addresses)
+    case 'dns':
+      return {
+        ...staticCluster(part.id, [{ address: source.host, port: source.port }]),
+        clusterDiscoveryType: { case: 'type', value: DiscoveryType.STRICT_DNS },
+      }
+    case 'originalDestination':
+      return { clusterDiscoveryType: { case: 'type', value: DiscoveryType.ORIGINAL_DST } }
+    case 'forwardProxy':
+      return { clusterDiscoveryType: { case: 'clusterType', value: forwardProxyClusterType() } }
+  }
+}
+
+function balancing(source: Discovery, { policy }: LoadBalancing): ClusterInit {
+  // These clusters choose the host themselves, from the connection or the request.
+  if (source.kind === 'originalDestination' || source.kind === 'forwardProxy')
+    return { lbPolicy: LbPolicy.CLUSTER_PROVIDED }
+  switch (policy) {
+    case 'round-robin':
+      return { lbPolicy: LbPolicy.ROUND_ROBIN }
+    case 'least-request':
+      return { lbPolicy: LbPolicy.LEAST_REQUEST }
+    case 'hash':
+      // Routes hash the source address for every cluster; only those with this balancer look at it.
+      return { lbPolicy: LbPolicy.MAGLEV }
+  }
+}
+
+function healthCheck(check: ActiveHealthCheck, protocol: Protocol): Init<typeof HealthCheckSchema> {
+  return {
+    timeout: duration(check.timeoutMs),
+    interval: duration(check.intervalMs),
+    unhealthyThreshold: check.unhealthyThreshold,
+    healthyThreshold: check.healthyThreshold,
+    healthChecker:
+      check.type === 'tcp' || !isHttp(protocol)
+        ? { case: 'tcpHealthCheck', value: {} }
+        : {
+            case: 'httpHealthCheck',
+            value: {
+              path: check.path ?? '/',
+              codecClientType: protocol === 'http' ? CodecClientType.HTTP1 : CodecClientType.HTTP2,
+              requestHeadersToAdd: [{ header: { key: HEALTH_CHECK_HEADER, value: '1' } }],
+            },
+          },
+  }
+}

@@ -1,0 +1,52 @@
+import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { type Any, AnySchema, type Duration, DurationSchema } from '@bufbuild/protobuf/wkt'
+
+/** Fields of a message that is still to be made. */
+export type Init<Desc extends DescMessage> = Extract<MessageInitShape<Desc>, { readonly $typeName?: never }>
+
+/** The only place that knows how messages become bytes. */
+export function encode<Desc extends DescMessage>(schema: Desc, message: Init<Desc>): Uint8Array {
+  return toBinary(schema, create(schema, message))
+}
+
+/** Type URL of a message, as xDS and `google.protobuf.Any` use it. */
+export function typeUrl(schema: DescMessage): string {
+  return `type.googleapis.com/${schema.typeName}`
+}
+
+/** Wraps a message for a field that takes any. */
+export function pack<Desc extends DescMessage>(schema: Desc, message: Init<Desc>): Any {
+  return create(AnySchema, { typeUrl: typeUrl(schema), value: encode(schema, message) })
+}
+
+/** A span of time. */
+export function duration(milliseconds: number): Duration {
+  return create(DurationSchema, {
+    seconds: BigInt(Math.floor(milliseconds / 1000)),
+    nanos: (milliseconds % 1000) * 1_000_000,
+  })
+}
+
+/**
+ * Adds encoded messages to a field of an encoded message.
+ *
+ * The encoding of a message is the concatenation of the encodings of its fields, so that what many aggregates share is encoded once and copied.
+ */
+export function appendTo<Desc extends DescMessage>(
+  schema: Desc,
+  message: Uint8Array,
+  field: Extract<keyof Desc['field'], string>,
+  values: readonly Uint8Array[],
+): Uint8Array {
+  const descriptor = schema.field[field]
+  if (descriptor?.message === undefined) throw new TypeError(`${schema.typeName} has no field of messages ${field}`)
+  const writer = new BinaryWriter().raw(message)
+  for (const value of values) writer.tag(descriptor.number, WireType.LengthDelimited).bytes(value)
+  return writer.finish()
+}
+
+/** Adds the given fields to an encoded message; those that it has already must be lists. */
+export function extend<Desc extends DescMessage>(schema: Desc, message: Uint8Array, fields: Init<Desc>): Uint8Array {
+  return new BinaryWriter().raw(message).raw(encode(schema, fields)).finish()
+}

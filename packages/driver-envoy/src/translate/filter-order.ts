@@ -1,0 +1,68 @@
+import type { Any } from '@bufbuild/protobuf/wkt'
+import type { FilterSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import type { HttpFilterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+
+import type { Init } from './encode.js'
+
+/**
+ * Filters in the order in which traffic passes them. Order decides what an attacker can reach and what a limit counts, so it stands in one place,
+ * with the reason beside each entry.
+ */
+export const filterOrder = {
+  network: [
+    { name: 'envoy.filters.network.rbac', reason: 'who may not speak must not use up tokens or reach a parser' },
+    { name: 'envoy.filters.network.local_ratelimit', reason: 'counts connections of callers that are allowed' },
+    { name: 'envoy.filters.network.ratelimit', reason: 'asks a service, so only for what the local limit lets pass' },
+    { name: 'envoy.filters.network.http_connection_manager', reason: 'terminal, on HTTP ports' },
+    { name: 'envoy.filters.network.tcp_proxy', reason: 'terminal, on all others' },
+  ],
+  http: [
+    {
+      name: 'envoy.filters.http.health_check',
+      reason:
+        'tells a peer that the proxy lives and nothing else, so any peer of the mesh may ask, whatever it may call',
+    },
+    { name: 'envoy.filters.http.rbac', reason: 'decides before anything is spent on a request' },
+    { name: 'envoy.filters.http.local_ratelimit', reason: 'counts requests that are allowed, not those of strangers' },
+    { name: 'envoy.filters.http.ratelimit', reason: 'asks a service, so only for what the local limit lets pass' },
+    { name: 'envoy.filters.http.ext_authz', reason: 'the dearest check, and it may only deny: so it comes last' },
+    { name: 'envoy.filters.http.dynamic_forward_proxy', reason: 'resolves the host that the router connects to' },
+    { name: 'envoy.filters.http.router', reason: 'terminal' },
+  ],
+} as const
+
+type FilterName<Kind extends keyof typeof filterOrder> = (typeof filterOrder)[Kind][number]['name']
+
+/** Configurations of filters by name, in any order. */
+export type FilterConfigs<Kind extends keyof typeof filterOrder> = Readonly<Partial<Record<FilterName<Kind>, Any>>>
+
+/** Name of the HTTP filter under which virtual hosts and routes give their own rules. */
+export const HTTP_RBAC = 'envoy.filters.http.rbac'
+/** Name of the HTTP filter under which virtual hosts and routes give their own limits. */
+export const HTTP_LOCAL_RATE_LIMIT = 'envoy.filters.http.local_ratelimit'
+
+/** Network filters as the table orders them. */
+export function networkFilters(configs: FilterConfigs<'network'>): Init<typeof FilterSchema>[] {
+  return ordered(filterOrder.network, configs).map(({ name, config }) => ({
+    name,
+    configType: { case: 'typedConfig', value: config },
+  }))
+}
+
+/** HTTP filters as the table orders them. */
+export function httpFilters(configs: FilterConfigs<'http'>): Init<typeof HttpFilterSchema>[] {
+  return ordered(filterOrder.http, configs).map(({ name, config }) => ({
+    name,
+    configType: { case: 'typedConfig', value: config },
+  }))
+}
+
+function ordered<Name extends string>(
+  order: readonly { readonly name: Name }[],
+  configs: Readonly<Partial<Record<Name, Any>>>,
+): readonly { readonly name: Name; readonly config: Any }[] {
+  return order.flatMap(({ name }) => {
+    const config = configs[name]
+    return config === undefined ? [] : [{ name, config }]
+  })
+}

@@ -1,0 +1,62 @@
+import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api'
+import { TrafficDirection } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
+import type { ListenerFilterSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
+import { OriginalDstSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/original_dst/v3/original_dst_pb.js'
+import { TlsInspectorSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb.js'
+
+import { listenAddress } from './address.js'
+import { appendTo, encode, type Init, pack } from './encode.js'
+
+/** A listener, as far as it differs from others. */
+export interface ListenerShape {
+  readonly name: string
+  readonly listen: SocketAddress
+  readonly ipFamilies: ProxyPart['ipFamilies']
+  readonly direction: 'inbound' | 'outbound'
+  /** True where the kernel redirects connections: the destination is the one that was dialled. */
+  readonly redirected: boolean
+  /** Whether the first bytes are read for an SNI name before a chain is chosen. */
+  readonly inspectsTls: boolean
+  /** Encoded filter chains; never empty unless there is a default. */
+  readonly chains: readonly Uint8Array[]
+  readonly defaultChain?: Uint8Array
+}
+
+/** A listener around filter chains that other listeners may share. */
+export function listener(shape: ListenerShape): Uint8Array {
+  const base = encode(ListenerSchema, {
+    name: shape.name,
+    ...listenAddress(shape.listen, shape.ipFamilies),
+    trafficDirection: shape.direction === 'inbound' ? TrafficDirection.INBOUND : TrafficDirection.OUTBOUND,
+    listenerFilters: listenerFilters(shape),
+    // Two proxies of one machine must not share an address unnoticed, each getting some of the connections.
+    ...(shape.redirected ? {} : { enableReusePort: false }),
+  })
+  const withChains = appendTo(ListenerSchema, base, 'filterChains', shape.chains)
+  return shape.defaultChain === undefined
+    ? withChains
+    : appendTo(ListenerSchema, withChains, 'defaultFilterChain', [shape.defaultChain])
+}
+
+/** The destination comes first: what follows may depend on it. There is no HTTP inspector: protocols are declared, never guessed. */
+function listenerFilters({ redirected, inspectsTls }: ListenerShape): Init<typeof ListenerFilterSchema>[] {
+  return [
+    ...(redirected
+      ? [
+          {
+            name: 'envoy.filters.listener.original_dst',
+            configType: { case: 'typedConfig' as const, value: pack(OriginalDstSchema, {}) },
+          },
+        ]
+      : []),
+    ...(inspectsTls
+      ? [
+          {
+            name: 'envoy.filters.listener.tls_inspector',
+            configType: { case: 'typedConfig' as const, value: pack(TlsInspectorSchema, {}) },
+          },
+        ]
+      : []),
+  ]
+}

@@ -1,0 +1,174 @@
+import type { OutboundPart, PartRef, SocketAddress } from '@osm-ts/driver-api'
+
+import { encodedResource } from '../resources/encoded-resource.js'
+import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
+import type { EncodedResource, ResourceSet } from '../resources/types.js'
+import { hasMetrics } from './clusters.js'
+import { inboundChain } from './inbound-chain.js'
+import { type ListenerShape, listener } from './listener.js'
+import type { Memo, MemoTable } from './memo.js'
+import { names } from './names.js'
+import { boundOutboundChain, forwardProxyChain, outboundChain, passthroughChain } from './outbound-chain.js'
+import type { Member, Served } from './policy-reader.js'
+import { probeListeners } from './probes.js'
+import { prometheusChain } from './prometheus.js'
+import type { ProxyView } from './proxy-view.js'
+
+/** Listeners of proxies. */
+export class ListenerTranslation {
+  readonly #chains: MemoTable<Uint8Array | undefined>
+  readonly #listeners: MemoTable<EncodedResource>
+  readonly #layers: MemoTable<ResourceLayer>
+  readonly #sets: MemoTable<ResourceSet>
+
+  constructor(memo: Memo) {
+    this.#chains = memo.table()
+    this.#listeners = memo.table()
+    this.#layers = memo.table()
+    this.#sets = memo.table()
+  }
+
+  translate(view: ProxyView): ResourceSet {
+    const outbound = outboundKey(view)
+    const own = ownKey(view)
+    return this.#sets.get(JSON.stringify([outbound, own]), () => {
+      const called = this.#layers.get(JSON.stringify(['outbound', outbound]), () => this.#outbound(view))
+      const served = this.#layers.get(JSON.stringify(['own', own]), () => this.#own(view))
+      return new LayeredResourceSet([called, served])
+    })
+  }
+
+  /** A listener without chains is not published: connections to it are refused, which says more than a reset. */
+  #listener(shape: ListenerShape, sources: readonly PartRef[]): readonly EncodedResource[] {
+    if (shape.chains.length === 0 && shape.defaultChain === undefined) return []
+    return [encodedResource(shape.name, listener(shape), sources)]
+  }
+
+  #outbound(view: ProxyView): ResourceLayer {
+    const { proxy, reader, settings } = view
+    const { outbound, outboundHttp } = proxy.listen
+    if (proxy.mode === 'explicit') {
+      const shape = outboundHttp && this.#ownShape(view, names.outboundListener, outboundHttp, 'outbound')
+      return new ResourceLayer(
+        shape === undefined
+          ? []
+          : this.#listener({ ...shape, chains: [forwardProxyChain(settings.mesh)] }, settings.sources),
+      )
+    }
+    if (outbound === undefined) return new ResourceLayer([])
+    const chains = reader.members(proxy.outbound, 'outbound').list.map((member) => this.#outboundChain(member, view))
+    const shape = this.#ownShape(view, names.outboundListener, outbound, 'outbound')
+    return new ResourceLayer(
+      this.#listener(
+        {
+          ...shape,
+          chains: chains.flatMap(({ value }) => (value === undefined ? [] : [value])),
+          ...(settings.mesh.egressEnabled ? { defaultChain: passthroughChain(settings.mesh) } : {}),
+        },
+        [...chains.map(({ ref }) => ref), ...settings.sources],
+      ),
+    )
+  }
+
+  #outboundChain(
+    { part, ref }: Member<OutboundPart>,
+    { settings }: ProxyView,
+  ): { readonly value: Uint8Array | undefined; readonly ref: PartRef } {
+    const key = JSON.stringify(['outbound', ref.hash, settings.key])
+    return { value: this.#chains.get(key, () => outboundChain(part, settings.mesh)), ref }
+  }
+
+  #own(view: ProxyView): ResourceLayer {
+    return new ResourceLayer([
+      ...(view.proxy.mode === 'explicit' ? this.#bound(view) : this.#inbound(view)),
+      ...this.#metrics(view),
+      ...this.#probes(view),
+    ])
+  }
+
+  #inbound(view: ProxyView): readonly EncodedResource[] {
+    const { proxy, served, settings } = view
+    if (proxy.listen.inbound === undefined) return []
+    const shape = this.#ownShape(view, names.inboundListener, proxy.listen.inbound, 'inbound')
+    const chains = served.map((service) => this.#inboundChain(service, view))
+    const sources = [...served.flatMap((service) => service.sources), ...settings.sources]
+    return this.#listener({ ...shape, inspectsTls: true, chains }, sources)
+  }
+
+  /** Explicit mode: a listener for each port that is served, and for each TCP port that is called. */
+  #bound(view: ProxyView): readonly EncodedResource[] {
+    const { proxy, reader, served, settings } = view
+    const inbound = served.flatMap((service) => {
+      const { listen, id } = service.binding
+      if (listen === undefined) return []
+      const shape = this.#ownShape(view, names.boundInboundListener(id), listen, 'inbound')
+      const chains = [this.#inboundChain(service, view)]
+      return this.#listener({ ...shape, inspectsTls: true, chains }, [...service.sources, ...settings.sources])
+    })
+    const called = new Map(reader.members(proxy.outbound, 'outbound').list.map((member) => [member.part.id, member]))
+    const outbound = proxy.outboundBindings.flatMap(({ id, listen }) => {
+      const member = called.get(id)
+      if (member?.part.rules.kind !== 'tcp') return []
+      const { part, ref } = member
+      const key = JSON.stringify(['bound', ref.hash, settings.key])
+      const chain = this.#chains.get(key, () => boundOutboundChain(part, settings.mesh))
+      const shape = this.#ownShape(view, names.boundOutboundListener(id), listen, 'outbound')
+      return this.#listener({ ...shape, chains: chain === undefined ? [] : [chain] }, [ref, ...settings.sources])
+    })
+    return [...inbound, ...outbound]
+  }
+
+  #inboundChain({ binding, part, callers }: Served, { proxy, settings, drainEpochs }: ProxyView): Uint8Array {
+    const matchPort = proxy.mode === 'transparent'
+    const drainEpoch = drainEpochs.get(part.id)
+    const key = JSON.stringify(['inbound', binding.part, settings.key, matchPort, drainEpoch])
+    const build = (): Uint8Array => inboundChain({ part, callers, matchPort, drainEpoch }, settings)
+    return this.#chains.get(key, build) ?? build()
+  }
+
+  #metrics(view: ProxyView): readonly EncodedResource[] {
+    const { metrics } = view.proxy.listen
+    if (metrics === undefined || !hasMetrics(view)) return []
+    const shape = this.#ownShape(view, names.prometheusListener, metrics, 'inbound')
+    return this.#listener({ ...shape, redirected: false, chains: [prometheusChain()] }, [])
+  }
+
+  #probes(view: ProxyView): readonly EncodedResource[] {
+    return probeListeners(view.proxy.probes).flatMap(({ name, listen, chain }) => {
+      const shape = this.#ownShape(view, name, listen, 'inbound')
+      return this.#listener({ ...shape, redirected: false, chains: [chain] }, [])
+    })
+  }
+
+  #ownShape(
+    { proxy }: ProxyView,
+    name: string,
+    listen: SocketAddress,
+    direction: ListenerShape['direction'],
+  ): ListenerShape {
+    const redirected = proxy.mode === 'transparent'
+    return { name, listen, ipFamilies: proxy.ipFamilies, direction, redirected, inspectsTls: false, chains: [] }
+  }
+}
+
+function outboundKey({ proxy, settings }: ProxyView): readonly unknown[] {
+  const { outbound, outboundHttp } = proxy.listen
+  const listen = proxy.mode === 'explicit' ? outboundHttp : outbound
+  const chains = proxy.mode === 'explicit' ? '' : (proxy.outbound ?? '')
+  return [proxy.mode, listen, proxy.ipFamilies, chains, settings.key]
+}
+
+function ownKey(view: ProxyView): readonly unknown[] {
+  const { proxy, settings, served, drainEpochs } = view
+  return [
+    proxy.mode,
+    proxy.ipFamilies,
+    settings.key,
+    proxy.listen.inbound,
+    served.map(({ binding, part }) => [binding.part, binding.listen, drainEpochs.get(part.id)]),
+    proxy.outboundBindings,
+    proxy.outboundBindings.length > 0 ? proxy.outbound : '',
+    hasMetrics(view) ? proxy.listen.metrics : undefined,
+    proxy.probes,
+  ]
+}

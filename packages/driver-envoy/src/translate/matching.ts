@@ -1,0 +1,80 @@
+import { compareCanonical, type HeaderMatch, type PathMatch, type RouteMatch } from '@osm-ts/driver-api'
+import type { PermissionSchema } from '@osm-ts/envoy-api/envoy/config/rbac/v3/rbac_pb.js'
+import type {
+  HeaderMatcherSchema,
+  RouteMatchSchema,
+} from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
+import type { StringMatcherSchema } from '@osm-ts/envoy-api/envoy/type/matcher/v3/string_pb.js'
+
+import type { Init } from './encode.js'
+
+type StringMatcherInit = Init<typeof StringMatcherSchema>
+type HeaderMatcherInit = Init<typeof HeaderMatcherSchema>
+type PermissionInit = Init<typeof PermissionSchema>
+
+/** The conditions of a request as the match of a route. */
+export function routeMatch({ path, methods, headers }: RouteMatch): Init<typeof RouteMatchSchema> {
+  return {
+    pathSpecifier: pathSpecifier(path),
+    headers: [...(methods === undefined ? [] : [methodMatcher(methods)]), ...headerMatchers(headers)],
+  }
+}
+
+/** The conditions of a request as a permission of RBAC. */
+export function permission({ path, methods, headers }: RouteMatch): PermissionInit {
+  const rules: PermissionInit[] = []
+  if (path !== undefined) {
+    const urlPath = { rule: { case: 'path' as const, value: stringMatcher(path) } }
+    rules.push({ rule: { case: 'urlPath', value: urlPath } })
+  }
+  if (methods !== undefined) rules.push({ rule: { case: 'header', value: methodMatcher(methods) } })
+  for (const header of headerMatchers(headers)) rules.push({ rule: { case: 'header', value: header } })
+  if (rules.length === 0) return { rule: { case: 'any', value: true } }
+  return { rule: { case: 'andRules', value: { rules } } }
+}
+
+function headerMatchers(headers: readonly HeaderMatch[] = []): readonly HeaderMatcherInit[] {
+  return [...headers].sort(compareCanonical).map(headerMatcher)
+}
+
+/** Conditions on one header; a missing header matches nothing, inverted or not, which is what Envoy does by itself. */
+function headerMatcher({ name, match, invert }: HeaderMatch): HeaderMatcherInit {
+  const invertMatch = invert ?? false
+  if (match.type === 'present')
+    return { name, headerMatchSpecifier: { case: 'presentMatch', value: true }, invertMatch }
+  return { name, headerMatchSpecifier: { case: 'stringMatch', value: stringMatcher(match) }, invertMatch }
+}
+
+function pathSpecifier(path: PathMatch | undefined): NonNullable<Init<typeof RouteMatchSchema>['pathSpecifier']> {
+  switch (path?.type) {
+    case undefined:
+      return { case: 'prefix', value: '' }
+    case 'exact':
+      return { case: 'path', value: path.value }
+    case 'prefix':
+      return { case: 'prefix', value: path.value }
+    case 'regex':
+      return { case: 'safeRegex', value: { regex: path.value } }
+  }
+}
+
+function stringMatcher(match: PathMatch): StringMatcherInit {
+  switch (match.type) {
+    case 'exact':
+      return { matchPattern: { case: 'exact', value: match.value } }
+    case 'prefix':
+      return { matchPattern: { case: 'prefix', value: match.value } }
+    case 'regex':
+      return { matchPattern: { case: 'safeRegex', value: { regex: match.value } } }
+  }
+}
+
+function methodMatcher(methods: readonly string[]): HeaderMatcherInit {
+  const sorted = [...methods].sort()
+  const match: PathMatch =
+    sorted.length === 1 && sorted[0] !== undefined
+      ? { type: 'exact', value: sorted[0] }
+      : // Methods are words of letters, digits, `-` and `_`: nothing of a pattern.
+        { type: 'regex', value: sorted.join('|') }
+  return { name: ':method', headerMatchSpecifier: { case: 'stringMatch', value: stringMatcher(match) } }
+}

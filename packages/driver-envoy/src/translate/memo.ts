@@ -1,0 +1,109 @@
+/** Something that was built and is kept while it is held. */
+interface Entry {
+  holders: number
+  readonly uses: ReadonlySet<Entry>
+  /** Takes the entry out of its table. */
+  readonly forget: () => void
+}
+
+/** A result, and everything that it was built from, kept until {@link release}. */
+export interface Lease<T> {
+  readonly value: T
+  /** Lets go; calling it again does nothing. */
+  release(): void
+}
+
+/**
+ * Results by key, each built once and kept exactly as long as somebody needs it.
+ *
+ * Whatever is asked for while a result is being built belongs to that result: it stays as long as the result does. So the memory is bounded by what
+ * live leases need, without a limit that would have to be guessed and without waiting for the garbage collector.
+ */
+export class Memo {
+  /** What the result under construction has asked for so far. */
+  #uses: Set<Entry> | undefined
+  readonly #tables: { readonly size: number }[] = []
+
+  /** A table of this memo. Keys must say everything that a result depends on. */
+  table<T>(): MemoTable<T> {
+    const table = new MemoTable<T>(this)
+    this.#tables.push(table)
+    return table
+  }
+
+  /** Number of results that are held. */
+  get size(): number {
+    return this.#tables.reduce((size, table) => size + table.size, 0)
+  }
+
+  /** Builds something that is not shared itself, but holds what is. */
+  lease<T>(build: () => T): Lease<T> {
+    const { value, uses } = this.collect(build)
+    let held = true
+    return {
+      value,
+      release: () => {
+        if (held) letGo(uses)
+        held = false
+      },
+    }
+  }
+
+  /** Runs `build` and gathers what it asks for; lets go of that if it throws. */
+  collect<T>(build: () => T): { readonly value: T; readonly uses: ReadonlySet<Entry> } {
+    const outer = this.#uses
+    const uses = new Set<Entry>()
+    this.#uses = uses
+    try {
+      return { value: build(), uses }
+    } catch (error) {
+      letGo(uses)
+      throw error
+    } finally {
+      this.#uses = outer
+    }
+  }
+
+  /** Makes the result under construction a holder of the entry. */
+  hold(entry: Entry): void {
+    if (this.#uses === undefined) throw new TypeError('nothing would hold the result: ask for it inside of a lease')
+    if (this.#uses.has(entry)) return
+    this.#uses.add(entry)
+    entry.holders += 1
+  }
+}
+
+/** Results of one kind; see {@link Memo.table}. */
+export class MemoTable<T> {
+  readonly #memo: Memo
+  readonly #entries = new Map<string, Entry & { readonly value: T }>()
+
+  constructor(memo: Memo) {
+    this.#memo = memo
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** The result of the key, built now if nobody holds it. */
+  get(key: string, build: () => T): T {
+    let entry = this.#entries.get(key)
+    if (entry === undefined) {
+      const built = this.#memo.collect(build)
+      entry = { ...built, holders: 0, forget: () => this.#entries.delete(key) }
+      this.#entries.set(key, entry)
+    }
+    this.#memo.hold(entry)
+    return entry.value
+  }
+}
+
+function letGo(entries: Iterable<Entry>): void {
+  for (const entry of entries) {
+    entry.holders -= 1
+    if (entry.holders > 0) continue
+    entry.forget()
+    letGo(entry.uses)
+  }
+}

@@ -1,0 +1,81 @@
+import type { MeshPart, OutboundPart } from '@osm-ts/driver-api'
+import {
+  FilterChainSchema,
+  type FilterSchema,
+} from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
+
+import { hostRange } from './address.js'
+import { encode, type Init, pack } from './encode.js'
+import { networkFilters } from './filter-order.js'
+import { forwardProxyFilter } from './forward-proxy.js'
+import { httpManager } from './http-manager.js'
+import { names } from './names.js'
+import { tcpProxy, weightedTcpFilters } from './tcp-proxy.js'
+
+type FilterInit = Init<typeof FilterSchema>
+
+/**
+ * The filter chain of a called service port in transparent mode, selected by the address that the workload dialled. Undefined while the service has no
+ * address: a chain without one would take the connections of all others.
+ */
+export function outboundChain(part: OutboundPart, mesh: MeshPart): Uint8Array | undefined {
+  if (part.addresses.length === 0) return undefined
+  return encode(FilterChainSchema, {
+    name: names.outboundChain(part),
+    filterChainMatch: {
+      destinationPort: part.port,
+      prefixRanges: [...part.addresses].sort().map(hostRange),
+    },
+    filters: outboundFilters(part, mesh),
+  })
+}
+
+/** The only filter chain of a listener that was made for one called TCP port in explicit mode. */
+export function boundOutboundChain(part: OutboundPart, mesh: MeshPart): Uint8Array {
+  return encode(FilterChainSchema, { name: names.outboundChain(part), filters: outboundFilters(part, mesh) })
+}
+
+/** The chain of destinations that no other chain takes, while global egress is on. */
+export function passthroughChain(mesh: MeshPart): Uint8Array {
+  return encode(FilterChainSchema, {
+    name: names.passthroughChain,
+    filters: networkFilters({
+      'envoy.filters.network.tcp_proxy': tcpProxy(
+        `egress-tcp-proxy.${names.passthroughCluster}`,
+        names.passthroughCluster,
+        mesh,
+      ),
+    }),
+  })
+}
+
+/** The only chain of the forward proxy of explicit mode: HTTP to any host, routed by the host that requests name. */
+export function forwardProxyChain(mesh: MeshPart): Uint8Array {
+  return encode(FilterChainSchema, {
+    name: names.forwardProxyChain,
+    filters: networkFilters({
+      'envoy.filters.network.http_connection_manager': httpManager({
+        routes: names.forwardProxyRoutes,
+        mesh,
+        mergeSlashes: !mesh.egressEnabled,
+        filters: {
+          ...(mesh.egressEnabled ? { 'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter() } : {}),
+          'envoy.filters.http.router': pack(RouterSchema, {}),
+        },
+      }),
+    }),
+  })
+}
+
+function outboundFilters(part: OutboundPart, mesh: MeshPart): FilterInit[] {
+  if (part.rules.kind === 'tcp') return weightedTcpFilters(names.outboundChain(part), part.rules.targets, mesh)
+  return networkFilters({
+    'envoy.filters.network.http_connection_manager': httpManager({
+      routes: names.outboundRoutes(part.port),
+      mesh,
+      mergeSlashes: true,
+      filters: { 'envoy.filters.http.router': pack(RouterSchema, {}) },
+    }),
+  })
+}

@@ -1,0 +1,82 @@
+import {
+  compareText,
+  type OutboundPart,
+  type OutboundRoute,
+  type RetryPolicy,
+  type WeightedUpstream,
+} from '@osm-ts/driver-api'
+import {
+  type RetryPolicySchema,
+  type RouteSchema,
+  VirtualHostSchema,
+} from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
+import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
+
+import { appendTo, duration, encode, extend, type Init } from './encode.js'
+import { routeMatch } from './matching.js'
+import { fullHostName, names } from './names.js'
+import { positiveWeights } from './weights.js'
+
+type RouteInit = Init<typeof RouteSchema>
+
+/** How a client addresses a called service. */
+export type HostForm =
+  /** Transparent mode: one route configuration for each port. */
+  | 'by-port'
+  /** Explicit mode: one for all ports, so that only the port 80 goes without saying. */
+  | 'by-host-and-port'
+
+/** The virtual host of a called service. */
+export function outboundVirtualHost(part: OutboundPart, shortName: boolean, form: HostForm): Uint8Array {
+  const hosts = [...part.hosts, ...(shortName ? [part.shortHost] : [])]
+  const withPort = hosts.map((host) => `${host}:${part.port}`)
+  const host = fullHostName(part.service, part.hosts)
+  return encode(VirtualHostSchema, {
+    name: names.outboundVirtualHost(form === 'by-port' ? host : `${host}:${part.port}`),
+    domains: [...new Set(form === 'by-port' || part.port === 80 ? [...hosts, ...withPort] : withPort)].sort(
+      compareText,
+    ),
+    routes: part.rules.kind === 'http' ? part.rules.routes.map(weightedRoute) : [],
+  })
+}
+
+/** Adds a caller's retries to a virtual host that all callers share. */
+export function withRetries(virtualHost: Uint8Array, policy: RetryPolicy): Uint8Array {
+  return extend(VirtualHostSchema, virtualHost, { retryPolicy: retryPolicy(policy) })
+}
+
+/** A route configuration around virtual hosts. */
+export function outboundRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
+  return appendTo(RouteConfigurationSchema, encode(RouteConfigurationSchema, { name }), 'virtualHosts', virtualHosts)
+}
+
+/** A route to weighted upstreams; where no target has weight, requests are answered 503. */
+export function weightedRoute({ match, targets, timeoutMs }: OutboundRoute): RouteInit {
+  const clusters = positiveWeights(targets)
+  return {
+    match: routeMatch(match),
+    action:
+      clusters.length === 0
+        ? { case: 'directResponse', value: { status: 503 } }
+        : {
+            case: 'route',
+            value: {
+              clusterSpecifier: { case: 'weightedClusters', value: { clusters: [...clusters] } },
+              timeout: duration(timeoutMs),
+              // Only clusters that balance by hash look at it.
+              hashPolicy: [{ policySpecifier: { case: 'connectionProperties', value: { sourceIp: true } } }],
+            },
+          },
+  }
+}
+
+function retryPolicy(policy: RetryPolicy): Init<typeof RetryPolicySchema> {
+  return {
+    retryOn: [...policy.retryOn].sort().join(','),
+    numRetries: policy.numRetries,
+    ...(policy.perTryTimeoutMs === undefined ? {} : { perTryTimeout: duration(policy.perTryTimeoutMs) }),
+    ...(policy.backoffBaseIntervalMs === undefined
+      ? {}
+      : { retryBackOff: { baseInterval: duration(policy.backoffBaseIntervalMs) } }),
+  }
+}

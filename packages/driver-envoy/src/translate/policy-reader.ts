@@ -1,0 +1,136 @@
+import {
+  type InboundBinding,
+  type InboundPart,
+  OsmError,
+  type Part,
+  type PartHash,
+  type PartKind,
+  type PartOf,
+  type PartRef,
+  type PrincipalsPart,
+  type ProxyPart,
+  refOf,
+} from '@osm-ts/driver-api'
+
+import type { Memo, MemoTable } from './memo.js'
+import type { ResolvedRule } from './rbac.js'
+import type { Settings } from './settings.js'
+
+/** Gives the part of a hash. */
+export type PartLookup = (hash: PartHash) => Part
+
+/** A part of a set. */
+export interface Member<P extends Part> {
+  readonly part: P
+  readonly ref: PartRef
+  /** The reader is in the namespace of the part. */
+  readonly shortNames: boolean
+}
+
+/** A set with the sets inside it, as one list sorted by id. */
+export interface Members<P extends Part> {
+  /** Pins the list; the same for every proxy that refers to the set. */
+  readonly key: string
+  readonly list: readonly Member<P>[]
+}
+
+/** A served port of a proxy, with everything that its rules refer to. */
+export interface Served {
+  readonly binding: InboundBinding
+  readonly part: InboundPart
+  /** Rules of an HTTP port. */
+  readonly rules: readonly ResolvedRule[]
+  /** Callers of a TCP port. */
+  readonly callers: PrincipalsPart | undefined
+  /** The part, and the principals that it names. */
+  readonly sources: readonly PartRef[]
+}
+
+/** Reads parts, and remembers sets as long as somebody needs them. */
+export class PolicyReader {
+  readonly #sets: MemoTable<Members<Part>>
+  readonly #parts: PartLookup
+
+  constructor(parts: PartLookup, sets: MemoTable<Members<Part>>) {
+    this.#parts = parts
+    this.#sets = sets
+  }
+
+  /** @throws OsmError with code `OSM_POLICY_INVALID` if the hash is that of another kind of part */
+  part<K extends PartKind>(hash: PartHash, kind: K): PartOf<K> {
+    const part = this.#parts(hash)
+    if (!isOf(part, kind)) {
+      throw new OsmError('OSM_POLICY_INVALID', `part ${hash} is of kind ${part.kind}, expected ${kind}`)
+    }
+    return part
+  }
+
+  settings(proxy: ProxyPart): Settings {
+    const mesh = this.part(proxy.mesh, 'mesh')
+    const trust = this.part(proxy.trust, 'trust')
+    return {
+      mesh,
+      trust,
+      key: `${proxy.trust}|${proxy.mesh}`,
+      sources: [refOf(trust, proxy.trust), refOf(mesh, proxy.mesh)],
+    }
+  }
+
+  /** Served ports, sorted by id. */
+  served(proxy: ProxyPart): readonly Served[] {
+    return [...proxy.inbound].sort((a, b) => (a.id < b.id ? -1 : 1)).map((binding) => this.#served(binding))
+  }
+
+  /** Members of a set and of the sets inside it. */
+  members<K extends 'outbound' | 'upstream' | 'endpoints' | 'egress'>(
+    hash: PartHash | undefined,
+    kind: K,
+  ): Members<PartOf<K>> {
+    if (hash === undefined) return { key: '', list: [] }
+    const members = this.#members(hash, kind, false)
+    // What #members lists was read by `part` with that kind.
+    return members as Members<PartOf<K>>
+  }
+
+  #members(hash: PartHash, kind: 'outbound' | 'upstream' | 'endpoints' | 'egress', shortNames: boolean): Members<Part> {
+    const key = shortNames ? `${hash}+` : hash
+    return this.#sets.get(key, () => {
+      const set = this.part(hash, 'set')
+      const list = [
+        ...set.members.map((member) => ({
+          part: this.part(member.hash, kind),
+          ref: { kind, id: member.id, hash: member.hash },
+          shortNames,
+        })),
+        ...set.sets.flatMap((inner) => this.#members(inner.hash, kind, shortNames || inner.shortNames === true).list),
+      ]
+      return { key, list: list.sort((a, b) => (a.ref.id < b.ref.id ? -1 : 1)) }
+    })
+  }
+
+  #served(binding: InboundBinding): Served {
+    const part = this.part(binding.part, 'inbound')
+    const own = refOf(part, binding.part)
+    if (part.rules.kind === 'deny') return { binding, part, rules: [], callers: undefined, sources: [own] }
+    if (part.rules.kind === 'tcp') {
+      const callers = this.part(part.rules.allow, 'principals')
+      return { binding, part, rules: [], callers, sources: [own, refOf(callers, part.rules.allow)] }
+    }
+    const rules = part.rules.allow.map(({ match, allow }) => ({
+      match,
+      allow: this.part(allow, 'principals'),
+      hash: allow,
+    }))
+    const principals = new Map(rules.map(({ allow, hash }) => [hash, refOf(allow, hash)]))
+    return { binding, part, rules, callers: undefined, sources: [own, ...principals.values()] }
+  }
+}
+
+/** The table that a {@link PolicyReader} remembers sets in. */
+export function setTable(memo: Memo): MemoTable<Members<Part>> {
+  return memo.table<Members<Part>>()
+}
+
+function isOf<K extends PartKind>(part: Part, kind: K): part is PartOf<K> {
+  return part.kind === kind
+}

@@ -1,0 +1,17 @@
+import type { ProxyPart } from '@osm-ts/driver-api'
+
+import type { PolicyReader, Served } from './policy-reader.js'
+import type { Settings } from './settings.js'
+
+/** Marks of withdrawn access by id of the inbound part; a chain whose mark changes is drained. */
+export type DrainEpochs = ReadonlyMap<string, string>
+
+/** A proxy's policy as the translation of one revision sees it. */
+export interface ProxyView {
+  readonly proxy: ProxyPart
+  readonly reader: PolicyReader
+  readonly settings: Settings
+  /** Sorted by id. */
+  readonly served: readonly Served[]
+  readonly drainEpochs: DrainEpochs
+}

@@ -1,0 +1,154 @@
+import { type ClientRetry, type OutboundPart, type PartRef, refOf } from '@osm-ts/driver-api'
+
+import { encodedResource } from '../resources/encoded-resource.js'
+import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
+import type { EncodedResource, ResourceSet } from '../resources/types.js'
+import { forwardProxyFallback } from './forward-proxy-routes.js'
+import { isHttp } from './http-protocol.js'
+import { hostsOf, inboundRouteConfiguration, inboundVirtualHost } from './inbound-routes.js'
+import type { Memo, MemoTable } from './memo.js'
+import { names } from './names.js'
+import { type HostForm, outboundRouteConfiguration, outboundVirtualHost, withRetries } from './outbound-routes.js'
+import type { Member, Served } from './policy-reader.js'
+import type { ProxyView } from './proxy-view.js'
+
+/** An encoded virtual host with what it was made of. */
+interface VirtualHost {
+  readonly value: Uint8Array
+  readonly sources: readonly PartRef[]
+}
+
+/** Retries of one identity, by id of the outbound part. */
+type Retries = ReadonlyMap<string, ClientRetry['policy']>
+
+/** Route configurations of proxies. */
+export class RouteTranslation {
+  readonly #virtualHosts: MemoTable<Uint8Array>
+  readonly #configurations: MemoTable<EncodedResource>
+  readonly #layers: MemoTable<ResourceLayer>
+  readonly #sets: MemoTable<ResourceSet>
+
+  constructor(memo: Memo) {
+    this.#virtualHosts = memo.table()
+    this.#configurations = memo.table()
+    this.#layers = memo.table()
+    this.#sets = memo.table()
+  }
+
+  translate(view: ProxyView): ResourceSet {
+    const served = view.served.filter(({ part }) => isHttp(part.protocol))
+    const inbound = [view.settings.trust.trustDomain, served.map(({ binding }) => binding.part)]
+    const outbound = outboundKey(view)
+    return this.#sets.get(JSON.stringify([inbound, outbound]), () => {
+      const called = this.#layers.get(JSON.stringify(['outbound', outbound]), () => this.#outbound(view))
+      const own = this.#layers.get(JSON.stringify(['inbound', inbound]), () => this.#inbound(served, view))
+      return new LayeredResourceSet([called, own])
+    })
+  }
+
+  #inbound(served: readonly Served[], view: ProxyView): ResourceLayer {
+    return new ResourceLayer(
+      [...groupByPort(served, ({ part }) => part.targetPort)].map(([port, services]) =>
+        this.#inboundPort(port, services, view),
+      ),
+    )
+  }
+
+  #inboundPort(port: number, services: readonly Served[], { settings }: ProxyView): EncodedResource {
+    const { trustDomain } = settings.trust
+    const key = JSON.stringify(['inbound', port, trustDomain, services.map(({ binding }) => binding.part)])
+    return this.#configurations.get(key, () => {
+      const taken = new Set(services.flatMap(({ part }) => part.serverNames))
+      const virtualHosts = services.map(({ part, rules }) => {
+        const hostsOfOthers = hostsOf(part).filter((host) => taken.has(host) && !part.serverNames.includes(host))
+        for (const host of hostsOf(part)) taken.add(host)
+        return inboundVirtualHost({ part, rules, trustDomain, hostsOfOthers })
+      })
+      const sources = services.flatMap((service) => service.sources)
+      return encodedResource(names.inboundRoutes(port), inboundRouteConfiguration(port, virtualHosts), sources)
+    })
+  }
+
+  #outbound(view: ProxyView): ResourceLayer {
+    const { proxy, reader } = view
+    const { list } = reader.members(proxy.outbound, 'outbound')
+    const called = list.filter(({ part }) => part.rules.kind === 'http')
+    const retries = retriesOf(view)
+    if (proxy.mode === 'explicit') return new ResourceLayer(this.#forwardProxy(called, retries, view))
+    return new ResourceLayer(
+      [...groupByPort(called, ({ part }) => part.port)].map(([port, members]) => {
+        const virtualHosts = members.map((member) => this.#virtualHost(member, retries, 'by-port', view))
+        return configuration(names.outboundRoutes(port), virtualHosts)
+      }),
+    )
+  }
+
+  #forwardProxy(
+    called: readonly Member<OutboundPart>[],
+    retries: Retries,
+    view: ProxyView,
+  ): readonly EncodedResource[] {
+    if (view.proxy.listen.outboundHttp === undefined) return []
+    const virtualHosts = called.map((member) => this.#virtualHost(member, retries, 'by-host-and-port', view))
+    const fallback = {
+      value: forwardProxyFallback(view.settings.mesh.egressEnabled),
+      sources: view.settings.sources,
+    }
+    return [configuration(names.forwardProxyRoutes, [...virtualHosts, fallback])]
+  }
+
+  #virtualHost(
+    { part, ref, shortNames }: Member<OutboundPart>,
+    retries: Retries,
+    form: HostForm,
+    { proxy, reader }: ProxyView,
+  ): VirtualHost {
+    const key = JSON.stringify([ref.hash, shortNames, form])
+    const shared = this.#virtualHosts.get(key, () => outboundVirtualHost(part, shortNames, form))
+    const policy = retries.get(part.id)
+    if (policy === undefined || proxy.clientRules === undefined) return { value: shared, sources: [ref] }
+    const rules = refOf(reader.part(proxy.clientRules, 'clientRules'), proxy.clientRules)
+    return { value: withRetries(shared, policy), sources: [ref, rules] }
+  }
+}
+
+function configuration(name: string, virtualHosts: readonly VirtualHost[]): EncodedResource {
+  const value = outboundRouteConfiguration(
+    name,
+    virtualHosts.map((virtualHost) => virtualHost.value),
+  )
+  return encodedResource(name, value, unique(virtualHosts.flatMap(({ sources }) => sources)))
+}
+
+/** Everything that the outbound layer depends on. Identities without retries share it. */
+function outboundKey(view: ProxyView): readonly unknown[] {
+  const { proxy, settings } = view
+  const explicit = proxy.mode === 'explicit' && proxy.listen.outboundHttp !== undefined
+  return [
+    proxy.outbound ?? '',
+    retriesOf(view).size > 0 ? proxy.clientRules : '',
+    proxy.mode,
+    explicit ? settings.key : '',
+    explicit,
+  ]
+}
+
+function retriesOf({ proxy, reader }: ProxyView): Retries {
+  if (proxy.clientRules === undefined) return new Map()
+  const { retries } = reader.part(proxy.clientRules, 'clientRules')
+  return new Map(retries.map(({ outbound, policy }) => [outbound, policy]))
+}
+
+function groupByPort<T>(items: readonly T[], portOf: (item: T) => number): ReadonlyMap<number, readonly T[]> {
+  const groups = new Map<number, T[]>()
+  for (const item of items) {
+    const group = groups.get(portOf(item))
+    if (group === undefined) groups.set(portOf(item), [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+function unique(refs: readonly PartRef[]): readonly PartRef[] {
+  return [...new Map(refs.map((ref) => [ref.hash, ref])).values()]
+}

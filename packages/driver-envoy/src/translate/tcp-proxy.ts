@@ -1,0 +1,62 @@
+import type { Any } from '@bufbuild/protobuf/wkt'
+import type { MeshPart, WeightedUpstream } from '@osm-ts/driver-api'
+import type { FilterSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import { RBACSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac_pb.js'
+import {
+  type TcpProxy,
+  TcpProxySchema,
+} from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'
+
+import { accessLogs } from './access-log.js'
+import { duration, type Init, pack } from './encode.js'
+import { networkFilters } from './filter-order.js'
+import { denyAll } from './rbac.js'
+import { positiveWeights } from './weights.js'
+
+/** Name under which `network-rbac.*` statistics appear, as OSM has it. */
+export const NETWORK_RBAC_STAT_PREFIX = 'network-'
+
+/** Forwards the bytes of a connection to one cluster. */
+export function tcpProxy(statPrefix: string, cluster: string, mesh: MeshPart): Any {
+  return proxy(statPrefix, { case: 'cluster', value: cluster }, mesh)
+}
+
+/** Filters that spread connections over upstreams; where no target has weight, they close every connection. */
+export function weightedTcpFilters(
+  statPrefix: string,
+  targets: readonly WeightedUpstream[],
+  mesh: MeshPart,
+): Init<typeof FilterSchema>[] {
+  const clusters = positiveWeights(targets)
+  const [only] = clusters
+  if (only === undefined) return closingFilters(statPrefix, mesh)
+  const specifier: NonNullable<Init<typeof TcpProxySchema>['clusterSpecifier']> =
+    clusters.length === 1
+      ? { case: 'cluster', value: only.name }
+      : { case: 'weightedClusters', value: { clusters: [...clusters] } }
+  return networkFilters({ 'envoy.filters.network.tcp_proxy': proxy(statPrefix, specifier, mesh) })
+}
+
+/** Filters that close every connection. */
+function closingFilters(statPrefix: string, mesh: MeshPart): Init<typeof FilterSchema>[] {
+  return networkFilters({
+    'envoy.filters.network.rbac': pack(RBACSchema, { statPrefix: NETWORK_RBAC_STAT_PREFIX, rules: denyAll }),
+    'envoy.filters.network.tcp_proxy': tcpProxy(statPrefix, 'none', mesh),
+  })
+}
+
+function proxy(
+  statPrefix: string,
+  clusterSpecifier: NonNullable<Init<typeof TcpProxySchema>['clusterSpecifier']>,
+  mesh: MeshPart,
+): Any {
+  const init: Init<typeof TcpProxySchema> = {
+    statPrefix,
+    idleTimeout: duration(mesh.idleTimeoutMs),
+    accessLog: accessLogs(mesh, 'tcp'),
+    // Only clusters that balance by hash look at it.
+    hashPolicy: [{ policySpecifier: { case: 'sourceIp', value: {} } }],
+    ...(clusterSpecifier === undefined ? {} : { clusterSpecifier }),
+  }
+  return pack(TcpProxySchema, init)
+}

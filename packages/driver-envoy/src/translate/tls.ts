@@ -1,0 +1,133 @@
+import { MESH_ALPN, type Principal, type TlsVersion, type TrustPart } from '@osm-ts/driver-api'
+import type { TransportSocketSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
+import {
+  type CertificateValidationContextSchema,
+  type SubjectAltNameMatcherSchema,
+  SubjectAltNameMatcher_SanType as SanType,
+  TlsParameters_TlsProtocol as TlsProtocol,
+  type TlsParametersSchema,
+} from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
+import {
+  type CommonTlsContextSchema,
+  DownstreamTlsContextSchema,
+  UpstreamTlsContextSchema,
+} from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
+
+import { ROOT_CERT_SECRET, SERVICE_CERT_SECRET } from '../resources/types.js'
+import { adsSource } from './config-source.js'
+import { type Init, pack } from './encode.js'
+import { spiffeId, spiffePrefix } from './identity-names.js'
+
+type TransportSocketInit = Init<typeof TransportSocketSchema>
+type SanMatcher = Init<typeof SubjectAltNameMatcherSchema>
+
+const TRANSPORT_SOCKET = 'envoy.transport_sockets.tls'
+
+/** Nobody can hold this name: `.invalid` is reserved. An empty list of matchers would let any certificate of the roots pass. */
+const NOBODY: SanMatcher = {
+  sanType: SanType.DNS,
+  matcher: { matchPattern: { case: 'exact', value: 'nobody.invalid' } },
+}
+
+/** mTLS towards a service of the mesh: own certificate, and a server that holds one of the given identities. */
+export function meshClientTls(
+  serverName: string,
+  principals: readonly Principal[],
+  trust: TrustPart,
+): TransportSocketInit {
+  const expected = [...principals].sort().map((principal) => identityMatcher(principal, trust.trustDomain))
+  return {
+    name: TRANSPORT_SOCKET,
+    configType: {
+      case: 'typedConfig',
+      value: pack(UpstreamTlsContextSchema, {
+        sni: serverName,
+        commonTlsContext: {
+          ...ownCertificate(trust),
+          ...verification(expected.length > 0 ? expected : [NOBODY]),
+          alpnProtocols: [MESH_ALPN],
+        },
+        // A resumed session skips verification, and would outlive a root or an identity that was withdrawn.
+        maxSessionKeys: 0,
+      }),
+    },
+  }
+}
+
+/** mTLS towards callers in the mesh. Who may do what is decided after the handshake, by RBAC. */
+export function meshServerTls(trust: TrustPart): TransportSocketInit {
+  return {
+    name: TRANSPORT_SOCKET,
+    configType: {
+      case: 'typedConfig',
+      value: pack(DownstreamTlsContextSchema, {
+        requireClientCertificate: true,
+        commonTlsContext: {
+          ...ownCertificate(trust),
+          ...verification([trustDomainMatcher(trust.trustDomain)]),
+        },
+        ...withoutResumption,
+      }),
+    },
+  }
+}
+
+/** See {@link meshClientTls}. Tickets and session ids are two ways to resume. */
+export const withoutResumption = {
+  sessionTicketKeysType: { case: 'disableStatelessSessionResumption', value: true },
+  disableStatefulSessionResumption: true,
+} as const
+
+/** The proxy's own service certificate, and the TLS parameters of the mesh. */
+export function ownCertificate(trust: TrustPart): Init<typeof CommonTlsContextSchema> {
+  return {
+    tlsParams: tlsParameters(trust),
+    tlsCertificateSdsSecretConfigs: [{ name: SERVICE_CERT_SECRET, sdsConfig: adsSource() }],
+  }
+}
+
+/** The roots of the mesh, and what a peer's certificate must say besides. */
+export function verification(expected: readonly SanMatcher[]): Init<typeof CommonTlsContextSchema> {
+  const defaultValidationContext: Init<typeof CertificateValidationContextSchema> =
+    expected.length > 0 ? { matchTypedSubjectAltNames: [...expected] } : {}
+  return {
+    validationContextType: {
+      case: 'combinedValidationContext',
+      value: {
+        defaultValidationContext,
+        validationContextSdsSecretConfig: { name: ROOT_CERT_SECRET, sdsConfig: adsSource() },
+      },
+    },
+  }
+}
+
+/** TLS parameters of the mesh. `TLS_AUTO` means 1.2 to 1.3 for clients and servers alike, which Envoy's own default does not. */
+export function tlsParameters(
+  trust: Pick<TrustPart, 'minVersion' | 'maxVersion' | 'cipherSuites' | 'ecdhCurves'>,
+): Init<typeof TlsParametersSchema> {
+  return {
+    tlsMinimumProtocolVersion: protocol(trust.minVersion, TlsProtocol.TLSv1_2),
+    tlsMaximumProtocolVersion: protocol(trust.maxVersion, TlsProtocol.TLSv1_3),
+    cipherSuites: [...trust.cipherSuites],
+    ecdhCurves: [...trust.ecdhCurves],
+  }
+}
+
+function protocol(version: TlsVersion, automatic: TlsProtocol): TlsProtocol {
+  return version === 'TLS_AUTO' ? automatic : TlsProtocol[version]
+}
+
+function identityMatcher(principal: Principal, trustDomain: string): SanMatcher {
+  const uri = spiffeId(principal, trustDomain)
+  return {
+    sanType: uri === undefined ? SanType.DNS : SanType.URI,
+    matcher: { matchPattern: { case: 'exact', value: uri ?? principal } },
+  }
+}
+
+function trustDomainMatcher(trustDomain: string): SanMatcher {
+  return {
+    sanType: SanType.URI,
+    matcher: { matchPattern: { case: 'prefix', value: spiffePrefix(trustDomain) } },
+  }
+}

@@ -1,0 +1,77 @@
+import type { ProxyPart } from '@osm-ts/driver-api'
+
+import type { ProxyResources } from '../resources/types.js'
+import { ClusterTranslation } from './clusters.js'
+import { EndpointTranslation } from './endpoint-sets.js'
+import { ListenerTranslation } from './listeners.js'
+import { type Lease, Memo } from './memo.js'
+import { type PartLookup, PolicyReader, setTable } from './policy-reader.js'
+import type { DrainEpochs, ProxyView } from './proxy-view.js'
+import { RouteTranslation } from './route-sets.js'
+
+const NO_EPOCHS: DrainEpochs = new Map()
+
+/**
+ * Turns policies into xDS resources. Pure but for memory: equal policies give equal bytes, and proxies that share parts share what is made of them, down
+ * to the same objects for whole sets.
+ *
+ * What was made for a proxy is remembered until the next translation for the same proxy, or until {@link release}.
+ */
+export class Translator {
+  readonly #memo = new Memo()
+  readonly #sets = setTable(this.#memo)
+  readonly #clusters = new ClusterTranslation(this.#memo)
+  readonly #endpoints = new EndpointTranslation(this.#memo)
+  readonly #listeners = new ListenerTranslation(this.#memo)
+  readonly #routes = new RouteTranslation(this.#memo)
+  readonly #leases = new Map<ProxyPart['id'], Lease<ProxyResources>>()
+
+  /**
+   * @param parts - gives every part that is reachable from the proxy part
+   * @param drainEpochs - marks of withdrawn access; a served port whose mark differs from before has its connections drained
+   * @throws OsmError with code `OSM_POLICY_INVALID` if a reference leads to a part of another kind
+   */
+  translate(
+    proxy: ProxyPart,
+    parts: PartLookup,
+    revision: number,
+    drainEpochs: DrainEpochs = NO_EPOCHS,
+  ): ProxyResources {
+    const reader = new PolicyReader(parts, this.#sets)
+    const lease = this.#memo.lease((): ProxyResources => {
+      const view: ProxyView = {
+        proxy,
+        reader,
+        settings: reader.settings(proxy),
+        served: reader.served(proxy),
+        drainEpochs,
+      }
+      return {
+        revision,
+        types: {
+          cluster: this.#clusters.translate(view),
+          endpoints: this.#endpoints.translate(view),
+          listener: this.#listeners.translate(view),
+          route: this.#routes.translate(view),
+        },
+      }
+    })
+    // Only now: what both revisions need must not be forgotten in between.
+    this.#leases.get(proxy.id)?.release()
+    this.#leases.set(proxy.id, lease)
+    return lease.value
+  }
+
+  /** Forgets what was made for a proxy that is gone. Other proxies keep what they share with it. Does nothing if the proxy has newer resources. */
+  release(proxyId: ProxyPart['id'], resources?: ProxyResources): void {
+    const lease = this.#leases.get(proxyId)
+    if (lease === undefined || (resources !== undefined && lease.value !== resources)) return
+    this.#leases.delete(proxyId)
+    lease.release()
+  }
+
+  /** Number of results that are remembered. */
+  get remembered(): number {
+    return this.#memo.size
+  }
+}
