@@ -12,7 +12,7 @@ import type { ProxyPolicy } from './policy.js'
 /** A change of the parts of one kind. */
 function changing<K extends PartKind>(kind: K, change: (part: PartOf<K>) => Partial<PartOf<K>>) {
   // The spread of a part and members of its own kind is a part of that kind.
-  return (part: Part): Part => (part.kind === kind ? ({ ...part, ...change(part as PartOf<K>) }) : part)
+  return (part: Part): Part => (part.kind === kind ? { ...part, ...change(part as PartOf<K>) } : part)
 }
 
 /** Pointers of the issues, hashes named by the ids of their parts. */

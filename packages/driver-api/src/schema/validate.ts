@@ -65,6 +65,7 @@ function explained(error: ValueError): readonly PolicyIssue[] {
 function message(error: ValueError): string {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) return 'this property does not exist here'
   if (error.type === ValueErrorType.ObjectRequiredProperty) return 'this property is required'
+  if (error.type === ValueErrorType.Literal) return `expected ${JSON.stringify(error.schema.const)}`
   return lowerFirst(error.message)
 }
 
