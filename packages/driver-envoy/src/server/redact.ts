@@ -3,7 +3,8 @@ export const MAX_MESSAGE_LENGTH = 4096
 
 const PEM = /-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g
 /** Fields of Envoy's messages that carry bytes of certificates and keys, as text dumps print them. */
-const INLINE = /\b(inline_(?:string|bytes)|private_key|password)(["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)/g
+const INLINE =
+  /\b(inline_?(?:string|bytes)|private_?key|password)(["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)/gi
 
 /**
  * A proxy's words, fit to be shown. A refusal may quote the refused resource, so whatever looks like key material is taken out before anything else.

@@ -192,8 +192,9 @@ export class TypeLedger {
     const sent = this.#inFlight
     this.#inFlight = undefined
     if (sent === undefined) return []
-    const suspects = [...sent.items].flatMap(([name, resource]) =>
-      resource !== undefined && this.#differences.has(name) ? [resource] : [],
+    const tried = [...sent.items.values()].filter((resource) => resource !== undefined)
+    const suspects = tried.filter(
+      ({ name, version }) => this.#differences.has(name) && this.#target(name)?.version === version,
     )
     const names = new Set(blame(sent.resources))
     const blamed = sent.resources.filter(({ name }) => names.has(name))
@@ -210,7 +211,8 @@ export class TypeLedger {
       for (const resource of suspects) if (!names.has(resource.name)) this.#release(resource, futile)
       return news.map(({ name }) => name)
     }
-    if (suspects.length > 1 && !opaque) {
+    // One suspect is only guilty if it was alone: others may have been given up, or have changed, while the response was on its way.
+    if (tried.length > 1 && suspects.length > 0 && !opaque) {
       this.#split(suspects)
       return []
     }
@@ -405,8 +407,10 @@ export class TypeLedger {
     if (entry.held?.version === this.#target(name)?.version) this.#differences.delete(name)
   }
 
-  /** @returns false if it was parked already */
+  /** @returns false if that is nothing new */
   #park(resource: EncodedResource, message: string): boolean {
+    // It may have been given up while it was on its way.
+    if (!this.subscription.has(resource.name)) return false
     let entry = this.#differences.get(resource.name)
     if (entry === undefined) {
       entry = difference({ version: resource.version, resource }, false)
@@ -434,6 +438,7 @@ export class TypeLedger {
   #split(suspects: readonly EncodedResource[]): void {
     const middle = Math.ceil(suspects.length / 2)
     for (const half of [suspects.slice(0, middle), suspects.slice(middle)]) {
+      if (half.length === 0) continue
       this.#groups.push(half.map(({ name }) => name))
       for (const { name } of half) {
         const entry = this.#differences.get(name)

@@ -1,0 +1,73 @@
+import type { Push } from './push.js'
+import type { ResponseFrame, Variant } from './response-frame.js'
+import { frameResponse } from './response-frame.js'
+
+/** Bytes of frames that are kept for the next stream that is sent the same. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024
+/** A larger frame is not kept: a few of them would push out everything else. */
+const MAX_FRAME_BYTES = MAX_KEPT_BYTES / 4
+
+interface Kept {
+  readonly push: Push
+  readonly frame: ResponseFrame
+}
+
+/**
+ * Frames that many streams share. When a policy changes that many proxies see, they are all sent the same within moments; it is put together once.
+ *
+ * Two pushes are the same only if they hold the very same resource objects in the same order: nothing that differs between proxies can be forgotten
+ * in a key. Secrets are never kept.
+ */
+export class PreparedResponses {
+  readonly #maxBytes: number
+  readonly #kept = new Map<string, Kept>()
+  #bytes = 0
+
+  constructor(maxBytes: number = MAX_KEPT_BYTES) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Bytes that are held now. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  frame(variant: Variant, push: Push): ResponseFrame {
+    if (push.type === 'secret') return frameResponse(variant, push)
+    // Only narrows the search; what decides is the comparison.
+    const key = `${variant} ${push.type} ${push.version} ${push.label} ${push.resources.length} ${push.removed.length}`
+    const kept = this.#kept.get(key)
+    if (kept !== undefined && isSame(kept.push, push)) return kept.frame
+    const frame = frameResponse(variant, push)
+    this.#keep(key, { push, frame })
+    return frame
+  }
+
+  #keep(key: string, kept: Kept): void {
+    this.#drop(key)
+    if (kept.frame.bytes.length > Math.min(MAX_FRAME_BYTES, this.#maxBytes)) return
+    this.#kept.set(key, kept)
+    this.#bytes += kept.frame.bytes.length
+    for (const oldest of this.#kept.keys()) {
+      if (this.#bytes <= this.#maxBytes) break
+      this.#drop(oldest)
+    }
+  }
+
+  #drop(key: string): void {
+    this.#bytes -= this.#kept.get(key)?.frame.bytes.length ?? 0
+    this.#kept.delete(key)
+  }
+}
+
+function isSame(a: Push, b: Push): boolean {
+  return (
+    a.type === b.type &&
+    a.version === b.version &&
+    a.label === b.label &&
+    a.resources.length === b.resources.length &&
+    a.resources.every((resource, index) => resource === b.resources[index]) &&
+    a.removed.length === b.removed.length &&
+    a.removed.every((name, index) => name === b.removed[index])
+  )
+}
