@@ -19,6 +19,8 @@ export interface CatalogSettings {
   readonly localProxyMode: 'Localhost' | 'PodIP'
   /** True: Retry objects count. */
   readonly retries: boolean
+  /** True: IngressBackend objects count. */
+  readonly ingressBackends: boolean
   /** Class of sidecars that name none. */
   readonly sidecarClass: string
   readonly externalAuthorization: ExternalAuthorization | undefined
@@ -67,6 +69,7 @@ export function catalogSettings(config: MeshConfig, { meshName, domains }: MeshN
     activeHealthChecks: featureFlags.enableSidecarActiveHealthChecks,
     localProxyMode: sidecar.localProxyMode,
     retries: featureFlags.enableRetryPolicy,
+    ingressBackends: featureFlags.enableIngressBackendPolicy,
     sidecarClass: sidecar.sidecarClass,
     externalAuthorization: traffic.inboundExternalAuthorization,
     cluster: clusterKey(config.clusterSet),

@@ -159,6 +159,7 @@ export const settingInputs: { readonly [K in keyof CatalogSettings]: StateInput<
   activeHealthChecks: settingInput('activeHealthChecks'),
   localProxyMode: settingInput('localProxyMode'),
   retries: settingInput('retries'),
+  ingressBackends: settingInput('ingressBackends'),
   sidecarClass: settingInput('sidecarClass'),
   externalAuthorization: settingInput('externalAuthorization'),
   cluster: settingInput('cluster'),

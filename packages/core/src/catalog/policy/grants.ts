@@ -1,11 +1,12 @@
 import type { RouteMatch, ServiceAccountRef } from '@osm-ts/driver-api'
 
-import { isDnsLabel, isDnsSubdomain, readsAsServerName, type MeshDomains } from '../../identity/index.js'
+import type { MeshDomains } from '../../identity/index.js'
 import { isEffectiveTrafficTarget, type KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
 import { destinationOf, sourcesOf } from '../inputs/references.js'
+import { canHoldCertificate, isAccountName } from './accounts.js'
 import { nameKey, uniqueNames, type NamespacedName } from './keys.js'
 import type { SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
@@ -157,7 +158,7 @@ function accountUsable(
   domains: MeshDomains,
   problems: ProblemList,
 ): boolean {
-  if (!isDnsSubdomain(account.name) || !isDnsLabel(account.namespace)) {
+  if (!isAccountName(account)) {
     problems.error(
       'OSM_POLICY_ACCOUNT',
       `${field}.name`,
@@ -165,7 +166,7 @@ function accountUsable(
     )
     return false
   }
-  if (!readsAsServerName(account, domains)) return true
+  if (canHoldCertificate(account, domains)) return true
   const message = `the identity of service account ${nameKey(account)} reads like the name of a service, so it gets no certificate; rename the account`
   problems.error('OSM_POLICY_ACCOUNT', `${field}.name`, message)
   return false

@@ -1,12 +1,13 @@
 import type { MeshService, Protocol, ServiceAccountRef } from '@osm-ts/driver-api'
 
-import { isDnsLabel, isDnsSubdomain, readsAsServerName } from '../../identity/index.js'
+import { isDnsLabel } from '../../identity/index.js'
 import type { Endpoint } from '../../endpoints/index.js'
 import { isAddress } from '../../spec/addresses.js'
 import { portProtocol, type KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { accountsOfService, endpointsOfService, objectInputs, settingInputs } from '../inputs/inputs.js'
+import { accountsOfService, endpointsOfService, objectInputs } from '../inputs/inputs.js'
+import { isUsableAccount } from './accounts.js'
 import { nameKey, sortedUnique } from './keys.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 
@@ -94,12 +95,6 @@ export const usableAccounts = defineQuery<CatalogState, MeshService, readonly Se
   compute: (context, service) =>
     context.get(accountsOfService, service).filter((account) => isUsableAccount(context, account)),
 })
-
-/** False for accounts whose name is none, or whose identity reads like the name of a service: they get no certificate. */
-export function isUsableAccount(context: Context, account: ServiceAccountRef): boolean {
-  if (!isDnsSubdomain(account.name) || !isDnsLabel(account.namespace)) return false
-  return !readsAsServerName(account, context.get(settingInputs.domains, ''))
-}
 
 /** One instance, or several of one name, of a headless service: known as `<hostname>.<service>`. */
 export interface PodService {

@@ -13,6 +13,7 @@ import { isAddress } from '../../spec/addresses.js'
 import { defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { settingInputs } from '../inputs/inputs.js'
+import { isUsableAccount } from './accounts.js'
 import {
   compareText,
   servicePortKey,
@@ -24,14 +25,7 @@ import {
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { objectRefOf } from './problems.js'
 import { isHttp } from './protocol.js'
-import {
-  calledService,
-  endpointsOf,
-  isUsableAccount,
-  serviceModel,
-  usableAccounts,
-  type MeshServicePort,
-} from './services.js'
+import { calledService, endpointsOf, serviceModel, usableAccounts, type MeshServicePort } from './services.js'
 
 type Context = QueryContext<CatalogState>
 

@@ -1,0 +1,342 @@
+import {
+  OsmError,
+  policyDocument,
+  type MeshService,
+  type Part,
+  type PartHash,
+  type ProxyPart,
+  type ProxyPolicy,
+  type ProxyUUID,
+  type RouteMatch,
+  type ServiceAccountRef,
+} from '@osm-ts/driver-api'
+
+import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'
+import { MergedEndpointsProvider } from '../endpoints/index.js'
+import type { Problem } from '../problem.js'
+import type { SnapshotUpdate } from '../snapshot/index.js'
+import { SnapshotMeshSpec, type Enrolment, type MeshSpec } from '../spec/index.js'
+import type {
+  EndpointsForClient,
+  IngressTrafficPolicy,
+  LocatedSource,
+  Participant,
+  PolicyOverview,
+  SmiPolicies,
+  TrafficPolicy,
+  WeightedServiceUpstream,
+} from './catalog-types.js'
+import { decide, type AccessDecision, type AccessQuestion } from './decision/decide.js'
+import type { QueryCount } from './incremental/index.js'
+import type { MeshNames } from './inputs/catalog-settings.js'
+import { PolicyComputation, type CatalogUpdate, type PolicyChange } from './policy-computation.js'
+import { canHoldCertificate } from './policy/accounts.js'
+import type { PolicyPart } from './policy/policy-part.js'
+import { ProxyRegistry, type ConnectedProxy } from './proxy-registry.js'
+import type { PartStore } from './store/part-store.js'
+import { PolicyDiffs } from './store/policy-diff.js'
+import { AccessViews } from './views/access-views.js'
+import { ClientEndpoints } from './views/client-endpoints.js'
+import { ingressPolicies, ingressRoutes } from './views/ingress-views.js'
+import { Listeners } from './views/listeners.js'
+import { Membership } from './views/membership.js'
+import { Provenance, type Locate } from './views/provenance.js'
+import { resolvableHostNames, weightedUpstream } from './views/service-views.js'
+
+/** What a catalog is made of. */
+export interface MeshCatalogOptions extends MeshNames {
+  /** In order of precedence. */
+  readonly endpointsProviders: readonly EndpointsProvider[]
+  readonly enrolment: Enrolment
+  /** Without it, problems and origins name objects, not fields. */
+  readonly locate?: Locate
+}
+
+/**
+ * The mesh catalog: joins specification, endpoints and proxies, and says what every proxy must do.
+ *
+ * Two sides. For the host of drivers: {@link apply} what is new, hear which policies changed, get policies and parts. For everybody else: questions about
+ * services, identities and policy, answered from the state that was applied last; before that there is nothing to tell and lists are empty.
+ */
+export class MeshCatalog {
+  readonly #options: MeshCatalogOptions
+  readonly #computation: PolicyComputation
+  readonly #access: AccessViews
+  readonly #clientEndpoints: ClientEndpoints
+  readonly #proxies: ProxyRegistry
+  readonly #meshSpec: MeshSpec
+  readonly #membership: Membership
+  readonly #provenance: Provenance
+  readonly #policyListeners = new Listeners<ReadonlySet<ProxyUUID>>()
+  readonly #announcementListeners = new Listeners<undefined>()
+  readonly #specListeners = new Listeners<SnapshotUpdate>()
+  /** Differences between policy versions, shared by all who need them. */
+  readonly diffs = new PolicyDiffs()
+
+  constructor(options: MeshCatalogOptions) {
+    const { endpointsProviders, enrolment, domains } = options
+    this.#options = options
+    const endpoints = new MergedEndpointsProvider('mesh', endpointsProviders)
+    this.#computation = new PolicyComputation({ ...options, endpoints })
+    this.#access = new AccessViews(this.#computation)
+    this.#clientEndpoints = new ClientEndpoints(this.#computation)
+    this.#proxies = new ProxyRegistry(domains.trustDomain)
+    this.#membership = new Membership(this.#computation, this.#proxies, domains.trustDomain)
+    this.#provenance = new Provenance(this.#computation, options.locate)
+    this.#meshSpec = new SnapshotMeshSpec({
+      current: () => this.#computation.snapshot,
+      subscribe: (listener) => this.#specListeners.add(listener),
+      enrolment,
+      clusterDomain: domains.clusterDomain,
+    })
+  }
+
+  // --- Policies -------------------------------------------------------------------------------------------------------------------------------
+
+  /** True once specification, configuration and roots are there. Before that no proxy has a policy. */
+  get ready(): boolean {
+    return this.#computation.ready
+  }
+
+  /** Takes in what is new and tells listeners. Gives exactly the proxies whose policy is another one now, sorted by uuid. */
+  apply(update: CatalogUpdate): readonly PolicyChange[] {
+    const changes = this.#computation.apply(update)
+    for (const { uuid, after } of changes) if (after === undefined) this.#proxies.forget(uuid)
+    if (update.spec !== undefined) {
+      const { changed } = update.spec
+      this.#specListeners.notify({ snapshot: this.#computation.snapshot, changed })
+    }
+    if (changes.length > 0) this.#policyListeners.notify(new Set(changes.map(({ uuid }) => uuid)))
+    if (this.ready) this.#announcementListeners.notify(undefined)
+    return changes
+  }
+
+  /** Policies in force, as graphs of parts: hold one in {@link parts} to keep it and all it refers to. */
+  policyFor(uuid: ProxyUUID): PolicyPart<ProxyPart> | undefined {
+    return this.#computation.policyFor(uuid)
+  }
+
+  /** Version, proxy part and references of a policy. */
+  policyOverview(uuid: ProxyUUID): PolicyOverview | undefined {
+    const policy = this.policyFor(uuid)
+    return policy && { version: policy.hash, proxy: policy.part, refs: this.diffs.reachable(policy) }
+  }
+
+  /** The whole document of a policy. */
+  policyDocument(uuid: ProxyUUID): ProxyPolicy | undefined {
+    const policy = this.policyFor(uuid)
+    const refs = policy && this.diffs.reachable(policy)
+    return (
+      policy &&
+      refs &&
+      policyDocument(
+        policy.part,
+        refs.map(({ hash }) => [hash, this.part(hash)] as const),
+      )
+    )
+  }
+
+  /** Proxies of all workloads, sorted. */
+  listProxies(): readonly ProxyUUID[] {
+    return this.#computation.proxies()
+  }
+
+  /** Calls the listener after each {@link apply} that changed policies. The result ends it. */
+  onPolicies(listener: (changed: ReadonlySet<ProxyUUID>) => void): () => void {
+    return this.#policyListeners.add(listener)
+  }
+
+  /** Calls the listener with the policy of one proxy, now if there is one and after each change; undefined when its workload is gone. The result ends it. */
+  subscribe(uuid: ProxyUUID, listener: (policy: PolicyPart<ProxyPart> | undefined) => void): () => void {
+    const policy = this.policyFor(uuid)
+    if (policy !== undefined) listener(policy)
+    return this.onPolicies((changed) => {
+      if (changed.has(uuid)) listener(this.policyFor(uuid))
+    })
+  }
+
+  /** Parts of all versions that are in force or held. */
+  get parts(): PartStore {
+    return this.#computation.parts
+  }
+
+  /** @throws OsmError with code `OSM_PART_UNKNOWN` */
+  part(hash: PartHash): Part {
+    const part = this.parts.get(hash)
+    if (part === undefined)
+      throw new OsmError('OSM_PART_UNKNOWN', `no policy in force, and none that is held, has a part ${hash}`)
+    return part
+  }
+
+  /**
+   * Objects that a part, or an element of it, came from.
+   *
+   * @param pointer - JSON pointer into the part, such as `/rules/allow/2`; what lies below an element counts as the element. Absent: the whole part
+   */
+  originsOf(hash: PartHash, pointer?: string): readonly LocatedSource[] {
+    return this.#provenance.originsOf(hash, pointer)
+  }
+
+  /** What was found wrong while policies were computed; sorted by place. */
+  problems(): readonly Problem[] {
+    return this.#provenance.problems()
+  }
+
+  /** May this caller make this request, and which rule decides? */
+  decide(question: AccessQuestion): AccessDecision {
+    const { state, snapshot } = this.#computation
+    const { domains, locate } = this.#options
+    return decide(
+      {
+        snapshot,
+        permissive: state?.settings.permissive ?? false,
+        accountsOf: (service) => state?.endpoints.listIdentitiesForService(service).items ?? [],
+        isUsable: (account) => canHoldCertificate(account, domains),
+        locate: (key, field) => locate?.(key, field),
+      },
+      question,
+    )
+  }
+
+  /** How often each query ran since {@link resetCounters}. */
+  counters(): ReadonlyMap<string, QueryCount> {
+    return this.#computation.counters()
+  }
+
+  resetCounters(): void {
+    this.#computation.resetCounters()
+  }
+
+  // --- Specification and policy, service by service -----------------------------------------------------------------------------------------------
+
+  /** The mesh specification that policies are computed from. */
+  getSMISpec(): MeshSpec {
+    return this.#meshSpec
+  }
+
+  /** SMI policy, kind by kind. */
+  listSMIPolicies(): SmiPolicies {
+    const spec = this.#meshSpec
+    return {
+      trafficSplits: spec.listTrafficSplits(),
+      weightedServices: spec.listTrafficSplitServices(),
+      serviceAccounts: spec.listServiceAccounts(),
+      httpRouteGroups: spec.listHTTPTrafficSpecs(),
+      trafficTargets: spec.listTrafficTargets(),
+    }
+  }
+
+  /** Traffic that TrafficTargets allow from or to workloads of a service; none in permissive mode, where they are not read. */
+  listTrafficPolicies(service: MeshService): readonly TrafficPolicy[] {
+    return this.#access.trafficPolicies(service)
+  }
+
+  /** Services whose workloads may call a service; sorted. */
+  listAllowedInboundServices(service: MeshService): readonly MeshService[] {
+    return this.#access.inboundServices(service)
+  }
+
+  /** Service accounts that may call workloads of a service account; sorted. */
+  listAllowedInboundServiceAccounts(account: ServiceAccountRef): readonly ServiceAccountRef[] {
+    return this.#access.inboundAccounts(account)
+  }
+
+  /** Service accounts that a service account may call; sorted. */
+  listAllowedOutboundServiceAccounts(account: ServiceAccountRef): readonly ServiceAccountRef[] {
+    return this.#access.outboundAccounts(account)
+  }
+
+  /** Service accounts that run the workloads of a service; sorted. */
+  listServiceAccountsForService(service: MeshService): readonly ServiceAccountRef[] {
+    return this.#access.accountsOf(service)
+  }
+
+  /** Services that a service account is behind, which are those its certificate must name; sorted. */
+  getServicesForServiceAccount(account: ServiceAccountRef): readonly MeshService[] {
+    return this.#access.servicesOf(account)
+  }
+
+  /** Host names by which workloads of one service can call another, with and without ports; sorted. */
+  getResolvableHostnamesForUpstreamService(downstream: MeshService, upstream: MeshService): readonly string[] {
+    return resolvableHostNames(this.#computation, downstream, upstream)
+  }
+
+  /** The share of the traffic of its apexes that a service gets. */
+  getWeightedUpstreamForService(service: MeshService): WeightedServiceUpstream {
+    return weightedUpstream(this.#computation, service)
+  }
+
+  /** Routes by host name that IngressBackends open to a service; `*` stands for any name. */
+  getIngressRoutesPerHost(service: MeshService): ReadonlyMap<string, readonly RouteMatch[]> {
+    const { state } = this.#computation
+    return ingressRoutes(state === undefined ? [] : ingressPolicies(state, service))
+  }
+
+  /** What IngressBackends let in to a service; nothing if the account is not behind the service. */
+  getIngressPoliciesForService(service: MeshService, account: ServiceAccountRef): readonly IngressTrafficPolicy[] {
+    const { state } = this.#computation
+    const member = this.#access
+      .accountsOf(service)
+      .some(({ namespace, name }) => namespace === account.namespace && name === account.name)
+    return state === undefined || !member ? [] : ingressPolicies(state, service)
+  }
+
+  // --- Endpoints ----------------------------------------------------------------------------------------------------------------------------------
+
+  /** Endpoints of a service from all providers; sorted by address and port. */
+  listEndpointsForService(service: MeshService): readonly Endpoint[] {
+    return this.#computation.state?.endpoints.listEndpointsForService(service).items ?? []
+  }
+
+  /** Endpoints that proxies of a service account should know, and whether they changed since the last call for it. */
+  listEndpoints(account: ServiceAccountRef): EndpointsForClient {
+    return this.#clientEndpoints.list(account)
+  }
+
+  /** Endpoints providers, in order of precedence. */
+  listEndpointsProviders(): readonly EndpointsProvider[] {
+    return this.#options.endpointsProviders
+  }
+
+  /** Calls the listener when it is time to ask {@link listEndpoints} again. The result ends it. */
+  announcements(listener: () => void): () => void {
+    return this.#announcementListeners.add(listener)
+  }
+
+  // --- Proxies ------------------------------------------------------------------------------------------------------------------------------------
+
+  /** Notes that a certificate was issued for a proxy that is to connect. */
+  expectProxy(commonName: string): void {
+    this.#proxies.expect(commonName)
+  }
+
+  /** Notes that a proxy has connected. */
+  registerProxy(proxy: ConnectedProxy): void {
+    this.#proxies.register(proxy)
+  }
+
+  /** The same by the name that the first of the design documents gave it. */
+  registerNewEndpoint(proxy: ConnectedProxy): void {
+    this.registerProxy(proxy)
+  }
+
+  /** Notes that a proxy's session has ended. */
+  unregisterProxy(proxy: ConnectedProxy): void {
+    this.#proxies.unregister(proxy)
+  }
+
+  /**
+   * Services that a proxy is a member of, given the common name of the certificate that it shows to the control plane. Membership is that of its
+   * workload; a name that speaks of another service account than the workload runs under gets none.
+   *
+   * @throws OsmError with code `OSM_IDENTITY_PROXY_NAME`, or `OSM_PROXY_UNKNOWN` if there is no such workload
+   */
+  getServicesFromProxyCertificate(commonName: string): readonly MeshService[] {
+    return this.#membership.servicesOf(commonName)
+  }
+
+  /** Proxies that were issued a certificate, are connected, and stand before a workload that endpoints providers know; sorted by uuid. */
+  listParticipants(): readonly Participant[] {
+    return this.#membership.participants()
+  }
+}

@@ -1,0 +1,59 @@
+import type { PartHash } from '@osm-ts/driver-api'
+
+import { compareProblems, type ObjectOrigin, type Problem } from '../../problem.js'
+import { makeObjectKey, type Kind, type ObjectKey } from '../../spec/index.js'
+import type { LocatedSource } from '../catalog-types.js'
+import { allProblems } from '../policy/all-problems.js'
+import type { Origins, SourceRef } from '../policy/policy-part.js'
+import type { PolicyComputation } from '../policy-computation.js'
+
+/** Where an object or a field of it is written down. */
+export type Locate = (key: ObjectKey, field?: string) => ObjectOrigin | undefined
+
+/** Leads from policies back to what people wrote. */
+export class Provenance {
+  readonly #computation: PolicyComputation
+  readonly #locate: Locate | undefined
+
+  constructor(computation: PolicyComputation, locate: Locate | undefined) {
+    this.#computation = computation
+    this.#locate = locate
+  }
+
+  /** Objects that a part, or an element of it, came from. */
+  originsOf(hash: PartHash, pointer?: string): readonly LocatedSource[] {
+    const sources = this.#computation.parts
+      .find(hash)
+      .flatMap(({ origins }) => (pointer === undefined ? Object.values(origins).flat() : sourcesAt(origins, pointer)))
+    const byText = new Map(sources.map((source) => [JSON.stringify(source), source]))
+    return [...byText.values()].map((source) => this.#located(source))
+  }
+
+  /** What was found wrong while policies were computed; sorted by place. */
+  problems(): readonly Problem[] {
+    const found = this.#computation.read(allProblems, '') ?? []
+    return found
+      .map((problem): Problem => {
+        const { object, field } = problem
+        const { origin } = this.#located({ object, ...(field === undefined ? {} : { field }) })
+        return origin === undefined ? problem : { ...problem, origin }
+      })
+      .sort(compareProblems)
+  }
+
+  #located({ object, field }: SourceRef): LocatedSource {
+    const { kind, namespace, name } = object
+    // Sources are made of objects, so their kind is one.
+    const key = makeObjectKey(kind as Kind, namespace, name)
+    const origin = this.#locate?.(key, field) ?? this.#computation.snapshot.getByKey(key)?.origin
+    return { object, ...(field === undefined ? {} : { field }), origin }
+  }
+}
+
+/** Sources of the innermost element that the pointer leads to or into; of the part as a whole where no element has its own. */
+function sourcesAt(origins: Origins, pointer: string): readonly SourceRef[] {
+  const [nearest] = Object.keys(origins)
+    .filter((candidate) => pointer === candidate || pointer.startsWith(`${candidate}/`))
+    .sort((a, b) => b.length - a.length)
+  return nearest === undefined ? [] : (origins[nearest] ?? [])
+}
