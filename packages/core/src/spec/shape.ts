@@ -100,10 +100,9 @@ class Shaper {
   }
 
   #text(schema: SchemaNode, value: unknown, path: (string | number)[]): unknown {
-    if (typeof value === 'boolean' && schema.enum !== undefined) {
-      const meant = value ? 'on' : 'off'
-      if (schema.enum.includes(meant)) return meant
-    }
+    // Where a list of words has off or on, every word that YAML 1.1 takes for truth may have been meant as one of them.
+    const meant = truth(value) === undefined ? undefined : truth(value) ? 'on' : 'off'
+    if (meant !== undefined && schema.enum?.includes(meant) === true) return meant
     if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
       return this.#context.sourceText(path) ?? String(value)
     return value
