@@ -5,7 +5,7 @@
  * calls a MySQL server, which speaks first.
  */
 import {
-  compareCanonical,
+  compareAllowRules,
   compareText,
   type HttpAllowRule,
   type InboundPart,
@@ -231,7 +231,7 @@ export function bookstore(): ProxyPolicy {
     rules: {
       kind: 'http',
       hosts: [name, ...hostsOf(name, 'bookstore')],
-      allow: [...allow].sort(compareCanonical),
+      allow: [...allow].sort(compareAllowRules),
       routeLimits: [],
     },
     rateLimits: {

@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 
 import {
-  compareCanonical,
+  compareAllowRules,
   compareText,
   denyForm,
   type EgressPart,
@@ -195,7 +195,7 @@ function inboundPart(service: ServiceModel, place: number, callers: readonly Par
     if (hash === undefined) throw new RangeError('a model has at least one list of callers')
     return hash
   }
-  const allow = service.allow.map(({ match, callers: index }) => ({ match, allow: at(index) })).sort(compareCanonical)
+  const allow = service.allow.map(({ match, callers: index }) => ({ match, allow: at(index) })).sort(compareAllowRules)
   const part: InboundPart = {
     kind: 'inbound',
     id: upstreamId(service, place),
@@ -208,7 +208,9 @@ function inboundPart(service: ServiceModel, place: number, callers: readonly Par
       ? {
           kind: 'http',
           hosts: [service.name],
-          allow: allow.filter((rule, index) => index === 0 || compareCanonical(allow[index - 1], rule) !== 0),
+          allow: allow.filter(
+            (rule, index) => allow.findIndex((other) => compareAllowRules(other, rule) === 0) === index,
+          ),
           routeLimits: [],
         }
       : { kind: 'tcp', allow: at(service.allow[0]?.callers ?? 0) },

@@ -1,4 +1,5 @@
 import { canonicalJson } from './canonical.js'
+import type { HttpAllowRule } from './parts.js'
 
 /** Less than, equal to or greater than 0, as `Array.prototype.sort` wants it. */
 export type Compare<T> = (a: T, b: T) => number
@@ -9,7 +10,7 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-/** The order of lists that are sorted by canonical JSON, such as allow rules. */
+/** The order of lists that are sorted by canonical JSON, such as the matches of an ingress part. */
 export function compareCanonical(a: unknown, b: unknown): number {
   return compareText(canonicalJson(a), canonicalJson(b))
 }
@@ -29,4 +30,9 @@ export function compareBy<T>(...compares: readonly Compare<T>[]): Compare<T> {
 export function firstUnsorted<T>(items: readonly T[], compare: Compare<T>): number {
   // The first item has no predecessor; every later one has.
   return items.findIndex((item, index) => index > 0 && compare(items[index - 1] as T, item) >= 0)
+}
+
+/** The order of allow rules: by match, so that a rule keeps its place while its callers change, then by callers. */
+export function compareAllowRules(a: HttpAllowRule, b: HttpAllowRule): number {
+  return compareCanonical(a.match, b.match) || compareText(a.allow, b.allow)
 }

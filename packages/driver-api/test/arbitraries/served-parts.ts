@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-import { compareCanonical, compareText, type PartOf } from '../../src/index.js'
+import { compareAllowRules, compareCanonical, compareText, type PartOf } from '../../src/index.js'
 import { cidr, hash, host, httpProtocol, meshService, name, port, protocol, sortedList, tcpProtocol } from './values.js'
 import { externalAuthorization, rateLimits, routeLimits, routeMatch } from './rules.js'
 
@@ -17,7 +17,7 @@ export const inboundPart: fc.Arbitrary<PartOf<'inbound'>> = fc.oneof(
       rules: fc.record({
         kind: fc.constant('http' as const),
         hosts: sortedList(host, compareText),
-        allow: sortedList(fc.record({ match: routeMatch, allow: hash }), compareCanonical, { minLength: 1 }),
+        allow: sortedList(fc.record({ match: routeMatch, allow: hash }), compareAllowRules, { minLength: 1 }),
         routeLimits: fc.array(routeLimits, { maxLength: 2 }),
       }),
       rateLimits: rateLimits(true),

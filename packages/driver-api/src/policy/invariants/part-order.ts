@@ -1,5 +1,5 @@
 import type { IssueList } from '../issues.js'
-import { compareBy, compareCanonical, compareText, firstUnsorted, type Compare } from '../order.js'
+import { compareAllowRules, compareBy, compareCanonical, compareText, firstUnsorted, type Compare } from '../order.js'
 import type {
   InboundPart,
   IngressPart,
@@ -111,7 +111,7 @@ function checkInbound(part: InboundPart, issues: IssueList): void {
   checkRateLimits(part.rateLimits, issues.below('rateLimits'))
   if (part.rules.kind !== 'http') return
   texts(part.rules.hosts, issues.below('rules', 'hosts'))
-  sorted(part.rules.allow, compareCanonical, issues.below('rules', 'allow'))
+  sorted(part.rules.allow, compareAllowRules, issues.below('rules', 'allow'))
   part.rules.allow.forEach(({ match }, index) => {
     checkMatch(match, issues.below('rules', 'allow', index, 'match'))
   })

@@ -32,7 +32,7 @@ export type InboundRules =
        * under the same rules, because the SNI name has chosen the service already.
        */
       readonly hosts: readonly string[]
-      /** Sorted by canonical JSON. Never empty: a port that nobody may call has no inbound part. */
+      /** Sorted by canonical JSON of the match, then by `allow`. Never empty: a port that nobody may call has no inbound part. */
       readonly allow: readonly HttpAllowRule[]
       /** In order. */
       readonly routeLimits: readonly RouteLimits[]
