@@ -16,7 +16,10 @@ import {
 } from '@osm-ts/core'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
-import { DeltaDiscoveryResponseSchema, ResourceSchema } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
+import {
+  DeltaDiscoveryResponseSchema,
+  ResourceSchema,
+} from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
 import { ENDPOINTS } from './ads-client.js'
 import { Clients } from './clients.js'
@@ -62,14 +65,23 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
   const product = new Clients(options.clientsProgram)
   const floorClients = new Clients(options.clientsProgram)
   try {
-    const mesh = generateMesh({ services: options.services, proxies: options.clients, calls: 5, everyoneCallsHub: true })
+    const mesh = generateMesh({
+      services: options.services,
+      proxies: options.clients,
+      calls: 5,
+      everyoneCallsHub: true,
+    })
     await writeFile(join(folder, 'policy.yaml'), mesh.policy)
     await writeFile(join(folder, 'hub.yaml'), mesh.movable(0))
     await mkdir(instances)
     await writeFile(join(instances, 'instances.yaml'), mesh.instances)
 
     const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
-    const provider = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey: { algorithm: 'ECDSA' } })
+    const provider = await TresorProvider.open({
+      store: new MemoryCaStore(),
+      clock: systemClock,
+      rootKey: { algorithm: 'ECDSA' },
+    })
     const port = await freePort()
     const controller = await startController({
       meshName: 'bench',
@@ -99,7 +111,10 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
     })
     const proxies = await Promise.all(
       mesh.proxies.map(async ({ uuid, account }) => {
-        const certificate = await issuer.issueCertificate({ kind: 'proxy', uuid, serviceAccount: account }, { keep: false })
+        const certificate = await issuer.issueCertificate(
+          { kind: 'proxy', uuid, serviceAccount: account },
+          { keep: false },
+        )
         return { nodeId: certificate.commonName, chain: certificate.chain, privateKey: certificate.privateKey() }
       }),
     )
@@ -107,13 +122,23 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
 
     const octets = product.countOctets()
     const connectStart = process.hrtime.bigint()
-    const started = product.lastOf(proxies.length, connectStart, ({ of, names }) => of === ENDPOINTS && names.includes(HUB), TIMEOUT_MS)
+    const started = product.lastOf(
+      proxies.length,
+      connectStart,
+      ({ of, names }) => of === ENDPOINTS && names.includes(HUB),
+      TIMEOUT_MS,
+    )
     product.connect({ server: { target: `127.0.0.1:${port}`, serverName: SERVER_NAME, roots }, proxies })
     const connectMs = await started
     await product.quiet(1000)
     const octetsPerClient = octets() / proxies.length
 
-    const server = await issuer.issueCertificate({ kind: 'control-plane', name: 'ads', dnsNames: [], ipAddresses: ['127.0.0.1'] })
+    const server = await issuer.issueCertificate({
+      kind: 'control-plane',
+      name: 'ads',
+      dnsNames: [],
+      ipAddresses: ['127.0.0.1'],
+    })
     const floor = await FloorServer.start({ chain: server.chain, privateKey: server.privateKey(), clientRoots: roots })
     floorClients.connect({ server: { target: `127.0.0.1:${floor.port}`, serverName: SERVER_NAME, roots }, proxies })
     while (floor.server.streams < proxies.length) await new Promise((resolve) => setTimeout(resolve, 20))
@@ -183,7 +208,14 @@ function assignment(n: number) {
           {
             hostIdentifier: {
               case: 'endpoint',
-              value: { address: { address: { case: 'socketAddress', value: { address, portSpecifier: { case: 'portValue', value: 8080 } } } } },
+              value: {
+                address: {
+                  address: {
+                    case: 'socketAddress',
+                    value: { address, portSpecifier: { case: 'portValue', value: 8080 } },
+                  },
+                },
+              },
             },
             loadBalancingWeight: 1,
           },
@@ -200,7 +232,9 @@ async function freePort(): Promise<number> {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()
-      server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port'))))
+      server.close(() =>
+        typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port')),
+      )
     })
   })
 }

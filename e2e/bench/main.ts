@@ -9,7 +9,11 @@ import { measureTranslation } from './translation.js'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+  options: {
+    json: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
 })
 const names = ['certificates', 'translation', 'convergence'] as const
 type Name = (typeof names)[number]
@@ -36,7 +40,12 @@ async function run(): Promise<void> {
     console.error(`${name}: ${((performance.now() - start) / 1000).toFixed(1)} s`)
   }
   const report = {
-    machine: { cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, memoryGiB: Math.round(totalmem() / 2 ** 30), node: process.version },
+    machine: {
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: cpus().length,
+      memoryGiB: Math.round(totalmem() / 2 ** 30),
+      node: process.version,
+    },
     quick: values.quick,
     ...results,
   }
@@ -49,7 +58,8 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
   translation: async () => {
     const sizes = [10, 100, 1000]
     const results = []
-    for (const services of sizes) results.push(await measureTranslation({ services, repetitions: values.quick ? 5 : 25 }))
+    for (const services of sizes)
+      results.push(await measureTranslation({ services, repetitions: values.quick ? 5 : 25 }))
     return results
   },
   convergence: async () => {
@@ -57,7 +67,13 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
     const results = []
     for (const clients of [1, 50, 200])
       results.push(
-        await measureConvergence({ clients, services: 100, rounds: values.quick ? 20 : 200, warmUp: values.quick ? 3 : 20, clientsProgram }),
+        await measureConvergence({
+          clients,
+          services: 100,
+          rounds: values.quick ? 20 : 200,
+          warmUp: values.quick ? 3 : 20,
+          clientsProgram,
+        }),
       )
     return results
   },

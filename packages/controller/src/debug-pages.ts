@@ -1,10 +1,11 @@
-import { type DebugRequest, type DebugResponse, type ProxyPolicy, type ProxyUUID, collectPolicy } from '@osm-ts/driver-api'
+import { type DebugRequest, type DebugResponse, type ProxyUUID } from '@osm-ts/driver-api'
 import {
   type CertificateManager,
   type DriverHost,
   type MeshConfigurator,
-  type PolicyComputation,
+  type MeshCatalog,
   type Problem,
+  type Snapshot,
   withoutSecrets,
 } from '@osm-ts/core'
 
@@ -13,41 +14,41 @@ import { type DebugPage, jsonPage } from './http-servers.js'
 /** What the controller's own debug pages show. */
 export interface DebugSources {
   readonly host: DriverHost
-  readonly computation: PolicyComputation
+  readonly catalog: MeshCatalog
   readonly certificates: CertificateManager
   readonly configurator: MeshConfigurator
   readonly problems: () => readonly Problem[]
+  /** The mesh as it is written down; undefined before it was read. */
+  readonly snapshot: () => Snapshot | undefined
 }
 
 /** The controller's own debug pages, and those of the drivers. */
 export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage> {
   const own: Readonly<Record<string, DebugPage>> = {
     '/debug/status': async () => jsonPage({ proxies: sources.host.statuses() }),
-    '/debug/policy': async (request) => policyPage(sources.computation, request),
+    '/debug/policy': async (request) => policyPage(sources.catalog, request),
     '/debug/problems': async () => jsonPage({ problems: sources.problems() }),
     '/debug/certs': async () => jsonPage(certificatesPage(sources.certificates)),
     '/debug/config': async () => jsonPage(withoutSecrets(sources.configurator.current())),
-    '/debug/namespaces': async () => jsonPage({ namespaces: sources.computation.snapshot.namespaces() }),
+    '/debug/namespaces': async () => jsonPage({ namespaces: sources.snapshot()?.namespaces() ?? [] }),
     '/debug/feature-flags': async () => jsonPage(sources.configurator.current().featureFlags),
-    '/debug/policies': async () => jsonPage(policiesPage(sources.computation)),
-    '/debug/counters': async () => jsonPage(Object.fromEntries(sources.computation.counters())),
+    '/debug/policies': async () => jsonPage(policiesPage(sources.snapshot())),
+    '/debug/counters': async () => jsonPage(Object.fromEntries(sources.catalog.counters())),
   }
   return new Map([...Object.entries(own), ...sources.host.debugHandlers])
 }
 
-function policyPage(computation: PolicyComputation, { query }: DebugRequest): DebugResponse {
+function policyPage(catalog: MeshCatalog, { query }: DebugRequest): DebugResponse {
   const uuid = query.uuid ?? ''
-  const policy = computation.policyFor(uuid as ProxyUUID) // only looked up by it
-  if (policy === undefined) return jsonPage({ error: `no proxy ${JSON.stringify(uuid)} has a policy; /debug/status lists the proxies` }, 404)
-  const document: ProxyPolicy = collectPolicy(policy.part, (hash) => {
-    const part = computation.parts.get(hash)
-    if (part === undefined) throw new RangeError(`part ${hash} of a policy in force is not held`)
-    return part
-  })
+  const document = catalog.policyDocument(uuid as ProxyUUID) // only looked up by it
+  if (document === undefined)
+    return jsonPage({ error: `no proxy ${JSON.stringify(uuid)} has a policy; /debug/status lists the proxies` }, 404)
   const origins = Object.fromEntries(
     Object.keys(document.parts).flatMap((hash) => {
-      const found = computation.parts.find(hash as typeof document.version)?.origins // keys of parts are hashes
-      return found === undefined || Object.keys(found).length === 0 ? [] : [[hash, found]]
+      // Keys of the document's parts are hashes.
+      const found = catalog.parts.find(hash as typeof document.version).map((part) => Object.entries(part.origins))
+      const entries = found.flat()
+      return entries.length === 0 ? [] : [[hash, Object.fromEntries(entries)]]
     }),
   )
   return jsonPage({ ...document, origins })
@@ -56,14 +57,34 @@ function policyPage(computation: PolicyComputation, { query }: DebugRequest): De
 /** Certificates without their keys: a certificate's own JSON form leaves them out. */
 function certificatesPage(certificates: CertificateManager): unknown {
   return {
-    roots: (['control-plane', 'workload'] as const).map((authority) => ({ authority, root: certificates.getRootCertificate(authority) })),
+    roots: (['control-plane', 'workload'] as const).map((authority) => ({
+      authority,
+      root: certificates.getRootCertificate(authority),
+    })),
     certificates: certificates.listCertificates(),
   }
 }
 
-function policiesPage({ snapshot }: PolicyComputation): unknown {
-  const kinds = ['TrafficTarget', 'HTTPRouteGroup', 'TCPRoute', 'TrafficSplit', 'Retry', 'Egress', 'IngressBackend', 'UpstreamTrafficSetting'] as const
+function policiesPage(snapshot: Snapshot | undefined): unknown {
+  const kinds = [
+    'TrafficTarget',
+    'HTTPRouteGroup',
+    'TCPRoute',
+    'TrafficSplit',
+    'Retry',
+    'Egress',
+    'IngressBackend',
+    'UpstreamTrafficSetting',
+  ] as const
   return Object.fromEntries(
-    kinds.map((kind) => [kind, snapshot.list(kind).map(({ apiVersion, metadata, spec, origin }) => ({ apiVersion, metadata, spec, origin }))]),
+    kinds.map((kind) => [
+      kind,
+      (snapshot?.list(kind) ?? []).map(({ apiVersion, metadata, spec, origin }) => ({
+        apiVersion,
+        metadata,
+        spec,
+        origin,
+      })),
+    ]),
   )
 }

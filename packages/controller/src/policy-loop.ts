@@ -1,24 +1,61 @@
 import {
-  type CatalogUpdate,
   type CertificateManager,
   type EndpointsProvider,
+  type MeshCatalog,
   type MeshConfigurator,
-  type MeshDomains,
-  PolicyComputation,
-  type PolicyPart,
-  type PolicyProvider,
-  type Problem,
+  Recompute,
   type SnapshotFeed,
+  systemClock,
 } from '@osm-ts/core'
-import type { ProxyPart, ProxyUUID } from '@osm-ts/driver-api'
 
-/** What {@link PolicyLoop} follows. */
-export interface PolicyLoopOptions {
-  readonly meshName: string
-  readonly domains: MeshDomains
+/** What {@link followMesh} joins. */
+export interface FollowOptions {
+  readonly catalog: MeshCatalog
   readonly endpoints: EndpointsProvider
   readonly feed: SnapshotFeed
   readonly configurator: MeshConfigurator
   readonly certificates: CertificateManager
+  /** Told of every recomputation: how long it took, and for how many proxies it changed something. */
+  readonly onRecomputed: (milliseconds: number, changed: number) => void
   readonly signal: AbortSignal
+}
+
+/**
+ * Brings everything that policies depend on into the catalog: objects, endpoints, configuration and roots. Ends with the signal.
+ */
+export async function followMesh(options: FollowOptions): Promise<void> {
+  const { catalog, endpoints, feed, configurator, certificates, signal } = options
+  const recompute = new Recompute((update) => {
+    const start = performance.now()
+    const changes = catalog.apply(update)
+    options.onRecomputed(performance.now() - start, changes.length)
+  }, systemClock)
+  const snapshot = feed.current()
+  const config = configurator.current()
+  const roots = certificates.trustBundle('workload')
+  recompute.add({
+    config,
+    roots,
+    ...(snapshot === undefined ? {} : { spec: { snapshot, changed: [] } }),
+  })
+  const ends = [
+    feed.subscribe((spec) => {
+      recompute.add({ spec })
+    }),
+    endpoints.announcements((announcement) => {
+      recompute.add({ endpoints: announcement })
+    }),
+    configurator.subscribe(({ after }) => {
+      recompute.add({ config: after })
+    }),
+  ]
+  try {
+    for await (const announcement of certificates.subscribe(signal)) {
+      if (announcement.type === 'rootChanged' || announcement.type === 'missed')
+        recompute.add({ roots: certificates.trustBundle('workload') })
+    }
+  } finally {
+    for (const end of ends) end()
+    recompute.close()
+  }
 }

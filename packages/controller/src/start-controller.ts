@@ -1,5 +1,6 @@
 import {
   Broker,
+  MeshCatalog,
   DriverHost,
   DriverRegistry,
   MeshCertificateManager,
@@ -22,9 +23,14 @@ import { DriverRunner } from './driver-runner.js'
 import { debugServer, healthServer } from './http-servers.js'
 import { SnapshotInstances } from './instances.js'
 import type { ControllerOptions, RunningController } from './options.js'
-import { PolicyLoop } from './policy-loop.js'
+import { followMesh } from './policy-loop.js'
 
-const SMI_VERSIONS = { HTTPRouteGroup: 'specs.smi-spec.io/v1alpha4', TCPRoute: 'specs.smi-spec.io/v1alpha4', TrafficTarget: 'access.smi-spec.io/v1alpha3', TrafficSplit: 'split.smi-spec.io/v1alpha4' }
+const SMI_VERSIONS = {
+  HTTPRouteGroup: 'specs.smi-spec.io/v1alpha4',
+  TCPRoute: 'specs.smi-spec.io/v1alpha4',
+  TrafficTarget: 'access.smi-spec.io/v1alpha3',
+  TrafficSplit: 'split.smi-spec.io/v1alpha4',
+}
 const HOUR_MS = 3_600_000
 
 /**
@@ -63,14 +69,24 @@ export async function startController(options: ControllerOptions): Promise<Runni
     random: Math.random,
     signal: scope,
   })
-  const endpoints = new SnapshotEndpointsProvider({ id: 'folder', current: () => requireSnapshot(current()), subscribe })
-  const policies = new PolicyLoop({ meshName: options.meshName, domains, endpoints, feed, configurator, certificates, signal: scope })
+  const endpoints = new SnapshotEndpointsProvider({
+    id: 'folder',
+    current: () => requireSnapshot(current()),
+    subscribe,
+  })
+  const catalog = new MeshCatalog({
+    meshName: options.meshName,
+    domains,
+    endpointsProviders: [endpoints],
+    enrolment: { mode: 'all' },
+    locate: (key, field) => feed.locate(key, field),
+  })
   const instances = new SnapshotInstances({ current, subscribe })
   const metrics = new Metrics()
   metrics.collectProcessMetrics()
   const broker = new Broker()
   const host = new DriverHost({
-    policies,
+    policies: catalog,
     instances,
     certificates,
     domains,
@@ -88,23 +104,57 @@ export async function startController(options: ControllerOptions): Promise<Runni
   })
   const registry = new DriverRegistry()
   for (const driver of options.drivers) registry.register(driver)
-  const runner = new DriverRunner({ registry, host, configurator, proxyServer: options.proxyServer, logger, signal: scope })
+  const runner = new DriverRunner({
+    registry,
+    host,
+    configurator,
+    proxyServer: options.proxyServer,
+    logger,
+    signal: scope,
+  })
 
-  const loops = [certificates.run(scope), host.run()]
+  const recomputation = metrics.histogram(
+    'osm_policy_recompute_seconds',
+    'Time of one recomputation of policies',
+    [],
+    [0.001, 0.005, 0.02, 0.1, 0.5, 2],
+  )
+  const broadcasts = metrics.counter(
+    'osm_proxy_broadcast_event_count',
+    'Recomputations that changed the policy of some proxy',
+    [],
+  )
+  const loops = [
+    certificates.run(scope),
+    host.run(),
+    followMesh({
+      catalog,
+      endpoints,
+      feed,
+      configurator,
+      certificates,
+      onRecomputed: (milliseconds, changed) => {
+        recomputation.observe({}, milliseconds / 1000)
+        if (changed > 0) broadcasts.inc({})
+      },
+      signal: scope,
+    }),
+  ]
   followConfiguration(configurator, broker, logger)
-  const problems = () => [...feed.problems(), ...configurator.problems(), ...policies.problems()]
+  const problems = () => [...feed.problems(), ...configurator.problems(), ...catalog.problems()]
   const servers: FastifyInstance[] = []
   try {
-    policies.start()
     await runner.start()
     const health = healthServer({
       alive: () => runner.alive(),
-      ready: async () => policies.ready && (await runner.ready()),
+      ready: async () => catalog.ready && (await runner.ready()),
       metrics: () => metrics.render(),
       version: options.version,
       smiVersions: SMI_VERSIONS,
     })
-    const debug = debugServer(() => debugPages({ host, computation: policies.computation, certificates, configurator, problems }))
+    const debug = debugServer(() =>
+      debugPages({ host, catalog, certificates, configurator, problems, snapshot: current }),
+    )
     servers.push(health, debug)
     const healthPort = await listen(health, options.ports.health, 'health')
     const debugPort = await listen(debug, options.ports.debug, 'debug')
@@ -119,7 +169,11 @@ export async function startController(options: ControllerOptions): Promise<Runni
 }
 
 /** Loops end with the signal; what one of them throws ends the controller, which its supervisor restarts. */
-async function stopWith(signal: AbortSignal, servers: readonly FastifyInstance[], loops: readonly Promise<void>[]): Promise<void> {
+async function stopWith(
+  signal: AbortSignal,
+  servers: readonly FastifyInstance[],
+  loops: readonly Promise<void>[],
+): Promise<void> {
   const aborted = new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
@@ -132,7 +186,11 @@ async function stopWith(signal: AbortSignal, servers: readonly FastifyInstance[]
   await Promise.all(loops)
 }
 
-function followConfiguration(configurator: MeshConfigurator, broker: Broker, logger: ControllerOptions['logger']): void {
+function followConfiguration(
+  configurator: MeshConfigurator,
+  broker: Broker,
+  logger: ControllerOptions['logger'],
+): void {
   const setLevel = (config: MeshConfig): void => {
     logger.setLevel(levelOf(config.observability.osmLogLevel))
   }
@@ -161,12 +219,16 @@ async function listen(server: FastifyInstance, port: number, what: string): Prom
   try {
     await server.listen({ host: '127.0.0.1', port })
   } catch (cause) {
-    throw new OsmError('OSM_CONTROLLER_LISTEN', `the ${what} server cannot listen on 127.0.0.1:${port}: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
-    })
+    throw new OsmError(
+      'OSM_CONTROLLER_LISTEN',
+      `the ${what} server cannot listen on 127.0.0.1:${port}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      {
+        cause,
+      },
+    )
   }
   const [address] = server.addresses()
-  return address?.port ?? port
+  return typeof address === 'object' ? address.port : port
 }
 
 function requireSnapshot(snapshot: Snapshot | undefined): Snapshot {

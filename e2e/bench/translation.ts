@@ -1,0 +1,151 @@
+import {
+  type MeshObject,
+  PolicyComputation,
+  readObjects,
+  resolveMeshConfig,
+  SnapshotBuilder,
+  SnapshotEndpointsProvider,
+  parseMeshDomains,
+} from '@osm-ts/core'
+import type { Part, PartHash, ProxyUUID } from '@osm-ts/driver-api'
+import { Translator } from '@osm-ts/driver-envoy'
+
+import { generateMesh } from './mesh.js'
+import { type Summary, round, summarize } from './statistics.js'
+
+/** What policies and their translation cost in a mesh of some size, with one proxy for each service. */
+export interface Translation {
+  readonly services: number
+  readonly proxies: number
+  /** Milliseconds for all policies from nothing. */
+  readonly firstComputationMs: number
+  /** Milliseconds of translation for one proxy, with nothing remembered at the start. */
+  readonly translateFirst: Summary
+  /** Milliseconds for one proxy whose policy has not changed but for its revision. */
+  readonly translateAgain: Summary
+  /** Octets of encoded resources of one proxy, before sharing. */
+  readonly octetsPerProxy: Summary
+  /** Octets of encoded resources of all proxies, each distinct resource counted once, divided by the number of proxies. */
+  readonly sharedOctetsPerProxy: number
+  /** One endpoint of a service moves. */
+  readonly endpointChange: {
+    /** Proxies that may call the service. */
+    readonly reach: number
+    /** Proxies whose policy was computed anew. Must equal `reach`. */
+    readonly recomputed: number
+    /** Resources that one of them has to be sent. */
+    readonly resources: number
+    /** Milliseconds of computation and translation for all of them. */
+    readonly cost: Summary
+  }
+}
+
+const CALLS = 5
+
+/** Measures {@link Translation}. */
+export async function measureTranslation({
+  services,
+  repetitions,
+}: {
+  readonly services: number
+  readonly repetitions: number
+}): Promise<Translation> {
+  const mesh = generateMesh({ services, proxies: services, calls: CALLS, everyoneCallsHub: false })
+  const builder = new SnapshotBuilder(['bench'])
+  const listeners = new Set<Parameters<ConstructorParameters<typeof SnapshotEndpointsProvider>[0]['subscribe']>[0]>()
+  const endpoints = new SnapshotEndpointsProvider({
+    id: 'bench',
+    current: () => builder.snapshot,
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  })
+  const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
+  const computation = new PolicyComputation({ meshName: 'bench', domains, endpoints, enrolment: { mode: 'all' } })
+  const { config } = resolveMeshConfig(
+    undefined,
+    { osmNamespace: 'osm-system', clusterDomain: 'cluster.local', environment: {} },
+    { object: undefined, locate: () => undefined },
+  )
+
+  const objects = [read(mesh.policy), read(mesh.movable(0)), read(mesh.instances, 'runtime')].flat()
+  const first = performance.now()
+  computation.apply({
+    spec: builder.apply([{ source: 'bench', upserts: objects, deletes: [] }]),
+    config,
+    roots: ['root'],
+  })
+  const firstComputationMs = performance.now() - first
+
+  const translator = new Translator()
+  const parts = (hash: PartHash): Part => {
+    const part = computation.parts.get(hash)
+    if (part === undefined) throw new Error(`part ${hash} is not held`)
+    return part
+  }
+  const translate = (uuid: ProxyUUID, revision: number) => {
+    const policy = computation.policyFor(uuid)
+    if (policy === undefined) throw new Error(`proxy ${uuid} has no policy`)
+    return translator.translate(policy.part, parts, revision)
+  }
+  const firsts = mesh.proxies.map(({ uuid }) => timed(() => translate(uuid, 1)))
+  const again = mesh.proxies.map(({ uuid }) => timed(() => translate(uuid, 2)))
+  const octets = mesh.proxies.map(({ uuid }) => octetsOf(translate(uuid, 3)))
+  const distinct = new Map(
+    mesh.proxies.flatMap(({ uuid }) =>
+      [...resourcesOf(translate(uuid, 4))].map((resource) => [resource.value, resource.value.length] as const),
+    ),
+  )
+
+  const costs: number[] = []
+  let recomputed = 0
+  let resources = 0
+  for (let n = 1; n <= repetitions; n += 1) {
+    const upserts = read(mesh.movable(n))
+    computation.resetCounters()
+    const start = performance.now()
+    const update = builder.apply([{ source: 'bench', upserts, deletes: [] }])
+    const announced = [{ services: [{ namespace: 'hub', name: 'hub' }], accounts: [{ namespace: 'hub', name: 'hub' }] }]
+    const changes = computation.apply({ spec: update, endpoints: announced[0] as (typeof announced)[0] })
+    for (const { uuid } of changes) translate(uuid, 10 + n)
+    costs.push(performance.now() - start)
+    recomputed = computation.counters().get('proxy')?.computed ?? changes.length
+    resources = changes.length
+  }
+  return {
+    services,
+    proxies: mesh.proxies.length,
+    firstComputationMs: round(firstComputationMs),
+    translateFirst: summarize(firsts),
+    translateAgain: summarize(again),
+    octetsPerProxy: summarize(octets),
+    sharedOctetsPerProxy: Math.round([...distinct.values()].reduce((sum, each) => sum + each, 0) / mesh.proxies.length),
+    endpointChange: { reach: 1, recomputed, resources, cost: summarize(costs) },
+  }
+}
+
+function read(text: string, writtenBy: 'user' | 'runtime' = 'user'): readonly MeshObject[] {
+  const { objects, problems } = readObjects(text, { writtenBy })
+  const [problem] = problems
+  if (problem !== undefined) throw new Error(`the generated mesh is wrong: ${problem.message}`)
+  return objects
+}
+
+function timed(call: () => unknown): number {
+  const start = performance.now()
+  call()
+  return performance.now() - start
+}
+
+type Resources = ReturnType<Translator['translate']>
+
+function* resourcesOf({ types }: Resources): Generator<{ readonly value: Uint8Array }> {
+  for (const set of Object.values(types)) yield* set
+}
+
+function octetsOf(resources: Resources): number {
+  let sum = 0
+  for (const { value } of resourcesOf(resources)) sum += value.length
+  return sum
+}

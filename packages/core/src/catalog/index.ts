@@ -1,0 +1,15 @@
+export * from './catalog-types.js'
+export { decide, type AccessDecision, type AccessQuestion } from './decision/decide.js'
+export { catalogErrorCodes, type CatalogErrorCode } from './error-codes.js'
+export type { QueryCount } from './incremental/index.js'
+export { MeshCatalog, type MeshCatalogOptions } from './mesh-catalog.js'
+export {
+  PolicyComputation,
+  type CatalogUpdate,
+  type ComputationOptions,
+  type PolicyChange,
+} from './policy-computation.js'
+export type { Origins, PolicyPart, SourceRef } from './policy/policy-part.js'
+export { DEBOUNCE_CEILING_MS, DEBOUNCE_MS, Recompute, type RecomputeClock } from './recompute.js'
+export { PartStore } from './store/part-store.js'
+export { PolicyDiffs, type PolicyDiff } from './store/policy-diff.js'
