@@ -10,7 +10,6 @@ export interface CliContext {
   readonly signal: AbortSignal
   /** Folder of the running program, beside which others are found. */
   readonly programFolder: string
-  readonly isRoot: boolean
   readonly version: string
 }
 

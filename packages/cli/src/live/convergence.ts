@@ -1,5 +1,7 @@
 import type { ProxyStatus } from '@osm-ts/core'
 
+import { deferred } from '../deferred.js'
+
 /** When a mesh came to rest for the first time, in milliseconds since 1970. */
 export interface Converged {
   /** When every sidecar was connected. */
@@ -10,31 +12,27 @@ export interface Converged {
 
 /** Measures how long the proxies took from the last connection to the last configuration applied. */
 export class Convergence {
-  readonly #settled: Promise<Converged>
-  readonly #resolve: (converged: Converged) => void
+  readonly #settled = deferred<Converged>()
   #connectedAt: number | undefined
   #done = false
-
-  constructor() {
-    let resolve: (converged: Converged) => void = () => undefined
-    this.#settled = new Promise((settle) => {
-      resolve = settle
-    })
-    this.#resolve = resolve
-  }
 
   /** Takes in one look at the proxies. */
   look(statuses: readonly ProxyStatus[], expected: number, now: number): void {
     if (this.#done || expected === 0 || statuses.length < expected) return
     if (!statuses.every(({ connected }) => connected)) return
     this.#connectedAt ??= now
-    if (!statuses.every(({ state, wantedVersion, appliedVersion }) => state === 'applied' && wantedVersion === appliedVersion)) return
+    if (
+      !statuses.every(
+        ({ state, wantedVersion, appliedVersion }) => state === 'applied' && wantedVersion === appliedVersion,
+      )
+    )
+      return
     this.#done = true
-    this.#resolve({ connectedAt: this.#connectedAt, appliedAt: now })
+    this.#settled.resolve({ connectedAt: this.#connectedAt, appliedAt: now })
   }
 
   /** Resolves when every proxy had applied its configuration once. */
   settled(): Promise<Converged> {
-    return this.#settled
+    return this.#settled.promise
   }
 }

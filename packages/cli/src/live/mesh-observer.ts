@@ -55,7 +55,8 @@ export class MeshObserver {
         if (event.state !== 'started') this.#notice(`${event.namespace}/${event.instance} ${event.state}`, event.detail)
         return
       case 'sidecar':
-        if (event.state === 'exited') this.#notice(`sidecar of ${event.namespace}/${event.instance} exited`, event.detail)
+        if (event.state === 'exited')
+          this.#notice(`sidecar of ${event.namespace}/${event.instance} exited`, event.detail)
         return
       case 'controller':
         if (event.state === 'exited') this.#notice('controller exited', event.detail)

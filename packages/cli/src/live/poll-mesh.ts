@@ -56,5 +56,7 @@ async function certificatesOf(
   const found = await Promise.all(
     instances.map(async ({ uuid, admin }) => [uuid, admin && (await readSidecarCertificate(admin, signal))] as const),
   )
-  return new Map(found.flatMap(([uuid, certificate]) => (certificate === undefined ? [] : [[uuid, certificate] as const])))
+  return new Map(
+    found.flatMap(([uuid, certificate]) => (certificate === undefined ? [] : [[uuid, certificate] as const])),
+  )
 }

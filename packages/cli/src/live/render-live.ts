@@ -37,12 +37,21 @@ export function renderLive(view: LiveView, options: RenderOptions): readonly str
     ...problems(view.problems, width, color),
     ...notices(view.notices, width, color),
     '',
-    renderSpans([span(clip(`Edit the YAML in ${view.folder}, save, and watch. Ctrl-C stops everything.`, width), 'dim')], color),
+    renderSpans(
+      [span(clip(`Edit the YAML in ${view.folder}, save, and watch. Ctrl-C stops everything.`, width), 'dim')],
+      color,
+    ),
   ]
 }
 
-function header({ folder, mode, controllerUrl, startedAt, now }: LiveView, width: number, color: boolean): readonly string[] {
-  const facts = [`${mode} mode`, `up ${formatClock(now - startedAt)}`, `debug ${controllerUrl ?? 'starting'}`].join('   ')
+function header(
+  { folder, mode, controllerUrl, startedAt, now }: LiveView,
+  width: number,
+  color: boolean,
+): readonly string[] {
+  const facts = [`${mode} mode`, `up ${formatClock(now - startedAt)}`, `debug ${controllerUrl ?? 'starting'}`].join(
+    '   ',
+  )
   const room = Math.max(10, width - facts.length - 8)
   return [renderSpans([span('osm', 'accent'), span(`  ${clip(folder, room)}   `, 'bold'), span(facts, 'dim')], color)]
 }
@@ -103,7 +112,10 @@ function splitLines({ name, apex, sample, backends }: ObservedSplit, width: numb
       span(String(answers), 'dim'),
     ]
   })
-  return [renderTitle('SPLIT', `${name} of service ${apex}; │ marks what is wanted`, color), ...renderTable(columns, rows, { width, color, indent })]
+  return [
+    renderTitle('SPLIT', `${name} of service ${apex}; │ marks what is wanted`, color),
+    ...renderTable(columns, rows, { width, color, indent }),
+  ]
 }
 
 /** A bar of the observed share, with a mark where the wanted share ends. */
@@ -156,7 +168,11 @@ function problems(list: readonly Problem[], width: number, color: boolean): read
   ]
 }
 
-function problemLines({ origin, object, field, message, severity, code }: Problem, width: number, color: boolean): readonly string[] {
+function problemLines(
+  { origin, object, field, message, severity, code }: Problem,
+  width: number,
+  color: boolean,
+): readonly string[] {
   const place = origin?.kind === 'file' ? `${origin.file}:${origin.line}:${origin.column}` : 'no file'
   const subject = [object && formatObjectRef(object), field].filter(Boolean).join(' ')
   const line = (text: string): string => renderSpans([span(clip(text, width))], color)

@@ -22,7 +22,9 @@ export function certificateIn(answer: unknown): SeenCertificate | undefined {
   const certificates = isPlainRecord(answer) ? listOf(answer['certificates']) : []
   const uris = certificates
     .flatMap((entry) => listOf(entry['cert_chain']))
-    .map((certificate) => listOf(certificate['subject_alt_names']).flatMap(({ uri }) => (typeof uri === 'string' ? [uri] : [])))
+    .map((certificate) =>
+      listOf(certificate['subject_alt_names']).flatMap(({ uri }) => (typeof uri === 'string' ? [uri] : [])),
+    )
     .find((found) => found.length > 0)
   return uris === undefined ? undefined : { uris }
 }

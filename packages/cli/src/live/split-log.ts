@@ -56,7 +56,10 @@ function workloadsOf(
   const selector = Object.entries(service?.spec.selector ?? {})
   if (selector.length === 0) return []
   return workloads
-    .filter(({ metadata }) => metadata.namespace === namespace && selector.every(([key, value]) => metadata.labels[key] === value))
+    .filter(
+      ({ metadata }) =>
+        metadata.namespace === namespace && selector.every(([key, value]) => metadata.labels[key] === value),
+    )
     .map(({ metadata }) => metadata.name)
 }
 

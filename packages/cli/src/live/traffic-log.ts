@@ -85,7 +85,14 @@ export class TrafficLog {
 
   #add(key: string, last: ReportedRequest): Counter | undefined {
     if (this.#counters.size >= maxRows) return undefined
-    const counter: Counter = { allowed: 0, denied: 0, statuses: new Map(), servers: new Map(), last, seconds: new Map() }
+    const counter: Counter = {
+      allowed: 0,
+      denied: 0,
+      statuses: new Map(),
+      servers: new Map(),
+      last,
+      seconds: new Map(),
+    }
     this.#counters.set(key, counter)
     return counter
   }

@@ -27,3 +27,8 @@ export function formatAge(milliseconds: number): string {
 export function formatPercent(share: number, decimals = 0): string {
   return `${(share * 100).toFixed(decimals)} %`
 }
+
+/** A duration in seconds with one decimal. */
+export function formatSeconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`
+}

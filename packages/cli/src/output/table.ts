@@ -28,13 +28,20 @@ export function renderTable(
   const widths = fitWidths(columns, [head, ...rows], width - indent)
   return [head, ...rows].map((cells) =>
     renderSpans(
-      [span(' '.repeat(indent)), ...cells.flatMap((cell, index) => paddedCell(cell, columns[index], widths[index] ?? 0, index))],
+      [
+        span(' '.repeat(indent)),
+        ...cells.flatMap((cell, index) => paddedCell(cell, columns[index], widths[index] ?? 0, index)),
+      ],
       color,
     ),
   )
 }
 
-function fitWidths(columns: readonly Column[], rows: readonly (readonly Span[])[], available: number): readonly number[] {
+function fitWidths(
+  columns: readonly Column[],
+  rows: readonly (readonly Span[])[],
+  available: number,
+): readonly number[] {
   const widths = columns.map((_, index) => Math.max(...rows.map((cells) => textWidth(cells[index]?.text ?? ''))))
   const total = (): number => widths.reduce((sum, width) => sum + width, 0) + gap * (columns.length - 1)
   while (total() > available) {

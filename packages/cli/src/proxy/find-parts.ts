@@ -1,13 +1,21 @@
 import type { Part, PartHash, PartKind, PartOf, ProxyPolicy } from '@osm-ts/driver-api'
 
 /** The part behind a reference, if the document holds it and it is of that kind. */
-export function partOf<K extends PartKind>(policy: ProxyPolicy, kind: K, hash: PartHash | undefined): PartOf<K> | undefined {
+export function partOf<K extends PartKind>(
+  policy: ProxyPolicy,
+  kind: K,
+  hash: PartHash | undefined,
+): PartOf<K> | undefined {
   const part = hash === undefined ? undefined : policy.parts[hash]
   return part !== undefined && isPartOf(part, kind) ? part : undefined
 }
 
 /** All members of a set and of the sets inside it, sorted by id. */
-export function membersOf<K extends PartKind>(policy: ProxyPolicy, kind: K, set: PartHash | undefined): readonly PartOf<K>[] {
+export function membersOf<K extends PartKind>(
+  policy: ProxyPolicy,
+  kind: K,
+  set: PartHash | undefined,
+): readonly PartOf<K>[] {
   const part = partOf(policy, 'set', set)
   if (part === undefined) return []
   const own = part.members.flatMap(({ hash }) => partOf(policy, kind, hash) ?? [])

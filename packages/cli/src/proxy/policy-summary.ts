@@ -1,4 +1,12 @@
-import type { HttpAllowRule, InboundPart, OutboundPart, PartHash, ProxyPolicy, RouteMatch, WeightedUpstream } from '@osm-ts/driver-api'
+import type {
+  HttpAllowRule,
+  InboundPart,
+  OutboundPart,
+  PartHash,
+  ProxyPolicy,
+  RouteMatch,
+  WeightedUpstream,
+} from '@osm-ts/driver-api'
 
 import { formatPercent } from '../output/format.js'
 import { renderSpans, span } from '../output/style.js'
@@ -19,7 +27,10 @@ export function summarizePolicy(policy: ProxyPolicy, color: boolean): readonly s
       `${[...hosts, ...serverNames, ...cidrs].join(', ') || 'any address'} port ${port} (${protocol})`,
   )
   return [
-    renderSpans([span(`${proxy.namespace}/${proxy.workload.instance}`, 'bold'), span(`  ${proxy.spiffeId}`, 'accent')], color),
+    renderSpans(
+      [span(`${proxy.namespace}/${proxy.workload.instance}`, 'bold'), span(`  ${proxy.spiffeId}`, 'accent')],
+      color,
+    ),
     renderSpans(
       [span(`${proxy.class}, ${proxy.mode} mode, version ${policy.version.slice(0, shortVersionLength)}`, 'dim')],
       color,
@@ -64,7 +75,10 @@ function callers(policy: ProxyPolicy, allow: PartHash): string {
 function outboundLines(part: OutboundPart): readonly string[] {
   const title = `${part.service.namespace}/${part.service.name}:${part.port} (${part.protocol})`
   if (part.rules.kind === 'tcp') return [title, `  any connection                  → ${shares(part.rules.targets)}`]
-  return [title, ...part.rules.routes.map(({ match, targets }) => `  ${describeMatch(match).padEnd(30)}  → ${shares(targets)}`)]
+  return [
+    title,
+    ...part.rules.routes.map(({ match, targets }) => `  ${describeMatch(match).padEnd(30)}  → ${shares(targets)}`),
+  ]
 }
 
 function shares(targets: readonly WeightedUpstream[]): string {
@@ -81,6 +95,10 @@ export function describeMatch({ path, methods, headers = [] }: RouteMatch): stri
       ? `${invert === true ? 'without' : 'with'} ${name}`
       : `${name}${invert === true ? ' not' : ''} ${match.type === 'exact' ? '=' : match.type} ${match.value}`,
   )
-  const said = [methods?.join('|') ?? '', path === undefined ? '' : path.type === 'prefix' ? `${path.value}…` : path.value, ...conditions]
+  const said = [
+    methods?.join('|') ?? '',
+    path === undefined ? '' : path.type === 'prefix' ? `${path.value}…` : path.value,
+    ...conditions,
+  ]
   return said.filter((text) => text !== '').join(' ') || 'any request'
 }

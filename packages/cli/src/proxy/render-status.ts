@@ -25,7 +25,10 @@ export const stateEmphasis: Readonly<Record<ProxyStatus['state'], Emphasis>> = {
 }
 
 /** The table of `osm proxy status`, and below it what proxies refused and where that came from. */
-export function renderStatus(statuses: readonly ProxyStatus[], { now, color }: { now: number; color: boolean }): readonly string[] {
+export function renderStatus(
+  statuses: readonly ProxyStatus[],
+  { now, color }: { now: number; color: boolean },
+): readonly string[] {
   const sorted = [...statuses].sort((a, b) => (a.name < b.name ? -1 : 1))
   const rows = sorted.map((status) => [
     span(status.name),
@@ -39,22 +42,33 @@ export function renderStatus(statuses: readonly ProxyStatus[], { now, color }: {
 }
 
 function renderRefusals({ name, rejected, denied }: ProxyStatus, color: boolean): readonly string[] {
-  const line = (...parts: Parameters<typeof span>[]): string => renderSpans(parts.map((part) => span(...part)), color)
+  const line = (...parts: Parameters<typeof span>[]): string =>
+    renderSpans(
+      parts.map((part) => span(...part)),
+      color,
+    )
   return [
     ...rejected.flatMap(({ kind, id, message, sources }) => [
       '',
       line([`REJECTED by ${name}`, 'bad'], [`: ${kind} ${id}`]),
       line(['  ', 'plain'], [message]),
-      ...sources.map(({ object, field }) => line([`  from ${formatObjectRef(object)}${field === undefined ? '' : ` ${field}`}`])),
+      ...sources.map(({ object, field }) =>
+        line([`  from ${formatObjectRef(object)}${field === undefined ? '' : ` ${field}`}`]),
+      ),
     ]),
     ...denied.flatMap((id) => [
       '',
-      line([`DENIED by ${name}`, 'bad'], [`: inbound ${id} lets nobody in, because the proxy refused a change that removes access`]),
+      line(
+        [`DENIED by ${name}`, 'bad'],
+        [`: inbound ${id} lets nobody in, because the proxy refused a change that removes access`],
+      ),
     ]),
   ]
 }
 
 /** True if every proxy has what it should have. */
 export function allInOrder(statuses: readonly ProxyStatus[]): boolean {
-  return statuses.every(({ state, rejected, denied }) => state === 'applied' && rejected.length === 0 && denied.length === 0)
+  return statuses.every(
+    ({ state, rejected, denied }) => state === 'applied' && rejected.length === 0 && denied.length === 0,
+  )
 }

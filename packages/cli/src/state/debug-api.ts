@@ -34,7 +34,8 @@ export function debugApi(url: string, signal: AbortSignal): DebugApi {
     statuses: async () => {
       const path = '/debug/status'
       const answer = await get(path)
-      if (!isPlainRecord(answer) || !isListOf(answer['proxies'], isProxyStatus)) throw misunderstood(url, path, 'no list of proxies')
+      if (!isPlainRecord(answer) || !isListOf(answer['proxies'], isProxyStatus))
+        throw misunderstood(url, path, 'no list of proxies')
       return answer['proxies']
     },
     policy: async (uuid) => {
@@ -46,7 +47,8 @@ export function debugApi(url: string, signal: AbortSignal): DebugApi {
     problems: async () => {
       const path = '/debug/problems'
       const answer = await get(path)
-      if (!isPlainRecord(answer) || !isListOf(answer['problems'], isProblem)) throw misunderstood(url, path, 'no list of problems')
+      if (!isPlainRecord(answer) || !isListOf(answer['problems'], isProblem))
+        throw misunderstood(url, path, 'no list of problems')
       return answer['problems']
     },
   }

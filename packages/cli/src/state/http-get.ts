@@ -9,7 +9,10 @@ export interface HttpAnswer {
 const maxBytes = 256 * 1024 * 1024
 
 /** GETs a URL without following redirects, and reads the answer up to a bound. */
-export async function httpGet(url: string, { signal, timeoutMs = 10_000 }: { signal: AbortSignal; timeoutMs?: number }): Promise<HttpAnswer> {
+export async function httpGet(
+  url: string,
+  { signal, timeoutMs = 10_000 }: { signal: AbortSignal; timeoutMs?: number },
+): Promise<HttpAnswer> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   return new Promise((resolve, reject) => {
     // No kept-alive connection: it would hold up the end of a short command.
@@ -22,7 +25,9 @@ export async function httpGet(url: string, { signal, timeoutMs = 10_000 }: { sig
         else chunks.push(chunk)
       })
       response.on('error', reject)
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }))
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+      )
     })
     request.on('error', reject)
   })

@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+
+import type { CliContext } from '../cli-context.js'
+import type { ExitCode } from '../exit-code.js'
+
+/** What all commands share. */
+export interface CommandHost {
+  /** The process; undefined while only the help is wanted, as for the reference. */
+  readonly context: CliContext
+  /** Told with which code the program is to end. */
+  readonly onExit: (code: ExitCode) => void
+}
+
+/** Adds a command to its parent. */
+export type AddCommand = (parent: Command, host: CommandHost) => void
+
+/** Lines as text, each with its end. */
+export function toText(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('')
+}

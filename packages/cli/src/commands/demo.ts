@@ -1,0 +1,105 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import type { RunningMesh } from '@osm-ts/standalone'
+
+import { wantsColor, type CliContext } from '../cli-context.js'
+import { demoReport, type DemoReport } from '../demo/demo-report.js'
+import { observeDemo } from '../demo/observe-demo.js'
+import { renderReport } from '../demo/render-report.js'
+import { exitCodes, type ExitCode } from '../exit-code.js'
+import type { LiveView } from '../live/live-view.js'
+import { renderLive } from '../live/render-live.js'
+import { runMesh } from '../live/run-mesh.js'
+import { showLive } from '../live/show-live.js'
+import { isAlive } from '../state/is-alive.js'
+import { toText, type CommandHost } from './cli-command.js'
+import { runOptions, type RunFlags } from './run-options.js'
+
+interface DemoFlags extends RunFlags {
+  readonly folder: string
+  readonly once?: boolean
+  readonly json?: boolean
+  readonly seconds: number
+}
+
+const defaultSeconds = 12
+const maxSeconds = 3600
+/** Lines of the report's picture, where no terminal says how wide it is. */
+const pictureColumns = 100
+
+/** `osm demo` */
+export function addDemo(parent: Command, { context, onExit }: CommandHost): void {
+  parent
+    .command('demo')
+    .description('run the bookstore: who is allowed, who is denied, and how traffic is split, live')
+    .option(
+      '--transparent',
+      'redirect traffic by the kernel, one network namespace for each workload; needs root on Linux',
+    )
+    .option('--once', 'watch for a bounded time, hold what was seen against what the policy says, and end')
+    .option('--json', 'with the result of --once as one JSON object in the last line')
+    .option(
+      '--seconds <number>',
+      'how long --once watches, once everything is configured',
+      wholeSeconds,
+      defaultSeconds,
+    )
+    .option('--folder <folder>', 'the mesh of the bookstore, or a copy of it', 'examples/bookstore/mesh')
+    .option('--state <folder>', 'where the mesh keeps its roots and sockets (default: .osm-standalone)')
+    .option('--envoy <path>', 'the Envoy to run (default: $ENVOY_BIN, else envoy on the PATH)')
+    .addHelpText(
+      'after',
+      `
+The folder is run in place: while the demo runs, edit its YAML and watch the table.
+With --once the exit code is 0 only if every expectation held.
+
+Examples:
+  npm run demo
+  npm run demo -- --once --json`,
+    )
+    .action(async (flags: DemoFlags) => {
+      const { startMesh } = await import('@osm-ts/standalone')
+      const options = { ...runOptions(context, flags.folder, flags), startMesh, now: () => Date.now() }
+      // A result in JSON is the result of one bounded run.
+      if (flags.once !== true && flags.json !== true) {
+        await runMesh(context, options, ({ observer, signal }) => showLive(context, observer, signal))
+        onExit(exitCodes.ok)
+        return
+      }
+      let pids: readonly number[] = []
+      let view: LiveView | undefined
+      const seen = await runMesh(context, options, async (live) => {
+        const observations = await observeDemo(live, { seconds: flags.seconds, now: options.now })
+        view = live.observer.view()
+        pids = processesOf(live.mesh)
+        return observations
+      })
+      if (seen === undefined || view === undefined) {
+        context.stderr.write('osm: ended before the demo was over\n')
+        onExit(exitCodes.problem)
+        return
+      }
+      const report = demoReport({ ...seen, leftovers: pids.filter(isAlive) })
+      onExit(tell(context, report, view, flags.json === true))
+    })
+}
+
+function tell({ stdout, variables }: CliContext, report: DemoReport, view: LiveView, json: boolean): ExitCode {
+  const color = wantsColor(stdout, variables)
+  if (json) stdout.write(`${JSON.stringify(report)}\n`)
+  else {
+    const columns = stdout.columns ?? pictureColumns
+    stdout.write(toText([...renderLive(view, { columns, color }), '', ...renderReport(report, color)]))
+  }
+  return report.ok ? exitCodes.ok : exitCodes.problem
+}
+
+function processesOf(mesh: RunningMesh): readonly number[] {
+  const all = [mesh.controllerPid(), ...mesh.instances().flatMap(({ pid, sidecarPid }) => [pid, sidecarPid])]
+  return all.filter((pid) => pid !== undefined)
+}
+
+function wholeSeconds(text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 1 && value <= maxSeconds) return value
+  throw new InvalidArgumentError(`write a whole number from 1 to ${maxSeconds}.`)
+}

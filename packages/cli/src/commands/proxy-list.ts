@@ -1,0 +1,45 @@
+import type { Command } from 'commander'
+import type { ProxyStatus } from '@osm-ts/core'
+
+import { wantsColor } from '../cli-context.js'
+import { exitCodes } from '../exit-code.js'
+import { outputOption, toJson } from '../output/format.js'
+import { span } from '../output/style.js'
+import { renderTable } from '../output/table.js'
+import { debugApi } from '../state/debug-api.js'
+import { toText, type CommandHost } from './cli-command.js'
+import { meshOf, stateOption, type StateFlags } from './state-option.js'
+
+/** `osm proxy list` */
+export function addProxyList(parent: Command, { context, onExit }: CommandHost): void {
+  parent
+    .command('list')
+    .description('list the proxies of the mesh')
+    .addOption(stateOption())
+    .addOption(outputOption())
+    .action(async (flags: StateFlags & { readonly output: string }) => {
+      const statuses = await debugApi(meshOf(context, flags).controllerUrl, context.signal).statuses()
+      const rows = [...statuses].sort((a, b) => (a.name < b.name ? -1 : 1))
+      const color = wantsColor(context.stdout, context.variables)
+      context.stdout.write(flags.output === 'json' ? toJson(rows.map(listed)) : toText(table(rows, color)))
+      onExit(exitCodes.ok)
+    })
+}
+
+function listed({ name, identity, class: sidecarClass, connected, uuid }: ProxyStatus): object {
+  return { name, identity, class: sidecarClass, connected, uuid }
+}
+
+function table(rows: readonly ProxyStatus[], color: boolean): readonly string[] {
+  return renderTable(
+    [{ title: 'NAME' }, { title: 'IDENTITY' }, { title: 'CLASS' }, { title: 'CONNECTED' }, { title: 'UUID' }],
+    rows.map(({ name, identity, class: sidecarClass, connected, uuid }) => [
+      span(name),
+      span(identity),
+      span(sidecarClass),
+      span(connected ? 'yes' : 'no', connected ? 'good' : 'bad'),
+      span(uuid, 'dim'),
+    ]),
+    { color },
+  )
+}

@@ -1,0 +1,47 @@
+import type { Command } from 'commander'
+
+import { exitCodes } from '../exit-code.js'
+import { runMesh } from '../live/run-mesh.js'
+import { showLive } from '../live/show-live.js'
+import { outputOption } from '../output/format.js'
+import type { CommandHost } from './cli-command.js'
+import { untilAborted } from './until-aborted.js'
+import { runOptions, type RunFlags } from './run-options.js'
+
+/** `osm standalone run <folder>` */
+export function addStandaloneRun(parent: Command, { context, onExit }: CommandHost): void {
+  parent
+    .command('run')
+    .description('run a whole mesh on this machine, without Kubernetes, until Ctrl-C')
+    .argument('<folder>', 'folder of YAML files: SMI and OSM objects, Services, ServiceAccounts and Workloads')
+    .option(
+      '--transparent',
+      'redirect traffic by the kernel, one network namespace for each workload; needs root on Linux',
+    )
+    .option('--state <folder>', 'where the mesh keeps its roots and sockets (default: .osm-standalone)')
+    .option('--envoy <path>', 'the Envoy to run (default: $ENVOY_BIN, else envoy on the PATH)')
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+Edits of the folder take effect while it runs. On a terminal a table shows who reaches whom; elsewhere lines tell it.
+With -o json every event is one line of JSON.
+
+Example:
+  osm standalone run examples/bookstore/mesh`,
+    )
+    .action(async (folder: string, flags: RunFlags & { readonly output: string }) => {
+      const { startMesh } = await import('@osm-ts/standalone')
+      const json = flags.output === 'json'
+      const options = {
+        ...runOptions(context, folder, flags),
+        startMesh,
+        now: () => Date.now(),
+        ...(json && { onEvent: (event: object) => void context.stdout.write(`${JSON.stringify(event)}\n`) }),
+      }
+      await runMesh(context, options, ({ observer, signal }) =>
+        json ? untilAborted(signal) : showLive(context, observer, signal),
+      )
+      onExit(exitCodes.ok)
+    })
+}

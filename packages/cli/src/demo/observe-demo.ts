@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { formatProblem } from '@osm-ts/core'
+
+import type { LiveMesh } from '../live/run-mesh.js'
+import { TrafficLog } from '../live/traffic-log.js'
+import { debugApi } from '../state/debug-api.js'
+import { bookstoreFlows, splitProbe } from './bookstore.js'
+import type { DemoObservations } from './demo-report.js'
+import { checkFlows } from './flow-checks.js'
+import { checkMtls } from './mtls-check.js'
+import { forwardProxyOf, sampleSplit } from './sample-split.js'
+import { checkSplit } from './split-check.js'
+
+/** Watches a running bookstore for a while, knocks at its doors, and tells what it saw. Leftovers can be told only after the end. */
+export async function observeDemo(
+  { mesh, observer, converged, signal }: LiveMesh,
+  { seconds, now }: { seconds: number; now: () => number },
+): Promise<Omit<DemoObservations, 'leftovers'>> {
+  const traffic = new TrafficLog(converged.appliedAt)
+  const end = observer.onRequest((request) => traffic.record(request))
+  const { mode, startedAt } = observer.view()
+  const instances = mesh.instances()
+  const caller = instances.find(({ workload }) => workload === splitProbe.workload)
+  const proxy = caller && forwardProxyOf(caller.environment)
+  try {
+    const sampled =
+      proxy === undefined
+        ? Promise.resolve()
+        : sampleSplit(proxy, {
+            signal,
+            now,
+            onRequest: (request) =>
+              observer.record({ type: 'request', request: { ...request, namespace: caller?.namespace ?? '' } }),
+          })
+    await Promise.all([sampled, sleep(seconds * 1000, undefined, { signal })])
+  } finally {
+    end()
+  }
+  const url = mesh.controllerUrl() ?? ''
+  const api = debugApi(url, signal)
+  const statuses = await api.statuses()
+  const proxies = await Promise.all(statuses.map(async (status) => ({ status, policy: await api.policy(status.uuid) })))
+  const view = observer.view()
+  const mtls = await checkMtls(proxies, view.certificates, signal)
+  return {
+    mode,
+    rows: traffic.rows(now()),
+    flows: checkFlows(traffic.rows(now()), bookstoreFlows),
+    splits: view.splits.map(checkSplit),
+    mtls,
+    proxies: statuses,
+    problems: view.problems.filter(({ severity }) => severity === 'error').map(formatProblem),
+    convergenceMs: converged.appliedAt - converged.connectedAt,
+    startMs: converged.appliedAt - startedAt,
+    observedMs: now() - converged.appliedAt,
+  }
+}

@@ -1,0 +1,143 @@
+import type { MeshEvent, MeshMode, MeshOptions, RunningMesh } from '@osm-ts/standalone'
+
+import type { CliContext } from '../cli-context.js'
+import { deferred } from '../deferred.js'
+import { cliError } from '../errors.js'
+import { formatSeconds } from '../output/format.js'
+import { showMilestones } from '../output/milestones.js'
+import { Convergence, type Converged } from './convergence.js'
+import { MeshObserver } from './mesh-observer.js'
+import { pollMesh } from './poll-mesh.js'
+import { watchSplits } from './watch-splits.js'
+
+/** How long the first configuration may take, on a slow machine too. */
+const readyTimeoutMs = 120_000
+
+/** What {@link runMesh} needs. */
+export interface RunMeshOptions {
+  readonly folder: string
+  /** The folder as the user knows it. */
+  readonly shownFolder: string
+  readonly stateFolder: string
+  readonly mode: MeshMode
+  readonly sidecarBinaries: Readonly<Record<string, string>>
+  readonly controllerProgram: string
+  readonly startMesh: (options: MeshOptions) => RunningMesh | Promise<RunningMesh>
+  /** Told of every event, after the observer. */
+  readonly onEvent?: (event: MeshEvent) => void
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** A mesh that has applied its first configuration. */
+export interface LiveMesh {
+  readonly mesh: RunningMesh
+  readonly observer: MeshObserver
+  readonly converged: Converged
+  /** Aborts when the mesh is to end. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Starts a mesh, shows how that goes, lets `use` work with it, and ends it whatever happened. The state of the mesh stays in the state folder;
+ * processes and everything else that was made on the machine is gone when this resolves.
+ *
+ * @returns what `use` returned, or undefined if the user ended the mesh before it was ready
+ */
+export async function runMesh<T>(
+  context: Pick<CliContext, 'stderr' | 'signal' | 'variables'>,
+  options: RunMeshOptions,
+  use: (live: LiveMesh) => Promise<T>,
+): Promise<T | undefined> {
+  const ending = new AbortController()
+  const signal = AbortSignal.any([context.signal, ending.signal])
+  const observer = new MeshObserver({ folder: options.shownFolder, mode: options.mode, now: options.now })
+  const convergence = new Convergence()
+  const controller = deferred<undefined>()
+  const failed = deferred<never>()
+  // Milestones that nobody waits for any more must not count as unhandled.
+  failed.promise.catch(() => undefined)
+  const onEvent = (event: MeshEvent): void => {
+    observer.record(event)
+    if (event.type === 'controller' && event.state === 'ready') controller.resolve(undefined)
+    options.onEvent?.(event)
+  }
+  const abort = (): void => failed.reject(context.signal.reason)
+  context.signal.addEventListener('abort', abort, { once: true })
+
+  const shown = showMilestones(
+    [
+      { title: 'Starting the controller', reached: Promise.race([controller.promise, failed.promise]) },
+      {
+        title: 'Starting sidecars and workloads until every sidecar has applied its configuration',
+        reached: Promise.race([convergence.settled(), failed.promise]).then(
+          ({ connectedAt, appliedAt }) => `${formatSeconds(appliedAt - connectedAt)} after the last one connected`,
+        ),
+      },
+    ],
+    context.stderr,
+  )
+  let mesh: RunningMesh | undefined
+  let background: Promise<unknown> = Promise.resolve()
+  try {
+    await watchSplits(options.folder, (splits) => observer.setSplits(splits), signal)
+    mesh = await options.startMesh({
+      folder: options.folder,
+      stateFolder: options.stateFolder,
+      mode: options.mode,
+      sidecarBinaries: options.sidecarBinaries,
+      controllerProgram: options.controllerProgram,
+      onEvent,
+      signal: context.signal,
+      environment: context.variables,
+    })
+    background = pollMesh(mesh, observer, {
+      signal,
+      now: options.now,
+      onStatuses: (statuses, expected, now) => convergence.look(statuses, expected, now),
+    })
+    const ready = Promise.all([mesh.ready(readyTimeoutMs), convergence.settled()])
+    const [, converged] = await Promise.race([ready, failed.promise, deadline(readyTimeoutMs, signal)])
+    await shown
+    return await use({ mesh, observer, converged, signal })
+  } catch (error) {
+    failed.reject(error)
+    await shown
+    if (context.signal.aborted) return undefined
+    for (const line of observer.errorLines()) context.stderr.write(`  ${line}\n`)
+    throw error
+  } finally {
+    ending.abort()
+    context.signal.removeEventListener('abort', abort)
+    await background
+    if (mesh !== undefined) await stop(mesh, context.stderr)
+  }
+}
+
+async function stop(mesh: RunningMesh, stderr: NodeJS.WriteStream): Promise<void> {
+  const stopping = mesh.stop()
+  await showMilestones(
+    [{ title: 'Stopping workloads, sidecars and controller', reached: stopping.then(() => undefined) }],
+    stderr,
+  )
+  // Shown above as failed, told here as an error.
+  await stopping
+}
+
+/** Rejects after the time. Its timer keeps no program alive. */
+async function deadline(milliseconds: number, signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const timer = setTimeout(() => {
+      const seconds = Math.round(milliseconds / 1000)
+      reject(
+        cliError(
+          'OSM_CLI_NOT_READY',
+          `the mesh was not ready after ${seconds} seconds`,
+          'see osm proxy status, and the lines above, for what is missing',
+        ),
+      )
+    }, milliseconds)
+    timer.unref()
+    signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+  })
+}

@@ -1,0 +1,53 @@
+import { Command } from 'commander'
+
+import { addDemo } from './commands/demo.js'
+import { addPolicyCan } from './commands/policy-can.js'
+import { addProxyConfig } from './commands/proxy-config.js'
+import { addProxyGet } from './commands/proxy-get.js'
+import { addProxyList } from './commands/proxy-list.js'
+import { addProxyStatus } from './commands/proxy-status.js'
+import { addStandaloneRun } from './commands/standalone-run.js'
+import { addStandaloneValidate } from './commands/standalone-validate.js'
+import type { CommandHost } from './commands/cli-command.js'
+
+/** The whole command line. Nothing happens before it is told to parse. */
+export function buildProgram(host: CommandHost): Command {
+  const { context } = host
+  const program = new Command('osm')
+    .description('osm runs and inspects service meshes')
+    .version(context.version)
+    .option('--verbose', 'tell more when something goes wrong')
+    .helpOption('-h, --help', 'show help')
+    .configureOutput({
+      writeOut: (text) => void context.stdout.write(text),
+      writeErr: (text) => void context.stderr.write(text),
+    })
+    .exitOverride()
+    .showHelpAfterError('(add --help for how it is used)')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 all is well, 1 a problem was found or the command failed, 2 the command line is wrong.
+
+Try it:
+  osm standalone run examples/bookstore/mesh
+  osm proxy status
+  osm policy can bookthief/bookthief bookstore/bookstore GET /buy-a-book/new`,
+    )
+
+  const standalone = program.command('standalone').description('run a mesh on this machine, without Kubernetes')
+  addStandaloneRun(standalone, host)
+  addStandaloneValidate(standalone, host)
+
+  const proxy = program.command('proxy').description('look at the proxies of a running mesh')
+  addProxyList(proxy, host)
+  addProxyStatus(proxy, host)
+  addProxyConfig(proxy, host)
+  addProxyGet(proxy, host)
+
+  const policy = program.command('policy').description('ask what the policy says')
+  addPolicyCan(policy, host)
+
+  addDemo(program, host)
+  return program
+}

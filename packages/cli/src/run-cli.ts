@@ -1,0 +1,50 @@
+import { CommanderError } from 'commander'
+import { isOsmError } from '@osm-ts/driver-api'
+
+import type { CliContext } from './cli-context.js'
+import { exitCodes, type ExitCode } from './exit-code.js'
+import { buildProgram } from './program.js'
+
+/** Runs one command line to its end. Gives the exit code; what went wrong was said on standard error. */
+export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
+  let code: ExitCode = exitCodes.ok
+  const program = buildProgram({
+    context,
+    onExit: (chosen) => {
+      code = chosen
+    },
+  })
+  try {
+    await program.parseAsync([...args], { from: 'user' })
+    return code
+  } catch (error) {
+    // Commander has printed the help, or what is wrong with the command line.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+    context.stderr.write(describeError(error, args.includes('--verbose')))
+    return exitCodes.problem
+  }
+}
+
+/** One line with the code, and a hint where there is one. The stack is for those who ask. */
+export function describeError(error: unknown, verbose: boolean): string {
+  const lines = isOsmError(error)
+    ? [`osm: ${error.message} [${error.code}]`, ...hintOf(error.details)]
+    : [
+        `osm: ${error instanceof Error ? error.message : String(error)}`,
+        ...(verbose ? [] : ['  add --verbose for where this happened']),
+      ]
+  const stack = verbose && error instanceof Error ? [...stackLines(error), ...causes(error.cause)] : []
+  return [...lines, ...stack].map((line) => `${line}\n`).join('')
+}
+
+function hintOf({ hint }: Readonly<Record<string, unknown>>): readonly string[] {
+  return typeof hint === 'string' ? [`  ${hint}`] : []
+}
+
+function stackLines({ stack = '' }: Error): readonly string[] {
+  return stack.split('\n').slice(1)
+}
+
+function causes(cause: unknown): readonly string[] {
+  return cause instanceof Error ? [`  caused by: ${cause.message}`, ...stackLines(cause), ...causes(cause.cause)] : []
+}

@@ -1,0 +1,84 @@
+import {
+  compareProblems,
+  formatProblem,
+  MeshCatalog,
+  MeshConfigurator,
+  parseMeshDomains,
+  SnapshotEndpointsProvider,
+  SnapshotFeed,
+  YamlFolderSource,
+  type Problem,
+  type Snapshot,
+} from '@osm-ts/core'
+
+/** Names by which a mesh on one machine goes. */
+export interface MeshNaming {
+  readonly meshName: string
+  readonly osmNamespace: string
+  readonly trustDomain: string
+  readonly clusterDomain: string
+}
+
+/** Names of a mesh that runs without Kubernetes. */
+export const standaloneNaming = {
+  meshName: 'osm',
+  osmNamespace: 'osm-system',
+  trustDomain: 'cluster.local',
+  clusterDomain: 'cluster.local',
+} as const satisfies MeshNaming
+
+/** A folder as the mesh would understand it. */
+export interface LoadedFolder {
+  /** Everything that is wrong with it, sorted by place. */
+  readonly problems: readonly Problem[]
+  readonly snapshot: Snapshot
+  /** Answers who may call what. */
+  readonly catalog: Pick<MeshCatalog, 'decide'>
+}
+
+/** Reads a folder once, with the very code that a running mesh uses. Nothing is started. */
+export async function loadFolder(folder: string, naming: MeshNaming, signal: AbortSignal): Promise<LoadedFolder> {
+  const { meshName, osmNamespace } = naming
+  const domains = parseMeshDomains(naming)
+  const reading = new AbortController()
+  const feed = new SnapshotFeed([new YamlFolderSource({ folder })])
+  const current = (): Snapshot | undefined => feed.current()
+  const subscribe: SnapshotFeed['subscribe'] = (listener) => feed.subscribe(listener)
+  const locate: SnapshotFeed['locate'] = (key, field) => feed.locate(key, field)
+  try {
+    await feed.start(AbortSignal.any([signal, reading.signal]))
+    const snapshot = feed.current()
+    if (snapshot === undefined) throw new Error('a feed that has started holds a snapshot')
+    const configurator = new MeshConfigurator({
+      meshName,
+      osmNamespace,
+      domains,
+      environment: {},
+      anyNamespace: true,
+      current,
+      subscribe,
+      locate,
+    })
+    const catalog = new MeshCatalog({
+      meshName,
+      domains,
+      enrolment: { mode: 'labelled', meshName },
+      endpointsProviders: [new SnapshotEndpointsProvider({ id: 'folder', current: () => snapshot, subscribe })],
+      locate,
+    })
+    // Of a first snapshot everything counts as changed. No certificate is issued here, so nobody asks for roots.
+    catalog.apply({ spec: { snapshot, changed: [] }, config: configurator.current(), roots: [] })
+    return {
+      problems: sorted([...feed.problems(), ...configurator.problems(), ...catalog.problems()]),
+      snapshot,
+      catalog,
+    }
+  } finally {
+    reading.abort()
+  }
+}
+
+/** Each problem once, by place. */
+function sorted(problems: readonly Problem[]): readonly Problem[] {
+  return [...new Map(problems.map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
+}

@@ -1,0 +1,23 @@
+import { relative } from 'node:path'
+
+import type { ObjectOrigin, Problem } from '@osm-ts/core'
+
+/** A place as people write it from where they are: `mesh/access.yaml:12:5`. */
+export function formatPlace(origin: ObjectOrigin, cwd: string): string {
+  if (origin.kind === 'api') return `resource version ${origin.resourceVersion}`
+  return `${shortPath(origin.file, cwd)}:${origin.line}:${origin.column}`
+}
+
+/** The same problems, with files named from the working directory. */
+export function withShortPlaces(problems: readonly Problem[], cwd: string): readonly Problem[] {
+  return problems.map((problem) =>
+    problem.origin?.kind === 'file'
+      ? { ...problem, origin: { ...problem.origin, file: shortPath(problem.origin.file, cwd) } }
+      : problem,
+  )
+}
+
+function shortPath(file: string, cwd: string): string {
+  const nearer = relative(cwd, file)
+  return nearer === '' || nearer.startsWith('..') ? file : nearer
+}
