@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events'
+
 import {
   Broker,
   MeshCatalog,
@@ -44,6 +46,8 @@ export async function startController(options: ControllerOptions): Promise<Runni
   const { signal, logger, domains } = options
   const failed = new AbortController()
   const scope = AbortSignal.any([signal, failed.signal])
+  // Every loop and every connected proxy listens to it; each removes its listener when it ends.
+  setMaxListeners(0, scope)
 
   const feed = new SnapshotFeed(options.sources)
   const current = (): Snapshot | undefined => feed.current()

@@ -107,6 +107,9 @@ export class DriverHost {
     const leave = [
       options.policies.onPolicies((changed) => {
         this.#offerPolicies(changed)
+      }),
+      // An identity may back another service without any policy being another one.
+      options.policies.announcements(() => {
         this.#credentials.servicesChanged()
       }),
       options.instances.onRemoved((uuids) => {

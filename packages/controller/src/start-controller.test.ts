@@ -1,0 +1,395 @@
+import { X509Certificate } from 'node:crypto'
+
+import { afterEach, describe, expect, it } from '@jest/globals'
+import {
+  createLogger,
+  defaultCertificateSettings,
+  MemoryCaStore,
+  MeshCertificateManager,
+  newProxyUUID,
+  objectKey,
+  parseMeshDomains,
+  readObjects,
+  systemClock,
+  TresorProvider,
+  type MeshObject,
+  type ObjectKey,
+  type ObjectSource,
+  type SourceChange,
+} from '@osm-ts/core'
+import type { Eviction, PolicyUpdate, ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
+
+import { type FakeDriver, fakeDriver } from '../test/fake-driver.js'
+import type { RunningController } from './options.js'
+import { startController } from './start-controller.js'
+
+const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
+
+/** Objects in memory, edited by YAML. */
+class TextSource implements ObjectSource {
+  readonly name = 'text'
+  readonly #objects = new Map<ObjectKey, MeshObject>()
+  readonly #listeners = new Set<(change: SourceChange) => void>()
+
+  put(yaml: string): void {
+    const upserts = [...readObjects(yaml).objects, ...readObjects(yaml, { writtenBy: 'runtime' }).objects]
+    for (const object of upserts) this.#objects.set(objectKey(object), object)
+    this.#tell({ upserts, deletes: [], problems: [] })
+  }
+
+  remove(key: string): void {
+    this.#objects.delete(key as ObjectKey)
+    this.#tell({ upserts: [], deletes: [key as ObjectKey], problems: [] })
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  subscribe(listener: (change: SourceChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  problems(): [] {
+    return []
+  }
+
+  objects(): readonly MeshObject[] {
+    return [...this.#objects.values()]
+  }
+
+  locate(): undefined {
+    return undefined
+  }
+
+  #tell(change: SourceChange): void {
+    for (const listener of [...this.#listeners]) listener(change)
+  }
+}
+
+const service = (name: string): string => `
+apiVersion: v1
+kind: Service
+metadata: { name: ${name}, namespace: shop }
+spec: { selector: { app: store }, ports: [{ port: 80, targetPort: 8080 }] }
+`
+const instance = (uuid: ProxyUUID, account: string, sidecarClass = 'fake'): string => `
+apiVersion: standalone.openservicemesh.io/v1alpha1
+kind: WorkloadInstance
+metadata: { name: ${account}-0, namespace: shop, labels: { app: ${account} } }
+spec:
+  uuid: ${uuid}
+  workload: ${account}
+  serviceAccountName: ${account}
+  sidecarClass: ${sidecarClass}
+  mode: transparent
+  addresses: [10.0.0.1]
+  ports: [{ port: 8080 }]
+  ready: true
+  createdAt: "2026-01-01T00:00:00Z"
+`
+const target = (from: string): string => `
+apiVersion: access.smi-spec.io/v1alpha3
+kind: TrafficTarget
+metadata: { name: store, namespace: shop }
+spec:
+  destination: { kind: ServiceAccount, name: store, namespace: shop }
+  rules: [{ kind: HTTPRouteGroup, name: all }]
+  sources: [{ kind: ServiceAccount, name: ${from}, namespace: shop }]
+---
+apiVersion: specs.smi-spec.io/v1alpha4
+kind: HTTPRouteGroup
+metadata: { name: all, namespace: shop }
+spec: { matches: [{ name: any, pathRegex: "/.*" }] }
+`
+
+describe('startController', () => {
+  const ends: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end()
+  })
+
+  interface Running {
+    readonly source: TextSource
+    readonly fake: FakeDriver
+    readonly controller: RunningController
+    readonly signal: AbortSignal
+    /** DER of a proxy certificate. */
+    readonly proxyCertificate: (uuid: ProxyUUID, account: string) => Promise<Uint8Array>
+    readonly provider: TresorProvider
+  }
+
+  async function start(yaml: string, ...others: FakeDriver[]): Promise<Running> {
+    const abort = new AbortController()
+    const source = new TextSource()
+    source.put(yaml)
+    const fake = fakeDriver('fake')
+    const provider = await TresorProvider.open({
+      store: new MemoryCaStore(),
+      clock: systemClock,
+      rootKey: { algorithm: 'ECDSA' },
+    })
+    const controller = await startController({
+      meshName: 'test',
+      osmNamespace: 'osm-system',
+      domains,
+      sources: [source],
+      certificateProvider: provider,
+      drivers: [fake.driver, ...others.map(({ driver }) => driver)],
+      environment: { OSM_DEFAULT_SIDECAR_CLASS: 'fake' },
+      proxyServer: { address: '127.0.0.1', ports: {} },
+      serverNames: { dnsNames: [], ipAddresses: ['127.0.0.1'] },
+      ports: { debug: 0, health: 0 },
+      version: { version: '1', git_commit: 'c', build_date: 'd' },
+      logger: createLogger('test', 'disabled', { write: () => undefined }),
+      signal: abort.signal,
+    })
+    ends.push(async () => {
+      abort.abort()
+      await controller.stopped
+      provider.close()
+    })
+    const issuer = new MeshCertificateManager({
+      provider,
+      settings: () => defaultCertificateSettings,
+      domains,
+      clock: systemClock,
+      random: Math.random,
+      signal: abort.signal,
+    })
+    const proxyCertificate = async (uuid: ProxyUUID, account: string): Promise<Uint8Array> => {
+      const certificate = await issuer.issueCertificate(
+        { kind: 'proxy', uuid, serviceAccount: { namespace: 'shop', name: account } },
+        { keep: false },
+      )
+      return new X509Certificate(certificate.chain).raw
+    }
+    return { source, fake, controller, signal: abort.signal, proxyCertificate, provider }
+  }
+
+  const get = async (port: number, path: string): Promise<{ readonly status: number; readonly body: string }> => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`)
+    return { status: response.status, body: await response.text() }
+  }
+
+  async function connect(
+    running: Running,
+    uuid: ProxyUUID,
+    account: string,
+  ): Promise<{ readonly proxy: ProxyRef; readonly next: () => Promise<PolicyUpdate> }> {
+    const context = running.fake.context()
+    const proxy = await context.proxies.authenticate(await running.proxyCertificate(uuid, account))
+    const steps = context.meshCatalog.policies.watch(proxy, running.signal)[Symbol.asyncIterator]()
+    return {
+      proxy,
+      next: async () => {
+        const step = await steps.next()
+        if (step.done === true) throw new Error('the policy stream has ended')
+        return step.value
+      },
+    }
+  }
+
+  it('gives a proxy its policy, follows changes, and says where it stands', async () => {
+    const [store, client] = [newProxyUUID(), newProxyUUID()]
+    const running = await start(
+      [service('store'), instance(store, 'store'), instance(client, 'client'), target('client')].join('---'),
+    )
+    const { proxy, next } = await connect(running, store, 'store')
+    expect(proxy).toMatchObject({ identity: 'store.shop', principal: 'store.shop.cluster.local', class: 'fake' })
+    const first = await next()
+    expect(first.proxy.inbound.map(({ id }) => id)).toEqual(['shop/store|8080'])
+    const part = await running.fake.context().meshCatalog.parts.get(first.proxy.inbound[0]?.part ?? ('' as never))
+    expect(part).toMatchObject({ kind: 'inbound', rules: { kind: 'http' } })
+
+    const status = async (): Promise<{ state: string; appliedVersion?: string }> =>
+      (
+        JSON.parse((await get(running.controller.debugPort, '/debug/status')).body) as {
+          proxies: { uuid: string; state: string }[]
+        }
+      ).proxies.find(({ uuid }) => uuid === store) ?? { state: 'missing' }
+    expect(await status()).toMatchObject({ state: 'unknown' })
+    await running.fake
+      .context()
+      .proxies.report({ session: proxy.session, revision: first.revision, complete: true, parts: [] })
+    expect(await status()).toMatchObject({ state: 'applied', appliedVersion: first.version })
+
+    running.source.put(target('nobody'))
+    const second = await next()
+    expect(second.version).not.toBe(first.version)
+    expect(second.removed.map(({ kind }) => kind)).toContain('inbound')
+    await expect(running.fake.context().meshCatalog.parts.get('unknown' as never)).rejects.toMatchObject({
+      code: 'OSM_PART_UNKNOWN',
+    })
+  })
+
+  it('accepts nobody but the holder of the certificate of a workload of that class', async () => {
+    const [store, foreign] = [newProxyUUID(), newProxyUUID()]
+    const other = fakeDriver('other')
+    const running = await start(
+      [service('store'), instance(store, 'store'), instance(foreign, 'client', 'other')].join('---'),
+      other,
+    )
+    const { proxies } = running.fake.context()
+    const refusal = async (certificate: Promise<Uint8Array>): Promise<unknown> =>
+      proxies.authenticate(await certificate).catch((error: unknown) => error)
+    expect(await refusal(running.proxyCertificate(newProxyUUID(), 'store'))).toMatchObject({
+      code: 'OSM_PROXY_UNKNOWN',
+    })
+    expect(await refusal(running.proxyCertificate(store, 'client'))).toMatchObject({
+      code: 'OSM_PROXY_UNAUTHENTICATED',
+    })
+    expect(await refusal(running.proxyCertificate(store, `${store}.sidecar.store`))).toMatchObject({
+      code: 'OSM_PROXY_UNAUTHENTICATED',
+    })
+    expect(await refusal(running.proxyCertificate(foreign, 'client'))).toMatchObject({ code: 'OSM_PROXY_WRONG_CLASS' })
+    expect(await refusal(Promise.resolve(new Uint8Array([1, 2, 3])))).toMatchObject({
+      code: 'OSM_PROXY_UNAUTHENTICATED',
+    })
+    const name = { kind: 'service', serviceAccount: { namespace: 'shop', name: 'store' }, services: [] } as const
+    const { certificateNames } = await import('@osm-ts/core')
+    const leaf = await running.provider.issue(
+      { ...certificateNames(name, domains), validityMs: 60_000, key: { algorithm: 'ECDSA' } },
+      running.signal,
+    )
+    expect(await refusal(Promise.resolve(new X509Certificate(leaf.chain).raw))).toMatchObject({
+      code: 'OSM_PROXY_UNAUTHENTICATED',
+    })
+  })
+
+  it('evicts the older session of a proxy, and all of them when the workload is gone', async () => {
+    const uuid = newProxyUUID()
+    const running = await start([service('store'), instance(uuid, 'store')].join('---'))
+    const evictions = running.fake.context().proxies.evictions(running.signal)[Symbol.asyncIterator]()
+    const evicted = async (): Promise<Eviction> => (await evictions.next()).value as Eviction
+    const first = await connect(running, uuid, 'store')
+    const second = await connect(running, uuid, 'store')
+    expect(await evicted()).toEqual({ uuid, session: first.proxy.session, reason: 'superseded' })
+    running.source.remove('WorkloadInstance/shop/store-0')
+    expect(await evicted()).toEqual({ uuid, session: second.proxy.session, reason: 'workload-deleted' })
+    await expect(connect(running, uuid, 'store')).rejects.toMatchObject({ code: 'OSM_PROXY_UNKNOWN' })
+  })
+
+  it('keeps to the connection cap', async () => {
+    const [a, b] = [newProxyUUID(), newProxyUUID()]
+    const cap =
+      'apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: osm-system }\nspec: { sidecar: { maxDataPlaneConnections: 1 } }\n'
+    const running = await start([cap, instance(a, 'store'), instance(b, 'client')].join('---\n'))
+    await connect(running, a, 'store')
+    await expect(connect(running, b, 'client')).rejects.toMatchObject({ code: 'OSM_PROXY_EVICTED' })
+    await expect(connect(running, a, 'store')).resolves.toBeDefined()
+  })
+
+  it('issues service certificates for all services of an identity, and anew when they change', async () => {
+    const uuid = newProxyUUID()
+    const running = await start([service('store'), instance(uuid, 'store')].join('---'))
+    const { proxy } = await connect(running, uuid, 'store')
+    const credentials = running.fake.context().certManager.identity(proxy, running.signal)[Symbol.asyncIterator]()
+    const names = async (): Promise<string> => {
+      const credential = await credentials.next()
+      if (credential.done === true) throw new Error('the credential stream has ended')
+      return new X509Certificate(credential.value.chain).subjectAltName ?? ''
+    }
+    expect(await names()).toBe(
+      'DNS:store.shop.cluster.local, DNS:store.shop.svc.cluster.local, URI:spiffe://cluster.local/store/shop',
+    )
+    running.source.put(service('shelf'))
+    expect(await names()).toContain('DNS:shelf.shop.svc.cluster.local')
+  })
+
+  it('gives no credential that the policy does not refer to', async () => {
+    const uuid = newProxyUUID()
+    const running = await start([instance(uuid, 'store')].join('---'))
+    const { proxy } = await connect(running, uuid, 'store')
+    const ask = (): unknown =>
+      running.fake
+        .context()
+        .certManager.credentials(proxy, { kind: 'secret', namespace: 'shop', name: 'key' }, running.signal)
+    expect(ask).toThrow(expect.objectContaining({ code: 'OSM_CREDENTIAL_DENIED' }))
+  })
+
+  it('serves health, version and metrics', async () => {
+    const { controller } = await start(service('store'))
+    await expect(get(controller.healthPort, '/health/alive')).resolves.toEqual({
+      status: 200,
+      body: 'Service is alive',
+    })
+    await expect(get(controller.healthPort, '/health/ready')).resolves.toEqual({
+      status: 200,
+      body: 'Service is ready',
+    })
+    await expect(get(controller.healthPort, '/version')).resolves.toMatchObject({
+      status: 200,
+      body: expect.stringContaining('"git_commit":"c"'),
+    })
+    await expect(get(controller.healthPort, '/metrics')).resolves.toMatchObject({
+      body: expect.stringContaining('osm_policy_recompute_seconds_count'),
+    })
+    await expect(get(controller.healthPort, '/debug/status')).resolves.toMatchObject({ status: 404 })
+  })
+
+  it('becomes unready when the default driver ends itself, and stays alive to the others', async () => {
+    const running = await start(service('store'))
+    running.fake.context().cancel(new Error('the proxy control plane lost its socket'))
+    await expect(get(running.controller.healthPort, '/health/ready')).resolves.toMatchObject({ status: 503 })
+    expect(running.fake.context().signal.aborted).toBe(true)
+  })
+
+  it('shows debug pages, those of drivers among them, and no key', async () => {
+    const uuid = newProxyUUID()
+    const running = await start([service('store'), instance(uuid, 'store'), target('client')].join('---'))
+    const { proxy } = await connect(running, uuid, 'store')
+    const credentials = running.fake.context().certManager.identity(proxy, running.signal)[Symbol.asyncIterator]()
+    await credentials.next()
+    running.fake.context().debugHandlers.register('/debug/proxy', async ({ query }) => ({
+      status: 200,
+      contentType: 'text/plain',
+      body: `proxy ${query.uuid ?? ''}`,
+    }))
+    const { debugPort } = running.controller
+    await expect(get(debugPort, '/debug/proxy?uuid=u1')).resolves.toEqual({ status: 200, body: 'proxy u1' })
+    await expect(get(debugPort, '/debug/nothing')).resolves.toMatchObject({ status: 404 })
+    const index = (await get(debugPort, '/debug')).body.trim().split('\n')
+    expect(index).toEqual(
+      expect.arrayContaining(['/debug/status', '/debug/policy', '/debug/certs', '/debug/config', '/debug/proxy']),
+    )
+    for (const page of index) expect((await get(debugPort, `${page}?uuid=${uuid}`)).body).not.toContain('PRIVATE KEY')
+    expect((await get(debugPort, '/debug/certs')).body).toContain('store.shop.cluster.local')
+    expect(JSON.parse((await get(debugPort, `/debug/policy?uuid=${uuid}`)).body)).toMatchObject({
+      policyVersion: 1,
+      proxy: { id: uuid },
+      origins: expect.any(Object),
+    })
+  })
+
+  it('says which port is taken', async () => {
+    const { controller } = await start(service('store'))
+    const source = new TextSource()
+    const provider = await TresorProvider.open({
+      store: new MemoryCaStore(),
+      clock: systemClock,
+      rootKey: { algorithm: 'ECDSA' },
+    })
+    const attempt = startController({
+      meshName: 'test',
+      osmNamespace: 'osm-system',
+      domains,
+      sources: [source],
+      certificateProvider: provider,
+      drivers: [fakeDriver('fake').driver],
+      environment: { OSM_DEFAULT_SIDECAR_CLASS: 'fake' },
+      proxyServer: { address: '127.0.0.1', ports: {} },
+      serverNames: { dnsNames: [], ipAddresses: [] },
+      ports: { debug: controller.debugPort, health: 0 },
+      version: { version: '1', git_commit: '', build_date: '' },
+      logger: createLogger('test', 'disabled', { write: () => undefined }),
+      signal: new AbortController().signal,
+    })
+    await expect(attempt).rejects.toMatchObject({
+      code: 'OSM_CONTROLLER_LISTEN',
+      message: expect.stringContaining(String(controller.debugPort)),
+    })
+    provider.close()
+  })
+})
