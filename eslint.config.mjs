@@ -5,6 +5,7 @@ import tseslint from 'typescript-eslint'
 const compositionRoots = [
   'packages/*/src/main.ts',
   'packages/*/src/*-main.ts',
+  'packages/*/src/composition.ts',
   'e2e/**/*main.ts',
   'examples/**/main.ts',
 ]

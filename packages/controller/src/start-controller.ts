@@ -1,29 +1,12 @@
 import { setMaxListeners } from 'node:events'
 
-import {
-  Broker,
-  MeshCatalog,
-  DriverHost,
-  DriverRegistry,
-  MeshCertificateManager,
-  MeshConfigurator,
-  Metrics,
-  SnapshotEndpointsProvider,
-  SnapshotFeed,
-  standalonePreset,
-  systemClock,
-  type CertificateSettings,
-  type LogLevel,
-  type MeshConfig,
-  type Snapshot,
-} from '@osm-ts/core'
+import { type Broker, type LogLevel, type MeshConfig, type MeshConfigurator, SnapshotFeed } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
 import type { FastifyInstance } from 'fastify'
 
+import { composeController, tokens } from './composition.js'
 import { debugPages } from './debug-pages.js'
-import { DriverRunner } from './driver-runner.js'
 import { debugServer, healthServer } from './http-servers.js'
-import { SnapshotInstances } from './instances.js'
 import type { ControllerOptions, RunningController } from './options.js'
 import { followMesh } from './policy-loop.js'
 
@@ -33,7 +16,6 @@ const SMI_VERSIONS = {
   TrafficTarget: 'access.smi-spec.io/v1alpha3',
   TrafficSplit: 'split.smi-spec.io/v1alpha4',
 }
-const HOUR_MS = 3_600_000
 
 /**
  * Starts a controller: reads the mesh, computes policies, and starts the proxy control planes of the sidecar classes that MeshConfig allows.
@@ -43,79 +25,24 @@ const HOUR_MS = 3_600_000
  * @throws OsmError if the sources can't be read at all, the default class has no driver, or a port is taken
  */
 export async function startController(options: ControllerOptions): Promise<RunningController> {
-  const { signal, logger, domains } = options
+  const { signal, logger } = options
   const failed = new AbortController()
   const scope = AbortSignal.any([signal, failed.signal])
   // Every loop and every connected proxy listens to it; each removes its listener when it ends.
   setMaxListeners(0, scope)
 
   const feed = new SnapshotFeed(options.sources)
-  const current = (): Snapshot | undefined => feed.current()
-  const subscribe = feed.subscribe.bind(feed)
   await feed.start(scope)
-  const configurator = new MeshConfigurator({
-    meshName: options.meshName,
-    osmNamespace: options.osmNamespace,
-    domains,
-    environment: options.environment,
-    preset: standalonePreset,
-    anyNamespace: true,
-    current,
-    subscribe,
-    locate: (key, field) => feed.locate(key, field),
-  })
+  const container = composeController(options, feed, scope)
+  const configurator = container.get(tokens.configurator)
+  const certificates = container.get(tokens.certificates)
+  const endpoints = container.get(tokens.endpoints)
+  const catalog = container.get(tokens.catalog)
+  const metrics = container.get(tokens.metrics)
+  const host = container.get(tokens.host)
+  const runner = container.get(tokens.runner)
   configurator.start()
-  const certificates = new MeshCertificateManager({
-    provider: options.certificateProvider,
-    settings: () => certificateSettings(configurator.current()),
-    domains,
-    clock: systemClock,
-    random: Math.random,
-    signal: scope,
-  })
-  const endpoints = new SnapshotEndpointsProvider({
-    id: 'folder',
-    current: () => requireSnapshot(current()),
-    subscribe,
-  })
-  const catalog = new MeshCatalog({
-    meshName: options.meshName,
-    domains,
-    endpointsProviders: [endpoints],
-    enrolment: { mode: 'all' },
-    locate: (key, field) => feed.locate(key, field),
-  })
-  const instances = new SnapshotInstances({ current, subscribe })
-  const metrics = new Metrics()
   metrics.collectProcessMetrics()
-  const broker = new Broker()
-  const host = new DriverHost({
-    policies: catalog,
-    instances,
-    certificates,
-    domains,
-    configurator: configurator.forDrivers(),
-    servicesOf: (account) => endpoints.listServicesForIdentity(account).items,
-    connectionCap: () => configurator.current().sidecar.maxDataPlaneConnections,
-    broker,
-    metrics,
-    logger: logger.child('driver-host'),
-    osmNamespace: options.osmNamespace,
-    serverNames: options.serverNames,
-    now: () => systemClock.now(),
-    setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs),
-    signal: scope,
-  })
-  const registry = new DriverRegistry()
-  for (const driver of options.drivers) registry.register(driver)
-  const runner = new DriverRunner({
-    registry,
-    host,
-    configurator,
-    proxyServer: options.proxyServer,
-    logger,
-    signal: scope,
-  })
 
   const recomputation = metrics.histogram(
     'osm_policy_recompute_seconds',
@@ -144,7 +71,7 @@ export async function startController(options: ControllerOptions): Promise<Runni
       signal: scope,
     }),
   ]
-  followConfiguration(configurator, broker, logger)
+  followConfiguration(configurator, container.get(tokens.broker), logger)
   const problems = () => [...feed.problems(), ...configurator.problems(), ...catalog.problems()]
   const servers: FastifyInstance[] = []
   try {
@@ -157,7 +84,7 @@ export async function startController(options: ControllerOptions): Promise<Runni
       smiVersions: SMI_VERSIONS,
     })
     const debug = debugServer(() =>
-      debugPages({ host, catalog, certificates, configurator, problems, snapshot: current }),
+      debugPages({ host, catalog, certificates, configurator, problems, snapshot: () => feed.current() }),
     )
     servers.push(health, debug)
     const healthPort = await listen(health, options.ports.health, 'health')
@@ -210,15 +137,6 @@ function levelOf(level: MeshConfig['observability']['osmLogLevel']): LogLevel {
   return level === 'panic' ? 'fatal' : level
 }
 
-function certificateSettings({ certificate }: MeshConfig): CertificateSettings {
-  return {
-    serviceValidityMs: certificate.serviceCertValidityMs,
-    proxyValidityMs: 24 * HOUR_MS * 3652,
-    controlPlaneValidityMs: 24 * HOUR_MS * 30,
-    key: certificate.key,
-  }
-}
-
 async function listen(server: FastifyInstance, port: number, what: string): Promise<number> {
   try {
     await server.listen({ host: '127.0.0.1', port })
@@ -233,9 +151,4 @@ async function listen(server: FastifyInstance, port: number, what: string): Prom
   }
   const [address] = server.addresses()
   return typeof address === 'object' ? address.port : port
-}
-
-function requireSnapshot(snapshot: Snapshot | undefined): Snapshot {
-  if (snapshot === undefined) throw new RangeError('asked for endpoints before the sources were read')
-  return snapshot
 }
