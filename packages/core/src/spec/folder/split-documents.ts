@@ -28,7 +28,7 @@ export function splitDocuments(text: string): readonly DocumentText[] {
   for (let offset = 0; offset < text.length; line += 1) {
     const lineEnd = text.indexOf('\n', offset)
     const end = lineEnd === -1 ? text.length : lineEnd + 1
-    const content = text.slice(offset, end)
+    const content = text.slice(offset, end).trimEnd()
     if (/^\.\.\.(\s|$)/.test(content)) {
       cut(offset, end, line + 1)
     } else if (/^---(\s|$)/.test(content)) {
