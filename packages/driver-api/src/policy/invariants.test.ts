@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
 import { bookbuyer, bookstore, ledger } from '../../test/examples.js'
-import { rebuilt } from '../../test/part-bag.js'
+import { bagOf, rebuilt } from '../../test/part-bag.js'
 import { proxyPolicy } from '../../test/policy-arbitraries.js'
 import { hashPart } from './canonical.js'
 import { checkPolicy } from './invariants.js'
@@ -162,6 +162,24 @@ describe('checkPolicy', () => {
       ['clientRules bookbuyer.bookbuyer /retries/0/outbound'],
     ],
     [
+      'gateways and credentials for what is no egress',
+      rebuilt(
+        buyer,
+        changing('clientRules', () => ({
+          egressCredentials: [{ egress: 'a', credential: { kind: 'service' } }],
+          gateways: [
+            { egress: '*', mode: 'socks5', targets: [{ upstream: 'a', weight: 1 }] },
+            { egress: 'b', mode: 'socks5', targets: [] },
+          ],
+        })),
+      ),
+      [
+        'clientRules bookbuyer.bookbuyer /egressCredentials/0/egress',
+        'clientRules bookbuyer.bookbuyer /gateways/0/targets/0/upstream',
+        'clientRules bookbuyer.bookbuyer /gateways/1/egress',
+      ],
+    ],
+    [
       'two owners of an address',
       rebuilt(
         buyer,
@@ -254,6 +272,22 @@ describe('checkPolicy', () => {
     expect(checkPolicy(twice).map(({ message }) => message)).toContain(
       `${service.id} is a member of set outbound/ledger.bank already`,
     )
+  })
+
+  it('finds short names of what has none', () => {
+    const { proxy, parts } = ledger()
+    const bag = bagOf(ledger())
+    const inner = proxy.upstreams
+    if (inner === undefined) throw new Error('the example has upstreams')
+    const id = parts[inner]?.id ?? ''
+    const outer = bag.add({
+      kind: 'set',
+      id: 'outer',
+      of: 'upstream',
+      members: [],
+      sets: [{ id, hash: inner, shortNames: true }],
+    })
+    expect(found(bag.collect({ ...proxy, upstreams: outer }))).toEqual(['set outer /sets/0/shortNames'])
   })
 
   it('finds a set that is reached twice, without following it again', () => {
