@@ -10,6 +10,9 @@ const tiers = new Map([
   ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 1 }],
 ])
 const tier = process.env.OSM_TEST_TIER ?? 'unit'
+// Set-up says which modes this machine can run. Transparent mode needs root and network namespaces; its scenarios carry it in their file names.
+const modes = (process.env.OSM_TEST_MODES ?? 'explicit,transparent').split(',')
+const outsideMode = modes.includes('transparent') ? [] : ['\\.transparent\\.test\\.ts$']
 const files = tiers.get(tier)
 if (files === undefined) throw new Error(`OSM_TEST_TIER=${tier}: expected one of ${[...tiers.keys()].join(', ')}`)
 
@@ -18,7 +21,7 @@ export default {
   ...files,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/', ...outsideMode],
   moduleNameMapper: {
     '^@osm-ts/envoy-api/(.*)$': '<rootDir>/packages/envoy-api/gen/$1',
     '^@osm-ts/([^/]+)$': '<rootDir>/packages/$1/src/index.ts',

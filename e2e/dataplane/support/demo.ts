@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const osm = fileURLToPath(new URL('../../../packages/cli/dist/osm.mjs', import.meta.url))
+
+/** What `osm demo --once --json` says in its last line, as far as tests read it. */
+export interface DemoResult {
+  readonly ok: boolean
+  readonly failures?: readonly unknown[]
+}
+
+/** Runs the demo to its end, as a user would. */
+export async function runDemo(
+  args: readonly string[],
+): Promise<{ readonly code: number | null; readonly result: DemoResult; readonly trail: string }> {
+  const child = spawn(process.execPath, [osm, 'demo', '--once', '--json', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  let trail = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (trail += chunk.toString()))
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  const last = output.trimEnd().split('\n').at(-1) ?? ''
+  try {
+    return { code, result: JSON.parse(last) as DemoResult, trail }
+  } catch (cause) {
+    throw new Error(`the demo's last line is no JSON: ${last}\n${trail}`, { cause })
+  }
+}
