@@ -1,6 +1,7 @@
 import { connect as tcpConnect } from 'node:net'
 import {
   type ConnectionOptions,
+  type PeerCertificate,
   type TLSSocket,
   connect as tlsConnect,
   createServer as createTlsServer,
@@ -167,26 +168,24 @@ describe('identity on the wire', () => {
 
   it('issues certificates that name identity and services, and no wildcard', async () => {
     const { certificate, workloadRoot } = await issueLike(mesh.stateFolder, identityOf('client'))
-    const peer = await new Promise<{ readonly subjectaltname?: string; readonly subject: { readonly CN: string } }>(
-      (resolve, reject) => {
-        const socket = tlsConnect(
-          {
-            host: inbound.address,
-            port: inbound.port,
-            servername: SERVER_NAME,
-            ca: workloadRoot,
-            cert: certificate.chain,
-            key: certificate.privateKey(),
-            checkServerIdentity: () => undefined,
-          },
-          () => {
-            resolve(socket.getPeerCertificate())
-            socket.destroy()
-          },
-        )
-        socket.on('error', reject)
-      },
-    )
+    const peer = await new Promise<PeerCertificate>((resolve, reject) => {
+      const socket = tlsConnect(
+        {
+          host: inbound.address,
+          port: inbound.port,
+          servername: SERVER_NAME,
+          ca: workloadRoot,
+          cert: certificate.chain,
+          key: certificate.privateKey(),
+          checkServerIdentity: () => undefined,
+        },
+        () => {
+          resolve(socket.getPeerCertificate())
+          socket.destroy()
+        },
+      )
+      socket.on('error', reject)
+    })
     expect(peer.subject.CN).toBe('store-v1.shop.cluster.local')
     expect(peer.subjectaltname).toContain('URI:spiffe://cluster.local/store-v1/shop')
     expect(peer.subjectaltname).toContain(`DNS:${SERVER_NAME}`)

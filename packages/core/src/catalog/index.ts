@@ -1,5 +1,11 @@
 export * from './catalog-types.js'
-export { decide, type AccessDecision, type AccessQuestion } from './decision/decide.js'
+export {
+  decide,
+  type AccessDecision,
+  type AccessQuestion,
+  type AccountDecision,
+  type DecidingRule,
+} from './decision/decide.js'
 export { catalogErrorCodes, type CatalogErrorCode } from './error-codes.js'
 export type { QueryCount } from './incremental/index.js'
 export { MeshCatalog, type MeshCatalogOptions } from './mesh-catalog.js'
