@@ -14,13 +14,18 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
       code = chosen
     },
   })
+  // Wherever it stands: people add it to the end of a command that failed.
+  const verbose = args.includes('--verbose')
   try {
-    await program.parseAsync([...args], { from: 'user' })
+    await program.parseAsync(
+      args.filter((arg) => arg !== '--verbose'),
+      { from: 'user' },
+    )
     return code
   } catch (error) {
     // Commander has printed the help, or what is wrong with the command line.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-    context.stderr.write(describeError(error, args.includes('--verbose')))
+    context.stderr.write(describeError(error, verbose))
     return exitCodes.problem
   }
 }

@@ -2,13 +2,12 @@ import { resolve } from 'node:path'
 
 import type { Command } from 'commander'
 import type { ServiceAccountRef } from '@osm-ts/driver-api'
-import { formatObjectRef, type AccessDecision, type Snapshot } from '@osm-ts/core'
+import type { Snapshot } from '@osm-ts/core'
 
 import { wantsColor } from '../cli-context.js'
 import { cliError } from '../errors.js'
 import { exitCodes } from '../exit-code.js'
 import { outputOption, toJson } from '../output/format.js'
-import { renderSpans, span } from '../output/style.js'
 import { parseCallee, parseCaller, parseHeader, parseMethod, parsePath, type NamedThing } from '../policy-question.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { meshFolder } from './run-options.js'
@@ -49,11 +48,12 @@ Examples:
           flags.folder === undefined
             ? resolve(meshOf(context, flags).folder)
             : meshFolder(context.cwd, flags.folder).folder
-        const { snapshot, catalog } = await loadFolder(folder, standaloneNaming, context.signal)
-        const caller = accountOf(snapshot, from)
+        const { renderDecision } = await import('../spec/render-decision.js')
+        const loaded = await loadFolder(folder, standaloneNaming, context.signal)
+        const caller = accountOf(loaded.snapshot, from)
         const { port, ...service } = to
         const headers = flags.header ?? {}
-        const decision = catalog.decide({
+        const decision = loaded.catalog.decide({
           from: caller,
           to: service,
           method,
@@ -63,7 +63,9 @@ Examples:
         })
         const color = wantsColor(context.stdout, context.variables)
         const text =
-          flags.output === 'json' ? toJson(decision) : toText(await renderDecision(decision, context.cwd, color))
+          flags.output === 'json'
+            ? toJson(decision)
+            : toText(renderDecision(decision, loaded, { cwd: context.cwd, color }))
         context.stdout.write(text)
         onExit(decision.allowed ? exitCodes.ok : exitCodes.problem)
       },
@@ -81,31 +83,4 @@ function accountOf(snapshot: Snapshot, { namespace, name }: NamedThing): Service
     `there is no service account and no workload ${namespace}/${name}`,
     known.length === 0 ? 'the folder has no service accounts' : `service accounts are ${known.join(', ')}`,
   )
-}
-
-/** The answer for people. */
-export async function renderDecision(
-  decision: AccessDecision,
-  cwd: string,
-  color: boolean,
-): Promise<readonly string[]> {
-  const { formatPlace } = await import('../spec/short-places.js')
-  const { allowed, reason, decisions } = decision
-  const head = renderSpans([span(allowed ? 'ALLOWED' : 'DENIED', allowed ? 'good' : 'bad'), span(`  ${reason}`)], color)
-  const details = decisions.flatMap(({ service, account, allowed: lets, rule, reasons }) => [
-    renderSpans(
-      [
-        span(lets ? '  ✓ ' : '  ✗ ', lets ? 'good' : 'bad'),
-        span(`${service.namespace}/${service.name}, served by ${account.namespace}/${account.name}`),
-      ],
-      color,
-    ),
-    ...(rule === undefined
-      ? reasons.map((each) => `      ${each}`)
-      : [
-          `      ${formatObjectRef(rule.object)} ${rule.field}${rule.match === undefined ? '' : `, match ${rule.match}`}`,
-          `      ${formatPlace(rule.origin, cwd)}`,
-        ]),
-  ])
-  return [head, ...details]
 }

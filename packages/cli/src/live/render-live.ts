@@ -58,8 +58,8 @@ function header(
 
 const trafficColumns: readonly Column[] = [
   { title: '' },
-  { title: 'CLIENT', shrinkTo: 10 },
-  { title: 'SERVICE', shrinkTo: 10 },
+  { title: 'CLIENT', shrinkTo: 9 },
+  { title: 'SERVICE', shrinkTo: 9 },
   { title: 'PATH', shrinkTo: 10 },
   { title: 'ALLOWED', align: 'right' },
   { title: 'DENIED', align: 'right' },
@@ -91,7 +91,7 @@ function trafficCells({ client, target, path, allowed, denied, last, rate }: Tra
 
 function refusal({ status, error }: TrafficRow['last']): string {
   if (error !== undefined) return error
-  return status === 403 ? 'refused by policy' : 'no server'
+  return status === 0 ? 'nobody' : 'a sidecar'
 }
 
 function splitLines({ name, apex, sample, backends }: ObservedSplit, width: number, color: boolean): readonly string[] {

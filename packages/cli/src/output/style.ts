@@ -35,12 +35,12 @@ export function renderSpans(spans: readonly Span[], color: boolean): string {
 
 /** Cut to so many characters, with an ellipsis for what is gone. */
 export function clip(text: string, width: number): string {
-  const characters = [...text]
+  const characters = Array.from(text)
   if (characters.length <= width) return text
   return width <= 1 ? '…'.slice(0, width) : `${characters.slice(0, width - 1).join('')}…`
 }
 
 /** How many columns the text takes, for the narrow characters that names and messages of a mesh are made of. */
 export function textWidth(text: string): number {
-  return [...text].length
+  return Array.from(text).length
 }

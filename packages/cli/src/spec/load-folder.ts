@@ -34,6 +34,8 @@ export interface LoadedFolder {
   readonly snapshot: Snapshot
   /** Answers who may call what. */
   readonly catalog: Pick<MeshCatalog, 'decide'>
+  /** Where an object, or a field of it, is written down. */
+  readonly locate: SnapshotFeed['locate']
 }
 
 /** Reads a folder once, with the very code that a running mesh uses. Nothing is started. */
@@ -72,6 +74,7 @@ export async function loadFolder(folder: string, naming: MeshNaming, signal: Abo
       problems: sorted([...feed.problems(), ...configurator.problems(), ...catalog.problems()]),
       snapshot,
       catalog,
+      locate,
     }
   } finally {
     reading.abort()
