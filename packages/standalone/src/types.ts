@@ -40,11 +40,35 @@ export interface ReportedRequest {
 
 /** Something that happened in a mesh. */
 export type MeshEvent =
-  | { readonly type: 'progress'; readonly step: string; readonly state: 'started' | 'done' | 'failed'; readonly detail?: string; readonly ms?: number }
-  | { readonly type: 'workload'; readonly instance: string; readonly namespace: string; readonly state: 'started' | 'exited' | 'failed'; readonly detail?: string }
-  | { readonly type: 'sidecar'; readonly instance: string; readonly namespace: string; readonly state: 'started' | 'ready' | 'exited'; readonly detail?: string }
+  | {
+      readonly type: 'progress'
+      readonly step: string
+      readonly state: 'started' | 'done' | 'failed'
+      readonly detail?: string
+      readonly ms?: number
+    }
+  | {
+      readonly type: 'workload'
+      readonly instance: string
+      readonly namespace: string
+      readonly state: 'started' | 'exited' | 'failed'
+      readonly detail?: string
+    }
+  | {
+      readonly type: 'sidecar'
+      readonly instance: string
+      readonly namespace: string
+      readonly state: 'started' | 'ready' | 'exited'
+      readonly detail?: string
+    }
   | { readonly type: 'controller'; readonly state: 'started' | 'ready' | 'exited'; readonly detail?: string }
-  | { readonly type: 'output'; readonly instance: string; readonly namespace: string; readonly stream: 'stdout' | 'stderr'; readonly line: string }
+  | {
+      readonly type: 'output'
+      readonly instance: string
+      readonly namespace: string
+      readonly stream: 'stdout' | 'stderr'
+      readonly line: string
+    }
   | { readonly type: 'request'; readonly request: ReportedRequest }
   /** The whole list of problems of the folder, whenever it changes. */
   | { readonly type: 'problems'; readonly problems: readonly Problem[] }

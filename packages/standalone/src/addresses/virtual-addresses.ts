@@ -1,0 +1,33 @@
+/** Virtual addresses by `<namespace>/<service>`. */
+export type VirtualAddresses = Readonly<Record<string, string>>
+
+/** Knows virtual addresses. */
+export interface AddressBook {
+  readonly current: () => VirtualAddresses
+  /** Calls the listener after every change. The result ends the subscription. */
+  readonly subscribe: (listener: () => void) => () => void
+}
+
+/** Addresses as somebody else says they are. */
+export class FixedAddressBook implements AddressBook {
+  readonly #listeners = new Set<() => void>()
+  #addresses: VirtualAddresses
+
+  constructor(addresses: VirtualAddresses) {
+    this.#addresses = addresses
+  }
+
+  readonly current = (): VirtualAddresses => this.#addresses
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    const entry = (): void => listener()
+    this.#listeners.add(entry)
+    return () => this.#listeners.delete(entry)
+  }
+
+  /** Replaces all of them. */
+  replace(addresses: VirtualAddresses): void {
+    this.#addresses = addresses
+    for (const listener of [...this.#listeners]) listener()
+  }
+}

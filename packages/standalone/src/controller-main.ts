@@ -1,0 +1,32 @@
+import { isOsmError } from '@osm-ts/driver-api'
+
+import { parseControllerInput, readControllerConfig } from './controller/controller-config.js'
+import { runController } from './controller/run-controller.js'
+import { readLines } from './process/read-lines.js'
+import { packageVersion } from './version.js'
+
+/** The controller as a process: `node controller.mjs <config.json>`. It ends when its standard input does, so that it never outlives its supervisor. */
+async function main(): Promise<void> {
+  const [path] = process.argv.slice(2)
+  if (path === undefined) throw new Error('the path of a configuration is expected as the only argument')
+  const ending = new AbortController()
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ending.abort())
+  process.stdin.once('close', () => ending.abort())
+  const run = await runController(readControllerConfig(path), packageVersion, ending.signal)
+  readLines(process.stdin, (line) => {
+    const input = parseControllerInput(line)
+    if (input !== undefined) run.accept(input)
+  })
+  process.stdout.write(`${JSON.stringify(run.ready)}\n`)
+  await run.stopped
+}
+
+main().then(
+  // Connections that peers keep open must not hold the process.
+  () => process.exit(0),
+  (error: unknown) => {
+    const text = error instanceof Error ? error.message : String(error)
+    const code = isOsmError(error) ? ` [${error.code}]` : ''
+    process.stderr.write(`${text}${code}\n`, () => process.exit(1))
+  },
+)

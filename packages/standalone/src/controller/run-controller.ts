@@ -1,0 +1,68 @@
+import {
+  createLogger,
+  FileCaStore,
+  systemClock,
+  TresorProvider,
+  YamlFolderSource,
+  type ProcessLogger,
+} from '@osm-ts/core'
+import { startController, type RunningController } from '@osm-ts/controller'
+
+import { AddressedSource } from '../addresses/addressed-source.js'
+import { FixedAddressBook } from '../addresses/virtual-addresses.js'
+import { builtInDrivers } from '../builtins.js'
+import { MESH_NAME, meshDomains, OSM_NAMESPACE } from '../mesh-constants.js'
+import type { ControllerConfig, ControllerInput, ControllerReady } from './controller-config.js'
+
+/** A controller in this process. */
+export interface ControllerRun {
+  readonly ready: ControllerReady
+  /** Takes in what the supervisor says. */
+  readonly accept: (input: ControllerInput) => void
+  readonly logger: ProcessLogger
+  /** Resolves when it has stopped; rejects if a part of it failed. */
+  readonly stopped: Promise<void>
+}
+
+/** Starts the controller that a configuration describes. Ends with the signal. */
+export async function runController(
+  config: ControllerConfig,
+  version: string,
+  signal: AbortSignal,
+): Promise<ControllerRun> {
+  const logger = createLogger('osm-controller', 'info')
+  const book = new FixedAddressBook(config.virtualAddresses)
+  const controller: RunningController = await startController({
+    meshName: MESH_NAME,
+    osmNamespace: OSM_NAMESPACE,
+    domains: meshDomains(),
+    sources: [
+      new AddressedSource(new YamlFolderSource({ folder: config.folder }), book),
+      new YamlFolderSource({ name: 'instances', folder: config.instances, writtenBy: 'runtime' }),
+    ],
+    certificateProvider: await TresorProvider.open({
+      store: new FileCaStore(config.ca),
+      clock: systemClock,
+      rootKey: { algorithm: 'ECDSA' },
+    }),
+    drivers: builtInDrivers(),
+    environment: config.environment,
+    proxyServer: config.proxyServer,
+    serverNames: config.serverNames,
+    ports: config.ports,
+    version: { version, git_commit: '', build_date: '' },
+    logger,
+    signal,
+  })
+  return {
+    ready: {
+      ready: true,
+      debugUrl: `http://127.0.0.1:${controller.debugPort}`,
+      healthUrl: `http://127.0.0.1:${controller.healthPort}`,
+      proxyPorts: config.proxyServer.ports,
+    },
+    accept: ({ virtualAddresses }) => book.replace(virtualAddresses),
+    logger,
+    stopped: controller.stopped,
+  }
+}

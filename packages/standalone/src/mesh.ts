@@ -1,0 +1,314 @@
+import { rmSync } from 'node:fs'
+
+import {
+  compareProblems,
+  FileCaStore,
+  MeshCertificateManager,
+  MeshConfigurator,
+  DriverRegistry,
+  defaultCertificateSettings,
+  SnapshotFeed,
+  standalonePreset,
+  systemClock,
+  TresorProvider,
+  YamlFolderSource,
+  type Snapshot,
+} from '@osm-ts/core'
+import { OsmError, type Driver } from '@osm-ts/driver-api'
+
+import { AddressedSource } from './addresses/addressed-source.js'
+import { ControllerProcess } from './controller/controller-process.js'
+import { followControllerProblems } from './controller/controller-problems.js'
+import type { StandaloneErrorCode } from './errors.js'
+import { configEnvironment, controllerServerName, MESH_NAME, meshDomains, OSM_NAMESPACE } from './mesh-constants.js'
+import type { Placement } from './placement.js'
+import type { PortLedger } from './ports/port-ledger.js'
+import { ProblemBook } from './problem-book.js'
+import type { ProcessLedger } from './process/process-ledger.js'
+import { clearRun, type StatePaths } from './state/state-folder.js'
+import { writeFileAtomic } from './state/write-file.js'
+import type { MeshFile, MeshOptions, RunningMesh } from './types.js'
+import { InstanceSet } from './workload/instance-set.js'
+import { inheritedEnvironment, tcpServicePorts, withoutClashes } from './workload/variables.js'
+
+/** What a mesh is made from. */
+export interface MeshParts {
+  readonly options: MeshOptions
+  readonly paths: StatePaths
+  readonly ports: PortLedger
+  readonly ledger: ProcessLedger
+  readonly placement: Placement
+  readonly drivers: readonly Driver[]
+}
+
+/** A mesh that runs: its folder, its controller, and its instances. */
+export class Mesh implements RunningMesh {
+  readonly stateFolder: string
+  readonly #parts: MeshParts
+  readonly #scope = new AbortController()
+  readonly #ledger: ProcessLedger
+  readonly #problems: ProblemBook
+  readonly #waiting = new Set<() => void>()
+  readonly #loops: Promise<void>[] = []
+  #instances: InstanceSet | undefined
+  #controller: ControllerProcess | undefined
+  #isReviewDue = false
+  #stopping: Promise<void> | undefined
+
+  constructor(parts: MeshParts) {
+    const { options, paths } = parts
+    this.#parts = parts
+    this.stateFolder = paths.folder
+    this.#ledger = parts.ledger
+    this.#problems = new ProblemBook((problems) => options.onEvent({ type: 'problems', problems }))
+  }
+
+  readonly controllerUrl = (): string | undefined => this.#controller?.ready?.debugUrl
+
+  readonly controllerPid = (): number | undefined => this.#controller?.pid
+
+  readonly instances: RunningMesh['instances'] = () => (this.#instances?.list() ?? []).map((it) => it.describe())
+
+  readonly ready = (timeoutMs: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const settle = (outcome: () => void): void => {
+        clearTimeout(timer)
+        this.#waiting.delete(look)
+        outcome()
+      }
+      const look = (): void => {
+        if (this.#stopping !== undefined) settle(() => reject(stopped()))
+        else if (this.#missing().length === 0) settle(resolve)
+      }
+      const timer = setTimeout(() => {
+        const message = `the mesh is not ready after ${timeoutMs / 1000} s: ${this.#missing().join('; ')}`
+        settle(() => reject(meshError('OSM_STANDALONE_NOT_READY', message)))
+      }, timeoutMs)
+      this.#waiting.add(look)
+      look()
+    })
+
+  readonly stop = (): Promise<void> => {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  /** Reads the folder, starts the controller, and sets out to start the instances. */
+  async start(): Promise<void> {
+    const { options, paths, placement } = this.#parts
+    const source = new YamlFolderSource({ folder: options.folder })
+    const feed = new SnapshotFeed([new AddressedSource(source, placement.addresses)])
+    await this.#step(`Reading ${options.folder}`, () => feed.start(this.#scope.signal))
+    this.#loops.push(source.finished())
+    const configurator = this.#configurator(feed)
+    const certificates = await this.#step('Opening the certificate authority', () =>
+      this.#openCertificates(configurator),
+    )
+    const ports = await this.#claimControllerPorts()
+    this.#assertRuns()
+    const instances = new InstanceSet({
+      paths,
+      ledger: this.#ledger,
+      certificates,
+      registry: this.#registry(),
+      configurator,
+      domains: meshDomains(),
+      problems: this.#problems,
+      emit: options.onEvent,
+      onChange: () => this.#changed(feed),
+      sidecarBinaries: options.sidecarBinaries,
+      environment: inheritedEnvironment(options.environment),
+      controlPlanePort: (sidecarClass) => ports.proxy[sidecarClass],
+      openSite: (desired, snapshot) => placement.openSite(desired, snapshot, configurator.current()),
+      locate: (key, field) => feed.locate(key, field),
+      clock: systemClock,
+      random: Math.random,
+    })
+    this.#instances = instances
+    await this.#step('Starting the controller', () => this.#startController(ports))
+    this.#assertRuns()
+    this.#follow(source, feed, configurator, instances)
+  }
+
+  /** It may be stopped while it starts. */
+  #assertRuns(): void {
+    if (this.#stopping !== undefined) throw stopped()
+  }
+
+  #follow(source: YamlFolderSource, feed: SnapshotFeed, configurator: MeshConfigurator, instances: InstanceSet): void {
+    const { placement } = this.#parts
+    const signal = this.#scope.signal
+    const look = (): void => {
+      const snapshot = feed.current()
+      if (snapshot === undefined || signal.aborted) return
+      this.#problems.set('addresses', placement.assign(snapshot))
+      this.#problems.set('folder', [...feed.problems(), ...configurator.problems()])
+      this.#problems.set('variables', withoutClashes(tcpServicePorts(snapshot.list('Service'))).problems)
+      instances.reconcile(feed.current() ?? snapshot)
+    }
+    const ends = [source.subscribe(look), configurator.subscribe(look)]
+    signal.addEventListener('abort', () => ends.forEach((end) => end()), { once: true })
+    look()
+    this.#loops.push(
+      followControllerProblems(this.controllerUrl, (problems) => this.#problems.set('controller', problems), signal),
+    )
+  }
+
+  #configurator(feed: SnapshotFeed): MeshConfigurator {
+    const configurator = new MeshConfigurator({
+      meshName: MESH_NAME,
+      osmNamespace: OSM_NAMESPACE,
+      domains: meshDomains(),
+      environment: configEnvironment(this.#parts.options.environment),
+      preset: standalonePreset,
+      anyNamespace: true,
+      current: () => feed.current(),
+      subscribe: feed.subscribe.bind(feed),
+      locate: (key, field) => feed.locate(key, field),
+    })
+    const end = configurator.start()
+    this.#scope.signal.addEventListener('abort', end, { once: true })
+    return configurator
+  }
+
+  async #openCertificates(configurator: MeshConfigurator): Promise<MeshCertificateManager> {
+    const provider = await TresorProvider.open({
+      store: new FileCaStore(this.#parts.paths.ca),
+      clock: systemClock,
+      rootKey: { algorithm: 'ECDSA' },
+    })
+    return new MeshCertificateManager({
+      provider,
+      settings: () => ({ ...defaultCertificateSettings, key: configurator.current().certificate.key }),
+      domains: meshDomains(),
+      clock: systemClock,
+      random: Math.random,
+      signal: this.#scope.signal,
+    })
+  }
+
+  #registry(): DriverRegistry {
+    const registry = new DriverRegistry()
+    for (const driver of this.#parts.drivers) registry.register(driver)
+    return registry
+  }
+
+  /** Chosen once and kept: sidecars look for the controller where it was. */
+  async #claimControllerPorts(): Promise<{ debug: number; health: number; proxy: Readonly<Record<string, number>> }> {
+    const classes = this.#parts.drivers.map(({ name }) => name.toLowerCase())
+    const purposes = ['debug', 'health', ...classes.map((name) => `proxies of class ${name}`)]
+    const ports = [...(await this.#parts.ports.claim('controller', purposes)).values()]
+    const [debug = 0, health = 0, ...proxy] = ports
+    return { debug, health, proxy: Object.fromEntries(classes.map((name, index) => [name, proxy[index] ?? 0])) }
+  }
+
+  /** Resolves when it is ready or has failed for the first time: what it lacks may still come. */
+  #startController(ports: { debug: number; health: number; proxy: Readonly<Record<string, number>> }): Promise<void> {
+    const { options, paths, placement } = this.#parts
+    return new Promise((resolve) => {
+      const controller = new ControllerProcess({
+        program: options.controllerProgram,
+        interpreter: process.execPath,
+        config: {
+          folder: options.folder,
+          instances: paths.instances,
+          ca: paths.ca,
+          environment: configEnvironment(options.environment),
+          proxyServer: { address: placement.controllerAddress, ports: ports.proxy },
+          serverNames: {
+            dnsNames: [controllerServerName(meshDomains())],
+            ipAddresses: [...new Set(['127.0.0.1', placement.controllerAddress])],
+          },
+          ports: { debug: ports.debug, health: ports.health },
+        },
+        addresses: placement.addresses,
+        paths,
+        ledger: this.#ledger,
+        environment: inheritedEnvironment(options.environment),
+        emit: options.onEvent,
+        onReady: ({ debugUrl }) => {
+          this.#problems.set('controller process', [])
+          this.#writeMeshFile(debugUrl)
+          this.#notify()
+          resolve()
+        },
+        onFailure: (message) => {
+          this.#problems.set('controller process', [{ code: 'OSM_STANDALONE_CONTROLLER', severity: 'error', message }])
+          this.#notify()
+          resolve()
+        },
+      })
+      this.#controller = controller
+      this.#loops.push(controller.run())
+      this.#scope.signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+
+  #writeMeshFile(controllerUrl: string): void {
+    const { options, paths } = this.#parts
+    const content: MeshFile = { pid: process.pid, folder: options.folder, mode: options.mode, controllerUrl }
+    writeFileAtomic(paths.meshFile, `${JSON.stringify(content)}\n`)
+  }
+
+  #missing(): readonly string[] {
+    const controller = this.controllerUrl() === undefined ? ['the controller does not run'] : []
+    const instances = (this.#instances?.list() ?? []).flatMap(({ desired, phase, detail }) => {
+      if (phase === 'runs' || phase === 'is done') return []
+      return `${desired.key} ${phase}${detail === '' ? '' : ` (${detail})`}`
+    })
+    return [...controller, ...instances]
+  }
+
+  /** Many instances change at once when a mesh starts: they are looked at together. */
+  #changed(feed: SnapshotFeed): void {
+    if (this.#isReviewDue) return
+    this.#isReviewDue = true
+    setImmediate(() => {
+      this.#isReviewDue = false
+      const snapshot = feed.current()
+      if (snapshot !== undefined)
+        this.#problems.set('told', [...(this.#instances?.missingVariables(snapshot) ?? [])].sort(compareProblems))
+      this.#notify()
+    })
+  }
+
+  #notify(): void {
+    for (const look of [...this.#waiting]) look()
+  }
+
+  async #step<T>(step: string, action: () => Promise<T>): Promise<T> {
+    const { onEvent } = this.#parts.options
+    const began = performance.now()
+    const ms = (): number => Math.round(performance.now() - began)
+    onEvent({ type: 'progress', step, state: 'started' })
+    try {
+      const result = await action()
+      onEvent({ type: 'progress', step, state: 'done', ms: ms() })
+      return result
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error)
+      onEvent({ type: 'progress', step, state: 'failed', detail, ms: ms() })
+      throw error
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const { paths, placement } = this.#parts
+    this.#notify()
+    await this.#instances?.stop()
+    await this.#controller?.end()
+    this.#scope.abort()
+    await Promise.allSettled(this.#loops)
+    await placement.destroy()
+    clearRun(paths)
+    rmSync(paths.processes, { force: true })
+  }
+}
+
+function stopped(): OsmError<StandaloneErrorCode> {
+  return meshError('OSM_STANDALONE_STOPPED', 'the mesh was stopped')
+}
+
+function meshError(code: StandaloneErrorCode, message: string): OsmError<StandaloneErrorCode> {
+  return new OsmError(code, message)
+}

@@ -1,0 +1,40 @@
+import { join } from 'node:path'
+
+import type { MeshConfig, Problem, Snapshot } from '@osm-ts/core'
+
+import { FixedAddressBook, type AddressBook } from './addresses/virtual-addresses.js'
+import type { PortLedger } from './ports/port-ledger.js'
+import type { StatePaths } from './state/state-folder.js'
+import type { DesiredInstance } from './workload/desired-instances.js'
+import { ExplicitSite } from './workload/explicit-site.js'
+import type { Site } from './workload/site.js'
+
+/** Where the instances of a mesh run: what the two modes do differently. */
+export interface Placement {
+  /** Address that the proxy control plane listens on. */
+  readonly controllerAddress: string
+  readonly addresses: AddressBook
+  /** Looks at the services of the mesh, and gives addresses to those that need one. */
+  readonly assign: (snapshot: Snapshot) => readonly Problem[]
+  readonly openSite: (desired: DesiredInstance, snapshot: Snapshot, config: MeshConfig) => Promise<Site>
+  /** Removes what was made on the machine. Instances have left before. */
+  readonly destroy: () => Promise<void>
+}
+
+/** Instances share the network of this machine and are told addresses. */
+export function explicitPlacement(ledger: PortLedger, paths: StatePaths): Placement {
+  return {
+    controllerAddress: '127.0.0.1',
+    addresses: new FixedAddressBook({}),
+    assign: () => [],
+    openSite: (desired, snapshot) =>
+      ExplicitSite.open({ desired, ledger, folder: sidecarFolder(paths.run, desired) }, snapshot),
+    destroy: async () => undefined,
+  }
+}
+
+/** The folder of one sidecar's files. */
+export function sidecarFolder(run: string, { namespace, name }: DesiredInstance): string {
+  // A namespace has no dots, so that no two instances share a folder.
+  return join(run, `${namespace}.${name}`)
+}

@@ -1,0 +1,96 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { Backoff, type BackoffLimits } from './backoff.js'
+import type { Child, ChildExit } from './child.js'
+
+/** How one run of a program ended. */
+export interface ProgramEnd {
+  /** Absent if it could not be started. */
+  readonly exit?: ChildExit
+  /** Why it could not be started. */
+  readonly error?: unknown
+  /** Pause before it is started again; absent if it is not. */
+  readonly restartInMs?: number
+  /** Runs in a row that were short. */
+  readonly failures: number
+}
+
+/** What to keep running, and how. */
+export interface KeptRunningOptions {
+  /** Starts the program; rejects if that fails. */
+  readonly start: () => Promise<Child>
+  /** Called with each started program. The signal aborts when it has ended; what is returned is waited for then. */
+  readonly onStarted: (child: Child, signal: AbortSignal) => Promise<void>
+  readonly onEnded: (end: ProgramEnd) => void
+  /** Whether to start again; without an exit, the program did not start. */
+  readonly restarts: (exit: ChildExit | undefined) => boolean
+  readonly limits: BackoffLimits
+}
+
+/** A program that is started again when it ends, with growing pauses, until it is told to end. */
+export class KeptRunning {
+  readonly #options: KeptRunningOptions
+  readonly #ending = new AbortController()
+  #child: Child | undefined
+  #run: Promise<void> | undefined
+
+  constructor(options: KeptRunningOptions) {
+    this.#options = options
+  }
+
+  /** The program, while it runs. */
+  get child(): Child | undefined {
+    return this.#child
+  }
+
+  /** Starts it. Resolves when it has ended for good. */
+  run(): Promise<void> {
+    this.#run ??= this.#loop()
+    return this.#run
+  }
+
+  /** Ends it, in the way that is given, and does not start it again. */
+  async end(how: (child: Child) => Promise<unknown>): Promise<void> {
+    this.#ending.abort()
+    if (this.#child !== undefined) await how(this.#child)
+    await this.#run
+  }
+
+  async #loop(): Promise<void> {
+    const { onEnded, restarts, limits } = this.#options
+    const backoff = new Backoff(limits)
+    const ending = this.#ending.signal
+    while (!ending.aborted) {
+      const began = performance.now()
+      const end = await this.#once()
+      const pauseMs = backoff.next(performance.now() - began)
+      const failures = backoff.failures
+      if (ending.aborted || !restarts(end.exit)) {
+        onEnded({ ...end, failures })
+        return
+      }
+      onEnded({ ...end, failures, restartInMs: pauseMs })
+      // Rejects when the program is to end; the loop then ends by its condition.
+      await pause(pauseMs, undefined, { signal: ending }).catch(() => undefined)
+    }
+  }
+
+  async #once(): Promise<Pick<ProgramEnd, 'exit' | 'error'>> {
+    let child: Child
+    try {
+      child = await this.#options.start()
+    } catch (error) {
+      return { error }
+    }
+    // Told to end while it was being started: nobody has seen it yet.
+    if (this.#ending.signal.aborted) child.signal('SIGKILL')
+    this.#child = child
+    const running = new AbortController()
+    const watching = this.#options.onStarted(child, running.signal)
+    const exit = await child.exited
+    this.#child = undefined
+    running.abort()
+    await watching
+    return { exit }
+  }
+}

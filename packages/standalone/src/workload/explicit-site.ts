@@ -1,0 +1,195 @@
+import { allocationKey, objectRef, type Problem, type Snapshot, type WorkloadPort } from '@osm-ts/core'
+import { OsmError, type ListenAddresses, type SocketAddress } from '@osm-ts/driver-api'
+
+import type { StandaloneErrorCode } from '../errors.js'
+import type { PortLedger } from '../ports/port-ledger.js'
+import type { DesiredInstance } from './desired-instances.js'
+import { requestLocally } from './loopback-request.js'
+import type { ProgramCommand, Site, SiteView } from './site.js'
+import { tcpServicePorts, withoutClashes } from './variables.js'
+import { servedPorts, workloadPorts, type ServedPort } from './workload-ports.js'
+
+const LOOPBACK = '127.0.0.1'
+/** Purposes of the ports that every sidecar has. */
+const OWN = { outboundHttp: 'outbound-http', metrics: 'metrics', admin: 'admin' } as const
+
+/** What an explicit site is made from. */
+export interface ExplicitSiteOptions {
+  readonly desired: DesiredInstance
+  readonly ledger: PortLedger
+  readonly folder: string
+}
+
+/** An instance on the network of this machine: it shares one loopback address with all others, so that each listener has a port of its own. */
+export class ExplicitSite implements Site {
+  readonly mode = 'explicit'
+  readonly interceptionMode = 'none'
+  readonly controllerAddress = LOOPBACK
+  readonly host = LOOPBACK
+  readonly request = requestLocally
+  readonly listen: ListenAddresses
+  readonly ports: readonly WorkloadPort[]
+  readonly home: Site['home']
+  readonly #options: ExplicitSiteOptions
+
+  private constructor(options: ExplicitSiteOptions, listen: ListenAddresses, ports: readonly WorkloadPort[]) {
+    this.#options = options
+    this.listen = listen
+    this.ports = ports
+    this.home = { folder: options.folder, uid: undefined }
+  }
+
+  /** @throws OsmError OSM_STANDALONE_PORTS, OSM_STANDALONE_PORT_TAKEN */
+  static async open(options: ExplicitSiteOptions, snapshot: Snapshot): Promise<ExplicitSite> {
+    const { desired, ledger } = options
+    try {
+      const listen = desired.sidecarClass === undefined ? {} : await claimOwnListeners(desired.key, ledger)
+      return new ExplicitSite(options, listen, await claimWorkloadPorts(options, snapshot))
+    } catch (error) {
+      ledger.release(desired.key)
+      throw error
+    }
+  }
+
+  async enter(): Promise<string> {
+    return LOOPBACK
+  }
+
+  async refresh(snapshot: Snapshot): Promise<SiteView> {
+    const { desired, ledger } = this.#options
+    const { outboundHttp, metrics, admin } = this.listen
+    if (outboundHttp === undefined || metrics === undefined || admin === undefined)
+      return { allocations: undefined, variables: {}, problems: unreachable(desired, snapshot) }
+    const current = snapshot.get('Workload', desired.namespace, desired.workload.metadata.name) ?? desired.workload
+    const served = inboundKeys(servedPorts(snapshot, current, this.ports))
+    const own = new Set(served.keys())
+    const called = withoutClashes(tcpServicePorts(snapshot.list('Service')))
+      .ports.map(({ service, port, variable }) => ({ key: allocationKey(service, port), variable }))
+      .filter(({ key }) => !own.has(key))
+    const ports = await ledger.claim(desired.key, [
+      ...[...served.values()].map(inboundPurpose),
+      ...called.map(({ key }) => tcpPurpose(key)),
+    ])
+    ledger.retain(desired.key, new Set([...ports.values(), ...this.#fixedPorts()]))
+    const at = (purpose: string): SocketAddress => loopback(claimed(ports, purpose))
+    return {
+      allocations: {
+        inbound: Object.fromEntries([...served].map(([key, first]) => [key, at(inboundPurpose(first))])),
+        outboundHttp,
+        outboundTcp: Object.fromEntries(called.map(({ key }) => [key, at(tcpPurpose(key))])),
+        metrics,
+        admin,
+      },
+      variables: {
+        HTTP_PROXY: `http://${LOOPBACK}:${outboundHttp.port}`,
+        http_proxy: `http://${LOOPBACK}:${outboundHttp.port}`,
+        ...Object.fromEntries(
+          called.map(({ key, variable }) => [variable, `${LOOPBACK}:${claimed(ports, tcpPurpose(key))}`]),
+        ),
+      },
+      problems: [],
+    }
+  }
+
+  program([file, ...args]: readonly [string, ...string[]]): ProgramCommand {
+    return { file, args }
+  }
+
+  sidecar(argv: readonly [string, ...string[]]): ProgramCommand {
+    return this.program(argv)
+  }
+
+  async leave(): Promise<void> {
+    this.#options.ledger.release(this.#options.desired.key)
+  }
+
+  #fixedPorts(): readonly number[] {
+    const own = Object.values(this.listen).map((address: SocketAddress) => address.port)
+    return [...own, ...this.ports.map(({ port, localPort }) => localPort ?? port)]
+  }
+}
+
+/**
+ * Keys of served ports, each with the key whose listener it has: ports of one service that lead to one port of the workload share that of the
+ * lowest, since policies have one binding for all of them.
+ */
+function inboundKeys(served: readonly ServedPort[]): ReadonlyMap<string, string> {
+  const firstByTarget = new Map<string, string>()
+  const sorted = [...served].sort((a, b) => a.port - b.port)
+  return new Map(
+    sorted.map(({ service, port, targetPort }) => {
+      const key = allocationKey(service, port)
+      const target = allocationKey(service, targetPort)
+      const first = firstByTarget.get(target) ?? key
+      firstByTarget.set(target, first)
+      return [key, first]
+    }),
+  )
+}
+
+async function claimOwnListeners(owner: string, ledger: PortLedger): Promise<ListenAddresses> {
+  const ports = await ledger.claim(owner, Object.values(OWN))
+  return {
+    outboundHttp: loopback(claimed(ports, OWN.outboundHttp)),
+    metrics: loopback(claimed(ports, OWN.metrics)),
+    admin: loopback(claimed(ports, OWN.admin)),
+  }
+}
+
+/** Where the process listens: where the workload says that it does, else on a port that it is told. */
+async function claimWorkloadPorts(
+  { desired, ledger }: ExplicitSiteOptions,
+  snapshot: Snapshot,
+): Promise<readonly WorkloadPort[]> {
+  // Nobody finds a workload without a sidecar but at the port that it declares.
+  const ports = workloadPorts(snapshot, desired.workload).map((port) =>
+    desired.sidecarClass === undefined ? { localPort: port.port, ...port } : port,
+  )
+  const taken = await ledger.claimFixed(
+    desired.key,
+    ports.flatMap(({ localPort }) => localPort ?? []),
+  )
+  if (taken !== undefined) {
+    throw new OsmError<StandaloneErrorCode>(
+      'OSM_STANDALONE_PORT_TAKEN',
+      `local port ${taken} is in use; end the program that listens there, or leave localPort out: the workload is then told a free port by PORT`,
+    )
+  }
+  const purpose = (port: number): string => `workload ${port}`
+  const free = await ledger.claim(
+    desired.key,
+    ports.filter(({ localPort }) => localPort === undefined).map(({ port }) => purpose(port)),
+  )
+  return ports.map((port) => ({ ...port, localPort: port.localPort ?? claimed(free, purpose(port.port)) }))
+}
+
+/** Services lead to sidecars; there is none. */
+function unreachable({ workload }: DesiredInstance, snapshot: Snapshot): readonly Problem[] {
+  const code: StandaloneErrorCode = 'OSM_STANDALONE_UNREACHABLE'
+  return snapshot.servicesSelecting(workload.metadata.namespace, workload.metadata.labels).map((service) => ({
+    code,
+    severity: 'warning',
+    message: `does not lead to Workload ${workload.metadata.name}, which has no sidecar and is started here; give it one, or start it yourself and write down its address`,
+    object: objectRef(service),
+    origin: service.origin,
+    field: 'spec.selector',
+  }))
+}
+
+function inboundPurpose(key: string): string {
+  return `inbound ${key}`
+}
+
+function tcpPurpose(key: string): string {
+  return `tcp ${key}`
+}
+
+function loopback(port: number): SocketAddress {
+  return { address: LOOPBACK, port }
+}
+
+function claimed(ports: ReadonlyMap<string, number>, purpose: string): number {
+  const port = ports.get(purpose)
+  if (port === undefined) throw new RangeError(`no port was claimed for ${purpose}`)
+  return port
+}

@@ -1,0 +1,92 @@
+import {
+  driverConfig,
+  sidecarImage,
+  unknownLocality,
+  type MeshConfigurator,
+  type MeshDomains,
+  type ProxyCertificate,
+} from '@osm-ts/core'
+import type { InjectorContext, JsonValue, ProxyCommonName, ProxyUUID } from '@osm-ts/driver-api'
+
+import { controllerServerName, MESH_NAME, OSM_NAMESPACE } from '../mesh-constants.js'
+import type { DesiredInstance } from './desired-instances.js'
+import { exclusions } from './exclusions.js'
+import { originalProbes } from './original-probes.js'
+import type { Site } from './site.js'
+
+/** What a context is made from. */
+export interface InjectorContextOptions {
+  readonly desired: DesiredInstance
+  readonly sidecarClass: string
+  readonly uuid: ProxyUUID
+  readonly certificate: ProxyCertificate
+  readonly configurator: MeshConfigurator
+  readonly domains: MeshDomains
+  readonly environment: Readonly<Record<string, string>>
+  readonly trustBundle: readonly string[]
+  readonly controlPlanePort: number
+  readonly site: Site
+  readonly signal: AbortSignal
+}
+
+/** Everything that a driver may know about an instance that is about to start. */
+export function injectorContext(options: InjectorContextOptions): InjectorContext {
+  const { desired, sidecarClass, uuid, certificate, configurator, domains, environment, site, signal } = options
+  const config = configurator.current()
+  return {
+    meshName: MESH_NAME,
+    osmNamespace: OSM_NAMESPACE,
+    podNamespace: desired.namespace,
+    pod: podDescription(desired, uuid),
+    podOS: process.platform === 'darwin' ? 'darwin' : 'linux',
+    proxyUUID: uuid,
+    proxyCommonName: certificate.commonName as ProxyCommonName, // that of a proxy's certificate
+    bootstrapCertificate: {
+      chain: certificate.chain,
+      expiry: new Date(certificate.expiration).toISOString(),
+      serialNumber: certificate.serialNumber,
+    },
+    configurator: configurator.view(),
+    driverConfig: driverConfig(config, sidecarClass),
+    // A process has no image, and a patch must name one.
+    sidecarImage: sidecarImage(config, sidecarClass, 'linux', environment) || `localhost/${sidecarClass}`,
+    pullPolicy: 'IfNotPresent',
+    resources: config.sidecar.resources,
+    logLevel: config.sidecar.logLevel,
+    ...exclusions(config, desired.workload),
+    interceptionMode: site.interceptionMode,
+    listen: site.listen,
+    locality: unknownLocality,
+    nativeSidecar: false,
+    originalHealthProbes: originalProbes(desired.workload),
+    controlPlane: {
+      address: site.controllerAddress,
+      port: options.controlPlanePort,
+      serverName: controllerServerName(domains),
+    },
+    trustBundle: options.trustBundle,
+    dryRun: false,
+    signal,
+  }
+}
+
+/** The workload in the shape of a pod. Its environment is left out: it may hold secrets. */
+function podDescription(
+  { namespace, name, workload, program }: DesiredInstance,
+  uuid: string,
+): { readonly [key: string]: JsonValue } {
+  const { labels, annotations } = workload.metadata
+  const ports = workload.spec.ports.map(({ name: portName, port }) => ({
+    ...(portName !== undefined && { name: portName }),
+    containerPort: port,
+  }))
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace, uid: uuid, labels, annotations },
+    spec: {
+      serviceAccountName: workload.spec.serviceAccountName,
+      containers: [{ name: workload.metadata.name, command: program.command, ports }],
+    },
+  }
+}

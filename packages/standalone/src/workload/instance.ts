@@ -1,0 +1,347 @@
+import { rmSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { serviceIdentity, type Snapshot } from '@osm-ts/core'
+
+import { Backoff } from '../process/backoff.js'
+import { MARK } from '../process/process-ledger.js'
+import type { RunningInstance } from '../types.js'
+import type { DesiredInstance } from './desired-instances.js'
+import { InstanceFile, instanceHostname } from './instance-object.js'
+import { InstanceProblems } from './instance-problems.js'
+import type { InstanceServices } from './instance-services.js'
+import { InstanceSidecar } from './instance-sidecar.js'
+import { prepareSidecar, type PreparedSidecar } from './prepare-sidecar.js'
+import { ProgramRunner, type ProgramListener } from './program-runner.js'
+import { parseReportedRequest } from './reported-request.js'
+import type { Site, SiteView } from './site.js'
+import { portVariables } from './variables.js'
+
+const PREPARE_LIMITS = { firstMs: 1000, maxMs: 30_000, steadyMs: Infinity }
+const PROGRAM_GRACE_MS = 8000
+const SIDECAR_GRACE_MS = 3000
+/** A program that ends this often in a row is a problem, not bad luck. */
+const FAILURES_TOLD = 3
+const PLACES = ['prepare', 'site', 'sidecar', 'program', 'certificate'] as const
+
+/** How far an instance has come. */
+export type InstancePhase = 'is being prepared' | 'waits for its sidecar' | 'starts' | 'runs' | 'is done'
+
+/** An instance that has its place. */
+interface Entered {
+  readonly site: Site
+  readonly address: string
+  readonly prepared: PreparedSidecar | undefined
+  readonly createdAt: string
+}
+
+/** One replica of a workload, with its sidecar: from its first preparation to the end of both. */
+export class Instance {
+  readonly desired: DesiredInstance
+  readonly #services: InstanceServices
+  readonly #problems: InstanceProblems
+  readonly #file: InstanceFile
+  readonly #ending = new AbortController()
+  readonly #hurry = new AbortController()
+  #snapshot: Snapshot
+  #entered: Entered | undefined
+  #view: SiteView = { allocations: undefined, variables: {}, problems: [] }
+  #sidecar: InstanceSidecar | undefined
+  #program: ProgramRunner | undefined
+  #isListening = false
+  #isLeaving = false
+  #isCompleted = false
+  #detail = ''
+  #given: Readonly<Record<string, string>> = {}
+  #refreshing: Promise<void> = Promise.resolve()
+  #running: Promise<void> = Promise.resolve()
+  #removing: Promise<void> | undefined
+  readonly #gone: Promise<void>
+  #resolveGone = (): void => undefined
+
+  constructor(desired: DesiredInstance, snapshot: Snapshot, services: InstanceServices) {
+    this.desired = desired
+    this.#snapshot = snapshot
+    this.#services = services
+    this.#problems = new InstanceProblems(desired, services)
+    this.#file = new InstanceFile(services.paths.instances, desired.namespace, desired.name)
+    this.#gone = new Promise((resolve) => (this.#resolveGone = resolve))
+  }
+
+  get phase(): InstancePhase {
+    if (this.#isCompleted) return 'is done'
+    if (this.#entered === undefined) return 'is being prepared'
+    if (this.#sidecar?.isReady === false) return 'waits for its sidecar'
+    return this.#isListening ? 'runs' : 'starts'
+  }
+
+  /** Why it has not come further, if that is known. */
+  get detail(): string {
+    return this.#detail
+  }
+
+  /** Variables by which others can be reached now, but of which the running program was not told. */
+  missingVariables(): readonly string[] {
+    if (this.#program?.pid === undefined) return []
+    return Object.keys(this.#view.variables).filter((name) => !Object.hasOwn(this.#given, name))
+  }
+
+  describe(): RunningInstance {
+    const { namespace, name, workload, sidecarClass = '' } = this.desired
+    const { site, prepared } = this.#entered ?? {}
+    // In a network namespace of its own it is not within reach.
+    const adminPort = site?.mode === 'explicit' ? prepared?.patch.admin?.port : undefined
+    return {
+      uuid: prepared?.uuid ?? '',
+      name,
+      namespace,
+      workload: workload.metadata.name,
+      identity: serviceIdentity({ namespace, name: workload.spec.serviceAccountName }),
+      class: sidecarClass,
+      pid: this.#program?.pid,
+      sidecarPid: this.#sidecar?.pid,
+      admin: adminPort === undefined ? undefined : { address: '127.0.0.1', port: adminPort },
+      environment: this.#given,
+    }
+  }
+
+  /** Starts it. What fails is a problem, and tried again. */
+  start(): void {
+    if (this.#ending.signal.aborted) return
+    this.#running = this.#run(this.#ending.signal).catch((error: unknown) => this.#failed('prepare', error))
+  }
+
+  /** Has it look at the mesh again. */
+  refresh(snapshot: Snapshot): void {
+    this.#snapshot = snapshot
+    this.#refreshing = this.#refreshing.then(() => this.#refresh())
+  }
+
+  /** Takes it out of service, lets it finish what it does, and removes what was made for it. */
+  async stop(): Promise<void> {
+    this.#isLeaving = true
+    this.#publish()
+    await this.#sidecar?.drain(this.#hurry.signal)
+    await this.stopProgram()
+    await this.stopSidecar()
+  }
+
+  /** Ends the program. Nothing is started any more. */
+  async stopProgram(): Promise<void> {
+    this.#isLeaving = true
+    this.#hurry.abort()
+    this.#ending.abort()
+    await this.#program?.end(PROGRAM_GRACE_MS)
+  }
+
+  /** Ends the sidecar and removes what was made for the instance. The program has ended before. */
+  stopSidecar(): Promise<void> {
+    this.#removing ??= this.#remove()
+    return this.#removing
+  }
+
+  /** Resolves when nothing is left of it. */
+  gone(): Promise<void> {
+    return this.#gone
+  }
+
+  async #remove(): Promise<void> {
+    await this.#sidecar?.end(SIDECAR_GRACE_MS)
+    await this.#running
+    await this.#refreshing
+    this.#file.remove()
+    const site = this.#entered?.site
+    if (site !== undefined) {
+      rmSync(site.home.folder, { recursive: true, force: true })
+      await site.leave()
+    }
+    this.#problems.clear(...PLACES)
+    this.#resolveGone()
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const entered = await this.#enter(signal)
+    if (entered === undefined || signal.aborted) return
+    const { prepared, site, address } = entered
+    if (prepared === undefined) {
+      await this.#runProgram(site)
+      return
+    }
+    const sidecar = new InstanceSidecar({
+      desired: this.desired,
+      prepared,
+      site,
+      address,
+      services: this.#services,
+      problems: this.#problems,
+      onChange: () => this.#changed(),
+    })
+    this.#sidecar = sidecar
+    this.#publish()
+    await Promise.all([sidecar.run(), this.#runBeside(sidecar, site, signal)])
+  }
+
+  async #runBeside(sidecar: InstanceSidecar, site: Site, signal: AbortSignal): Promise<void> {
+    await sidecar.untilReady()
+    if (signal.aborted) return
+    await this.#runProgram(site)
+    if (signal.aborted) return
+    // A program that is done for good takes no traffic, and needs no sidecar.
+    await sidecar.end(SIDECAR_GRACE_MS)
+    this.#file.remove()
+  }
+
+  async #enter(signal: AbortSignal): Promise<Entered | undefined> {
+    const backoff = new Backoff(PREPARE_LIMITS)
+    while (!signal.aborted) {
+      try {
+        this.#entered = await this.#prepare(signal)
+        this.#problems.clear('prepare')
+        return this.#entered
+      } catch (error) {
+        if (signal.aborted) return undefined
+        this.#failed('prepare', error)
+        // Rejects when the instance is to end; the loop then ends by its condition.
+        await pause(backoff.next(0), undefined, { signal }).catch(() => undefined)
+      }
+    }
+    return undefined
+  }
+
+  async #prepare(signal: AbortSignal): Promise<Entered> {
+    const { desired } = this
+    const site = await this.#services.openSite(desired, this.#snapshot)
+    try {
+      const prepared =
+        desired.sidecarClass === undefined
+          ? undefined
+          : await prepareSidecar(desired, desired.sidecarClass, site, this.#services, signal)
+      const address = await site.enter(prepared?.patch, signal)
+      this.#view = await site.refresh(this.#snapshot)
+      this.#problems.set('site', this.#view.problems)
+      return { site, address, prepared, createdAt: new Date(this.#services.clock.now()).toISOString() }
+    } catch (error) {
+      await site.leave()
+      throw error
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    const { site } = this.#entered ?? {}
+    if (site === undefined || this.#isLeaving) return
+    try {
+      this.#view = await site.refresh(this.#snapshot)
+      this.#problems.set('site', this.#view.problems)
+      this.#publish()
+    } catch (error) {
+      this.#problems.failed('site', error, 'OSM_STANDALONE_PORTS')
+    }
+    this.#services.onChange()
+  }
+
+  async #runProgram(site: Site): Promise<void> {
+    this.#program = new ProgramRunner({
+      program: this.desired.program,
+      site,
+      environment: () => this.#environment(site),
+      restartPolicy: () => this.#workload().spec.restartPolicy,
+      ledger: this.#services.ledger,
+      listener: this.#programListener(),
+    })
+    await this.#program.run()
+  }
+
+  #programListener(): ProgramListener {
+    const { emit } = this.#services
+    const { name: instance, namespace } = this.desired
+    return {
+      onStarted: () => {
+        this.#detail = ''
+        emit({ type: 'workload', instance, namespace, state: 'started' })
+      },
+      onListening: () => {
+        this.#isListening = true
+        this.#changed()
+      },
+      onSteady: () => this.#problems.clear('program'),
+      onEnded: ({ detail, error, failures, isFinal }) => {
+        this.#isListening = false
+        this.#isCompleted = isFinal && !this.#isLeaving
+        this.#detail = detail
+        emit({ type: 'workload', instance, namespace, state: error === undefined ? 'exited' : 'failed', detail })
+        if (error !== undefined) this.#problems.failed('program', error, 'OSM_STANDALONE_COMMAND')
+        else if (failures >= FAILURES_TOLD)
+          this.#problems.report('program', 'OSM_STANDALONE_EXITED', `${instance} ${detail}`)
+        this.#changed()
+      },
+      onLine: (stream, line) => {
+        const request = stream === 'stdout' ? parseReportedRequest(line, this.desired) : undefined
+        emit(
+          request === undefined ? { type: 'output', instance, namespace, stream, line } : { type: 'request', request },
+        )
+      },
+    }
+  }
+
+  #environment({ host, ports }: Site): Readonly<Record<string, string>> {
+    const { environment, paths } = this.#services
+    this.#given = { HOST: host, ...portVariables(ports), ...this.#view.variables }
+    const written = this.desired.workload.spec.env.map(({ name, value }) => [name, value] as const)
+    return { ...environment, ...this.#given, ...Object.fromEntries(written), [MARK]: paths.folder }
+  }
+
+  /** The workload as it is written down now: what of it may change without a new start. */
+  #workload(): DesiredInstance['workload'] {
+    const { namespace, workload } = this.desired
+    return this.#snapshot.get('Workload', namespace, workload.metadata.name) ?? workload
+  }
+
+  #changed(): void {
+    this.#publish()
+    this.#services.onChange()
+  }
+
+  /** Writes down for the controller how the instance stands. */
+  #publish(): void {
+    const { site, address, prepared, createdAt } = this.#entered ?? {}
+    if (site === undefined || address === undefined || prepared === undefined || createdAt === undefined) return
+    if (this.#isCompleted) return
+    const { namespace, name, workload } = this.desired
+    const { metadata, spec } = this.#workload()
+    const { allocations } = this.#view
+    this.#file.write({
+      namespace,
+      name,
+      labels: metadata.labels,
+      annotations: metadata.annotations,
+      spec: {
+        uuid: prepared.uuid,
+        workload: workload.metadata.name,
+        serviceAccountName: workload.spec.serviceAccountName,
+        sidecarClass: prepared.sidecarClass,
+        mode: site.mode,
+        ...instanceHostname(name),
+        addresses: [address],
+        ports: [...site.ports],
+        ...(allocations !== undefined && { allocations }),
+        ...(spec.probes !== undefined && { probes: spec.probes }),
+        ready: !this.#isLeaving && this.#isListening && this.#sidecar?.isReady === true,
+        createdAt,
+      },
+    })
+  }
+
+  #failed(place: (typeof PLACES)[number], error: unknown): void {
+    const detail = error instanceof Error ? error.message : String(error)
+    this.#detail = detail
+    this.#problems.failed(place, error, 'OSM_STANDALONE_SIDECAR')
+    this.#services.emit({
+      type: 'workload',
+      instance: this.desired.name,
+      namespace: this.desired.namespace,
+      state: 'failed',
+      detail,
+    })
+    this.#services.onChange()
+  }
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const LOOK_AGAIN_MS = 20
+const LISTENING = '0A'
+
+/**
+ * Resolves when something listens on all of the ports in the network of the process, when the time is over, or when the signal aborts.
+ *
+ * Looking into the kernel's tables disturbs nobody, unlike a connection, which would be a first request to some programs. Where there are no
+ * such tables there is nothing to wait for.
+ */
+export async function untilListening(
+  { pid, ports, withinMs }: { readonly pid: number; readonly ports: readonly number[]; readonly withinMs: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = performance.now() + withinMs
+  while (!signal.aborted && performance.now() < deadline) {
+    const open = listeningPorts(pid)
+    if (open === undefined || ports.every((port) => open.has(port))) return
+    await pause(LOOK_AGAIN_MS)
+  }
+}
+
+/** Ports that anything listens on in the network of the process; undefined where that can't be told. */
+function listeningPorts(pid: number): ReadonlySet<number> | undefined {
+  const tables = ['tcp', 'tcp6'].map((name) => tryRead(`/proc/${pid}/net/${name}`))
+  if (tables.every((table) => table === undefined)) return undefined
+  return new Set(tables.flatMap((table) => parseTcpTable(table ?? '')))
+}
+
+/** Listening ports of a table such as /proc/net/tcp: number, local address, remote address, state, all in hexadecimal. */
+export function parseTcpTable(table: string): readonly number[] {
+  return table.split('\n').flatMap((line) => {
+    const [, local, , state] = line.trim().split(/\s+/)
+    const port = local?.split(':')[1]
+    return state === LISTENING && port !== undefined ? [Number.parseInt(port, 16)] : []
+  })
+}
+
+function tryRead(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return undefined
+  }
+}

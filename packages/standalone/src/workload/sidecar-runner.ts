@@ -1,0 +1,177 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+import type { Action, SidecarPatch } from '@osm-ts/driver-api'
+
+import { describeExit, startChild, type Child } from '../process/child.js'
+import { KeptRunning, type ProgramEnd } from '../process/kept-running.js'
+import { LogFile } from '../process/log-file.js'
+import type { ProcessLedger } from '../process/process-ledger.js'
+import { resolveValue, type ReferenceValues } from './resolve-value.js'
+import type { LoopbackRequest, Site } from './site.js'
+
+const LIMITS = { firstMs: 250, maxMs: 15_000, steadyMs: 30_000 }
+const TRIM_LOG_MS = 10_000
+/** A sidecar that is not ready by then is a problem; it is still waited for. */
+const READY_WITHIN_MS = 60_000
+
+/** What becomes of a sidecar. */
+export interface SidecarListener {
+  readonly onStarted: () => void
+  readonly onReady: () => void
+  /** It runs, but it has not become ready in time. */
+  readonly onLate: () => void
+  readonly onExited: (detail: string, failures: number) => void
+}
+
+/** What a sidecar is started with. */
+export interface SidecarRunnerOptions {
+  readonly patch: SidecarPatch
+  readonly binary: string
+  readonly values: ReferenceValues
+  readonly site: Site
+  readonly environment: Readonly<Record<string, string>>
+  readonly logPath: string
+  readonly ledger: ProcessLedger
+  readonly listener: SidecarListener
+}
+
+/** The sidecar process of one instance. */
+export class SidecarRunner {
+  readonly #options: SidecarRunnerOptions
+  readonly #log: LogFile
+  readonly #kept: KeptRunning
+
+  constructor(options: SidecarRunnerOptions) {
+    this.#options = options
+    this.#log = new LogFile(options.logPath)
+    this.#kept = new KeptRunning({
+      start: () => this.#start(),
+      onStarted: (_child, signal) => this.#watch(signal),
+      onEnded: (end) => options.listener.onExited(this.#describe(end), end.failures),
+      restarts: () => true,
+      limits: LIMITS,
+    })
+  }
+
+  get pid(): number | undefined {
+    return this.#kept.child?.pid
+  }
+
+  /** Resolves when the sidecar has ended for good. */
+  async run(): Promise<void> {
+    try {
+      await this.#kept.run()
+    } finally {
+      this.#log.close()
+    }
+  }
+
+  /** Has it accept nothing new, and gives clients the time to learn of it. */
+  async drain(signal: AbortSignal): Promise<void> {
+    const { drain } = this.#options.patch
+    const child = this.#kept.child
+    if (drain === undefined || child === undefined) return
+    await this.#act(drain.action, child, signal)
+    // Rejects when there is no more time for that.
+    await pause(drain.minMs, undefined, { signal }).catch(() => undefined)
+  }
+
+  /** Ends it; by force after `graceMs`. */
+  end(graceMs: number): Promise<void> {
+    return this.#kept.end(async (child) => {
+      await this.#act(this.#options.patch.quit, child, AbortSignal.timeout(graceMs))
+      await child.endWithin(graceMs)
+    })
+  }
+
+  async #start(): Promise<Child> {
+    const { patch, binary, values, site, environment, ledger } = this.#options
+    const args = patch.sidecar.args.map((value) => resolveValue(value, values))
+    const own = patch.sidecar.env.map(({ name, value }) => [name, resolveValue(value, values)] as const)
+    const command = site.sidecar([binary, ...args], patch.sidecar.security.runAsUser)
+    const env = { ...environment, ...Object.fromEntries(own) }
+    return startChild({ ...command, env, stdout: this.#log.fd, stderr: this.#log.fd }, ledger)
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    this.#options.listener.onStarted()
+    await this.#untilReady(signal)
+    while (!signal.aborted) {
+      await pause(TRIM_LOG_MS, undefined, { signal }).catch(() => undefined)
+      this.#log.trim()
+    }
+  }
+
+  async #untilReady(signal: AbortSignal): Promise<void> {
+    const { patch, site, listener } = this.#options
+    const { http, periodMs } = patch.ready
+    const began = performance.now()
+    let isLate = false
+    while (!signal.aborted) {
+      if (await answers(site.request, http, signal)) {
+        listener.onReady()
+        return
+      }
+      if (!isLate && performance.now() - began > READY_WITHIN_MS) {
+        isLate = true
+        listener.onLate()
+      }
+      await pause(periodMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  /** An action that fails is followed by the end of the process anyway. */
+  async #act(action: Action, child: Child, signal: AbortSignal): Promise<void> {
+    switch (action.kind) {
+      case 'signal':
+        child.signal(action.signal)
+        return
+      case 'http':
+        await this.#options.site.request(action, signal).catch(() => undefined)
+        return
+      case 'command':
+        await this.#runCommand(
+          action.command.map((value) => resolveValue(value, this.#options.values)),
+          signal,
+        )
+    }
+  }
+
+  async #runCommand([file, ...args]: readonly string[], signal: AbortSignal): Promise<void> {
+    if (file === undefined) return
+    const { patch, site, environment, ledger } = this.#options
+    const command = site.sidecar([file, ...args], patch.sidecar.security.runAsUser)
+    try {
+      const child = await startChild(
+        { ...command, env: environment, stdout: this.#log.fd, stderr: this.#log.fd },
+        ledger,
+      )
+      const kill = (): void => child.signal('SIGKILL')
+      signal.addEventListener('abort', kill, { once: true })
+      if (signal.aborted) kill()
+      await child.exited
+      signal.removeEventListener('abort', kill)
+    } catch {
+      // As with the other actions.
+    }
+  }
+
+  #describe({ exit, error }: ProgramEnd): string {
+    if (exit === undefined)
+      return `${this.#options.binary} can't be started: ${error instanceof Error ? error.message : String(error)}`
+    const line = this.#log.lastLine()
+    return line === '' ? describeExit(exit) : `${describeExit(exit)}: ${line}`
+  }
+}
+
+async function answers(
+  request: LoopbackRequest,
+  { port, path, status }: SidecarPatch['ready']['http'],
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    return (await request({ method: 'GET', port, path }, signal)) === status
+  } catch {
+    return false
+  }
+}
