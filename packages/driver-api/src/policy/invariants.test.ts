@@ -236,6 +236,14 @@ describe('checkPolicy', () => {
       ['trust trust '],
     ],
     [
+      'a private key in the root',
+      rebuilt(
+        buyer,
+        changing('proxy', ({ workload }) => ({ workload: { ...workload, name: '-----BEGIN PRIVATE KEY-----' } })),
+      ),
+      ['/proxy'],
+    ],
+    [
       'a value without a hash',
       (() => {
         const extension: Part = { kind: 'extension', id: 'e', class: 'envoy', type: 't', value: 1 }

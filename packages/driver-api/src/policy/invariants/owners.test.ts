@@ -100,9 +100,11 @@ function messages(given: Given): readonly string[] {
     const members = parts.map((part) => ({ id: part.id, hash: bag.add(part) })).sort((a, b) => compareText(a.id, b.id))
     return bag.add({ kind: 'set', id, of, members, sets })
   }
-  const near = given.near?.length
-    ? [{ id: 'near', hash: set('outbound', 'near', given.near), shortNames: true as const }]
-    : []
+  // Short names hold in sets inside the one that is marked.
+  const near = (given.near ?? []).map((part) => {
+    const inner = { id: `inner/${part.id}`, hash: set('outbound', `inner/${part.id}`, [part]) }
+    return { id: `near/${part.id}`, hash: set('outbound', `near/${part.id}`, [], [inner]), shortNames: true as const }
+  })
   const { outbound: _, upstreams: __, endpoints: ___, clientRules: ____, ...rest } = base
   const example = bookbuyer()
   for (const part of Object.values(example.parts)) bag.add(part)
