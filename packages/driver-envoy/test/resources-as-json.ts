@@ -11,5 +11,10 @@ export function resourcesAsJson(
   const registry = messageRegistry()
   const print = (type: TranslatedType): Readonly<Record<string, JsonValue>> =>
     Object.fromEntries([...types[type]].map((resource) => [resource.name, resourceJson(type, resource, registry)]))
-  return { cluster: print('cluster'), endpoints: print('endpoints'), listener: print('listener'), route: print('route') }
+  return {
+    cluster: print('cluster'),
+    endpoints: print('endpoints'),
+    listener: print('listener'),
+    route: print('route'),
+  }
 }

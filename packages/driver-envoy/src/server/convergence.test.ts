@@ -45,7 +45,7 @@ class World {
     switch (action.kind) {
       case 'update':
         this.#desired = resourcesOf(action.state)
-        this.#state.update(this.#desired, '')
+        this.#state.update(this.#desired, {})
         break
       case 'request': {
         const request = this.client.outbox.shift()
@@ -60,7 +60,7 @@ class World {
       case 'reconnect':
         this.#inbox = []
         this.#state = this.client.reconnect()
-        if (this.#desired !== undefined) this.#state.update(this.#desired, '')
+        if (this.#desired !== undefined) this.#state.update(this.#desired, {})
     }
     const pushes = drain(this.#state)
     this.#inbox.push(...pushes)
@@ -210,34 +210,38 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
     )
   })
 
-  it.each(['named', 'unnamed'] as const)('keeps the last good ones and applies the others, refusals being %s', (style) => {
-    // Without their last good bytes the state-of-the-world variant can't try suspects one by one, see sotw-state.test.ts.
-    const reconnects = variant === 'delta'
-    fc.assert(
-      fc.property(actions(true, reconnects), states(true), (steps, last) => {
-        const world = new World(variant, style)
-        for (const step of steps) world.do(step)
-        world.do({ kind: 'update', state: last })
-        world.settle()
-        const wanted = expected(last, world.proxy)
-        for (const type of translated) {
-          const has = world.contents(type)
-          for (const [name, content] of Object.entries(wanted[type])) {
-            const reachable = type !== 'endpoints' || world.proxy.has.cluster.has(name)
-            if (content.includes('bad')) expect(has[name] ?? '').not.toContain('bad')
-            else if (reachable) expect({ [name]: has[name] }).toEqual({ [name]: content })
+  it.each(['named', 'unnamed'] as const)(
+    'keeps the last good ones and applies the others, refusals being %s',
+    (style) => {
+      // Without their last good bytes the state-of-the-world variant can't try suspects one by one, see sotw-state.test.ts.
+      const reconnects = variant === 'delta'
+      fc.assert(
+        fc.property(actions(true, reconnects), states(true), (steps, last) => {
+          const world = new World(variant, style)
+          for (const step of steps) world.do(step)
+          world.do({ kind: 'update', state: last })
+          world.settle()
+          const wanted = expected(last, world.proxy)
+          for (const type of translated) {
+            const has = world.contents(type)
+            for (const [name, content] of Object.entries(wanted[type])) {
+              const reachable = type !== 'endpoints' || world.proxy.has.cluster.has(name)
+              if (content.includes('bad')) expect(has[name] ?? '').not.toContain('bad')
+              else if (reachable) expect({ [name]: has[name] }).toEqual({ [name]: content })
+            }
           }
-        }
-        const anyBad = translated.some((type) =>
-          Object.entries(wanted[type]).some(
-            ([name, content]) => content.includes('bad') && (type !== 'endpoints' || world.proxy.has.cluster.has(name)),
-          ),
-        )
-        expect(world.settled).toBe(!anyBad)
-      }),
-      { numRuns: 300 },
-    )
-  })
+          const anyBad = translated.some((type) =>
+            Object.entries(wanted[type]).some(
+              ([name, content]) =>
+                content.includes('bad') && (type !== 'endpoints' || world.proxy.has.cluster.has(name)),
+            ),
+          )
+          expect(world.settled).toBe(!anyBad)
+        }),
+        { numRuns: 300 },
+      )
+    },
+  )
 
   it('does not send refused content again while nothing changes', () => {
     fc.assert(

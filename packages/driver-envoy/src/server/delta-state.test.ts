@@ -18,7 +18,7 @@ class Stream {
   }
 
   update(state: State, label = ''): readonly string[] {
-    this.state.update(resourcesOf(state), label)
+    this.state.update(resourcesOf(state), { listener: label })
     return this.pushed()
   }
 

@@ -52,6 +52,12 @@ export class PushSchedule {
     return this.#rules.namesRemovals
   }
 
+  get subscribedNames(): number {
+    let names = 0
+    for (const { subscription } of this.#ledgers.values()) names += subscription.size
+    return names
+  }
+
   isFullState(type: XdsType): boolean {
     return this.#rules.fullState.includes(type)
   }

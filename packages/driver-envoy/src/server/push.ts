@@ -31,12 +31,15 @@ export type Acknowledgement =
 /** Tells which resources of a refused response a message names. */
 export type Blame = (message: string, resources: readonly EncodedResource[]) => readonly string[]
 
+/** What is written behind versions, by type. */
+export type VersionLabels = Readonly<Partial<Record<XdsType, string>>>
+
 /** A stream's state machine: requests and changes go in, responses come out. It does no input or output and reads no clock. */
 export interface StreamState<Request> {
   /** @returns what the request acknowledges, if it acknowledges anything */
   request(request: Request): Acknowledgement | undefined
-  /** The proxy should have these from now on. `label` goes behind the versions of listeners. */
-  update(resources: ProxyResources, label: string): void
+  /** The proxy should have these from now on. Labels go behind versions, see version-label.ts. */
+  update(resources: ProxyResources, labels: VersionLabels): void
   /** Secrets are apart from policy: they rotate on their own. */
   updateSecrets(secrets: ResourceSet): void
   /** The response that is to go out now, if any; from then on it counts as sent. */
@@ -45,4 +48,6 @@ export interface StreamState<Request> {
   unapplied(): Iterable<Unapplied>
   /** True if everything that the proxy asked for is acknowledged and nothing is refused. */
   readonly settled: boolean
+  /** Names that were asked for one by one, over all types. */
+  readonly subscribedNames: number
 }

@@ -10,8 +10,5 @@ const INLINE =
  * A proxy's words, fit to be shown. A refusal may quote the refused resource, so whatever looks like key material is taken out before anything else.
  */
 export function redact(message: string): string {
-  return message
-    .replace(PEM, '[redacted]')
-    .replace(INLINE, '$1$2[redacted]')
-    .slice(0, MAX_MESSAGE_LENGTH)
+  return message.replace(PEM, '[redacted]').replace(INLINE, '$1$2[redacted]').slice(0, MAX_MESSAGE_LENGTH)
 }

@@ -49,8 +49,7 @@ function frameDelta({ type, version, resources, removed, nonce, label }: Push): 
   // `Resource`: version 1, resource 2, name 3.
   const anySizes = resources.map((resource) => anySize(typeUrl, resource))
   const sizes = resources.map(
-    (resource, index) =>
-      textSize(resource.version + label) + fieldSize(anySizes[index] ?? 0) + textSize(resource.name),
+    (resource, index) => textSize(resource.version + label) + fieldSize(anySizes[index] ?? 0) + textSize(resource.name),
   )
   const size =
     textSize(version) +

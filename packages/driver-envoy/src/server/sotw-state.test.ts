@@ -20,7 +20,7 @@ class Stream {
   }
 
   update(state: State, label = ''): readonly string[] {
-    this.state.update(resourcesOf(state), label)
+    this.state.update(resourcesOf(state), { listener: label })
     return this.pushed()
   }
 
@@ -68,9 +68,7 @@ class Stream {
   #request(type: XdsType, responseNonce: string, message?: string): readonly string[] {
     const resourceNames = this.#names.get(type) ?? []
     const fields = { resourceNames, responseNonce, versionInfo: this.version(type) }
-    this.state.request(
-      sotw(type, message === undefined ? fields : { ...fields, errorDetail: { code: 13, message } }),
-    )
+    this.state.request(sotw(type, message === undefined ? fields : { ...fields, errorDetail: { code: 13, message } }))
     return this.pushed()
   }
 }
@@ -331,12 +329,12 @@ describe('refusals of the state-of-the-world variant', () => {
     stream.ask('cluster', [], 'of-the-controller-before')
     // The last good `b` is known to the proxy only: leaving it out would delete it, sending it again would be refused again.
     expect(stream.nack('cluster', 'Error adding/updating cluster(s) b: no good')).toEqual([])
-    expect([...stream.state.unapplied()].map(({ resource, message }) => [resource.name, message !== undefined])).toEqual(
-      [
-        ['a', false],
-        ['b', true],
-      ],
-    )
+    expect(
+      [...stream.state.unapplied()].map(({ resource, message }) => [resource.name, message !== undefined]),
+    ).toEqual([
+      ['a', false],
+      ['b', true],
+    ])
     // A change brings it along, because each response must hold everything.
     expect(stream.update({ cluster: { a: '3', b: 'bad' } })).toEqual(['cluster a=3 b=bad'])
     expect(stream.nack('cluster', 'Error adding/updating cluster(s) b: no good')).toEqual([])

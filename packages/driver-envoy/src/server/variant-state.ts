@@ -3,7 +3,7 @@ import type { Unapplied } from './differences.js'
 import { NonceSource } from './nonce-source.js'
 import type { ScheduledDraft, VariantRules } from './push-schedule.js'
 import { PushSchedule } from './push-schedule.js'
-import type { Acknowledgement, Blame, Push, StreamState } from './push.js'
+import type { Acknowledgement, Blame, Push, StreamState, VersionLabels } from './push.js'
 import type { ErrorDetail } from './request-codec.js'
 import type { ResourceDiffer } from './translator-port.js'
 import type { TypeLedger } from './type-ledger.js'
@@ -26,13 +26,13 @@ export interface StreamStateOptions {
 }
 
 /** What both variants of the protocol share. */
-export abstract class VariantState<Request extends { readonly typeUrl: string; readonly responseNonce: string }>
-  implements StreamState<Request>
-{
+export abstract class VariantState<
+  Request extends { readonly typeUrl: string; readonly responseNonce: string },
+> implements StreamState<Request> {
   readonly #blame: Blame
   readonly #diff: ResourceDiffer
   readonly #nonces: NonceSource
-  #label = ''
+  #labels: VersionLabels = {}
   protected readonly schedule: PushSchedule
 
   protected constructor(options: StreamStateOptions, rules: VariantRules) {
@@ -48,8 +48,8 @@ export abstract class VariantState<Request extends { readonly typeUrl: string; r
     return type === undefined || ledger === undefined ? undefined : this.take(type, ledger, request)
   }
 
-  update(resources: ProxyResources, label: string): void {
-    this.#label = label
+  update(resources: ProxyResources, labels: VersionLabels): void {
+    this.#labels = labels
     for (const type of pushOrder) if (type !== 'secret') this.#updateType(type, resources.types[type])
   }
 
@@ -65,7 +65,7 @@ export abstract class VariantState<Request extends { readonly typeUrl: string; r
     const version = this.versionOf(due)
     due.ledger.sent(nonce, due.draft)
     this.noteSent(due.type, nonce)
-    const label = due.type === 'listener' ? this.#label : ''
+    const label = this.#labels[due.type] ?? ''
     const removed = this.schedule.namesRemovals ? due.draft.removed : []
     return { type: due.type, nonce, version: version + label, resources: due.draft.resources, removed, label }
   }
@@ -76,6 +76,10 @@ export abstract class VariantState<Request extends { readonly typeUrl: string; r
 
   get settled(): boolean {
     return this.schedule.settled
+  }
+
+  get subscribedNames(): number {
+    return this.schedule.subscribedNames
   }
 
   /** Takes a request for a type that the stream serves. */

@@ -1,4 +1,5 @@
 import { contentVersion } from '../resources/content-version.js'
+import type { EncodedResource, ResourceSet } from '../resources/types.js'
 
 /** Separates the content hash of a version from what is only written down in it. No hash holds it. */
 const SEPARATOR = '~'
@@ -41,4 +42,27 @@ export function epochsOf(version: string): LabelledEpochs {
     if (valid) epochs.set(id, epoch)
   }
   return epochs
+}
+
+/** Sources of routes that decide who is let in. */
+const servedKinds: ReadonlySet<string> = new Set(['inbound', 'ingress'])
+
+/** Ids of the served ports whose rules stand in a resource. */
+export function servedIds({ sources }: EncodedResource): readonly string[] {
+  return sources.filter(({ kind }) => servedKinds.has(kind)).map(({ id }) => id)
+}
+
+/**
+ * Stands for the rules of all served ports. The version of a state-of-the-world response covers every route, so that a change of an outbound route could
+ * not be told from one that withdraws access; this can.
+ */
+export function rulesLabel(routes: ResourceSet): string {
+  const rules = [...routes].filter((route) => servedIds(route).length > 0)
+  const digest = contentVersion(rules.map(({ name, version }) => `${name}\0${version}\0`).join(''))
+  return `${SEPARATOR}${digest.slice(0, ID_LENGTH)}`
+}
+
+/** What stands behind the hash of a version. */
+export function versionTail(version: string): string {
+  return version.slice(versionHash(version).length)
 }

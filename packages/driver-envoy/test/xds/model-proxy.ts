@@ -69,12 +69,15 @@ export class ModelProxy {
     this.#giveUp()
     if (bad.length === 0) return undefined
     if (this.#style === 'unnamed') return 'something is wrong'
-    return list ? `Error adding/updating ${type}(s) ${bad.map((name) => `${name}: no good`).join(', ')}` : `${bad[0] ?? ''}: no good`
+    return list
+      ? `Error adding/updating ${type}(s) ${bad.map((name) => `${name}: no good`).join(', ')}`
+      : `${bad[0] ?? ''}: no good`
   }
 
   #set(type: TranslatedType, resource: EncodedResource): void {
     const copy = { content: textOf(resource), version: resource.version }
-    if (type === 'cluster' && this.has.cluster.get(resource.name)?.version !== copy.version) this.cold.add(resource.name)
+    if (type === 'cluster' && this.has.cluster.get(resource.name)?.version !== copy.version)
+      this.cold.add(resource.name)
     if (type === 'endpoints') {
       if (!this.has.cluster.has(resource.name)) return
       this.cold.delete(resource.name)

@@ -1,0 +1,76 @@
+import type { ApplyReport, PartHash, PartRef, PartReport, PolicyUpdate } from '@osm-ts/driver-api'
+
+import type { Unapplied } from './differences.js'
+import { redact } from './redact.js'
+
+type State = PartReport['state']
+
+/** What is known of a part that is not applied, or was not when it was last reported. */
+interface Awaited {
+  readonly ref: PartRef
+  reported: State | undefined
+}
+
+/**
+ * Turns the state of resources into the state of the parts that they were made of.
+ *
+ * Only parts that came with an update are looked at: the resource that a new part takes part in may be refused, but the parts that it was made of before
+ * are in force in its last good version.
+ */
+export class ApplyTracker {
+  readonly #session: string
+  readonly #awaited = new Map<PartHash, Awaited>()
+  #revision: number | undefined
+  #complete: boolean | undefined
+  #failed = false
+
+  constructor(session: string) {
+    this.#session = session
+  }
+
+  /** A step of the policy stream takes effect. */
+  update({ revision, added, removed }: Pick<PolicyUpdate, 'revision' | 'added' | 'removed'>): void {
+    this.#revision = revision
+    this.#complete = undefined
+    this.#failed = false
+    for (const { hash } of removed) this.#awaited.delete(hash)
+    for (const ref of added) this.#awaited.set(ref.hash, { ref, reported: undefined })
+  }
+
+  /** What to report now; undefined if nothing has changed since the last report. */
+  report(unapplied: Iterable<Unapplied>, settled: boolean): ApplyReport | undefined {
+    if (this.#revision === undefined || this.#failed) return undefined
+    const unknown = new Set<PartHash>()
+    const refused = new Map<PartHash, string>()
+    for (const { resource, message } of unapplied)
+      for (const { hash } of resource.sources) {
+        if (message === undefined) unknown.add(hash)
+        else refused.set(hash, message)
+      }
+    const parts: PartReport[] = []
+    for (const [hash, awaited] of this.#awaited) {
+      const message = refused.get(hash)
+      const state: State = message !== undefined ? 'rejected' : unknown.has(hash) ? 'unknown' : 'applied'
+      if (state !== awaited.reported)
+        parts.push({ hash, id: awaited.ref.id, state, ...(message !== undefined && { message: redact(message) }) })
+      if (state === 'applied') this.#awaited.delete(hash)
+      else awaited.reported = state
+    }
+    const complete = settled && this.#awaited.size === 0
+    if (parts.length === 0 && complete === this.#complete) return undefined
+    this.#complete = complete
+    return { session: this.#session, revision: this.#revision, complete, parts }
+  }
+
+  /** The policy of that step could not be translated, so that none of its new parts can be applied. */
+  fail(update: Pick<PolicyUpdate, 'revision' | 'added' | 'removed'>, message: string): ApplyReport {
+    this.update(update)
+    this.#failed = true
+    const parts = [...this.#awaited.values()].map((awaited): PartReport => {
+      awaited.reported = 'rejected'
+      return { hash: awaited.ref.hash, id: awaited.ref.id, state: 'rejected', message: redact(message) }
+    })
+    this.#complete = false
+    return { session: this.#session, revision: update.revision, complete: false, parts }
+  }
+}

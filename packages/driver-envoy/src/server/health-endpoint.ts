@@ -1,0 +1,78 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+
+import { type HealthProbe, type HealthProbes, OsmError } from '@osm-ts/driver-api'
+
+const PATH = '/healthz'
+const PROBE_TIMEOUT_MS = 2_000
+/** Shorter than the probe's own, so that it gets an answer. */
+const CONNECT_TIMEOUT_MS = 1_000
+
+/** What is asked for its health. */
+export interface HealthSubject {
+  readonly listening: boolean
+  readonly port: number
+}
+
+/**
+ * Answers on loopback whether the xDS server still takes connections, by making one. A process whose event loop is stuck answers nothing at all, which
+ * counts as well.
+ *
+ * @param host - where the server listens
+ */
+export async function serveHealth(host: string, subject: HealthSubject, signal: AbortSignal): Promise<HealthProbes> {
+  const server = createServer((request, response) => {
+    const answer = (code: number, text: string) => {
+      response.writeHead(code, { 'content-type': 'text/plain' })
+      response.end(`${text}\n`)
+    }
+    if (request.url !== PATH) {
+      answer(404, 'not found')
+      return
+    }
+    if (!subject.listening) {
+      answer(503, 'the xDS server does not listen')
+      return
+    }
+    accepts(connectable(host), subject.port).then(
+      () => answer(200, 'ok'),
+      () => answer(503, 'the xDS server takes no connection'),
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new OsmError('OSM_DRIVER_START', 'the health endpoint of the xDS server can not listen on loopback', { cause }),
+      ),
+    )
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const close = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  signal.addEventListener('abort', close, { once: true })
+  if (signal.aborted) close()
+  const { port } = server.address() as AddressInfo
+  const probe: HealthProbe = { path: PATH, port, http: true, timeout: PROBE_TIMEOUT_MS, tcpSocket: false }
+  return { liveness: probe, readiness: probe, startup: probe }
+}
+
+async function accepts(host: string, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect({ host, port, timeout: CONNECT_TIMEOUT_MS })
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve()
+    })
+    socket.once('timeout', () => socket.destroy(new Error('timeout')))
+    socket.once('error', reject)
+  })
+}
+
+/** An address that stands for all of the host's is no address to connect to. */
+function connectable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  return host === '::' ? '::1' : host
+}

@@ -1,0 +1,35 @@
+/** Bounds of the xDS server. All times are in milliseconds. */
+export const limits = {
+  /** A proxy needs one stream; a few more let it reconnect before the old one is gone. */
+  maxConcurrentStreams: 8,
+  /** First requests of a delta stream list every resource that the proxy has: 10,000 names with versions are about 1.5 MB. */
+  maxRequestBytes: 4 * 1024 * 1024,
+  /** Names that a stream may ask for, over all types. */
+  maxSubscribedNames: 50_000,
+  /** Unsent bytes that one connection may hold, in megabytes. */
+  maxSessionMemoryMb: 64,
+  /** Silence after which the peer is asked whether it is there, and how long it may take to answer. */
+  keepaliveTimeMs: 30_000,
+  keepaliveTimeoutMs: 10_000,
+  /** Age at which a connection is asked to come back, so that load spreads over replicas; grpc-js spreads it by ±10%. */
+  maxConnectionAgeMs: 30 * 60_000,
+  maxConnectionAgeGraceMs: 60_000,
+  /** How long a connection may stay without a stream. */
+  maxConnectionIdleMs: 60_000,
+  /** From accept until a stream is authenticated: handshake, first bytes and the host's answer. */
+  establishTimeoutMs: 20_000,
+  /** Connections that are not established yet. What comes beyond is closed at once and tries again by itself. */
+  maxPendingConnections: 1024,
+  /** Streams to which responses are written at the same moment: grpc-js copies each response for each stream. */
+  maxWritesInFlight: 32,
+  /** After that a write no longer counts: a slow proxy must not hold up others. */
+  slowWriteMs: 1_000,
+  /** A proxy that does not read for so long is cut off. */
+  writeTimeoutMs: 60_000,
+  /** From the status of a stream until its connection is closed, where it has to be. */
+  closeGraceMs: 1_000,
+  /** Over this time streams are asked to come back after a root was withdrawn that their certificates may come from. */
+  reauthenticateSpreadMs: 10_000,
+  /** Work on policies between two looks at the network. */
+  turnMs: 10,
+} as const

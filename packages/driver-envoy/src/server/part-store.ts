@@ -1,0 +1,97 @@
+import { type Part, type PartHash, type PartOf, partRefs, type PolicySource } from '@osm-ts/driver-api'
+
+interface Entry {
+  /** Proxies, and other parts in the store, that refer to it. */
+  references: number
+  part: Part | undefined
+  /** Settles when the part and all that it refers to are there. */
+  ready: Promise<void>
+}
+
+/**
+ * The parts that live policies refer to, each once.
+ *
+ * Parts are counted along their references: a proxy holds a dozen, a set of a thousand upstreams holds its members for all proxies at once. So what a
+ * thousand proxies see costs each of them a dozen counts.
+ */
+export class PartStore {
+  readonly #fetch: PolicySource['parts']['get']
+  readonly #entries = new Map<PartHash, Entry>()
+
+  constructor(parts: PolicySource['parts']) {
+    this.#fetch = async (hash) => parts.get(hash)
+  }
+
+  /** Number of parts held. */
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /**
+   * Holds the parts, and whatever they refer to, until they are released as often. If one can't be had, none is held.
+   *
+   * @throws OsmError with code `OSM_PART_UNKNOWN`
+   */
+  async retain(hashes: readonly PartHash[]): Promise<void> {
+    const entries = hashes.map((hash) => this.#hold(hash))
+    const outcomes = await Promise.allSettled(entries.map(async ({ ready }) => ready))
+    const failure = outcomes.find((outcome) => outcome.status === 'rejected')
+    if (failure === undefined) return
+    this.release(hashes)
+    throw failure.reason
+  }
+
+  /** Gives up what {@link retain} holds. */
+  release(hashes: readonly PartHash[]): void {
+    for (const hash of hashes) {
+      const entry = this.#entries.get(hash)
+      if (entry === undefined) continue
+      entry.references -= 1
+      if (entry.references > 0) continue
+      this.#entries.delete(hash)
+      if (entry.part !== undefined) this.release(partRefs(entry.part))
+    }
+  }
+
+  /** A part that is held; undefined for any other. */
+  find(hash: PartHash): Part | undefined {
+    return this.#entries.get(hash)?.part
+  }
+
+  /** A part that is held. */
+  get(hash: PartHash): Part {
+    const part = this.find(hash)
+    if (part === undefined) throw new TypeError(`part ${hash} is not held`)
+    return part
+  }
+
+  /** A part that is held, if it is of that kind. */
+  findOf<K extends Part['kind']>(kind: K, hash: PartHash): PartOf<K> | undefined {
+    const part = this.find(hash)
+    // The discriminator has just been compared.
+    return part?.kind === kind ? (part as PartOf<K>) : undefined
+  }
+
+  #hold(hash: PartHash): Entry {
+    const known = this.#entries.get(hash)
+    if (known !== undefined) {
+      known.references += 1
+      return known
+    }
+    const entry: Entry = { references: 1, part: undefined, ready: Promise.resolve() }
+    this.#entries.set(hash, entry)
+    entry.ready = this.#load(hash, entry)
+    // Whoever asked is told by `retain`; a failure that nobody waits for any more is no fault.
+    entry.ready.catch(() => undefined)
+    return entry
+  }
+
+  async #load(hash: PartHash, entry: Entry): Promise<void> {
+    const part = await this.#fetch(hash)
+    const references = partRefs(part)
+    await this.retain(references)
+    // Given up while it was on its way: what it refers to is held by nobody on its behalf.
+    if (entry.references === 0) this.release(references)
+    else entry.part = part
+  }
+}

@@ -1,0 +1,96 @@
+import { type PartHash, partRefs, type PolicyUpdate, type ProxyPart } from '@osm-ts/driver-api'
+
+import type { ProxyResources } from '../resources/types.js'
+import { DrainLedger } from './drain-ledger.js'
+import type { PartStore } from './part-store.js'
+import type { DrainEpochs, ResourceTranslator } from './translator-port.js'
+import type { LabelledEpochs } from './version-label.js'
+import type { WorkTurns } from './work-turns.js'
+
+/** What a follower shares with those of other proxies. */
+export interface PolicyFollowerPorts {
+  readonly parts: PartStore
+  readonly translator: ResourceTranslator
+  readonly turns: WorkTurns
+}
+
+/** Turns the policy steps of one proxy into its resources. */
+export class PolicyFollower {
+  readonly #ports: PolicyFollowerPorts
+  readonly #drains = new DrainLedger()
+  #proxy: ProxyPart | undefined
+  #resources: ProxyResources | undefined
+  #held: readonly PartHash[] = []
+  #closed = false
+
+  constructor(ports: PolicyFollowerPorts) {
+    this.#ports = ports
+  }
+
+  get resources(): ProxyResources | undefined {
+    return this.#resources
+  }
+
+  get epochs(): DrainEpochs {
+    return this.#drains.epochs
+  }
+
+  /**
+   * Moves on to another policy. If that fails, everything stays as it was.
+   *
+   * @throws OsmError with code `OSM_PART_UNKNOWN`, or whatever translation throws
+   */
+  async apply({ proxy, revision }: PolicyUpdate): Promise<ProxyResources> {
+    const { parts, turns } = this.#ports
+    const held = partRefs(proxy)
+    await parts.retain(held)
+    const { epochs } = this.#drains
+    try {
+      const resources = await turns.run(() => {
+        const find = (hash: PartHash) => parts.find(hash)
+        const before = this.#proxy === undefined ? undefined : { proxy: this.#proxy, find }
+        this.#drains.advance(before, { proxy, find })
+        return this.#translate(proxy, revision)
+      })
+      parts.release(this.#closed ? held : this.#held)
+      if (this.#closed) return resources
+      this.#held = held
+      this.#proxy = proxy
+      this.#resources = resources
+      return resources
+    } catch (error) {
+      this.#drains.restore(epochs)
+      parts.release(held)
+      throw error
+    }
+  }
+
+  /** Takes over the epochs that the proxy brought along. Undefined if that changes nothing. */
+  adopt(labelled: LabelledEpochs): ProxyResources | undefined {
+    return this.#drains.adopt(labelled, this.#proxy) ? this.#again() : undefined
+  }
+
+  /** Drains served ports whose rules changed while the proxy was away. Undefined if that changes nothing. */
+  suspect(ids: ReadonlySet<string>): ProxyResources | undefined {
+    return this.#proxy !== undefined && this.#drains.suspect(ids, this.#proxy) ? this.#again() : undefined
+  }
+
+  /** Gives up the parts. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#ports.parts.release(this.#held)
+    this.#held = []
+  }
+
+  #again(): ProxyResources | undefined {
+    if (this.#proxy === undefined || this.#resources === undefined || this.#closed) return undefined
+    this.#resources = this.#translate(this.#proxy, this.#resources.revision)
+    return this.#resources
+  }
+
+  #translate(proxy: ProxyPart, revision: number): ProxyResources {
+    const { parts, translator } = this.#ports
+    return translator.translate(proxy, (hash) => parts.get(hash), revision, this.#drains.epochs)
+  }
+}

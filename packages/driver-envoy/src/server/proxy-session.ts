@@ -1,0 +1,240 @@
+import { status } from '@grpc/grpc-js'
+import type { ApplyReport, Credential, Logger, PolicyUpdate, ProxyRef } from '@osm-ts/driver-api'
+
+import type { EncodedResource, ProxyResources } from '../resources/types.js'
+import { ApplyTracker } from './apply-tracker.js'
+import { blame } from './blame.js'
+import { limits } from './limits.js'
+import type { PolicyFollower } from './policy-follower.js'
+import type { AnyRequest, Protocol } from './protocols.js'
+import { PushHistory } from './push-history.js'
+import type { Acknowledgement, Push, StreamState } from './push.js'
+import { redact } from './redact.js'
+import { secretSet, serviceCertificate } from './secrets.js'
+import { StreamRefusal } from './stream-refusal.js'
+import type { ResourceDiffer } from './translator-port.js'
+import { epochsOf } from './version-label.js'
+import type { XdsMetrics } from './xds-metrics.js'
+import { typeUrls, type XdsType, xdsTypeOf } from './xds-types.js'
+
+/** Denials that a stream may cause to be logged; a proxy can ask as often as it likes. */
+const MAX_LOGGED_DENIALS = 5
+
+/** Which types a stream is about. */
+export interface StreamScope {
+  readonly types: readonly XdsType[]
+  /** Types for which an empty first request means everything. */
+  readonly wildcardTypes: readonly XdsType[]
+}
+
+/** What a session is made with. */
+export interface ProxySessionOptions<Request extends AnyRequest> {
+  readonly proxy: ProxyRef
+  readonly protocol: Protocol<Request>
+  readonly scope: StreamScope
+  /** Makes nonces unique beyond the stream. */
+  readonly tag: string
+  readonly follower: PolicyFollower
+  readonly diff: ResourceDiffer
+  readonly metrics: XdsMetrics
+  readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** One proxy on one stream: what it is to have, what it has, and what the host is told about it. Knows nothing of connections. */
+export class ProxySession<Request extends AnyRequest> {
+  readonly proxy: ProxyRef
+  readonly history = new PushHistory()
+  readonly connectedAt: string
+  readonly #options: ProxySessionOptions<Request>
+  readonly #state: StreamState<Request>
+  readonly #tracker: ApplyTracker
+  readonly #seen = new Set<XdsType>()
+  #routeClaims: Request | undefined
+  #certificate: EncodedResource | undefined
+  #roots: EncodedResource | undefined
+  #denials = 0
+
+  constructor(options: ProxySessionOptions<Request>) {
+    this.#options = options
+    this.proxy = options.proxy
+    this.connectedAt = new Date(options.now()).toISOString()
+    const { types, wildcardTypes } = options.scope
+    this.#state = options.protocol.createState({ types, wildcardTypes, tag: options.tag, blame, diff: options.diff })
+    this.#tracker = new ApplyTracker(options.proxy.session)
+  }
+
+  get variant(): string {
+    return this.#options.protocol.variant
+  }
+
+  get resources(): ProxyResources | undefined {
+    return this.#options.follower.resources
+  }
+
+  get settled(): boolean {
+    return this.#state.settled
+  }
+
+  /**
+   * Takes a request.
+   *
+   * @throws StreamRefusal if it ends the stream
+   */
+  receive(incoming: Request): void {
+    const request = this.#withType(incoming)
+    this.#checkNode(request)
+    const type = xdsTypeOf(request.typeUrl)
+    if (type === undefined || !this.#options.scope.types.includes(type)) return
+    this.#options.metrics.requested(type)
+    if (!this.#seen.has(type)) this.#receiveFirst(type, request)
+    if (type === 'secret') this.#noteForeignSecrets(request)
+    const outcome = this.#state.request(request)
+    if (outcome !== undefined) this.#note(outcome)
+    if (this.#state.subscribedNames > limits.maxSubscribedNames) {
+      this.#warn('OSM_ENVOY_REQUEST_INVALID', {}, 'proxy asks for too many resources')
+      throw new StreamRefusal(status.RESOURCE_EXHAUSTED, `at most ${limits.maxSubscribedNames} names may be asked for`)
+    }
+  }
+
+  /** Moves on to another policy. A policy that can't be translated is reported and leaves everything as it was. */
+  async applyPolicy(update: PolicyUpdate): Promise<ApplyReport | undefined> {
+    let resources: ProxyResources
+    try {
+      resources = await this.#options.follower.apply(update)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      this.#options.logger.error(
+        { ...this.#who(), code: 'OSM_ENVOY_TRANSLATION', revision: update.revision, error: redact(reason) },
+        'policy can not be translated, the last good configuration stays',
+      )
+      return this.#tracker.fail(update, `OSM_ENVOY_TRANSLATION: ${reason}`)
+    }
+    this.#tracker.update(update)
+    this.#show(resources)
+    if (this.#routeClaims !== undefined) this.#drainMissed(this.#routeClaims)
+    return undefined
+  }
+
+  setCertificate(credential: Credential): void {
+    this.#certificate = serviceCertificate(credential)
+    this.#showSecrets()
+  }
+
+  setRoots(roots: EncodedResource): void {
+    this.#roots = roots
+    this.#showSecrets()
+  }
+
+  /** The response that is to go out now, if any; from then on it counts as sent. */
+  next(): Push | undefined {
+    return this.#state.next()
+  }
+
+  /** A response went out. */
+  noteSent({ type, version, nonce, resources, removed }: Push, bytes: number): void {
+    const sentAt = new Date(this.#options.now()).toISOString()
+    this.history.add(type, { sentAt, version, nonce, resources: resources.length, removed: removed.length, bytes })
+  }
+
+  /** What the host is to be told now; undefined if nothing has changed. */
+  report(): ApplyReport | undefined {
+    return this.#tracker.report(this.#state.unapplied(), this.#state.settled)
+  }
+
+  /** A stream of one type need not name it. */
+  #withType(request: Request): Request {
+    const [only, ...others] = this.#options.scope.types
+    if (request.typeUrl !== '' || only === undefined || others.length > 0) return request
+    return { ...request, typeUrl: typeUrls[only] }
+  }
+
+  /** Nothing that a proxy says about itself counts; but one that says something else than its certificate is up to something. */
+  #checkNode({ nodeId }: Request): void {
+    if (nodeId === undefined || nodeId === '' || nodeId === this.proxy.commonName) return
+    this.#warn('OSM_ENVOY_NODE_MISMATCH', { nodeId: nodeId.slice(0, 256) }, 'node id is not that of the certificate')
+    throw new StreamRefusal(status.PERMISSION_DENIED, 'the node id is not the common name of the certificate')
+  }
+
+  #receiveFirst(type: XdsType, request: Request): void {
+    const { protocol, metrics, follower } = this.#options
+    const versions = [...protocol.versionsOf(request)].filter((version) => version !== '')
+    if (this.#seen.size === 0 && versions.length > 0) metrics.reconnected()
+    this.#seen.add(type)
+    if (versions.length === 0) return
+    if (type === 'listener') {
+      const labelled = new Map(versions.flatMap((version) => [...epochsOf(version)]))
+      const resources = follower.adopt(labelled)
+      if (resources !== undefined) this.#show(resources)
+    }
+    if (type === 'route') this.#drainMissed(request)
+  }
+
+  /** Rules may have been withdrawn while the proxy was away. What they were is not known, so what came in under them is drained. */
+  #drainMissed(claims: Request): void {
+    const { protocol, follower, logger } = this.#options
+    if (follower.resources === undefined) {
+      this.#routeClaims = claims
+      return
+    }
+    this.#routeClaims = undefined
+    const ids = protocol.missedChanges(claims, follower.resources.types.route)
+    if (ids.size === 0) return
+    const resources = follower.suspect(ids)
+    if (resources === undefined) return
+    logger.info(
+      { ...this.#who(), ports: [...ids] },
+      'rules changed while the proxy was away, its connections are drained',
+    )
+    this.#show(resources)
+  }
+
+  #show(resources: ProxyResources): void {
+    const { protocol, follower } = this.#options
+    this.#state.update(resources, protocol.labels(follower.epochs, resources.types.route))
+  }
+
+  /** Nothing is said about secrets before both are there: "does not exist" would be untrue. */
+  #showSecrets(): void {
+    if (this.#certificate === undefined || this.#roots === undefined) return
+    this.#state.updateSecrets(secretSet([this.#certificate, this.#roots]))
+  }
+
+  #noteForeignSecrets(request: Request): void {
+    const own = [this.#certificate?.name, this.#roots?.name]
+    if (this.#certificate === undefined || this.#roots === undefined) return
+    for (const name of this.#options.protocol.namesOf(request)) {
+      if (own.includes(name) || this.#denials >= MAX_LOGGED_DENIALS) continue
+      this.#denials += 1
+      this.#warn(
+        'OSM_ENVOY_SECRET_DENIED',
+        { secret: name.slice(0, 256) },
+        'proxy asks for a secret that is not its own',
+      )
+    }
+  }
+
+  #note(outcome: Acknowledgement): void {
+    const { type, nonce, kind } = outcome
+    const record = this.history.settle(type, nonce, kind)
+    const seconds = record === undefined ? 0 : (this.#options.now() - Date.parse(record.sentAt)) / 1000
+    this.#options.metrics.acknowledged(type, kind === 'ack', seconds)
+    if (kind === 'ack') return
+    // A refusal of a secret may quote it.
+    const message = type === 'secret' ? 'withheld' : redact(outcome.error.message)
+    this.#warn(
+      'OSM_ENVOY_XDS_REJECTED',
+      { type, nonce, refused: outcome.refused, error: message },
+      'proxy refuses a response',
+    )
+  }
+
+  #who(): Readonly<Record<string, unknown>> {
+    return { proxy: this.proxy.uuid, identity: this.proxy.identity }
+  }
+
+  #warn(code: string, fields: Readonly<Record<string, unknown>>, message: string): void {
+    this.#options.logger.warn({ ...this.#who(), code, ...fields }, message)
+  }
+}

@@ -1,0 +1,47 @@
+import type { XdsType } from './xds-types.js'
+import { pushOrder } from './xds-types.js'
+
+/** As many responses as a debug page shows of a proxy and type. */
+const MAX_RECORDS = 20
+
+/** What became of a response. */
+export type PushOutcome = 'pending' | 'ack' | 'nack'
+
+/** One response, without its content. */
+export interface PushRecord {
+  /** RFC 3339. */
+  readonly sentAt: string
+  readonly version: string
+  readonly nonce: string
+  readonly resources: number
+  readonly removed: number
+  readonly bytes: number
+  outcome: PushOutcome
+}
+
+/** The last responses of a stream. */
+export class PushHistory {
+  readonly #records = new Map<XdsType, PushRecord[]>()
+
+  add(type: XdsType, record: Omit<PushRecord, 'outcome'>): void {
+    const records = this.#records.get(type) ?? []
+    this.#records.set(type, records)
+    records.push({ ...record, outcome: 'pending' })
+    if (records.length > MAX_RECORDS) records.shift()
+  }
+
+  /** @returns the record that was answered */
+  settle(type: XdsType, nonce: string, outcome: 'ack' | 'nack'): PushRecord | undefined {
+    const record = this.#records.get(type)?.findLast((candidate) => candidate.nonce === nonce)
+    if (record !== undefined) record.outcome = outcome
+    return record
+  }
+
+  /** Oldest first, types in the order in which they are pushed. */
+  entries(): readonly (readonly [XdsType, readonly PushRecord[]])[] {
+    return pushOrder.flatMap((type) => {
+      const records = this.#records.get(type)
+      return records === undefined ? [] : [[type, records] as const]
+    })
+  }
+}

@@ -1,0 +1,45 @@
+/** Gives a place back. May be called more than once. */
+export type Release = () => void
+
+/** Bounds how many streams are written to at the same moment; the others wait in the order in which they came. */
+export class SendGate {
+  readonly #places: number
+  readonly #waiting = new Set<() => void>()
+  #taken = 0
+
+  constructor(places: number) {
+    this.#places = places
+  }
+
+  /** Waits for a place. Undefined if the signal aborts first. */
+  async acquire(signal: AbortSignal): Promise<Release | undefined> {
+    if (signal.aborted) return undefined
+    if (this.#taken < this.#places) return this.#take()
+    return new Promise((resolve) => {
+      const enter = () => {
+        signal.removeEventListener('abort', leave)
+        resolve(this.#take())
+      }
+      const leave = () => {
+        this.#waiting.delete(enter)
+        resolve(undefined)
+      }
+      this.#waiting.add(enter)
+      signal.addEventListener('abort', leave, { once: true })
+    })
+  }
+
+  #take(): Release {
+    this.#taken += 1
+    let held = true
+    return () => {
+      if (!held) return
+      held = false
+      this.#taken -= 1
+      const [next] = this.#waiting
+      if (next === undefined) return
+      this.#waiting.delete(next)
+      next()
+    }
+  }
+}

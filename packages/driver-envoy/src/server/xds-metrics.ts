@@ -1,0 +1,81 @@
+import type { DriverMetrics } from '@osm-ts/driver-api'
+
+import type { XdsType } from './xds-types.js'
+
+/** Upper bounds of the time from a response to its acknowledgement, in seconds. */
+const UPDATE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+/**
+ * Metrics of the xDS server under the names of OSM.
+ *
+ * Where OSM labels by proxy and identity, only the type is kept: one series for each proxy that was ever seen grows without bound. The debug pages
+ * tell about single proxies.
+ */
+export class XdsMetrics {
+  readonly #connected
+  readonly #reconnects
+  readonly #rejected
+  readonly #requests
+  readonly #sent
+  readonly #failed
+  readonly #updates
+  #streams = 0
+
+  constructor(metrics: DriverMetrics) {
+    this.#connected = metrics.gauge('osm_proxy_connect_count', 'Proxies that are connected', [])
+    this.#reconnects = metrics.counter(
+      'osm_proxy_reconnect_count',
+      'Streams of proxies that already had a configuration',
+      [],
+    )
+    this.#rejected = metrics.counter(
+      'osm_proxy_max_connections_rejected',
+      'Streams that were refused because there are as many as there may be',
+      [],
+    )
+    this.#requests = metrics.counter('osm_proxy_xds_request_count', 'Requests of proxies', ['type'])
+    this.#sent = metrics.counter('osm_proxy_response_send_success_count', 'Responses that were sent', ['type'])
+    this.#failed = metrics.counter('osm_proxy_response_send_error_count', 'Responses that could not be sent', ['type'])
+    this.#updates = metrics.histogram(
+      'osm_proxy_config_update_time',
+      'Time from a response to its acknowledgement',
+      ['resource_type', 'success'],
+      UPDATE_BUCKETS,
+    )
+    this.#connected.set({}, 0)
+  }
+
+  connected(): void {
+    this.#streams += 1
+    this.#connected.set({}, this.#streams)
+  }
+
+  disconnected(): void {
+    this.#streams -= 1
+    this.#connected.set({}, this.#streams)
+  }
+
+  reconnected(): void {
+    this.#reconnects.inc({})
+  }
+
+  rejected(): void {
+    this.#rejected.inc({})
+  }
+
+  requested(type: XdsType): void {
+    this.#requests.inc({ type })
+  }
+
+  sent(type: XdsType): void {
+    this.#sent.inc({ type })
+  }
+
+  failed(type: XdsType): void {
+    this.#failed.inc({ type })
+  }
+
+  acknowledged(type: XdsType, success: boolean, seconds: number): void {
+    this.#updates.observe({ resource_type: type, success: String(success) }, seconds)
+  }
+}

@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto'
+
+import { Server, type ServerDuplexStream } from '@grpc/grpc-js'
+import { type ControllerContext, OsmError, type RotatingCredential } from '@osm-ts/driver-api'
+
+import { ConnectionGate } from './connection-gate.js'
+import { limits } from './limits.js'
+import { PartStore } from './part-store.js'
+import { PreparedResponses } from './prepared-responses.js'
+import { type AnyRequest, deltaProtocol, type Protocol, stateOfTheWorldProtocol } from './protocols.js'
+import type { StreamScope } from './proxy-session.js'
+import {
+  createRotatingServerCredentials,
+  type RotatingServerCredentials,
+  type ServerTrust,
+} from './rotating-credentials.js'
+import { SendGate } from './send-gate.js'
+import { aggregatedDiscovery, endpointDiscovery, type OutgoingResponse } from './service-definitions.js'
+import { StreamRegistry } from './stream-registry.js'
+import type { ResourceDiffer, ResourceTranslator } from './translator-port.js'
+import { TrustRoots } from './trust-roots.js'
+import { WorkTurns } from './work-turns.js'
+import { XdsMetrics } from './xds-metrics.js'
+import { type StreamPorts, XdsStream } from './xds-stream.js'
+import { pushOrder } from './xds-types.js'
+
+/** What the server uses of the controller's context. */
+export type XdsServerContext = Pick<
+  ControllerContext,
+  | 'proxyServerAddress'
+  | 'proxyServerPort'
+  | 'proxyServiceCert'
+  | 'meshCatalog'
+  | 'certManager'
+  | 'proxies'
+  | 'metrics'
+  | 'logger'
+  | 'cancel'
+  | 'signal'
+>
+
+/** What the server is made with besides. */
+export interface XdsServerPorts {
+  readonly translator: ResourceTranslator
+  readonly diff: ResourceDiffer
+}
+
+const aggregated: StreamScope = { types: pushOrder, wildcardTypes: ['cluster', 'listener'] }
+const endpointsOnly: StreamScope = { types: ['endpoints'], wildcardTypes: ['endpoints'] }
+
+/** The xDS server of one controller replica. */
+export class XdsServer {
+  readonly streams = new StreamRegistry()
+  readonly #context: XdsServerContext
+  readonly #grpc = new Server({
+    'grpc.max_concurrent_streams': limits.maxConcurrentStreams,
+    'grpc.max_receive_message_length': limits.maxRequestBytes,
+    // Bounded by what translation makes; a proxy without its configuration is worse than a large message.
+    'grpc.max_send_message_length': -1,
+    'grpc.keepalive_time_ms': limits.keepaliveTimeMs,
+    'grpc.keepalive_timeout_ms': limits.keepaliveTimeoutMs,
+    'grpc.max_connection_age_ms': limits.maxConnectionAgeMs,
+    'grpc.max_connection_age_grace_ms': limits.maxConnectionAgeGraceMs,
+    'grpc.max_connection_idle_ms': limits.maxConnectionIdleMs,
+    'grpc-node.max_session_memory': limits.maxSessionMemoryMb,
+    'grpc.enable_channelz': 0,
+  })
+  readonly #connections: ConnectionGate
+  readonly #credentials: RotatingServerCredentials
+  readonly #ports: StreamPorts
+  readonly #serving = new Set<Promise<void>>()
+  #port = 0
+
+  /** @throws OsmError with code `OSM_DRIVER_START` */
+  constructor(context: XdsServerContext, { translator, diff }: XdsServerPorts) {
+    this.#context = context
+    this.#credentials = createRotatingServerCredentials()
+    const injector = this.#grpc.createConnectionInjector(this.#credentials.credentials)
+    this.#connections = new ConnectionGate({
+      inject: (socket) => injector.injectConnection(socket),
+      maxPending: limits.maxPendingConnections,
+      establishTimeoutMs: limits.establishTimeoutMs,
+    })
+    this.#ports = {
+      proxies: context.proxies,
+      catalog: context.meshCatalog,
+      certificates: context.certManager,
+      parts: new PartStore(context.meshCatalog.parts),
+      translator,
+      turns: new WorkTurns(limits.turnMs),
+      roots: new TrustRoots(),
+      diff,
+      prepared: new PreparedResponses(),
+      sendGate: new SendGate(limits.maxWritesInFlight),
+      streams: this.streams,
+      connections: this.#connections,
+      metrics: new XdsMetrics(context.metrics),
+      logger: context.logger,
+      now: () => Date.now(),
+      randomTag: () => randomBytes(6).toString('base64url'),
+    }
+    this.#grpc.addService(aggregatedDiscovery, {
+      StreamAggregatedResources: this.#handler(stateOfTheWorldProtocol, aggregated),
+      DeltaAggregatedResources: this.#handler(deltaProtocol, aggregated),
+    })
+    this.#grpc.addService(endpointDiscovery, {
+      StreamEndpoints: this.#handler(stateOfTheWorldProtocol, endpointsOnly),
+      DeltaEndpoints: this.#handler(deltaProtocol, endpointsOnly),
+    })
+  }
+
+  /** The port that it listens on. */
+  get port(): number {
+    return this.#port
+  }
+
+  get listening(): boolean {
+    return this.#connections.listening
+  }
+
+  /** Open connections, whether or not they have shown who they are. */
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  /**
+   * Starts to listen once there is a certificate.
+   *
+   * @throws OsmError with code `OSM_DRIVER_START`
+   */
+  async start(): Promise<void> {
+    const { proxyServerAddress, proxyServerPort, proxyServiceCert, certManager, proxies, logger, signal } =
+      this.#context
+    await this.#followCredential(proxyServiceCert, signal)
+    this.#port = await this.#connections.listen(proxyServerAddress, proxyServerPort)
+    this.#run('trust bundles', this.#ports.roots.follow(certManager, signal))
+    this.#run('evictions', this.streams.followEvictions(proxies, logger, signal))
+    signal.addEventListener('abort', () => void this.close(), { once: true })
+    if (signal.aborted) await this.close()
+    logger.info({ address: proxyServerAddress, port: this.#port }, 'xDS server listens')
+  }
+
+  /** Ends every stream and stops listening. */
+  async close(): Promise<void> {
+    for (const stream of [...this.streams]) stream.evict('shutdown')
+    await this.#connections.close()
+    this.#grpc.forceShutdown()
+    await Promise.all(this.#serving)
+  }
+
+  #handler<Request extends AnyRequest>(protocol: Protocol<Request>, scope: StreamScope) {
+    return (call: ServerDuplexStream<Request, OutgoingResponse>): void => {
+      const serving = new XdsStream(call, protocol, scope, this.#ports).serve()
+      this.#serving.add(serving)
+      void serving.finally(() => this.#serving.delete(serving))
+    }
+  }
+
+  /** Resolves when the first credential is in use; later ones are followed until the signal aborts. */
+  async #followCredential(source: RotatingCredential, signal: AbortSignal): Promise<void> {
+    const trusts = source.watch(signal)[Symbol.asyncIterator]()
+    const first = await trusts.next()
+    if (first.done === true) throw new OsmError('OSM_DRIVER_START', 'there is no certificate for the xDS server')
+    try {
+      this.#credentials.replace(first.value)
+    } catch (cause) {
+      throw new OsmError('OSM_DRIVER_START', 'the certificate of the xDS server can not be used', { cause })
+    }
+    this.#run('certificate', this.#followLater(trusts, first.value))
+  }
+
+  async #followLater(trusts: AsyncIterator<ServerTrust>, first: ServerTrust): Promise<void> {
+    const { logger, signal } = this.#context
+    let roots = first.clientRoots.certificates
+    for (let step = await trusts.next(); step.done !== true; step = await trusts.next()) {
+      const { credential, clientRoots } = step.value
+      try {
+        this.#credentials.replace(step.value)
+      } catch (error) {
+        logger.error(
+          { code: 'OSM_ENVOY_TRUST', serialNumber: credential.serialNumber, error: String(error) },
+          'certificate of the xDS server can not be used, the one before stays',
+        )
+        continue
+      }
+      logger.info(
+        { serialNumber: credential.serialNumber, expiry: credential.expiry },
+        'xDS server has a new certificate',
+      )
+      const withdrawn = roots.some((root) => !clientRoots.certificates.includes(root))
+      roots = clientRoots.certificates
+      if (withdrawn) this.streams.reauthenticate(limits.reauthenticateSpreadMs, signal)
+    }
+  }
+
+  /** A follower that ends while the server runs would leave it with what it knows for ever: better to end the driver. */
+  #run(what: string, task: Promise<void>): void {
+    const { signal, cancel } = this.#context
+    const stop = (cause?: unknown) => {
+      if (signal.aborted) return
+      cancel(new OsmError('OSM_DRIVER_START', `the xDS server can not follow ${what} any more`, { cause }))
+    }
+    void task.then(() => stop(), stop)
+  }
+}

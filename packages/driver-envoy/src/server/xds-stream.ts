@@ -1,0 +1,276 @@
+import { type ServerDuplexStream, status } from '@grpc/grpc-js'
+import type {
+  ApplyReport,
+  DriverCertificates,
+  Eviction,
+  Logger,
+  PolicySource,
+  Proxies,
+  ProxyRef,
+} from '@osm-ts/driver-api'
+
+import type { ConnectionGate } from './connection-gate.js'
+import { limits } from './limits.js'
+import { PolicyFollower, type PolicyFollowerPorts } from './policy-follower.js'
+import type { PreparedResponses } from './prepared-responses.js'
+import type { AnyRequest, Protocol } from './protocols.js'
+import { ProxySession, type StreamScope } from './proxy-session.js'
+import type { SendGate } from './send-gate.js'
+import type { OutgoingResponse } from './service-definitions.js'
+import type { StreamRegistry } from './stream-registry.js'
+import { endOfEviction, refusalOf, type StreamEnd, StreamRefusal } from './stream-refusal.js'
+import type { ResourceDiffer } from './translator-port.js'
+import type { TrustRoots } from './trust-roots.js'
+import { Wake } from './wake.js'
+import type { XdsMetrics } from './xds-metrics.js'
+
+/** What all streams of a server share. */
+export interface StreamPorts extends PolicyFollowerPorts {
+  readonly proxies: Proxies
+  readonly catalog: Pick<PolicySource, 'policies'>
+  readonly certificates: Pick<DriverCertificates, 'identity'>
+  readonly roots: TrustRoots
+  readonly diff: ResourceDiffer
+  readonly prepared: PreparedResponses
+  readonly sendGate: SendGate
+  readonly streams: StreamRegistry
+  readonly connections: Pick<ConnectionGate, 'establish' | 'cut'>
+  readonly metrics: XdsMetrics
+  readonly logger: Logger
+  readonly now: () => number
+  /** Makes the nonces of a stream its own. */
+  readonly randomTag: () => string
+}
+
+/** A gRPC stream of a proxy, from its first byte to its end. */
+export class XdsStream<Request extends AnyRequest> {
+  readonly #call: ServerDuplexStream<Request, OutgoingResponse>
+  readonly #protocol: Protocol<Request>
+  readonly #scope: StreamScope
+  readonly #ports: StreamPorts
+  readonly #peer: string
+  readonly #over = new AbortController()
+  readonly #sendable = new Wake()
+  readonly #reportable = new Wake()
+
+  constructor(
+    call: ServerDuplexStream<Request, OutgoingResponse>,
+    protocol: Protocol<Request>,
+    scope: StreamScope,
+    ports: StreamPorts,
+  ) {
+    this.#call = call
+    this.#protocol = protocol
+    this.#scope = scope
+    this.#ports = ports
+    this.#peer = call.getPeer()
+  }
+
+  /** Serves the proxy until the stream ends, whoever ends it. Never rejects. */
+  async serve(): Promise<void> {
+    const over = () => this.#over.abort()
+    this.#call.once('cancelled', over)
+    this.#call.once('close', over)
+    this.#call.once('error', over)
+    const proxy = await this.#authenticate()
+    if (proxy === undefined) return
+    const { metrics, streams, proxies, logger } = this.#ports
+    const follower = new PolicyFollower(this.#ports)
+    const session = this.#open(proxy, follower)
+    const entry = { session, evict: (reason: Eviction['reason']) => this.#evict(reason) }
+    streams.add(entry)
+    metrics.connected()
+    try {
+      await Promise.all([
+        this.#supervise(proxy, () => this.#followPolicy(session)),
+        this.#supervise(proxy, () => this.#followIdentity(session)),
+        this.#supervise(proxy, () => this.#send(session)),
+        this.#supervise(proxy, () => this.#report(session)),
+      ])
+    } finally {
+      this.#over.abort()
+      streams.delete(entry)
+      metrics.disconnected()
+      follower.close()
+      await proxies
+        .disconnected(proxy.session)
+        .catch((error: unknown) =>
+          logger.error({ proxy: proxy.uuid, error: String(error) }, 'host was not told of an end'),
+        )
+    }
+  }
+
+  async #authenticate(): Promise<ProxyRef | undefined> {
+    const { proxies, connections, metrics, logger } = this.#ports
+    const certificate = this.#call.getAuthContext().sslPeerCertificate?.raw
+    try {
+      if (certificate === undefined)
+        throw new StreamRefusal(status.UNAUTHENTICATED, 'the connection has no verified certificate')
+      const proxy = await proxies.authenticate(certificate)
+      if (this.#over.signal.aborted) {
+        await proxies.disconnected(proxy.session)
+        return undefined
+      }
+      connections.establish(this.#peer)
+      return proxy
+    } catch (error) {
+      const refusal = error instanceof StreamRefusal ? error : refusalOf(error)
+      if (refusal.end.code === status.RESOURCE_EXHAUSTED) metrics.rejected()
+      logger.warn({ peer: this.#peer, error: String(error) }, 'proxy is not accepted')
+      this.#end(refusal.end, true)
+      return undefined
+    }
+  }
+
+  #open(proxy: ProxyRef, follower: PolicyFollower): ProxySession<Request> {
+    const { metrics, logger, diff, now, randomTag, roots } = this.#ports
+    const session = new ProxySession<Request>({
+      proxy,
+      protocol: this.#protocol,
+      scope: this.#scope,
+      tag: randomTag(),
+      follower,
+      diff,
+      metrics,
+      logger,
+      now,
+    })
+    roots.listen((resource) => {
+      session.setRoots(resource)
+      this.#sendable.notify()
+    }, this.#over.signal)
+    this.#call.on('data', (request: Request) => {
+      if (!this.#over.signal.aborted) this.#attempt(proxy, () => session.receive(request))
+      this.#changed()
+    })
+    this.#call.once('end', () => this.#end({ code: status.OK, details: '' }, false))
+    return session
+  }
+
+  async #followPolicy(session: ProxySession<Request>): Promise<void> {
+    for await (const update of this.#ports.catalog.policies.watch(session.proxy, this.#over.signal)) {
+      const failure = await session.applyPolicy(update)
+      if (failure !== undefined) await this.#tell(failure)
+      this.#changed()
+    }
+    throw new StreamRefusal(status.UNAVAILABLE, 'there is no more policy for this proxy here')
+  }
+
+  async #followIdentity(session: ProxySession<Request>): Promise<void> {
+    for await (const credential of this.#ports.certificates.identity(session.proxy, this.#over.signal)) {
+      session.setCertificate(credential)
+      this.#sendable.notify()
+    }
+    throw new StreamRefusal(status.UNAVAILABLE, 'there is no more certificate for this proxy here')
+  }
+
+  async #report(session: ProxySession<Request>): Promise<void> {
+    while (await this.#reportable.wait(this.#over.signal)) {
+      const report = session.report()
+      if (report !== undefined) await this.#tell(report)
+    }
+  }
+
+  async #tell(report: ApplyReport): Promise<void> {
+    await this.#ports.proxies
+      .report(report)
+      .catch((error: unknown) => this.#ports.logger.error({ error: String(error) }, 'host was not told of a state'))
+  }
+
+  async #send(session: ProxySession<Request>): Promise<void> {
+    while (await this.#sendable.wait(this.#over.signal)) while (await this.#sendNext(session));
+  }
+
+  /** @returns false if nothing is due */
+  async #sendNext(session: ProxySession<Request>): Promise<boolean> {
+    const { sendGate, prepared, metrics } = this.#ports
+    const release = await sendGate.acquire(this.#over.signal)
+    if (release === undefined) return false
+    // Only now is it decided what is sent, so that a proxy that had to wait is sent the newest state.
+    const push = session.next()
+    if (push === undefined) {
+      release()
+      return false
+    }
+    const slow = setTimeout(release, limits.slowWriteMs)
+    try {
+      const frame = prepared.frame(this.#protocol.variant, push)
+      session.noteSent(push, frame.bytes.length)
+      await this.#write({ frame, nonce: push.nonce })
+      metrics.sent(push.type)
+      return true
+    } catch (error) {
+      metrics.failed(push.type)
+      throw error
+    } finally {
+      clearTimeout(slow)
+      release()
+    }
+  }
+
+  /** Resolves when the response has left this process. There is never more than one on its way there. */
+  async #write(response: OutgoingResponse): Promise<void> {
+    const { signal } = this.#over
+    await new Promise<void>((resolve, reject) => {
+      const stuck = setTimeout(() => {
+        settle(() => reject(new StreamRefusal(status.UNAVAILABLE, 'the proxy does not read')))
+        this.#ports.connections.cut(this.#peer)
+      }, limits.writeTimeoutMs)
+      const gone = () => settle(() => reject(new StreamRefusal(status.CANCELLED, 'the stream is over')))
+      const settle = (finish: () => void) => {
+        clearTimeout(stuck)
+        signal.removeEventListener('abort', gone)
+        finish()
+      }
+      signal.addEventListener('abort', gone, { once: true })
+      this.#call.write(response, (error?: Error | null) =>
+        settle(() => (error === undefined || error === null ? resolve() : reject(error))),
+      )
+    })
+  }
+
+  #changed(): void {
+    this.#sendable.notify()
+    this.#reportable.notify()
+  }
+
+  #attempt(proxy: ProxyRef, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#fail(proxy, error)
+    }
+  }
+
+  async #supervise(proxy: ProxyRef, task: () => Promise<void>): Promise<void> {
+    try {
+      await task()
+    } catch (error) {
+      this.#fail(proxy, error)
+    }
+  }
+
+  #fail(proxy: ProxyRef, error: unknown): void {
+    if (this.#over.signal.aborted) return
+    if (error instanceof StreamRefusal) {
+      this.#end(error.end, false)
+      return
+    }
+    this.#ports.logger.error({ proxy: proxy.uuid, error: String(error) }, 'stream ends by a fault of the xDS server')
+    this.#end({ code: status.INTERNAL, details: 'the control plane failed' }, false)
+  }
+
+  #evict(reason: Eviction['reason']): void {
+    const { cut, ...end } = endOfEviction(reason)
+    this.#end(end, cut)
+  }
+
+  /** @param cut - the connection goes too, as soon as the status had time to leave */
+  #end({ code, details }: StreamEnd, cut: boolean): void {
+    if (this.#over.signal.aborted) return
+    this.#over.abort()
+    if (code === status.OK) this.#call.end()
+    else this.#call.emit('error', { code, details })
+    if (cut) setTimeout(() => this.#ports.connections.cut(this.#peer), limits.closeGraceMs).unref()
+  }
+}

@@ -1,0 +1,87 @@
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+
+import type { Credential, TrustBundle } from '@osm-ts/driver-api'
+
+/** A certificate authority that exists as long as a test. */
+export interface TestAuthority {
+  readonly certificate: string
+  readonly bundle: TrustBundle
+  /** A certificate for clients and servers. */
+  issue(commonName: string, options?: { readonly dns?: readonly string[] }): Credential
+}
+
+const tlv = (tag: number, ...contents: readonly Uint8Array[]): Buffer => {
+  const content = Buffer.concat(contents)
+  const { length } = content
+  if (length < 0x80) return Buffer.concat([Buffer.from([tag, length]), content])
+  const bytes = Buffer.from(length.toString(16).padStart(length > 0xff ? 4 : 2, '0'), 'hex')
+  return Buffer.concat([Buffer.from([tag, 0x80 | bytes.length]), bytes, content])
+}
+const sequence = (...contents: readonly Uint8Array[]) => tlv(0x30, ...contents)
+const oid = (...arcs: readonly number[]) => {
+  const [first = 0, second = 0, ...rest] = arcs
+  const bytes = rest.flatMap((arc) => {
+    const digits = [arc & 0x7f]
+    for (let left = arc >> 7; left > 0; left >>= 7) digits.unshift((left & 0x7f) | 0x80)
+    return digits
+  })
+  return tlv(0x06, Buffer.from([first * 40 + second, ...bytes]))
+}
+const boolean = () => tlv(0x01, Buffer.from([0xff]))
+const commonNameOf = (name: string) => sequence(tlv(0x31, sequence(oid(2, 5, 4, 3), tlv(0x0c, Buffer.from(name)))))
+const time = (date: Date) => tlv(0x18, Buffer.from(`${date.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
+const ecdsaWithSha256 = sequence(oid(1, 2, 840, 10045, 4, 3, 2))
+const extension = (id: Buffer, critical: boolean, value: Buffer) =>
+  sequence(id, ...(critical ? [boolean()] : []), tlv(0x04, value))
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** P-256 and nothing optional: just what a handshake looks at. */
+function certificate(subject: string, key: KeyObject, issuer: string, issuerKey: KeyObject, dns?: readonly string[]) {
+  const isAuthority = dns === undefined
+  const extensions = isAuthority
+    ? [extension(oid(2, 5, 29, 19), true, sequence(boolean()))]
+    : [
+        extension(oid(2, 5, 29, 37), false, sequence(oid(1, 3, 6, 1, 5, 5, 7, 3, 1), oid(1, 3, 6, 1, 5, 5, 7, 3, 2))),
+        extension(oid(2, 5, 29, 17), false, sequence(...dns.map((name) => tlv(0x82, Buffer.from(name))))),
+      ]
+  const serial = Buffer.concat([Buffer.from([0x40]), randomBytes(8)])
+  const now = Date.now()
+  const body = sequence(
+    tlv(0xa0, tlv(0x02, Buffer.from([2]))),
+    tlv(0x02, serial),
+    ecdsaWithSha256,
+    commonNameOf(issuer),
+    sequence(time(new Date(now - DAY_MS)), time(new Date(now + DAY_MS))),
+    commonNameOf(subject),
+    key.export({ type: 'spki', format: 'der' }),
+    tlv(0xa3, sequence(...extensions)),
+  )
+  const signature = sign('sha256', body, issuerKey)
+  const der = sequence(body, ecdsaWithSha256, tlv(0x03, Buffer.from([0]), signature))
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? []
+  return {
+    pem: `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`,
+    serialNumber: serial.toString('hex'),
+    expiry: new Date(now + DAY_MS).toISOString(),
+  }
+}
+
+export function testAuthority(name: string): TestAuthority {
+  const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const root = certificate(name, own.publicKey, name, own.privateKey)
+  return {
+    certificate: root.pem,
+    bundle: { id: root.serialNumber, certificates: [root.pem] },
+    issue(commonName, { dns = [commonName] } = {}) {
+      const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const leaf = certificate(commonName, publicKey, name, own.privateKey, dns)
+      return {
+        chain: leaf.pem,
+        privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+        expiry: leaf.expiry,
+        serialNumber: leaf.serialNumber,
+      }
+    },
+  }
+}
