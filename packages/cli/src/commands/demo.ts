@@ -87,7 +87,7 @@ function tell({ stdout, variables }: CliContext, report: DemoReport, view: LiveV
   const color = wantsColor(stdout, variables)
   if (json) stdout.write(`${JSON.stringify(report)}\n`)
   else {
-    const columns = stdout.columns ?? pictureColumns
+    const columns = stdout.isTTY ? stdout.columns : pictureColumns
     stdout.write(toText([...renderLive(view, { columns, color }), '', ...renderReport(report, color)]))
   }
   return report.ok ? exitCodes.ok : exitCodes.problem

@@ -21,7 +21,7 @@ export async function sampleSplit(
   proxy: URL,
   { signal, now, onRequest }: { signal: AbortSignal; now: () => number; onRequest: (request: ReportedRequest) => void },
 ): Promise<void> {
-  let left = splitProbe.requests
+  let left: number = splitProbe.requests
   const lane = async (): Promise<void> => {
     while (left > 0 && !signal.aborted) {
       left -= 1

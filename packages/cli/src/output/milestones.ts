@@ -1,4 +1,4 @@
-import { Listr, ListrLogger, ProcessOutput } from 'listr2'
+import { Listr, ListrLogger, ProcessOutput, type ListrDefaultRendererLogLevels } from 'listr2'
 
 import { formatSeconds } from './format.js'
 
@@ -33,7 +33,7 @@ async function showList(
   stream: NodeJS.WriteStream,
   seconds: () => string,
 ): Promise<void> {
-  const logger = new ListrLogger({ processOutput: new ProcessOutput(stream, stream) })
+  const logger = new ListrLogger<ListrDefaultRendererLogLevels>({ processOutput: new ProcessOutput(stream, stream) })
   const tasks = new Listr(
     milestones.map(({ title, reached }) => ({
       title,
