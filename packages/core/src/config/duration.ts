@@ -1,17 +1,19 @@
 /** Nanoseconds by unit, as Go's time package has them. Both ways to write the micro sign are read. */
-const unitNanoseconds: Readonly<Record<string, number>> = {
-  ns: 1,
-  us: 1e3,
-  µs: 1e3,
-  μs: 1e3,
-  ms: 1e6,
-  s: 1e9,
-  m: 60e9,
-  h: 3600e9,
+const unitNanoseconds: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
 }
 
 /** Go keeps durations in 63 bits of nanoseconds. */
-const maxNanoseconds = 2 ** 63 - 1024
+const maxNanoseconds = 2n ** 63n - 1n
+/** No duration needs more characters; arithmetic of any length is not for strangers. */
+const maxLength = 64
 
 /**
  * Reads a duration as Go's `time.ParseDuration` does: `1h30m`, `1.5s`, `-2m`, `0`.
@@ -19,22 +21,26 @@ const maxNanoseconds = 2 ** 63 - 1024
  * @returns whole milliseconds, rounded away from zero so that a short duration does not become none; undefined if the text is no duration
  */
 export function parseDuration(text: string): number | undefined {
-  const [, sign, rest] = /^([+-]?)(.*)$/s.exec(text) ?? []
-  if (rest === undefined || rest === '') return undefined
+  if (text.length > maxLength) return undefined
+  const negative = text.startsWith('-')
+  const rest = negative || text.startsWith('+') ? text.slice(1) : text
   if (rest === '0') return 0
-  const part = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y
-  let nanoseconds = 0
-  while (part.lastIndex < rest.length) {
-    const match = part.exec(rest)
-    const [, number, unit] = match ?? []
-    const scale = unit === undefined ? undefined : unitNanoseconds[unit]
-    if (number === undefined || scale === undefined) return undefined
-    nanoseconds += Number(number) * scale
-  }
-  if (nanoseconds > maxNanoseconds) return undefined
-  // Sums of decimal fractions may miss a whole number by some billionths.
-  const milliseconds = Math.ceil(Math.round(nanoseconds) / 1e6)
-  return sign === '-' && milliseconds > 0 ? -milliseconds : milliseconds
+  const nanoseconds = sumOfParts(rest)
+  if (nanoseconds === undefined || nanoseconds > maxNanoseconds) return undefined
+  const milliseconds = Number((nanoseconds + 999_999n) / 1_000_000n)
+  return negative && milliseconds > 0 ? -milliseconds : milliseconds
+}
+
+function sumOfParts(text: string): bigint | undefined {
+  const part = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y
+  let nanoseconds = 0n
+  do {
+    const [, whole = '', fraction = '', unit = ''] = part.exec(text) ?? []
+    const scale = unitNanoseconds[unit]
+    if (scale === undefined || (whole === '' && fraction === '')) return undefined
+    nanoseconds += BigInt(whole || '0') * scale + (BigInt(fraction || '0') * scale) / 10n ** BigInt(fraction.length)
+  } while (part.lastIndex < text.length)
+  return nanoseconds
 }
 
 /** A duration in the notation of Go, for messages: `1h30m0s`, `250ms`. */
