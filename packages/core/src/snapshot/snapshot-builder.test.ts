@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
-import { objectKey, readObjects, type KindMap, type MeshObject, type ObjectKey } from '../spec/index.js'
+import { ObjectDecoder, objectKey, readObjects, type KindMap, type MeshObject, type ObjectKey } from '../spec/index.js'
 import { snapshotObjects } from './mesh-snapshot.js'
 import type { Snapshot } from './snapshot.js'
 import { SnapshotBuilder } from './snapshot-builder.js'
@@ -11,9 +11,11 @@ const labelSets = [{}, { app: 'x' }, { app: 'x', v: '1' }, { app: 'y' }, { 'exam
 
 type Labels = Readonly<Record<string, string>>
 
+const decoders = { user: new ObjectDecoder('user'), runtime: new ObjectDecoder('runtime') }
+
 function parse(documents: readonly unknown[], writtenBy: 'user' | 'runtime' = 'user'): readonly MeshObject[] {
   const { objects, problems } = readObjects(documents.map((document) => JSON.stringify(document)).join('\n---\n'), {
-    writtenBy,
+    decoder: decoders[writtenBy],
   })
   expect(problems).toEqual([])
   return objects

@@ -6,10 +6,12 @@ import fc from 'fast-check'
 
 import { formatProblem } from '../problem.js'
 import { splitDocuments } from './folder/split-documents.js'
+import { ObjectDecoder } from './object-decoder.js'
 import type { KindMap, MeshObject } from './objects.js'
 import { readObjects } from './read-objects.js'
 import { allKinds, kindDefinitions, type Kind } from './schema/kinds.js'
 
+const decoder = new ObjectDecoder()
 const testdata = (name: string): string => readFileSync(new URL(`./testdata/${name}`, import.meta.url), 'utf8')
 const instanceExample = testdata('instance.json')
 /** One object of each kind, by kind. */
@@ -24,7 +26,7 @@ function example(kind: Kind): string {
 }
 
 function read(text: string): { objects: readonly MeshObject[]; problems: readonly string[] } {
-  const { objects, problems } = readObjects(text, { file: 'a.yaml' })
+  const { objects, problems } = readObjects(text, { file: 'a.yaml', decoder })
   return { objects, problems: problems.map(formatProblem) }
 }
 
@@ -198,7 +200,7 @@ describe('unknown things', () => {
     ['{ apiVersion: v1, kind: Service, metadata: { name: a, labels: [x] } }', 'OSM_SPEC_SCHEMA'],
     ['{ apiVersion: v1, kind: Service, metadata: { name: a, labels: { x: {} } } }', 'OSM_SPEC_SCHEMA'],
   ])('refuses %s', (text, code) => {
-    const { objects, problems } = readObjects(text)
+    const { objects, problems } = readObjects(text, { decoder })
     expect(objects).toEqual([])
     expect(problems).toMatchObject([{ code, severity: 'error' }])
   })
@@ -381,7 +383,7 @@ describe('hostile input', () => {
   ].join('\n')
 
   it('refuses bombs of aliases', () => {
-    const { objects, problems } = readObjects(bomb)
+    const { objects, problems } = readObjects(bomb, { decoder })
     expect(objects).toEqual([])
     expect(problems).toMatchObject([{ code: 'OSM_SPEC_SYNTAX' }])
   })
@@ -395,7 +397,7 @@ describe('hostile input', () => {
       )
       const json = `{"apiVersion":"plugin.flomesh.io/v1alpha1","kind":"PluginConfig","metadata":{"name":"x"},"spec":{"config":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}}`
       for (const text of [nested, json]) {
-        const { objects, problems } = readObjects(text)
+        const { objects, problems } = readObjects(text, { decoder })
         expect(objects).toEqual([])
         expect(problems.length).toBeGreaterThan(0)
         expect(problems.every(({ severity }) => severity === 'error')).toBe(true)
@@ -408,7 +410,7 @@ describe('hostile input', () => {
       '{"apiVersion":"plugin.flomesh.io/v1alpha1","kind":"PluginConfig","metadata":{"name":"x","labels":{"__proto__":"a","constructor":"b"}},"spec":{"__proto__":{"polluted":true},"plugin":"p","destinationRefs":[],"config":{"__proto__":{"polluted":true},"toString":"x"}},"__proto__":{"kind":"Other"}}'
     const yaml = json.replaceAll('"', "'")
     for (const text of [json, yaml]) {
-      const { objects, problems } = readObjects(text)
+      const { objects, problems } = readObjects(text, { decoder })
       expect(problems.every(({ code }) => code === 'OSM_SPEC_FIELD_UNKNOWN')).toBe(true)
       expect(objects).toHaveLength(1)
       const [object] = objects
@@ -440,7 +442,7 @@ describe('hostile input', () => {
     )
     fc.assert(
       fc.property(fc.array(fragments, { maxLength: 25 }), (lines) => {
-        const { objects, problems } = readObjects(lines.join('\n'))
+        const { objects, problems } = readObjects(lines.join('\n'), { decoder })
         for (const object of objects) expect(object.metadata.name).not.toBe('')
         for (const problem of problems) expect(problem.message).not.toBe('')
       }),

@@ -9,6 +9,8 @@ export interface ReadObjectsOptions {
   readonly file?: string
   readonly defaultNamespace?: string
   readonly writtenBy?: 'user' | 'runtime'
+  /** Reads this text and others after it: schemas are compiled once for each decoder. Replaces `writtenBy`. */
+  readonly decoder?: ObjectDecoder
 }
 
 /** Reads the objects of one YAML or JSON text, without a folder and without a memory of earlier versions. */
@@ -16,7 +18,7 @@ export function readObjects(
   text: string,
   options: ReadObjectsOptions = {},
 ): { readonly objects: readonly MeshObject[]; readonly problems: readonly Problem[] } {
-  const definitions = readDocuments(text, new ObjectDecoder(options.writtenBy), {
+  const definitions = readDocuments(text, options.decoder ?? new ObjectDecoder(options.writtenBy), {
     file: options.file ?? '-',
     defaultNamespace: options.defaultNamespace ?? 'default',
   })

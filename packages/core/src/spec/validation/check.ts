@@ -61,7 +61,8 @@ export function findings(
 
 /** `Service default/web does not exist; did you mean "wed"?` */
 export function missing(snapshot: Snapshot, kind: Kind, namespace: string, name: string): string {
-  const names = snapshot.byNamespace(kind, namespace).map(({ metadata }) => metadata.name)
+  const objects = namespace === '' ? snapshot.list(kind) : snapshot.byNamespace(kind, namespace)
+  const names = objects.map(({ metadata }) => metadata.name)
   const where = namespace === '' ? name : `${namespace}/${name}`
   return `${kind} ${where} does not exist${didYouMean(name, names)}`
 }

@@ -1,0 +1,888 @@
+import { describe, expect, it } from '@jest/globals'
+
+import { formatProblem } from '../problem.js'
+import { SnapshotBuilder, type Snapshot } from '../snapshot/index.js'
+import { splitDocuments } from './folder/split-documents.js'
+import { ObjectDecoder } from './object-decoder.js'
+import { objectKey, type MeshObject } from './objects.js'
+import { readObjects } from './read-objects.js'
+import { allKinds } from './schema/kinds.js'
+import { checkedKinds, SpecRules } from './validation.js'
+
+/** A small mesh without fault. Cases below replace objects of it, or add some. */
+const world = `
+{ apiVersion: v1, kind: ServiceAccount, metadata: { name: web } }
+---
+{ apiVersion: v1, kind: ServiceAccount, metadata: { name: client } }
+---
+{ apiVersion: v1, kind: Service, metadata: { name: web }, spec: { selector: { app: web }, ports: [{ port: 80, targetPort: http }] } }
+---
+{ apiVersion: v1, kind: Service, metadata: { name: web-v2 }, spec: { ports: [{ port: 80 }] } }
+---
+apiVersion: standalone.openservicemesh.io/v1alpha1
+kind: Workload
+metadata: { name: web, labels: { app: web } }
+spec: { serviceAccountName: web, command: [x], ports: [{ name: http, port: 8080 }] }
+---
+{ apiVersion: specs.smi-spec.io/v1alpha4, kind: HTTPRouteGroup, metadata: { name: routes }, spec: { matches: [{ name: buy, pathRegex: /buy }] } }
+---
+{ apiVersion: specs.smi-spec.io/v1alpha4, kind: TCPRoute, metadata: { name: ports }, spec: { matches: { ports: [1] } } }
+---
+apiVersion: access.smi-spec.io/v1alpha3
+kind: TrafficTarget
+metadata: { name: target }
+spec:
+  destination: { kind: ServiceAccount, name: web }
+  rules: [{ kind: HTTPRouteGroup, name: routes, matches: [buy] }, { kind: TCPRoute, name: ports }]
+  sources: [{ kind: ServiceAccount, name: client }]
+---
+apiVersion: split.smi-spec.io/v1alpha4
+kind: TrafficSplit
+metadata: { name: split }
+spec: { service: web, backends: [{ service: web, weight: 1 }, { service: web-v2, weight: 0 }] }
+---
+apiVersion: policy.openservicemesh.io/v1alpha1
+kind: Egress
+metadata: { name: egress }
+spec: { sources: [{ kind: ServiceAccount, name: client, namespace: default }], hosts: [example.com, "*.example.org"], ports: [{ number: 443, protocol: https }] }
+---
+apiVersion: policy.openservicemesh.io/v1alpha1
+kind: IngressBackend
+metadata: { name: ingress }
+spec: { backends: [{ name: web, port: { number: 8080, protocol: http } }], sources: [{ kind: Service, name: web, namespace: default }] }
+---
+apiVersion: policy.openservicemesh.io/v1alpha1
+kind: UpstreamTrafficSetting
+metadata: { name: setting }
+spec: { host: web.default.svc.cluster.local, connectionSettings: { tcp: { connectTimeout: 5s } } }
+---
+apiVersion: policy.openservicemesh.io/v1alpha1
+kind: Retry
+metadata: { name: retry }
+spec:
+  source: { kind: ServiceAccount, name: client, namespace: default }
+  destinations: [{ kind: Service, name: web, namespace: default }]
+  retryPolicy: { retryOn: "5xx, 503", perTryTimeout: 1s, numRetries: 1, retryBackoffBaseInterval: 1s }
+---
+{ apiVersion: plugin.flomesh.io/v1alpha1, kind: Plugin, metadata: { name: plugin }, spec: { pipyscript: pipy() } }
+`
+
+const decoder = new ObjectDecoder()
+const rules = new SpecRules({ clusterDomain: 'cluster.local', trustDomain: 'trust.example' })
+
+function load(text: string): readonly MeshObject[] {
+  const { objects, problems } = readObjects(text, { file: 'f.yaml', decoder })
+  expect(problems.map(formatProblem)).toEqual([])
+  return objects
+}
+
+function snapshotOf(...texts: readonly string[]): Snapshot {
+  const builder = new SnapshotBuilder(['x'])
+  // Later versions of an object replace earlier ones.
+  for (const text of texts) builder.apply([{ source: 'x', upserts: load(text), deletes: [] }])
+  return builder.snapshot
+}
+
+const smi = 'split.smi-spec.io/v1alpha4'
+const policy = 'policy.openservicemesh.io/v1alpha1'
+const object = (apiVersion: string, kind: string, name: string, spec: string): string =>
+  `{ apiVersion: ${apiVersion}, kind: ${kind}, metadata: { name: ${name} }, spec: ${spec} }`
+const target = (spec: string): string => object('access.smi-spec.io/v1alpha3', 'TrafficTarget', 'target', spec)
+const split = (spec: string, name = 'split'): string => object(smi, 'TrafficSplit', name, spec)
+const routes = (matches: string): string =>
+  object('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', 'routes', `{ matches: [{ name: buy }, ${matches}] }`)
+const service = (ports: string): string => object('v1', 'Service', 'web', `{ selector: { app: web }, ports: ${ports} }`)
+const workload = (spec: string): string =>
+  `{ apiVersion: standalone.openservicemesh.io/v1alpha1, kind: Workload, metadata: { name: other }, spec: { serviceAccountName: web, ${spec} } }`
+const egress = (spec: string, name = 'egress'): string =>
+  object(policy, 'Egress', name, `{ sources: [{ kind: ServiceAccount, name: client, namespace: default }], ${spec} }`)
+const ingress = (spec: string, name = 'ingress'): string => object(policy, 'IngressBackend', name, spec)
+const setting = (spec: string, name = 'setting'): string => object(policy, 'UpstreamTrafficSetting', name, spec)
+const retry = (spec: string): string => object(policy, 'Retry', 'retry', spec)
+const ranges = 'sources: [{ kind: IPRange, name: 10.0.0.0/8 }]'
+const rule = 'rules: [{ kind: TCPRoute, name: ports }]'
+const source = 'sources: [{ kind: ServiceAccount, name: client }]'
+const retryPolicy = 'retryPolicy: { retryOn: 5xx, perTryTimeout: 1s, numRetries: 1, retryBackoffBaseInterval: 1s }'
+
+/** What is changed, and the one problem that must come of it: severity, code, field, part of the message. */
+const cases: readonly (readonly [title: string, text: string, expected: string, message: string])[] = [
+  [
+    'a target in another namespace',
+    target(`{ destination: { kind: ServiceAccount, name: default, namespace: shop }, ${rule}, ${source} }`),
+    'error OSM_SPEC_TARGET_NAMESPACE spec.destination.namespace',
+    'is "shop", but the TrafficTarget is in "default" and is ignored: set metadata.namespace to "shop"',
+  ],
+  [
+    'a target without rules',
+    target(`{ destination: { kind: ServiceAccount, name: web }, ${source} }`),
+    'error OSM_SPEC_TARGET_RULES spec.rules',
+    'nothing is allowed',
+  ],
+  [
+    'a target without sources',
+    target(`{ destination: { kind: ServiceAccount, name: web }, ${rule} }`),
+    'warning OSM_SPEC_TARGET_RULES spec.sources',
+    'nobody is let in',
+  ],
+  [
+    'a destination that is no account',
+    target(`{ destination: { kind: Service, name: web }, ${rule}, ${source} }`),
+    'error OSM_SPEC_ACCOUNT spec.destination.kind',
+    'must be ServiceAccount, not "Service"',
+  ],
+  [
+    'an unknown destination',
+    target(`{ destination: { kind: ServiceAccount, name: wbe }, ${rule}, ${source} }`),
+    'warning OSM_SPEC_ACCOUNT spec.destination.name',
+    'ServiceAccount default/wbe does not exist; did you mean "web"?',
+  ],
+  [
+    'an unknown source',
+    target(
+      `{ destination: { kind: ServiceAccount, name: web }, ${rule}, sources: [{ kind: ServiceAccount, name: client, namespace: shop }] }`,
+    ),
+    'warning OSM_SPEC_ACCOUNT spec.sources[0].name',
+    'ServiceAccount shop/client does not exist',
+  ],
+  [
+    'a source that is no account',
+    target(`{ destination: { kind: ServiceAccount, name: web }, ${rule}, sources: [{ kind: Group, name: all }] }`),
+    'warning OSM_SPEC_ACCOUNT spec.sources[0].kind',
+    'it is not let in',
+  ],
+  [
+    'a port of old versions',
+    target(`{ destination: { kind: ServiceAccount, name: web, port: 80 }, ${rule}, ${source} }`),
+    'warning OSM_SPEC_DEPRECATED spec.destination.port',
+    'TCPRoute',
+  ],
+  [
+    'an unknown kind of rule',
+    target(`{ destination: { kind: ServiceAccount, name: web }, rules: [{ kind: UDPRoute, name: x }], ${source} }`),
+    'error OSM_SPEC_ROUTE spec.rules[0].kind',
+    'must be HTTPRouteGroup or TCPRoute, not "UDPRoute"; the whole TrafficTarget is ignored',
+  ],
+  [
+    'a missing route group',
+    target(
+      `{ destination: { kind: ServiceAccount, name: web }, rules: [{ kind: HTTPRouteGroup, name: route }], ${source} }`,
+    ),
+    'error OSM_SPEC_ROUTE spec.rules[0].name',
+    'HTTPRouteGroup default/route does not exist; did you mean "routes"?',
+  ],
+  [
+    'a missing TCP route',
+    target(
+      `{ destination: { kind: ServiceAccount, name: web }, rules: [{ kind: TCPRoute, name: routes }], ${source} }`,
+    ),
+    'error OSM_SPEC_ROUTE spec.rules[0].name',
+    'TCPRoute default/routes does not exist',
+  ],
+  [
+    'a missing match',
+    target(
+      `{ destination: { kind: ServiceAccount, name: web }, rules: [{ kind: HTTPRouteGroup, name: routes, matches: [buy, byu] }], ${source} }`,
+    ),
+    'error OSM_SPEC_ROUTE spec.rules[0].matches[1]',
+    'has no match "byu"; did you mean "buy"?',
+  ],
+  [
+    'matches of a TCP route',
+    target(
+      `{ destination: { kind: ServiceAccount, name: web }, rules: [{ kind: TCPRoute, name: ports, matches: [x] }], ${source} }`,
+    ),
+    'warning OSM_SPEC_NO_EFFECT spec.rules[0].matches',
+    'is not read',
+  ],
+
+  [
+    'a bad expression',
+    routes('{ name: x, pathRegex: "/(" }'),
+    'error OSM_SPEC_REGEX spec.matches[1].pathRegex',
+    'is no RE2 expression: missing closing )',
+  ],
+  [
+    'an expression of another engine',
+    routes('{ name: x, pathRegex: "/(?!x)" }'),
+    'error OSM_SPEC_REGEX spec.matches[1].pathRegex',
+    'is no RE2 expression',
+  ],
+  [
+    'an expression without end',
+    routes(`{ name: x, pathRegex: ${'a'.repeat(1025)} }`),
+    'error OSM_SPEC_REGEX spec.matches[1].pathRegex',
+    'is 1025 characters long; at most 1024 are taken',
+  ],
+  [
+    'an expression that hurts',
+    routes('{ name: x, pathRegex: "/(a+)+$" }'),
+    'warning OSM_SPEC_REGEX_COSTLY spec.matches[1].pathRegex',
+    'engine backtracks',
+  ],
+  [
+    'a bad header expression',
+    routes('{ name: x, headers: [{ a: b }, { user-agent: "[" }] }'),
+    'error OSM_SPEC_REGEX spec.matches[1].headers[1].user-agent',
+    'missing closing ]',
+  ],
+  [
+    'a bad header name',
+    routes('{ name: x, headers: [{ "a b": c }] }'),
+    'error OSM_SPEC_HEADER spec.matches[1].headers[0]',
+    '"a b" is no header name',
+  ],
+  [
+    'two matches of one name',
+    routes('{ name: buy }'),
+    'error OSM_SPEC_CONFLICT spec.matches[1].name',
+    '"buy" is the name of a match before',
+  ],
+  [
+    'a route group without matches',
+    object('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', 'empty', '{ matches: [] }'),
+    'warning OSM_SPEC_NO_EFFECT spec.matches',
+    'no request matches',
+  ],
+
+  [
+    'a split without backends',
+    split('{ service: web }'),
+    'error OSM_SPEC_SPLIT_BACKENDS spec.backends',
+    'name at least one service',
+  ],
+  [
+    'a negative weight',
+    split('{ service: web, backends: [{ service: web, weight: 5 }, { service: web-v2, weight: -1 }] }'),
+    'error OSM_SPEC_SPLIT_BACKENDS spec.backends[1].weight',
+    'must not be negative, as -1 is',
+  ],
+  [
+    'weights of nought',
+    split('{ service: web, backends: [{ service: web, weight: 0 }] }'),
+    'warning OSM_SPEC_SPLIT_BACKENDS spec.backends',
+    'no weight above 0',
+  ],
+  [
+    'a missing apex',
+    split('{ service: wob, backends: [{ service: web, weight: 1 }] }'),
+    'error OSM_SPEC_SPLIT_SERVICE spec.service',
+    'Service default/wob does not exist; did you mean "web"?',
+  ],
+  [
+    'an apex elsewhere',
+    split('{ service: web.shop.svc.cluster.local, backends: [{ service: web, weight: 1 }] }'),
+    'error OSM_SPEC_SPLIT_SERVICE spec.service',
+    'names a service of namespace "shop"',
+  ],
+  [
+    'a missing backend',
+    split('{ service: web, backends: [{ service: web-v3, weight: 1 }] }'),
+    'error OSM_SPEC_SPLIT_SERVICE spec.backends[0].service',
+    'Service default/web-v3 does not exist; did you mean "web-v2"?',
+  ],
+  [
+    'a backend twice',
+    split('{ service: web, backends: [{ service: web, weight: 1 }, { service: web, weight: 1 }] }'),
+    'warning OSM_SPEC_SPLIT_BACKENDS spec.backends[1].service',
+    'a backend twice',
+  ],
+  [
+    'a second split',
+    split('{ service: web.default, backends: [{ service: web, weight: 1 }] }', 'z'),
+    'error OSM_SPEC_CONFLICT spec.service',
+    'is split by TrafficSplit default/split already, which holds',
+  ],
+  [
+    'missing matches of a split',
+    split('{ service: web, matches: [{ kind: HTTPRouteGroup, name: r }], backends: [{ service: web, weight: 1 }] }'),
+    'error OSM_SPEC_ROUTE spec.matches[0].name',
+    'HTTPRouteGroup default/r does not exist',
+  ],
+
+  [
+    'ports of one number',
+    service('[{ name: a, targetPort: 8080, port: 80 }, { name: b, targetPort: 8080, port: 80 }]'),
+    'error OSM_SPEC_SERVICE_PORT spec.ports[1].port',
+    'TCP 80 is a port of this Service already',
+  ],
+  [
+    'ports of one name',
+    service('[{ name: a, targetPort: 8080, port: 80 }, { name: a, targetPort: 8080, port: 81 }]'),
+    'error OSM_SPEC_SERVICE_PORT spec.ports[1].name',
+    '"a" is the name of another port',
+  ],
+  [
+    'ports without names',
+    service('[{ name: a, targetPort: 8080, port: 80 }, { targetPort: 8080, port: 81 }]'),
+    'warning OSM_SPEC_SERVICE_PORT spec.ports[1].name',
+    'is missing',
+  ],
+  [
+    'an unknown protocol',
+    service('[{ targetPort: 8080, port: 80, appProtocol: htp }]'),
+    'warning OSM_SPEC_PROTOCOL spec.ports[0].appProtocol',
+    '"htp" is not known and counts as http; did you mean "http"?',
+  ],
+  [
+    'UDP',
+    service('[{ targetPort: 8080, port: 80, protocol: UDP }]'),
+    'warning OSM_SPEC_PROTOCOL spec.ports[0].protocol',
+    'only TCP is',
+  ],
+  [
+    'a port name that no workload has',
+    service('[{ port: 80, targetPort: htp }]'),
+    'error OSM_SPEC_SERVICE_PORT spec.ports[0].targetPort',
+    'no workload of this Service has a port named "htp"; did you mean "http"?',
+  ],
+
+  [
+    'a workload of nothing',
+    workload('ports: []'),
+    'error OSM_SPEC_WORKLOAD spec',
+    'neither a command to start nor the address',
+  ],
+  [
+    'a workload of both',
+    workload('command: [x], address: 192.0.2.1'),
+    'error OSM_SPEC_WORKLOAD spec.command',
+    'leave one of the two out',
+  ],
+  [
+    'a bad address',
+    workload('address: "192.0.2.1:80"'),
+    'error OSM_SPEC_ADDRESS spec.address',
+    'is neither an IP address nor a host name',
+  ],
+  [
+    'a local workload outside the mesh',
+    workload('command: [x], sidecar: false'),
+    'warning OSM_SPEC_NO_EFFECT spec.sidecar',
+    'outside the mesh',
+  ],
+  [
+    'two ports of one number',
+    workload('command: [x], ports: [{ port: 1 }, { port: 1 }]'),
+    'error OSM_SPEC_WORKLOAD spec.ports[1].port',
+    '1 is a port of this Workload already',
+  ],
+  [
+    'two ports of one name',
+    workload('command: [x], ports: [{ name: a, port: 1 }, { name: a, port: 2 }]'),
+    'error OSM_SPEC_WORKLOAD spec.ports[1].name',
+    '"a" is the name of another port',
+  ],
+  [
+    'two ports of one listener',
+    workload('command: [x], ports: [{ port: 1 }, { port: 2, localPort: 1 }]'),
+    'warning OSM_SPEC_WORKLOAD spec.ports[1].localPort',
+    'listens for another port already',
+  ],
+  [
+    'a probe of two kinds',
+    workload('command: [x], probes: { liveness: { tcpSocket: { port: 1 }, exec: { command: [x] } } }'),
+    'error OSM_SPEC_WORKLOAD spec.probes.liveness',
+    'exactly one of httpGet, tcpSocket, grpc and exec, not tcpSocket and exec',
+  ],
+  [
+    'a probe of an unknown port',
+    workload('command: [x], ports: [{ name: http, port: 1 }], probes: { startup: { httpGet: { port: htp } } }'),
+    'error OSM_SPEC_WORKLOAD spec.probes.startup.httpGet.port',
+    'no port named "htp"; did you mean "http"?',
+  ],
+
+  [
+    'egress of an unknown protocol',
+    egress('hosts: [a.b], ports: [{ number: 1, protocol: udp }]'),
+    'error OSM_SPEC_PROTOCOL spec.ports[0].protocol',
+    'must be one of http, https, tcp, tcp-server-first, not "udp"',
+  ],
+  [
+    'egress without hosts',
+    egress('ports: [{ number: 80, protocol: HTTP }]'),
+    'error OSM_SPEC_NO_EFFECT spec.hosts',
+    'for http and https the hosts must be named',
+  ],
+  [
+    'egress without ports',
+    egress('hosts: [a.b], ports: []'),
+    'warning OSM_SPEC_NO_EFFECT spec.ports',
+    'nothing is opened',
+  ],
+  [
+    'egress without sources',
+    object(policy, 'Egress', 'egress', '{ sources: [], ports: [{ number: 1, protocol: tcp }] }'),
+    'warning OSM_SPEC_NO_EFFECT spec.sources',
+    'nobody is let out',
+  ],
+  [
+    'egress for an unknown account',
+    object(
+      policy,
+      'Egress',
+      'egress',
+      '{ sources: [{ kind: ServiceAccount, name: klient, namespace: default }], ports: [{ number: 1, protocol: tcp }] }',
+    ),
+    'warning OSM_SPEC_ACCOUNT spec.sources[0].name',
+    'did you mean "client"?',
+  ],
+  [
+    'egress to a URL',
+    egress('hosts: ["http://a.b"], ports: [{ number: 80, protocol: http }]'),
+    'error OSM_SPEC_HOST spec.hosts[0]',
+    'leave out scheme, port and path',
+  ],
+  [
+    'egress to a bad range',
+    egress('ipAddresses: [10.0.0.0/8, 10.0.0.1], ports: [{ number: 1, protocol: tcp }]'),
+    'error OSM_SPEC_ADDRESS spec.ipAddresses[1]',
+    '"10.0.0.1" is no range',
+  ],
+  [
+    'egress with matches of another group',
+    egress('ports: [{ number: 1, protocol: tcp }], matches: [{ apiGroup: v1, kind: Service, name: x }]'),
+    'error OSM_SPEC_REFERENCE spec.matches[0].apiGroup',
+    'must be specs.smi-spec.io/v1alpha4 or policy.openservicemesh.io/v1alpha1',
+  ],
+  [
+    'egress with matches of another kind',
+    egress(
+      'ports: [{ number: 1, protocol: tcp }], matches: [{ apiGroup: specs.smi-spec.io/v1alpha4, kind: TCPRoute, name: ports }]',
+    ),
+    'error OSM_SPEC_REFERENCE spec.matches[0].kind',
+    'must be HTTPRouteGroup',
+  ],
+  [
+    'egress with missing matches',
+    egress(
+      'ports: [{ number: 1, protocol: tcp }], matches: [{ apiGroup: specs.smi-spec.io/v1alpha4, kind: HTTPRouteGroup, name: r }]',
+    ),
+    'error OSM_SPEC_REFERENCE spec.matches[0].name',
+    'does not exist',
+  ],
+  [
+    'egress with two settings',
+    egress(
+      `ports: [{ number: 1, protocol: tcp }], matches: [{ apiGroup: ${policy}, kind: UpstreamTrafficSetting, name: setting }, { apiGroup: ${policy}, kind: UpstreamTrafficSetting, name: setting }]`,
+    ),
+    'error OSM_SPEC_REFERENCE spec.matches[1]',
+    'a second UpstreamTrafficSetting',
+  ],
+  [
+    'https egress where the server speaks first',
+    object('v1', 'Service', 'mail', '{ ports: [{ port: 443, appProtocol: tcp-server-first }] }'),
+    'error OSM_SPEC_PROTOCOL spec.ports[0].protocol',
+    'https on port 443 waits for the client, but Service default/mail lets the server speak first there',
+  ],
+  [
+    'https and server-first egress on one port',
+    egress('ports: [{ number: 443, protocol: tcp-server-first }]', 'mail'),
+    'error OSM_SPEC_PROTOCOL spec.ports[0].protocol',
+    'Egress default/mail lets the server speak first',
+  ],
+
+  [
+    'ingress of an unknown protocol',
+    ingress(`{ backends: [{ name: web, port: { number: 8080, protocol: tcp } }], ${ranges} }`),
+    'error OSM_SPEC_PROTOCOL spec.backends[0].port.protocol',
+    'must be one of http, https, grpc',
+  ],
+  [
+    'ingress without sources',
+    ingress('{ backends: [{ name: web, port: { number: 8080, protocol: http } }], sources: [] }'),
+    'error OSM_SPEC_NO_EFFECT spec.sources',
+    'nobody is let in',
+  ],
+  [
+    'ingress without backends',
+    ingress(`{ backends: [], ${ranges} }`),
+    'warning OSM_SPEC_NO_EFFECT spec.backends',
+    'nothing is opened',
+  ],
+  [
+    'ingress of a backend twice',
+    ingress(
+      `{ backends: [{ name: web, port: { number: 8080, protocol: http } }, { name: web, port: { number: 8080, protocol: grpc } }], ${ranges} }`,
+    ),
+    'error OSM_SPEC_CONFLICT spec.backends[1]',
+    'web port 8080 is a backend of this object already',
+  ],
+  [
+    'ingress of a backend of another',
+    ingress(`{ backends: [{ name: web, port: { number: 8080, protocol: http } }], ${ranges} }`, 'z'),
+    'error OSM_SPEC_CONFLICT spec.backends[0]',
+    'web port 8080 is a backend of IngressBackend default/ingress already, which holds',
+  ],
+  [
+    'ingress of a missing service',
+    ingress(`{ backends: [{ name: wob, port: { number: 8080, protocol: http } }], ${ranges} }`),
+    'warning OSM_SPEC_REFERENCE spec.backends[0].name',
+    'Service default/wob does not exist; did you mean "web"?',
+  ],
+  [
+    'ingress of the port of the service',
+    ingress(`{ backends: [{ name: web, port: { number: 80, protocol: http } }], ${ranges} }`),
+    'warning OSM_SPEC_REFERENCE spec.backends[0].port.number',
+    'Service default/web leads to 8080',
+  ],
+  [
+    'ingress with certificates of nobody',
+    ingress(`{ backends: [{ name: web, port: { number: 8080, protocol: https } }], ${ranges} }`),
+    'error OSM_SPEC_PRINCIPAL spec.backends[0].tls',
+    'name at least one source of kind AuthenticatedPrincipal',
+  ],
+  [
+    'ingress with useless TLS',
+    ingress(
+      `{ backends: [{ name: web, port: { number: 8080, protocol: http }, tls: { skipClientCertValidation: true } }], ${ranges} }`,
+    ),
+    'warning OSM_SPEC_NO_EFFECT spec.backends[0].tls',
+    'for protocol https only',
+  ],
+  [
+    'ingress from nowhere',
+    ingress(
+      '{ backends: [{ name: web, port: { number: 8080, protocol: http } }], sources: [{ kind: Service, name: x }] }',
+    ),
+    'error OSM_SPEC_REFERENCE spec.sources[0].namespace',
+    'is missing',
+  ],
+  [
+    'ingress from a missing service',
+    ingress(
+      '{ backends: [{ name: web, port: { number: 8080, protocol: http } }], sources: [{ kind: Service, name: x, namespace: y }] }',
+    ),
+    'warning OSM_SPEC_REFERENCE spec.sources[0].name',
+    'Service y/x does not exist',
+  ],
+  [
+    'ingress from a bad range',
+    ingress(
+      '{ backends: [{ name: web, port: { number: 8080, protocol: http } }], sources: [{ kind: IPRange, name: 10.0.0.1 }] }',
+    ),
+    'error OSM_SPEC_ADDRESS spec.sources[0].name',
+    'is no range',
+  ],
+  [
+    'access control of a backend twice',
+    object(
+      policy,
+      'AccessControl',
+      'a',
+      `{ backends: [{ name: web, port: { number: 8080, protocol: http } }, { name: web, port: { number: 8080, protocol: http } }], ${ranges} }`,
+    ),
+    'error OSM_SPEC_CONFLICT spec.backends[1]',
+    'already',
+  ],
+
+  [
+    'a setting for a short name',
+    setting('{ host: web }'),
+    'error OSM_SPEC_HOST spec.host',
+    'must be a full host name such as web.default.svc.cluster.local, not "web"',
+  ],
+  [
+    'a setting for a service elsewhere',
+    setting('{ host: web.shop.svc.cluster.local }'),
+    'error OSM_SPEC_HOST spec.host',
+    'is a service of namespace "shop"',
+  ],
+  [
+    'a setting for a missing service',
+    setting('{ host: wob.default.svc.cluster.local }'),
+    'warning OSM_SPEC_REFERENCE spec.host',
+    'Service default/wob does not exist',
+  ],
+  [
+    'a second setting',
+    setting('{ host: WEB.default.svc.cluster.local }', 'z'),
+    'error OSM_SPEC_CONFLICT spec.host',
+    'has UpstreamTrafficSetting default/setting already, which holds',
+  ],
+  [
+    'a bad duration',
+    setting('{ host: a.b, connectionSettings: { tcp: { connectTimeout: 5 } } }'),
+    'error OSM_SPEC_DURATION spec.connectionSettings.tcp.connectTimeout',
+    '"5" is no duration such as 5s',
+  ],
+  [
+    'a bad window',
+    setting('{ host: a.b, connectionSettings: { http: { circuitBreaking: { statTimeWindow: -1s } } } }'),
+    'error OSM_SPEC_DURATION spec.connectionSettings.http.circuitBreaking.statTimeWindow',
+    '"-1s"',
+  ],
+  [
+    'a bad path',
+    setting('{ host: a.b, httpRoutes: [{ path: "/[" }] }'),
+    'error OSM_SPEC_REGEX spec.httpRoutes[0].path',
+    'missing closing ]',
+  ],
+  [
+    'an entry of two kinds',
+    setting(
+      '{ host: a.b, httpRoutes: [{ path: /, rateLimit: { global: { descriptors: [{ entries: [{ genericKey: { value: v }, remoteAddress: {} }] }] } } }] }',
+    ),
+    'error OSM_SPEC_HEADER spec.httpRoutes[0].rateLimit.global.descriptors[0].entries[0]',
+    'exactly one of genericKey',
+  ],
+  [
+    'a header match of nothing',
+    setting(
+      '{ host: a.b, rateLimit: { global: { http: { rateLimitService: { host: h, port: 1 }, domain: d, descriptors: [{ entries: [{ headerValueMatch: { value: v, headers: [{ name: x }] } }] }] } } } }',
+    ),
+    'error OSM_SPEC_HEADER spec.rateLimit.global.http.descriptors[0].entries[0].headerValueMatch.headers[0]',
+    'must say exactly one thing of header x',
+  ],
+
+  [
+    'a retry of no account',
+    retry(
+      `{ source: { kind: Service, name: web, namespace: default }, destinations: [{ kind: Service, name: web, namespace: default }], ${retryPolicy} }`,
+    ),
+    'error OSM_SPEC_ACCOUNT spec.source.kind',
+    'must be ServiceAccount',
+  ],
+  [
+    'a retry to no service',
+    retry(
+      `{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [{ kind: Pod, name: web, namespace: default }], ${retryPolicy} }`,
+    ),
+    'error OSM_SPEC_REFERENCE spec.destinations[0].kind',
+    'must be Service',
+  ],
+  [
+    'a retry to a missing service',
+    retry(
+      `{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [{ kind: Service, name: wbe, namespace: default }], ${retryPolicy} }`,
+    ),
+    'warning OSM_SPEC_REFERENCE spec.destinations[0].name',
+    'did you mean "web"?',
+  ],
+  [
+    'a retry to nowhere',
+    retry(`{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [], ${retryPolicy} }`),
+    'warning OSM_SPEC_NO_EFFECT spec.destinations',
+    'nothing is retried',
+  ],
+  [
+    'a retry on nonsense',
+    retry(
+      `{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [{ kind: Service, name: web, namespace: default }], ${retryPolicy.replace('5xx', '"5xx,bad-luck"')} }`,
+    ),
+    'warning OSM_SPEC_RETRY_ON spec.retryPolicy.retryOn',
+    '"bad-luck" is not known',
+  ],
+  [
+    'a retry with a bad timeout',
+    retry(
+      `{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [{ kind: Service, name: web, namespace: default }], ${retryPolicy.replace('perTryTimeout: 1s', 'perTryTimeout: 1')} }`,
+    ),
+    'error OSM_SPEC_DURATION spec.retryPolicy.perTryTimeout',
+    '"1" is no duration',
+  ],
+
+  [
+    'global gateways',
+    object(policy, 'EgressGateway', 'g', '{ global: [{ service: gw, namespace: default }] }'),
+    'error OSM_SPEC_REFERENCE spec.global[0].service',
+    'Service default/gw does not exist',
+  ],
+  [
+    'gateways for a missing policy',
+    object(
+      policy,
+      'EgressGateway',
+      'g',
+      '{ rules: [{ egressPolicies: [{ name: e, namespace: default }], egressGateways: [{ service: web, namespace: default }] }] }',
+    ),
+    'error OSM_SPEC_REFERENCE spec.rules[0].egressPolicies[0].name',
+    'Egress default/e does not exist',
+  ],
+  [
+    'a missing gateway',
+    object(
+      policy,
+      'EgressGateway',
+      'g',
+      '{ rules: [{ egressPolicies: [{ name: egress, namespace: default }], egressGateways: [{ service: gw, namespace: default }] }] }',
+    ),
+    'error OSM_SPEC_REFERENCE spec.rules[0].egressGateways[0].service',
+    'does not exist',
+  ],
+
+  [
+    'a certificate for an identity',
+    object(
+      policy,
+      'AccessCert',
+      'a',
+      '{ subjectAltNames: [web.default.trust.example], secret: { name: s, namespace: n } }',
+    ),
+    'error OSM_SPEC_CERT_NAME spec.subjectAltNames[0]',
+    'lies under trust.example',
+  ],
+  [
+    'a certificate for a service',
+    object(
+      policy,
+      'AccessCert',
+      'a',
+      '{ subjectAltNames: [WEB.default.svc.cluster.local.], secret: { name: s, namespace: n } }',
+    ),
+    'error OSM_SPEC_CERT_NAME spec.subjectAltNames[0]',
+    'lies under cluster.local',
+  ],
+  [
+    'a certificate for everything',
+    object(policy, 'AccessCert', 'a', '{ subjectAltNames: ["*.example.com"], secret: { name: s, namespace: n } }'),
+    'error OSM_SPEC_CERT_NAME spec.subjectAltNames[0]',
+    'must not hold a wildcard',
+  ],
+  [
+    'a certificate for no name',
+    object(policy, 'AccessCert', 'a', '{ subjectAltNames: ["a b"], secret: { name: s, namespace: n } }'),
+    'error OSM_SPEC_HOST spec.subjectAltNames[0]',
+    'is no host name',
+  ],
+  [
+    'a gateway certificate for a service',
+    object(
+      'config.openservicemesh.io/v1alpha2',
+      'MeshConfig',
+      'c',
+      '{ certificate: { ingressGateway: { subjectAltNames: [a.b, web.default.svc.cluster.local], validityDuration: 1h, secret: { name: s, namespace: n } } } }',
+    ),
+    'error OSM_SPEC_CERT_NAME spec.certificate.ingressGateway.subjectAltNames[1]',
+    'lies under cluster.local',
+  ],
+  [
+    'a root of no provider',
+    object('config.openservicemesh.io/v1alpha2', 'MeshRootCertificate', 'm', '{ provider: {} }'),
+    'error OSM_SPEC_PROVIDER spec.provider',
+    'must have exactly one of tresor, vault and certManager, not none',
+  ],
+
+  [
+    'an empty plugin',
+    object('plugin.flomesh.io/v1alpha1', 'Plugin', 'p', '{ pipyscript: " " }'),
+    'error OSM_SPEC_NO_EFFECT spec.pipyscript',
+    'is empty',
+  ],
+  [
+    'a chain of a missing plugin',
+    object(
+      'plugin.flomesh.io/v1alpha1',
+      'PluginChain',
+      'c',
+      '{ chains: [{ name: inbound-tcp, plugins: [plugin, plugim] }], selectors: {} }',
+    ),
+    'warning OSM_SPEC_REFERENCE spec.chains[0].plugins[1]',
+    'Plugin plugim does not exist; did you mean "plugin"?',
+  ],
+  [
+    'settings of a missing plugin',
+    object('plugin.flomesh.io/v1alpha1', 'PluginConfig', 'c', '{ plugin: x, destinationRefs: [], config: {} }'),
+    'warning OSM_SPEC_REFERENCE spec.plugin',
+    'Plugin x does not exist',
+  ],
+  [
+    'settings for a missing service',
+    object(
+      'plugin.flomesh.io/v1alpha1',
+      'PluginConfig',
+      'c',
+      '{ plugin: plugin, destinationRefs: [{ kind: Service, name: wbe, namespace: default }], config: {} }',
+    ),
+    'warning OSM_SPEC_REFERENCE spec.destinationRefs[0].name',
+    'did you mean "web"?',
+  ],
+  [
+    'an import without an address',
+    object(
+      'flomesh.io/v1alpha1',
+      'ServiceImport',
+      'i',
+      '{ ports: [{ port: 1, endpoints: [{ clusterKey: c, target: { host: h, ip: h, port: 1, path: / } }] }] }',
+    ),
+    'error OSM_SPEC_ADDRESS spec.ports[0].endpoints[0].target.ip',
+    '"h" is no IP address',
+  ],
+  [
+    'logs to a missing collector',
+    object(
+      policy,
+      'Telemetry',
+      't',
+      '{ accessLog: { openTelemetry: { extensionService: { namespace: default, name: c } } } }',
+    ),
+    'error OSM_SPEC_REFERENCE spec.accessLog.openTelemetry.extensionService.name',
+    'ExtensionService default/c does not exist',
+  ],
+  [
+    'a collector with a bad timeout',
+    object('config.openservicemesh.io/v1alpha2', 'ExtensionService', 'c', '{ host: h, port: 1, connectTimeout: x }'),
+    'error OSM_SPEC_DURATION spec.connectTimeout',
+    'is no duration',
+  ],
+]
+
+describe('SpecRules', () => {
+  it('finds nothing wrong with a mesh without fault', () => {
+    expect(rules.checkAll(snapshotOf(world)).map(formatProblem)).toEqual([])
+  })
+
+  it.each(cases)('finds %s', (_title, text, expected, message) => {
+    const problems = rules.checkAll(snapshotOf(world, text))
+    expect(problems.map(({ severity, code, field }) => `${severity} ${code} ${field ?? ''}`)).toEqual([expected])
+    expect(problems[0]?.message).toContain(message)
+    expect(problems[0]).toMatchObject({ object: { namespace: expect.any(String) }, origin: { file: 'f.yaml' } })
+  })
+
+  it('looks at every kind that can be wrong beside others', () => {
+    const never = [
+      'Namespace',
+      'ServiceAccount',
+      'TCPRoute',
+      'ServiceExport',
+      'GlobalTrafficPolicy',
+      'WorkloadInstance',
+    ]
+    expect([...checkedKinds, ...never].sort()).toEqual(allKinds())
+  })
+
+  it('names the line of the field', () => {
+    const text =
+      'apiVersion: split.smi-spec.io/v1alpha4\nkind: TrafficSplit\nmetadata:\n  name: s\nspec:\n  service: web\n  backends:\n    - service: a\n      weight: 1\n'
+    const located = new SpecRules({
+      clusterDomain: 'c',
+      trustDomain: 't',
+      locate: (key, field) => ({ kind: 'file', file: `${key}#${field}`, line: 8, column: 7 }),
+    })
+    expect(located.checkAll(snapshotOf(text)).map(formatProblem)).toEqual([
+      'TrafficSplit/default/s#spec.backends[0].service:8:7: error: TrafficSplit default/s: spec.backends[0].service: Service default/a does not exist [OSM_SPEC_SPLIT_SERVICE]',
+      'TrafficSplit/default/s#spec.service:8:7: error: TrafficSplit default/s: spec.service: Service default/web does not exist [OSM_SPEC_SPLIT_SERVICE]',
+    ])
+  })
+
+  it('checks one object as if it were there, without taking its older version for a rival', () => {
+    const snapshot = snapshotOf(world)
+    const [same] = load(split('{ service: web, backends: [{ service: web-v2, weight: 1 }] }'))
+    const [other] = load(split('{ service: web, backends: [{ service: web-v2, weight: 1 }] }', 'another'))
+    if (same === undefined || other === undefined) throw new Error('two objects')
+    expect(rules.check(same, snapshot)).toEqual([])
+    expect(rules.check(other, snapshot)).toMatchObject([{ code: 'OSM_SPEC_CONFLICT' }])
+  })
+
+  it('finds the same whatever order objects came in', () => {
+    const texts = [world, ...cases.map(([, text]) => text)]
+    const documents = texts.flatMap((text) => splitDocuments(text).map((document) => document.text))
+    const objects = new Map(documents.flatMap((text) => load(text)).map((it) => [objectKey(it), it]))
+    const found = [[...objects.values()], [...objects.values()].reverse()].map((upserts) => {
+      const builder = new SnapshotBuilder(['x'])
+      for (const one of upserts) builder.apply([{ source: 'x', upserts: [one], deletes: [] }])
+      return rules.checkAll(builder.snapshot).map(formatProblem)
+    })
+    expect(found[0]?.length).toBeGreaterThan(10)
+    expect(found[0]).toEqual(found[1])
+  })
+})
