@@ -46,8 +46,12 @@ export function inboundChain({ part, callers, matchPort, drainEpoch }: InboundCh
       serverNames: [...part.serverNames].sort(),
       ...(matchPort ? { destinationPort: part.targetPort } : {}),
     },
-    transportSocket: meshServerTls(settings.trust),
-    filters: isHttp(part.protocol) ? httpChain(part, settings) : tcpChain(part, callers, settings),
+    ...(isHttp(part.protocol)
+      ? { transportSocket: meshServerTls(settings.trust, 'trustDomain'), filters: httpChain(part, settings) }
+      : {
+          transportSocket: meshServerTls(settings.trust, callers ?? 'nobody'),
+          filters: tcpChain(part, callers, settings),
+        }),
     // A changed chain is a new one to Envoy: the old one's connections are drained and then closed, those of other chains are left alone.
     ...(drainEpoch === undefined ? {} : { metadata: { filterMetadata: { [METADATA]: { withdrawal: drainEpoch } } } }),
   })

@@ -1,4 +1,4 @@
-import { MESH_ALPN, type Principal, type TlsVersion, type TrustPart } from '@osm-ts/driver-api'
+import { MESH_ALPN, type Principal, type PrincipalsPart, type TlsVersion, type TrustPart } from '@osm-ts/driver-api'
 import type { TransportSocketSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import {
   type CertificateValidationContextSchema,
@@ -18,7 +18,6 @@ import { adsSource } from './config-source.js'
 import { type Init, pack } from './encode.js'
 import { spiffeId, spiffePrefix } from './identity-names.js'
 
-type TransportSocketInit = Init<typeof TransportSocketSchema>
 type SanMatcher = Init<typeof SubjectAltNameMatcherSchema>
 
 const TRANSPORT_SOCKET = 'envoy.transport_sockets.tls'
@@ -34,8 +33,7 @@ export function meshClientTls(
   serverName: string,
   principals: readonly Principal[],
   trust: TrustPart,
-): TransportSocketInit {
-  const expected = [...principals].sort().map((principal) => identityMatcher(principal, trust.trustDomain))
+): Init<typeof TransportSocketSchema> {
   return {
     name: TRANSPORT_SOCKET,
     configType: {
@@ -44,7 +42,7 @@ export function meshClientTls(
         sni: serverName,
         commonTlsContext: {
           ...ownCertificate(trust),
-          ...verification(expected.length > 0 ? expected : [NOBODY]),
+          ...verification(identityMatchers(principals, trust)),
           alpnProtocols: [MESH_ALPN],
         },
         // A resumed session skips verification, and would outlive a root or an identity that was withdrawn.
@@ -54,18 +52,23 @@ export function meshClientTls(
   }
 }
 
-/** mTLS towards callers in the mesh. Who may do what is decided after the handshake, by RBAC. */
-export function meshServerTls(trust: TrustPart): TransportSocketInit {
+/**
+ * mTLS towards callers in the mesh.
+ *
+ * @param callers - who may finish the handshake. HTTP ports let all of the trust domain in and decide by RBAC, so that a refusal is an answer. Network
+ *   RBAC decides at the first byte of the caller, by when a server that speaks first has spoken, so that TCP ports must not come that far
+ */
+export function meshServerTls(
+  trust: TrustPart,
+  callers: PrincipalsPart | 'trustDomain' | 'nobody',
+): Init<typeof TransportSocketSchema> {
   return {
     name: TRANSPORT_SOCKET,
     configType: {
       case: 'typedConfig',
       value: pack(DownstreamTlsContextSchema, {
         requireClientCertificate: true,
-        commonTlsContext: {
-          ...ownCertificate(trust),
-          ...verification([trustDomainMatcher(trust.trustDomain)]),
-        },
+        commonTlsContext: { ...ownCertificate(trust), ...verification(callerMatchers(callers, trust)) },
         ...withoutResumption,
       }),
     },
@@ -88,8 +91,9 @@ export function ownCertificate(trust: TrustPart): Init<typeof CommonTlsContextSc
 
 /** The roots of the mesh, and what a peer's certificate must say besides. */
 export function verification(expected: readonly SanMatcher[]): Init<typeof CommonTlsContextSchema> {
-  const defaultValidationContext: Init<typeof CertificateValidationContextSchema> =
-    expected.length > 0 ? { matchTypedSubjectAltNames: [...expected] } : {}
+  const defaultValidationContext: Init<typeof CertificateValidationContextSchema> = {
+    matchTypedSubjectAltNames: expected.length > 0 ? [...expected] : [NOBODY],
+  }
   return {
     validationContextType: {
       case: 'combinedValidationContext',
@@ -117,17 +121,23 @@ function protocol(version: TlsVersion, automatic: TlsProtocol): TlsProtocol {
   return version === 'TLS_AUTO' ? automatic : TlsProtocol[version]
 }
 
-function identityMatcher(principal: Principal, trustDomain: string): SanMatcher {
-  const uri = spiffeId(principal, trustDomain)
-  return {
-    sanType: uri === undefined ? SanType.DNS : SanType.URI,
-    matcher: { matchPattern: { case: 'exact', value: uri ?? principal } },
-  }
+function callerMatchers(callers: PrincipalsPart | 'trustDomain' | 'nobody', trust: TrustPart): readonly SanMatcher[] {
+  if (callers === 'nobody') return [NOBODY]
+  if (callers === 'trustDomain') return [trustDomainMatcher(trust.trustDomain)]
+  if (callers.match === 'trustDomain') return [trustDomainMatcher(callers.trustDomain)]
+  return identityMatchers(callers.principals, trust)
+}
+
+function identityMatchers(principals: readonly Principal[], { trustDomain }: TrustPart): readonly SanMatcher[] {
+  return [...principals].sort().map((principal) => {
+    const uri = spiffeId(principal, trustDomain)
+    return {
+      sanType: uri === undefined ? SanType.DNS : SanType.URI,
+      matcher: { matchPattern: { case: 'exact', value: uri ?? principal } },
+    }
+  })
 }
 
 function trustDomainMatcher(trustDomain: string): SanMatcher {
-  return {
-    sanType: SanType.URI,
-    matcher: { matchPattern: { case: 'prefix', value: spiffePrefix(trustDomain) } },
-  }
+  return { sanType: SanType.URI, matcher: { matchPattern: { case: 'prefix', value: spiffePrefix(trustDomain) } } }
 }

@@ -1,0 +1,182 @@
+import { create, createRegistry, type JsonValue, toJson } from '@bufbuild/protobuf'
+import { isIP } from 'node:net'
+import type { InjectorContext, SidecarConfigView, SocketAddress } from '@osm-ts/driver-api'
+import { BootstrapSchema } from '@osm-ts/envoy-api/envoy/config/bootstrap/v3/bootstrap_pb.js'
+import {
+  Cluster_DiscoveryType as DiscoveryType,
+  type ClusterSchema,
+} from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
+import {
+  ApiConfigSource_ApiType as ApiType,
+  ApiVersion,
+  type ConfigSourceSchema,
+} from '@osm-ts/envoy-api/envoy/config/core/v3/config_source_pb.js'
+import type { OverloadManagerSchema } from '@osm-ts/envoy-api/envoy/config/overload/v3/overload_pb.js'
+import { DownstreamConnectionsConfigSchema } from '@osm-ts/envoy-api/envoy/extensions/resource_monitors/downstream_connections/v3/downstream_connections_pb.js'
+import { SubjectAltNameMatcher_SanType as SanType } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
+import { UpstreamTlsContextSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
+import { HttpProtocolOptionsSchema } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
+
+import { socketAddress } from '../translate/address.js'
+import { staticCluster } from '../translate/cluster.js'
+import { adsSource } from '../translate/config-source.js'
+import { duration, type Init, pack } from '../translate/encode.js'
+import { tlsParameters } from '../translate/tls.js'
+import type { EnvoyConfig } from './driver-config.js'
+import { CERTIFICATE_SECRET, VALIDATION_SECRET } from './secret-files.js'
+import { files } from './text-with-files.js'
+
+/** Name of the cluster of the control plane. */
+export const CONTROL_PLANE_CLUSTER = 'osm-controller'
+
+/**
+ * Largest RE2 program of a pattern. Envoy's own limit of 100 is less than ordinary path patterns need; without any limit, one pattern could take
+ * megabytes in every sidecar. A larger one is refused with its name, and what was in force stays.
+ */
+export const MAX_REGEX_PROGRAM_SIZE = 4096
+
+/** More connections than file descriptors that a container usually has. Envoy warns at each start if there is no limit at all. */
+const MAX_CONNECTIONS = 50_000n
+
+/** What the bootstrap configuration depends on. */
+export type BootstrapContext = Pick<InjectorContext, 'controlPlane' | 'proxyCommonName' | 'locality'> & {
+  readonly admin: SocketAddress
+  readonly sidecar: SidecarConfigView
+  readonly config: EnvoyConfig
+}
+
+/** Envoy's bootstrap configuration: where the control plane is and how to prove who is who. Everything else comes from there. */
+export function bootstrapConfig(context: BootstrapContext): JsonValue {
+  const bootstrap = create(BootstrapSchema, {
+    node: { id: context.proxyCommonName, locality: context.locality },
+    admin: { address: socketAddress(context.admin) },
+    dynamicResources: {
+      adsConfig: {
+        apiType: context.config.xds === 'delta' ? ApiType.DELTA_GRPC : ApiType.GRPC,
+        transportApiVersion: ApiVersion.V3,
+        setNodeOnFirstMessageOnly: true,
+        grpcServices: [
+          {
+            targetSpecifier: {
+              case: 'envoyGrpc',
+              value: {
+                clusterName: CONTROL_PLANE_CLUSTER,
+                // Thousands of sidecars lose a controller at the same moment; Envoy spreads them over this range at random.
+                retryPolicy: { retryBackOff: { baseInterval: duration(500), maxInterval: duration(10_000) } },
+              },
+            },
+          },
+        ],
+      },
+      cdsConfig: adsSource(),
+      ldsConfig: adsSource(),
+    },
+    staticResources: { clusters: [controlPlaneCluster(context)] },
+    layeredRuntime: {
+      layers: [
+        {
+          name: 'mesh',
+          layerSpecifier: {
+            case: 'staticLayer',
+            value: { 're2.max_program_size.error_level': MAX_REGEX_PROGRAM_SIZE },
+          },
+        },
+      ],
+    },
+    // Most clusters of a mesh are never called by most proxies: their statistics come to be with the first call.
+    deferredStatOptions: { enableDeferredCreationStats: true },
+    // Nothing but scrapes reads them.
+    statsFlush: { case: 'statsFlushOnAdmin', value: true },
+    overloadManager: overloadManager(),
+  })
+  const registry = createRegistry(
+    UpstreamTlsContextSchema,
+    HttpProtocolOptionsSchema,
+    DownstreamConnectionsConfigSchema,
+  )
+  return toJson(BootstrapSchema, bootstrap, { registry })
+}
+
+function controlPlaneCluster({ controlPlane, sidecar }: BootstrapContext): Init<typeof ClusterSchema> {
+  const { address, port } = controlPlane
+  const type = isIP(address) === 0 ? DiscoveryType.STRICT_DNS : DiscoveryType.STATIC
+  return {
+    ...staticCluster(CONTROL_PLANE_CLUSTER, [{ address, port }]),
+    clusterDiscoveryType: { case: 'type', value: type },
+    connectTimeout: duration(5_000),
+    typedExtensionProtocolOptions: {
+      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': pack(HttpProtocolOptionsSchema, {
+        upstreamProtocolOptions: {
+          case: 'explicitHttpConfig',
+          value: {
+            protocolConfig: {
+              case: 'http2ProtocolOptions',
+              // A controller that is gone without a word is noticed within 40 seconds.
+              value: { connectionKeepalive: { interval: duration(30_000), timeout: duration(10_000) } },
+            },
+          },
+        },
+      }),
+    },
+    upstreamConnectionOptions: { tcpKeepalive: { keepaliveTime: 60, keepaliveInterval: 5, keepaliveProbes: 5 } },
+    transportSocket: {
+      name: 'envoy.transport_sockets.tls',
+      configType: {
+        case: 'typedConfig',
+        value: pack(UpstreamTlsContextSchema, controlPlaneTls(controlPlane, sidecar)),
+      },
+    },
+  }
+}
+
+function controlPlaneTls(
+  { serverName }: InjectorContext['controlPlane'],
+  sidecar: SidecarConfigView,
+): Init<typeof UpstreamTlsContextSchema> {
+  return {
+    sni: serverName,
+    commonTlsContext: {
+      tlsParams: tlsParameters({
+        // Versions below 1.2 close the data plane. They must not close this connection too: over it comes the way back.
+        minVersion: sidecar.tlsMinProtocolVersion === 'TLSv1_3' ? 'TLSv1_3' : 'TLSv1_2',
+        maxVersion: sidecar.tlsMaxProtocolVersion === 'TLSv1_2' ? 'TLSv1_2' : 'TLSv1_3',
+        cipherSuites: sidecar.cipherSuites,
+        ecdhCurves: sidecar.ecdhCurves,
+      }),
+      alpnProtocols: ['h2'],
+      tlsCertificateSdsSecretConfigs: [{ name: CERTIFICATE_SECRET, sdsConfig: fileSource(files.certificateSecret) }],
+      validationContextType: {
+        case: 'combinedValidationContext',
+        value: {
+          defaultValidationContext: {
+            matchTypedSubjectAltNames: [
+              { sanType: SanType.DNS, matcher: { matchPattern: { case: 'exact', value: serverName } } },
+            ],
+          },
+          validationContextSdsSecretConfig: { name: VALIDATION_SECRET, sdsConfig: fileSource(files.validationSecret) },
+        },
+      },
+    },
+  }
+}
+
+function fileSource(path: string): Init<typeof ConfigSourceSchema> {
+  return {
+    configSourceSpecifier: { case: 'pathConfigSource', value: { path } },
+    resourceApiVersion: ApiVersion.V3,
+  }
+}
+
+function overloadManager(): Init<typeof OverloadManagerSchema> {
+  return {
+    resourceMonitors: [
+      {
+        name: 'envoy.resource_monitors.global_downstream_max_connections',
+        configType: {
+          case: 'typedConfig',
+          value: pack(DownstreamConnectionsConfigSchema, { maxActiveDownstreamConnections: MAX_CONNECTIONS }),
+        },
+      },
+    ],
+  }
+}

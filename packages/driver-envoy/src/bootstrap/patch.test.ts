@@ -1,0 +1,215 @@
+import { describe, expect, it } from '@jest/globals'
+import type { InjectorContext, MeshConfigView, SidecarPatch, Value } from '@osm-ts/driver-api'
+import { schemaIssues, sidecarPatchSchema } from '@osm-ts/driver-api'
+
+import { patch } from './patch.js'
+
+const configurator: MeshConfigView = {
+  meshName: 'osm',
+  trustDomain: 'cluster.local',
+  clusterDomain: 'cluster.local',
+  sidecar: {
+    logLevel: 'error',
+    maxDataPlaneConnections: 0,
+    configResyncIntervalMs: 0,
+    tlsMinProtocolVersion: 'TLSv1_2',
+    tlsMaxProtocolVersion: 'TLSv1_3',
+    cipherSuites: ['ECDHE-ECDSA-AES128-GCM-SHA256'],
+    ecdhCurves: ['P-256'],
+    localProxyMode: 'Localhost',
+    localDNSProxy: false,
+  },
+  observability: { osmLogLevel: 'info', enableDebugServer: false },
+  featureFlags: {},
+}
+
+function context(changes: Partial<InjectorContext> = {}): InjectorContext {
+  return {
+    meshName: 'osm',
+    osmNamespace: 'osm-system',
+    podNamespace: 'shop',
+    pod: {},
+    podOS: 'linux',
+    // Branded strings of the host; any will do here.
+    proxyUUID: 'c0ffee00-0000-4000-8000-000000000001' as InjectorContext['proxyUUID'],
+    proxyCommonName:
+      'c0ffee00-0000-4000-8000-000000000001.sidecar.books.v2.shop.cluster.local' as InjectorContext['proxyCommonName'],
+    bootstrapCertificate: { chain: '', expiry: '2030-01-01T00:00:00Z', serialNumber: '1' },
+    configurator,
+    driverConfig: null,
+    sidecarImage: 'envoyproxy/envoy:v1.40.0',
+    pullPolicy: 'IfNotPresent',
+    resources: { limits: { memory: '128Mi' } },
+    logLevel: 'error',
+    inboundPortExclusionList: [],
+    outboundPortExclusionList: [],
+    outboundIPRangeInclusionList: [],
+    outboundIPRangeExclusionList: [],
+    networkInterfaceExclusionList: [],
+    interceptionMode: 'iptables',
+    listen: {
+      inbound: { address: '0.0.0.0', port: 15003 },
+      outbound: { address: '0.0.0.0', port: 15001 },
+      metrics: { address: '0.0.0.0', port: 15010 },
+      admin: { address: '127.0.0.1', port: 15000 },
+    },
+    locality: { region: 'eu', zone: 'eu-1', subZone: '' },
+    nativeSidecar: false,
+    originalHealthProbes: [],
+    controlPlane: {
+      address: 'osm-controller.osm-system.svc.cluster.local',
+      port: 15128,
+      serverName: 'ads.osm-system.cluster.local',
+    },
+    trustBundle: [],
+    dryRun: false,
+    signal: new AbortController().signal,
+    ...changes,
+  }
+}
+
+/** Text with references, as a host would resolve it. */
+function resolve(value: Value): string {
+  const part = (item: Exclude<Value, string>[number]): string =>
+    typeof item === 'string' ? item : item.ref === 'file' ? `/etc/envoy/${item.path}` : `<${item.field}>`
+  return typeof value === 'string' ? value : value.map(part).join('')
+}
+
+function fileText({ files }: SidecarPatch, path: string): unknown {
+  const content = files.find((file) => file.path === path)?.content
+  if (content === undefined || !('text' in content)) throw new Error(`${path} is not a text file`)
+  return JSON.parse(resolve(content.text))
+}
+
+const explicit = {
+  interceptionMode: 'none',
+  listen: { outboundHttp: { address: '127.0.0.1', port: 15201 }, admin: { address: '127.0.0.1', port: 15200 } },
+} as const
+
+describe('patch', () => {
+  it('returns what the contract describes, in both modes', async () => {
+    for (const given of [context(), context(explicit)]) {
+      expect(schemaIssues(sidecarPatchSchema, await patch(given))).toEqual([])
+    }
+  })
+
+  it('starts Envoy as OSM does', async () => {
+    const { sidecar } = await patch(context())
+    expect(sidecar.binary).toBe('envoy')
+    expect(sidecar.args.map(resolve).join(' ')).toBe(
+      '--log-level error --config-path /etc/envoy/bootstrap.yaml --service-cluster books.v2.shop ' +
+        '--disable-hot-restart --concurrency 2 --drain-time-s 20',
+    )
+    expect(sidecar.env.map(({ name, value }) => `${name}=${resolve(value)}`)).toEqual([
+      'POD_UID=<uid>',
+      'POD_NAME=<instance>',
+      'POD_NAMESPACE=<namespace>',
+      'POD_IP=<address>',
+      'SERVICE_ACCOUNT=<serviceAccount>',
+    ])
+    expect(sidecar.ports).toEqual([
+      { name: 'proxy-admin', port: 15000, protocol: 'TCP' },
+      { name: 'proxy-inbound', port: 15003, protocol: 'TCP' },
+      { name: 'proxy-metrics', port: 15010, protocol: 'TCP' },
+    ])
+  })
+
+  it('follows its own configuration', async () => {
+    const given = context({ driverConfig: { xds: 'sotw', concurrency: 4, drainSeconds: 7 } })
+    const made = await patch(given)
+    expect(made.sidecar.args.map(resolve).join(' ')).toContain('--concurrency 4 --drain-time-s 7')
+    expect(made.drain?.maxMs).toBe(12_000)
+    expect(fileText(made, 'bootstrap.yaml')).toMatchObject({ dynamicResources: { adsConfig: { apiType: 'GRPC' } } })
+  })
+
+  it('keeps key material out of what it writes itself', async () => {
+    const { files } = await patch(context())
+    expect(files.map(({ path, content }) => `${path} ${'from' in content ? content.from : 'text'}`)).toEqual([
+      'bootstrap.yaml text',
+      'tls_certificate_sds_secret.yaml text',
+      'validation_context_sds_secret.yaml text',
+      'cacert.pem trustBundle',
+      'sds_cert.pem bootstrap.chain',
+      'sds_key.pem bootstrap.key',
+    ])
+  })
+
+  it('points to the control plane and checks who answers', async () => {
+    const bootstrap = fileText(await patch(context()), 'bootstrap.yaml')
+    expect(bootstrap).toMatchObject({
+      node: { id: 'c0ffee00-0000-4000-8000-000000000001.sidecar.books.v2.shop.cluster.local' },
+      admin: { address: { socketAddress: { address: '127.0.0.1', portValue: 15000 } } },
+      dynamicResources: {
+        adsConfig: { apiType: 'DELTA_GRPC', setNodeOnFirstMessageOnly: true },
+        cdsConfig: { ads: {}, initialFetchTimeout: '0s' },
+        ldsConfig: { ads: {}, initialFetchTimeout: '0s' },
+      },
+      staticResources: {
+        clusters: [
+          {
+            name: 'osm-controller',
+            type: 'STRICT_DNS',
+            transportSocket: {
+              typedConfig: {
+                sni: 'ads.osm-system.cluster.local',
+                commonTlsContext: {
+                  tlsParams: {
+                    tlsMinimumProtocolVersion: 'TLSv1_2',
+                    tlsMaximumProtocolVersion: 'TLSv1_3',
+                    cipherSuites: ['ECDHE-ECDSA-AES128-GCM-SHA256'],
+                    ecdhCurves: ['P-256'],
+                  },
+                  combinedValidationContext: {
+                    defaultValidationContext: {
+                      matchTypedSubjectAltNames: [
+                        { sanType: 'DNS', matcher: { exact: 'ads.osm-system.cluster.local' } },
+                      ],
+                    },
+                  },
+                },
+              },
+            },
+          },
+        ],
+      },
+    })
+    expect(fileText(await patch(context()), 'tls_certificate_sds_secret.yaml')).toMatchObject({
+      resources: [{ name: 'tls_sds', tlsCertificate: { privateKey: { filename: '/etc/envoy/sds_key.pem' } } }],
+    })
+  })
+
+  it('reaches a control plane by IP address without DNS', async () => {
+    const controlPlane = { address: '127.0.0.1', port: 15128, serverName: 'ads' }
+    const bootstrap = fileText(await patch(context({ controlPlane })), 'bootstrap.yaml')
+    expect(bootstrap).toMatchObject({ staticResources: { clusters: [{ type: 'STATIC' }] } })
+  })
+
+  it('keeps the way to the control plane open when the mesh allows no TLS version', async () => {
+    const closed = { ...configurator, sidecar: { ...configurator.sidecar, tlsMaxProtocolVersion: 'TLSv1_1' as const } }
+    const bootstrap = JSON.stringify(fileText(await patch(context({ configurator: closed })), 'bootstrap.yaml'))
+    expect(bootstrap).toContain('"tlsMaximumProtocolVersion":"TLSv1_3"')
+  })
+
+  it('asks for interception where connections are redirected, and only there', async () => {
+    expect((await patch(context())).interception).toEqual({
+      inboundPort: 15003,
+      outboundPort: 15001,
+      proxyUid: 1500,
+      excludedInboundPorts: [15010, 15901, 15902, 15903, 15904],
+      ipv6: true,
+    })
+    const made = await patch(context(explicit))
+    expect(made.interception).toBeUndefined()
+    expect(made.metrics).toBeUndefined()
+    expect(made.sidecar.args.map(resolve).join(' ')).toContain('--concurrency 1')
+  })
+
+  it.each([
+    ['another operating system', { podOS: 'windows' }],
+    ['a proxy without administration', { listen: {} }],
+    ['interception without addresses', { listen: { admin: { address: '127.0.0.1', port: 15000 } } }],
+    ['a name of another trust domain', { configurator: { ...configurator, trustDomain: 'other.example' } }],
+  ] as const)('refuses %s', async (_, changes) => {
+    await expect(patch(context(changes))).rejects.toMatchObject({ code: 'OSM_DRIVER_PATCH' })
+  })
+})

@@ -1,0 +1,143 @@
+import {
+  type EnvironmentVariable,
+  type InjectorContext,
+  type InterceptionNeeds,
+  type ListenAddresses,
+  OsmError,
+  type SidecarFile,
+  type SidecarPatch,
+  type SidecarPort,
+  type SocketAddress,
+  type Value,
+} from '@osm-ts/driver-api'
+
+import { METRICS_PATH } from '../translate/prometheus.js'
+import { bootstrapConfig } from './bootstrap-config.js'
+import { type EnvoyConfig, envoyConfig } from './driver-config.js'
+import { certificateSecret, validationSecret } from './secret-files.js'
+import { files, textWithFiles } from './text-with-files.js'
+
+/** The user that interception leaves alone. */
+const PROXY_UID = 1500
+
+/** Ports of probe listeners and of the agent, which a kubelet reaches without TLS. */
+const PROBE_PORTS = [15901, 15902, 15903, 15904]
+
+/** How often the sidecar is asked whether it is ready. */
+const READY_PERIOD_MS = 1_000
+
+/** Time for endpoints of a workload that ends to disappear from its callers. */
+const MIN_DRAIN_MS = 5_000
+
+/** What must stand beside a workload so that Envoy is its sidecar. */
+export async function patch(context: InjectorContext): Promise<SidecarPatch> {
+  if (context.podOS !== 'linux') {
+    throw new OsmError('OSM_DRIVER_PATCH', `Envoy runs on linux, and the workload on ${context.podOS}`)
+  }
+  const { admin, metrics } = context.listen
+  if (admin === undefined) {
+    throw new OsmError('OSM_DRIVER_PATCH', 'the host gave the proxy no address for its administration interface')
+  }
+  const config = envoyConfig(context.driverConfig)
+  const interception = interceptionNeeds(context)
+  return {
+    sidecar: {
+      image: context.sidecarImage,
+      binary: 'envoy',
+      args: args(context, config),
+      env: environment(),
+      ports: ports(context.listen),
+      resources: context.resources,
+      security: { runAsUser: PROXY_UID, readOnlyRootFilesystem: true },
+    },
+    files: sidecarFiles(context, admin, config),
+    // Envoy is "live" once it has the first clusters and listeners, with everything that they wait for.
+    ready: { http: { port: admin.port, path: '/ready', status: 200 }, periodMs: READY_PERIOD_MS },
+    drain: {
+      action: { kind: 'http', method: 'POST', port: admin.port, path: '/drain_listeners?graceful&inboundonly' },
+      minMs: MIN_DRAIN_MS,
+      maxMs: MIN_DRAIN_MS + config.drainSeconds * 1_000,
+    },
+    quit: { kind: 'http', method: 'POST', port: admin.port, path: '/quitquitquit' },
+    ...(metrics === undefined ? {} : { metrics: { port: metrics.port, path: METRICS_PATH } }),
+    admin: { port: admin.port },
+    ...(interception === undefined ? {} : { interception }),
+    annotations: {},
+    initContainers: [],
+    volumes: [],
+  }
+}
+
+function args(context: InjectorContext, config: EnvoyConfig): readonly Value[] {
+  const concurrency = config.concurrency ?? (context.interceptionMode === 'none' ? 1 : 2)
+  return [
+    '--log-level',
+    context.logLevel,
+    '--config-path',
+    [{ ref: 'file', path: files.bootstrap }],
+    '--service-cluster',
+    identityOf(context),
+    // Shared memory of the machine: a second Envoy on it would not start.
+    '--disable-hot-restart',
+    '--concurrency',
+    String(concurrency),
+    '--drain-time-s',
+    String(config.drainSeconds),
+  ]
+}
+
+/** `<service account>.<namespace>`, from `<uuid>.sidecar.<service account>.<namespace>.<trust domain>`. */
+function identityOf({ proxyUUID, proxyCommonName, configurator }: InjectorContext): string {
+  const prefix = `${proxyUUID}.sidecar.`
+  const suffix = `.${configurator.trustDomain}`
+  if (!proxyCommonName.startsWith(prefix) || !proxyCommonName.endsWith(suffix)) {
+    throw new OsmError('OSM_DRIVER_PATCH', `the proxy's name ${proxyCommonName} is not ${prefix}<identity>${suffix}`)
+  }
+  return proxyCommonName.slice(prefix.length, -suffix.length)
+}
+
+function environment(): readonly EnvironmentVariable[] {
+  return [
+    { name: 'POD_UID', value: [{ ref: 'workload', field: 'uid' }] },
+    { name: 'POD_NAME', value: [{ ref: 'workload', field: 'instance' }] },
+    { name: 'POD_NAMESPACE', value: [{ ref: 'workload', field: 'namespace' }] },
+    { name: 'POD_IP', value: [{ ref: 'workload', field: 'address' }] },
+    { name: 'SERVICE_ACCOUNT', value: [{ ref: 'workload', field: 'serviceAccount' }] },
+  ]
+}
+
+function ports({ admin, inbound, metrics }: ListenAddresses): readonly SidecarPort[] {
+  const port = (name: string, listen: SocketAddress | undefined): readonly SidecarPort[] =>
+    listen === undefined ? [] : [{ name, port: listen.port, protocol: 'TCP' }]
+  return [...port('proxy-admin', admin), ...port('proxy-inbound', inbound), ...port('proxy-metrics', metrics)]
+}
+
+function sidecarFiles(context: InjectorContext, admin: SocketAddress, config: EnvoyConfig): readonly SidecarFile[] {
+  const { sidecar } = context.configurator
+  return [
+    {
+      path: files.bootstrap,
+      content: { text: textWithFiles(bootstrapConfig({ ...context, admin, sidecar, config })) },
+    },
+    { path: files.certificateSecret, content: { text: textWithFiles(certificateSecret()) } },
+    { path: files.validationSecret, content: { text: textWithFiles(validationSecret()) } },
+    { path: files.roots, content: { from: 'trustBundle' } },
+    { path: files.certificate, content: { from: 'bootstrap.chain' } },
+    { path: files.privateKey, content: { from: 'bootstrap.key' } },
+  ]
+}
+
+function interceptionNeeds({ interceptionMode, listen }: InjectorContext): InterceptionNeeds | undefined {
+  if (interceptionMode === 'none') return undefined
+  const { inbound, outbound, metrics } = listen
+  if (inbound === undefined || outbound === undefined) {
+    throw new OsmError('OSM_DRIVER_PATCH', 'the host gave the proxy no addresses for redirected connections')
+  }
+  return {
+    inboundPort: inbound.port,
+    outboundPort: outbound.port,
+    proxyUid: PROXY_UID,
+    excludedInboundPorts: [...(metrics === undefined ? [] : [metrics.port]), ...PROBE_PORTS].sort((a, b) => a - b),
+    ipv6: true,
+  }
+}

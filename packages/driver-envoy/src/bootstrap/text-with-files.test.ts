@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+
+import { textWithFiles } from './text-with-files.js'
+
+describe('textWithFiles', () => {
+  it('is the same JSON, where no file is named', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = textWithFiles(JSON.parse(JSON.stringify(value)) as never)
+        expect(text).toHaveLength(1)
+        expect(JSON.parse(String(text[0]))).toEqual(JSON.parse(JSON.stringify(value)))
+      }),
+    )
+  })
+
+  it('leaves the place of a file to the host', () => {
+    expect(textWithFiles({ privateKey: { filename: 'sds_key.pem' } })).toEqual([
+      '{\n  "privateKey": {\n    "filename": "',
+      { ref: 'file', path: 'sds_key.pem' },
+      '"\n  }\n}\n',
+    ])
+  })
+
+  it('takes no text of a user for a file', () => {
+    expect(textWithFiles({ id: 'sds_key.pem', path: '../sds_key.pem' })).toHaveLength(1)
+  })
+})

@@ -1,0 +1,50 @@
+import type { JsonValue } from '@bufbuild/protobuf'
+import type { Reference } from '@osm-ts/driver-api'
+
+/** Names of the files that stand beside the sidecar. */
+export const files = {
+  bootstrap: 'bootstrap.yaml',
+  certificateSecret: 'tls_certificate_sds_secret.yaml',
+  validationSecret: 'validation_context_sds_secret.yaml',
+  roots: 'cacert.pem',
+  certificate: 'sds_cert.pem',
+  privateKey: 'sds_key.pem',
+} as const
+
+/** Members of Envoy's configuration that name files. Only this driver writes them, always with one of {@link files}. */
+const FILE_MEMBERS = new Set(['path', 'filename'])
+
+/** JSON text, which is YAML as well, in which the names of files are references: only the host knows where they are. */
+export function textWithFiles(value: JsonValue): readonly (string | Reference)[] {
+  const parts: (string | Reference)[] = []
+  const write = (part: string | Reference): void => {
+    const last = parts.at(-1)
+    if (typeof part === 'string' && typeof last === 'string') parts[parts.length - 1] = last + part
+    else parts.push(part)
+  }
+  print(value, '\n', write)
+  write('\n')
+  return parts
+}
+
+function print(value: JsonValue, newline: string, write: (part: string | Reference) => void): void {
+  if (typeof value !== 'object' || value === null) return write(JSON.stringify(value))
+  const list = Array.isArray(value)
+  const entries = Object.entries(value)
+  if (entries.length === 0) return write(list ? '[]' : '{}')
+  const inner = `${newline}  `
+  write(list ? '[' : '{')
+  entries.forEach(([name, member], index) => {
+    write(`${index === 0 ? '' : ','}${inner}${list ? '' : `${JSON.stringify(name)}: `}`)
+    if (!list && FILE_MEMBERS.has(name) && isFile(member)) {
+      write('"')
+      write({ ref: 'file', path: member })
+      write('"')
+    } else print(member, inner, write)
+  })
+  write(`${newline}${list ? ']' : '}'}`)
+}
+
+function isFile(value: JsonValue): value is string {
+  return (Object.values(files) as readonly JsonValue[]).includes(value)
+}

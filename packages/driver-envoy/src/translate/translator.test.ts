@@ -1,0 +1,200 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from '@jest/globals'
+import type { Part, PartHash, ProxyPart, ProxyPolicy } from '@osm-ts/driver-api'
+import fc from 'fast-check'
+
+import { pinPolicy, type PolicyDraft } from '../../test/pin-policy.js'
+import type { ProxyResources, ResourceSet, TranslatedType } from '../resources/types.js'
+import { Translator } from './translator.js'
+
+const inputs = new URL('../testdata/in/', import.meta.url)
+const files = readdirSync(inputs)
+
+function read(file: string): ProxyPolicy {
+  return JSON.parse(readFileSync(new URL(file, inputs), 'utf8')) as ProxyPolicy
+}
+
+function lookupIn({ parts }: ProxyPolicy): (hash: PartHash) => Part {
+  return (hash) => {
+    const part = parts[hash]
+    if (part === undefined) throw new Error(`the document has no part ${hash}`)
+    return part
+  }
+}
+
+function translate(policy: ProxyPolicy, translator = new Translator()): ProxyResources {
+  return translator.translate(policy.proxy, lookupIn(policy), 1)
+}
+
+const types = ['cluster', 'endpoints', 'listener', 'route'] as const satisfies readonly TranslatedType[]
+
+function versions(resources: ProxyResources): Readonly<Record<string, string>> {
+  return Object.fromEntries(types.map((type) => [type, resources.types[type].version]))
+}
+
+function version(set: ResourceSet, name: string): string {
+  const resource = set.get(name)
+  if (resource === undefined) throw new Error(`no resource ${name}`)
+  return resource.version
+}
+
+/** Lists of a policy whose order means nothing. */
+const UNORDERED = new Set([
+  'addresses',
+  'allow',
+  'endpoints',
+  'headers',
+  'hosts',
+  'inbound',
+  'ipFamilies',
+  'members',
+  'methods',
+  'outboundBindings',
+  'principals',
+  'probes',
+  'retries',
+  'retryOn',
+  'serverNames',
+  'sets',
+  'targets',
+])
+
+/** The value with every unordered list in another order. */
+function shuffled(value: unknown, random: () => number, member = ''): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => shuffled(item, random))
+    if (!UNORDERED.has(member)) return items
+    return items
+      .map((item) => ({ item, order: random() }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ item }) => item)
+  }
+  if (typeof value !== 'object' || value === null) return value
+  // Headers of probes are added in their order, unlike those that are matched.
+  const inner = (name: string): string => (member === 'target' && name === 'headers' ? '' : name)
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shuffled(item, random, inner(name))]))
+}
+
+function numbers(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff
+    return state / 0x7fff_ffff
+  }
+}
+
+/** The document of a file for another instance of the same workload. */
+function sibling(policy: ProxyPolicy, changes: Partial<ProxyPart>): ProxyPolicy {
+  return { ...policy, proxy: { ...policy.proxy, ...changes } }
+}
+
+const otherId = '0b6fbeee-0a6c-4b36-9d0c-00000000ffff' as ProxyPart['id']
+
+describe('Translator', () => {
+  it('gives the same bytes whatever the order of lists without order', () => {
+    const expected = new Map(files.map((file) => [file, versions(translate(read(file)))]))
+    fc.assert(
+      fc.property(fc.constantFrom(...files), fc.nat(), (file, seed) => {
+        const draft = shuffled(read(file), numbers(seed)) as PolicyDraft
+        expect(versions(translate(pinPolicy(draft)))).toEqual(expected.get(file))
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it.each(files)('%s: a translator that has done others before gives the same bytes', (file) => {
+    const translator = new Translator()
+    for (const other of files) translate(read(other), translator)
+    expect(versions(translate(read(file), translator))).toEqual(versions(translate(read(file))))
+  })
+
+  it('gives proxies of one workload the same sets', () => {
+    const translator = new Translator()
+    const policy = read('permissive.json')
+    const first = translate(policy, translator)
+    const second = translate(sibling(policy, { id: otherId, addresses: ['10.0.1.11'] }), translator)
+    for (const type of types) expect(second.types[type]).toBe(first.types[type])
+  })
+
+  it('shares what is called between proxies that serve different things', () => {
+    const translator = new Translator()
+    const policy = read('permissive.json')
+    const first = translate(policy, translator)
+    const second = translate(sibling(policy, { id: otherId, inbound: [] }), translator)
+    expect(second.types.endpoints).toBe(first.types.endpoints)
+    for (const [type, name] of [
+      ['cluster', 'bookwarehouse/bookwarehouse|14001'],
+      ['route', 'rds-outbound.80'],
+      ['listener', 'outbound-listener'],
+    ] as const) {
+      expect(second.types[type].get(name)).toBe(first.types[type].get(name))
+      expect(second.types[type].get(name)).toBeDefined()
+    }
+    expect(second.types.listener.get('inbound-listener')).toBeUndefined()
+  })
+
+  it('remembers nothing once every proxy is released', () => {
+    const translator = new Translator()
+    const policies = files.map(read)
+    for (const policy of policies) translate(policy, translator)
+    expect(translator.remembered).toBeGreaterThan(100)
+    for (const { proxy } of policies) translator.release(proxy.id)
+    expect(translator.remembered).toBe(0)
+  })
+
+  it('remembers one revision of a proxy, not its history', () => {
+    const translator = new Translator()
+    const policy = read('permissive.json')
+    translate(policy, translator)
+    const before = translator.remembered
+    translate(read('permissive.json'), translator)
+    translate(sibling(policy, { inbound: [] }), translator)
+    translate(policy, translator)
+    expect(translator.remembered).toBe(before)
+  })
+
+  it('does not forget the newer revision of a proxy when an older one is released', () => {
+    const translator = new Translator()
+    const policy = read('permissive.json')
+    const older = translate(policy, translator)
+    const newer = translate(sibling(policy, { inbound: [] }), translator)
+    translator.release(policy.proxy.id, older)
+    expect(translator.remembered).toBeGreaterThan(0)
+    translator.release(policy.proxy.id, newer)
+    expect(translator.remembered).toBe(0)
+  })
+
+  it('changes the chain of a port whose access was withdrawn, and of no other', () => {
+    const policy = read('explicit.json')
+    const translator = new Translator()
+    const http = 'bookstore/bookstore-v1|14001'
+    const before = translate(policy, translator).types.listener
+    const after = translator.translate(policy.proxy, lookupIn(policy), 2, new Map([[http, 'withdrawn-1']])).types
+      .listener
+    const changed = [...after].filter(({ name }) => version(after, name) !== version(before, name))
+    expect(changed.map(({ name }) => name)).toEqual([`inbound-listener:${http}`])
+    const again = translator.translate(policy.proxy, lookupIn(policy), 3, new Map([[http, 'withdrawn-1']])).types
+      .listener
+    expect(again).toBe(after)
+  })
+
+  it('changes no listener when the rules of an HTTP port change', () => {
+    const policy = read('smi-http-split.json')
+    const before = translate(policy)
+    const parts = Object.fromEntries(
+      Object.entries(policy.parts).map(([hash, part]) => {
+        if (part.kind !== 'inbound' || part.rules.kind !== 'http') return [hash, part]
+        return [hash, { ...part, rules: { ...part.rules, allow: part.rules.allow.slice(1) } }]
+      }),
+    )
+    const after = translate(pinPolicy({ proxy: policy.proxy, parts }))
+    expect(after.types.listener.version).toBe(before.types.listener.version)
+    expect(version(after.types.route, 'rds-inbound.14001')).not.toBe(version(before.types.route, 'rds-inbound.14001'))
+  })
+
+  it('refuses a reference that leads to another kind of part', () => {
+    const policy = read('permissive.json')
+    const broken = sibling(policy, { mesh: policy.proxy.trust })
+    expect(() => translate(broken)).toThrow(expect.objectContaining({ code: 'OSM_POLICY_INVALID' }))
+  })
+})
