@@ -29,7 +29,7 @@ export function isAllowed(
 }
 
 /** True if all conditions hold. */
-export function matches({ path, methods, headers }: RouteMatch, request: Request): boolean {
+function matches({ path, methods, headers }: RouteMatch, request: Request): boolean {
   if (path !== undefined && !matchesText(path, request.path)) return false
   if (methods !== undefined && !methods.includes(request.method)) return false
   return (headers ?? []).every(({ name, match, invert }) => {

@@ -12,7 +12,7 @@ export interface Mutation {
 }
 
 /** Every such change of a part. What an extension holds is free, so nothing is changed in there. */
-export function mutationsOf(part: Part): readonly Mutation[] {
+function mutationsOf(part: Part): readonly Mutation[] {
   const found: Mutation[] = partSchemaRequired(part).map((name) => ({ what: 'drops a member', path: [name] }))
   const visit = (value: JsonValue, path: Path): void => {
     if (part.kind === 'extension' && path[0] === 'value') return
@@ -31,7 +31,7 @@ export function mutationsOf(part: Part): readonly Mutation[] {
 }
 
 /** The part after the change. */
-export function mutated(part: Part, { what, path }: Mutation): unknown {
+function mutated(part: Part, { what, path }: Mutation): unknown {
   const copy = structuredClone(part) as unknown as Record<string, unknown>
   const last = path.at(-1) ?? ''
   if (what === 'drops a member') return Object.fromEntries(Object.entries(copy).filter(([name]) => name !== last))

@@ -78,7 +78,7 @@ export const credentialRefSchema = Type.Union([
 ])
 
 /** Schema of {@link HttpHeader}: a token, and a value that can't end the line. */
-export const httpHeaderSchema = closed({
+const httpHeaderSchema = closed({
   name: Type.String({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" }),
   value: Type.String({ pattern: '^[^\\r\\n\\u0000]*$' }),
 })

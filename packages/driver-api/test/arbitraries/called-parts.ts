@@ -43,7 +43,7 @@ export const outboundPart: fc.Arbitrary<PartOf<'outbound'>> = fc
     rules: protocols.kind === 'http' ? { kind: 'http' as const, routes } : { kind: 'tcp' as const, targets: tcp },
   }))
 
-export const optionalUpstream = fc.record(
+const optionalUpstream = fc.record(
   {
     connectTimeoutMs: duration,
     limits: fc.record(
@@ -119,7 +119,7 @@ export const upstreamPart: fc.Arbitrary<PartOf<'upstream'>> = fc
         }),
   }))
 
-export const policyEndpoint = fc
+const policyEndpoint = fc
   .record({
     required: fc.record({
       address: ip,

@@ -18,7 +18,7 @@ import {
 } from './values.js'
 import { outboundRoute, routeMatch, targets } from './rules.js'
 
-export const retryPolicy = fc.record(
+const retryPolicy = fc.record(
   {
     retryOn: sortedList(fc.constantFrom('5xx', 'gateway-error', 'reset', 'connect-failure'), compareText),
     numRetries: count,
@@ -47,7 +47,7 @@ export const clientRulesPart: fc.Arbitrary<PartOf<'clientRules'>> = fc.record({
   ),
 })
 
-export const someTargets = targets.filter((list) => list.length > 0)
+const someTargets = targets.filter((list) => list.length > 0)
 export const egressPart: fc.Arbitrary<PartOf<'egress'>> = fc
   .record({
     id: name,

@@ -29,18 +29,18 @@ import {
   sortedList,
 } from './values.js'
 
-export const valueMatch = fc.record({
+const valueMatch = fc.record({
   type: fc.constantFrom('exact' as const, 'prefix' as const, 'regex' as const),
   value: fc.string(),
 })
-export const stringMatch: fc.Arbitrary<StringMatch> = fc.oneof(valueMatch, fc.constant({ type: 'present' } as const))
+const stringMatch: fc.Arbitrary<StringMatch> = fc.oneof(valueMatch, fc.constant({ type: 'present' } as const))
 
-export const headerMatch: fc.Arbitrary<HeaderMatch> = fc.record(
+const headerMatch: fc.Arbitrary<HeaderMatch> = fc.record(
   { name: fc.stringMatching(/^[a-z][a-z0-9-]{0,7}$/), match: stringMatch, invert: fc.constant(true) },
   { requiredKeys: ['name', 'match'] },
 )
 
-export const headerMatches = sortedList(headerMatch, compareBy(by('name'), compareCanonical), { minLength: 1 })
+const headerMatches = sortedList(headerMatch, compareBy(by('name'), compareCanonical), { minLength: 1 })
 
 export const routeMatch: fc.Arbitrary<RouteMatch> = fc.record(
   {
@@ -54,13 +54,13 @@ export const routeMatch: fc.Arbitrary<RouteMatch> = fc.record(
   { requiredKeys: [] },
 )
 
-export const bucket = fc.record({ tokens: positiveCount, intervalMs: duration, burst: count })
+const bucket = fc.record({ tokens: positiveCount, intervalMs: duration, burst: count })
 export const errorStatus = fc.integer({ min: 400, max: 599 })
-export const httpLocal = fc.record({ bucket, statusCode: errorStatus, responseHeaders: headers })
-export const tcpDescriptor = fc.record({
+const httpLocal = fc.record({ bucket, statusCode: errorStatus, responseHeaders: headers })
+const tcpDescriptor = fc.record({
   entries: fc.array(fc.record({ key: name, value: fc.string() }), { maxLength: 3 }),
 })
-export const httpDescriptor: fc.Arbitrary<HttpRateLimitDescriptor> = fc.record({
+const httpDescriptor: fc.Arbitrary<HttpRateLimitDescriptor> = fc.record({
   entries: fc.array(
     fc.oneof(
       fc.record({ kind: fc.constant('constant' as const), key: name, value: fc.string() }),
@@ -77,12 +77,12 @@ export const httpDescriptor: fc.Arbitrary<HttpRateLimitDescriptor> = fc.record({
     { maxLength: 3 },
   ),
 })
-export const globalLimit = { service: hostAddress, domain: name, timeoutMs: duration, failOpen: fc.boolean() }
-export const tcpLimits = {
+const globalLimit = { service: hostAddress, domain: name, timeoutMs: duration, failOpen: fc.boolean() }
+const tcpLimits = {
   tcp: fc.record({ bucket }),
   globalTcp: fc.record({ ...globalLimit, descriptors: fc.array(tcpDescriptor, { maxLength: 2 }) }),
 }
-export const httpLimits = {
+const httpLimits = {
   http: httpLocal,
   globalHttp: fc.record({
     ...globalLimit,

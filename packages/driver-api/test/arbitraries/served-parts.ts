@@ -4,7 +4,7 @@ import { compareAllowRules, compareCanonical, compareText, type PartOf } from '.
 import { cidr, hash, host, httpProtocol, meshService, name, port, protocol, sortedList, tcpProtocol } from './values.js'
 import { externalAuthorization, rateLimits, routeLimits, routeMatch } from './rules.js'
 
-export const served = { service: meshService, port, targetPort: port }
+const served = { service: meshService, port, targetPort: port }
 
 export const inboundPart: fc.Arbitrary<PartOf<'inbound'>> = fc.oneof(
   fc.record(

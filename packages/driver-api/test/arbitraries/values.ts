@@ -36,10 +36,8 @@ export const positiveCount = fc.integer({ min: 1, max: 1_000 })
 export const duration = fc.integer({ min: 1, max: 600_000 })
 export const fraction = fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100)
 export const hash = fc.stringMatching(/^[A-Za-z0-9_-]{32}$/).map((text) => text as PartHash)
-export const ipv4 = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255)).map((bytes) => bytes.join('.'))
-export const ipv6 = fc
-  .tuple(fc.nat(0xffff), fc.nat(0xffff))
-  .map(([a, b]) => `fd00::${a.toString(16)}:${b.toString(16)}`)
+const ipv4 = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255)).map((bytes) => bytes.join('.'))
+const ipv6 = fc.tuple(fc.nat(0xffff), fc.nat(0xffff)).map(([a, b]) => `fd00::${a.toString(16)}:${b.toString(16)}`)
 export const ip = fc.oneof(ipv4, ipv6)
 export const cidr = fc.oneof(
   fc.tuple(ipv4, fc.nat(32)).map(([address, bits]) => `${address}/${bits}`),
@@ -76,7 +74,7 @@ export const credentialRef = fc.oneof(
 
 export const jsonValue: fc.Arbitrary<JsonValue> = fc.jsonValue().map((value) => value as JsonValue)
 
-export const httpHeader = fc.record({
+const httpHeader = fc.record({
   name: fc.stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,9}$/),
   value: fc.stringMatching(/^[ -~]{0,12}$/),
 })

@@ -64,12 +64,12 @@ export function checkPartFields(part: Part, issues: IssueList): void {
 }
 
 /** True for protocols whose requests the proxy reads. */
-export function isHttp(protocol: Protocol): boolean {
+function isHttp(protocol: Protocol): boolean {
   return protocol === 'http' || protocol === 'http2' || protocol === 'grpc'
 }
 
 /** True for an address that only the machine itself reaches. */
-export function isLoopback(address: string): boolean {
+function isLoopback(address: string): boolean {
   return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
 }
 

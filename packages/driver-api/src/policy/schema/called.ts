@@ -45,7 +45,7 @@ export const outboundPartSchema = closed({
 })
 
 /** Schema of {@link UpstreamTls}. */
-export const upstreamTlsSchema = Type.Union([
+const upstreamTlsSchema = Type.Union([
   closed({ mode: Type.Literal('mesh'), serverName: hostSchema, principals: list(principalSchema, 1) }),
   closed({
     mode: Type.Literal('originate'),

@@ -19,20 +19,15 @@ const prefixMatch = closed({ type: Type.Literal('prefix'), value: Type.String() 
 const regexMatch = closed({ type: Type.Literal('regex'), value: Type.String() })
 
 /** Schema of {@link StringMatch}. */
-export const stringMatchSchema = Type.Union([
-  exactMatch,
-  prefixMatch,
-  regexMatch,
-  closed({ type: Type.Literal('present') }),
-])
+const stringMatchSchema = Type.Union([exactMatch, prefixMatch, regexMatch, closed({ type: Type.Literal('present') })])
 
 /** Schema of {@link PathMatch}. */
-export const pathMatchSchema = Type.Union([exactMatch, prefixMatch, regexMatch])
+const pathMatchSchema = Type.Union([exactMatch, prefixMatch, regexMatch])
 
 const matchedHeaderName = Type.String({ pattern: "^:?[!#$%&'*+.^_`|~0-9a-z-]+$" })
 
 /** Schema of {@link HeaderMatch}. */
-export const headerMatchSchema = closed({
+const headerMatchSchema = closed({
   name: matchedHeaderName,
   match: stringMatchSchema,
   invert: Type.Optional(Type.Boolean()),
@@ -46,7 +41,7 @@ export const routeMatchSchema = closed({
 })
 
 /** Schema of {@link TokenBucket}. */
-export const tokenBucketSchema = closed({
+const tokenBucketSchema = closed({
   tokens: positiveCountSchema,
   intervalMs: positiveDurationSchema,
   burst: countSchema,

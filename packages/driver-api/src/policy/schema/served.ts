@@ -12,7 +12,7 @@ import {
 import { externalAuthorizationSchema, rateLimitsSchema, routeLimitsSchema, routeMatchSchema } from './rules.js'
 
 /** Schema of {@link InboundRules}. */
-export const inboundRulesSchema = Type.Union([
+const inboundRulesSchema = Type.Union([
   closed({
     kind: Type.Literal('http'),
     hosts: list(hostSchema),
