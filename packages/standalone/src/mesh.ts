@@ -12,7 +12,6 @@ import {
   systemClock,
   TresorProvider,
   YamlFolderSource,
-  type Snapshot,
 } from '@osm-ts/core'
 import { OsmError, type Driver } from '@osm-ts/driver-api'
 

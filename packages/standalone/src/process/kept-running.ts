@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { Backoff, type BackoffLimits } from './backoff.js'
 import type { Child, ChildExit } from './child.js'
+import { isAborted } from './is-aborted.js'
 
 /** How one run of a program ended. */
 export interface ProgramEnd {
@@ -65,7 +66,7 @@ export class KeptRunning {
       const end = await this.#once()
       const pauseMs = backoff.next(performance.now() - began)
       const failures = backoff.failures
-      if (ending.aborted || !restarts(end.exit)) {
+      if (isAborted(ending) || !restarts(end.exit)) {
         onEnded({ ...end, failures })
         return
       }

@@ -1,5 +1,7 @@
 import type { Clock, ProxyCertificate, Random } from '@osm-ts/core'
 
+import { isAborted } from '../process/is-aborted.js'
+
 /** Timers of the platform count in 31 bits of milliseconds; certificates of sidecars live for years. */
 const LONGEST_TIMER_MS = 24 * 3_600_000
 const RETRY_MS = 60_000
@@ -33,7 +35,7 @@ export async function rotateCertificate(options: RotationOptions, signal: AbortS
       due = dueTime(certificate, random)
     } catch (error) {
       // The end of the mesh is no failure.
-      if (!signal.aborted) onFailure(error)
+      if (!isAborted(signal)) onFailure(error)
       due = clock.now() + RETRY_MS
     }
   }

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { serviceIdentity, type Snapshot } from '@osm-ts/core'
 
 import { Backoff } from '../process/backoff.js'
+import { isAborted } from '../process/is-aborted.js'
 import { MARK } from '../process/process-ledger.js'
 import type { RunningInstance } from '../types.js'
 import type { DesiredInstance } from './desired-instances.js'
@@ -16,6 +17,7 @@ import { ProgramRunner, type ProgramListener } from './program-runner.js'
 import { parseReportedRequest } from './reported-request.js'
 import type { Site, SiteView } from './site.js'
 import { portVariables } from './variables.js'
+import { servedPorts } from './workload-ports.js'
 
 const PREPARE_LIMITS = { firstMs: 1000, maxMs: 30_000, steadyMs: Infinity }
 const PROGRAM_GRACE_MS = 8000
@@ -121,7 +123,7 @@ export class Instance {
   async stop(): Promise<void> {
     this.#isLeaving = true
     this.#publish()
-    await this.#sidecar?.drain(this.#hurry.signal)
+    if (this.#isServing()) await this.#sidecar?.drain(this.#hurry.signal)
     await this.stopProgram()
     await this.stopSidecar()
   }
@@ -185,7 +187,7 @@ export class Instance {
     await sidecar.untilReady()
     if (signal.aborted) return
     await this.#runProgram(site)
-    if (signal.aborted) return
+    if (isAborted(signal)) return
     // A program that is done for good takes no traffic, and needs no sidecar.
     await sidecar.end(SIDECAR_GRACE_MS)
     this.#file.remove()
@@ -199,7 +201,7 @@ export class Instance {
         this.#problems.clear('prepare')
         return this.#entered
       } catch (error) {
-        if (signal.aborted) return undefined
+        if (isAborted(signal)) return undefined
         this.#failed('prepare', error)
         // Rejects when the instance is to end; the loop then ends by its condition.
         await pause(backoff.next(0), undefined, { signal }).catch(() => undefined)
@@ -294,6 +296,12 @@ export class Instance {
   #workload(): DesiredInstance['workload'] {
     const { namespace, workload } = this.desired
     return this.#snapshot.get('Workload', namespace, workload.metadata.name) ?? workload
+  }
+
+  /** Nobody has to learn of the end of an instance that no service leads to. */
+  #isServing(): boolean {
+    const { site } = this.#entered ?? {}
+    return site !== undefined && servedPorts(this.#snapshot, this.#workload(), site.ports).length > 0
   }
 
   #changed(): void {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { OsmError } from '@osm-ts/driver-api'
+import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
 import type { StandaloneErrorCode } from '../errors.js'
 import { describeExit, startChild, type Child, type ChildExit } from '../process/child.js'
@@ -114,7 +114,7 @@ export class ProgramRunner {
     const detail = exit === undefined ? describeError(error) : describeExit(exit) + said
     this.#options.listener.onEnded({
       detail: detail + again,
-      ...(error instanceof OsmError && { error }),
+      ...(isOsmError(error) && { error }),
       failures,
       isFinal: restartInMs === undefined,
     })

@@ -1,0 +1,53 @@
+import { CONTRACT_VERSION, type Driver, type InjectorContext, type SidecarPatch } from '@osm-ts/driver-api'
+
+/** A sidecar class whose sidecar is a script of Node.js. It is named as the default class of a mesh without Kubernetes. */
+export function fakeDriver(): Driver {
+  return {
+    name: 'envoy',
+    contract: CONTRACT_VERSION,
+    capabilities: {
+      protocols: ['http', 'tcp'],
+      pathMatches: [],
+      headerMatches: [],
+      upstreamIdentity: 'principal',
+      modes: ['explicit'],
+      standalone: true,
+      ipFamilies: ['IPv4'],
+      operatingSystems: ['linux'],
+      drain: false,
+      features: [],
+    },
+    configSchema: {},
+    patch: async (context) => fakePatch(context),
+    start: async () => ({}),
+  }
+}
+
+function fakePatch({ listen, sidecarImage }: InjectorContext): SidecarPatch {
+  const port = listen.admin?.port ?? 1
+  return {
+    sidecar: {
+      image: sidecarImage,
+      binary: 'sidecar',
+      args: [String(port), [{ ref: 'file', path: 'names.txt' }]],
+      env: [],
+      ports: [],
+      security: { runAsUser: 1500, readOnlyRootFilesystem: true },
+    },
+    files: [
+      {
+        path: 'names.txt',
+        content: { text: [{ ref: 'workload', field: 'namespace' }, '/', { ref: 'workload', field: 'instance' }] },
+      },
+      { path: 'key.pem', content: { from: 'bootstrap.key' } },
+      { path: 'chain.pem', content: { from: 'bootstrap.chain' } },
+      { path: 'roots.pem', content: { from: 'trustBundle' } },
+    ],
+    ready: { http: { port, path: '/ready', status: 200 }, periodMs: 50 },
+    quit: { kind: 'http', method: 'POST', port, path: '/quit' },
+    admin: { port },
+    annotations: {},
+    initContainers: [],
+    volumes: [],
+  }
+}
