@@ -25,14 +25,14 @@ type Describes<Schema extends TSchema, Interface> = Both<
   Identical<Rebuilt<Static<Schema>>, Rebuilt<Interface>>
 >
 
-/** Anything if the comparison tells apart what it must, else nothing: a proof by a comparison that always says yes would be none. */
-type IfComparisonHolds = [
+/** The type if the comparison tells apart what it must, else nothing: a proof by a comparison that always says yes would be none. */
+type IfComparisonHolds<T> = [
   Identical<Rebuilt<{ a?: string }>, Rebuilt<{ readonly a?: string }>>,
   Identical<Rebuilt<{ a: string }>, Rebuilt<{ a: string; b?: string }>>,
   AssignableBothWays<{ a?: string }, { a?: string | undefined }>,
   Identical<Rebuilt<{ a: string }>, Rebuilt<{ a: api.PartHash }>>,
 ] extends [true, false, false, false]
-  ? unknown
+  ? T
   : never
 
 type Schemas = typeof api.partSchemas
@@ -70,7 +70,7 @@ interface Proofs {
 }
 
 /** A proof for each schema that the package gives away. */
-const schemas: Proofs & IfComparisonHolds = {
+const schemas: IfComparisonHolds<Proofs> = {
   partSchemas: true,
   partSchema: true,
   proxyPolicySchema: true,
