@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
 
 import { formatProblem } from '../problem.js'
 import type { SourceChange } from './object-source.js'
@@ -389,6 +390,63 @@ describe('YamlFolderSource', () => {
     expect(last).toHaveLength(1)
     expect(faults).toHaveLength(2)
   })
+
+  it('comes to the state of a fresh load after any storm of edits', async () => {
+    const files = ['a.yaml', 'b.yaml', 'sub/c.yaml']
+    const operation = fc.oneof(
+      fc.record({
+        write: fc.constantFrom(...files),
+        text: fc.constantFrom(
+          account('one', '1'),
+          `${account('one', '2')}---\n${account('two')}`,
+          account('three').slice(0, 30),
+          'kind: "broken',
+          '',
+          split('s', 'many'),
+        ),
+      }),
+      fc.record({ remove: fc.constantFrom(...files) }),
+      fc.record({ move: fc.constantFrom(...files), to: fc.constantFrom(...files) }),
+    )
+    const last = fc.record(
+      {
+        'a.yaml': fc.constantFrom(account('one', '1'), split('s', '1')),
+        'sub/c.yaml': fc.constantFrom(account('two'), split('s', '2')),
+      },
+      { requiredKeys: [] },
+    )
+    await mkdir(join(folder, 'sub'))
+    const { source } = await run({ times: { pollMs: 60_000, settleMs: 5, graceMs: 20, debounceMs: 2 } })
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { maxLength: 12 }), last, async (operations, final) => {
+        for (const it of operations) {
+          if ('write' in it) await writeFile(join(folder, it.write), it.text)
+          else if ('remove' in it) await rm(join(folder, it.remove), { force: true })
+          else await rename(join(folder, it.move), join(folder, it.to)).catch(() => undefined)
+        }
+        for (const file of files) {
+          const text = new Map(Object.entries(final)).get(file)
+          if (text === undefined) await rm(join(folder, file), { force: true })
+          else await writeFile(join(folder, file), text)
+        }
+        const fresh = new YamlFolderSource({ folder })
+        const stopFresh = new AbortController()
+        await fresh.start(stopFresh.signal)
+        stopFresh.abort()
+        await fresh.finished()
+        await eventually(() => {
+          expect(names(source.objects())).toEqual(names(fresh.objects()))
+          expect(source.problems()).toEqual(fresh.problems())
+        })
+        for (const object of fresh.objects())
+          expect(source.objects().find((it) => objectKey(it) === objectKey(object))).toMatchObject({
+            metadata: object.metadata,
+            spec: object.spec,
+          })
+      }),
+      { numRuns: 20 },
+    )
+  }, 60_000)
 
   it('keeps kinds of users and of the supervisor apart', async () => {
     const instance = {
