@@ -116,7 +116,8 @@ export function sampleView(): LiveView {
       {
         code: 'OSM_SPEC_REGEX',
         severity: 'error',
-        message: '/books-( is not valid RE2 syntax: missing closing )',
+        message:
+          '/books-( is not valid RE2 syntax: missing closing ); write an expression that matches the whole path, such as /books-.*',
         object: { kind: 'HTTPRouteGroup', namespace: 'bookstore', name: 'bookstore-service-routes' },
         field: 'spec.matches[0].pathRegex',
         origin: { kind: 'file', file: 'examples/bookstore/mesh/traffic-specs.yaml', line: 11, column: 18 },

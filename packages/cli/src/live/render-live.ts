@@ -1,7 +1,7 @@
 import { formatObjectRef, type Problem, type ProxyStatus } from '@osm-ts/core'
 
 import { formatPercent } from '../output/format.js'
-import { clip, renderSpans, span, type Span } from '../output/style.js'
+import { clip, renderSpans, span, wrap, type Span } from '../output/style.js'
 import { renderTable, renderTitle, type Column } from '../output/table.js'
 import { shortVersionLength, stateEmphasis } from '../proxy/render-status.js'
 import type { LiveView, SeenCertificate } from './live-view.js'
@@ -179,7 +179,7 @@ function problemLines(
   return [
     renderSpans([span(clip(`  ${place}  ${code}`, width), severity === 'error' ? 'bad' : 'warn')], color),
     ...(subject === '' ? [] : [line(`    ${subject}`)]),
-    line(`    ${message}`),
+    ...wrap(message, width - 4).map((text) => line(`    ${text}`)),
   ]
 }
 

@@ -44,7 +44,7 @@ describe('runMesh', () => {
     // Progress never gets between a result and whoever reads it.
     expect(stdout.text).toBe('')
     expect(stderr.text).toMatch(
-      /Starting the controller: done[^]+applied its configuration: done[^]+Stopping workloads[^]+done/,
+      /Starting the controller: done[^]+configuring every sidecar: done[^]+Stopping workloads[^]+done/,
     )
   })
 
@@ -68,7 +68,7 @@ describe('runMesh', () => {
     }
     const { context, stderr } = fakeContext()
     await expect(runMesh(context, options(), () => Promise.resolve())).rejects.toThrow('workload shop did not start')
-    expect(stderr.text).toContain('applied its configuration: failed')
+    expect(stderr.text).toContain('configuring every sidecar: failed')
     expect(stderr.text).toContain('  shop-0: no such file\n')
     expect(mesh.calls).toEqual(['start', 'stop'])
   })

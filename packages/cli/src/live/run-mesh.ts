@@ -69,7 +69,7 @@ export async function runMesh<T>(
     [
       { title: 'Starting the controller', reached: Promise.race([controller.promise, failed.promise]) },
       {
-        title: 'Starting sidecars and workloads until every sidecar has applied its configuration',
+        title: 'Starting workloads, and configuring every sidecar',
         reached: Promise.race([convergence.settled(), failed.promise]).then(
           ({ connectedAt, appliedAt }) => `${formatSeconds(appliedAt - connectedAt)} after the last one connected`,
         ),

@@ -44,3 +44,15 @@ export function clip(text: string, width: number): string {
 export function textWidth(text: string): number {
   return Array.from(text).length
 }
+
+/** Lines of at most so many characters, broken between words; a word that is longer is cut. */
+export function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && textWidth(last) + 1 + textWidth(word) <= width)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(clip(word, width))
+  }
+  return lines
+}
