@@ -1,0 +1,26 @@
+import { CONTRACT_VERSION, type ControllerContext, type Driver, type HealthProbes } from '@osm-ts/driver-api'
+
+import { configSchema } from './bootstrap/driver-config.js'
+import { patch } from './bootstrap/patch.js'
+import { capabilities } from './capabilities.js'
+import { ResourceDiffer } from './resources/resource-differ.js'
+import { DebugPages } from './server/debug-pages.js'
+import { serveHealth } from './server/health-endpoint.js'
+import { XdsServer } from './server/xds-server.js'
+import { Translator } from './translate/translator.js'
+
+/** The driver of sidecar class `envoy`. */
+export function createEnvoyDriver(): Driver {
+  return { name: 'envoy', contract: CONTRACT_VERSION, capabilities, configSchema, patch, start }
+}
+
+async function start(context: ControllerContext): Promise<HealthProbes> {
+  const differ = new ResourceDiffer()
+  const server = new XdsServer(context, {
+    translator: new Translator(),
+    diff: (before, after) => differ.diff(before, after),
+  })
+  await server.start()
+  new DebugPages(server.streams).register(context.debugHandlers)
+  return serveHealth(context.proxyServerAddress, server, context.signal)
+}

@@ -1,0 +1,3 @@
+export { createEnvoyDriver } from './driver.js'
+export { envoyErrorCodes, type EnvoyErrorCode } from './errors.js'
+export { Translator } from './translate/translator.js'
