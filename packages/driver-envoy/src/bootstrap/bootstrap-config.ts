@@ -20,7 +20,7 @@ import { HttpProtocolOptionsSchema } from '@osm-ts/envoy-api/envoy/extensions/up
 import { socketAddress } from '../translate/address.js'
 import { staticCluster } from '../translate/cluster.js'
 import { adsSource } from '../translate/config-source.js'
-import { duration, type Init, pack } from '../translate/encode.js'
+import { duration, type Init, oneOf, pack } from '../translate/encode.js'
 import { tlsParameters } from '../translate/tls.js'
 import type { EnvoyConfig } from './driver-config.js'
 import { CERTIFICATE_SECRET, VALIDATION_SECRET } from './secret-files.js'
@@ -145,24 +145,21 @@ function controlPlaneTls(
       }),
       alpnProtocols: ['h2'],
       tlsCertificateSdsSecretConfigs: [{ name: CERTIFICATE_SECRET, sdsConfig: fileSource(files.certificateSecret) }],
-      validationContextType: {
-        case: 'combinedValidationContext',
-        value: {
-          defaultValidationContext: {
-            matchTypedSubjectAltNames: [
-              { sanType: SanType.DNS, matcher: { matchPattern: { case: 'exact', value: serverName } } },
-            ],
-          },
-          validationContextSdsSecretConfig: { name: VALIDATION_SECRET, sdsConfig: fileSource(files.validationSecret) },
+      validationContextType: oneOf('combinedValidationContext', {
+        defaultValidationContext: {
+          matchTypedSubjectAltNames: [
+            { sanType: SanType.DNS, matcher: { matchPattern: { case: 'exact' as const, value: serverName } } },
+          ],
         },
-      },
+        validationContextSdsSecretConfig: { name: VALIDATION_SECRET, sdsConfig: fileSource(files.validationSecret) },
+      }),
     },
   }
 }
 
 function fileSource(path: string): Init<typeof ConfigSourceSchema> {
   return {
-    configSourceSpecifier: { case: 'pathConfigSource', value: { path } },
+    configSourceSpecifier: oneOf('pathConfigSource', { path }),
     resourceApiVersion: ApiVersion.V3,
   }
 }

@@ -28,10 +28,16 @@ export function textWithFiles(value: JsonValue): readonly (string | Reference)[]
 }
 
 function print(value: JsonValue, newline: string, write: (part: string | Reference) => void): void {
-  if (typeof value !== 'object' || value === null) return write(JSON.stringify(value))
+  if (typeof value !== 'object' || value === null) {
+    write(JSON.stringify(value))
+    return
+  }
   const list = Array.isArray(value)
   const entries = Object.entries(value)
-  if (entries.length === 0) return write(list ? '[]' : '{}')
+  if (entries.length === 0) {
+    write(list ? '[]' : '{}')
+    return
+  }
   const inner = `${newline}  `
   write(list ? '[' : '{')
   entries.forEach(([name, member], index) => {

@@ -1,4 +1,3 @@
-import type { JsonObject } from '@bufbuild/protobuf'
 import type { MeshPart } from '@osm-ts/driver-api'
 import type { AccessLogSchema } from '@osm-ts/envoy-api/envoy/config/accesslog/v3/accesslog_pb.js'
 import { StdoutAccessLogSchema } from '@osm-ts/envoy-api/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
@@ -6,7 +5,7 @@ import { StdoutAccessLogSchema } from '@osm-ts/envoy-api/envoy/extensions/access
 import { type Init, pack } from './encode.js'
 
 /** Keys of a connection's log entry, as OSM names them. */
-const TCP_FIELDS: JsonObject = {
+const TCP_FIELDS: Readonly<Record<string, string>> = {
   start_time: '%START_TIME%',
   upstream_cluster: '%UPSTREAM_CLUSTER%',
   response_flags: '%RESPONSE_FLAGS%',
@@ -18,7 +17,7 @@ const TCP_FIELDS: JsonObject = {
 }
 
 /** Keys of a request's log entry, as OSM names them. */
-const HTTP_FIELDS: JsonObject = {
+const HTTP_FIELDS: Readonly<Record<string, string>> = {
   ...TCP_FIELDS,
   method: '%REQ(:METHOD)%',
   path: '%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%',
@@ -34,9 +33,9 @@ const HTTP_FIELDS: JsonObject = {
 }
 
 /** The line of the `text` format: the same facts, in one order. */
-function textLine(fields: JsonObject): string {
-  return `${Object.keys(fields)
-    .map((key) => `${key}=${String(fields[key])}`)
+function textLine(fields: Readonly<Record<string, string>>): string {
+  return `${Object.entries(fields)
+    .map(([key, value]) => `${key}=${value}`)
     .join(' ')}\n`
 }
 

@@ -1,6 +1,6 @@
 import { ApiVersion, type ConfigSourceSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/config_source_pb.js'
 
-import { duration, type Init } from './encode.js'
+import { duration, type Init, oneOf } from './encode.js'
 
 /**
  * Whatever one resource needs of others comes over the same stream, and is waited for without limit: serving without it would be plaintext, a 404 or an
@@ -8,7 +8,7 @@ import { duration, type Init } from './encode.js'
  */
 export function adsSource(): Init<typeof ConfigSourceSchema> {
   return {
-    configSourceSpecifier: { case: 'ads', value: {} },
+    configSourceSpecifier: oneOf('ads', {}),
     initialFetchTimeout: duration(0),
     resourceApiVersion: ApiVersion.V3,
   }

@@ -20,6 +20,16 @@ export function pack<Desc extends DescMessage>(schema: Desc, message: Init<Desc>
   return create(AnySchema, { typeUrl: typeUrl(schema), value: encode(schema, message) })
 }
 
+/**
+ * Chooses a field of a one-of. For those with deprecated fields: written out, `value` would be the property that all of them share, deprecated ones too.
+ */
+export function oneOf<Case extends string, Value>(
+  name: Case,
+  value: Value,
+): { readonly case: Case; readonly value: Value } {
+  return { case: name, value }
+}
+
 /** A span of time. */
 export function duration(milliseconds: number): Duration {
   return create(DurationSchema, {

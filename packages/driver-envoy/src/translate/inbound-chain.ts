@@ -4,7 +4,6 @@ import {
   FilterChainSchema,
   type FilterSchema,
 } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
-import type { HeaderMatcherSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { HealthCheckSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/health_check/v3/health_check_pb.js'
 import { RBACSchema as HttpRbacSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
@@ -14,6 +13,7 @@ import { encode, type Init, pack } from './encode.js'
 import { networkFilters } from './filter-order.js'
 import { httpManager } from './http-manager.js'
 import { isHttp } from './http-protocol.js'
+import { headerValue } from './matching.js'
 import { names } from './names.js'
 import { limitedConnections, unlimitedHttpRequests } from './rate-limits.js'
 import { allowRules, denyAll } from './rbac.js'
@@ -100,12 +100,11 @@ function connectionLimit(part: InboundPart): { readonly 'envoy.filters.network.l
 }
 
 function healthCheck(): Any {
-  const exactly = (name: string, value: string): Init<typeof HeaderMatcherSchema> => ({
-    name,
-    headerMatchSpecifier: { case: 'stringMatch', value: { matchPattern: { case: 'exact', value } } },
-  })
   return pack(HealthCheckSchema, {
     passThroughMode: false,
-    headers: [exactly(':path', HEALTH_CHECK_PATH), exactly(HEALTH_CHECK_HEADER, '1')],
+    headers: [
+      headerValue(':path', { type: 'exact', value: HEALTH_CHECK_PATH }),
+      headerValue(HEALTH_CHECK_HEADER, { type: 'exact', value: '1' }),
+    ],
   })
 }

@@ -17,13 +17,11 @@ import type { ProxyView } from './proxy-view.js'
 /** Listeners of proxies. */
 export class ListenerTranslation {
   readonly #chains: MemoTable<Uint8Array | undefined>
-  readonly #listeners: MemoTable<EncodedResource>
   readonly #layers: MemoTable<ResourceLayer>
   readonly #sets: MemoTable<ResourceSet>
 
   constructor(memo: Memo) {
     this.#chains = memo.table()
-    this.#listeners = memo.table()
     this.#layers = memo.table()
     this.#sets = memo.table()
   }

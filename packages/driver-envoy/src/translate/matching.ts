@@ -6,7 +6,7 @@ import type {
 } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import type { StringMatcherSchema } from '@osm-ts/envoy-api/envoy/type/matcher/v3/string_pb.js'
 
-import type { Init } from './encode.js'
+import { type Init, oneOf } from './encode.js'
 
 type StringMatcherInit = Init<typeof StringMatcherSchema>
 type HeaderMatcherInit = Init<typeof HeaderMatcherSchema>
@@ -40,9 +40,13 @@ function headerMatchers(headers: readonly HeaderMatch[] = []): readonly HeaderMa
 /** Conditions on one header; a missing header matches nothing, inverted or not, which is what Envoy does by itself. */
 function headerMatcher({ name, match, invert }: HeaderMatch): HeaderMatcherInit {
   const invertMatch = invert ?? false
-  if (match.type === 'present')
-    return { name, headerMatchSpecifier: { case: 'presentMatch', value: true }, invertMatch }
-  return { name, headerMatchSpecifier: { case: 'stringMatch', value: stringMatcher(match) }, invertMatch }
+  if (match.type === 'present') return { name, headerMatchSpecifier: oneOf('presentMatch', true), invertMatch }
+  return headerValue(name, match, invertMatch)
+}
+
+/** Matches the value of a header. */
+export function headerValue(name: string, match: PathMatch, invertMatch = false): HeaderMatcherInit {
+  return { name, headerMatchSpecifier: oneOf('stringMatch', stringMatcher(match)), invertMatch }
 }
 
 function pathSpecifier(path: PathMatch | undefined): NonNullable<Init<typeof RouteMatchSchema>['pathSpecifier']> {
@@ -76,5 +80,5 @@ function methodMatcher(methods: readonly string[]): HeaderMatcherInit {
       ? { type: 'exact', value: sorted[0] }
       : // Methods are words of letters, digits, `-` and `_`: nothing of a pattern.
         { type: 'regex', value: sorted.join('|') }
-  return { name: ':method', headerMatchSpecifier: { case: 'stringMatch', value: stringMatcher(match) } }
+  return headerValue(':method', match)
 }

@@ -1,10 +1,4 @@
-import {
-  compareText,
-  type OutboundPart,
-  type OutboundRoute,
-  type RetryPolicy,
-  type WeightedUpstream,
-} from '@osm-ts/driver-api'
+import { compareText, type OutboundPart, type OutboundRoute, type RetryPolicy } from '@osm-ts/driver-api'
 import {
   type RetryPolicySchema,
   type RouteSchema,

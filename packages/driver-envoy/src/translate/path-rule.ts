@@ -3,6 +3,7 @@ import type { RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_
 
 import { type Init, pack } from './encode.js'
 import { HTTP_RBAC } from './filter-order.js'
+import { headerValue } from './matching.js'
 
 type RouteInit = Init<typeof RouteSchema>
 
@@ -40,16 +41,7 @@ export function pathRuleRoutes(): RouteInit[] {
     refuse({ pathSpecifier: { case: 'safeRegex', value: { regex: AMBIGUOUS_PATH } } }),
     refuse({
       pathSpecifier: { case: 'prefix', value: '' },
-      headers: [
-        {
-          name: ':path',
-          headerMatchSpecifier: {
-            case: 'stringMatch',
-            value: { matchPattern: { case: 'safeRegex', value: { regex: UTF8_PATH } } },
-          },
-          invertMatch: true,
-        },
-      ],
+      headers: [headerValue(':path', { type: 'regex', value: UTF8_PATH }, true)],
     }),
   ]
 }

@@ -7,6 +7,7 @@ import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/
 import { staticCluster } from './cluster.js'
 import { duration, encode, pack } from './encode.js'
 import { httpFilters, networkFilters } from './filter-order.js'
+import { headerValue } from './matching.js'
 import { names } from './names.js'
 
 /** Path of the metrics, on the proxy's administration interface as well as outside. */
@@ -36,15 +37,7 @@ export function prometheusChain(): Uint8Array {
                   {
                     match: {
                       pathSpecifier: { case: 'path', value: METRICS_PATH },
-                      headers: [
-                        {
-                          name: ':method',
-                          headerMatchSpecifier: {
-                            case: 'stringMatch',
-                            value: { matchPattern: { case: 'exact', value: 'GET' } },
-                          },
-                        },
-                      ],
+                      headers: [headerValue(':method', { type: 'exact', value: 'GET' })],
                     },
                     action: {
                       case: 'route',

@@ -7,6 +7,7 @@ import {
 import { LocalRateLimitSchema as HttpLocalRateLimitSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/local_ratelimit/v3/local_rate_limit_pb.js'
 import { LocalRateLimitSchema as TcpLocalRateLimitSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/local_ratelimit/v3/local_rate_limit_pb.js'
 import { FractionalPercent_DenominatorType as Denominator } from '@osm-ts/envoy-api/envoy/type/v3/percent_pb.js'
+import { StatusCode } from '@osm-ts/envoy-api/envoy/type/v3/http_status_pb.js'
 import type { TokenBucketSchema } from '@osm-ts/envoy-api/envoy/type/v3/token_bucket_pb.js'
 
 import { duration, type Init, pack } from './encode.js'
@@ -24,7 +25,8 @@ export function limitedHttpRequests(limit: HttpLocalRateLimit): Any {
   return pack(HttpLocalRateLimitSchema, {
     statPrefix: HTTP_STAT_PREFIX,
     tokenBucket: tokenBucket(limit.bucket),
-    status: { code: limit.statusCode },
+    // Envoy refuses a whole route configuration for a status that it has no name for, such as 418.
+    status: { code: isNamed(limit.statusCode) ? limit.statusCode : StatusCode.TooManyRequests },
     responseHeadersToAdd: limit.responseHeaders.map(({ name, value }) => ({
       header: { key: name, value },
       appendAction: AppendAction.APPEND_IF_EXISTS_OR_ADD,
@@ -37,6 +39,10 @@ export function limitedHttpRequests(limit: HttpLocalRateLimit): Any {
 /** A limit on new connections. */
 export function limitedConnections(limit: TcpLocalRateLimit, statPrefix: string): Any {
   return pack(TcpLocalRateLimitSchema, { statPrefix, tokenBucket: tokenBucket(limit.bucket) })
+}
+
+function isNamed(status: number): status is StatusCode {
+  return status in StatusCode
 }
 
 function tokenBucket({ tokens, intervalMs, burst }: TokenBucket): Init<typeof TokenBucketSchema> {

@@ -2,10 +2,7 @@ import type { Any } from '@bufbuild/protobuf/wkt'
 import type { MeshPart, WeightedUpstream } from '@osm-ts/driver-api'
 import type { FilterSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RBACSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac_pb.js'
-import {
-  type TcpProxy,
-  TcpProxySchema,
-} from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'
+import { TcpProxySchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'
 
 import { accessLogs } from './access-log.js'
 import { duration, type Init, pack } from './encode.js'
@@ -56,7 +53,7 @@ function proxy(
     accessLog: accessLogs(mesh, 'tcp'),
     // Only clusters that balance by hash look at it.
     hashPolicy: [{ policySpecifier: { case: 'sourceIp', value: {} } }],
-    ...(clusterSpecifier === undefined ? {} : { clusterSpecifier }),
+    clusterSpecifier,
   }
   return pack(TcpProxySchema, init)
 }
