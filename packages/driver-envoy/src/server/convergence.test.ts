@@ -97,7 +97,7 @@ function states(withBad: boolean): fc.Arbitrary<State> {
       picks: fc.infiniteStream(fc.boolean()),
     })
     .map(({ clusters, routes, listeners, contents, picks }) => {
-      const next = () => contents.next().value ?? '1'
+      const next = (): string => contents.next().value as string
       const some = (names: readonly string[]) => names.filter(() => picks.next().value === true)
       const fill = (names: readonly string[], suffix: () => string = () => '') =>
         Object.fromEntries(names.map((name) => [name, `${next()}${suffix()}`]))

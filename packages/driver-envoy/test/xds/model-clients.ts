@@ -34,7 +34,7 @@ export class DeltaClient implements ModelClient {
       const wanted = this.#proxy.wants(type)
       if (wanted === undefined || wanted.length > 0) this.#open(type, wanted)
     }
-    return deltaState() as StreamState<never>
+    return deltaState()
   }
 
   receive(push: Push): void {
@@ -103,7 +103,7 @@ export class StateOfTheWorldClient implements ModelClient {
       const wanted = this.#proxy.wants(type)
       if (wanted === undefined || wanted.length > 0) this.#say(type)
     }
-    return stateOfTheWorld() as StreamState<never>
+    return stateOfTheWorld()
   }
 
   receive(push: Push): void {

@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals'
+import type { ApplyReport, PartHash, PartRef } from '@osm-ts/driver-api'
+
+import type { EncodedResource } from '../resources/types.js'
+import { ApplyTracker } from './apply-tracker.js'
+
+const ref = (id: string): PartRef => ({ kind: 'upstream', id, hash: `h-${id}` as PartHash })
+const made = (...ids: readonly string[]): EncodedResource => ({
+  name: ids.join('+'),
+  version: 'v',
+  value: new Uint8Array(),
+  sources: ids.map(ref),
+})
+const states = (report: ApplyReport | undefined) => report?.parts.map(({ id, state }) => `${id} ${state}`)
+
+describe('the apply tracker', () => {
+  it('says nothing before the first policy', () => {
+    expect(new ApplyTracker('s').report([], true)).toBeUndefined()
+  })
+
+  it('follows a part from unknown to applied, and says each thing once', () => {
+    const tracker = new ApplyTracker('s')
+    tracker.update({ revision: 7, added: [ref('a'), ref('b')], removed: [] })
+    const first = tracker.report([{ resource: made('a') }], false)
+    expect(first).toMatchObject({ session: 's', revision: 7, complete: false })
+    expect(states(first)).toEqual(['a unknown', 'b applied'])
+    expect(tracker.report([{ resource: made('a') }], false)).toBeUndefined()
+    const second = tracker.report([], true)
+    expect(second).toMatchObject({ revision: 7, complete: true })
+    expect(states(second)).toEqual(['a applied'])
+    expect(tracker.report([], true)).toBeUndefined()
+  })
+
+  it('lets the worst of several resources decide', () => {
+    const tracker = new ApplyTracker('s')
+    tracker.update({ revision: 1, added: [ref('a')], removed: [] })
+    const report = tracker.report([{ resource: made('a') }, { resource: made('a', 'b'), message: 'no good' }], false)
+    expect(report?.parts).toEqual([{ hash: 'h-a', id: 'a', state: 'rejected', message: 'no good' }])
+  })
+
+  it('does not blame parts that were applied before for what comes with a new one', () => {
+    const tracker = new ApplyTracker('s')
+    tracker.update({ revision: 1, added: [ref('old')], removed: [] })
+    tracker.report([], true)
+    tracker.update({ revision: 2, added: [ref('new')], removed: [] })
+    expect(states(tracker.report([{ resource: made('old', 'new'), message: 'no good' }], false))).toEqual([
+      'new rejected',
+    ])
+  })
+
+  it('says when a refusal is over, and forgets parts that are gone', () => {
+    const tracker = new ApplyTracker('s')
+    tracker.update({ revision: 1, added: [ref('a'), ref('b')], removed: [] })
+    tracker.report([{ resource: made('a', 'b'), message: 'no good' }], false)
+    tracker.update({ revision: 2, added: [], removed: [ref('b')] })
+    const report = tracker.report([], true)
+    expect(states(report)).toEqual(['a applied'])
+    expect(report?.complete).toBe(true)
+  })
+
+  it('reports each revision, even if it changes nothing', () => {
+    const tracker = new ApplyTracker('s')
+    tracker.update({ revision: 1, added: [], removed: [] })
+    expect(tracker.report([], true)).toMatchObject({ revision: 1, complete: true, parts: [] })
+    tracker.update({ revision: 2, added: [], removed: [] })
+    expect(tracker.report([], true)).toMatchObject({ revision: 2, complete: true, parts: [] })
+  })
+
+  it('takes key material out of messages', () => {
+    const tracker = new ApplyTracker('s')
+    tracker.update({ revision: 1, added: [ref('a')], removed: [] })
+    const message = '-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----'
+    expect(JSON.stringify(tracker.report([{ resource: made('a'), message }], false))).not.toContain('canary')
+  })
+
+  it('does not call parts applied whose policy could not be translated', () => {
+    const tracker = new ApplyTracker('s')
+    tracker.update({ revision: 1, added: [ref('a')], removed: [] })
+    tracker.report([], true)
+    expect(states(tracker.fail({ revision: 2, added: [ref('b')], removed: [] }, 'no good'))).toEqual(['b rejected'])
+    expect(tracker.report([], true)).toBeUndefined()
+    tracker.update({ revision: 3, added: [], removed: [] })
+    expect(states(tracker.report([], true))).toEqual(['b applied'])
+  })
+})

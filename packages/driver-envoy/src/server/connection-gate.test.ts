@@ -1,0 +1,87 @@
+import { connect, type Socket } from 'node:net'
+
+import { afterEach, describe, expect, it } from '@jest/globals'
+
+import { ConnectionGate, type ConnectionGateOptions } from './connection-gate.js'
+
+const closers: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+})
+
+async function listening(options: Partial<ConnectionGateOptions> = {}) {
+  const injected: Socket[] = []
+  const gate = new ConnectionGate({
+    inject: (socket) => void injected.push(socket),
+    maxPending: 2,
+    establishTimeoutMs: 60_000,
+    ...options,
+  })
+  const port = await gate.listen('127.0.0.1', 0)
+  closers.push(() => gate.close())
+  const dial = async () => {
+    const socket = connect({ host: '127.0.0.1', port })
+    socket.on('error', () => undefined)
+    closers.push(() => void socket.destroy())
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    await new Promise<void>((resolve) => socket.once('connect', () => resolve()))
+    return { closed, peer: `127.0.0.1:${socket.localPort ?? 0}`, socket: socket.resume() }
+  }
+  return { gate, dial, injected, port }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('the connection gate', () => {
+  it('closes what comes while too many have not shown who they are', async () => {
+    const { gate, dial, injected } = await listening()
+    const first = await dial()
+    await dial()
+    await until(() => injected.length === 2)
+    await (
+      await dial()
+    ).closed
+    gate.establish(first.peer)
+    await dial()
+    await until(() => injected.length === 3)
+    expect(gate.size).toBe(3)
+  })
+
+  it('closes a connection that does not show in time who it is, and no other', async () => {
+    const { gate, dial, injected } = await listening({ establishTimeoutMs: 50 })
+    const known = await dial()
+    await until(() => injected.length === 1)
+    gate.establish(known.peer)
+    await (
+      await dial()
+    ).closed
+    await until(() => gate.size === 1)
+    expect(known.socket.destroyed).toBe(false)
+  })
+
+  it('cuts off one connection', async () => {
+    const { gate, dial, injected } = await listening()
+    const [one] = [await dial(), await dial()]
+    await until(() => injected.length === 2)
+    gate.cut(one.peer)
+    gate.cut('nobody:1')
+    await one.closed
+    await until(() => gate.size === 1)
+  })
+
+  it('closes everything when it closes', async () => {
+    const { gate, dial, injected, port } = await listening()
+    const { closed } = await dial()
+    await until(() => injected.length === 1)
+    await gate.close()
+    await closed
+    expect(gate.listening).toBe(false)
+    await expect(
+      new Promise((resolve, reject) =>
+        connect({ host: '127.0.0.1', port }).once('connect', resolve).once('error', reject),
+      ),
+    ).rejects.toThrow(/ECONNREFUSED/)
+  })
+})

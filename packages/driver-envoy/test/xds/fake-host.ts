@@ -1,0 +1,269 @@
+import { X509Certificate } from 'node:crypto'
+
+import {
+  type ApplyReport,
+  type ControllerContext,
+  type Credential,
+  type DebugHandlers,
+  type DebugResponse,
+  type Eviction,
+  type ExtensionPart,
+  hashPart,
+  type JsonValue,
+  OsmError,
+  type Part,
+  type PartHash,
+  type PartRef,
+  partRefs,
+  type PolicyUpdate,
+  type Principal,
+  type ProxyPart,
+  type ProxyRef,
+  type ProxyUUID,
+  type ServiceIdentity,
+  type SpiffeId,
+} from '@osm-ts/driver-api'
+
+import type { ResourceTranslator } from '../../src/server/translator-port.js'
+import { Latest, Queue } from './latest.js'
+import { resourcesOf, type State } from './resources.js'
+import { testAuthority } from './test-certificates.js'
+
+const TRUST_DOMAIN = 'cluster.local'
+
+/** A host with certificates of its own, whose policies say literally what a proxy is to have. */
+export class FakeHost {
+  readonly controlPlane = testAuthority('control-plane')
+  readonly services = testAuthority('services')
+  readonly reports: ApplyReport[] = []
+  readonly ended: string[] = []
+  readonly logs: {
+    readonly level: string
+    readonly fields: Readonly<Record<string, unknown>>
+    readonly message: string
+  }[] = []
+  readonly metrics = new Map<string, number>()
+  readonly cancelled: Error[] = []
+  readonly serverTrust = new Latest<{ credential: Credential; clientRoots: { id: string; certificates: string[] } }>()
+  readonly roots = new Latest<{ id: string; certificates: string[] }>()
+  readonly #stop = new AbortController()
+  readonly #evictions = new Queue<Eviction>()
+  readonly #policies = new Map<string, Latest<PolicyUpdate>>()
+  readonly #identities = new Map<string, Latest<Credential>>()
+  readonly #parts = new Map<PartHash, Part>()
+  readonly #before = new Map<string, readonly PartRef[]>()
+  readonly #pages = new Map<string, Parameters<DebugHandlers['register']>[1]>()
+  readonly #known = new Set<string>()
+  #sessions = 0
+  #revision = 0
+
+  constructor() {
+    this.rotateServer('ads-1')
+    this.roots.set({ id: '1', certificates: [this.services.certificate] })
+  }
+
+  /** A proxy of that identity, with its certificate. */
+  admit(
+    uuid: string,
+    identity = 'bookbuyer.default',
+  ): { readonly commonName: string; readonly credential: Credential } {
+    const commonName = `${uuid}.sidecar.${identity}.${TRUST_DOMAIN}`
+    this.#known.add(commonName)
+    this.rotateIdentity(identity)
+    return { commonName, credential: this.controlPlane.issue(commonName) }
+  }
+
+  forget(commonName: string): void {
+    this.#known.delete(commonName)
+  }
+
+  rotateServer(name: string, clientRoots = [this.controlPlane.certificate]): void {
+    const credential = this.controlPlane.issue(name, { dns: ['ads'] })
+    this.serverTrust.set({ credential, clientRoots: { id: name, certificates: clientRoots } })
+  }
+
+  rotateIdentity(identity: string): Credential {
+    const credential = this.services.issue(`${identity}.${TRUST_DOMAIN}`)
+    this.#latest(this.#identities, identity).set(credential)
+    return credential
+  }
+
+  evict(uuid: string, session: string, reason: Eviction['reason']): void {
+    this.#evictions.push({ uuid: uuid as ProxyUUID, session, reason })
+  }
+
+  /** Gives a proxy another policy. */
+  publish(uuid: string, state: State, changes: Partial<ProxyPart> = {}, parts: readonly Part[] = []): number {
+    const extension: ExtensionPart = {
+      kind: 'extension',
+      id: 'state',
+      class: 'envoy',
+      type: 'state',
+      value: state,
+    }
+    const trust = { kind: 'trust', id: 'trust' } as unknown as Part
+    const mesh = { kind: 'mesh', id: 'mesh' } as unknown as Part
+    for (const part of [extension, trust, mesh, ...parts]) this.#parts.set(hashPart(part), part)
+    const proxy: ProxyPart = {
+      ...proxyPart(uuid),
+      trust: hashPart(trust),
+      mesh: hashPart(mesh),
+      extensions: [hashPart(extension)],
+      ...changes,
+    }
+    const refs = partRefs(proxy).map((hash): PartRef => {
+      const part = this.#parts.get(hash)
+      return { kind: part?.kind ?? 'mesh', id: part?.id ?? '', hash }
+    })
+    const before = this.#before.get(uuid) ?? []
+    this.#before.set(uuid, refs)
+    this.#revision += 1
+    this.#latest(this.#policies, uuid).set({
+      revision: this.#revision,
+      version: hashPart(proxy),
+      proxy,
+      added: refs.filter(({ hash }) => !before.some((ref) => ref.hash === hash)),
+      removed: before.filter(({ hash }) => !refs.some((ref) => ref.hash === hash)),
+    })
+    return this.#revision
+  }
+
+  async page(path: string, query: Readonly<Record<string, string>> = {}): Promise<DebugResponse> {
+    const handler = this.#pages.get(path)
+    if (handler === undefined) throw new Error(`there is no page ${path}`)
+    return handler({ path, query })
+  }
+
+  /** Everything that was logged, shown or reported, as text: what a secret must not be in. */
+  async everythingSaid(): Promise<string> {
+    const pages = await Promise.all([...this.#pages.keys()].map(async (path) => this.page(path)))
+    return JSON.stringify([this.logs, this.reports, pages.map(({ body }) => body), [...this.metrics]])
+  }
+
+  stop(): void {
+    this.#stop.abort()
+  }
+
+  context(changes: Partial<ControllerContext> = {}): ControllerContext {
+    const count = (name: string, labels: Readonly<Record<string, string>>, by: number) => {
+      const key = [name, ...Object.values(labels)].join(' ')
+      this.metrics.set(key, (this.metrics.get(key) ?? 0) + by)
+    }
+    const log = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) => {
+      this.logs.push({ level, fields, message })
+    }
+    const nothing = async function* (): AsyncIterable<never> {
+      // Nothing is to be had.
+    }
+    return {
+      proxyServerAddress: '127.0.0.1',
+      proxyServerPort: 0,
+      proxyServiceCert: { watch: (signal) => this.serverTrust.watch(signal) },
+      osmNamespace: 'osm-system',
+      configurator: { current: async () => Promise.reject(new Error('not used')), watch: nothing },
+      meshCatalog: {
+        policies: { watch: ({ uuid }, signal) => this.#fresh(this.#latest(this.#policies, uuid).watch(signal), uuid) },
+        parts: { get: async (hash) => this.#part(hash) },
+      },
+      certManager: {
+        identity: ({ identity }, signal) => this.#latest(this.#identities, identity).watch(signal),
+        trustBundles: (signal) => this.roots.watch(signal),
+        credentials: nothing,
+      },
+      msgBroker: { subscribe: nothing },
+      proxies: {
+        authenticate: async (peer) => this.#authenticate(peer),
+        disconnected: async (session) => void this.ended.push(session),
+        evictions: (signal) => this.#evictions.watch(signal),
+        report: async (report) => void this.reports.push(report),
+      },
+      debugHandlers: { register: (path, handler) => void this.#pages.set(path, handler) },
+      metrics: {
+        counter: (name) => ({ inc: (labels, by = 1) => count(name, labels, by) }),
+        gauge: (name) => ({ set: (_, value) => void this.metrics.set(name, value) }),
+        histogram: (name) => ({ observe: (labels) => count(name, labels, 1) }),
+      },
+      logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+      driverConfig: {},
+      cancel: (reason) => void this.cancelled.push(reason),
+      signal: this.#stop.signal,
+      ...changes,
+    }
+  }
+
+  #authenticate(peer: Uint8Array): ProxyRef {
+    const commonName = /CN=(\S+)/.exec(new X509Certificate(peer).subject)?.[1] ?? ''
+    const [, uuid = '', identity = ''] = /^([^.]+)\.sidecar\.(.+)\.cluster\.local$/.exec(commonName) ?? []
+    if (uuid === '') throw new OsmError('OSM_PROXY_UNAUTHENTICATED', 'that is no proxy certificate')
+    if (!this.#known.has(commonName)) throw new OsmError('OSM_PROXY_UNKNOWN', 'that workload does not exist')
+    this.#sessions += 1
+    return {
+      uuid: uuid as ProxyUUID,
+      identity: identity as ServiceIdentity,
+      principal: `${identity}.${TRUST_DOMAIN}` as Principal,
+      namespace: 'default',
+      class: 'envoy',
+      commonName,
+      session: `session-${this.#sessions}`,
+    }
+  }
+
+  #part(hash: PartHash): Part {
+    const part = this.#parts.get(hash)
+    if (part === undefined) throw new OsmError('OSM_PART_UNKNOWN', `there is no part ${hash}`)
+    return part
+  }
+
+  /** A reader that starts sees everything as added. */
+  async *#fresh(updates: AsyncIterable<PolicyUpdate>, uuid: string): AsyncIterable<PolicyUpdate> {
+    let first = true
+    for await (const update of updates) {
+      yield first ? { ...update, added: this.#before.get(uuid) ?? [], removed: [] } : update
+      first = false
+    }
+  }
+
+  #latest<T>(map: Map<string, Latest<T>>, key: string): Latest<T> {
+    const latest = map.get(key) ?? new Latest<T>()
+    map.set(key, latest)
+    return latest
+  }
+}
+
+/** A proxy part without anything to serve or to call. */
+export function proxyPart(uuid: string): ProxyPart {
+  return {
+    kind: 'proxy',
+    id: uuid as ProxyUUID,
+    identity: 'bookbuyer.default' as ServiceIdentity,
+    principal: 'bookbuyer.default.cluster.local' as Principal,
+    spiffeId: 'spiffe://cluster.local/bookbuyer/default' as SpiffeId,
+    class: 'envoy',
+    mode: 'explicit',
+    namespace: 'default',
+    workload: { kind: 'Workload', name: 'bookbuyer', instance: 'bookbuyer' },
+    locality: { region: '', zone: '', subZone: '' },
+    cluster: '',
+    ipFamilies: ['IPv4'],
+    addresses: ['127.0.0.1'],
+    listen: {},
+    probes: [],
+    inbound: [],
+    ingress: [],
+    outboundBindings: [],
+    trust: '' as PartHash,
+    mesh: '' as PartHash,
+    extensions: [],
+  }
+}
+
+/** Reads from the policy literally what the proxy is to have. */
+export const literalTranslator: ResourceTranslator = {
+  translate(proxy, parts, revision) {
+    const [hash] = proxy.extensions
+    const part = hash === undefined ? undefined : parts(hash)
+    if (part?.kind !== 'extension') throw new Error('the policy of a test has one extension')
+    // Written by `publish` above.
+    return resourcesOf(part.value as State, revision)
+  },
+}
