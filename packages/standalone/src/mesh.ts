@@ -293,6 +293,7 @@ export class Mesh implements RunningMesh {
 
   async #stop(): Promise<void> {
     const { paths, placement } = this.#parts
+    this.#problems.close()
     this.#notify()
     await this.#instances?.stop()
     await this.#controller?.end()

@@ -119,7 +119,7 @@ export class ControllerProcess {
 
   #ended({ exit, error, restartInMs, failures }: ProgramEnd): void {
     this.#ready = undefined
-    const said = this.#log.lastLine()
+    const said = exit?.code === 0 ? '' : this.#log.lastLine()
     const how = exit === undefined ? describeError(error) : describeExit(exit)
     const detail = said === '' ? how : `${how}: ${said}`
     this.#options.emit({ type: 'controller', state: 'exited', detail })

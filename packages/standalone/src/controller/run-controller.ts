@@ -38,7 +38,13 @@ export async function runController(
     domains: meshDomains(),
     sources: [
       new AddressedSource(new YamlFolderSource({ folder: config.folder }), book),
-      new YamlFolderSource({ name: 'instances', folder: config.instances, writtenBy: 'runtime' }),
+      new YamlFolderSource({
+        name: 'instances',
+        folder: config.instances,
+        writtenBy: 'runtime',
+        // The supervisor puts whole files into their place: there is nothing to wait for, and a sidecar is about to connect.
+        times: { debounceMs: 5, settleMs: 0 },
+      }),
     ],
     certificateProvider: await TresorProvider.open({
       store: new FileCaStore(config.ca),

@@ -3,6 +3,7 @@ import { closeSync, copyFileSync, fstatSync, openSync, readSync, truncateSync } 
 /** A log longer than this is moved aside, so that at most twice as much is kept. */
 const MAX_BYTES = 8 * 1024 * 1024
 const TAIL_BYTES = 4096
+const NOT_FOR_PEOPLE = /^(\{|at |Node\.js v|\})/
 
 /**
  * A file that a child writes to by itself, past this process. Written to in append mode, so that it can be cut while the child writes.
@@ -23,13 +24,13 @@ export class LogFile {
     truncateSync(this.path)
   }
 
-  /** The last line that says something, or an empty text. */
+  /** The last line for people, or an empty text: records for programs are JSON, and where in a program it happened helps nobody here. */
   lastLine(): string {
     const { size } = fstatSync(this.fd)
     const buffer = Buffer.alloc(Math.min(size, TAIL_BYTES))
     const length = readSync(this.fd, buffer, 0, buffer.length, size - buffer.length)
     const lines = buffer.toString('utf8', 0, length).split('\n')
-    return lines.map((line) => line.trim()).findLast((line) => line !== '') ?? ''
+    return lines.map((line) => line.trim()).findLast((line) => line !== '' && !NOT_FOR_PEOPLE.test(line)) ?? ''
   }
 
   close(): void {

@@ -179,7 +179,6 @@ export class Instance {
       onChange: () => this.#changed(),
     })
     this.#sidecar = sidecar
-    this.#publish()
     await Promise.all([sidecar.run(), this.#runBeside(sidecar, site, signal)])
   }
 
@@ -199,6 +198,8 @@ export class Instance {
       try {
         this.#entered = await this.#prepare(signal)
         this.#problems.clear('prepare')
+        // Before the sidecar starts: the controller must know it when it connects.
+        this.#publish()
         return this.#entered
       } catch (error) {
         if (isAborted(signal)) return undefined
@@ -341,8 +342,10 @@ export class Instance {
 
   #failed(place: (typeof PLACES)[number], error: unknown): void {
     const detail = error instanceof Error ? error.message : String(error)
-    this.#detail = detail
     this.#problems.failed(place, error, 'OSM_STANDALONE_SIDECAR')
+    // Tried again with the same result: that is no news.
+    if (detail === this.#detail) return
+    this.#detail = detail
     this.#services.emit({
       type: 'workload',
       instance: this.desired.name,

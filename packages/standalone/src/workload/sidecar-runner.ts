@@ -163,7 +163,7 @@ export class SidecarRunner {
   #describe({ exit, error }: ProgramEnd): string {
     if (exit === undefined)
       return `${this.#options.binary} can't be started: ${error instanceof Error ? error.message : String(error)}`
-    const line = this.#log.lastLine()
+    const line = exit.code === 0 ? '' : this.#log.lastLine()
     return line === '' ? describeExit(exit) : `${describeExit(exit)}: ${line}`
   }
 }
