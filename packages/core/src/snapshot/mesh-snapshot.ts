@@ -78,11 +78,11 @@ export class MeshSnapshot implements Snapshot {
 
   list<K extends Kind>(kind: K): readonly KindMap[K][] {
     // Lists are keyed by kind, so they hold objects of that kind only.
-    return this.#tables.lists.get(kind) as readonly MeshObject[] as readonly KindMap[K][]
+    return this.#tables.lists.get(kind) as readonly KindMap[K][]
   }
 
   byNamespace<K extends Kind>(kind: K, namespace: string): readonly KindMap[K][] {
-    return this.#tables.lists.get(`${kind}/${namespace}`) as readonly MeshObject[] as readonly KindMap[K][]
+    return this.#tables.lists.get(`${kind}/${namespace}`) as readonly KindMap[K][]
   }
 
   namespaces(): readonly string[] {

@@ -208,7 +208,7 @@ describe('SnapshotBuilder', () => {
       ...original,
       status: { seen: true },
       origin: { kind: 'api', resourceVersion: '8' },
-    } as MeshObject
+    }
     expect(builder.apply([{ source: 'main', upserts: [again], deletes: [] }])).toEqual({
       snapshot: before,
       changed: [],

@@ -172,7 +172,7 @@ class CostParser {
   }
 
   #literalText(text: string): Part {
-    const members = [...text].map((character) => one(this.#fold(charOf(character.codePointAt(0) ?? 0))))
+    const members = Array.from(text, (character) => one(this.#fold(charOf(character.codePointAt(0) ?? 0))))
     const [head] = members
     return head === undefined ? empty : { ...head, any: union(members, 'any'), single: members.length === 1, members }
   }

@@ -96,10 +96,11 @@ function withArticle(type: string): string {
 }
 
 function describeRange(schema: Readonly<Record<string, unknown>>): string {
-  const { minimum, maximum } = schema
-  if (minimum === undefined) return `at most ${String(maximum)}`
-  if (maximum === undefined) return `at least ${String(minimum)}`
-  return `from ${String(minimum)} to ${String(maximum)}`
+  // JSON schema has numbers here; anything else would not have compiled.
+  const { minimum, maximum } = schema as { readonly minimum?: number; readonly maximum?: number }
+  if (minimum === undefined) return `at most ${maximum ?? minimum}`
+  if (maximum === undefined) return `at least ${minimum}`
+  return `from ${minimum} to ${maximum}`
 }
 
 function describeValue(value: unknown): string {

@@ -133,15 +133,15 @@ export class YamlFolderSource implements ObjectSource {
     while (!signal.aborted) {
       await this.#idle(waitMs)
       if (this.#hasHints()) await sleep(this.#times.debounceMs)
-      if (signal.aborted) break
-      waitMs = await this.#step()
+      waitMs = await this.#step(signal)
     }
     signal.removeEventListener('abort', stop)
     this.#watcher.close()
   }
 
   /** One look, and word of it to the listeners. A fault of the program must not end the watching. */
-  async #step(): Promise<number | undefined> {
+  async #step(signal: AbortSignal): Promise<number | undefined> {
+    if (signal.aborted) return undefined
     try {
       const pollIsDue = performance.now() - this.#lastWholeLook >= this.#pollMs
       const hints = pollIsDue ? 'all' : this.#hints

@@ -8,7 +8,6 @@ import {
   visit,
   type Document,
   type Node,
-  type ParsedNode,
   type YAMLParseError,
 } from 'yaml'
 
@@ -91,7 +90,7 @@ function parseJson(text: string): { readonly value: unknown } | undefined {
 /** The syntax tree of a document. */
 class Tree {
   readonly #lines = new LineCounter()
-  readonly #document: Document.Parsed<ParsedNode> | undefined
+  readonly #document: Document.Parsed | undefined
   readonly #failure: string | undefined
   readonly #firstLine: number
 
@@ -163,7 +162,7 @@ class Tree {
   }
 
   /** An open quote is noticed at the end of the text; people look for its beginning. */
-  #startOfFault({ code, pos: [offset] }: YAMLParseError): number {
+  #startOfFault({ code, pos: [offset] }: Pick<YAMLParseError, 'code' | 'pos'>): number {
     let start = offset
     if (code === 'MISSING_CHAR')
       visit(this.#document ?? null, {

@@ -7,14 +7,8 @@ export const NamespaceSpecSchema = struct(
   {},
   'A namespace. Enrolment and injection are decided by its labels and annotations.',
 )
-/** Spec of a Namespace: nothing that the mesh reads. */
-export type NamespaceSpec = Spec<typeof NamespaceSpecSchema>
-
 /** Service accounts are read for their names only. */
 export const ServiceAccountSpecSchema = struct({}, 'A service account: the identity of workloads.')
-/** Spec of a ServiceAccount: nothing that the mesh reads. */
-export type ServiceAccountSpec = Spec<typeof ServiceAccountSpecSchema>
-
 const ServicePortSchema = struct(
   {
     name: Type.Optional(

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 
 import { duration, freeObject, oneOf, portNumber, secretRef, struct, textMap, type Spec } from './common.js'
-import { pluginChainNames } from './plugin.js'
+import type { pluginChainNames } from './plugin.js'
 
 const bool = (description: string) => Type.Optional(Type.Boolean({ description }))
 const text = (description: string) => Type.Optional(Type.String({ description }))

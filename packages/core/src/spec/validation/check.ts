@@ -33,7 +33,7 @@ export type CheckFunction<K extends Kind> = (object: KindMap[K], context: CheckC
 /** An entry of the table of checks. */
 export interface Check {
   readonly kind: Kind
-  run(object: MeshObject, context: CheckContext): readonly Finding[]
+  readonly run: (object: MeshObject, context: CheckContext) => readonly Finding[]
 }
 
 /** An entry of the table of checks, with the type of the objects hidden. */
