@@ -13,7 +13,8 @@ export type ObjectOrigin =
 /**
  * Something a user wrote that can't be used as it stands.
  *
- * Problems are values: a bad object degrades itself, never the mesh. `code` is stable and listed in docs/reference/errors.md.
+ * Problems are values: a bad object degrades itself, never the mesh. `code` is stable and listed in
+ * docs/reference/errors.md.
  */
 export interface Problem {
   readonly code: string
@@ -45,7 +46,10 @@ export function formatProblem(problem: Problem): string {
   return `${parts.filter(Boolean).join(': ')} [${problem.code}]`
 }
 
-/** Orders problems by place, then object, field and code, so that lists of problems do not depend on the order of checks. */
+/**
+ * Orders problems by place, then object, field and code, so that lists of problems do not depend on the order of
+ * checks.
+ */
 export function compareProblems(a: Problem, b: Problem): number {
   return compareKeys(sortKey(a), sortKey(b))
 }

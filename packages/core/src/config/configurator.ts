@@ -16,7 +16,10 @@ export interface ConfiguratorOptions extends Omit<ResolveOptions, 'clusterDomain
   readonly domains: MeshDomains
   /** Name of the MeshConfig; osm-mesh-config when absent. */
   readonly configName?: string
-  /** True: where the namespace of the control plane holds no MeshConfig, the first one of any namespace counts. For folders. */
+  /**
+   * True: where the namespace of the control plane holds no MeshConfig, the first one of any namespace counts. For
+   * folders.
+   */
   readonly anyNamespace?: boolean
   /** The newest snapshot, or undefined before the first. */
   readonly current: () => Snapshot | undefined

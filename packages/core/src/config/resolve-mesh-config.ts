@@ -24,7 +24,10 @@ export interface ResolveOptions {
   readonly preset?: MeshConfigSpec
 }
 
-/** The configuration that a MeshConfig stands for. Settings that can't be used give way to safe ones, each with a problem. */
+/**
+ * The configuration that a MeshConfig stands for. Settings that can't be used give way to safe ones, each with a
+ * problem.
+ */
 export function resolveMeshConfig(
   written: MeshConfigSpec | undefined,
   options: ResolveOptions,

@@ -16,7 +16,10 @@ export interface Endpoint {
   readonly weight: number
   /** Identity of the workload, if the provider knows it. */
   readonly account: ServiceAccountRef | undefined
-  /** Sidecar in front of the workload; absent without one. `uuid` is empty where the sidecar was not started by this mesh. */
+  /**
+   * Sidecar in front of the workload; absent without one. `uuid` is empty where the sidecar was not started by this
+   * mesh.
+   */
   readonly sidecar: EndpointSidecar | undefined
   /** Name of the instance under a headless service. */
   readonly hostname: string | undefined
@@ -38,8 +41,8 @@ export interface EndpointSidecar {
 /**
  * What a provider knows.
  *
- * An empty `known` answer means that there is nothing. A provider that fails says `stale` with its last good answer, or `unknown` if it never had
- * one: neither is a reason to take endpoints away.
+ * An empty `known` answer means that there is nothing. A provider that fails says `stale` with its last good answer, or
+ * `unknown` if it never had one: neither is a reason to take endpoints away.
  */
 export type Answer<T> =
   | { readonly state: 'known'; readonly items: readonly T[] }
@@ -60,7 +63,8 @@ export interface EndpointsAnnouncement {
 /**
  * Knows where services run: in a cluster, on machines of a data centre, in a cloud.
  *
- * It knows nothing of SMI policy or of proxies' configuration. Questions are answered from what the provider has at hand, without waiting.
+ * It knows nothing of SMI policy or of proxies' configuration. Questions are answered from what the provider has at
+ * hand, without waiting.
  */
 export interface EndpointsProvider {
   /** Unique among the providers of a mesh. */

@@ -5,8 +5,8 @@ import type { KindMap } from '../spec/objects.js'
 import { unknownLocality, type Endpoint } from './endpoint.js'
 
 /**
- * Endpoints that other clusters offer, as far as the GlobalTrafficPolicy of the service lets traffic leave: never under Locality, which is the
- * default; always under ActiveActive; under FailOver while there is no local endpoint.
+ * Endpoints that other clusters offer, as far as the GlobalTrafficPolicy of the service lets traffic leave: never under
+ * Locality, which is the default; always under ActiveActive; under FailOver while there is no local endpoint.
  */
 export function importedEndpoints(snapshot: Snapshot, service: MeshService, hasLocal: boolean): readonly Endpoint[] {
   const { namespace, name } = service

@@ -12,8 +12,9 @@ import {
 /**
  * Several providers as one.
  *
- * A service may run in several places; their endpoints are joined. Where two providers name the same address and port, the one named first
- * holds. The answer is `known` only if every provider knows: what one of them fails to say is not taken for nothing.
+ * A service may run in several places; their endpoints are joined. Where two providers name the same address and port,
+ * the one named first holds. The answer is `known` only if every provider knows: what one of them fails to say is not
+ * taken for nothing.
  */
 export class MergedEndpointsProvider implements EndpointsProvider {
   readonly id: string

@@ -24,8 +24,9 @@ export interface SnapshotEndpointsOptions {
 }
 
 /**
- * The provider of a YAML folder: instances that the supervisor started, workloads that run elsewhere at a fixed address, and services of other
- * clusters. Its answers are always `known`: a folder that can't be read keeps its last good objects.
+ * The provider of a YAML folder: instances that the supervisor started, workloads that run elsewhere at a fixed
+ * address, and services of other clusters. Its answers are always `known`: a folder that can't be read keeps its last
+ * good objects.
  */
 export class SnapshotEndpointsProvider implements EndpointsProvider {
   readonly id: string

@@ -5,8 +5,8 @@ type Bucket<V> = ReadonlyMap<string, V>
 /**
  * An immutable map that shares what did not change.
  *
- * Entries are spread over a fixed number of buckets; a new version copies the list of buckets and the touched ones. At ten thousand entries a
- * change copies about 500 references and 20 entries.
+ * Entries are spread over a fixed number of buckets; a new version copies the list of buckets and the touched ones. At
+ * ten thousand entries a change copies about 500 references and 20 entries.
  */
 export class BucketMap<V> {
   readonly #buckets: readonly (Bucket<V> | undefined)[]
@@ -52,7 +52,9 @@ export class BucketMap<V> {
   }
 }
 
-/** FNV-1a over UTF-16 code units; spread matters here, not resistance to chosen keys: a bad bucket is still a hash map. */
+/**
+ * FNV-1a over UTF-16 code units; spread matters here, not resistance to chosen keys: a bad bucket is still a hash map.
+ */
 function bucketOf(key: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < key.length; index += 1) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193)

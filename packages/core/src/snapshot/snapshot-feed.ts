@@ -46,7 +46,10 @@ export class SnapshotFeed {
     return this.#loaded ? this.#builder.snapshot : undefined
   }
 
-  /** Calls the listener with every update, the first one included if it is yet to come. The result ends the subscription. */
+  /**
+   * Calls the listener with every update, the first one included if it is yet to come. The result ends the
+   * subscription.
+   */
   subscribe(listener: (update: SnapshotUpdate) => void): () => void {
     const entry = (update: SnapshotUpdate): void => {
       listener(update)

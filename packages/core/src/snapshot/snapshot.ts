@@ -9,8 +9,9 @@ export type SelectableObject = KindMap['Workload'] | KindMap['WorkloadInstance']
 /**
  * A frozen view of all objects of all sources at one moment.
  *
- * Lists are sorted by namespace, then name (by code unit), so that what is computed from equal snapshots is equal whatever order the objects
- * came in. Snapshots share what did not change: lists of an untouched kind are the same arrays.
+ * Lists are sorted by namespace, then name (by code unit), so that what is computed from equal snapshots is equal
+ * whatever order the objects came in. Snapshots share what did not change: lists of an untouched kind are the same
+ * arrays.
  */
 export interface Snapshot {
   /** Grows by one with every snapshot of a builder. */

@@ -4,7 +4,10 @@ import type { Kind } from './schema/kinds.js'
 /** An object as it was written, before anything is known of its members. */
 export type RawObject = Readonly<Record<string, unknown>>
 
-/** Brings an older or looser form of an object into the form of its schema. Never checks: what it doesn't understand it leaves alone. */
+/**
+ * Brings an older or looser form of an object into the form of its schema. Never checks: what it doesn't understand it
+ * leaves alone.
+ */
 type Conversion = (raw: RawObject, apiVersion: string) => RawObject
 
 /** Moves members from the top of the object into `spec`, where they were before the SMI APIs had one. */
@@ -66,7 +69,9 @@ function trafficSplit(raw: RawObject, apiVersion: string): RawObject {
   return mapSpec(raw, (spec) => mapMember(spec, 'backends', quantityWeights))
 }
 
-/** v1alpha1 wrote weights as quantities: `1` was `1000m`. When any of them has the unit, all are counted in thousandths. */
+/**
+ * v1alpha1 wrote weights as quantities: `1` was `1000m`. When any of them has the unit, all are counted in thousandths.
+ */
 function quantityWeights(backends: unknown): unknown {
   if (!Array.isArray(backends)) return backends
   const isMilli = (weight: unknown): weight is string => typeof weight === 'string' && /^\d{1,12}m$/.test(weight)
@@ -81,7 +86,9 @@ function quantityWeights(backends: unknown): unknown {
   )
 }
 
-/** The Windows image was spelled in four ways: in the CRD, in the Go types of two versions, and in the driver entries. */
+/**
+ * The Windows image was spelled in four ways: in the CRD, in the Go types of two versions, and in the driver entries.
+ */
 function meshConfig(raw: RawObject): RawObject {
   const windowsImage = (object: RawObject): RawObject =>
     ['SidecarImageWindowsImage', 'sidecarImageWindowsImage', 'sideWindowsImage'].reduce(

@@ -3,7 +3,9 @@ export type FieldPath = readonly (string | number)[]
 
 const plainMember = /^[A-Za-z_][A-Za-z0-9_-]*$/
 
-/** `spec.backends[1].weight`; members that are no plain words are quoted: `metadata.labels["app.kubernetes.io/name"]`. */
+/**
+ * `spec.backends[1].weight`; members that are no plain words are quoted: `metadata.labels["app.kubernetes.io/name"]`.
+ */
 export function formatFieldPath(path: FieldPath): string {
   let text = ''
   for (const segment of path) {
@@ -14,7 +16,10 @@ export function formatFieldPath(path: FieldPath): string {
   return text
 }
 
-/** The inverse of {@link formatFieldPath}. Parts that are no path end the result: what was understood so far still leads near the place. */
+/**
+ * The inverse of {@link formatFieldPath}. Parts that are no path end the result: what was understood so far still leads
+ * near the place.
+ */
 export function parseFieldPath(text: string): FieldPath {
   const segments: (string | number)[] = []
   const token = /\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/y
@@ -29,7 +34,9 @@ export function parseFieldPath(text: string): FieldPath {
   return segments
 }
 
-/** The segments of a JSON pointer below `base`. Indexes are told from names by looking at the value that they lead into. */
+/**
+ * The segments of a JSON pointer below `base`. Indexes are told from names by looking at the value that they lead into.
+ */
 export function fromJsonPointer(base: FieldPath, pointer: string, value: unknown): FieldPath {
   const segments: (string | number)[] = [...base]
   let current = value

@@ -23,8 +23,8 @@ export interface MeshSpecAnnouncement {
 /**
  * The mesh specification: what people declared about the mesh.
  *
- * It knows services, identities and policies; it knows nothing of proxies, addresses or endpoints. Lists are sorted by namespace and name and
- * hold only what lies in monitored namespaces.
+ * It knows services, identities and policies; it knows nothing of proxies, addresses or endpoints. Lists are sorted by
+ * namespace and name and hold only what lies in monitored namespaces.
  */
 export interface MeshSpec {
   /** All TrafficSplits. */
@@ -43,7 +43,9 @@ export interface MeshSpec {
   listTCPTrafficSpecs(): readonly KindMap['TCPRoute'][]
   /** The TrafficTargets that have an effect: see {@link isEffectiveTrafficTarget}. */
   listTrafficTargets(): readonly KindMap['TrafficTarget'][]
-  /** Connection limits and rate limits for a service: the UpstreamTrafficSetting of its namespace that names its host. */
+  /**
+   * Connection limits and rate limits for a service: the UpstreamTrafficSetting of its namespace that names its host.
+   */
   getBackpressurePolicy(service: MeshService): KindMap['UpstreamTrafficSetting'] | undefined
   /** Calls the listener after every change. The result ends it. */
   announcements(listener: (announcement: MeshSpecAnnouncement) => void): () => void
@@ -56,7 +58,10 @@ export type ServiceName = `${string}/${string}`
 export interface MeshTopology {
   /** All TrafficSplits. */
   listTrafficSplits(): readonly KindMap['TrafficSplit'][]
-  /** Names of all services that SMI policy speaks of: apexes and backends of splits, and services of the destinations of TrafficTargets. */
+  /**
+   * Names of all services that SMI policy speaks of: apexes and backends of splits, and services of the destinations of
+   * TrafficTargets.
+   */
   listServices(): readonly ServiceName[]
   /** The Service behind a name; `exists` is false if there is none. */
   getService(name: ServiceName): { readonly service: KindMap['Service'] | undefined; readonly exists: boolean }
@@ -92,7 +97,10 @@ export function destinationNamespace(target: KindMap['TrafficTarget']): string {
   return target.spec.destination.namespace ?? target.metadata.namespace
 }
 
-/** True if a TrafficTarget allows anything: it stands in the namespace of its destination, and every one of its rules is of a known kind. */
+/**
+ * True if a TrafficTarget allows anything: it stands in the namespace of its destination, and every one of its rules is
+ * of a known kind.
+ */
 export function isEffectiveTrafficTarget(target: KindMap['TrafficTarget']): boolean {
   const { destination, rules } = target.spec
   return (

@@ -13,7 +13,10 @@ export type PatternFacts =
   | { readonly valid: true; /** A backtracking engine may take very long over it. */ readonly costly: boolean }
   | { readonly valid: false; readonly reason: string }
 
-/** Says whether expressions of users are valid RE2 syntax. Never runs them in a backtracking engine. Remembers its answers. */
+/**
+ * Says whether expressions of users are valid RE2 syntax. Never runs them in a backtracking engine. Remembers its
+ * answers.
+ */
 export class PatternChecker {
   readonly #known = new Map<string, PatternFacts>()
 

@@ -3,10 +3,12 @@ import { allChars, charOf, noChars, otherChars, perlClass, range, type Chars } f
 /**
  * Tells expressions that a backtracking engine can take very long over.
  *
- * Engines of the RE2 family take linear time over any expression; others do not, and some sidecars have such an engine. The answer errs on the
- * side of caution: an expression found harmless is harmless, one found costly may still be fine. Repetition is costly
+ * Engines of the RE2 family take linear time over any expression; others do not, and some sidecars have such an engine.
+ * The answer errs on the side of caution: an expression found harmless is harmless, one found costly may still be fine.
+ * Repetition is costly
  *
- * - inside repetition, unless each round begins or ends with a character that the inner repetition can't match: `(a+)+`, but not `(/[^/]+)*`;
+ * - inside repetition, unless each round begins or ends with a character that the inner repetition can't match:
+ *   `(a+)+`, but not `(/[^/]+)*`;
  * - of alternatives that begin alike: `(a|ab)*`;
  * - of what can be empty: `(a?)*`;
  * - more than three times in a row over the same characters: `.*.*.*.*`.

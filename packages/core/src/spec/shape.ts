@@ -6,7 +6,10 @@ import type { FieldPath } from './field-path.js'
 export interface ShapeContext {
   /** Called for a member that the schema doesn't know. The member is dropped. */
   unknownMember(path: FieldPath, known: readonly string[]): void
-  /** The text that a scalar was written with, if it was unquoted: `1.10` and `off` mean more than the number and the boolean read from them. */
+  /**
+   * The text that a scalar was written with, if it was unquoted: `1.10` and `off` mean more than the number and the
+   * boolean read from them.
+   */
   sourceText(path: FieldPath): string | undefined
 }
 
@@ -16,7 +19,10 @@ export class OversizeError extends Error {}
 const maxDepth = 64
 const maxNodes = 200_000
 
-/** JSON schema keywords that shaping follows. TypeBox types its schemas by what they validate; shaping walks what they say. */
+/**
+ * JSON schema keywords that shaping follows. TypeBox types its schemas by what they validate; shaping walks what they
+ * say.
+ */
 interface SchemaNode {
   readonly type?: string
   readonly enum?: readonly string[]
@@ -28,8 +34,9 @@ interface SchemaNode {
 }
 
 /**
- * Copies a value in the form that its schema describes: unknown members are dropped, nulls count as absent, and scalars that YAML reads as
- * another type than meant are turned back (`off`, `1.10`, `"8080"`). What can't be turned stays as it is, for the check that follows.
+ * Copies a value in the form that its schema describes: unknown members are dropped, nulls count as absent, and scalars
+ * that YAML reads as another type than meant are turned back (`off`, `1.10`, `"8080"`). What can't be turned stays as
+ * it is, for the check that follows.
  */
 export function shape(schema: TSchema, value: unknown, path: FieldPath, context: ShapeContext): unknown {
   return new Shaper(context).shape(schema as SchemaNode, value, [...path])

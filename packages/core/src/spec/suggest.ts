@@ -1,4 +1,7 @@
-/** Number of single-character insertions, deletions, replacements and swaps that lead from one word to the other, or `limit + 1` if more. */
+/**
+ * Number of single-character insertions, deletions, replacements and swaps that lead from one word to the other, or
+ * `limit + 1` if more.
+ */
 function distance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
   let beforePrevious: number[] = []

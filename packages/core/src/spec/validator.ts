@@ -13,7 +13,10 @@ export interface SchemaViolation {
 
 const maxViolations = 10
 
-/** Checks specs against the schemas of their kinds and fills in defaults. Schemas are compiled when first needed, once per validator. */
+/**
+ * Checks specs against the schemas of their kinds and fills in defaults. Schemas are compiled when first needed, once
+ * per validator.
+ */
 export class SpecValidator {
   readonly #ajv: Ajv
   readonly #compiled = new Map<Kind, ValidateFunction>()
@@ -79,7 +82,8 @@ function describe(error: ErrorObject, spec: unknown): SchemaViolation {
     case 'maxItems':
       return { path, message: `must have at most ${String(params.limit)} item${params.limit === 1 ? '' : 's'}` }
     case 'pattern':
-      // The value is not repeated: the one pattern for user input guards names of environment variables, which people confuse with values.
+      // The value is not repeated: the one pattern for user input guards names of environment variables, which people
+      // confuse with values.
       return { path, message: `must match ${String(params.pattern)}` }
     case 'anyOf':
       return {

@@ -1,7 +1,10 @@
 import { watch, type FSWatcher } from 'node:fs'
 import { join } from 'node:path'
 
-/** Tells that something may have changed below a folder. A hint only: events can be lost, and the caller looks for itself. */
+/**
+ * Tells that something may have changed below a folder. A hint only: events can be lost, and the caller looks for
+ * itself.
+ */
 export class FolderWatcher {
   readonly #watchers = new Map<string, { readonly identity: string; readonly watcher: FSWatcher }>()
   readonly #onHint: (path: string | undefined) => void
@@ -9,7 +12,8 @@ export class FolderWatcher {
 
   /**
    * @param onHint - called with the path that may have changed, or undefined if anything may have
-   * @param platform - decides how to watch: on macOS and Windows one watch covers a whole tree; elsewhere Node would watch every single file
+   * @param platform - decides how to watch: on macOS and Windows one watch covers a whole tree; elsewhere Node would
+   *   watch every single file
    *   for that, and one watch for each directory is cheaper
    */
   constructor(onHint: (path: string | undefined) => void, platform: NodeJS.Platform = process.platform) {
@@ -21,7 +25,8 @@ export class FolderWatcher {
    * Watches exactly these directories.
    *
    * @param directories - by path, with what tells a directory from a later one of the same path; the first is the root
-   * @returns `complete`: false if some directory can't be watched, so that the caller must look more often; `added`: true if a directory was not
+   * @returns `complete`: false if some directory can't be watched, so that the caller must look more often; `added`:
+   *   true if a directory was not
    *   watched before, so that what happened there until now may have gone unnoticed
    */
   update(directories: ReadonlyMap<string, string>): { readonly complete: boolean; readonly added: boolean } {

@@ -28,7 +28,8 @@ export function isSpecFileName(name: string): boolean {
 }
 
 /**
- * Lists all YAML and JSON files below a folder, in links too. A directory that several links lead to counts once, so that loops end.
+ * Lists all YAML and JSON files below a folder, in links too. A directory that several links lead to counts once, so
+ * that loops end.
  *
  * @throws the error of the file system if the folder itself can't be read
  */

@@ -9,7 +9,10 @@ import type { Definition } from './read-documents.js'
 export interface FileContent {
   readonly file: string
   readonly definitions: readonly Definition[]
-  /** True while the file is gone or empty and that may be a moment of a save: what it held counts only where nothing else says it. */
+  /**
+   * True while the file is gone or empty and that may be a moment of a save: what it held counts only where nothing
+   * else says it.
+   */
   readonly fading: boolean
 }
 
@@ -34,8 +37,8 @@ interface Claim {
 /**
  * Decides which definition of each object is in force.
  *
- * The first in order of file and line holds. A definition that can't be used leaves the version in force before in place. A document that can't
- * even be told to be an object keeps all that its file held and doesn't define any more.
+ * The first in order of file and line holds. A definition that can't be used leaves the version in force before in
+ * place. A document that can't even be told to be an object keeps all that its file held and doesn't define any more.
  *
  * @param files - in order of precedence
  * @param inForce - the outcome before
@@ -118,7 +121,10 @@ class Resolver {
     return this.#byFile.get(file) ?? []
   }
 
-  /** The object a definition speaks of. A malformed one is trusted only if it names what its file already held: the name may be cut off. */
+  /**
+   * The object a definition speaks of. A malformed one is trusted only if it names what its file already held: the name
+   * may be cut off.
+   */
   #claimedKey(file: string, { key, malformed }: Definition): ObjectKey | undefined {
     if (key === undefined || !malformed) return key
     return this.#inForce.get(key)?.file === file ? key : undefined

@@ -8,8 +8,8 @@ export interface DocumentText {
 /**
  * Cuts a YAML stream at its document markers. Documents without content are left out.
  *
- * YAML forbids the markers at the start of a line inside any content, block scalars and quoted text included. Cutting first keeps a document
- * with an open quote from swallowing those that follow.
+ * YAML forbids the markers at the start of a line inside any content, block scalars and quoted text included. Cutting
+ * first keeps a document with an open quote from swallowing those that follow.
  */
 export function splitDocuments(text: string): readonly DocumentText[] {
   const documents: DocumentText[] = []

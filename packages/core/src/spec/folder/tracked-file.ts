@@ -41,8 +41,8 @@ const absent = 'absent'
 /**
  * One file of the folder, and when to believe it.
  *
- * Programs write files in steps. A change counts once the stamp has been the same for a while. A file that became empty, vanished, or lost its
- * last line end has probably been caught in the middle, and gets more time.
+ * Programs write files in steps. A change counts once the stamp has been the same for a while. A file that became
+ * empty, vanished, or lost its last line end has probably been caught in the middle, and gets more time.
  */
 export class TrackedFile {
   readonly #path: string

@@ -1,7 +1,10 @@
 import type { JsonValue } from '@osm-ts/driver-api'
 import { Type, type Static, type TObject, type TProperties, type TSchema } from '@sinclair/typebox'
 
-/** What a schema describes, all the way down read-only: objects of the mesh specification are never changed after they were read. */
+/**
+ * What a schema describes, all the way down read-only: objects of the mesh specification are never changed after they
+ * were read.
+ */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends object
@@ -14,7 +17,10 @@ export type Spec<S extends TSchema> = DeepReadonly<Static<S>>
 /** Keywords of Kubernetes' structural schemas that the schemas here carry for the CRDs made from them. */
 export const kubernetesKeywords = ['x-kubernetes-int-or-string', 'x-kubernetes-preserve-unknown-fields'] as const
 
-/** One of a few words. `Type.Union` of literals would say the same with `anyOf` and `const`, which structural schemas forbid. */
+/**
+ * One of a few words. `Type.Union` of literals would say the same with `anyOf` and `const`, which structural schemas
+ * forbid.
+ */
 export function oneOf<const V extends readonly string[]>(
   values: V,
   description: string,
@@ -40,12 +46,18 @@ export function portOrName(description: string) {
   })
 }
 
-/** A duration as Go writes it, such as `24h` or `1m30s`. Parsed where it is used, so that a bad one degrades one setting only. */
+/**
+ * A duration as Go writes it, such as `24h` or `1m30s`. Parsed where it is used, so that a bad one degrades one setting
+ * only.
+ */
 export function duration(description: string, extra: { default?: string } = {}) {
   return Type.String({ description: `${description} A Go duration such as 90s or 1h30m.`, ...extra })
 }
 
-/** A map from free text to one kind of value. `Type.Record` would say it with `patternProperties`, which structural schemas forbid. */
+/**
+ * A map from free text to one kind of value. `Type.Record` would say it with `patternProperties`, which structural
+ * schemas forbid.
+ */
 export function mapOf<S extends TSchema>(values: S, description: string, extra: { default?: object } = {}) {
   return Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: values, description, ...extra })
 }

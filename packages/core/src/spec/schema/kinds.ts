@@ -2,7 +2,8 @@ import type { TSchema } from '@sinclair/typebox'
 
 import type { Spec } from './common.js'
 import { NamespaceSpecSchema, ServiceAccountSpecSchema, ServiceSpecSchema } from './core-v1.js'
-import { MeshConfigSpecSchema, MeshRootCertificateSpecSchema } from './mesh-config.js'
+import { MeshConfigSpecSchema } from './mesh-config.js'
+import { MeshRootCertificateSpecSchema } from './mesh-root-certificate.js'
 import { GlobalTrafficPolicySpecSchema, ServiceExportSpecSchema, ServiceImportSpecSchema } from './multicluster.js'
 import { PluginChainSpecSchema, PluginConfigSpecSchema, PluginSpecSchema } from './plugin.js'
 import {

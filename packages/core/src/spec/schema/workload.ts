@@ -64,7 +64,10 @@ const ListenAddressSchema = (description: string) =>
     description,
   )
 
-/** standalone.openservicemesh.io WorkloadInstance: what a Pod is in a cluster. Written by the supervisor, never by users. */
+/**
+ * standalone.openservicemesh.io WorkloadInstance: what a Pod is in a cluster. Written by the supervisor, never by
+ * users.
+ */
 export const WorkloadInstanceSpecSchema = struct(
   {
     uuid: Type.String({
