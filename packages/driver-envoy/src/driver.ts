@@ -7,6 +7,7 @@ import { ResourceDiffer } from './resources/resource-differ.js'
 import { DebugPages } from './server/debug-pages.js'
 import { serveHealth } from './server/health-endpoint.js'
 import { XdsServer } from './server/xds-server.js'
+import { blameParts } from './translate/blame.js'
 import { Translator } from './translate/translator.js'
 
 /** The driver of sidecar class `envoy`. */
@@ -19,6 +20,7 @@ async function start(context: ControllerContext): Promise<HealthProbes> {
   const server = new XdsServer(context, {
     translator: new Translator(),
     diff: (before, after) => differ.diff(before, after),
+    trace: blameParts,
   })
   await server.start()
   new DebugPages(server.streams).register(context.debugHandlers)

@@ -1,5 +1,6 @@
 import type { ApplyReport, PartHash, PartRef, PartReport, PolicyUpdate } from '@osm-ts/driver-api'
 
+import type { EncodedResource } from '../resources/types.js'
 import type { Unapplied } from './differences.js'
 import { redact } from './redact.js'
 
@@ -11,21 +12,36 @@ interface Awaited {
   reported: State | undefined
 }
 
+/** Finds the parts that a refusal is about. */
+export type Tracer = (
+  message: string,
+  resource: EncodedResource,
+) => readonly { readonly part: PartRef; readonly element?: string }[]
+
+interface Verdict {
+  readonly message: string
+  readonly element?: string
+}
+
 /**
  * Turns the state of resources into the state of the parts that they were made of.
+ *
+ * Of a refused resource, the parts that the proxy's words are about are rejected; the others are as little applied, but not at fault.
  *
  * Only parts that came with an update are looked at: the resource that a new part takes part in may be refused, but the parts that it was made of before
  * are in force in its last good version.
  */
 export class ApplyTracker {
   readonly #session: string
+  readonly #trace: Tracer
   readonly #awaited = new Map<PartHash, Awaited>()
   #revision: number | undefined
   #complete: boolean | undefined
   #failed = false
 
-  constructor(session: string) {
+  constructor(session: string, trace: Tracer) {
     this.#session = session
+    this.#trace = trace
   }
 
   /** A step of the policy stream takes effect. */
@@ -41,18 +57,16 @@ export class ApplyTracker {
   report(unapplied: Iterable<Unapplied>, settled: boolean): ApplyReport | undefined {
     if (this.#revision === undefined || this.#failed) return undefined
     const unknown = new Set<PartHash>()
-    const refused = new Map<PartHash, string>()
-    for (const { resource, message } of unapplied)
-      for (const { hash } of resource.sources) {
-        if (message === undefined) unknown.add(hash)
-        else refused.set(hash, message)
-      }
+    const refused = new Map<PartHash, Verdict>()
+    for (const { resource, message } of unapplied) {
+      for (const { hash } of resource.sources) unknown.add(hash)
+      if (message !== undefined) this.#judge(resource, message, refused)
+    }
     const parts: PartReport[] = []
     for (const [hash, awaited] of this.#awaited) {
-      const message = refused.get(hash)
-      const state: State = message !== undefined ? 'rejected' : unknown.has(hash) ? 'unknown' : 'applied'
-      if (state !== awaited.reported)
-        parts.push({ hash, id: awaited.ref.id, state, ...(message !== undefined && { message: redact(message) }) })
+      const verdict = refused.get(hash)
+      const state: State = verdict !== undefined ? 'rejected' : unknown.has(hash) ? 'unknown' : 'applied'
+      if (state !== awaited.reported) parts.push({ hash, id: awaited.ref.id, state, ...verdict })
       if (state === 'applied') this.#awaited.delete(hash)
       else awaited.reported = state
     }
@@ -72,5 +86,13 @@ export class ApplyTracker {
     })
     this.#complete = false
     return { session: this.#session, revision: update.revision, complete: false, parts }
+  }
+
+  /** Where the words lead to nothing that is new, whatever is new is at fault. */
+  #judge(resource: EncodedResource, message: string, refused: Map<PartHash, Verdict>): void {
+    const traced = this.#trace(message, resource).filter(({ part }) => this.#awaited.has(part.hash))
+    const blamed = traced.length > 0 ? traced : resource.sources.map((part) => ({ part, element: undefined }))
+    for (const { part, element } of blamed)
+      refused.set(part.hash, { message: redact(message), ...(element !== undefined && { element }) })
   }
 }

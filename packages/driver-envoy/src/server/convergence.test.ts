@@ -157,7 +157,7 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
         expect([...world.proxy.cold]).toEqual([])
         expect(world.settled).toBe(true)
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     )
   })
 
@@ -182,7 +182,7 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
         const news = world.sent.slice(before).filter(({ resources, removed }) => resources.length + removed.length > 0)
         expect(news).toEqual([])
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     )
   })
 
@@ -206,7 +206,7 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
           check()
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     )
   })
 
@@ -238,7 +238,7 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
           )
           expect(world.settled).toBe(!anyBad)
         }),
-        { numRuns: 300 },
+        { numRuns: 200 },
       )
     },
   )

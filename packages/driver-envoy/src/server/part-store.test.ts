@@ -6,14 +6,13 @@ import { PartStore } from './part-store.js'
 
 const leaf = (id: string): Part =>
   ({ kind: 'dns', id, ttlSeconds: 1, records: [], upstreamServers: [] }) as unknown as Part
-const set = (id: string, members: readonly Part[], sets: readonly Part[] = []): SetPart =>
-  ({
-    kind: 'set',
-    id,
-    of: 'endpoints',
-    members: members.map((part) => ({ id: part.id, hash: hashPart(part) })),
-    sets: sets.map((part) => ({ id: part.id, hash: hashPart(part) })),
-  })
+const set = (id: string, members: readonly Part[], sets: readonly Part[] = []): SetPart => ({
+  kind: 'set',
+  id,
+  of: 'endpoints',
+  members: members.map((part) => ({ id: part.id, hash: hashPart(part) })),
+  sets: sets.map((part) => ({ id: part.id, hash: hashPart(part) })),
+})
 
 function world(...parts: readonly Part[]) {
   const byHash = new Map(parts.map((part) => [hashPart(part), part]))

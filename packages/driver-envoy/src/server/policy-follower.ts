@@ -1,4 +1,4 @@
-import { type PartHash, partRefs, type PolicyUpdate, type ProxyPart } from '@osm-ts/driver-api'
+import { type Part, type PartHash, partRefs, type PolicyUpdate, type ProxyPart } from '@osm-ts/driver-api'
 
 import type { ProxyResources } from '../resources/types.js'
 import { DrainLedger } from './drain-ledger.js'
@@ -41,7 +41,7 @@ export class PolicyFollower {
    * @throws OsmError with code `OSM_PART_UNKNOWN`, or whatever translation throws
    */
   async apply({ proxy, revision }: PolicyUpdate): Promise<ProxyResources> {
-    const { parts, turns } = this.#ports
+    const { parts, translator, turns } = this.#ports
     const held = partRefs(proxy)
     await parts.retain(held)
     const { epochs } = this.#drains
@@ -52,8 +52,12 @@ export class PolicyFollower {
         this.#drains.advance(before, { proxy, find })
         return this.#translate(proxy, revision)
       })
-      parts.release(this.#closed ? held : this.#held)
-      if (this.#closed) return resources
+      if (this.#closed) {
+        parts.release(held)
+        translator.release(proxy.id, resources)
+        return resources
+      }
+      parts.release(this.#held)
       this.#held = held
       this.#proxy = proxy
       this.#resources = resources
@@ -75,12 +79,19 @@ export class PolicyFollower {
     return this.#proxy !== undefined && this.#drains.suspect(ids, this.#proxy) ? this.#again() : undefined
   }
 
-  /** Gives up the parts. */
+  /** A part of the policy in force. */
+  find(hash: PartHash): Part | undefined {
+    return this.#ports.parts.find(hash)
+  }
+
+  /** Gives up the parts and what was made of them. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
     this.#ports.parts.release(this.#held)
     this.#held = []
+    if (this.#proxy !== undefined && this.#resources !== undefined)
+      this.#ports.translator.release(this.#proxy.id, this.#resources)
   }
 
   #again(): ProxyResources | undefined {

@@ -12,7 +12,7 @@ import type { Acknowledgement, Push, StreamState } from './push.js'
 import { redact } from './redact.js'
 import { secretSet, serviceCertificate } from './secrets.js'
 import { StreamRefusal } from './stream-refusal.js'
-import type { ResourceDiffer } from './translator-port.js'
+import type { RefusalTracer, ResourceDiffer } from './translator-port.js'
 import { epochsOf } from './version-label.js'
 import type { XdsMetrics } from './xds-metrics.js'
 import { typeUrls, type XdsType, xdsTypeOf } from './xds-types.js'
@@ -36,6 +36,7 @@ export interface ProxySessionOptions<Request extends AnyRequest> {
   readonly tag: string
   readonly follower: PolicyFollower
   readonly diff: ResourceDiffer
+  readonly trace: RefusalTracer
   readonly metrics: XdsMetrics
   readonly logger: Logger
   /** Milliseconds since the epoch. */
@@ -62,7 +63,9 @@ export class ProxySession<Request extends AnyRequest> {
     this.connectedAt = new Date(options.now()).toISOString()
     const { types, wildcardTypes } = options.scope
     this.#state = options.protocol.createState({ types, wildcardTypes, tag: options.tag, blame, diff: options.diff })
-    this.#tracker = new ApplyTracker(options.proxy.session)
+    this.#tracker = new ApplyTracker(options.proxy.session, (message, resource) =>
+      options.trace(message, resource, (hash) => options.follower.find(hash)),
+    )
   }
 
   get variant(): string {

@@ -1,6 +1,6 @@
-import type { Part, PartHash, ProxyPart } from '@osm-ts/driver-api'
+import type { Part, PartHash, PartRef, ProxyPart } from '@osm-ts/driver-api'
 
-import type { ProxyResources, ResourceDiff, ResourceSet } from '../resources/types.js'
+import type { EncodedResource, ProxyResources, ResourceDiff, ResourceSet } from '../resources/types.js'
 
 /** Gives the part of a hash. Every part that is reachable from the proxy part is there. */
 export type PartLookup = (hash: PartHash) => Part
@@ -11,10 +11,20 @@ export type PartLookup = (hash: PartHash) => Part
  */
 export type DrainEpochs = ReadonlyMap<string, string>
 
-/** What the server needs of translation. Pure: equal arguments give sets of equal versions. */
+/** What the server needs of translation. */
 export interface ResourceTranslator {
+  /** Equal arguments give sets of equal versions. */
   translate(proxy: ProxyPart, parts: PartLookup, revision: number, drainEpochs?: DrainEpochs): ProxyResources
+  /** The resources of a proxy are not needed any more. Does nothing if newer ones were made for it. */
+  release(proxyId: ProxyPart['id'], resources: ProxyResources): void
 }
+
+/** Finds the parts that a refusal of a resource is about, and the element in each where the words allow to tell. */
+export type RefusalTracer = (
+  message: string,
+  resource: EncodedResource,
+  lookup: (hash: PartHash) => Part | undefined,
+) => readonly { readonly part: PartRef; readonly element?: string }[]
 
 /** Compares two sets of one type by name and version. */
 export type ResourceDiffer = (before: ResourceSet, after: ResourceSet) => ResourceDiff

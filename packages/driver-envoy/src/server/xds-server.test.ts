@@ -8,12 +8,18 @@ import { resource } from '../../test/xds/resources.js'
 import { testAuthority } from '../../test/xds/test-certificates.js'
 import { XdsClient, type XdsClientOptions } from '../../test/xds/xds-client.js'
 import { ResourceDiffer } from '../resources/resource-differ.js'
+import { blameParts } from '../translate/blame.js'
 import { DebugPages } from './debug-pages.js'
 import { XdsServer } from './xds-server.js'
 import { typeUrls, type XdsType } from './xds-types.js'
 
 const uuid = '6e8a0b0e-0000-4000-8000-000000000001'
 const differ = new ResourceDiffer()
+const ports = {
+  translator: literalTranslator,
+  diff: differ.diff.bind(differ),
+  trace: blameParts,
+}
 
 let host: FakeHost
 let server: XdsServer
@@ -22,7 +28,7 @@ let clients: XdsClient[]
 beforeEach(async () => {
   host = new FakeHost()
   const context = host.context()
-  server = new XdsServer(context, { translator: literalTranslator, diff: (a, b) => differ.diff(a, b) })
+  server = new XdsServer(context, { ...ports })
   new DebugPages(server.streams).register(context.debugHandlers)
   await server.start()
   clients = []
@@ -427,8 +433,7 @@ describe('the server itself', () => {
 
   it('says that its address is taken', async () => {
     const second = new XdsServer(host.context({ proxyServerPort: server.port }), {
-      translator: literalTranslator,
-      diff: (a, b) => differ.diff(a, b),
+      ...ports,
     })
     await expect(second.start()).rejects.toMatchObject({ code: 'OSM_DRIVER_START' })
     await second.close()

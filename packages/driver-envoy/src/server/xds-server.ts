@@ -17,7 +17,7 @@ import {
 import { SendGate } from './send-gate.js'
 import { aggregatedDiscovery, endpointDiscovery, type OutgoingResponse } from './service-definitions.js'
 import { StreamRegistry } from './stream-registry.js'
-import type { ResourceDiffer, ResourceTranslator } from './translator-port.js'
+import type { RefusalTracer, ResourceDiffer, ResourceTranslator } from './translator-port.js'
 import { TrustRoots } from './trust-roots.js'
 import { WorkTurns } from './work-turns.js'
 import { XdsMetrics } from './xds-metrics.js'
@@ -43,6 +43,7 @@ export type XdsServerContext = Pick<
 export interface XdsServerPorts {
   readonly translator: ResourceTranslator
   readonly diff: ResourceDiffer
+  readonly trace: RefusalTracer
 }
 
 const aggregated: StreamScope = { types: pushOrder, wildcardTypes: ['cluster', 'listener'] }
@@ -72,7 +73,7 @@ export class XdsServer {
   #port = 0
 
   /** @throws OsmError with code `OSM_DRIVER_START` */
-  constructor(context: XdsServerContext, { translator, diff }: XdsServerPorts) {
+  constructor(context: XdsServerContext, { translator, diff, trace }: XdsServerPorts) {
     this.#context = context
     this.#credentials = createRotatingServerCredentials()
     const injector = this.#grpc.createConnectionInjector(this.#credentials.credentials)
@@ -90,6 +91,7 @@ export class XdsServer {
       turns: new WorkTurns(limits.turnMs),
       roots: new TrustRoots(),
       diff,
+      trace,
       prepared: new PreparedResponses(),
       sendGate: new SendGate(limits.maxWritesInFlight),
       streams: this.streams,

@@ -19,7 +19,7 @@ import type { SendGate } from './send-gate.js'
 import type { OutgoingResponse } from './service-definitions.js'
 import type { StreamRegistry } from './stream-registry.js'
 import { endOfEviction, refusalOf, type StreamEnd, StreamRefusal } from './stream-refusal.js'
-import type { ResourceDiffer } from './translator-port.js'
+import type { RefusalTracer, ResourceDiffer } from './translator-port.js'
 import type { TrustRoots } from './trust-roots.js'
 import { Wake } from './wake.js'
 import type { XdsMetrics } from './xds-metrics.js'
@@ -31,6 +31,7 @@ export interface StreamPorts extends PolicyFollowerPorts {
   readonly certificates: Pick<DriverCertificates, 'identity'>
   readonly roots: TrustRoots
   readonly diff: ResourceDiffer
+  readonly trace: RefusalTracer
   readonly prepared: PreparedResponses
   readonly sendGate: SendGate
   readonly streams: StreamRegistry
@@ -123,7 +124,7 @@ export class XdsStream<Request extends AnyRequest> {
   }
 
   #open(proxy: ProxyRef, follower: PolicyFollower): ProxySession<Request> {
-    const { metrics, logger, diff, now, randomTag, roots } = this.#ports
+    const { metrics, logger, diff, trace, now, randomTag, roots } = this.#ports
     const session = new ProxySession<Request>({
       proxy,
       protocol: this.#protocol,
@@ -131,6 +132,7 @@ export class XdsStream<Request extends AnyRequest> {
       tag: randomTag(),
       follower,
       diff,
+      trace,
       metrics,
       logger,
       now,

@@ -9,7 +9,6 @@ import {
   type Eviction,
   type ExtensionPart,
   hashPart,
-  type JsonValue,
   OsmError,
   type Part,
   type PartHash,
@@ -265,5 +264,8 @@ export const literalTranslator: ResourceTranslator = {
     if (part?.kind !== 'extension') throw new Error('the policy of a test has one extension')
     // Written by `publish` above.
     return resourcesOf(part.value as State, revision)
+  },
+  release() {
+    // Nothing is remembered.
   },
 }
