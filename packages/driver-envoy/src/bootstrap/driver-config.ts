@@ -13,7 +13,7 @@ export interface EnvoyConfig {
   readonly drainSeconds: number
 }
 
-const DEFAULTS: EnvoyConfig = { xds: 'delta', drainSeconds: 20 }
+const DEFAULTS: EnvoyConfig = { xds: 'delta', drainSeconds: 10 }
 
 /** JSON Schema of {@link EnvoyConfig}. */
 export const configSchema = {

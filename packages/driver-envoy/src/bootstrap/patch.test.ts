@@ -98,7 +98,7 @@ describe('patch', () => {
     expect(sidecar.binary).toBe('envoy')
     expect(sidecar.args.map(resolve).join(' ')).toBe(
       '--log-level error --config-path /etc/envoy/bootstrap.yaml --service-cluster books.v2.shop ' +
-        '--disable-hot-restart --concurrency 2 --drain-time-s 20',
+        '--disable-hot-restart --concurrency 2 --drain-time-s 10',
     )
     expect(sidecar.env.map(({ name, value }) => `${name}=${resolve(value)}`)).toEqual([
       'POD_UID=<uid>',

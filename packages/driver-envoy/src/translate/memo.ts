@@ -10,7 +10,7 @@ interface Entry {
 export interface Lease<T> {
   readonly value: T
   /** Lets go; calling it again does nothing. */
-  release(): void
+  readonly release: () => void
 }
 
 /**
@@ -39,14 +39,7 @@ export class Memo {
   /** Builds something that is not shared itself, but holds what is. */
   lease<T>(build: () => T): Lease<T> {
     const { value, uses } = this.collect(build)
-    let held = true
-    return {
-      value,
-      release: () => {
-        if (held) letGo(uses)
-        held = false
-      },
-    }
+    return { value, release: releaser(uses) }
   }
 
   /** Runs `build` and gathers what it asks for; lets go of that if it throws. */
@@ -96,6 +89,15 @@ export class MemoTable<T> {
     }
     this.#memo.hold(entry)
     return entry.value
+  }
+}
+
+/** Lets go of the entries once. Knows nothing of the result, so that keeping it keeps no result alive. */
+function releaser(uses: ReadonlySet<Entry>): () => void {
+  let held = true
+  return () => {
+    if (held) letGo(uses)
+    held = false
   }
 }
 

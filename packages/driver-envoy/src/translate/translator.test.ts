@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from '@jest/globals'
 import type { Part, PartHash, ProxyPart, ProxyPolicy } from '@osm-ts/driver-api'
 import fc from 'fast-check'
@@ -88,6 +90,14 @@ function sibling(policy: ProxyPolicy, changes: Partial<ProxyPart>): ProxyPolicy 
   return { ...policy, proxy: { ...policy.proxy, ...changes } }
 }
 
+/** Node shows the collector only to contexts made after the flag was set. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  // The flag brings a function without arguments.
+  const collect = runInNewContext('gc') as () => void
+  collect()
+}
+
 const otherId = '0b6fbeee-0a6c-4b36-9d0c-00000000ffff' as ProxyPart['id']
 
 describe('Translator', () => {
@@ -161,6 +171,19 @@ describe('Translator', () => {
     translator.release(policy.proxy.id, older)
     expect(translator.remembered).toBeGreaterThan(0)
     translator.release(policy.proxy.id, newer)
+    expect(translator.remembered).toBe(0)
+  })
+
+  it('forgets what nobody has any more, released or not', async () => {
+    const translator = new Translator()
+    // Not kept: the result is unreachable at once.
+    translate(read('permissive.json'), translator)
+    expect(translator.remembered).toBeGreaterThan(0)
+    const deadline = Date.now() + 10_000
+    while (translator.remembered > 0 && Date.now() < deadline) {
+      collectGarbage()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
     expect(translator.remembered).toBe(0)
   })
 

@@ -4,7 +4,7 @@ import type { ProxyResources } from '../resources/types.js'
 import { ClusterTranslation } from './clusters.js'
 import { EndpointTranslation } from './endpoint-sets.js'
 import { ListenerTranslation } from './listeners.js'
-import { type Lease, Memo } from './memo.js'
+import { Memo } from './memo.js'
 import { type PartLookup, PolicyReader, setTable } from './policy-reader.js'
 import type { DrainEpochs, ProxyView } from './proxy-view.js'
 import { RouteTranslation } from './route-sets.js'
@@ -15,7 +15,7 @@ const NO_EPOCHS: DrainEpochs = new Map()
  * Turns policies into xDS resources. Pure but for memory: equal policies give equal bytes, and proxies that share parts share what is made of them, down
  * to the same objects for whole sets.
  *
- * What was made for a proxy is remembered until the next translation for the same proxy, or until {@link release}.
+ * What was made for a proxy is remembered until the next translation for the same proxy, until {@link release}, or until nobody has the result any more.
  */
 export class Translator {
   readonly #memo = new Memo()
@@ -24,7 +24,9 @@ export class Translator {
   readonly #endpoints = new EndpointTranslation(this.#memo)
   readonly #listeners = new ListenerTranslation(this.#memo)
   readonly #routes = new RouteTranslation(this.#memo)
-  readonly #leases = new Map<ProxyPart['id'], Lease<ProxyResources>>()
+  readonly #held = new Map<ProxyPart['id'], Held>()
+  /** A session that ends without a word must not cost memory for ever. */
+  readonly #unreachable = new FinalizationRegistry<Held>((held) => this.#letGo(held))
 
   /**
    * @param parts - gives every part that is reachable from the proxy part
@@ -56,22 +58,37 @@ export class Translator {
         },
       }
     })
+    const held = { proxyId: proxy.id, resources: new WeakRef(lease.value), release: lease.release }
+    const before = this.#held.get(proxy.id)
     // Only now: what both revisions need must not be forgotten in between.
-    this.#leases.get(proxy.id)?.release()
-    this.#leases.set(proxy.id, lease)
+    if (before !== undefined) this.#letGo(before)
+    this.#held.set(proxy.id, held)
+    this.#unreachable.register(lease.value, held, held)
     return lease.value
   }
 
   /** Forgets what was made for a proxy that is gone. Other proxies keep what they share with it. Does nothing if the proxy has newer resources. */
   release(proxyId: ProxyPart['id'], resources?: ProxyResources): void {
-    const lease = this.#leases.get(proxyId)
-    if (lease === undefined || (resources !== undefined && lease.value !== resources)) return
-    this.#leases.delete(proxyId)
-    lease.release()
+    const held = this.#held.get(proxyId)
+    if (held === undefined || (resources !== undefined && held.resources.deref() !== resources)) return
+    this.#letGo(held)
   }
 
   /** Number of results that are remembered. */
   get remembered(): number {
     return this.#memo.size
   }
+
+  #letGo(held: Held): void {
+    this.#unreachable.unregister(held)
+    if (this.#held.get(held.proxyId) === held) this.#held.delete(held.proxyId)
+    held.release()
+  }
+}
+
+/** What is remembered for a proxy. Must not reach the resources themselves, or they would never become unreachable. */
+interface Held {
+  readonly proxyId: ProxyPart['id']
+  readonly resources: WeakRef<ProxyResources>
+  readonly release: () => void
 }
