@@ -1,5 +1,3 @@
-import type { Command } from 'commander'
-
 import type { CliContext } from '../cli-context.js'
 import type { ExitCode } from '../exit-code.js'
 
@@ -10,9 +8,6 @@ export interface CommandHost {
   /** Told with which code the program is to end. */
   readonly onExit: (code: ExitCode) => void
 }
-
-/** Adds a command to its parent. */
-export type AddCommand = (parent: Command, host: CommandHost) => void
 
 /** Lines as text, each with its end. */
 export function toText(lines: readonly string[]): string {

@@ -28,7 +28,7 @@ export function addStandaloneValidate(parent: Command, { context, onExit }: Comm
 }
 
 /** Problems with all that helps to find them, and their count. */
-export function renderProblems(problems: readonly Problem[], color: boolean): readonly string[] {
+function renderProblems(problems: readonly Problem[], color: boolean): readonly string[] {
   const count = (severity: Problem['severity']): string => {
     const found = problems.filter((problem) => problem.severity === severity).length
     return `${found} ${severity}${found === 1 ? '' : 's'}`

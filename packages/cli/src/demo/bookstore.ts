@@ -23,9 +23,19 @@ export const bookstoreFlows: readonly FlowExpectation[] = [
 /** Requests that the demo adds to those of bookbuyer, by bookbuyer's own sidecar, so that the split can be told from chance. */
 export const splitProbe = {
   workload: 'bookbuyer',
+  /** Name under which they are reported. */
+  client: 'demo-probe',
   host: 'bookstore.bookstore:14001',
   path: '/books-bought',
   /** Name of the service in reports. */
   target: 'bookstore',
   requests: 400,
 } as const
+
+/** The requests of the demo itself have to succeed too. */
+export const probeFlow: FlowExpectation = {
+  client: splitProbe.client,
+  target: splitProbe.target,
+  path: splitProbe.path,
+  outcome: 'allowed',
+}

@@ -5,7 +5,7 @@ import { formatProblem } from '@osm-ts/core'
 import type { LiveMesh } from '../live/run-mesh.js'
 import { TrafficLog } from '../live/traffic-log.js'
 import { debugApi } from '../state/debug-api.js'
-import { bookstoreFlows, splitProbe } from './bookstore.js'
+import { bookstoreFlows, probeFlow, splitProbe } from './bookstore.js'
 import type { DemoObservations } from './demo-report.js'
 import { checkFlows } from './flow-checks.js'
 import { checkMtls } from './mtls-check.js'
@@ -17,7 +17,8 @@ export async function observeDemo(
   { mesh, observer, converged, signal }: LiveMesh,
   { seconds, now }: { seconds: number; now: () => number },
 ): Promise<Omit<DemoObservations, 'leftovers'>> {
-  const traffic = new TrafficLog(converged.appliedAt)
+  const began = now()
+  const traffic = new TrafficLog(began)
   const end = observer.onRequest((request) => traffic.record(request))
   const { mode, startedAt } = observer.view()
   const instances = mesh.instances()
@@ -42,17 +43,18 @@ export async function observeDemo(
   const statuses = await api.statuses()
   const proxies = await Promise.all(statuses.map(async (status) => ({ status, policy: await api.policy(status.uuid) })))
   const view = observer.view()
+  const rows = traffic.rows(now())
   const mtls = await checkMtls(proxies, view.certificates, signal)
   return {
     mode,
-    rows: traffic.rows(now()),
-    flows: checkFlows(traffic.rows(now()), bookstoreFlows),
+    rows,
+    flows: checkFlows(rows, proxy === undefined ? bookstoreFlows : [...bookstoreFlows, probeFlow]),
     splits: view.splits.map(checkSplit),
     mtls,
     proxies: statuses,
     problems: view.problems.filter(({ severity }) => severity === 'error').map(formatProblem),
     convergenceMs: converged.appliedAt - converged.connectedAt,
     startMs: converged.appliedAt - startedAt,
-    observedMs: now() - converged.appliedAt,
+    observedMs: now() - began,
   }
 }

@@ -28,8 +28,8 @@ export async function sampleSplit(
       const started = now()
       const answer = await ask(proxy, signal)
       const time = now()
-      const { target, path, workload } = splitProbe
-      onRequest({ time, client: workload, namespace: '', target, path, durationMs: time - started, ...answer })
+      const { target, path, client } = splitProbe
+      onRequest({ time, client, namespace: '', target, path, durationMs: time - started, ...answer })
     }
   }
   await Promise.all(Array.from({ length: lanes }, lane))

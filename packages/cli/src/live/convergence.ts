@@ -4,7 +4,7 @@ import { deferred } from '../deferred.js'
 
 /** When a mesh came to rest for the first time, in milliseconds since 1970. */
 export interface Converged {
-  /** When every sidecar was connected. */
+  /** Until when, as far as was seen, some sidecar was not connected yet: what is measured from here is an upper bound. */
   readonly connectedAt: number
   /** When every sidecar had applied its whole configuration. */
   readonly appliedAt: number
@@ -13,26 +13,28 @@ export interface Converged {
 /** Measures how long the proxies took from the last connection to the last configuration applied. */
 export class Convergence {
   readonly #settled = deferred<Converged>()
-  #connectedAt: number | undefined
+  #lastApart: number | undefined
   #done = false
 
   /** Takes in one look at the proxies. */
   look(statuses: readonly ProxyStatus[], expected: number, now: number): void {
-    if (this.#done || expected === 0 || statuses.length < expected) return
-    if (!statuses.every(({ connected }) => connected)) return
-    this.#connectedAt ??= now
-    if (
-      !statuses.every(
-        ({ state, wantedVersion, appliedVersion }) => state === 'applied' && wantedVersion === appliedVersion,
-      )
-    )
+    if (this.#done) return
+    if (expected === 0 || statuses.length < expected || !statuses.every(({ connected }) => connected)) {
+      this.#lastApart = now
       return
+    }
+    if (!statuses.every(hasApplied)) return
     this.#done = true
-    this.#settled.resolve({ connectedAt: this.#connectedAt, appliedAt: now })
+    this.#settled.resolve({ connectedAt: this.#lastApart ?? now, appliedAt: now })
   }
 
   /** Resolves when every proxy had applied its configuration once. */
   settled(): Promise<Converged> {
     return this.#settled.promise
   }
+}
+
+/** True if the proxy has what it should have. */
+export function hasApplied({ state, wantedVersion, appliedVersion }: ProxyStatus): boolean {
+  return state === 'applied' && wantedVersion === appliedVersion
 }

@@ -9,6 +9,7 @@ import { Screen } from './screen.js'
 import { certificateIn } from './sidecar-certificates.js'
 import { SplitLog, wantedSplits } from './split-log.js'
 import { TrafficLog } from './traffic-log.js'
+import { untilQuiet } from './until-quiet.js'
 
 function request(time: number, more: Partial<ReportedRequest> = {}): ReportedRequest {
   return { time, client: 'c-0', namespace: 'n', target: 'shop', path: '/', status: 200, durationMs: 5, ...more }
@@ -112,7 +113,32 @@ describe('Convergence', () => {
     convergence.look([applied[0]!, { ...applied[1]!, wantedVersion: 'newer' }], 2, 500)
     convergence.look(applied, 2, 600)
     convergence.look(applied, 2, 700)
-    expect(await convergence.settled()).toEqual({ connectedAt: 400, appliedAt: 600 })
+    expect(await convergence.settled()).toEqual({ connectedAt: 300, appliedAt: 600 })
+  })
+})
+
+describe('untilQuiet', () => {
+  const signal = new AbortController().signal
+
+  it('waits until nothing has changed for a while', async () => {
+    let time = 0
+    let looks = 0
+    await untilQuiet(
+      () => {
+        looks += 1
+        const version = looks < 5 ? `version ${looks}` : 'last version'
+        return [proxyStatus('a-0', 'n', 'a', { wantedVersion: version, appliedVersion: version })]
+      },
+      { quietMs: 3, limitMs: 1000, now: () => time++, signal },
+    )
+    expect(looks).toBeGreaterThanOrEqual(6)
+  })
+
+  it('gives up when the time is up', async () => {
+    let time = 0
+    const never = [proxyStatus('a-0', 'n', 'a', { state: 'rejected' })]
+    await untilQuiet(() => never, { quietMs: 1000, limitMs: 20, now: () => time++, signal })
+    expect(time).toBeLessThan(40)
   })
 })
 

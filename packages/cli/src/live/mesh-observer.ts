@@ -22,7 +22,7 @@ export interface ObserverOptions {
 export class MeshObserver {
   readonly #options: ObserverOptions
   readonly #startedAt: number
-  readonly #traffic = new TrafficLog()
+  #traffic = new TrafficLog()
   readonly #splits = new SplitLog()
   readonly #requestListeners = new Set<(request: ReportedRequest) => void>()
   readonly #errorLines: string[] = []
@@ -82,6 +82,12 @@ export class MeshObserver {
 
   setCertificates(certificates: ReadonlyMap<string, SeenCertificate>): void {
     this.#certificates = certificates
+  }
+
+  /** Forgets the requests that were counted so far, and those that began before now. */
+  restart(): void {
+    this.#traffic = new TrafficLog(this.#options.now())
+    this.#splits.restart(this.#options.now())
   }
 
   setSplits(splits: readonly WantedSplit[]): void {

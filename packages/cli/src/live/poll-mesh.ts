@@ -9,7 +9,7 @@ import type { MeshObserver } from './mesh-observer.js'
 import { readSidecarCertificate } from './sidecar-certificates.js'
 
 /** Often enough that convergence is measured to a twentieth of a second. */
-export const pollMs = 50
+const pollMs = 50
 const calmPollMs = 500
 const certificatesMs = 3000
 

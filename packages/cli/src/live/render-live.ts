@@ -188,7 +188,7 @@ function notices(list: readonly string[], width: number, color: boolean): readon
 }
 
 /** `mm:ss`, or `h:mm:ss`. */
-export function formatClock(milliseconds: number): string {
+function formatClock(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000))
   const two = (value: number): string => String(value).padStart(2, '0')
   const hours = Math.floor(seconds / 3600)

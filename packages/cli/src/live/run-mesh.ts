@@ -8,10 +8,15 @@ import { showMilestones } from '../output/milestones.js'
 import { Convergence, type Converged } from './convergence.js'
 import { MeshObserver } from './mesh-observer.js'
 import { pollMesh } from './poll-mesh.js'
+import { untilQuiet } from './until-quiet.js'
 import { watchSplits } from './watch-splits.js'
 
 /** How long the first configuration may take, on a slow machine too. */
 const readyTimeoutMs = 120_000
+/** Longer than the controller may gather changes before it acts on them. */
+const quietMs = 1200
+/** A mesh that never rests is used all the same. */
+const quietLimitMs = 15_000
 
 /** What {@link runMesh} needs. */
 export interface RunMeshOptions {
@@ -99,6 +104,9 @@ export async function runMesh<T>(
     const ready = Promise.all([mesh.ready(readyTimeoutMs), convergence.settled()])
     const [, converged] = await Promise.race([ready, failed.promise, deadline(readyTimeoutMs, signal)])
     await shown
+    await untilQuiet(() => observer.view().proxies, { quietMs, limitMs: quietLimitMs, now: options.now, signal })
+    // What programs met while their sidecars were being configured says nothing about the policy.
+    observer.restart()
     return await use({ mesh, observer, converged, signal })
   } catch (error) {
     failed.reject(error)

@@ -83,6 +83,11 @@ export class SplitLog {
     })
   }
 
+  /** Counts anew. */
+  restart(now: number): void {
+    this.#entries = this.#entries.map(({ wanted }) => ({ wanted, since: now, answers: new Map() }))
+  }
+
   record(request: ReportedRequest): void {
     const { target, server, time, durationMs } = request
     if (server === undefined) return
