@@ -66,23 +66,52 @@ export class SortedIndex<T extends Named> {
   }
 }
 
+/** From this many edits for each item on it is cheaper to go through the whole list. */
+const bulkShare = 1 / 32
+
 /** The list without what was removed and with what was added, still sorted; undefined when nothing is left. */
-function merge<T extends Named>(list: readonly T[], removed: ReadonlySet<T>, added: T[]): readonly T[] | undefined {
-  const kept = removed.size === 0 ? list : list.filter((item) => !removed.has(item))
-  if (added.length === 0) return kept.length === 0 ? undefined : Object.freeze(kept)
-  added.sort(compareObjects)
+function merge<T extends Named>(
+  list: readonly T[],
+  removed: ReadonlySet<T>,
+  added: readonly T[],
+): readonly T[] | undefined {
+  const isBulk = removed.size + added.length > list.length * bulkShare
+  const merged = isBulk ? mergeAll(list, removed, added) : mergeFew(list, removed, added)
+  return merged.length === 0 ? undefined : Object.freeze(merged)
+}
+
+function mergeFew<T extends Named>(list: readonly T[], removed: ReadonlySet<T>, added: readonly T[]): T[] {
+  // Not slice(): that is slow for frozen arrays.
+  const merged = [...list]
+  for (const item of removed) merged.splice(placeOf(merged, item), 1)
+  for (const item of added) merged.splice(placeOf(merged, item), 0, item)
+  return merged
+}
+
+/** Index of the first item that does not come before this one. */
+function placeOf<T extends Named>(list: readonly T[], item: T): number {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const candidate = list[middle]
+    if (candidate !== undefined && compareObjects(candidate, item) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function mergeAll<T extends Named>(list: readonly T[], removed: ReadonlySet<T>, added: readonly T[]): T[] {
+  const fresh = added.toSorted(compareObjects)
   const merged: T[] = []
   let next = 0
-  for (const item of kept) {
-    for (
-      let candidate = added[next];
-      candidate !== undefined && compareObjects(candidate, item) < 0;
-      candidate = added[next]
-    ) {
-      merged.push(candidate)
+  for (const item of list) {
+    if (removed.has(item)) continue
+    for (let one = fresh[next]; one !== undefined && compareObjects(one, item) < 0; one = fresh[next]) {
+      merged.push(one)
       next += 1
     }
     merged.push(item)
   }
-  return Object.freeze(merged.concat(added.slice(next)))
+  return merged.concat(fresh.slice(next))
 }
