@@ -71,6 +71,19 @@ describe('the connection gate', () => {
     await until(() => gate.size === 1)
   })
 
+  it('lets what is on its way leave a connection that it is about to close, and starts nothing more on it', async () => {
+    const { gate, dial, injected } = await listening()
+    const one = await dial()
+    await until(() => injected.length === 1)
+    expect(gate.isCondemned(one.peer)).toBe(false)
+    gate.condemn(one.peer, 20)
+    gate.condemn(one.peer, 20)
+    expect(gate.isCondemned(one.peer)).toBe(true)
+    await one.closed
+    await until(() => gate.size === 0)
+    expect(gate.isCondemned(one.peer)).toBe(true)
+  })
+
   it('closes everything when it closes', async () => {
     const { gate, dial, injected, port } = await listening()
     const { closed } = await dial()

@@ -15,6 +15,7 @@ interface Connection {
   readonly socket: Socket
   /** Present until the connection is established. */
   timer: NodeJS.Timeout | undefined
+  condemned: boolean
 }
 
 /**
@@ -64,9 +65,22 @@ export class ConnectionGate {
     if (connection !== undefined) this.#settle(connection)
   }
 
-  /** Closes the connection of a peer. */
+  /** Closes the connection of a peer at once. */
   cut(peer: string): void {
     this.#connections.get(peer)?.socket.destroy()
+  }
+
+  /** Closes the connection of a peer when what is on its way to it had time to leave. */
+  condemn(peer: string, graceMs: number): void {
+    const connection = this.#connections.get(peer)
+    if (connection === undefined || connection.condemned) return
+    connection.condemned = true
+    setTimeout(() => connection.socket.destroy(), graceMs).unref()
+  }
+
+  /** True if the connection of a peer is about to be closed, or is closed: no stream should start on it any more. */
+  isCondemned(peer: string): boolean {
+    return this.#connections.get(peer)?.condemned !== false
   }
 
   /** Stops accepting and closes everything. */
@@ -88,7 +102,7 @@ export class ConnectionGate {
       return
     }
     const timer = setTimeout(() => socket.destroy(), this.#options.establishTimeoutMs)
-    const connection: Connection = { socket, timer }
+    const connection: Connection = { socket, timer, condemned: false }
     this.#pending += 1
     this.#connections.set(peer, connection)
     socket.once('close', () => {

@@ -27,7 +27,7 @@ export const limits = {
   /** A proxy that does not read for so long is cut off. */
   writeTimeoutMs: 60_000,
   /** From the status of a stream until its connection is closed, where it has to be. */
-  closeGraceMs: 1_000,
+  closeGraceMs: 200,
   /** Over this time streams are asked to come back after a root was withdrawn that their certificates may come from. */
   reauthenticateSpreadMs: 10_000,
   /** Work on policies between two looks at the network. */

@@ -110,6 +110,16 @@ describe('who is served', () => {
     await expect(stream.next()).resolves.toMatchObject({ nonce: expect.any(String) as unknown })
   })
 
+  it('starts no other stream on a connection that is about to be closed', async () => {
+    const one = admitted()
+    const first = one.delta()
+    await until(() => server.streams.size === 1)
+    host.evict(uuid, 'session-1', 'released')
+    await first.ended
+    await expect(one.delta().ended).resolves.toMatchObject({ code: status.UNAVAILABLE })
+    expect(host.ended).toEqual(['session-1'])
+  })
+
   it('tells the host when a stream ends', async () => {
     const stream = admitted().delta()
     await until(() => server.streams.size === 1)

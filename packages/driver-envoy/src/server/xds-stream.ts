@@ -35,7 +35,7 @@ export interface StreamPorts extends PolicyFollowerPorts {
   readonly prepared: PreparedResponses
   readonly sendGate: SendGate
   readonly streams: StreamRegistry
-  readonly connections: Pick<ConnectionGate, 'establish' | 'cut'>
+  readonly connections: Pick<ConnectionGate, 'establish' | 'cut' | 'condemn' | 'isCondemned'>
   readonly metrics: XdsMetrics
   readonly logger: Logger
   readonly now: () => number
@@ -105,6 +105,8 @@ export class XdsStream<Request extends AnyRequest> {
     const { proxies, connections, metrics, logger } = this.#ports
     const certificate = this.#call.getAuthContext().sslPeerCertificate?.raw
     try {
+      if (connections.isCondemned(this.#peer))
+        throw new StreamRefusal(status.UNAVAILABLE, 'the connection is about to be closed')
       if (certificate === undefined)
         throw new StreamRefusal(status.UNAUTHENTICATED, 'the connection has no verified certificate')
       const proxy = await proxies.authenticate(certificate)
@@ -273,6 +275,6 @@ export class XdsStream<Request extends AnyRequest> {
     this.#over.abort()
     if (code === status.OK) this.#call.end()
     else this.#call.emit('error', { code, details })
-    if (cut) setTimeout(() => this.#ports.connections.cut(this.#peer), limits.closeGraceMs).unref()
+    if (cut) this.#ports.connections.condemn(this.#peer, limits.closeGraceMs)
   }
 }
