@@ -42,6 +42,8 @@ export function forwardProxyClusterType(): CustomClusterType {
     name: 'envoy.clusters.dynamic_forward_proxy',
     typedConfig: pack(ClusterConfigSchema, {
       clusterImplementationSpecifier: { case: 'dnsCacheConfig', value: dnsCache() },
+      // Envoy means checks of server names by TLS. This is plaintext: workloads that want TLS speak it themselves.
+      allowInsecureClusterOptions: true,
     }),
   })
 }
