@@ -144,7 +144,7 @@ describe('untilQuiet', () => {
 
 describe('MeshObserver', () => {
   it('gathers events into a view', () => {
-    const observer = new MeshObserver({ folder: 'mesh', mode: 'explicit', now: () => 5000 })
+    const observer = new MeshObserver({ folder: 'mesh', cwd: '/', mode: 'explicit', now: () => 5000 })
     const seen: ReportedRequest[] = []
     const end = observer.onRequest((each) => seen.push(each))
     observer.record({ type: 'request', request: request(4000) })

@@ -1,6 +1,7 @@
 import type { Problem, ProxyStatus } from '@osm-ts/core'
 import type { MeshEvent, ReportedRequest } from '@osm-ts/standalone'
 
+import { withShortPlaces } from '../spec/short-places.js'
 import type { LiveView, SeenCertificate } from './live-view.js'
 import { SplitLog, type WantedSplit } from './split-log.js'
 import { TrafficLog } from './traffic-log.js'
@@ -13,6 +14,8 @@ const keptErrorLines = 20
 /** What is fixed for a view. */
 export interface ObserverOptions {
   readonly folder: string
+  /** Files of problems are named from here. */
+  readonly cwd: string
   readonly mode: 'explicit' | 'transparent'
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -46,7 +49,7 @@ export class MeshObserver {
         for (const listener of this.#requestListeners) listener(event.request)
         return
       case 'problems':
-        this.#problems = event.problems
+        this.#problems = withShortPlaces(event.problems, this.#options.cwd)
         return
       case 'output':
         if (event.stream === 'stderr') this.#keepErrorLine(`${event.instance}: ${event.line}`)

@@ -162,9 +162,9 @@ function problems(list: readonly Problem[], width: number, color: boolean): read
   if (list.length === 0) return [renderTitle('PROBLEMS', 'none', color)]
   const hidden = list.length - maxProblems
   return [
-    renderTitle('PROBLEMS', `${list.length}; what was in force before stays in force`, color, 'bad'),
+    renderTitle('PROBLEMS', `${list.length}; osm standalone validate explains them all`, color, 'bad'),
     ...list.slice(0, maxProblems).flatMap((problem) => problemLines(problem, width, color)),
-    ...(hidden > 0 ? [renderSpans([span(`  and ${hidden} more: osm standalone validate`, 'dim')], color)] : []),
+    ...(hidden > 0 ? [renderSpans([span(`  and ${hidden} more`, 'dim')], color)] : []),
   ]
 }
 

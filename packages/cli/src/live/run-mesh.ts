@@ -50,13 +50,18 @@ export interface LiveMesh {
  * @returns what `use` returned, or undefined if the user ended the mesh before it was ready
  */
 export async function runMesh<T>(
-  context: Pick<CliContext, 'stderr' | 'signal' | 'variables'>,
+  context: Pick<CliContext, 'cwd' | 'stderr' | 'signal' | 'variables'>,
   options: RunMeshOptions,
   use: (live: LiveMesh) => Promise<T>,
 ): Promise<T | undefined> {
   const ending = new AbortController()
   const signal = AbortSignal.any([context.signal, ending.signal])
-  const observer = new MeshObserver({ folder: options.shownFolder, mode: options.mode, now: options.now })
+  const observer = new MeshObserver({
+    folder: options.shownFolder,
+    cwd: context.cwd,
+    mode: options.mode,
+    now: options.now,
+  })
   const convergence = new Convergence()
   const controller = deferred<undefined>()
   const failed = deferred<never>()
