@@ -5,7 +5,7 @@ import type { MeshDomains } from '../identity/index.js'
 import { formatObjectRef, type ObjectOrigin, type Problem } from '../problem.js'
 import type { Snapshot, SnapshotUpdate } from '../snapshot/snapshot.js'
 import { sameValue } from '../spec/content.js'
-import { makeObjectKey, objectKey, objectRef, type KindMap, type ObjectKey } from '../spec/objects.js'
+import { objectKey, objectRef, type KindMap, type ObjectKey } from '../spec/objects.js'
 import type { ConfigErrorCode } from './error-codes.js'
 import type { MeshConfig } from './mesh-config.js'
 import { resolveMeshConfig, type ResolveOptions } from './resolve-mesh-config.js'
@@ -81,7 +81,7 @@ export class MeshConfigurator {
   /** What drivers get to see. */
   view(): MeshConfigView {
     const { meshName, domains } = this.#options
-    const { sidecar, observability, featureFlags } = this.#config
+    const { sidecar, traffic, observability, featureFlags } = this.#config
     return {
       meshName,
       trustDomain: domains.trustDomain,
@@ -97,6 +97,7 @@ export class MeshConfigurator {
         localProxyMode: sidecar.localProxyMode,
         localDNSProxy: sidecar.localDNSProxy.enable,
       },
+      policyWithdrawalTimeoutMs: traffic.policyWithdrawalTimeoutMs,
       observability: {
         osmLogLevel: observability.osmLogLevel,
         enableDebugServer: observability.enableDebugServer,
@@ -172,9 +173,4 @@ export class MeshConfigurator {
       origin: this.#options.locate?.(objectKey(object)) ?? object.origin,
     }))
   }
-}
-
-/** Key of the MeshConfig of a mesh. */
-export function meshConfigKey(osmNamespace: string, configName = 'osm-mesh-config'): ObjectKey {
-  return makeObjectKey('MeshConfig', osmNamespace, configName)
 }

@@ -1,4 +1,4 @@
-export { MeshConfigurator, meshConfigKey, type ConfigChange, type ConfiguratorOptions } from './configurator.js'
+export { MeshConfigurator, type ConfigChange, type ConfiguratorOptions } from './configurator.js'
 export { formatDuration, parseDuration } from './duration.js'
 export { configErrorCodes, type ConfigErrorCode } from './error-codes.js'
 export type { SettingsOrigin } from './findings.js'

@@ -1,6 +1,6 @@
 import type { ServiceAccountRef } from '@osm-ts/driver-api'
 
-import { isOfKind, parseObjectKey, type KindMap, type MeshObject, type ObjectKey } from '../spec/objects.js'
+import { isOfKind, type KindMap, type MeshObject, type ObjectKey } from '../spec/objects.js'
 import { allKinds, kindDefinitions, type Kind } from '../spec/schema/kinds.js'
 import { BucketMap } from './bucket-map.js'
 import type { SelectableObject, Snapshot } from './snapshot.js'
@@ -199,10 +199,4 @@ export function snapshotObjects(snapshot: Snapshot): ReadonlyMap<ObjectKey, Mesh
     for (const object of snapshot.list(kind))
       objects.set(`${kind}/${object.metadata.namespace}/${object.metadata.name}` as ObjectKey, object)
   return objects
-}
-
-/** The object that a key text names, if the text is a key and the object exists. */
-export function objectByText(snapshot: Snapshot, text: string): MeshObject | undefined {
-  const key = parseObjectKey(text)
-  return key === undefined ? undefined : snapshot.get(key.kind, key.namespace, key.name)
 }

@@ -2,13 +2,16 @@ import { mkdir, mkdtemp, rename, rm, symlink, truncate, unlink, writeFile } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
 
 import { formatProblem } from '../problem.js'
 import type { SourceChange } from './object-source.js'
 import { makeObjectKey, objectKey, type MeshObject } from './objects.js'
 import { YamlFolderSource, type YamlFolderOptions } from './yaml-folder.js'
+
+// Conditions are met within milliseconds; the limits are for machines that are busy with something else.
+jest.setTimeout(30_000)
 
 let folder: string
 let stop: AbortController
@@ -49,7 +52,7 @@ async function run(
 
 /** Waits until the condition holds; fails with what it last saw. */
 async function eventually(check: () => void): Promise<void> {
-  const deadline = Date.now() + 5000
+  const deadline = Date.now() + 20_000
   for (;;) {
     try {
       check()

@@ -163,8 +163,9 @@ export class YamlFolderSource implements ObjectSource {
     readonly watching: boolean
   }> {
     const { change, waitMs, directories, failure } = await this.#state.look(hints)
+    // A failed look counts too: the next try waits for its turn.
+    if (hints === 'all' || directories !== undefined) this.#lastWholeLook = performance.now()
     if (directories === undefined) return { change, waitMs, failure, watching: true }
-    this.#lastWholeLook = performance.now()
     const { complete, added } = this.#watcher.update(directories)
     this.#pollMs = complete ? this.#times.pollMs : Math.min(this.#times.pollMs, unwatchedPollMs)
     if (added) this.#hints = 'all'

@@ -117,7 +117,10 @@ export const TrafficSplitSpecSchema = struct(
       struct(
         {
           service: Type.String({ minLength: 1, description: 'Service in the namespace of the split.' }),
-          weight: Type.Integer({ description: 'Share of the traffic, relative to the sum of all weights.' }),
+          weight: Type.Integer({
+            minimum: 0,
+            description: 'Share of the traffic, relative to the sum of all weights.',
+          }),
         },
         'A service that gets a share.',
       ),
