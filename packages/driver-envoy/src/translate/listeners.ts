@@ -1,3 +1,4 @@
+import type { Any } from '@bufbuild/protobuf/wkt'
 import type { OutboundPart, PartRef, SocketAddress } from '@osm-ts/driver-api'
 
 import { encodedResource } from '../resources/encoded-resource.js'
@@ -8,7 +9,13 @@ import { inboundChain } from './inbound-chain.js'
 import { type ListenerShape, listener } from './listener.js'
 import type { Memo, MemoTable } from './memo.js'
 import { names } from './names.js'
-import { boundOutboundChain, forwardProxyChain, outboundChain, passthroughChain } from './outbound-chain.js'
+import {
+  boundOutboundChain,
+  forwardProxyChain,
+  outboundChain,
+  outboundManager,
+  passthroughChain,
+} from './outbound-chain.js'
 import type { Member, Served } from './policy-reader.js'
 import { probeListeners } from './probes.js'
 import { prometheusChain } from './prometheus.js'
@@ -17,11 +24,13 @@ import type { ProxyView } from './proxy-view.js'
 /** Listeners of proxies. */
 export class ListenerTranslation {
   readonly #chains: MemoTable<Uint8Array | undefined>
+  readonly #managers: MemoTable<Any>
   readonly #layers: MemoTable<ResourceLayer>
   readonly #sets: MemoTable<ResourceSet>
 
   constructor(memo: Memo) {
     this.#chains = memo.table()
+    this.#managers = memo.table()
     this.#layers = memo.table()
     this.#sets = memo.table()
   }
@@ -72,8 +81,11 @@ export class ListenerTranslation {
     { part, ref }: Member<OutboundPart>,
     { settings }: ProxyView,
   ): { readonly value: Uint8Array | undefined; readonly ref: PartRef } {
+    const { mesh } = settings
+    const manager = (port: number): Any =>
+      this.#managers.get(JSON.stringify([port, settings.key]), () => outboundManager(port, mesh))
     const key = JSON.stringify(['outbound', ref.hash, settings.key])
-    return { value: this.#chains.get(key, () => outboundChain(part, settings.mesh)), ref }
+    return { value: this.#chains.get(key, () => outboundChain(part, mesh, manager)), ref }
   }
 
   #own(view: ProxyView): ResourceLayer {
@@ -108,8 +120,9 @@ export class ListenerTranslation {
       const member = called.get(id)
       if (member?.part.rules.kind !== 'tcp') return []
       const { part, ref } = member
+      const { targets } = member.part.rules
       const key = JSON.stringify(['bound', ref.hash, settings.key])
-      const chain = this.#chains.get(key, () => boundOutboundChain(part, settings.mesh))
+      const chain = this.#chains.get(key, () => boundOutboundChain(part, targets, settings.mesh))
       const shape = this.#ownShape(view, names.boundOutboundListener(id), listen, 'outbound')
       return this.#listener({ ...shape, chains: chain === undefined ? [] : [chain] }, [ref, ...settings.sources])
     })
@@ -149,10 +162,11 @@ export class ListenerTranslation {
   }
 }
 
-function outboundKey({ proxy, settings }: ProxyView): readonly unknown[] {
+function outboundKey({ proxy, reader, settings }: ProxyView): readonly unknown[] {
   const { outbound, outboundHttp } = proxy.listen
   const listen = proxy.mode === 'explicit' ? outboundHttp : outbound
-  const chains = proxy.mode === 'explicit' ? '' : (proxy.outbound ?? '')
+  // Short host names stand in routes, so that proxies of all namespaces can share one listener.
+  const chains = proxy.mode === 'explicit' ? '' : reader.members(proxy.outbound, 'outbound').contents
   return [proxy.mode, listen, proxy.ipFamilies, chains, settings.key]
 }
 

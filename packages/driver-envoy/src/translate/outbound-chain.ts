@@ -1,4 +1,5 @@
-import type { MeshPart, OutboundPart } from '@osm-ts/driver-api'
+import type { Any } from '@bufbuild/protobuf/wkt'
+import type { MeshPart, OutboundPart, WeightedUpstream } from '@osm-ts/driver-api'
 import {
   FilterChainSchema,
   type FilterSchema,
@@ -6,20 +7,21 @@ import {
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 
 import { hostRange } from './address.js'
-import { encode, type Init, pack } from './encode.js'
+import { encode, pack } from './encode.js'
 import { networkFilters } from './filter-order.js'
 import { forwardProxyFilter } from './forward-proxy.js'
 import { httpManager } from './http-manager.js'
 import { names } from './names.js'
 import { tcpProxy, weightedTcpFilters } from './tcp-proxy.js'
 
-type FilterInit = Init<typeof FilterSchema>
+/** Gives the connection manager of a port. */
+export type OutboundManager = (port: number) => Any
 
 /**
  * The filter chain of a called service port in transparent mode, selected by the address that the workload dialled. Undefined while the service has no
  * address: a chain without one would take the connections of all others.
  */
-export function outboundChain(part: OutboundPart, mesh: MeshPart): Uint8Array | undefined {
+export function outboundChain(part: OutboundPart, mesh: MeshPart, http: OutboundManager): Uint8Array | undefined {
   if (part.addresses.length === 0) return undefined
   return encode(FilterChainSchema, {
     name: names.outboundChain(part),
@@ -27,13 +29,21 @@ export function outboundChain(part: OutboundPart, mesh: MeshPart): Uint8Array | 
       destinationPort: part.port,
       prefixRanges: [...part.addresses].sort().map(hostRange),
     },
-    filters: outboundFilters(part, mesh),
+    filters:
+      part.rules.kind === 'http'
+        ? networkFilters({ 'envoy.filters.network.http_connection_manager': http(part.port) })
+        : weightedTcpFilters(names.outboundChain(part), part.rules.targets, mesh),
   })
 }
 
 /** The only filter chain of a listener that was made for one called TCP port in explicit mode. */
-export function boundOutboundChain(part: OutboundPart, mesh: MeshPart): Uint8Array {
-  return encode(FilterChainSchema, { name: names.outboundChain(part), filters: outboundFilters(part, mesh) })
+export function boundOutboundChain(
+  part: OutboundPart,
+  targets: readonly WeightedUpstream[],
+  mesh: MeshPart,
+): Uint8Array {
+  const name = names.outboundChain(part)
+  return encode(FilterChainSchema, { name, filters: weightedTcpFilters(name, targets, mesh) })
 }
 
 /** The chain of destinations that no other chain takes, while global egress is on. */
@@ -68,14 +78,12 @@ export function forwardProxyChain(mesh: MeshPart): Uint8Array {
   })
 }
 
-function outboundFilters(part: OutboundPart, mesh: MeshPart): FilterInit[] {
-  if (part.rules.kind === 'tcp') return weightedTcpFilters(names.outboundChain(part), part.rules.targets, mesh)
-  return networkFilters({
-    'envoy.filters.network.http_connection_manager': httpManager({
-      routes: names.outboundRoutes(part.port),
-      mesh,
-      mergeSlashes: true,
-      filters: { 'envoy.filters.http.router': pack(RouterSchema, {}) },
-    }),
+/** The connection manager of all called HTTP services on a port: their host names tell them apart. */
+export function outboundManager(port: number, mesh: MeshPart): Any {
+  return httpManager({
+    routes: names.outboundRoutes(port),
+    mesh,
+    mergeSlashes: true,
+    filters: { 'envoy.filters.http.router': pack(RouterSchema, {}) },
   })
 }

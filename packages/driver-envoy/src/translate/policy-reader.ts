@@ -12,6 +12,7 @@ import {
   refOf,
 } from '@osm-ts/driver-api'
 
+import { contentVersion } from '../resources/content-version.js'
 import type { Memo, MemoTable } from './memo.js'
 import type { ResolvedRule } from './rbac.js'
 import type { Settings } from './settings.js'
@@ -29,8 +30,8 @@ export interface Member<P extends Part> {
 
 /** A set with the sets inside it, as one list sorted by id. */
 export interface Members<P extends Part> {
-  /** Pins the list; the same for every proxy that refers to the set. */
-  readonly key: string
+  /** Pins the parts of the list, however they are spread over sets, and whoever reads them. */
+  readonly contents: string
   readonly list: readonly Member<P>[]
 }
 
@@ -86,7 +87,7 @@ export class PolicyReader {
     hash: PartHash | undefined,
     kind: K,
   ): Members<PartOf<K>> {
-    if (hash === undefined) return { key: '', list: [] }
+    if (hash === undefined) return { contents: '', list: [] }
     const members = this.#members(hash, kind, false)
     // What #members lists was read by `part` with that kind.
     return members as Members<PartOf<K>>
@@ -104,7 +105,8 @@ export class PolicyReader {
         })),
         ...set.sets.flatMap((inner) => this.#members(inner.hash, kind, shortNames || inner.shortNames === true).list),
       ]
-      return { key, list: list.sort((a, b) => (a.ref.id < b.ref.id ? -1 : 1)) }
+      list.sort((a, b) => (a.ref.id < b.ref.id ? -1 : 1))
+      return { contents: contentVersion(list.map(({ ref }) => ref.hash).join('')), list }
     })
   }
 
