@@ -3,8 +3,9 @@ import { join } from 'node:path'
 
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 
-import { temporaryFolders } from '../../../tools/testing/temporary-folder.js'
+import { temporaryFolders } from '../test/temporary-folders.js'
 import { fakeDriver } from '../test/fake-driver.js'
+import { controllerProgram, sidecarProgram, workloadProgram } from '../test/programs.js'
 import { Mesh } from './mesh.js'
 import { explicitPlacement } from './placement.js'
 import { isPortFree } from './ports/is-port-free.js'
@@ -20,26 +21,17 @@ jest.setTimeout(60_000)
 const folder = temporaryFolders()
 const running: Mesh[] = []
 const READY_MS = 30_000
-const scripts = join(import.meta.dirname, '../test')
 
 afterEach(async () => {
   for (const mesh of running.splice(0)) await mesh.stop()
 })
-
-/** A workload that prints its environment as JSON, listens on PORT, and stays. */
-const program = `
-const http = require('node:http')
-console.log('environment ' + JSON.stringify(process.env))
-if (process.env.PORT) http.createServer((request, response) => response.end('hello')).listen(process.env.PORT, process.env.HOST)
-setInterval(() => undefined, 1000)
-`
 
 function workload(name: string, more: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({
     apiVersion: 'standalone.openservicemesh.io/v1alpha1',
     kind: 'Workload',
     metadata: { name, namespace: 'shop', labels: { app: name } },
-    spec: { command: [process.execPath, '-e', program], ...more },
+    spec: { command: [process.execPath, '-e', workloadProgram], ...more },
   })
 }
 
@@ -70,10 +62,12 @@ async function startTestMesh(
 ): Promise<TestMesh> {
   const specFolder = folder(files)
   const state = options.state ?? folder()
-  const sidecar = join(
-    folder({ sidecar: `#!/bin/sh\nexec ${process.execPath} ${scripts}/sidecar.mjs "$@"\n` }),
-    'sidecar',
-  )
+  const programs = folder({
+    'sidecar.mjs': sidecarProgram,
+    'controller.mjs': controllerProgram,
+    sidecar: `#!/bin/sh\nexec ${process.execPath} "$(dirname "$0")/sidecar.mjs" "$@"\n`,
+  })
+  const sidecar = join(programs, 'sidecar')
   chmodSync(sidecar, 0o755)
   const events: MeshEvent[] = []
   const watchers = new Set<() => void>()
@@ -86,7 +80,7 @@ async function startTestMesh(
       stateFolder: state,
       mode: 'explicit',
       sidecarBinaries: { envoy: options.binary ?? sidecar },
-      controllerProgram: join(scripts, 'controller.mjs'),
+      controllerProgram: join(programs, 'controller.mjs'),
       onEvent: (event) => {
         events.push(event)
         for (const look of [...watchers]) look()

@@ -299,9 +299,9 @@ export class Mesh implements RunningMesh {
     await this.#controller?.end()
     this.#scope.abort()
     await Promise.allSettled(this.#loops)
-    await placement.destroy()
     clearRun(paths)
     rmSync(paths.processes, { force: true })
+    await placement.destroy()
   }
 }
 

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 
 import { builtInDrivers } from './builtins.js'
 import { Mesh } from './mesh.js'
+import { sweepMeshNetworks } from './netns/index.js'
 import { explicitPlacement, type Placement } from './placement.js'
 import { isPortFree } from './ports/is-port-free.js'
 import { PortLedger } from './ports/port-ledger.js'
@@ -12,6 +13,7 @@ import { ProcessLedger } from './process/process-ledger.js'
 import { sweepProcesses } from './process/sweep.js'
 import { lockFolder } from './state/folder-lock.js'
 import { prepareRun, statePaths, type StatePaths } from './state/state-folder.js'
+import { hasSidecarsHome, removeSidecarsHome } from './transparent/home.js'
 import { transparentPlacement } from './transparent/transparent-placement.js'
 import type { MeshOptions, RunningMesh } from './types.js'
 
@@ -30,7 +32,7 @@ export async function startMesh(options: MeshOptions): Promise<RunningMesh> {
   const paths = statePaths(realpathSync(folder))
   const unlock = await lockFolder(paths.folder)
   try {
-    await sweepProcesses(paths.processes, paths.folder)
+    await sweep(paths)
     prepareRun(paths)
     const ports = new PortLedger({
       file: paths.ports,
@@ -46,6 +48,14 @@ export async function startMesh(options: MeshOptions): Promise<RunningMesh> {
     await unlock()
     throw error
   }
+}
+
+/** Removes what a run that was killed has left. Its mode need not be that of this one. */
+async function sweep(paths: StatePaths): Promise<void> {
+  await sweepProcesses(paths.processes, paths.folder)
+  if (!hasSidecarsHome(paths.folder)) return
+  await sweepMeshNetworks()
+  removeSidecarsHome(paths.folder)
 }
 
 interface Books {

@@ -24,13 +24,14 @@ export class LogFile {
     truncateSync(this.path)
   }
 
-  /** The last line for people, or an empty text: records for programs are JSON, and where in a program it happened helps nobody here. */
+  /** The last line for people, rather one that tells of an error, or an empty text: records for programs are JSON, and where in a program it happened helps nobody here. */
   lastLine(): string {
     const { size } = fstatSync(this.fd)
     const buffer = Buffer.alloc(Math.min(size, TAIL_BYTES))
     const length = readSync(this.fd, buffer, 0, buffer.length, size - buffer.length)
     const lines = buffer.toString('utf8', 0, length).split('\n')
-    return lines.map((line) => line.trim()).findLast((line) => line !== '' && !NOT_FOR_PEOPLE.test(line)) ?? ''
+    const telling = lines.map((line) => line.trim()).filter((line) => line !== '' && !NOT_FOR_PEOPLE.test(line))
+    return telling.findLast((line) => /error|critical/i.test(line)) ?? telling.at(-1) ?? ''
   }
 
   close(): void {

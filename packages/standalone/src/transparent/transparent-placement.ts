@@ -1,7 +1,3 @@
-import { createHash } from 'node:crypto'
-import { mkdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-
 import type { Snapshot } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
 
@@ -21,6 +17,7 @@ import type { ProcessLedger } from '../process/process-ledger.js'
 import type { StatePaths } from '../state/state-folder.js'
 import type { DesiredInstance } from '../workload/desired-instances.js'
 import type { Site } from '../workload/site.js'
+import { makeSidecarsHome, removeSidecarsHome } from './home.js'
 import { hostEntries, type NamedInstance } from './host-names.js'
 import { TransparentSite, type ProgramUser } from './transparent-site.js'
 
@@ -71,9 +68,7 @@ class TransparentPlacement implements Placement {
     const range = parseIpv4Range(network.vipRange)
     if (range === undefined) throw new RangeError(`${network.vipRange} is no range`)
     this.addresses = new AddressLedger(options.paths.virtualAddresses, range)
-    this.#home = homeOf(options.paths.folder)
-    rmSync(this.#home, { recursive: true, force: true })
-    mkdirSync(this.#home, { mode: 0o711 })
+    this.#home = makeSidecarsHome(options.paths.folder)
   }
 
   readonly assign: Placement['assign'] = (snapshot) => {
@@ -101,8 +96,8 @@ class TransparentPlacement implements Placement {
   }
 
   readonly destroy = async (): Promise<void> => {
+    removeSidecarsHome(this.#options.paths.folder)
     await this.#network.destroy()
-    rmSync(this.#home, { recursive: true, force: true })
   }
 
   #hosts(namespace: string): ReturnType<typeof hostEntries> {
@@ -119,11 +114,6 @@ class TransparentPlacement implements Placement {
     const isHeadless = (this.#snapshot?.list('Service') ?? []).some(({ spec }) => spec.clusterIP === 'None')
     if (isHeadless) for (const other of this.#sites.keys()) other.refreshHosts()
   }
-}
-
-/** Folders of sidecars lie where their user gets to; names tell meshes apart. Only root writes to /run. */
-function homeOf(stateFolder: string): string {
-  return join('/run', `osm-ts-${createHash('sha256').update(stateFolder).digest('hex').slice(0, 16)}`)
 }
 
 /** Another process may take the ranges in between. */

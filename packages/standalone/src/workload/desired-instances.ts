@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, resolve } from 'node:path'
 
-import type { KindMap, Snapshot } from '@osm-ts/core'
+import { isMonitored, type KindMap, type Snapshot } from '@osm-ts/core'
 
 /** The program of a workload. */
 export interface WorkloadProgram {
@@ -28,7 +28,10 @@ export function desiredInstances(snapshot: Snapshot, defaultClass: string): read
   return snapshot.list('Workload').flatMap((workload) => {
     const { command, address, replicas } = workload.spec
     if (command === undefined || address !== undefined) return []
-    return Array.from({ length: replicas }, (_, index) => desiredInstance(workload, command, index, defaultClass))
+    // Namespaces that the mesh is to leave alone have programs, but no sidecars.
+    const isMeshed = workload.spec.sidecar && isMonitored(snapshot, workload.metadata.namespace, { mode: 'all' })
+    const sidecarClass = isMeshed ? (workload.spec.sidecarClass ?? defaultClass).toLowerCase() : undefined
+    return Array.from({ length: replicas }, (_, index) => desiredInstance(workload, command, index, sidecarClass))
   })
 }
 
@@ -36,12 +39,11 @@ function desiredInstance(
   workload: KindMap['Workload'],
   command: readonly string[],
   index: number,
-  defaultClass: string,
+  sidecarClass: string | undefined,
 ): DesiredInstance {
   const { metadata, spec } = workload
   const name = `${metadata.name}-${index}`
   const program = { command: [...command, ...(spec.args ?? [])], cwd: workingDirectory(workload) }
-  const sidecarClass = spec.sidecar ? (spec.sidecarClass ?? defaultClass).toLowerCase() : undefined
   const fingerprint = JSON.stringify([program, spec.env, spec.ports, spec.serviceAccountName, sidecarClass])
   return {
     key: `${metadata.namespace}/${name}`,

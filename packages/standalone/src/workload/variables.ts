@@ -15,6 +15,8 @@ export interface TcpServicePort {
 /** Protocols that go through the forward proxy: their requests say where they want to. */
 const PROXIED: ReadonlySet<Protocol> = new Set<Protocol>(['http', 'http2', 'grpc'])
 
+const NOT_INHERITED = /^((http|https|ftp|all|no)_proxy|host|port(_.*)?|osm_tcp_.*)$/i
+
 /** `OSM_TCP_<SERVICE>_<NAMESPACE>_<PORT>` in upper case, with everything that is no letter or digit as an underscore. */
 export function tcpVariable({ namespace, name }: MeshService, port: number): string {
   return variableName(`OSM_TCP_${name}_${namespace}_${port}`)
@@ -65,12 +67,12 @@ export function withoutClashes(ports: readonly TcpServicePort[]): {
   return { ports: [...byVariable.values()], problems }
 }
 
-/** The environment of the caller that children inherit: without settings for proxies, which would lead past the sidecar. */
+/** The environment of the caller that children inherit: without settings for proxies, which would lead past the sidecar, and without what the mesh tells. */
 export function inheritedEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
   const kept = Object.entries(environment).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !/^(http|https|ftp|all|no)_proxy$/i.test(entry[0]),
+    (entry): entry is [string, string] => entry[1] !== undefined && !NOT_INHERITED.test(entry[0]),
   )
   return Object.fromEntries(kept)
 }

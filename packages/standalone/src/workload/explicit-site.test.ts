@@ -1,0 +1,108 @@
+import { join } from 'node:path'
+
+import { MeshSnapshot, objectKey, readObjects, type Snapshot } from '@osm-ts/core'
+import { describe, expect, it } from '@jest/globals'
+
+import { temporaryFolders } from '../../test/temporary-folders.js'
+import { PortLedger } from '../ports/port-ledger.js'
+import { desiredInstances } from './desired-instances.js'
+import { ExplicitSite } from './explicit-site.js'
+
+const folder = temporaryFolders()
+
+function newLedger(busy: ReadonlySet<number> = new Set()): PortLedger {
+  const range = { first: 20_000, last: 20_999 }
+  return new PortLedger({
+    file: join(folder(), 'ports.json'),
+    range,
+    isFree: async (port) => !busy.has(port),
+    seed: 'x',
+  })
+}
+
+const workload = (spec: string): string =>
+  `apiVersion: standalone.openservicemesh.io/v1alpha1\nkind: Workload\nmetadata: { name: web, namespace: shop, labels: { app: web } }\nspec: { command: [x], ${spec} }`
+const service = (name: string, ports: string, selector = 'app: web'): string =>
+  `apiVersion: v1\nkind: Service\nmetadata: { name: ${name}, namespace: shop }\nspec: { selector: { ${selector} }, ports: [${ports}] }`
+
+function snapshotOf(...documents: readonly string[]): Snapshot {
+  const { objects, problems } = readObjects(documents.join('\n---\n'), { file: '/specs/web.yaml' })
+  expect(problems).toEqual([])
+  return MeshSnapshot.empty().with(objects.map((after) => ({ key: objectKey(after), before: undefined, after })))
+}
+
+async function openSite(snapshot: Snapshot, ledger = newLedger(), replica = 0): Promise<ExplicitSite> {
+  const desired = desiredInstances(snapshot, 'envoy')[replica]!
+  return ExplicitSite.open({ desired, ledger, folder: '/run/x' }, snapshot)
+}
+
+describe('ExplicitSite', () => {
+  it('tells the program a free port, unless the workload says where it listens', async () => {
+    const site = await openSite(snapshotOf(workload('ports: [{ name: a, port: 80 }, { port: 81, localPort: 8081 }]')))
+    const [first, second] = site.ports
+    expect(first).toMatchObject({ name: 'a', port: 80 })
+    expect(first!.localPort).toBeGreaterThanOrEqual(20_000)
+    expect(second).toEqual({ port: 81, localPort: 8081 })
+  })
+
+  it('knows ports of the program that only services speak of', async () => {
+    const site = await openSite(snapshotOf(workload(''), service('web', '{ port: 80, targetPort: 8080 }')))
+    expect(site.ports.map(({ port }) => port)).toEqual([8080])
+  })
+
+  it('refuses a second replica on one fixed port', async () => {
+    const snapshot = snapshotOf(workload('replicas: 2, ports: [{ port: 80, localPort: 8080 }]'))
+    const ledger = newLedger()
+    await openSite(snapshot, ledger)
+    await expect(openSite(snapshot, ledger, 1)).rejects.toMatchObject({ code: 'OSM_STANDALONE_PORT_TAKEN' })
+  })
+
+  it('has a listener for each port of each service, and one for ports that lead to the same one', async () => {
+    const snapshot = snapshotOf(
+      workload('ports: [{ name: main, port: 8080 }]'),
+      service(
+        'web',
+        '{ port: 81, targetPort: main }, { port: 80, targetPort: 8080 }, { port: 90, targetPort: missing }',
+      ),
+      service('also', '{ port: 80, targetPort: 8080 }'),
+      service('other', '{ port: 80 }', 'app: other'),
+    )
+    const { allocations } = await (await openSite(snapshot)).refresh(snapshot)
+    const inbound = allocations!.inbound
+    expect(Object.keys(inbound).sort()).toEqual(['shop/also|80', 'shop/web|80', 'shop/web|81'])
+    expect(inbound['shop/web|81']).toEqual(inbound['shop/web|80'])
+    expect(inbound['shop/also|80']).not.toEqual(inbound['shop/web|80'])
+  })
+
+  it('gives ports back that services no longer need, and finds them again', async () => {
+    const bare = workload('')
+    const before = snapshotOf(bare, service('db', '{ port: 5432, appProtocol: tcp }', 'app: db'))
+    const ledger = newLedger()
+    const site = await openSite(before, ledger)
+    const { variables } = await site.refresh(before)
+    const { OSM_TCP_DB_SHOP_5432: address } = variables
+    expect(address).toMatch(/^127\.0\.0\.1:20\d{3}$/)
+    expect((await site.refresh(snapshotOf(bare))).variables).not.toHaveProperty('OSM_TCP_DB_SHOP_5432')
+    const port = Number(address!.split(':')[1])
+    expect(await ledger.claimFixed('somebody', [port])).toBeUndefined()
+    ledger.release('somebody')
+    expect((await site.refresh(before)).variables).toEqual(variables)
+  })
+
+  it('holds nothing any more after it has left', async () => {
+    const snapshot = snapshotOf(workload('ports: [{ port: 80, localPort: 8080 }]'))
+    const ledger = newLedger()
+    await (await openSite(snapshot, ledger)).leave()
+    expect(await ledger.claimFixed('somebody', [8080])).toBeUndefined()
+  })
+
+  it('tells a workload without a sidecar nothing, and says which services lead nowhere', async () => {
+    const snapshot = snapshotOf(workload('sidecar: false, ports: [{ port: 8080 }]'), service('web', '{ port: 80 }'))
+    const site = await openSite(snapshot)
+    expect(site.ports[0]).toEqual({ port: 8080, localPort: 8080 })
+    expect(await site.refresh(snapshot)).toMatchObject({
+      variables: {},
+      problems: [{ code: 'OSM_STANDALONE_UNREACHABLE', object: { kind: 'Service', name: 'web' } }],
+    })
+  })
+})
