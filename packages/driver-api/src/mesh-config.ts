@@ -40,6 +40,8 @@ export interface MeshConfigView {
   readonly clusterDomain: string
   /** Settings of sidecars. */
   readonly sidecar: SidecarConfigView
+  /** Milliseconds that an open TCP connection or upgraded stream may outlive the rule that allowed it. */
+  readonly policyWithdrawalTimeoutMs: number
   /** Settings of logs and debugging. */
   readonly observability: ObservabilityConfigView
   /** By the names that MeshConfig gives them. */

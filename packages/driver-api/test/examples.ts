@@ -31,7 +31,7 @@ const trust: TrustPart = {
   kind: 'trust',
   id: 'trust',
   trustDomain: 'cluster.local',
-  roots: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARug…\n-----END CERTIFICATE-----\n'],
+  roots: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIB…\n-----END CERTIFICATE-----\n'],
   minVersion: 'TLSv1_2',
   maxVersion: 'TLSv1_3',
   cipherSuites: [],
@@ -65,6 +65,7 @@ const mesh: MeshPart = {
 type Common = Pick<
   ProxyPart,
   | 'kind'
+  | 'id'
   | 'class'
   | 'identity'
   | 'principal'
@@ -81,9 +82,10 @@ type Common = Pick<
   | 'extensions'
 >
 
-function common(account: string, namespace: string, workload: string): Common {
+function common(id: number, account: string, namespace: string, workload: string): Common {
   return {
     kind: 'proxy',
+    id: `6e3d9f7a-31f4-4c8e-9d53-6f6f0f1a2b0${id}` as ProxyUUID,
     class: 'envoy',
     identity: `${account}.${namespace}` as ServiceIdentity,
     principal: principalOf(account, namespace),
@@ -177,10 +179,9 @@ export function bookbuyer(): ProxyPolicy {
   ]
   const upstreams = ['bookstore-v1', 'bookstore-v2'].map((name) => upstream(name, 'bookstore', 14001, 'http', name))
   const addresses = upstreams.map((part, index) => endpoints(part, `10.244.1.${11 + index}`))
-  const own = common('bookbuyer', 'bookbuyer', 'bookbuyer')
+  const own = common(1, 'bookbuyer', 'bookbuyer', 'bookbuyer')
   return bag.collect({
     ...own,
-    id: '6e3d9f7a-31f4-4c8e-9d53-6f6f0f1a2b01' as ProxyUUID,
     mode: 'transparent',
     addresses: ['10.244.1.10'],
     listen: transparentListen,
@@ -239,8 +240,7 @@ export function bookstore(): ProxyPolicy {
     },
   })
   return bag.collect({
-    ...common('bookstore-v1', 'bookstore', 'bookstore-v1'),
-    id: '6e3d9f7a-31f4-4c8e-9d53-6f6f0f1a2b02' as ProxyUUID,
+    ...common(2, 'bookstore-v1', 'bookstore', 'bookstore-v1'),
     mode: 'transparent',
     addresses: ['10.244.1.11'],
     listen: transparentListen,
@@ -270,8 +270,7 @@ export function ledger(): ProxyPolicy {
     rules: { kind: 'tcp', targets: [{ upstream: database.id, weight: 100 }] },
   }
   return bag.collect({
-    ...common('ledger', 'bank', 'ledger'),
-    id: '6e3d9f7a-31f4-4c8e-9d53-6f6f0f1a2b03' as ProxyUUID,
+    ...common(3, 'ledger', 'bank', 'ledger'),
     mode: 'explicit',
     addresses: ['192.0.2.11'],
     listen: {
@@ -308,8 +307,7 @@ export function mysql(): ProxyPolicy {
     rules: { kind: 'tcp', allow: bag.add(callers('bank/mysql', principalOf('ledger', 'bank'))) },
   }
   return bag.collect({
-    ...common('mysql', 'bank', 'mysql'),
-    id: '6e3d9f7a-31f4-4c8e-9d53-6f6f0f1a2b04' as ProxyUUID,
+    ...common(4, 'mysql', 'bank', 'mysql'),
     mode: 'explicit',
     addresses: ['192.0.2.12'],
     listen: {

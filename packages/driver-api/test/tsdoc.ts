@@ -35,6 +35,14 @@ export function undocumented(path: string, root: string, text = readFileSync(pat
   return found
 }
 
+/** Names of the members of an interface in a source file. */
+export function membersOf(path: string, name: string): readonly string[] {
+  const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
+  const found = source.statements.find((node) => ts.isInterfaceDeclaration(node) && node.name.text === name)
+  if (found === undefined || !ts.isInterfaceDeclaration(found)) throw new Error(`${path} declares no interface ${name}`)
+  return found.members.flatMap((member) => (member.name === undefined ? [] : [member.name.getText()]))
+}
+
 type Report = (node: ts.Node, what: string) => void
 
 function isExported(node: ts.Statement): boolean {

@@ -57,7 +57,7 @@ describe('PartIndex', () => {
         expect(byHash(added)).toEqual(expected.added)
         expect(byHash(removed)).toEqual(expected.removed)
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     )
   })
 

@@ -33,7 +33,7 @@ describe('validatePart', () => {
       fc.property(mutatedPart(anyPart), ({ value }) => {
         expect(validatePart(value)).not.toEqual([])
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     )
   })
 
