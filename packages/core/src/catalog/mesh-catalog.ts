@@ -15,7 +15,7 @@ import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'
 import { MergedEndpointsProvider } from '../endpoints/index.js'
 import type { Problem } from '../problem.js'
 import type { SnapshotUpdate } from '../snapshot/index.js'
-import { SnapshotMeshSpec, type Enrolment, type MeshSpec } from '../spec/index.js'
+import { isMonitored, SnapshotMeshSpec, type Enrolment, type MeshSpec } from '../spec/index.js'
 import type {
   EndpointsForClient,
   IngressTrafficPolicy,
@@ -185,12 +185,13 @@ export class MeshCatalog {
   /** May this caller make this request, and which rule decides? */
   decide(question: AccessQuestion): AccessDecision {
     const { state, snapshot } = this.#computation
-    const { domains, locate } = this.#options
+    const { domains, enrolment, locate } = this.#options
     return decide(
       {
         snapshot,
         permissive: state?.settings.permissive ?? false,
         accountsOf: (service) => state?.endpoints.listIdentitiesForService(service).items ?? [],
+        isMember: (namespace) => isMonitored(snapshot, namespace, enrolment),
         isUsable: (account) => canHoldCertificate(account, domains),
         locate: (key, field) => locate?.(key, field),
       },

@@ -59,6 +59,8 @@ export interface DecisionContext {
   readonly permissive: boolean
   /** Accounts that run the workloads of a service. */
   readonly accountsOf: (service: MeshService) => readonly ServiceAccountRef[]
+  /** True if a namespace takes part in the mesh. */
+  readonly isMember: (namespace: string) => boolean
   /** False for accounts that can have no certificate. */
   readonly isUsable: (account: ServiceAccountRef) => boolean
   /** Where an object or a field of it is written down. */
@@ -79,6 +81,8 @@ export function decide(context: DecisionContext, question: AccessQuestion): Acce
     const known = ports.map((candidate) => candidate.port).join(', ')
     return refusal(`Service ${namespace}/${name} has no TCP port ${question.port ?? ''}; it has ${known || 'none'}`)
   }
+  if (!context.isMember(question.from.namespace))
+    return refusal(`namespace ${question.from.namespace} of the caller does not take part in the mesh`)
   if (!context.isUsable(question.from)) return refusal('the caller can have no certificate, so nobody lets it in')
   const path = requestPath(question.path ?? '/')
   if (speaksHttp(port) && !path.ok) return refusal(`the request is answered 400: ${path.reason}`)

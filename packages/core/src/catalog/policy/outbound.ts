@@ -18,7 +18,7 @@ import { matchesEverything } from './route-match.js'
 import { calledService, serviceModel, type MeshServicePort } from './services.js'
 import { splitsOf, type SplitPlan } from './split-plan.js'
 import { splitTargets, weightedUpstreams, type SplitTarget } from './split-targets.js'
-import { upstreamOfPort } from './upstreams.js'
+import { portTarget, upstreamOfPort } from './upstreams.js'
 
 type Context = QueryContext<CatalogState>
 
@@ -196,6 +196,12 @@ export const outboundProblems = defineQuery<CatalogState, MeshService, readonly 
           'metadata.name',
           `instance ${called.name} is called ${host}, which is the name of Service ${nameKey(owner)}; the service holds`,
         )
+    for (const { port, field } of context.get(serviceModel, service)?.ports ?? []) {
+      const { targetPort, rival } = context.get(portTarget, { ...service, port })
+      if (rival === undefined) continue
+      const message = `target port ${targetPort} is served as port ${rival}, which speaks another protocol and holds; port ${port} leads nowhere`
+      problems.error('OSM_POLICY_PORT_CONFLICT', field, message)
+    }
     const routes = ports.flatMap((port) => context.get(routePlan, port)?.problems ?? [])
     const splits = context.get(splitsOf, service)
     const targets = (context.get(serviceModel, service)?.ports ?? []).flatMap(({ port }) =>

@@ -55,10 +55,7 @@ export const serviceModel = defineQuery<CatalogState, MeshService, ServiceModel 
   },
 })
 
-/**
- * Ports in the order of their numbers. Two ports with one target port share what is served there, so they must speak the same: the port with the
- * lower number holds.
- */
+/** Ports in the order of their numbers. */
 function servedPorts(service: KindMap['Service'], problems: ProblemList): readonly MeshServicePort[] {
   const ports: MeshServicePort[] = []
   const declared = service.spec.ports
@@ -74,12 +71,6 @@ function servedPorts(service: KindMap['Service'], problems: ProblemList): readon
         `${field}.port`,
         `port ${port} is declared twice; the first declaration holds`,
       )
-      continue
-    }
-    const rival = ports.find((other) => other.target === targetPort && other.protocol !== protocol)
-    if (rival !== undefined) {
-      const message = `target port ${targetPort} speaks ${rival.protocol} by port ${rival.port}, which holds; port ${port} says ${protocol} and is not served`
-      problems.error('OSM_POLICY_PORT_CONFLICT', field, message)
       continue
     }
     ports.push({ port, name, protocol, target: targetPort, field })

@@ -10,7 +10,7 @@ import {
 import type { Endpoint } from '../../endpoints/index.js'
 import { principalOf, serverNameOf, serviceIdentity } from '../../identity/index.js'
 import { isAddress } from '../../spec/addresses.js'
-import { defineQuery, type QueryContext } from '../incremental/index.js'
+import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { settingInputs } from '../inputs/inputs.js'
 import { isUsableAccount } from './accounts.js'
@@ -25,33 +25,67 @@ import {
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { objectRefOf } from './problems.js'
 import { isHttp } from './protocol.js'
-import { calledService, endpointsOf, serviceModel, usableAccounts, type MeshServicePort } from './services.js'
+import {
+  calledService,
+  endpointsOf,
+  serviceModel,
+  usableAccounts,
+  type CalledService,
+  type MeshServicePort,
+} from './services.js'
 
 type Context = QueryContext<CatalogState>
 
+/** Where a service port leads. */
+export interface PortTarget {
+  /** Port of the workloads; undefined while a named one belongs to no workload. */
+  readonly targetPort: number | undefined
+  /** A lower port that leads to the same place but speaks another protocol. It holds, and this one leads nowhere. */
+  readonly rival: number | undefined
+}
+
+/**
+ * Where a service port leads. A named target port may be another number for each workload; the lowest stands for all.
+ */
+export const portTarget = defineQuery<CatalogState, ServicePortRef, PortTarget>({
+  name: 'port-target',
+  keyOf: servicePortKey,
+  equal: deepEqual,
+  compute: (context, { namespace, name, port }) => {
+    const called = calledService({ namespace, name })
+    const ports = context.get(serviceModel, called.parent)?.ports ?? []
+    const declared = ports.find((candidate) => candidate.port === port)
+    if (declared === undefined) return { targetPort: undefined, rival: undefined }
+    const target = (candidate: MeshServicePort): number | undefined => numberOf(context, called, candidate)
+    const targetPort = target(declared)
+    // Ports are sorted, so this is the lowest that leads there; at the latest it is the port itself.
+    const holder = targetPort === undefined ? undefined : ports.find((candidate) => target(candidate) === targetPort)
+    const rival = holder?.protocol === declared.protocol ? undefined : holder
+    return { targetPort, rival: rival?.port }
+  },
+})
+
+function numberOf(context: Context, called: CalledService, { target, port }: MeshServicePort): number | undefined {
+  if (typeof target === 'number') return target
+  const endpoints = endpointsOf(context, called).filter(({ servicePort }) => servicePort === port)
+  return endpoints.length === 0 ? undefined : Math.min(...endpoints.map(({ targetPort }) => targetPort))
+}
+
 /**
  * The upstream behind a service port; undefined while the service has no workload, because there is nobody then whose identity could be expected.
- *
- * A named target port may be another number for each workload; the lowest names the upstream, whose endpoints have each their own.
  */
 export const upstreamOfPort = defineQuery<CatalogState, ServicePortRef, TargetPortRef | undefined>({
   name: 'upstream-of-port',
   keyOf: servicePortKey,
   equal: (a, b) => a?.targetPort === b?.targetPort,
-  compute: (context, { namespace, name, port }) => {
-    const called = calledService({ namespace, name })
-    const declared = context.get(serviceModel, called.parent)?.ports.find((candidate) => candidate.port === port)
-    if (declared === undefined || context.get(usableAccounts, called.parent).length === 0) return undefined
-    const targetPort = primaryTarget(declared, () => endpointsOf(context, called))
-    return targetPort === undefined ? undefined : { namespace, name, targetPort }
+  compute: (context, key) => {
+    const { namespace, name } = key
+    const { targetPort, rival } = context.get(portTarget, key)
+    if (targetPort === undefined || rival !== undefined) return undefined
+    const { parent } = calledService({ namespace, name })
+    return context.get(usableAccounts, parent).length === 0 ? undefined : { namespace, name, targetPort }
   },
 })
-
-function primaryTarget(port: MeshServicePort, endpoints: () => readonly Endpoint[]): number | undefined {
-  if (typeof port.target === 'number') return port.target
-  const numbers = endpoints().flatMap(({ servicePort, targetPort }) => (servicePort === port.port ? [targetPort] : []))
-  return numbers.length === 0 ? undefined : Math.min(...numbers)
-}
 
 /** Answered by the called proxy itself, so that it tells of the proxy and the network and asks nothing of the workload. Numbers are OSM's. */
 const healthCheck: ActiveHealthCheck = {

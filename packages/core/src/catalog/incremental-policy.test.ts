@@ -1,0 +1,172 @@
+import { describe, expect, it } from '@jest/globals'
+import { canonicalJson, checkPolicy, type PartHash, type ProxyPolicy, type ProxyUUID } from '@osm-ts/driver-api'
+import fc from 'fast-check'
+
+import { MeshFixture } from '../../test/catalog/mesh-fixture.js'
+import { anyKey, anyMesh, anyObject } from '../../test/catalog/random-mesh.js'
+import type { Problem } from '../problem.js'
+import { objectKey, type MeshObject, type ObjectKey } from '../spec/index.js'
+
+const step = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ upserts: fc.array(anyObject, { minLength: 1, maxLength: 3 }), deletes: fc.constant([]) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ upserts: fc.constant([]), deletes: fc.array(anyKey, { minLength: 1, maxLength: 3 }) }),
+  },
+)
+
+/** What people see of a catalog, as bytes. */
+function everything(fixture: MeshFixture): string {
+  const documents = Object.fromEntries(fixture.documents())
+  return canonicalJson({ documents, problems: fixture.catalog.problems() })
+}
+
+/** A catalog that gets the objects at once and computes for the first time. */
+function fromScratch(objects: Iterable<MeshObject>): MeshFixture {
+  const fixture = new MeshFixture()
+  fixture.apply([...objects])
+  return fixture
+}
+
+function versions(fixture: MeshFixture): ReadonlyMap<ProxyUUID, PartHash> {
+  const all = fixture.catalog.listProxies().flatMap((uuid) => {
+    const policy = fixture.catalog.policyFor(uuid)
+    return policy === undefined ? [] : [[uuid, policy.hash] as const]
+  })
+  return new Map(all)
+}
+
+function edit(
+  objects: Map<ObjectKey, MeshObject>,
+  upserts: readonly MeshObject[],
+  deletes: readonly ObjectKey[],
+): void {
+  for (const object of upserts) objects.set(objectKey(object), object)
+  for (const key of deletes) objects.delete(key)
+}
+
+describe('policies after random edits', () => {
+  it('are those of a computation from scratch, and exactly the proxies that changed are named', () => {
+    fc.assert(
+      fc.property(anyMesh, fc.array(step, { minLength: 1, maxLength: 6 }), (mesh, steps) => {
+        const objects = new Map<ObjectKey, MeshObject>()
+        const fixture = new MeshFixture()
+        fixture.apply(mesh)
+        edit(objects, mesh, [])
+        for (const { upserts, deletes } of steps) {
+          const before = versions(fixture)
+          const changes = fixture.apply(upserts, deletes)
+          edit(objects, upserts, deletes)
+          const after = versions(fixture)
+          const differing = [...new Set([...before.keys(), ...after.keys()])].filter(
+            (uuid) => before.get(uuid) !== after.get(uuid),
+          )
+          expect(changes.map(({ uuid }) => uuid)).toEqual(differing.sort())
+          for (const change of changes) {
+            expect(change.before?.hash).toBe(before.get(change.uuid))
+            expect(change.after?.hash).toBe(after.get(change.uuid))
+          }
+          expect(everything(fixture)).toBe(everything(fromScratch(objects.values())))
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('name the same origins as a computation from scratch', () => {
+    fc.assert(
+      fc.property(anyMesh, fc.array(step, { minLength: 1, maxLength: 4 }), (mesh, steps) => {
+        const objects = new Map<ObjectKey, MeshObject>()
+        const fixture = new MeshFixture()
+        fixture.apply(mesh)
+        edit(objects, mesh, [])
+        for (const { upserts, deletes } of steps) {
+          fixture.apply(upserts, deletes)
+          edit(objects, upserts, deletes)
+        }
+        expect(origins(fixture)).toBe(origins(fromScratch(objects.values())))
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('hold every part that a policy in force needs and no other', () => {
+    fc.assert(
+      fc.property(anyMesh, fc.array(step, { maxLength: 4 }), (mesh, steps) => {
+        const fixture = new MeshFixture()
+        fixture.apply(mesh)
+        for (const { upserts, deletes } of steps) fixture.apply(upserts, deletes)
+        const needed = new Set(
+          [...fixture.documents().values()].flatMap(({ version, parts }) => [version, ...Object.keys(parts)]),
+        )
+        expect(fixture.catalog.parts.size).toBe(needed.size)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('policies of random meshes', () => {
+  it('are the same bytes whatever order objects come in', () => {
+    fc.assert(
+      fc.property(
+        anyMesh.chain((mesh) =>
+          fc.tuple(
+            fc.constant(distinct(mesh)),
+            fc.shuffledSubarray(distinct(mesh), { minLength: distinct(mesh).length }),
+          ),
+        ),
+        ([mesh, shuffled]) => {
+          expect(everything(fromScratch(shuffled))).toBe(everything(fromScratch(mesh)))
+        },
+      ),
+      { numRuns: 80 },
+    )
+  })
+
+  it('keep what the contract promises: no conflict, no dangling reference, sorted lists, right hashes', () => {
+    fc.assert(
+      fc.property(anyMesh, (mesh) => {
+        for (const [name, document] of fromScratch(mesh).documents())
+          expect({ name, issues: checkPolicy(document) }).toEqual({ name, issues: [] })
+      }),
+      { numRuns: 80 },
+    )
+  })
+
+  it('name the object of every problem, and each problem once', () => {
+    fc.assert(
+      fc.property(anyMesh, (mesh) => {
+        const problems = fromScratch(mesh).catalog.problems()
+        for (const problem of problems)
+          expect([problem.object !== undefined, problem.origin !== undefined, problem.field !== undefined]).toEqual([
+            true,
+            true,
+            true,
+          ])
+        const texts = problems.map((problem: Problem) => canonicalJson(problem))
+        expect(new Set(texts).size).toBe(texts.length)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+/** The last version of each object, in the order in which they came. */
+function distinct(mesh: readonly MeshObject[]): MeshObject[] {
+  return [...new Map(mesh.map((object) => [objectKey(object), object])).values()]
+}
+
+function origins(fixture: MeshFixture): string {
+  const hashes = [...fixture.documents().values()].flatMap((document: ProxyPolicy) => Object.keys(document.parts))
+  const unique = [...new Set(hashes)].sort() as PartHash[]
+  const sorted = (hash: PartHash): readonly string[] =>
+    fixture.catalog
+      .originsOf(hash)
+      .map((source) => canonicalJson(source))
+      .sort()
+  return canonicalJson(unique.map((hash) => [hash, sorted(hash)]))
+}

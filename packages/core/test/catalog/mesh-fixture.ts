@@ -1,0 +1,180 @@
+import { readObjects } from '../../src/spec/read-objects.js'
+import type { ProxyPolicy, ProxyUUID } from '@osm-ts/driver-api'
+
+import { MeshCatalog } from '../../src/catalog/mesh-catalog.js'
+import type { CatalogUpdate, PolicyChange } from '../../src/catalog/policy-computation.js'
+import { resolveMeshConfig, standalonePreset } from '../../src/config/index.js'
+import { SnapshotEndpointsProvider, type EndpointsAnnouncement } from '../../src/endpoints/index.js'
+import { parseMeshDomains } from '../../src/identity/index.js'
+import { SnapshotBuilder, type Snapshot, type SnapshotUpdate } from '../../src/snapshot/index.js'
+import type { Enrolment, KindMap, MeshConfigSpec, MeshObject, ObjectKey } from '../../src/spec/index.js'
+
+/** How a fixture's mesh differs from the usual one. */
+export interface FixtureOptions {
+  readonly trustDomain?: string
+  readonly clusterDomain?: string
+  readonly enrolment?: Enrolment
+}
+
+const ROOT = '-----BEGIN CERTIFICATE-----\nroot of the fixture\n-----END CERTIFICATE-----\n'
+
+/** A catalog over objects that a test gives it, with the endpoints provider of a folder. */
+export class MeshFixture {
+  readonly catalog: MeshCatalog
+  readonly #builder = new SnapshotBuilder(['test'])
+  readonly #listeners = new Set<(update: SnapshotUpdate) => void>()
+  readonly #clusterDomain: string
+  #announced: EndpointsAnnouncement = { services: [], accounts: [] }
+  #started = false
+
+  constructor(options: FixtureOptions = {}) {
+    const { trustDomain = 'cluster.local', clusterDomain = 'cluster.local', enrolment = { mode: 'all' } } = options
+    this.#clusterDomain = clusterDomain
+    const provider = new SnapshotEndpointsProvider({
+      id: 'folder',
+      current: () => this.#builder.snapshot,
+      subscribe: (listener) => {
+        this.#listeners.add(listener)
+        return () => this.#listeners.delete(listener)
+      },
+    })
+    provider.announcements(({ services, accounts }) => {
+      this.#announced = {
+        services: [...this.#announced.services, ...services],
+        accounts: [...this.#announced.accounts, ...accounts],
+      }
+    })
+    this.catalog = new MeshCatalog({
+      meshName: 'osm',
+      domains: parseMeshDomains({ trustDomain, clusterDomain }),
+      endpointsProviders: [provider],
+      enrolment,
+    })
+  }
+
+  /** The unfiltered specification. */
+  get snapshot(): Snapshot {
+    return this.#builder.snapshot
+  }
+
+  /** Adds or replaces objects and removes others, and lets the catalog compute. */
+  apply(upserts: readonly MeshObject[], deletes: readonly ObjectKey[] = []): readonly PolicyChange[] {
+    const update = this.#builder.apply([{ source: 'test', upserts, deletes }])
+    for (const listener of this.#listeners) listener(update)
+    const endpoints = this.#announced
+    this.#announced = { services: [], accounts: [] }
+    const more: CatalogUpdate = this.#started ? {} : { roots: [ROOT] }
+    this.#started = true
+    return this.catalog.apply({ spec: update, endpoints, config: this.#config(), ...more })
+  }
+
+  /** Documents of all proxies, by `<namespace>/<instance>`. */
+  documents(): ReadonlyMap<string, ProxyPolicy> {
+    const documents = this.snapshot.list('WorkloadInstance').flatMap(({ metadata, spec }) => {
+      const document = this.catalog.policyDocument(spec.uuid as ProxyUUID)
+      return document === undefined ? [] : [[`${metadata.namespace}/${metadata.name}`, document] as const]
+    })
+    return new Map(documents)
+  }
+
+  /** The document of one proxy. */
+  document(name: string): ProxyPolicy {
+    const document = this.documents().get(name)
+    if (document === undefined)
+      throw new Error(`no policy for ${name}; there is one for ${[...this.documents().keys()].join(', ')}`)
+    return document
+  }
+
+  #config() {
+    const [config] = this.snapshot.list('MeshConfig')
+    const origin = { object: undefined, locate: () => undefined }
+    const options = {
+      osmNamespace: 'osm-system',
+      clusterDomain: this.#clusterDomain,
+      environment: {},
+      preset: standalonePreset,
+    }
+    return resolveMeshConfig(config?.spec, options, origin).config
+  }
+}
+
+/** Objects of a YAML text. Workloads of which the text says no instances get one for each replica, as a supervisor would start them. */
+export function objectsOf(text: string, file = 'mesh.yaml'): readonly MeshObject[] {
+  const documents = text.split(/^---$/m)
+  const isRuntime = (document: string): boolean => /^kind: WorkloadInstance$/m.test(document)
+  const read = (documentsRead: readonly string[], writtenBy: 'user' | 'runtime'): readonly MeshObject[] => {
+    const { objects, problems } = readObjects(documentsRead.join('\n---\n'), { file, writtenBy })
+    const errors = problems.filter(({ severity }) => severity === 'error')
+    if (errors.length > 0) throw new Error(`${file}: ${JSON.stringify(errors, undefined, 2)}`)
+    return objects
+  }
+  const user = read(
+    documents.filter((document) => !isRuntime(document)),
+    'user',
+  )
+  const runtime = read(documents.filter(isRuntime), 'runtime')
+  const started = new Set(
+    runtime.map((object) =>
+      object.kind === 'WorkloadInstance' ? keyOf(object.metadata.namespace, object.spec.workload) : '',
+    ),
+  )
+  const workloads = user.filter((object) => object.kind === 'Workload')
+  const implied = workloads.filter(
+    ({ metadata, spec }) => spec.address === undefined && !started.has(keyOf(metadata.namespace, metadata.name)),
+  )
+  return [...user, ...runtime, ...implied.flatMap((workload, index) => instancesOf(workload, index))]
+}
+
+function keyOf(namespace: string, name: string): string {
+  return `${namespace}/${name}`
+}
+
+/** Instances of a workload in transparent mode, as a supervisor would start them. */
+export function instancesOf(
+  workload: KindMap['Workload'],
+  index: number,
+  ready = true,
+): readonly KindMap['WorkloadInstance'][] {
+  const { metadata, spec } = workload
+  return Array.from({ length: spec.replicas }, (_, replica) => {
+    const name = `${metadata.name}-${replica}`
+    return {
+      apiVersion: 'standalone.openservicemesh.io/v1alpha1',
+      kind: 'WorkloadInstance',
+      metadata: { name, namespace: metadata.namespace, labels: metadata.labels, annotations: {} },
+      spec: {
+        uuid: uuidOf(`${metadata.namespace}/${name}`),
+        workload: metadata.name,
+        serviceAccountName: spec.serviceAccountName,
+        sidecarClass: spec.sidecarClass ?? 'envoy',
+        mode: 'transparent',
+        hostname: name,
+        addresses: [`10.0.${index}.${replica + 1}`],
+        ports: spec.ports,
+        ...(spec.probes === undefined ? {} : { probes: spec.probes }),
+        ready,
+        createdAt: '2024-01-01T00:00:00Z',
+      },
+      origin: { kind: 'file', file: 'runtime', line: 1, column: 1 },
+    }
+  })
+}
+
+/** A uuid made of a name: the same on every run. */
+export function uuidOf(name: string): string {
+  let hash = 0xcbf29ce484222325n
+  for (const character of name) hash = BigInt.asUintN(64, (hash ^ BigInt(character.charCodeAt(0))) * 0x100000001b3n)
+  const hex = hash.toString(16).padStart(16, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8000-${hex.slice(4, 16)}`
+}
+
+/** A MeshConfig with some settings. */
+export function meshConfig(spec: MeshConfigSpec): KindMap['MeshConfig'] {
+  return {
+    apiVersion: 'config.openservicemesh.io/v1alpha2',
+    kind: 'MeshConfig',
+    metadata: { name: 'osm-mesh-config', namespace: 'osm-system', labels: {}, annotations: {} },
+    spec,
+    origin: { kind: 'file', file: 'config', line: 1, column: 1 },
+  }
+}

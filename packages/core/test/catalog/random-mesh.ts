@@ -1,0 +1,306 @@
+import fc from 'fast-check'
+
+import {
+  kindDefinitions,
+  makeObjectKey,
+  type Kind,
+  type KindMap,
+  type MeshObject,
+  type ObjectKey,
+} from '../../src/spec/index.js'
+import { uuidOf } from './mesh-fixture.js'
+
+/*
+ * Random meshes. Names come from small pools, so that objects often refer to each other, change each other's meaning, and collide. A part of
+ * each mesh is always there, so that something is allowed; the rest is chance.
+ */
+
+const namespaces = ['a', 'b'] as const
+const accounts = ['alice', 'bob', 'dotted.name'] as const
+const apps = ['web', 'db'] as const
+const servicePorts = [80, 81, 82, 90, 91, 92] as const
+
+const namespace = fc.constantFrom(...namespaces)
+const account = fc.constantFrom(...accounts)
+const numbered = (prefix: string, count: number): fc.Arbitrary<string> => fc.nat(count - 1).map((n) => `${prefix}${n}`)
+
+/** Namespace and name of an object: anywhere in the pool of its kind, or at a given place. */
+interface Place {
+  readonly space: fc.Arbitrary<string>
+  readonly name: (prefix: string, count: number) => fc.Arbitrary<string>
+}
+
+const anywhere: Place = { space: namespace, name: numbered }
+const at = (space: string, index: number): Place => ({
+  space: fc.constant(space),
+  name: (prefix) => fc.constant(`${prefix}${index}`),
+})
+
+type Labels = Readonly<Record<string, string>>
+
+function object<K extends Kind>(
+  kind: K,
+  name: fc.Arbitrary<string>,
+  space: fc.Arbitrary<string>,
+  spec: fc.Arbitrary<unknown>,
+  labels: fc.Arbitrary<Labels> = fc.constant({}),
+): fc.Arbitrary<KindMap[K]> {
+  const metadata = fc.record({ name, namespace: space, labels, annotations: fc.constant({}) })
+  const { apiVersion } = kindDefinitions[kind]
+  const origin = { kind: 'file', file: 'random.yaml', line: 1, column: 1 }
+  // The generators below follow the schemas of their kinds; the golden tests read real YAML.
+  return fc
+    .tuple(metadata, spec)
+    .map(([meta, body]) => ({ apiVersion, kind, metadata: meta, spec: body, origin }) as unknown as KindMap[K])
+}
+
+const workloadLabels = fc.record({ app: fc.constantFrom(...apps), version: fc.constantFrom('v1', 'v2') })
+const selector = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ app: fc.constantFrom(...apps) }) },
+  { weight: 2, arbitrary: workloadLabels },
+  { weight: 1, arbitrary: fc.constant({}) },
+)
+
+const servicePort = fc.constantFrom(
+  { port: 80, targetPort: 8080, protocol: 'TCP' },
+  { port: 80, targetPort: 8080, protocol: 'TCP' },
+  { name: 'http-x', port: 81, targetPort: 8080, protocol: 'TCP' },
+  { name: 'grpc', port: 82, targetPort: 'main', protocol: 'TCP' },
+  { name: 'tcp', port: 90, targetPort: 9090, protocol: 'TCP' },
+  { name: 'tcp-server-first', port: 91, targetPort: 9090, protocol: 'TCP' },
+  { name: 'tcp-alt', port: 92, targetPort: 'alt', protocol: 'TCP' },
+  { port: 80, protocol: 'UDP' },
+  { name: 'tcp-eighty', port: 80, targetPort: 9090, protocol: 'TCP' },
+)
+
+const service = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
+  object(
+    'Service',
+    name('s', 4),
+    space,
+    fc.record({
+      selector,
+      ports: fc.uniqueArray(servicePort, {
+        minLength: 1,
+        maxLength: 3,
+        selector: ({ protocol, port }) => `${protocol}${port}`,
+      }),
+      clusterIP: fc.constantFrom('10.96.0.1', '10.96.0.2', '10.96.0.3', '10.96.0.4', 'None', 'None'),
+    }),
+  )
+
+const workloadPorts = fc.constantFrom(
+  [
+    { name: 'main', port: 8080 },
+    { name: 'alt', port: 9090 },
+  ],
+  [
+    { name: 'main', port: 8081, localPort: 18081 },
+    { name: 'alt', port: 9090 },
+  ],
+  [],
+)
+
+/** A listener for every port of every service that there may be, all different. */
+function listeners(first: number): Readonly<Record<string, { readonly address: string; readonly port: number }>> {
+  const keys = namespaces.flatMap((space) =>
+    [0, 1, 2, 3].flatMap((index) => servicePorts.map((port) => `${space}/s${index}|${port}`)),
+  )
+  return Object.fromEntries(keys.map((key, index) => [key, { address: '127.0.0.1', port: first + index }]))
+}
+
+const instance = (place: Place): fc.Arbitrary<MeshObject> =>
+  fc.tuple(place.space, place.name('w', 5), fc.boolean()).chain(([space, name, explicit]) => {
+    const index = Number(name.slice(1)) + (space === 'a' ? 0 : 5)
+    const allocations = {
+      inbound: listeners(20_000 + 1000 * index),
+      outboundTcp: listeners(20_500 + 1000 * index),
+      outboundHttp: { address: '127.0.0.1', port: 40_000 + index },
+    }
+    const spec = fc.record({
+      uuid: fc.constant(uuidOf(`${space}/${name}`)),
+      workload: fc.constant('w'),
+      serviceAccountName: account,
+      sidecarClass: fc.constant('envoy'),
+      mode: fc.constant(explicit ? 'explicit' : 'transparent'),
+      hostname: fc.constant(name),
+      addresses: fc.constant([`10.0.${space === 'a' ? 0 : 1}.${index + 1}`]),
+      ports: workloadPorts,
+      ...(explicit ? { allocations: fc.constant(allocations) } : {}),
+      ready: fc.constantFrom(true, true, true, false),
+      createdAt: fc.constant('2024-01-01T00:00:00Z'),
+    })
+    return object('WorkloadInstance', fc.constant(name), fc.constant(space), spec, workloadLabels)
+  })
+
+const workload = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
+  object(
+    'Workload',
+    name('m', 2),
+    space,
+    fc.record({
+      serviceAccountName: account,
+      replicas: fc.constant(1),
+      ports: workloadPorts,
+      env: fc.constant([]),
+      restartPolicy: fc.constant('Always'),
+      sidecar: fc.boolean(),
+      address: fc.constantFrom('192.168.0.1', '192.168.0.2', 'outside.example'),
+    }),
+    workloadLabels,
+  )
+
+const httpMatch = fc.record(
+  {
+    name: numbered('m', 3),
+    pathRegex: fc.constantFrom('/a', '/b.*', '.*', '/a|/b', '('),
+    methods: fc.constantFrom(['GET'], ['*'], ['POST', 'GET'], []),
+    headers: fc.constantFrom([{ 'x-user': 'root' }], [{ 'X-User': '.*' }, { 'x-user': 'r.*' }]),
+  },
+  { requiredKeys: ['name'] },
+)
+
+const routeGroup = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
+  object('HTTPRouteGroup', name('g', 2), space, fc.record({ matches: fc.array(httpMatch, { maxLength: 3 }) }))
+
+const tcpRoute = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
+  object(
+    'TCPRoute',
+    name('t', 2),
+    space,
+    fc.constantFrom(
+      {},
+      { matches: { ports: [] } },
+      { matches: { ports: [8080] } },
+      { matches: { ports: [9090, 8081] } },
+    ),
+  )
+
+const sourceKind = fc.constantFrom('ServiceAccount', 'ServiceAccount', 'ServiceAccount', 'ServiceAccount', 'Group')
+const source = fc.record({ kind: sourceKind, name: account, namespace }, { requiredKeys: ['kind', 'name'] })
+
+const rule = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record(
+      {
+        kind: fc.constant('HTTPRouteGroup'),
+        name: numbered('g', 2),
+        matches: fc.uniqueArray(numbered('m', 4), { maxLength: 2 }),
+      },
+      { requiredKeys: ['kind', 'name'] },
+    ),
+  },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('TCPRoute'), name: numbered('t', 2) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('UDPRoute'), name: numbered('t', 2) }) },
+)
+
+const trafficTarget = (place: Place): fc.Arbitrary<MeshObject> =>
+  place.space.chain((space) => {
+    const destination = fc.record({
+      kind: fc.constant('ServiceAccount'),
+      name: account,
+      // Now and then in the wrong place.
+      namespace: fc.constantFrom(space, space, space, space, ...namespaces),
+    })
+    const spec = fc.record({
+      destination,
+      rules: fc.array(rule, { minLength: 1, maxLength: 2 }),
+      sources: fc.array(source, { minLength: 1, maxLength: 3 }),
+    })
+    return object('TrafficTarget', place.name('tt', 4), fc.constant(space), spec)
+  })
+
+const trafficSplit = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
+  object(
+    'TrafficSplit',
+    name('sp', 3),
+    space,
+    fc.record(
+      {
+        service: fc.oneof(
+          { weight: 5, arbitrary: numbered('s', 4) },
+          { weight: 1, arbitrary: fc.constantFrom('s0.a', 's1.b.svc.cluster.local') },
+        ),
+        backends: fc.array(fc.record({ service: numbered('s', 5), weight: fc.integer({ min: -1, max: 3 }) }), {
+          maxLength: 3,
+        }),
+        matches: fc.constantFrom(
+          [],
+          [{ kind: 'HTTPRouteGroup', name: 'g0' }],
+          [
+            { kind: 'HTTPRouteGroup', name: 'g1' },
+            { kind: 'HTTPRouteGroup', name: 'g2' },
+          ],
+        ),
+      },
+      { requiredKeys: ['service', 'backends'] },
+    ),
+  )
+
+const retry = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
+  object(
+    'Retry',
+    name('r', 2),
+    space,
+    fc.record({
+      source: fc.record({ kind: fc.constant('ServiceAccount'), name: account, namespace }),
+      destinations: fc.array(fc.record({ kind: fc.constant('Service'), name: numbered('s', 4), namespace }), {
+        maxLength: 2,
+      }),
+      retryPolicy: fc.record({
+        retryOn: fc.constantFrom('5xx', 'connect-failure, 5xx'),
+        numRetries: fc.nat(3),
+        perTryTimeout: fc.constantFrom('1s', 'soon'),
+        retryBackoffBaseInterval: fc.constant('20ms'),
+      }),
+    }),
+  )
+
+const namespaceObject = object(
+  'Namespace',
+  namespace,
+  fc.constant(''),
+  fc.constant({}),
+  fc.constantFrom<Labels[]>({}, {}, { 'openservicemesh.io/ignore': 'true' }),
+)
+
+const configObject = object(
+  'MeshConfig',
+  fc.constant('osm-mesh-config'),
+  fc.constant('osm-system'),
+  fc.record({
+    traffic: fc.record({ enablePermissiveTrafficPolicyMode: fc.constantFrom(false, false, true) }),
+    sidecar: fc.record({ localProxyMode: fc.constantFrom('Localhost', 'PodIP') }),
+  }),
+)
+
+/** An object of a random mesh. */
+export const anyObject: fc.Arbitrary<MeshObject> = fc.oneof(
+  { weight: 6, arbitrary: service(anywhere) },
+  { weight: 8, arbitrary: instance(anywhere) },
+  { weight: 1, arbitrary: workload(anywhere) },
+  { weight: 4, arbitrary: routeGroup(anywhere) },
+  { weight: 3, arbitrary: tcpRoute(anywhere) },
+  { weight: 8, arbitrary: trafficTarget(anywhere) },
+  { weight: 4, arbitrary: trafficSplit(anywhere) },
+  { weight: 2, arbitrary: retry(anywhere) },
+  { weight: 1, arbitrary: namespaceObject },
+  { weight: 1, arbitrary: configObject },
+)
+
+/** Key of an object that may or may not exist. */
+export const anyKey: fc.Arbitrary<ObjectKey> = anyObject.map(({ kind, metadata }) =>
+  makeObjectKey(kind, metadata.namespace, metadata.name),
+)
+
+const alwaysThere = namespaces.flatMap((space) => [
+  ...[0, 1].flatMap((index) => [routeGroup, tcpRoute].map((make) => make(at(space, index)))),
+  ...[0, 1, 2].flatMap((index) => [service, instance, trafficTarget].map((make) => make(at(space, index)))),
+  trafficSplit(at(space, 0)),
+])
+
+/** A mesh in which something is going on. Later objects of one name replace earlier ones. */
+export const anyMesh: fc.Arbitrary<readonly MeshObject[]> = fc
+  .tuple(fc.tuple(...alwaysThere), fc.array(anyObject, { maxLength: 20 }))
+  .map(([base, more]) => [...base, ...more])
