@@ -10,6 +10,8 @@ export interface CliContext {
   readonly signal: AbortSignal
   /** Folder of the running program, beside which others are found. */
   readonly programFolder: string
+  /** The Node.js that runs this program. */
+  readonly nodeProgram: string
   readonly version: string
 }
 

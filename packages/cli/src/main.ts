@@ -28,6 +28,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   variables: process.env,
   signal: ending.signal,
   programFolder: dirname(fileURLToPath(import.meta.url)),
+  nodeProgram: process.execPath,
   version: ownVersion(),
 })
 setTimeout(() => process.exit(), lingerMs).unref()

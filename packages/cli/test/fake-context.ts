@@ -41,6 +41,7 @@ export function fakeContext(more: Partial<CliContext> = {}): {
     variables: {},
     signal: new AbortController().signal,
     programFolder: '/nowhere',
+    nodeProgram: process.execPath,
     version: '0.0.0',
     ...more,
   }

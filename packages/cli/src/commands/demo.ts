@@ -21,7 +21,7 @@ interface DemoFlags extends RunFlags {
   readonly seconds: number
 }
 
-const defaultSeconds = 12
+const defaultSeconds = 15
 const maxSeconds = 3600
 /** Lines of the report's picture, where no terminal says how wide it is. */
 const pictureColumns = 100
@@ -68,7 +68,11 @@ Examples:
       let pids: readonly number[] = []
       let view: LiveView | undefined
       const seen = await runMesh(context, options, async (live) => {
-        const observations = await observeDemo(live, { seconds: flags.seconds, now: options.now })
+        const observations = await observeDemo(live, {
+          seconds: flags.seconds,
+          now: options.now,
+          nodeProgram: context.nodeProgram,
+        })
         view = live.observer.view()
         pids = processesOf(live.mesh)
         return observations

@@ -22,7 +22,7 @@ export function addProxyGet(parent: Command, { context, onExit }: CommandHost): 
       const mesh = meshOf(context, flags)
       const api = debugApi(mesh.controllerUrl, context.signal)
       const { uuid, name } = chooseProxy(await api.statuses(), instance)
-      const { listen, addresses } = (await api.policy(uuid)).proxy
+      const { listen } = (await api.policy(uuid)).proxy
       if (listen.admin === undefined)
         throw cliError(
           'OSM_CLI_UNREACHABLE',
@@ -35,7 +35,7 @@ export function addProxyGet(parent: Command, { context, onExit }: CommandHost): 
         throw cliError(
           'OSM_CLI_UNREACHABLE',
           `in transparent mode the administration interface of ${name} is inside the network namespace of the workload`,
-          `find the namespace that has ${addresses.join(', ') || 'its address'} with ip netns list, then run: ip netns exec <namespace> curl -s ${url}`,
+          `as root, run ip netns exec <namespace> curl -s ${url} with the one of ip netns list that ends in .${name.replace('/', '.')}`,
         )
       const { status, body } = await httpGet(url, { signal: context.signal }).catch((error: unknown) => {
         throw cliError(

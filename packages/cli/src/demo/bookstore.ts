@@ -20,13 +20,16 @@ export const bookstoreFlows: readonly FlowExpectation[] = [
   { client: 'tcp-client', target: 'tcp-echo', path: 'tcp:9000', outcome: 'allowed' },
 ]
 
-/** Requests that the demo adds to those of bookbuyer, by bookbuyer's own sidecar, so that the split can be told from chance. */
+/**
+ * Requests that the demo adds to those of bookbuyer, by bookbuyer's own sidecar, so that the split can be told from chance. Each of them makes a
+ * bookstore call the bookwarehouse, so that there is enough to see of that too.
+ */
 export const splitProbe = {
   workload: 'bookbuyer',
   /** Name under which they are reported. */
   client: 'demo-probe',
   host: 'bookstore.bookstore:14001',
-  path: '/books-bought',
+  path: '/buy-a-book/new',
   /** Name of the service in reports. */
   target: 'bookstore',
   requests: 400,

@@ -9,13 +9,13 @@ import { bookstoreFlows, probeFlow, splitProbe } from './bookstore.js'
 import type { DemoObservations } from './demo-report.js'
 import { checkFlows } from './flow-checks.js'
 import { checkMtls } from './mtls-check.js'
-import { forwardProxyOf, sampleSplit } from './sample-split.js'
+import { probePlace, sampleSplit } from './sample-split.js'
 import { checkSplit } from './split-check.js'
 
 /** Watches a running bookstore for a while, knocks at its doors, and tells what it saw. Leftovers can be told only after the end. */
 export async function observeDemo(
   { mesh, observer, converged, signal }: LiveMesh,
-  { seconds, now }: { seconds: number; now: () => number },
+  { seconds, now, nodeProgram }: { seconds: number; now: () => number; nodeProgram: string },
 ): Promise<Omit<DemoObservations, 'leftovers'>> {
   const began = now()
   const traffic = new TrafficLog(began)
@@ -23,12 +23,12 @@ export async function observeDemo(
   const { mode, startedAt } = observer.view()
   const instances = mesh.instances()
   const caller = instances.find(({ workload }) => workload === splitProbe.workload)
-  const proxy = caller && forwardProxyOf(caller.environment)
+  const place = caller && probePlace(caller, nodeProgram)
   try {
     const sampled =
-      proxy === undefined
+      place === undefined
         ? Promise.resolve()
-        : sampleSplit(proxy, {
+        : sampleSplit(place, {
             signal,
             now,
             onRequest: (request) =>
@@ -48,7 +48,7 @@ export async function observeDemo(
   return {
     mode,
     rows,
-    flows: checkFlows(rows, proxy === undefined ? bookstoreFlows : [...bookstoreFlows, probeFlow]),
+    flows: checkFlows(rows, place === undefined ? bookstoreFlows : [...bookstoreFlows, probeFlow]),
     splits: view.splits.map(checkSplit),
     mtls,
     proxies: statuses,

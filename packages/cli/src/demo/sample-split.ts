@@ -1,26 +1,57 @@
 import http from 'node:http'
 
-import type { ReportedRequest } from '@osm-ts/standalone'
+import type { ReportedRequest, RunningInstance } from '@osm-ts/standalone'
 
+import { getFromInside, type InsideAnswer } from '../live/inside-workload.js'
 import { splitProbe } from './bookstore.js'
 
 const lanes = 8
 const timeoutMs = 5000
 
-/** Where a workload sends HTTP in explicit mode, by the environment it was given; undefined in transparent mode. */
-export function forwardProxyOf(environment: Readonly<Record<string, string>>): URL | undefined {
-  const value = environment['HTTP_PROXY'] ?? environment['http_proxy']
-  return value === undefined ? undefined : new URL(value)
+/** Where the requests of the split probe are sent from. */
+export type ProbePlace =
+  /** Through the forward proxy of a workload's sidecar. */
+  | { readonly kind: 'proxy'; readonly proxy: URL }
+  /** From the network namespace of a workload. */
+  | { readonly kind: 'inside'; readonly pid: number; readonly nodeProgram: string }
+
+/** The place from where the calls of an instance go out: in explicit mode its environment names its sidecar. */
+export function probePlace(
+  { environment, pid }: Pick<RunningInstance, 'environment' | 'pid'>,
+  nodeProgram: string,
+): ProbePlace | undefined {
+  const proxy = environment['HTTP_PROXY'] ?? environment['http_proxy']
+  if (proxy !== undefined) return { kind: 'proxy', proxy: new URL(proxy) }
+  return pid === undefined ? undefined : { kind: 'inside', pid, nodeProgram }
 }
 
-/**
- * Sends the requests of the split probe through a workload's sidecar, as the workload itself would, and gives each answer to `onRequest`.
- * A connection for each request, as the workloads do.
- */
-export async function sampleSplit(
-  proxy: URL,
-  { signal, now, onRequest }: { signal: AbortSignal; now: () => number; onRequest: (request: ReportedRequest) => void },
-): Promise<void> {
+interface SampleOptions {
+  readonly signal: AbortSignal
+  readonly now: () => number
+  readonly onRequest: (request: ReportedRequest) => void
+}
+
+/** Sends the requests of the split probe as a workload would, and gives each answer to `onRequest`. */
+export async function sampleSplit(place: ProbePlace, options: SampleOptions): Promise<void> {
+  if (place.kind === 'proxy') return sampleByProxy(place.proxy, options)
+  const { target, path, client, host, requests } = splitProbe
+  const { signal, onRequest } = options
+  const onAnswer = ({ time, durationMs, status, server }: InsideAnswer): void =>
+    onRequest({
+      time,
+      client,
+      namespace: '',
+      target,
+      path,
+      durationMs,
+      status,
+      ...(server !== undefined && { server }),
+    })
+  await getFromInside({ ...place, url: `http://${host}${path}`, times: requests }, { signal, onAnswer })
+}
+
+/** A connection for each request, as the workloads do. */
+async function sampleByProxy(proxy: URL, { signal, now, onRequest }: SampleOptions): Promise<void> {
   let left: number = splitProbe.requests
   const lane = async (): Promise<void> => {
     while (left > 0 && !signal.aborted) {

@@ -6,21 +6,31 @@ import type { RunningInstance, RunningMesh } from '@osm-ts/standalone'
 import { debugApi } from '../state/debug-api.js'
 import type { SeenCertificate } from './live-view.js'
 import type { MeshObserver } from './mesh-observer.js'
-import { readSidecarCertificate } from './sidecar-certificates.js'
+import { readSidecarCertificate, type GetPage } from './sidecar-certificates.js'
 
 /** Often enough that convergence is measured to a twentieth of a second. */
 const pollMs = 50
 const calmPollMs = 500
-const certificatesMs = 3000
+/** How often certificates are read while some are missing, and when all are there. */
+const certificatesMs = { missing: 1500, complete: 10_000 }
 
 /** Told of every look at the proxies. */
 export type StatusListener = (statuses: readonly ProxyStatus[], expected: number, now: number) => void
+
+/** What polling needs. */
+export interface PollOptions {
+  readonly signal: AbortSignal
+  readonly now: () => number
+  readonly onStatuses: StatusListener
+  /** How the pages of an instance's sidecar are read. */
+  readonly pagesOf: (instance: RunningInstance) => GetPage
+}
 
 /** Keeps an observer up to date with what controller and sidecars say, until the signal aborts. Never rejects. */
 export async function pollMesh(
   mesh: Pick<RunningMesh, 'controllerUrl' | 'instances'>,
   observer: MeshObserver,
-  { signal, now, onStatuses }: { signal: AbortSignal; now: () => number; onStatuses: StatusListener },
+  { signal, now, onStatuses, pagesOf }: PollOptions,
 ): Promise<void> {
   let certificatesDue = 0
   while (!signal.aborted) {
@@ -33,8 +43,10 @@ export async function pollMesh(
       onStatuses(statuses, instances.length, now())
     }
     if (now() >= certificatesDue) {
-      observer.setCertificates(await certificatesOf(instances, signal))
-      certificatesDue = now() + certificatesMs
+      const certificates = await certificatesOf(instances, pagesOf)
+      observer.setCertificates(certificates)
+      const complete = certificates.size === instances.length && instances.length > 0
+      certificatesDue = now() + (complete ? certificatesMs.complete : certificatesMs.missing)
     }
     const calm = statuses !== undefined && statuses.length > 0 && statuses.every(({ state }) => state === 'applied')
     // Rejects when the signal aborts; the loop then ends by its condition.
@@ -51,10 +63,10 @@ async function statusesOf(url: string, signal: AbortSignal): Promise<readonly Pr
 
 async function certificatesOf(
   instances: readonly RunningInstance[],
-  signal: AbortSignal,
+  pagesOf: PollOptions['pagesOf'],
 ): Promise<ReadonlyMap<string, SeenCertificate>> {
   const found = await Promise.all(
-    instances.map(async ({ uuid, admin }) => [uuid, admin && (await readSidecarCertificate(admin, signal))] as const),
+    instances.map(async (instance) => [instance.uuid, await readSidecarCertificate(pagesOf(instance))] as const),
   )
   return new Map(
     found.flatMap(([uuid, certificate]) => (certificate === undefined ? [] : [[uuid, certificate] as const])),

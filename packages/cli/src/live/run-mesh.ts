@@ -8,6 +8,7 @@ import { showMilestones } from '../output/milestones.js'
 import { Convergence, type Converged } from './convergence.js'
 import { MeshObserver } from './mesh-observer.js'
 import { pollMesh } from './poll-mesh.js'
+import { pageReader } from './sidecar-certificates.js'
 import { untilQuiet } from './until-quiet.js'
 import { watchSplits } from './watch-splits.js'
 
@@ -50,7 +51,7 @@ export interface LiveMesh {
  * @returns what `use` returned, or undefined if the user ended the mesh before it was ready
  */
 export async function runMesh<T>(
-  context: Pick<CliContext, 'cwd' | 'stderr' | 'signal' | 'variables'>,
+  context: Pick<CliContext, 'cwd' | 'nodeProgram' | 'stderr' | 'signal' | 'variables'>,
   options: RunMeshOptions,
   use: (live: LiveMesh) => Promise<T>,
 ): Promise<T | undefined> {
@@ -104,6 +105,7 @@ export async function runMesh<T>(
     background = pollMesh(mesh, observer, {
       signal,
       now: options.now,
+      pagesOf: (instance) => pageReader(instance, options.mode, context.nodeProgram, signal),
       onStatuses: (statuses, expected, now) => convergence.look(statuses, expected, now),
     })
     const ready = Promise.all([mesh.ready(readyTimeoutMs), convergence.settled()])

@@ -1,16 +1,53 @@
+import type { MeshMode, RunningInstance } from '@osm-ts/standalone'
+
 import { httpGet } from '../state/http-get.js'
 import { isPlainRecord } from '../state/json.js'
+import { getFromInside, type InsideAnswer } from './inside-workload.js'
 import type { SeenCertificate } from './live-view.js'
 
-/** Asks a sidecar's administration interface which certificate it holds. Undefined while it holds none, or does not answer. */
-export async function readSidecarCertificate(
-  admin: { readonly address: string; readonly port: number },
+/** Gives the body of a page of a sidecar's administration interface, or undefined if there is none. */
+export type GetPage = (path: string) => Promise<string | undefined>
+
+/** In transparent mode the interface is where the wire rules put it, on the loopback of the workload's network namespace. */
+const transparentAdmin = 'http://127.0.0.1:15000'
+
+/** How the pages of an instance's sidecar are read. */
+export function pageReader(
+  { admin, sidecarPid }: Pick<RunningInstance, 'admin' | 'sidecarPid'>,
+  mode: MeshMode,
+  nodeProgram: string,
   signal: AbortSignal,
-): Promise<SeenCertificate | undefined> {
-  const host = admin.address.includes(':') ? `[${admin.address}]` : admin.address
+): GetPage {
+  return async (path) => {
+    if (mode === 'transparent') {
+      if (sidecarPid === undefined) return undefined
+      return getInside(sidecarPid, `${transparentAdmin}${path}`, nodeProgram, signal)
+    }
+    if (admin === undefined) return undefined
+    const { status, body } = await httpGet(`http://${admin.address}:${admin.port}${path}`, { signal, timeoutMs: 2000 })
+    return status === 200 ? body : undefined
+  }
+}
+
+async function getInside(
+  pid: number,
+  url: string,
+  nodeProgram: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  let page: string | undefined
+  const onAnswer = ({ status, body }: InsideAnswer): void => {
+    if (status === 200) page = body
+  }
+  await getFromInside({ pid, nodeProgram, url, times: 1 }, { signal, onAnswer })
+  return page
+}
+
+/** Asks a sidecar which certificate it holds. Undefined while it holds none, or does not answer. */
+export async function readSidecarCertificate(getPage: GetPage): Promise<SeenCertificate | undefined> {
   try {
-    const { status, body } = await httpGet(`http://${host}:${admin.port}/certs`, { signal, timeoutMs: 2000 })
-    return status === 200 ? certificateIn(JSON.parse(body)) : undefined
+    const page = await getPage('/certs')
+    return page === undefined ? undefined : certificateIn(JSON.parse(page))
   } catch {
     // A sidecar that is starting or ending; the table says that nothing was seen.
     return undefined
