@@ -1,7 +1,7 @@
 /**
  * Draws what a program printed on a terminal, colours included, as an SVG picture:
  *
- *   FORCE_COLOR=1 npm run --silent demo -- --once | node tools/terminal-svg.mjs > docs/images/demo.svg
+ *   FORCE_COLOR=1 npm run --silent demo -- --once | node tools/terminal-svg.mjs "npm run demo -- --once" > docs/images/demo.svg
  */
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
