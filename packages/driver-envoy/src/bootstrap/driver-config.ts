@@ -6,14 +6,27 @@ export interface EnvoyConfig {
   readonly xds: 'delta' | 'sotw'
   /** Worker threads. Absent: 1 in explicit mode, where many proxies share a machine, else 2. */
   readonly concurrency?: number
-  /**
-   * Seconds after which connections of a changed or removed port are closed. The mesh's `withdrawalTimeout` must be longer, by the second that Envoy takes
-   * to close an upgraded stream and by what the change takes to get there.
-   */
-  readonly drainSeconds: number
+  /** Seconds after which connections of a changed or removed port are closed. Absent: what the mesh's withdrawal timeout leaves time for. */
+  readonly drainSeconds?: number
 }
 
-const DEFAULTS: EnvoyConfig = { xds: 'delta', drainSeconds: 10 }
+const DEFAULTS: EnvoyConfig = { xds: 'delta' }
+
+/** Long enough for ordinary requests to end by themselves. */
+const LONGEST_DEFAULT_DRAIN_SECONDS = 10
+/** What a change takes to get to Envoy, and the second that Envoy takes to close an upgraded stream once it is drained. */
+const WITHDRAWAL_MARGIN_SECONDS = 2
+
+/**
+ * Seconds after which connections of a changed or removed port are closed.
+ *
+ * @param withdrawalTimeoutMs - milliseconds that an open connection may outlive the rule that allowed it
+ */
+export function drainSeconds(config: EnvoyConfig, withdrawalTimeoutMs: number): number {
+  if (config.drainSeconds !== undefined) return config.drainSeconds
+  const longest = Math.floor(withdrawalTimeoutMs / 1000) - WITHDRAWAL_MARGIN_SECONDS
+  return Math.max(1, Math.min(LONGEST_DEFAULT_DRAIN_SECONDS, longest))
+}
 
 /** JSON Schema of {@link EnvoyConfig}. */
 export const configSchema = {
@@ -36,8 +49,8 @@ export const configSchema = {
       type: 'integer',
       minimum: 1,
       maximum: 600,
-      default: DEFAULTS.drainSeconds,
-      description: 'Seconds after which connections of a changed or removed port are closed.',
+      description:
+        'Seconds after which connections of a changed or removed port are closed. Default: 10, or less where the withdrawal timeout of the mesh is short.',
     },
   },
 } as const satisfies { readonly [key: string]: JsonValue }

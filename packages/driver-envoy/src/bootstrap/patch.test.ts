@@ -19,6 +19,7 @@ const configurator: MeshConfigView = {
     localProxyMode: 'Localhost',
     localDNSProxy: false,
   },
+  policyWithdrawalTimeoutMs: 30_000,
   observability: { osmLogLevel: 'info', enableDebugServer: false },
   featureFlags: {},
 }
@@ -176,6 +177,42 @@ describe('patch', () => {
     expect(fileText(await patch(context()), 'tls_certificate_sds_secret.yaml')).toMatchObject({
       resources: [{ name: 'tls_sds', tlsCertificate: { privateKey: { filename: '/etc/envoy/sds_key.pem' } } }],
     })
+  })
+
+  it('keeps statistics that dashboards read, and leaves out those that nothing reads', async () => {
+    const bootstrap = fileText(await patch(context()), 'bootstrap.yaml') as {
+      readonly statsConfig: {
+        readonly statsMatcher: {
+          readonly exclusionList: { readonly patterns: readonly { readonly safeRegex: { readonly regex: string } }[] }
+        }
+      }
+    }
+    // Nothing in these patterns means something else to RE2.
+    const patterns = bootstrap.statsConfig.statsMatcher.exclusionList.patterns.map(
+      ({ safeRegex }) => new RegExp(`^(?:${safeRegex.regex})$`),
+    )
+    const kept = (name: string): boolean => !patterns.some((pattern) => pattern.test(name))
+    const cluster = 'cluster.shop/books|8080'
+    expect(
+      [
+        `${cluster}.upstream_rq_retry`,
+        `${cluster}.upstream_cx_overflow`,
+        `${cluster}.ssl.fail_verify_san`,
+        `${cluster}.circuit_breakers.default.cx_open`,
+        `${cluster}.membership_healthy`,
+        'cluster_manager.cds.update_rejected',
+        'listener_manager.lds.update_success',
+        'server.live',
+      ].filter(kept),
+    ).toHaveLength(8)
+    expect(
+      [
+        `${cluster}.lb_zone_cross_zone`,
+        `${cluster}.circuit_breakers.high.cx_open`,
+        `${cluster}.ssl.ocsp_staple_failed`,
+        `${cluster}.update_success`,
+      ].filter(kept),
+    ).toEqual([])
   })
 
   it('reaches a control plane by IP address without DNS', async () => {

@@ -13,7 +13,7 @@ import {
 
 import { METRICS_PATH } from '../translate/prometheus.js'
 import { bootstrapConfig } from './bootstrap-config.js'
-import { type EnvoyConfig, envoyConfig } from './driver-config.js'
+import { drainSeconds, type EnvoyConfig, envoyConfig } from './driver-config.js'
 import { certificateSecret, validationSecret } from './secret-files.js'
 import { files, textWithFiles } from './text-with-files.js'
 
@@ -39,12 +39,13 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
     throw new OsmError('OSM_DRIVER_PATCH', 'the host gave the proxy no address for its administration interface')
   }
   const config = envoyConfig(context.driverConfig)
+  const drain = drainSeconds(config, context.configurator.policyWithdrawalTimeoutMs)
   const interception = interceptionNeeds(context)
   return {
     sidecar: {
       image: context.sidecarImage,
       binary: 'envoy',
-      args: args(context, config),
+      args: args(context, config, drain),
       env: environment(),
       ports: ports(context.listen),
       resources: context.resources,
@@ -56,7 +57,7 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
     drain: {
       action: { kind: 'http', method: 'POST', port: admin.port, path: '/drain_listeners?graceful&inboundonly' },
       minMs: MIN_DRAIN_MS,
-      maxMs: MIN_DRAIN_MS + config.drainSeconds * 1_000,
+      maxMs: MIN_DRAIN_MS + drain * 1_000,
     },
     quit: { kind: 'http', method: 'POST', port: admin.port, path: '/quitquitquit' },
     ...(metrics === undefined ? {} : { metrics: { port: metrics.port, path: METRICS_PATH } }),
@@ -68,7 +69,7 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
   }
 }
 
-function args(context: InjectorContext, config: EnvoyConfig): readonly Value[] {
+function args(context: InjectorContext, config: EnvoyConfig, drain: number): readonly Value[] {
   const concurrency = config.concurrency ?? (context.interceptionMode === 'none' ? 1 : 2)
   return [
     '--log-level',
@@ -82,7 +83,7 @@ function args(context: InjectorContext, config: EnvoyConfig): readonly Value[] {
     '--concurrency',
     String(concurrency),
     '--drain-time-s',
-    String(config.drainSeconds),
+    String(drain),
   ]
 }
 

@@ -1,9 +1,6 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
 import type { MeshPart, OutboundPart, WeightedUpstream } from '@osm-ts/driver-api'
-import {
-  FilterChainSchema,
-  type FilterSchema,
-} from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 
 import { hostRange } from './address.js'
