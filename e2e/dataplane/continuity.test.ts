@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { connect as tlsConnect } from 'node:tls'
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import type { ProxyPolicy } from '@osm-ts/driver-api'
 
 import { issueLike } from './support/authority.js'
@@ -11,6 +11,8 @@ import { load, throughProxy } from './support/traffic.js'
 import { eventually } from './support/wait.js'
 
 const url = 'http://store.shop:8080/books/1?delay=20'
+
+jest.setTimeout(60_000)
 
 describe('traffic goes on while the mesh changes', () => {
   let mesh: TestMesh
@@ -27,12 +29,11 @@ describe('traffic goes on while the mesh changes', () => {
   it('loses no request while policy and split change', async () => {
     const stop = load(ask, 4)
     for (let round = 0; round < 5; round += 1) {
-      await mesh.write(
+      await mesh.apply(
         'split.yaml',
         ...shopSplit({ 'store-v1': 1 + round, 'store-v2': 9 - round, 'store-v3': round % 2 }),
       )
-      await mesh.write('policy.yaml', ...shopPolicy(round % 2 === 0 ? ['client'] : ['client', 'thief']))
-      await mesh.settled()
+      await mesh.apply('policy.yaml', ...shopPolicy(round % 2 === 0 ? ['client'] : ['client', 'thief']))
     }
     const { sent, failures } = await stop()
     expect(failures).toEqual([])

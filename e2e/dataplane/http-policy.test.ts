@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 import { type TestMesh, startTestMesh } from './support/mesh.js'
 import { shop, shopPolicy, shopSplit } from './support/shop.js'
@@ -7,6 +7,8 @@ import { eventually } from './support/wait.js'
 import { meshConfig } from './support/yaml.js'
 
 const store = 'http://store.shop:8080'
+
+jest.setTimeout(60_000)
 
 describe('HTTP policy on real Envoys', () => {
   let mesh: TestMesh

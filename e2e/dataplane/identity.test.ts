@@ -7,7 +7,7 @@ import {
   createServer as createTlsServer,
 } from 'node:tls'
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { type CertificateSubject, newProxyUUID } from '@osm-ts/core'
 import type { ProxyPolicy, ProxyUUID } from '@osm-ts/driver-api'
 
@@ -24,6 +24,8 @@ const identityOf = (name: string, services: readonly string[] = []): Certificate
   serviceAccount: { namespace: 'shop', name },
   services: services.map((each) => ({ namespace: 'shop', name: each })),
 })
+
+jest.setTimeout(60_000)
 
 describe('identity on the wire', () => {
   let mesh: TestMesh
@@ -141,24 +143,28 @@ describe('identity on the wire', () => {
         'vault.yaml',
         account('shop/vault'),
         service('shop/vault', 'vault', 8080, { targetPort: port }),
-        JSON.stringify({
+        `${JSON.stringify({
           apiVersion: 'standalone.openservicemesh.io/v1alpha1',
           kind: 'Workload',
           metadata: { name: 'vault', namespace: 'shop', labels: { app: 'vault' } },
           spec: { serviceAccountName: 'vault', address: '127.0.0.1', ports: [{ name: 'main', port }] },
-        }),
+        })}\n`,
         trafficTarget('shop/vault', {
           to: 'shop/vault',
           from: ['shop/client'],
           rules: [{ kind: 'HTTPRouteGroup', name: 'store' }],
         }),
       )
-      const answer = await eventually(
+      await eventually(
         () => throughProxy(mesh.proxyOf('shop/client'), 'http://vault.shop:8080/books/1'),
         ({ status }) => status === 503,
         { what: 'a refusal by the own sidecar' },
       )
-      expect(answer.body).toMatch(/TLS|CERTIFICATE|verify/i)
+      const { admin } = mesh.instance('shop/client')
+      const stats = await (
+        await fetch(`http://127.0.0.1:${admin?.port ?? 0}/stats?filter=vault.*fail_verify_san`)
+      ).text()
+      expect(stats).toMatch(/fail_verify_san: [1-9]/)
       expect(handshakes).toBe(0)
     } finally {
       server.close()

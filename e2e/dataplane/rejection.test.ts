@@ -2,7 +2,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 import { type TestMesh, startTestMesh } from './support/mesh.js'
 import { shop, shopPolicy } from './support/shop.js'
@@ -19,6 +19,8 @@ const openLonely = trafficTarget('shop/lonely', {
   from: ['shop/client'],
   rules: [{ kind: 'HTTPRouteGroup', name: 'store' }],
 })
+
+jest.setTimeout(60_000)
 
 describe('what Envoy refuses', () => {
   let mesh: TestMesh

@@ -26,6 +26,8 @@ export interface TestMesh {
   readonly events: readonly MeshEvent[]
   /** Writes a file of the folder the way an editor does: as a whole. An empty text removes it. */
   readonly write: (name: string, ...documents: readonly string[]) => Promise<void>
+  /** Writes a file, and waits until some policy has changed and every proxy has applied what it should. */
+  readonly apply: (name: string, ...documents: readonly string[]) => Promise<void>
   /** The instance of a workload, `namespace/workload`. */
   readonly instance: (workload: string) => RunningInstance
   /** URL of the forward proxy of a workload's sidecar. */
@@ -96,10 +98,21 @@ export async function startTestMesh(
     await stop()
     throw new Error(`the mesh did not become ready; last events:\n${trail.join('\n')}`, { cause: error })
   }
-  return { ...access(mesh), mesh, folder, stateFolder, events, write, stop }
+  const reach = access(mesh)
+  const apply = async (name: string, ...documents: readonly string[]): Promise<void> => {
+    const versions = async (): Promise<string> =>
+      JSON.stringify((await reach.statuses()).map(({ wantedVersion }) => wantedVersion))
+    const before = await versions()
+    await write(name, ...documents)
+    await eventually(versions, (after) => after !== before, { what: `the effect of ${name}` })
+    await reach.settled()
+  }
+  return { ...reach, apply, mesh, folder, stateFolder, events, write, stop }
 }
 
-function access(mesh: RunningMesh): Omit<TestMesh, 'mesh' | 'folder' | 'stateFolder' | 'events' | 'write' | 'stop'> {
+function access(
+  mesh: RunningMesh,
+): Omit<TestMesh, 'apply' | 'mesh' | 'folder' | 'stateFolder' | 'events' | 'write' | 'stop'> {
   const instance = (workload: string): RunningInstance => {
     const found = mesh.instances().find((each) => `${each.namespace}/${each.workload}` === workload)
     if (found === undefined) throw new Error(`no instance of ${workload} runs`)

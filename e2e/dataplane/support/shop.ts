@@ -18,12 +18,12 @@ export const shopWorkloads: readonly string[] = [
     service(`shop/${name}`, name, 8080),
   ]),
   // The apex selects all versions, as OSM asks since 1.2.
-  JSON.stringify({
+  `${JSON.stringify({
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name: 'store', namespace: 'shop' },
     spec: { selector: { tier: 'store' }, ports: [{ name: 'main', port: 8080, targetPort: 8080, appProtocol: 'http' }] },
-  }),
+  })}\n`,
 ]
 
 /** Rules of the store: reading for everybody in `readers`, buying for the client alone. */

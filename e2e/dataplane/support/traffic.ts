@@ -102,6 +102,8 @@ export interface OpenConnection {
   readonly socket: Socket
   /** Sends a line and resolves with what comes back within the time, or with an error's message. */
   readonly ask: (line: string, timeoutMs?: number) => Promise<string>
+  /** Everything that came since the last question. */
+  readonly received: () => string
   /** True once the other side or the network has ended it. */
   readonly ended: () => boolean
 }
@@ -157,6 +159,7 @@ function follow(socket: Socket): OpenConnection {
   socket.on('error', end)
   return {
     socket,
+    received: () => buffer,
     ended: () => ended,
     ask: async (line, timeoutMs = 3000) => {
       buffer = ''

@@ -1,6 +1,16 @@
 import { setMaxListeners } from 'node:events'
 
-import { type Broker, type LogLevel, type MeshConfig, type MeshConfigurator, SnapshotFeed } from '@osm-ts/core'
+import {
+  compareProblems,
+  formatProblem,
+  type Problem,
+  SpecRules,
+  type Broker,
+  type LogLevel,
+  type MeshConfig,
+  type MeshConfigurator,
+  SnapshotFeed,
+} from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
 import type { FastifyInstance } from 'fastify'
 
@@ -72,7 +82,18 @@ export async function startController(options: ControllerOptions): Promise<Runni
     }),
   ]
   followConfiguration(configurator, container.get(tokens.broker), logger)
-  const problems = () => [...feed.problems(), ...configurator.problems(), ...catalog.problems()]
+  const rules = new SpecRules({ ...options.domains, locate: feed.locate.bind(feed) })
+  const problems = (): readonly Problem[] => {
+    const snapshot = feed.current()
+    const found = [
+      ...feed.problems(),
+      ...(snapshot === undefined ? [] : rules.checkAll(snapshot)),
+      ...configurator.problems(),
+      ...catalog.problems(),
+    ]
+    // Two of them may find the same thing.
+    return [...new Map(found.map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
+  }
   const servers: FastifyInstance[] = []
   try {
     await runner.start()

@@ -154,4 +154,17 @@ describe('PolicyStream', () => {
     expect(stream.progress).toMatchObject({ denied: [], appliedRevision: 1 })
     expect(stream.current?.part.inbound[0]?.part).toBe(wider.hash)
   })
+
+  it('forgets the refusal of a part that is no longer wanted', async () => {
+    const { stream, next } = await applied(open)
+    stream.want(policy(wider))
+    const second = await next()
+    say(stream, second.revision, wider, 'rejected')
+    expect(stream.progress.rejected.size).toBe(1)
+    const empty = { kind: 'proxy', id: 'u', inbound: [] }
+    stream.want(makePart(empty as unknown as ProxyPart))
+    const third = await next()
+    stream.report({ session: 's', revision: third.revision, complete: true, parts: [] }, 2000)
+    expect(stream.progress.rejected.size).toBe(0)
+  })
 })

@@ -90,6 +90,8 @@ export class PolicyStream {
     for (const part of report.parts) this.#reportPart(part, given?.policy)
     if (!report.complete || given === undefined) return
     this.#applied = { revision: given.revision, version: given.policy.hash }
+    // All of it was taken. What stays refused is what stands in its deny form; a refused part that is no longer wanted is history.
+    for (const id of [...this.#rejected.keys()]) if (!this.#denied.has(id)) this.#rejected.delete(id)
     this.#forgetBefore(given.revision)
     const current = new Set(given.policy.part.inbound.map(({ id }) => id))
     for (const id of [...this.#enforced.keys()]) if (!current.has(id)) this.#enforced.delete(id)

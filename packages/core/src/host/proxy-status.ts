@@ -1,10 +1,13 @@
-import type { PartReport, ProxyPart, ProxyUUID } from '@osm-ts/driver-api'
+import { canonicalJson, type PartReport, type ProxyPart, type ProxyUUID } from '@osm-ts/driver-api'
 
 import type { PolicyPart, SourceRef } from '../catalog/policy/policy-part.js'
 import { serviceIdentity } from '../identity/service-identity.js'
 import type { PolicyProvider, ProxyInstance } from './policy-provider.js'
 import type { PolicyStream } from './policy-stream.js'
 import type { ProxyStatus, RejectedPart } from './status.js'
+
+/** A status names this many sources of a refused part at most: enough to act on, and no list of the whole mesh. */
+const MAX_SOURCES = 20
 
 /** What statuses are made from. */
 export interface StatusInput {
@@ -73,12 +76,14 @@ function findPart(policy: PolicyPart, { hash, id }: PartReport): PolicyPart | un
   return sameId
 }
 
-/** The origins of the element, or of the nearest element around it that has any. */
+/** The origins of the element, or of the nearest element around it that has any; those of the whole part where nothing tells which element it is. */
 function sourcesOf(part: PolicyPart, element: string | undefined): readonly SourceRef[] {
-  for (let pointer = element ?? ''; ; pointer = pointer.slice(0, pointer.lastIndexOf('/'))) {
+  for (let pointer = element ?? ''; pointer !== ''; pointer = pointer.slice(0, pointer.lastIndexOf('/'))) {
     const sources = part.origins[pointer]
     if (sources !== undefined && sources.length > 0) return sources
-    if (pointer === '') break
   }
-  return Object.values(part.origins).flat().slice(0, 5)
+  const all = new Map(
+    Object.values(part.origins).flatMap((sources) => sources.map((source) => [canonicalJson(source), source])),
+  )
+  return [...all.values()].slice(0, MAX_SOURCES)
 }

@@ -251,12 +251,6 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
     'name at least one service',
   ],
   [
-    'a negative weight',
-    split('{ service: web, backends: [{ service: web, weight: 5 }, { service: web-v2, weight: -1 }] }'),
-    'error OSM_SPEC_SPLIT_BACKENDS spec.backends[1].weight',
-    'must not be negative, as -1 is',
-  ],
-  [
     'weights of nought',
     split('{ service: web, backends: [{ service: web, weight: 0 }] }'),
     'warning OSM_SPEC_SPLIT_BACKENDS spec.backends',
