@@ -5,7 +5,7 @@ export const MESH_NAME = 'osm'
 /** Namespace of the control plane. There is nothing in it but, maybe, the MeshConfig. */
 export const OSM_NAMESPACE = 'osm-system'
 /** Sidecar class where neither the folder nor the environment names one. */
-export const DEFAULT_SIDECAR_CLASS = 'envoy'
+const DEFAULT_SIDECAR_CLASS = 'envoy'
 /** User that sidecars run as where they have a user of their own. */
 export const SIDECAR_UID = 1500
 

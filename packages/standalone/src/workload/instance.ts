@@ -5,25 +5,20 @@ import { serviceIdentity, type Snapshot } from '@osm-ts/core'
 
 import { Backoff } from '../process/backoff.js'
 import { isAborted } from '../process/is-aborted.js'
-import { MARK } from '../process/process-ledger.js'
 import type { RunningInstance } from '../types.js'
 import type { DesiredInstance } from './desired-instances.js'
 import { InstanceFile, instanceHostname } from './instance-object.js'
 import { InstanceProblems } from './instance-problems.js'
+import { InstanceProgram } from './instance-program.js'
 import type { InstanceServices } from './instance-services.js'
 import { InstanceSidecar } from './instance-sidecar.js'
 import { prepareSidecar, type PreparedSidecar } from './prepare-sidecar.js'
-import { ProgramRunner, type ProgramListener } from './program-runner.js'
-import { parseReportedRequest } from './reported-request.js'
 import type { Site, SiteView } from './site.js'
-import { portVariables } from './variables.js'
 import { servedPorts } from './workload-ports.js'
 
 const PREPARE_LIMITS = { firstMs: 1000, maxMs: 30_000, steadyMs: Infinity }
 const PROGRAM_GRACE_MS = 8000
 const SIDECAR_GRACE_MS = 3000
-/** A program that ends this often in a row is a problem, not bad luck. */
-const FAILURES_TOLD = 3
 const PLACES = ['prepare', 'site', 'sidecar', 'program', 'certificate'] as const
 
 /** How far an instance has come. */
@@ -49,12 +44,9 @@ export class Instance {
   #entered: Entered | undefined
   #view: SiteView = { allocations: undefined, variables: {}, problems: [] }
   #sidecar: InstanceSidecar | undefined
-  #program: ProgramRunner | undefined
-  #isListening = false
+  #program: InstanceProgram | undefined
   #isLeaving = false
-  #isCompleted = false
   #detail = ''
-  #given: Readonly<Record<string, string>> = {}
   #refreshing: Promise<void> = Promise.resolve()
   #running: Promise<void> = Promise.resolve()
   #removing: Promise<void> | undefined
@@ -71,21 +63,22 @@ export class Instance {
   }
 
   get phase(): InstancePhase {
-    if (this.#isCompleted) return 'is done'
+    if (this.#program?.isCompleted === true) return 'is done'
     if (this.#entered === undefined) return 'is being prepared'
     if (this.#sidecar?.isReady === false) return 'waits for its sidecar'
-    return this.#isListening ? 'runs' : 'starts'
+    return this.#program?.isListening === true ? 'runs' : 'starts'
   }
 
   /** Why it has not come further, if that is known. */
   get detail(): string {
-    return this.#detail
+    return this.#program?.detail ?? this.#detail
   }
 
   /** Variables by which others can be reached now, but of which the running program was not told. */
   missingVariables(): readonly string[] {
-    if (this.#program?.pid === undefined) return []
-    return Object.keys(this.#view.variables).filter((name) => !Object.hasOwn(this.#given, name))
+    const program = this.#program
+    if (program?.pid === undefined) return []
+    return Object.keys(this.#view.variables).filter((name) => !Object.hasOwn(program.given, name))
   }
 
   describe(): RunningInstance {
@@ -103,7 +96,7 @@ export class Instance {
       pid: this.#program?.pid,
       sidecarPid: this.#sidecar?.pid,
       admin: adminPort === undefined ? undefined : { address: '127.0.0.1', port: adminPort },
-      environment: this.#given,
+      environment: this.#program?.given ?? {},
     }
   }
 
@@ -243,54 +236,16 @@ export class Instance {
   }
 
   async #runProgram(site: Site): Promise<void> {
-    this.#program = new ProgramRunner({
-      program: this.desired.program,
+    this.#program = new InstanceProgram({
+      desired: this.desired,
       site,
-      environment: () => this.#environment(site),
+      services: this.#services,
+      problems: this.#problems,
+      view: () => this.#view,
       restartPolicy: () => this.#workload().spec.restartPolicy,
-      ledger: this.#services.ledger,
-      listener: this.#programListener(),
+      onChange: () => this.#changed(),
     })
     await this.#program.run()
-  }
-
-  #programListener(): ProgramListener {
-    const { emit } = this.#services
-    const { name: instance, namespace } = this.desired
-    return {
-      onStarted: () => {
-        this.#detail = ''
-        emit({ type: 'workload', instance, namespace, state: 'started' })
-      },
-      onListening: () => {
-        this.#isListening = true
-        this.#changed()
-      },
-      onSteady: () => this.#problems.clear('program'),
-      onEnded: ({ detail, error, failures, isFinal }) => {
-        this.#isListening = false
-        this.#isCompleted = isFinal && !this.#isLeaving
-        this.#detail = detail
-        emit({ type: 'workload', instance, namespace, state: error === undefined ? 'exited' : 'failed', detail })
-        if (error !== undefined) this.#problems.failed('program', error, 'OSM_STANDALONE_COMMAND')
-        else if (failures >= FAILURES_TOLD)
-          this.#problems.report('program', 'OSM_STANDALONE_EXITED', `${instance} ${detail}`)
-        this.#changed()
-      },
-      onLine: (stream, line) => {
-        const request = stream === 'stdout' ? parseReportedRequest(line, this.desired) : undefined
-        emit(
-          request === undefined ? { type: 'output', instance, namespace, stream, line } : { type: 'request', request },
-        )
-      },
-    }
-  }
-
-  #environment({ host, ports }: Site): Readonly<Record<string, string>> {
-    const { environment, paths } = this.#services
-    this.#given = { HOST: host, ...portVariables(ports), ...this.#view.variables }
-    const written = this.desired.workload.spec.env.map(({ name, value }) => [name, value] as const)
-    return { ...environment, ...this.#given, ...Object.fromEntries(written), [MARK]: paths.folder }
   }
 
   /** The workload as it is written down now: what of it may change without a new start. */
@@ -314,7 +269,7 @@ export class Instance {
   #publish(): void {
     const { site, address, prepared, createdAt } = this.#entered ?? {}
     if (site === undefined || address === undefined || prepared === undefined || createdAt === undefined) return
-    if (this.#isCompleted) return
+    if (this.#program?.isCompleted === true) return
     const { namespace, name, workload } = this.desired
     const { metadata, spec } = this.#workload()
     const { allocations } = this.#view
@@ -334,7 +289,7 @@ export class Instance {
         ports: [...site.ports],
         ...(allocations !== undefined && { allocations }),
         ...(spec.probes !== undefined && { probes: spec.probes }),
-        ready: !this.#isLeaving && this.#isListening && this.#sidecar?.isReady === true,
+        ready: !this.#isLeaving && this.#program?.isListening === true && this.#sidecar?.isReady === true,
         createdAt,
       },
     })

@@ -23,7 +23,7 @@ export function tcpVariable({ namespace, name }: MeshService, port: number): str
 }
 
 /** `PORT_<NAME>` for a port with a name, else `PORT_<port>`. */
-export function portVariable({ name, port }: Pick<WorkloadPort, 'name' | 'port'>): string {
+function portVariable({ name, port }: Pick<WorkloadPort, 'name' | 'port'>): string {
   return variableName(`PORT_${name ?? port}`)
 }
 
