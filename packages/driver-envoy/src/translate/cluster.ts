@@ -39,7 +39,7 @@ export function upstreamCluster(part: UpstreamPart, settings: Settings): Uint8Ar
     ...(part.tls.mode === 'mesh'
       ? { transportSocket: meshClientTls(part.tls.serverName, part.tls.principals, settings.trust) }
       : {}),
-    ...(part.healthCheck === undefined ? {} : { healthChecks: [healthCheck(part.healthCheck, part.protocol)] }),
+    ...(part.healthCheck === undefined ? {} : { healthChecks: [healthCheck(part.healthCheck, part)] }),
   })
 }
 
@@ -127,10 +127,12 @@ function balancing(source: Discovery, { policy }: LoadBalancing): ClusterInit {
   }
 }
 
-function healthCheck(check: ActiveHealthCheck, protocol: Protocol): Init<typeof HealthCheckSchema> {
+function healthCheck(check: ActiveHealthCheck, { protocol, tls }: UpstreamPart): Init<typeof HealthCheckSchema> {
   return {
     timeout: duration(check.timeoutMs),
     interval: duration(check.intervalMs),
+    // Envoy would probe a cluster without traffic once a minute, so that an endpoint that was not up yet stayed out for that long.
+    noTrafficInterval: duration(check.intervalMs),
     unhealthyThreshold: check.unhealthyThreshold,
     healthyThreshold: check.healthyThreshold,
     healthChecker:
@@ -140,6 +142,8 @@ function healthCheck(check: ActiveHealthCheck, protocol: Protocol): Init<typeof 
             case: 'httpHealthCheck',
             value: {
               path: check.path ?? '/',
+              // Envoy would give the name of the cluster, which is no valid host name.
+              ...(tls.mode === 'mesh' ? { host: tls.serverName } : {}),
               codecClientType: protocol === 'http' ? CodecClientType.HTTP1 : CodecClientType.HTTP2,
               requestHeadersToAdd: [{ header: { key: HEALTH_CHECK_HEADER, value: '1' } }],
             },
