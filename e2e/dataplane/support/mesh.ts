@@ -90,6 +90,7 @@ export async function startTestMesh(
   }
   try {
     await mesh.ready(60_000)
+    await atRest(access(mesh).statuses)
   } catch (error) {
     const trail = events
       .filter(({ type }) => type !== 'request')
@@ -152,4 +153,21 @@ function access(
       })
     },
   }
+}
+
+/** Ready means that everything runs; word of the last workload may still be on its way to the sidecars of its callers. */
+async function atRest(statuses: TestMesh['statuses']): Promise<void> {
+  let last = ''
+  let since = performance.now()
+  await eventually(
+    statuses,
+    (all) => {
+      const now = JSON.stringify(all.map(({ uuid, wantedVersion, state }) => [uuid, wantedVersion, state]))
+      if (now !== last || all.some(({ state }) => state !== 'applied')) since = performance.now()
+      last = now
+      // Longer than it takes from a file to a policy, the debounce included.
+      return performance.now() - since > 750
+    },
+    { what: 'rest' },
+  )
 }
