@@ -24,6 +24,9 @@ export interface InsideRequests {
   readonly times: number
 }
 
+/** Part of util-linux, which every Linux has. */
+const enterNamespaces = 'nsenter'
+
 /** Runs in the namespace. A connection for each request; one line of JSON for each answer. */
 const script = `
 const http = require('node:http')
@@ -59,7 +62,7 @@ export async function getFromInside(
   { signal, onAnswer }: { signal: AbortSignal; onAnswer: (answer: InsideAnswer) => void },
 ): Promise<void> {
   const args = ['--target', String(pid), '--net', '--mount', nodeProgram, '-e', script, url, String(times)]
-  const child = spawn('nsenter', args, { stdio: ['ignore', 'pipe', 'ignore'], env: {}, signal })
+  const child = spawn(enterNamespaces, args, { stdio: ['ignore', 'pipe', 'ignore'], env: {}, signal })
   createInterface(child.stdout).on('line', (line) => {
     const answer = parseAnswer(line)
     if (answer !== undefined) onAnswer(answer)
