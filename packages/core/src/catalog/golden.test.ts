@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import { checkPolicy, validatePolicy, type Part, type ProxyPart } from '@osm-ts/driver-api'
 
+import { compactJson } from '../../test/catalog/compact-json.js'
 import { MeshFixture, objectsOf } from '../../test/catalog/mesh-fixture.js'
 import { formatProblem } from '../problem.js'
 
@@ -34,7 +35,7 @@ function compute(scenario: string): Golden {
 
 describe('policies of example meshes', () => {
   it.each(scenarios)('%s is as recorded', (scenario) => {
-    const golden = `${JSON.stringify(compute(scenario), undefined, 2)}\n`
+    const golden = `${compactJson(compute(scenario))}\n`
     const path = new URL(`out/${scenario}.json`, testdata)
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(path, golden)
     expect(golden).toBe(readFileSync(path, 'utf8'))

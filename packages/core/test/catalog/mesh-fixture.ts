@@ -149,7 +149,7 @@ export function instancesOf(
         sidecarClass: spec.sidecarClass ?? 'envoy',
         mode: 'transparent',
         hostname: name,
-        addresses: [`10.0.${index}.${replica + 1}`],
+        addresses: [`10.${Math.floor(index / 200)}.${index % 200}.${replica + 1}`],
         ports: spec.ports,
         ...(spec.probes === undefined ? {} : { probes: spec.probes }),
         ready,

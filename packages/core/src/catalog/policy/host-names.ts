@@ -35,12 +35,9 @@ export function hostNames(context: QueryContext<CatalogState>, service: MeshServ
     return holds ? [{ host, owner }] : []
   })
   const lost = new Set(taken.map(({ host }) => host))
-  return {
-    hosts: all.filter((host) => !lost.has(host)),
-    // There must be a short name; this one is in the list already.
-    shortHost: lost.has(name) ? `${name}.${namespace}` : name,
-    taken,
-  }
+  // There must be a short name; where it is taken, one under a domain that never resolves (RFC 6761).
+  const shortHost = lost.has(name) ? `${name}.${namespace}.invalid` : name
+  return { hosts: all.filter((host) => !lost.has(host)), shortHost, taken }
 }
 
 function allHosts({ name, namespace }: MeshService, clusterDomain: ClusterDomain): readonly string[] {

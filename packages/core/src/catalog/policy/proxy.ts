@@ -14,13 +14,13 @@ import type {
 import { allocationKey } from '../../endpoints/index.js'
 import { principalOf, serviceIdentity, spiffeIdOf } from '../../identity/index.js'
 import type { KindMap } from '../../spec/index.js'
-import { defineQuery, textKey, type QueryContext } from '../incremental/index.js'
+import { deepEqual, defineQuery, textKey, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { instanceByUuid, objectInputs, servicesOfInstance, settingInputs } from '../inputs/inputs.js'
 import { isUsableAccount } from './accounts.js'
 import { clientRulesPart } from './client-rules.js'
 import { inboundPart } from './inbound.js'
-import { compareText, servicePortKey, sortedUnique } from './keys.js'
+import { compareText, nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
 import { meshPart, trustPart } from './mesh-parts.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { localPort, probeBindings } from './probes.js'
@@ -34,6 +34,17 @@ import { transparentListenAddresses, type IpFamilies } from './sidecar-addresses
 type Context = QueryContext<CatalogState>
 type Instance = KindMap['WorkloadInstance']
 
+/** An instance without what comes and goes while it runs and makes no difference to its own proxy. */
+const instanceModel = defineQuery<CatalogState, NamespacedName, Instance | undefined>({
+  name: 'instance-model',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, name) => {
+    const instance = context.get(objectInputs.WorkloadInstance, name)
+    return instance && { ...instance, spec: { ...instance.spec, ready: true } }
+  },
+})
+
 /** The root of a proxy's policy; undefined if there is no instance with that uuid, or its account can have no certificate. */
 export const proxyPart = defineQuery<CatalogState, ProxyUUID, PolicyPart<ProxyPart> | undefined>({
   name: 'proxy-part',
@@ -42,7 +53,7 @@ export const proxyPart = defineQuery<CatalogState, ProxyUUID, PolicyPart<ProxyPa
   whenEqual: keepPart,
   compute: (context, uuid) => {
     const name = context.get(instanceByUuid, uuid)
-    const instance = name && context.get(objectInputs.WorkloadInstance, name)
+    const instance = name && context.get(instanceModel, name)
     return instance && isUsableAccount(context, accountOf(instance))
       ? buildProxyPart(context, uuid, instance)
       : undefined

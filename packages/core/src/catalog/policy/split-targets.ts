@@ -53,7 +53,8 @@ export const splitTargets = defineQuery<CatalogState, SplitPortRef, SplitTargets
     if (port === undefined) return { applies: false, targets: [], problems: [] }
     const weights = new Map<string, SplitTarget>()
     let applies = false
-    for (const backend of context.get(splitAnalysis, split)?.backends ?? []) {
+    const backends = context.get(splitAnalysis, split)?.backends ?? []
+    for (const backend of backends) {
       const fitting = fittingPort(context, backend, port, problems)
       if (fitting === undefined) continue
       applies = true
@@ -63,6 +64,13 @@ export const splitTargets = defineQuery<CatalogState, SplitPortRef, SplitTargets
       weights.set(key, { upstream, weight: (weights.get(key)?.weight ?? 0) + backend.weight })
     }
     const targets = [...weights].sort(([a], [b]) => compareText(a, b)).map(([, target]) => target)
+    if (!applies && backends.length > 0) {
+      const message = `no backend has a port that fits port ${port.port} of the apex, so the TrafficSplit does not apply to it`
+      // One word on the port instead of one on each backend.
+      const whole = new ProblemList(objectRefOf('TrafficSplit', split))
+      whole.warning('OSM_POLICY_SPLIT_PORT', 'spec.backends', message)
+      return { applies, targets, problems: whole.items }
+    }
     return { applies, targets, problems: problems.items }
   },
 })

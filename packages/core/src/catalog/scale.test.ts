@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals'
+import type { ProxyUUID } from '@osm-ts/driver-api'
+
+import { largeMesh } from '../../test/catalog/large-mesh.js'
+import { MeshFixture, meshConfig, uuidOf } from '../../test/catalog/mesh-fixture.js'
+import type { KindMap } from '../spec/index.js'
+
+const REACH = 5
+const size = { services: 1000, namespaces: 10, reach: REACH }
+
+/** Service 500, which workloads of services 495 to 499 may call. */
+const called = { namespace: 'n0', name: 's0500' }
+const callers = [495, 496, 497, 498, 499].map((index) => uuidOf(`n${index % 10}/s0${index}-0`)).sort()
+
+function instance(fixture: MeshFixture): KindMap['WorkloadInstance'] {
+  const found = fixture.snapshot.get('WorkloadInstance', called.namespace, `${called.name}-0`)
+  if (found === undefined) throw new Error('the mesh lacks the instance')
+  return found
+}
+
+describe('a mesh of 1,000 services', () => {
+  const fixture = new MeshFixture()
+  fixture.apply(largeMesh(size))
+
+  it('gives every workload a policy of what it may call and no more', () => {
+    expect(fixture.catalog.listProxies()).toHaveLength(1000)
+    const refs = fixture.catalog.policyOverview(callers[0] as ProxyUUID)?.refs ?? []
+    expect(refs.filter(({ kind }) => kind === 'outbound')).toHaveLength(REACH)
+    expect(refs.filter(({ kind }) => kind === 'endpoints')).toHaveLength(REACH)
+  })
+
+  it('computes the proxies that can reach an endpoint, and no other, when it comes or goes', () => {
+    for (const ready of [false, true]) {
+      const before = instance(fixture)
+      fixture.catalog.resetCounters()
+      const changes = fixture.apply([{ ...before, spec: { ...before.spec, ready } }])
+      expect(changes.map(({ uuid }) => uuid)).toEqual(callers)
+      const computed = (name: string): number => fixture.catalog.counters().get(name)?.computed ?? 0
+      expect(computed('proxy-part')).toBe(REACH)
+      expect(computed('endpoints-part')).toBe(1)
+      expect(computed('inbound-part')).toBe(0)
+      expect(computed('outbound-part')).toBe(0)
+      expect(computed('upstream-part')).toBe(0)
+    }
+  })
+
+  it('computes nothing for a change that says nothing new', () => {
+    const before = instance(fixture)
+    fixture.catalog.resetCounters()
+    expect(fixture.apply([{ ...before, origin: { kind: 'file', file: 'moved.yaml', line: 7, column: 1 } }])).toEqual([])
+    expect([...fixture.catalog.counters()]).toEqual([])
+  })
+
+  it('computes the one served port and no proxy of a caller when a rule changes', () => {
+    const target = fixture.snapshot.get('TrafficTarget', called.namespace, called.name)
+    if (target === undefined) throw new Error('the mesh lacks the TrafficTarget')
+    const narrower = {
+      ...target,
+      spec: { ...target.spec, rules: [{ kind: 'HTTPRouteGroup', name: 'routes', matches: ['read'] }] },
+    }
+    fixture.catalog.resetCounters()
+    // The group has that one match only: the same access in other words.
+    expect(fixture.apply([narrower])).toEqual([])
+    expect(fixture.catalog.counters().get('inbound-part')?.computed ?? 0).toBe(0)
+    fixture.catalog.resetCounters()
+    const fewer = { ...target, spec: { ...target.spec, sources: target.spec.sources.slice(1) } }
+    const changed = fixture.apply([fewer]).map(({ uuid }) => uuid)
+    // The called workload lets one caller less in, and that caller loses sight of it.
+    expect(changed).toHaveLength(2)
+    expect(fixture.catalog.counters().get('inbound-part')?.computed).toBe(1)
+    fixture.apply([target])
+  })
+
+  it('shares one set for each namespace among all proxies in permissive mode', () => {
+    fixture.apply([meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true } })])
+    const sets = new Set<string>()
+    for (const uuid of fixture.catalog.listProxies())
+      for (const ref of fixture.catalog.policyOverview(uuid)?.refs ?? []) if (ref.kind === 'set') sets.add(ref.hash)
+    // For each of three kinds a set for each namespace; roots: one for endpoints, one for upstreams, one for outbound by namespace of the reader.
+    expect(sets.size).toBe(3 * size.namespaces + 2 + size.namespaces)
+    fixture.catalog.resetCounters()
+    const before = instance(fixture)
+    const changes = fixture.apply([{ ...before, spec: { ...before.spec, ready: false } }])
+    expect(changes).toHaveLength(1000)
+    expect(fixture.catalog.counters().get('namespace-set')?.computed).toBe(1)
+  })
+})
