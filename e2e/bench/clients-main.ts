@@ -5,7 +5,8 @@ import type { ClientsCommand, ClientsReport } from './clients.js'
 // which is the same in every process.
 const clients: AdsClient[] = []
 const report = (message: ClientsReport): void => {
-  process.send?.(message)
+  // After the parent has hung up there is nobody to tell.
+  if (process.connected) process.send?.(message)
 }
 
 process.on('message', (command: ClientsCommand) => {

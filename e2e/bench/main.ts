@@ -18,12 +18,6 @@ const { values, positionals } = parseArgs({
 const names = ['certificates', 'translation', 'convergence'] as const
 type Name = (typeof names)[number]
 
-if (values.help) {
-  console.log(`Usage: npm run bench -- [${names.join('|')}]... [--json] [--quick]`)
-} else {
-  await run()
-}
-
 async function run(): Promise<void> {
   const unknown = positionals.filter((name) => !(names as readonly string[]).includes(name))
   if (unknown.length > 0) {
@@ -77,4 +71,10 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       )
     return results
   },
+}
+
+if (values.help) {
+  console.log(`Usage: npm run bench -- [${names.join('|')}]... [--json] [--quick]`)
+} else {
+  await run()
 }

@@ -1,6 +1,7 @@
 import {
   type MeshObject,
   PolicyComputation,
+  type PolicyPart,
   readObjects,
   resolveMeshConfig,
   SnapshotBuilder,
@@ -33,7 +34,7 @@ export interface Translation {
     readonly reach: number
     /** Proxies whose policy was computed anew. Must equal `reach`. */
     readonly recomputed: number
-    /** Resources that one of them has to be sent. */
+    /** Resources that all of them have to be sent, by delta. */
     readonly resources: number
     /** Milliseconds of computation and translation for all of them. */
     readonly cost: Summary
@@ -41,6 +42,10 @@ export interface Translation {
 }
 
 const CALLS = 5
+const hubAnnouncement = {
+  services: [{ namespace: 'hub', name: 'hub' }],
+  accounts: [{ namespace: 'hub', name: 'hub' }],
+}
 
 /** Measures {@link Translation}. */
 export async function measureTranslation({
@@ -98,6 +103,8 @@ export async function measureTranslation({
     ),
   )
 
+  const sent = new Map(mesh.proxies.map(({ uuid }) => [uuid, translate(uuid, 5)] as const))
+  const reach = mesh.proxies.filter(({ uuid }) => callsHub(computation, uuid)).length
   const costs: number[] = []
   let recomputed = 0
   let resources = 0
@@ -106,12 +113,16 @@ export async function measureTranslation({
     computation.resetCounters()
     const start = performance.now()
     const update = builder.apply([{ source: 'bench', upserts, deletes: [] }])
-    const announced = [{ services: [{ namespace: 'hub', name: 'hub' }], accounts: [{ namespace: 'hub', name: 'hub' }] }]
-    const changes = computation.apply({ spec: update, endpoints: announced[0] as (typeof announced)[0] })
-    for (const { uuid } of changes) translate(uuid, 10 + n)
+    const changes = computation.apply({ spec: update, endpoints: hubAnnouncement })
+    const translated = changes.map(({ uuid }) => [uuid, translate(uuid, 10 + n)] as const)
     costs.push(performance.now() - start)
-    recomputed = computation.counters().get('proxy')?.computed ?? changes.length
-    resources = changes.length
+    recomputed = computation.counters().get('proxy-part')?.computed ?? 0
+    resources = 0
+    for (const [uuid, after] of translated) {
+      const before = sent.get(uuid)
+      if (before !== undefined) resources += changedResources(before, after)
+      sent.set(uuid, after)
+    }
   }
   return {
     services,
@@ -121,7 +132,7 @@ export async function measureTranslation({
     translateAgain: summarize(again),
     octetsPerProxy: summarize(octets),
     sharedOctetsPerProxy: Math.round([...distinct.values()].reduce((sum, each) => sum + each, 0) / mesh.proxies.length),
-    endpointChange: { reach: 1, recomputed, resources, cost: summarize(costs) },
+    endpointChange: { reach, recomputed, resources, cost: summarize(costs) },
   }
 }
 
@@ -148,4 +159,25 @@ function octetsOf(resources: Resources): number {
   let sum = 0
   for (const { value } of resourcesOf(resources)) sum += value.length
   return sum
+}
+
+function changedResources(before: Resources, after: Resources): number {
+  let changed = 0
+  for (const type of ['cluster', 'endpoints', 'listener', 'route'] as const) {
+    for (const { name, version } of after.types[type])
+      if (before.types[type].get(name)?.version !== version) changed += 1
+    for (const { name } of before.types[type]) if (after.types[type].get(name) === undefined) changed += 1
+  }
+  return changed
+}
+
+/** True if the policy of a proxy holds the endpoints of the hub. Asked of the document, not of what was computed. */
+function callsHub(computation: PolicyComputation, uuid: ProxyUUID): boolean {
+  const root: PolicyPart | undefined = computation.policyFor(uuid)
+  const open = [root]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next.part.kind === 'endpoints' && next.part.id.startsWith('hub/hub|')) return true
+    open.push(...next.children)
+  }
+  return false
 }

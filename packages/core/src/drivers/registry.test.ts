@@ -148,4 +148,24 @@ describe('DriverRegistry', () => {
       message: expect.stringMatching(reason),
     })
   })
+
+  it('refuses a configuration that does not fit the schema of the driver, and names the field', async () => {
+    const registry = new DriverRegistry()
+    const configSchema = {
+      type: 'object',
+      additionalProperties: false,
+      properties: { threads: { type: 'integer', minimum: 1 } },
+    }
+    registry.register(driver({ configSchema }))
+    registry.install('test')
+    await expect(registry.patch({ ...injector, driverConfig: { threads: 2 } })).resolves.toBe(patch)
+    await expect(registry.patch({ ...injector, driverConfig: { threads: 0 } })).rejects.toMatchObject({
+      code: 'OSM_DRIVER_CONFIG',
+      message: expect.stringContaining('config.threads must be >= 1'),
+    })
+    await expect(registry.start({ ...controller, driverConfig: { thraeds: 2 } })).rejects.toMatchObject({
+      code: 'OSM_DRIVER_CONFIG',
+      message: expect.stringContaining('thraeds'),
+    })
+  })
 })

@@ -9,6 +9,7 @@ import {
   isOsmError,
 } from '@osm-ts/driver-api'
 
+import { checkDriverConfig } from './config-check.js'
 import { checkSidecarPatch } from './patch-check.js'
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
@@ -93,10 +94,11 @@ export class DriverRegistry {
   /**
    * Asks the default driver, or that of `sidecarClass`, for a patch and checks it.
    *
-   * @throws OsmError `OSM_DRIVER_NOT_INSTALLED`, `OSM_DRIVER_UNKNOWN`, `OSM_DRIVER_PATCH`, `OSM_DRIVER_PATCH_REFUSED`
+   * @throws OsmError `OSM_DRIVER_NOT_INSTALLED`, `OSM_DRIVER_UNKNOWN`, `OSM_DRIVER_CONFIG`, `OSM_DRIVER_PATCH`, `OSM_DRIVER_PATCH_REFUSED`
    */
   async patch(context: InjectorContext, sidecarClass?: string): Promise<SidecarPatch> {
     const driver = this.#pick(sidecarClass)
+    checkDriverConfig(driver, context.driverConfig)
     const patch = await named('OSM_DRIVER_PATCH', driver.name, 'produce a sidecar patch', () => driver.patch(context))
     checkSidecarPatch(patch, driver.name)
     return patch
@@ -105,10 +107,11 @@ export class DriverRegistry {
   /**
    * Starts the proxy control plane of the default driver, or that of `sidecarClass`.
    *
-   * @throws OsmError `OSM_DRIVER_NOT_INSTALLED`, `OSM_DRIVER_UNKNOWN`, `OSM_DRIVER_START`
+   * @throws OsmError `OSM_DRIVER_NOT_INSTALLED`, `OSM_DRIVER_UNKNOWN`, `OSM_DRIVER_CONFIG`, `OSM_DRIVER_START`
    */
   async start(context: ControllerContext, sidecarClass?: string): Promise<HealthProbes> {
     const driver = this.#pick(sidecarClass)
+    checkDriverConfig(driver, context.driverConfig)
     return named('OSM_DRIVER_START', driver.name, 'start', () => driver.start(context))
   }
 
