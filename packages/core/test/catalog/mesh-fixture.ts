@@ -3,8 +3,13 @@ import type { ProxyPolicy, ProxyUUID } from '@osm-ts/driver-api'
 
 import { MeshCatalog } from '../../src/catalog/mesh-catalog.js'
 import type { CatalogUpdate, PolicyChange } from '../../src/catalog/policy-computation.js'
+import type { Locate } from '../../src/catalog/views/provenance.js'
 import { resolveMeshConfig, standalonePreset } from '../../src/config/index.js'
-import { SnapshotEndpointsProvider, type EndpointsAnnouncement } from '../../src/endpoints/index.js'
+import {
+  SnapshotEndpointsProvider,
+  type EndpointsAnnouncement,
+  type EndpointsProvider,
+} from '../../src/endpoints/index.js'
 import { parseMeshDomains } from '../../src/identity/index.js'
 import { SnapshotBuilder, type Snapshot, type SnapshotUpdate } from '../../src/snapshot/index.js'
 import type { Enrolment, KindMap, MeshConfigSpec, MeshObject, ObjectKey } from '../../src/spec/index.js'
@@ -14,6 +19,9 @@ export interface FixtureOptions {
   readonly trustDomain?: string
   readonly clusterDomain?: string
   readonly enrolment?: Enrolment
+  /** After the provider of the folder. */
+  readonly moreProviders?: readonly EndpointsProvider[]
+  readonly locate?: Locate
 }
 
 const ROOT = '-----BEGIN CERTIFICATE-----\nroot of the fixture\n-----END CERTIFICATE-----\n'
@@ -29,6 +37,7 @@ export class MeshFixture {
 
   constructor(options: FixtureOptions = {}) {
     const { trustDomain = 'cluster.local', clusterDomain = 'cluster.local', enrolment = { mode: 'all' } } = options
+    const { moreProviders = [], locate } = options
     this.#clusterDomain = clusterDomain
     const provider = new SnapshotEndpointsProvider({
       id: 'folder',
@@ -47,8 +56,9 @@ export class MeshFixture {
     this.catalog = new MeshCatalog({
       meshName: 'osm',
       domains: parseMeshDomains({ trustDomain, clusterDomain }),
-      endpointsProviders: [provider],
+      endpointsProviders: [provider, ...moreProviders],
       enrolment,
+      ...(locate === undefined ? {} : { locate }),
     })
   }
 

@@ -1,0 +1,437 @@
+import { readFileSync } from 'node:fs'
+
+import { describe, expect, it } from '@jest/globals'
+import { partRefs, type InboundPart, type PartHash, type ProxyUUID } from '@osm-ts/driver-api'
+
+import { MeshFixture, meshConfig, objectsOf, uuidOf } from '../../test/catalog/mesh-fixture.js'
+import { resolveMeshConfig } from '../config/index.js'
+import { known, type EndpointsProvider } from '../endpoints/index.js'
+import { parseMeshDomains } from '../identity/index.js'
+import { MeshSnapshot } from '../snapshot/index.js'
+import { makeObjectKey, type KindMap, type MeshObject } from '../spec/index.js'
+import { MeshCatalog } from './mesh-catalog.js'
+import type { PolicyPart } from './policy/policy-part.js'
+
+const read = (scenario: string): readonly MeshObject[] => {
+  const file = `${scenario}.yaml`
+  return objectsOf(readFileSync(new URL(`testdata/in/${file}`, import.meta.url), 'utf8'), file)
+}
+const mesh = (scenario: string): MeshFixture => {
+  const fixture = new MeshFixture()
+  fixture.apply(read(scenario))
+  return fixture
+}
+const uuid = (name: string): ProxyUUID => uuidOf(name) as ProxyUUID
+const nothing: EndpointsProvider = {
+  id: 'none',
+  listEndpointsForService: () => known([]),
+  listIdentitiesForService: () => known([]),
+  listServicesForIdentity: () => known([]),
+  listEndpointsForIdentity: () => known([]),
+  announcements: () => () => undefined,
+}
+
+describe('MeshCatalog and its host', () => {
+  it('computes nothing before specification, configuration and roots are all there', () => {
+    const catalog = new MeshCatalog({
+      meshName: 'osm',
+      domains: parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
+      endpointsProviders: [nothing],
+      enrolment: { mode: 'all' },
+    })
+    const [instance] = read('traffic-target').filter(({ kind }) => kind === 'WorkloadInstance')
+    const object = instance as KindMap['WorkloadInstance']
+    const key = makeObjectKey('WorkloadInstance', object.metadata.namespace, object.metadata.name)
+    const snapshot = MeshSnapshot.empty().with([{ key, before: undefined, after: object }])
+    const { config } = resolveMeshConfig(
+      undefined,
+      { osmNamespace: 'osm-system', clusterDomain: 'cluster.local', environment: {} },
+      { object: undefined, locate: () => undefined },
+    )
+    expect(catalog.apply({ spec: { snapshot, changed: [key] } })).toEqual([])
+    expect(catalog.apply({ config })).toEqual([])
+    expect([catalog.ready, catalog.listProxies(), catalog.problems()]).toEqual([false, [], []])
+    expect(catalog.apply({ roots: ['pem'] }).map(({ uuid: changed }) => changed)).toEqual([object.spec.uuid])
+    expect(catalog.ready).toBe(true)
+  })
+
+  it('tells listeners which policies changed, and nothing when none did', () => {
+    const fixture = mesh('traffic-target')
+    const heard: string[][] = []
+    const end = fixture.catalog.onPolicies((changed) => heard.push([...changed]))
+    const group = fixture.snapshot.get('HTTPRouteGroup', 'shop', 'store-routes') as KindMap['HTTPRouteGroup']
+    const [books, ...others] = group.spec.matches
+    fixture.apply([{ ...group, spec: { matches: [{ ...books, name: 'books', pathRegex: '/novels' }, ...others] } }])
+    fixture.apply([
+      {
+        ...group,
+        metadata: { ...group.metadata, annotations: { note: 'nothing that matters' } },
+        spec: { matches: [{ ...books, name: 'books', pathRegex: '/novels' }, ...others] },
+      },
+    ])
+    end()
+    fixture.apply([group])
+    expect(heard).toEqual([[uuid('shop/store-0'), uuid('shop/store-1')].sort()])
+  })
+
+  it('gives one proxy to a subscriber: now, after changes, and at the end', () => {
+    const fixture = mesh('traffic-target')
+    const seen: (PartHash | undefined)[] = []
+    fixture.catalog.subscribe(uuid('shop/buyer-0'), (policy) => seen.push(policy?.hash))
+    fixture.apply([], [makeObjectKey('TrafficTarget', 'shop', 'watcher-reads')])
+    fixture.apply([], [makeObjectKey('TrafficTarget', 'shop', 'buyer-buys')])
+    fixture.apply([], [makeObjectKey('WorkloadInstance', 'shop', 'buyer-0')])
+    expect(seen).toHaveLength(3)
+    expect(new Set(seen).size).toBe(3)
+    expect(seen[2]).toBeUndefined()
+  })
+
+  it('keeps parts of a version that somebody holds, and only those', () => {
+    const fixture = mesh('traffic-target')
+    const { catalog } = fixture
+    const old = catalog.policyFor(uuid('shop/store-0')) as PolicyPart<never>
+    const inbound = (old.part as { inbound: readonly { part: PartHash }[] }).inbound[0]?.part as PartHash
+    catalog.parts.retain(old)
+    fixture.apply([], [makeObjectKey('TrafficTarget', 'shop', 'watcher-reads')])
+    expect((catalog.part(inbound) as InboundPart).id).toBe('shop/store|8080')
+    catalog.parts.release(old)
+    expect(() => catalog.part(inbound)).toThrow(expect.objectContaining({ code: 'OSM_PART_UNKNOWN' }))
+  })
+
+  it('follows an instance whose sidecar uuid moves to another name', () => {
+    const fixture = mesh('traffic-target')
+    const before = fixture.snapshot.get('WorkloadInstance', 'shop', 'buyer-0') as KindMap['WorkloadInstance']
+    const moved = { ...before, metadata: { ...before.metadata, name: 'buyer-7' } }
+    const [change] = fixture.apply([moved], [makeObjectKey('WorkloadInstance', 'shop', 'buyer-0')])
+    expect(change?.uuid).toBe(uuid('shop/buyer-0'))
+    expect(change?.after?.part.workload.instance).toBe('buyer-7')
+  })
+
+  it('holds as children exactly what parts refer to', () => {
+    const fixture = mesh('several-services')
+    const check = ({ part, children }: PolicyPart): void => {
+      expect([...new Set(children.map(({ hash }) => hash))].sort()).toEqual([...partRefs(part)].sort())
+      children.forEach(check)
+    }
+    for (const each of fixture.catalog.listProxies()) {
+      const policy = fixture.catalog.policyFor(each)
+      if (policy !== undefined) check(policy)
+    }
+  })
+
+  it('calls every listener even if one throws', () => {
+    const fixture = mesh('traffic-target')
+    let heard = 0
+    fixture.catalog.onPolicies(() => {
+      throw new Error('mine')
+    })
+    fixture.catalog.onPolicies(() => {
+      heard += 1
+    })
+    expect(() => fixture.apply([], [makeObjectKey('TrafficTarget', 'shop', 'buyer-buys')])).toThrow(AggregateError)
+    expect(heard).toBe(1)
+    expect(fixture.catalog.policyOverview(uuid('shop/buyer-0'))?.proxy.outbound).toBeUndefined()
+  })
+})
+
+describe('MeshCatalog and the origin of policies', () => {
+  const fixture = mesh('traffic-target')
+  const inbound = fixture.document('shop/store-0').proxy.inbound[0]?.part as PartHash
+  const names = (pointer?: string) =>
+    fixture.catalog
+      .originsOf(inbound, pointer)
+      .map(({ object, field }) => `${object.kind} ${object.name} ${field ?? ''}`.trim())
+
+  it('leads from an element to the objects and fields it came from', () => {
+    // The second rule is the one that two TrafficTargets share.
+    expect(names('/rules/allow/1')).toEqual([
+      'TrafficTarget buyer-buys spec.rules[0]',
+      'HTTPRouteGroup store-routes spec.matches[0]',
+      'TrafficTarget watcher-reads spec.rules[0]',
+      'HTTPRouteGroup same-books spec.matches[0]',
+    ])
+    expect(names('/rules/allow/1/match/path')).toEqual(names('/rules/allow/1'))
+  })
+
+  it('leads from what has no origin of its own to that of the part', () => {
+    expect(names('/serverNames/0')).toEqual(['Service store spec.ports[0]'])
+    expect(names('/rules/allow')).toEqual(['Service store spec.ports[0]'])
+  })
+
+  it('says where objects are written down', () => {
+    const [first] = fixture.catalog.originsOf(inbound, '/rules/allow/1')
+    expect(first?.origin).toMatchObject({ kind: 'file', file: 'traffic-target.yaml' })
+    expect(fixture.catalog.originsOf('unknown' as PartHash)).toEqual([])
+  })
+
+  it('asks whoever knows for the place of a field', () => {
+    const located = new MeshFixture({
+      locate: (key, field) => ({ kind: 'file', file: `${key}#${field ?? ''}`, line: 1, column: 1 }),
+    })
+    located.apply(read('accounts'))
+    expect(located.catalog.problems()[0]?.origin).toMatchObject({
+      file: expect.stringContaining('HTTPRouteGroup/bank/broken#spec.matches'),
+    })
+  })
+})
+
+describe('MeshCatalog and its questions', () => {
+  const shop = mesh('traffic-target').catalog
+  const store = { namespace: 'shop', name: 'store' }
+  const buyer = { namespace: 'shop', name: 'buyer' }
+  const watcher = { namespace: 'street', name: 'watcher' }
+  const thief = { namespace: 'street', name: 'thief' }
+
+  it('knows the specification', () => {
+    expect(
+      shop
+        .getSMISpec()
+        .listTrafficTargets()
+        .map(({ metadata }) => metadata.name),
+    ).toEqual(['buyer-buys', 'watcher-reads'])
+    const policies = shop.listSMIPolicies()
+    expect(policies.serviceAccounts).toEqual([buyer, store, watcher])
+    expect(policies.httpRouteGroups).toHaveLength(2)
+    expect([policies.trafficSplits, policies.weightedServices]).toEqual([[], []])
+  })
+
+  it('tells who may call whom', () => {
+    expect(shop.listAllowedInboundServiceAccounts(store)).toEqual([buyer, watcher])
+    expect(shop.listAllowedInboundServiceAccounts(buyer)).toEqual([])
+    expect(shop.listAllowedOutboundServiceAccounts(buyer)).toEqual([store])
+    expect(shop.listAllowedOutboundServiceAccounts(thief)).toEqual([])
+    expect(shop.listServiceAccountsForService(store)).toEqual([store])
+    expect(shop.getServicesForServiceAccount(store)).toEqual([store])
+    // The callers are behind no service.
+    expect(shop.listAllowedInboundServices(store)).toEqual([])
+  })
+
+  it('tells services that may call a service', () => {
+    const recursive = mesh('tcp-and-http').catalog
+    const data = { namespace: 'shop', name: 'data' }
+    expect(recursive.listAllowedInboundServices(data)).toEqual([data])
+  })
+
+  it('lists traffic policies of a service, once each, with what they allow', () => {
+    const [first, second, ...more] = shop.listTrafficPolicies(store)
+    expect(more).toEqual([])
+    expect(first).toMatchObject({
+      target: { kind: 'TrafficTarget', name: 'buyer-buys' },
+      source: { account: buyer, services: [] },
+      destination: { account: store, services: [store] },
+      tcpPorts: [],
+    })
+    expect(first?.httpRoutes).toHaveLength(2)
+    expect(second?.source.account).toEqual(watcher)
+    const data = mesh('tcp-and-http').catalog.listTrafficPolicies({ namespace: 'shop', name: 'data' })
+    expect(data.map(({ tcpPorts }) => tcpPorts)).toEqual(['*', [8080, 8082, 8083], []])
+  })
+
+  it('lets everybody call everybody in permissive mode', () => {
+    const { catalog } = mesh('permissive')
+    const accounts = [
+      { namespace: 'bank', name: 'ledger' },
+      { namespace: 'shop', name: 'store' },
+    ]
+    expect(catalog.listAllowedInboundServiceAccounts(store)).toEqual(accounts)
+    expect(catalog.listAllowedOutboundServiceAccounts(store)).toEqual(accounts)
+    expect(catalog.listAllowedInboundServices(store)).toEqual(accounts)
+    expect(catalog.listTrafficPolicies(store)).toEqual([])
+  })
+
+  it('names the ten host aliases of a service, and eight to other namespaces', () => {
+    const { catalog } = mesh('split-zero-weight')
+    const v1 = { namespace: 'default', name: 'bookstore-v1' }
+    const names = catalog.getResolvableHostnamesForUpstreamService({ namespace: 'default', name: 'bookbuyer' }, v1)
+    expect(names).toHaveLength(10)
+    expect(names).toContain('bookstore-v1')
+    expect(names).toContain('bookstore-v1.default.svc.cluster.local:8888')
+    const others = catalog.getResolvableHostnamesForUpstreamService({ namespace: 'elsewhere', name: 'x' }, v1)
+    expect(others).toHaveLength(8)
+    expect(others).not.toContain('bookstore-v1')
+  })
+
+  it('tells the share that a service gets of a split', () => {
+    const { catalog } = mesh('split-zero-weight')
+    const weight = (name: string) => catalog.getWeightedUpstreamForService({ namespace: 'default', name })
+    expect(weight('bookstore-v1')).toEqual({
+      service: { namespace: 'default', name: 'bookstore-v1' },
+      weight: 0,
+      upstreams: ['default/bookstore-v1|80'],
+    })
+    expect(weight('bookstore-v2').weight).toBe(100)
+    expect(weight('bookstore-apex').weight).toBe(100)
+    expect(
+      mesh('split-several').catalog.getWeightedUpstreamForService({ namespace: 'shop', name: 'site-next' }).upstreams,
+    ).toEqual([])
+  })
+
+  it('lists endpoints of a service, and of all that a client may call, with word of changes', () => {
+    const fixture = mesh('traffic-target')
+    const { catalog } = fixture
+    expect(catalog.listEndpointsForService(store).map(({ address, port }) => `${address}:${port}`)).toEqual([
+      '10.0.0.1:8080',
+      '10.0.0.2:8080',
+    ])
+    const first = catalog.listEndpoints(buyer)
+    expect([first.endpoints[0]?.endpoints.length, first.changed]).toEqual([2, true])
+    expect(catalog.listEndpoints(buyer).changed).toBe(false)
+    let announced = 0
+    const end = catalog.announcements(() => {
+      announced += 1
+    })
+    fixture.apply([], [makeObjectKey('WorkloadInstance', 'shop', 'store-1')])
+    end()
+    expect(announced).toBe(1)
+    const second = catalog.listEndpoints(buyer)
+    expect([second.endpoints[0]?.endpoints.length, second.changed]).toEqual([1, true])
+    expect(catalog.listEndpoints(thief)).toEqual({ endpoints: [], changed: true })
+    expect(catalog.listEndpointsProviders().map(({ id }) => id)).toEqual(['folder'])
+  })
+
+  it('tells what IngressBackends let in', () => {
+    const fixture = mesh('traffic-target')
+    const ingress = (text: string): void => {
+      fixture.apply(
+        objectsOf(
+          `apiVersion: policy.openservicemesh.io/v1alpha1\nkind: IngressBackend\nmetadata: { name: in, namespace: shop }\n${text}`,
+        ),
+      )
+    }
+    ingress(`spec:
+  backends:
+    - { name: store, port: { number: 8080, protocol: https }, tls: { skipClientCertValidation: false, sniHosts: [b.example, a.example] } }
+    - { name: store, port: { number: 8081, protocol: http } }
+    - { name: other, port: { number: 80, protocol: http } }
+  sources:
+    - { kind: IPRange, name: 10.9.0.0/16 }
+    - { kind: Service, name: store, namespace: shop }
+    - { kind: AuthenticatedPrincipal, name: gateway.edge }
+`)
+    const { catalog } = fixture
+    const policies = catalog.getIngressPoliciesForService(store, store)
+    expect(policies).toEqual([
+      {
+        ingress: { kind: 'IngressBackend', namespace: 'shop', name: 'in' },
+        targetPort: 8080,
+        protocol: 'https',
+        hosts: ['a.example', 'b.example'],
+        routes: [{}],
+        sources: ['10.0.0.1', '10.0.0.2', '10.9.0.0/16'],
+        principals: ['gateway.edge'],
+        tls: 'mtls',
+      },
+      expect.objectContaining({ targetPort: 8081, hosts: ['*'], tls: 'none' }),
+    ])
+    expect([...catalog.getIngressRoutesPerHost(store)]).toEqual([
+      ['*', [{}]],
+      ['a.example', [{}]],
+      ['b.example', [{}]],
+    ])
+    expect(catalog.getIngressPoliciesForService(store, buyer)).toEqual([])
+    fixture.apply([meshConfig({ featureFlags: { enableIngressBackendPolicy: false } })])
+    expect(catalog.getIngressPoliciesForService(store, store)).toEqual([])
+  })
+})
+
+describe('MeshCatalog and proxies', () => {
+  const fixture = mesh('traffic-target')
+  const { catalog } = fixture
+  const commonName = (name: string, account: string): string => `${uuidOf(name)}.sidecar.${account}.cluster.local`
+  const store0 = commonName('shop/store-0', 'store.shop')
+  const buyer0 = commonName('shop/buyer-0', 'buyer.shop')
+
+  it('leads from a proxy certificate to services', () => {
+    expect(catalog.getServicesFromProxyCertificate(store0)).toEqual([{ namespace: 'shop', name: 'store' }])
+    expect(catalog.getServicesFromProxyCertificate(buyer0)).toEqual([])
+  })
+
+  it.each([
+    ['is of another account than the workload', commonName('shop/store-0', 'buyer.shop'), 'OSM_PROXY_UNKNOWN'],
+    ['names no workload', commonName('shop/store-9', 'store.shop'), 'OSM_PROXY_UNKNOWN'],
+    ['is no name of a proxy', 'store.shop.cluster.local', 'OSM_IDENTITY_PROXY_NAME'],
+  ])('refuses a certificate that %s', (_, name, code) => {
+    expect(() => catalog.getServicesFromProxyCertificate(name)).toThrow(expect.objectContaining({ code }))
+  })
+
+  it('counts as participants proxies with a certificate, a connection and an endpoint', () => {
+    const names = () => catalog.listParticipants().map(({ commonName: name }) => name)
+    catalog.expectProxy(store0)
+    expect(names()).toEqual([])
+    catalog.registerProxy({ commonName: store0, session: 'one' })
+    // Connected, but no certificate of it was ever issued here.
+    catalog.registerNewEndpoint({ commonName: commonName('shop/store-1', 'store.shop'), session: 'x' })
+    // Behind no service.
+    catalog.expectProxy(buyer0)
+    catalog.registerProxy({ commonName: buyer0, session: 'y' })
+    expect(catalog.listParticipants()).toEqual([
+      { uuid: uuidOf('shop/store-0'), commonName: store0, services: [{ namespace: 'shop', name: 'store' }] },
+    ])
+    catalog.registerProxy({ commonName: store0, session: 'two' })
+    catalog.unregisterProxy({ commonName: store0, session: 'one' })
+    expect(names()).toEqual([store0])
+    catalog.unregisterProxy({ commonName: store0, session: 'two' })
+    expect(names()).toEqual([])
+    catalog.registerProxy({ commonName: store0, session: 'three' })
+    fixture.apply([], [makeObjectKey('WorkloadInstance', 'shop', 'store-0')])
+    expect(names()).toEqual([])
+  })
+})
+
+describe('MeshCatalog and namespaces', () => {
+  it('forgets a namespace that leaves the mesh, and takes it in again when it joins', () => {
+    const fixture = new MeshFixture({ enrolment: { mode: 'labelled', meshName: 'osm' } })
+    const namespace = (name: string, labels: Readonly<Record<string, string>>): KindMap['Namespace'] => ({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name, namespace: '', labels, annotations: {} },
+      spec: {},
+      origin: { kind: 'file', file: 'n.yaml', line: 1, column: 1 },
+    })
+    const member = { 'openservicemesh.io/monitored-by': 'osm' }
+    fixture.apply([...read('traffic-target'), namespace('shop', member)])
+    const before = fixture.catalog.policyFor(uuid('shop/buyer-0'))?.hash
+    expect(fixture.catalog.listProxies()).toEqual(
+      [uuid('shop/buyer-0'), uuid('shop/store-0'), uuid('shop/store-1')].sort(),
+    )
+    const gone = fixture.apply([namespace('shop', { ...member, 'openservicemesh.io/ignore': 'true' })])
+    expect(gone.map(({ after }) => after)).toEqual([undefined, undefined, undefined])
+    expect([
+      fixture.catalog.listProxies(),
+      fixture.catalog.parts.size,
+      fixture.catalog.listSMIPolicies().trafficTargets,
+    ]).toEqual([[], 0, []])
+    fixture.apply([namespace('shop', member)])
+    expect(fixture.catalog.policyFor(uuid('shop/buyer-0'))?.hash).toBe(before)
+  })
+})
+
+describe('MeshCatalog and endpoints providers', () => {
+  it('reports a provider that is not sure, and goes on with what it says', () => {
+    let sure = true
+    const condition = {
+      code: 'OSM_ENDPOINTS_PROVIDER_FAILED',
+      severity: 'warning',
+      message: 'the cloud does not answer',
+    } as const
+    const remote: EndpointsProvider = {
+      ...nothing,
+      id: 'remote',
+      listEndpointsForService: () => (sure ? known([]) : { state: 'stale', items: [], conditions: [condition] }),
+    }
+    const fixture = new MeshFixture({ moreProviders: [remote] })
+    fixture.apply(read('traffic-target'))
+    expect(fixture.catalog.problems()).toEqual([])
+    sure = false
+    expect(
+      fixture.catalog.apply({ endpoints: { services: [{ namespace: 'shop', name: 'store' }], accounts: [] } }),
+    ).toEqual([])
+    expect(fixture.catalog.problems()).toMatchObject([
+      {
+        code: 'OSM_POLICY_ENDPOINTS_UNSURE',
+        object: { kind: 'Service', name: 'store' },
+        message: 'the cloud does not answer',
+      },
+    ])
+  })
+})
