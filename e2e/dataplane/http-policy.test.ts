@@ -125,6 +125,21 @@ describe('HTTP policy on real Envoys', () => {
     await expect(get('client', `${store}/books/1`)).resolves.toMatchObject({ status: 200, server: 'store-v3' })
   })
 
+  it('goes on with the last good rule when an expression is none', async () => {
+    await mesh.write('policy.yaml', ...shopPolicy().map((document) => document.replace('"/buy"', '"/buy("')))
+    const problem = await eventually(
+      async () => (await mesh.problems()).find(({ code }) => code === 'OSM_SPEC_REGEX'),
+      (found) => found !== undefined,
+      { what: 'a problem of the expression' },
+    )
+    expect(problem).toMatchObject({
+      object: { kind: 'HTTPRouteGroup', name: 'store' },
+      field: 'spec.matches[1].pathRegex',
+    })
+    await expect(get('client', `${store}/buy`, 'POST')).resolves.toMatchObject({ status: 200 })
+    await mesh.write('policy.yaml', ...shopPolicy())
+  })
+
   it('opens everything to everybody of the mesh in permissive mode', async () => {
     await mesh.write(
       'config.yaml',

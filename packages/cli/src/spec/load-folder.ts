@@ -6,6 +6,8 @@ import {
   parseMeshDomains,
   SnapshotEndpointsProvider,
   SnapshotFeed,
+  SpecRules,
+  standalonePreset,
   YamlFolderSource,
   type Problem,
   type Snapshot,
@@ -56,6 +58,7 @@ export async function loadFolder(folder: string, naming: MeshNaming, signal: Abo
       osmNamespace,
       domains,
       environment: {},
+      preset: standalonePreset,
       anyNamespace: true,
       current,
       subscribe,
@@ -64,14 +67,20 @@ export async function loadFolder(folder: string, naming: MeshNaming, signal: Abo
     const catalog = new MeshCatalog({
       meshName,
       domains,
-      enrolment: { mode: 'labelled', meshName },
+      // As the controller of a folder has it: every namespace takes part that is not ignored.
+      enrolment: { mode: 'all' },
       endpointsProviders: [new SnapshotEndpointsProvider({ id: 'folder', current: () => snapshot, subscribe })],
       locate,
     })
     // Of a first snapshot everything counts as changed. No certificate is issued here, so nobody asks for roots.
     catalog.apply({ spec: { snapshot, changed: [] }, config: configurator.current(), roots: [] })
     return {
-      problems: sorted([...feed.problems(), ...configurator.problems(), ...catalog.problems()]),
+      problems: sorted([
+        ...feed.problems(),
+        ...new SpecRules({ ...domains, locate }).checkAll(snapshot),
+        ...configurator.problems(),
+        ...catalog.problems(),
+      ]),
       snapshot,
       catalog,
       locate,

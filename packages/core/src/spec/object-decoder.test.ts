@@ -6,6 +6,7 @@ import fc from 'fast-check'
 
 import { formatProblem } from '../problem.js'
 import { splitDocuments } from './folder/split-documents.js'
+import { PatternChecker } from './pattern.js'
 import { ObjectDecoder } from './object-decoder.js'
 import type { KindMap, MeshObject } from './objects.js'
 import { readObjects } from './read-objects.js'
@@ -448,5 +449,26 @@ describe('hostile input', () => {
       }),
       { numRuns: 500 },
     )
+  })
+})
+
+describe('ObjectDecoder with patterns', () => {
+  const group = (match: string): string =>
+    `apiVersion: specs.smi-spec.io/v1alpha4\nkind: HTTPRouteGroup\nmetadata: { name: g }\nspec: { matches: [{ name: m, ${match} }] }\n`
+  const strict = new ObjectDecoder('user', new PatternChecker())
+
+  it.each([
+    ['a path', 'pathRegex: "/a("', 'spec.matches[0].pathRegex'],
+    ['a header', 'headers: [{ host: "a" }, { user-agent: "[" }]', 'spec.matches[0].headers[1].user-agent'],
+    ['too large a program', 'pathRegex: "(((a{100}){100}){100}){10}"', 'spec.matches[0].pathRegex'],
+  ])('refuses an object with %s that is no RE2 expression, and names the field', (_what, match, field) => {
+    const { objects, problems } = readObjects(group(match), { decoder: strict })
+    expect(objects).toEqual([])
+    expect(problems).toMatchObject([{ code: 'OSM_SPEC_REGEX', severity: 'error', field, object: { name: 'g' } }])
+  })
+
+  it('takes good expressions, and bad ones where nothing remembers an earlier version', () => {
+    expect(readObjects(group('pathRegex: "/a.*"'), { decoder: strict })).toMatchObject({ objects: [{}], problems: [] })
+    expect(readObjects(group('pathRegex: "/a("')).objects).toHaveLength(1)
   })
 })

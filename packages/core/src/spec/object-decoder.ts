@@ -5,7 +5,8 @@ import { convert, type RawObject } from './convert.js'
 import type { SpecErrorCode } from './error-codes.js'
 import { formatFieldPath, type FieldPath } from './field-path.js'
 import { nameFault, namespaceFault } from './names.js'
-import { makeObjectKey, type MeshObject, type ObjectKey, type ObjectMetadata } from './objects.js'
+import { makeObjectKey, type KindMap, type MeshObject, type ObjectKey, type ObjectMetadata } from './objects.js'
+import type { PatternChecker } from './pattern.js'
 import { freeObject, textMap } from './schema/common.js'
 import { allKinds, isKind, kindDefinitions, type Kind } from './schema/kinds.js'
 import { isPlainObject, OversizeError, shape, type ShapeContext } from './shape.js'
@@ -58,10 +59,16 @@ const statusSchema = freeObject('Status.')
 export class ObjectDecoder {
   readonly #validator = new SpecValidator()
   readonly #writtenBy: 'user' | 'runtime'
+  readonly #patterns: PatternChecker | undefined
 
-  /** @param writtenBy - which kinds are taken: those of users, or those of the supervisor of local processes */
-  constructor(writtenBy: 'user' | 'runtime' = 'user') {
+  /**
+   * @param writtenBy - which kinds are taken: those of users, or those of the supervisor of local processes
+   * @param patterns - refuses objects with an expression that can't be used. For sources that remember the last good version of an object; without it
+   *   such an object is taken, and what its expression stands for holds for nothing
+   */
+  constructor(writtenBy: 'user' | 'runtime' = 'user', patterns?: PatternChecker) {
     this.#writtenBy = writtenBy
+    this.#patterns = patterns
   }
 
   decode(raw: unknown, context: DecodeContext): Decoded {
@@ -87,6 +94,9 @@ export class ObjectDecoder {
     const violations = this.#validator.check(kind, spec)
     for (const { path, message } of violations) decoding.report('OSM_SPEC_SCHEMA', path, message)
     if (decoding.failed) return undefined
+    // The spec was just checked against the schema of its kind, which is what the type is made from.
+    if (kind === 'HTTPRouteGroup') this.#checkPatterns(spec as KindMap['HTTPRouteGroup']['spec'], decoding)
+    if (decoding.failed) return undefined
     const status = isPlainObject(converted.status)
       ? shape(statusSchema, converted.status, ['status'], decoding.shaping)
       : undefined
@@ -99,6 +109,19 @@ export class ObjectDecoder {
       origin: context.origin,
       // The spec was just checked against the schema of its kind, which is what the type is made from.
     } as MeshObject)
+  }
+
+  #checkPatterns({ matches }: KindMap['HTTPRouteGroup']['spec'], decoding: Decoding): void {
+    const check = (pattern: string, path: FieldPath): void => {
+      const facts = this.#patterns?.check(pattern)
+      if (facts?.valid === false) decoding.report('OSM_SPEC_REGEX', path, facts.reason)
+    }
+    for (const [index, { pathRegex, headers = [] }] of matches.entries()) {
+      const at = ['spec', 'matches', index]
+      if (pathRegex !== undefined) check(pathRegex, [...at, 'pathRegex'])
+      for (const [position, header] of headers.entries())
+        for (const [name, pattern] of Object.entries(header)) check(pattern, [...at, 'headers', position, name])
+    }
   }
 
   #identify(

@@ -11,6 +11,7 @@ import { FolderWatcher } from './folder/folder-watcher.js'
 import { isSpecFileName, reasonOf } from './folder/list-files.js'
 import { readDocuments } from './folder/read-documents.js'
 import { ObjectDecoder } from './object-decoder.js'
+import { PatternChecker } from './pattern.js'
 import type { ObjectSource, SourceChange } from './object-source.js'
 import type { MeshObject, ObjectKey } from './objects.js'
 
@@ -64,7 +65,7 @@ export class YamlFolderSource implements ObjectSource {
 
   constructor(options: YamlFolderOptions) {
     const { folder, defaultNamespace = 'default', writtenBy = 'user' } = options
-    const decoder = new ObjectDecoder(writtenBy)
+    const decoder = new ObjectDecoder(writtenBy, new PatternChecker())
     this.name = options.name ?? folder
     this.#folder = folder
     this.#times = { ...defaultTimes, ...options.times }
