@@ -1,0 +1,279 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  hashPart,
+  type InboundPart,
+  type Part,
+  type PartHash,
+  partRefs,
+  type PolicyUpdate,
+  type PrincipalsPart,
+  type ProxyPart,
+  type ProxyRef,
+  type TrustPart,
+  validateApplyReport,
+} from '@osm-ts/driver-api'
+
+import { FakeHost, proxyPart } from '../../test/xds/fake-host.js'
+import { setOf, textOf } from '../../test/xds/resources.js'
+import { delta, drain, sotw } from '../../test/xds/streams.js'
+import { encodedResource } from '../resources/encoded-resource.js'
+import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
+import { ResourceDiffer } from '../resources/resource-differ.js'
+import { PartStore } from './part-store.js'
+import { PolicyFollower } from './policy-follower.js'
+import { type AnyRequest, deltaProtocol, type Protocol, stateOfTheWorldProtocol } from './protocols.js'
+import { ProxySession } from './proxy-session.js'
+import type { Push } from './push.js'
+import type { ResourceTranslator } from './translator-port.js'
+import { WorkTurns } from './work-turns.js'
+import { XdsMetrics } from './xds-metrics.js'
+import { pushOrder } from './xds-types.js'
+
+const uuid = '6e8a0b0e-0000-4000-8000-000000000001'
+const id = 'shop/store|80'
+const callers = (...names: readonly string[]): PrincipalsPart =>
+  ({ kind: 'principals', id: names.join(), match: 'names', principals: names }) as unknown as PrincipalsPart
+const everyone = callers('client', 'thief')
+const client = callers('client')
+const inbound = (allow: PrincipalsPart): InboundPart =>
+  ({
+    kind: 'inbound',
+    id,
+    targetPort: 80,
+    serverNames: ['store'],
+    rules: { kind: 'http', hosts: ['store'], allow: [{ match: {}, allow: hashPart(allow) }], routeLimits: [] },
+  }) as unknown as InboundPart
+const trust = { kind: 'trust', id: 'trust', trustDomain: 'cluster.local', roots: ['r'] } as unknown as TrustPart
+const mesh = { kind: 'mesh', id: 'mesh' } as unknown as Part
+
+const byHash = new Map(
+  [everyone, client, inbound(everyone), inbound(client), trust, mesh].map((part) => [hashPart(part), part]),
+)
+
+/** One listener that says its epoch, and one route that says its rules: as Envoy's, only legible. */
+const translator: ResourceTranslator = {
+  translate(proxy, _parts, revision, epochs) {
+    const [binding] = proxy.inbound
+    if (binding === undefined) throw new Error('this proxy serves nothing')
+    const sources = [{ kind: 'inbound' as const, id: binding.id, hash: binding.part }]
+    const one = (name: string, content: string) =>
+      new LayeredResourceSet([new ResourceLayer([encodedResource(name, Buffer.from(content), sources)])])
+    return {
+      revision,
+      types: {
+        cluster: setOf({}),
+        endpoints: setOf({}),
+        listener: one('inbound', `epoch ${epochs?.get(binding.id) ?? 'none'}`),
+        route: one('rds-inbound.80', `rules ${binding.part}`),
+      },
+    }
+  },
+  release() {
+    // Nothing is remembered.
+  },
+}
+
+/** A controller that has just started: it knows nothing of what proxies have. */
+class Replica<Request extends AnyRequest> {
+  readonly host = new FakeHost()
+  readonly follower: PolicyFollower
+  readonly session: ProxySession<Request>
+  #revision = 0
+
+  constructor(protocol: Protocol<Request>) {
+    const context = this.host.context()
+    const parts = new PartStore({ get: async (hash) => byHash.get(hash) ?? Promise.reject(new Error('unknown part')) })
+    this.follower = new PolicyFollower({ parts, translator, turns: new WorkTurns(10) })
+    const differ = new ResourceDiffer()
+    this.session = new ProxySession({
+      proxy: { uuid, identity: 'store.shop', session: 'session-1', commonName: 'cn' } as unknown as ProxyRef,
+      protocol,
+      scope: { types: pushOrder, wildcardTypes: ['cluster', 'listener'] },
+      tag: 'test',
+      follower: this.follower,
+      diff: differ.diff.bind(differ),
+      trace: (_, { sources }) => sources.map((part) => ({ part })),
+      metrics: new XdsMetrics(context.metrics),
+      logger: context.logger,
+      now: () => 0,
+    })
+  }
+
+  async want(allow: PrincipalsPart): Promise<void> {
+    await this.session.applyPolicy(this.update(allow))
+  }
+
+  update(allow: PrincipalsPart): PolicyUpdate {
+    this.#revision += 1
+    const proxy: ProxyPart = {
+      ...proxyPart(uuid),
+      trust: hashPart(trust),
+      mesh: hashPart(mesh),
+      inbound: [{ id, part: hashPart(inbound(allow)), local: { address: '127.0.0.1', port: 80 } }],
+    }
+    const added = partRefs(proxy).map((hash) => ({ kind: 'mesh' as const, id: hash, hash }))
+    return { revision: this.#revision, version: hashPart(proxy), proxy, added, removed: [] }
+  }
+}
+
+interface Kept {
+  listener: Push
+  route: Push
+}
+
+/** What a proxy is sent that asks for its listener and its route, first by what it kept. */
+const variants = [
+  {
+    name: 'delta',
+    start: () => new Replica(deltaProtocol) as unknown as Replica<AnyRequest>,
+    requests: (kept?: Kept) => {
+      const versions = (push: Push | undefined) =>
+        new Map((push?.resources ?? []).map(({ name, version }) => [name, version + (push?.label ?? '')]))
+      return [
+        delta('listener', { initialVersions: versions(kept?.listener) }),
+        delta('route', { subscribe: ['rds-inbound.80'], initialVersions: versions(kept?.route) }),
+      ]
+    },
+  },
+  {
+    name: 'sotw',
+    start: () => new Replica(stateOfTheWorldProtocol) as unknown as Replica<AnyRequest>,
+    requests: (kept?: Kept) => [
+      sotw('listener', { versionInfo: kept?.listener.version ?? '' }),
+      sotw('route', { resourceNames: ['rds-inbound.80'], versionInfo: kept?.route.version ?? '' }),
+    ],
+  },
+]
+
+describe.each(variants)('a session over $name', ({ start, requests }) => {
+  let kept: Kept
+  let replica: Replica<AnyRequest>
+
+  const acknowledge = (push: Push) => {
+    const { nonce: responseNonce, version: versionInfo, type } = push
+    const resourceNames = type === 'route' ? ['rds-inbound.80'] : []
+    replica.session.receive({
+      ...sotw(type, { responseNonce, versionInfo, resourceNames }),
+      ...delta(type, { responseNonce }),
+    })
+  }
+  const pushed = () => {
+    const pushes: Push[] = []
+    for (let more = drain(replica.session); more.length > 0; more = drain(replica.session)) {
+      pushes.push(...more)
+      more.forEach(acknowledge)
+    }
+    for (const push of pushes) {
+      if (push.type === 'listener') kept = { ...kept, listener: push }
+      if (push.type === 'route') kept = { ...kept, route: push }
+    }
+    return pushes.map(({ type, resources }) => `${type} ${resources.map(textOf).join()}`)
+  }
+  const connect = (before?: Kept) => {
+    for (const request of requests(before)) replica.session.receive(request)
+    return pushed()
+  }
+
+  beforeEach(async () => {
+    replica = start()
+    await replica.want(everyone)
+    connect()
+    expect(kept.listener.resources.map(textOf)).toEqual(['epoch none'])
+  })
+
+  it('moves the epoch of a port with the update that withdraws access to it', async () => {
+    await replica.want(client)
+    expect(pushed()).toEqual([
+      expect.stringMatching(/^listener epoch [\w-]{8}$/),
+      `route rules ${hashPart(inbound(client))}`,
+    ])
+    await replica.want(everyone)
+    expect(pushed()).toEqual([`route rules ${hashPart(inbound(everyone))}`])
+  })
+
+  it.each(['before', 'after'])(
+    'sends nothing to a proxy that comes to another replica with its epochs, %s the policy',
+    async (moment) => {
+      await replica.want(client)
+      pushed()
+      replica = start()
+      if (moment === 'before') expect(connect(kept)).toEqual([])
+      await replica.want(client)
+      expect(moment === 'before' ? pushed() : connect(kept)).toEqual([])
+      expect(replica.session.settled).toBe(true)
+    },
+  )
+
+  it.each(['before', 'after'])(
+    'drains what came in under rules that changed while the proxy was away, asked %s the policy',
+    async (moment) => {
+      replica = start()
+      if (moment === 'before') connect(kept)
+      await replica.want(client)
+      const sent = moment === 'before' ? pushed() : connect(kept)
+      expect(sent).toContainEqual(expect.stringMatching(/^listener epoch [\w-]{8}$/))
+      expect(sent).toContainEqual(`route rules ${hashPart(inbound(client))}`)
+      expect(replica.host.logs.map(({ message }) => message)).toContain(
+        'rules changed while the proxy was away, its connections are drained',
+      )
+    },
+  )
+
+  it('does not drain anything for a proxy that starts', async () => {
+    replica = start()
+    await replica.want(client)
+    expect(connect()).toEqual(['listener epoch none', `route rules ${hashPart(inbound(client))}`])
+  })
+
+  it('reports in the form that the host asks for', async () => {
+    const reports = [replica.session.report()]
+    await replica.want(client)
+    reports.push(replica.session.report())
+    const [first] = drain(replica.session)
+    if (first === undefined) throw new Error('nothing was sent')
+    const errorDetail = { code: 13, message: 'Error adding/updating listener(s) inbound: no good' }
+    const { type, nonce: responseNonce } = first
+    replica.session.receive({
+      ...sotw(type, { responseNonce, errorDetail }),
+      ...delta(type, { responseNonce, errorDetail }),
+    })
+    reports.push(replica.session.report())
+    for (const report of reports) expect(validateApplyReport(report)).toEqual([])
+    expect(reports.at(-1)?.parts.map(({ state }) => state)).toContain('rejected')
+  })
+})
+
+describe('a policy follower', () => {
+  it('stays as it was when a policy can not be followed', async () => {
+    const replica = new Replica(deltaProtocol)
+    await replica.follower.apply(replica.update(everyone))
+    const { resources, epochs } = replica.follower
+    const unknown = replica.update(client)
+    const broken = { ...unknown, proxy: { ...unknown.proxy, mesh: 'unknown' as PartHash } }
+    await expect(replica.follower.apply(broken)).rejects.toThrow('unknown part')
+    const nothing = { ...unknown, proxy: { ...unknown.proxy, inbound: [] } }
+    await expect(replica.follower.apply(nothing)).rejects.toThrow('this proxy serves nothing')
+    expect(replica.follower.resources).toBe(resources)
+    expect(replica.follower.epochs).toBe(epochs)
+    await replica.follower.apply(replica.update(client))
+    expect(replica.follower.epochs.size).toBe(1)
+  })
+
+  it('gives up everything when it closes, in the middle of a policy too', async () => {
+    const parts = new PartStore({ get: async (hash) => byHash.get(hash) ?? Promise.reject(new Error('unknown part')) })
+    const released: unknown[] = []
+    const follower = new PolicyFollower({
+      parts,
+      translator: { ...translator, release: (proxyId) => void released.push(proxyId) },
+      turns: new WorkTurns(10),
+    })
+    const { update } = { update: (allow: PrincipalsPart) => new Replica(deltaProtocol).update(allow) }
+    await follower.apply(update(everyone))
+    expect(parts.size).toBe(4)
+    const running = follower.apply(update(client))
+    follower.close()
+    await running
+    expect(parts.size).toBe(0)
+    expect(released).toEqual([uuid, uuid])
+  })
+})
