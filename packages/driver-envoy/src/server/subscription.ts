@@ -126,6 +126,11 @@ export class Subscription {
     }
   }
 
+  /** Another set with the same names takes the place of one that stands in for the own list. */
+  renew(before: ResourceSet, after: ResourceSet): void {
+    if (this.#shared === before) this.#shared = after
+  }
+
   #ownNames(): Set<string> {
     if (this.#shared !== undefined) {
       this.#own = new Set(this.explicit())

@@ -91,7 +91,9 @@ export class TypeLedger {
     if (!this.#opened || before === undefined || before === set) return
     for (const resource of diff.changed) this.#retarget(resource.name, before)
     for (const name of diff.removed) this.#retarget(name, before)
-    this.subscription.share(set)
+    // Most changes leave the names as they are; then nothing needs to be compared.
+    if (diff.removed.length === 0 && set.size === before.size) this.subscription.renew(before, set)
+    else this.subscription.share(set)
   }
 
   /** The proxy asks for a name, perhaps again: it is sent whether or not it has changed. */
