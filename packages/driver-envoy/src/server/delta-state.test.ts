@@ -356,10 +356,10 @@ describe('order of the delta variant', () => {
 
   it('does not touch anything but secrets when a secret rotates', () => {
     const stream = running()
-    stream.state.updateSecrets(setOf({ 'service-cert': '1' }))
+    stream.state.updateSecrets(setOf({ 'service-cert': '1' }), '')
     expect(stream.ask('secret', { subscribe: ['service-cert'] })).toEqual(['secret service-cert=1'])
     stream.ack('secret')
-    stream.state.updateSecrets(setOf({ 'service-cert': '2' }))
+    stream.state.updateSecrets(setOf({ 'service-cert': '2' }), '')
     expect(stream.pushed()).toEqual(['secret service-cert=2'])
   })
 })

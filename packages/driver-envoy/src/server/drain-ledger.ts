@@ -80,16 +80,16 @@ export class DrainLedger {
   }
 
   /**
-   * Treats these ports as if access had been withdrawn: their rules have changed while nobody watched, and what they were before is not known.
+   * Treats these ports as if access had been withdrawn: what decides about it has changed while nobody watched, and what it was before is not known.
    *
    * @returns true if one of them is served
    */
-  suspect(ids: ReadonlySet<string>, proxy: ProxyPart): boolean {
+  suspect(ids: ReadonlySet<string> | 'all', proxy: ProxyPart): boolean {
     const served = servedBy(proxy)
     const current = this.#epochs
     this.#epochs = this.#over(served, (id) => {
       const cause = served.inbound.get(id) ?? served.ingress.get(id)
-      return ids.has(id) && cause !== undefined ? nextEpoch(current.get(id), cause) : current.get(id)
+      return (ids === 'all' || ids.has(id)) && cause !== undefined ? nextEpoch(current.get(id), cause) : current.get(id)
     })
     return [...this.#epochs].some(([id, epoch]) => current.get(id) !== epoch)
   }

@@ -74,8 +74,8 @@ export class PolicyFollower {
     return this.#drains.adopt(labelled, this.#proxy) ? this.#again() : undefined
   }
 
-  /** Drains served ports whose rules changed while the proxy was away. Undefined if that changes nothing. */
-  suspect(ids: ReadonlySet<string>): ProxyResources | undefined {
+  /** Drains served ports whose rules or roots changed while the proxy was away. Undefined if that changes nothing. */
+  suspect(ids: ReadonlySet<string> | 'all'): ProxyResources | undefined {
     return this.#proxy !== undefined && this.#drains.suspect(ids, this.#proxy) ? this.#again() : undefined
   }
 

@@ -1,4 +1,4 @@
-import type { ResourceSet } from '../resources/types.js'
+import type { EncodedResource, ResourceSet } from '../resources/types.js'
 import { DeltaState } from './delta-state.js'
 import type { StreamState, VersionLabels } from './push.js'
 import type { DeltaRequest, StateOfTheWorldRequest } from './request-codec.js'
@@ -6,7 +6,7 @@ import type { Variant } from './response-frame.js'
 import { StateOfTheWorldState } from './sotw-state.js'
 import type { DrainEpochs } from './translator-port.js'
 import type { StreamStateOptions } from './variant-state.js'
-import { rulesLabel, servedIds, versionHash, versionLabel, versionTail } from './version-label.js'
+import { rootsLabel, rulesLabel, servedIds, versionHash, versionLabel, versionTail } from './version-label.js'
 
 /** What requests of both variants have in common. */
 export interface AnyRequest {
@@ -23,8 +23,11 @@ export interface Protocol<Request extends AnyRequest> {
   /** Versions that a first request reports. */
   versionsOf(request: Request): Iterable<string>
   labels(epochs: DrainEpochs, routes: ResourceSet): VersionLabels
+  secretLabel(roots: EncodedResource): string
   /** Ids of served ports whose rules are not those that a first request for routes reports. */
-  missedChanges(request: Request, routes: ResourceSet): ReadonlySet<string>
+  missedRules(request: Request, routes: ResourceSet): ReadonlySet<string>
+  /** True if the roots are not those that a first request for secrets reports. */
+  missedRoots(request: Request, roots: EncodedResource): boolean
 }
 
 /** The incremental variant. */
@@ -34,7 +37,8 @@ export const deltaProtocol: Protocol<DeltaRequest> = {
   namesOf: ({ subscribe }) => subscribe,
   versionsOf: ({ initialVersions }) => initialVersions.values(),
   labels: (epochs) => ({ listener: versionLabel(epochs) }),
-  missedChanges({ initialVersions }, routes) {
+  secretLabel: () => '',
+  missedRules({ initialVersions }, routes) {
     const missed = new Set<string>()
     for (const [name, version] of initialVersions) {
       const route = routes.get(name)
@@ -42,6 +46,10 @@ export const deltaProtocol: Protocol<DeltaRequest> = {
         for (const id of servedIds(route)) missed.add(id)
     }
     return missed
+  },
+  missedRoots({ initialVersions }, roots) {
+    const version = initialVersions.get(roots.name)
+    return version !== undefined && versionHash(version) !== roots.version
   },
 }
 
@@ -52,8 +60,10 @@ export const stateOfTheWorldProtocol: Protocol<StateOfTheWorldRequest> = {
   namesOf: ({ resourceNames }) => resourceNames,
   versionsOf: ({ versionInfo }) => [versionInfo],
   labels: (epochs, routes) => ({ listener: versionLabel(epochs), route: rulesLabel(routes) }),
-  missedChanges({ versionInfo }, routes) {
+  secretLabel: rootsLabel,
+  missedRules({ versionInfo }, routes) {
     if (versionInfo === '' || versionTail(versionInfo) === rulesLabel(routes)) return new Set()
     return new Set([...routes].flatMap(servedIds))
   },
+  missedRoots: ({ versionInfo }, roots) => versionInfo !== '' && versionTail(versionInfo) !== rootsLabel(roots),
 }

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import {
   hashPart,
@@ -25,6 +27,7 @@ import { type AnyRequest, deltaProtocol, type Protocol, stateOfTheWorldProtocol 
 import { ProxySession } from './proxy-session.js'
 import type { Push } from './push.js'
 import type { ResourceTranslator } from './translator-port.js'
+import { rootCertificates } from './secrets.js'
 import { WorkTurns } from './work-turns.js'
 import { XdsMetrics } from './xds-metrics.js'
 import { pushOrder } from './xds-types.js'
@@ -99,6 +102,11 @@ class Replica<Request extends AnyRequest> {
     })
   }
 
+  trust(certificate: string): void {
+    this.session.setRoots(roots(certificate))
+    this.session.setCertificate({ chain: randomUUID(), privateKey: 'key', expiry: '', serialNumber: '' })
+  }
+
   async want(allow: PrincipalsPart): Promise<void> {
     await this.session.applyPolicy(this.update(allow))
   }
@@ -116,9 +124,13 @@ class Replica<Request extends AnyRequest> {
   }
 }
 
+const secretNames = ['service-cert', 'root-cert-for-mtls']
+const roots = (certificate: string) => rootCertificates({ id: certificate, certificates: [certificate] })
+
 interface Kept {
   listener: Push
   route: Push
+  secret: Push
 }
 
 /** What a proxy is sent that asks for its listener and its route, first by what it kept. */
@@ -132,6 +144,7 @@ const variants = [
       return [
         delta('listener', { initialVersions: versions(kept?.listener) }),
         delta('route', { subscribe: ['rds-inbound.80'], initialVersions: versions(kept?.route) }),
+        delta('secret', { subscribe: secretNames, initialVersions: versions(kept?.secret) }),
       ]
     },
   },
@@ -141,6 +154,7 @@ const variants = [
     requests: (kept?: Kept) => [
       sotw('listener', { versionInfo: kept?.listener.version ?? '' }),
       sotw('route', { resourceNames: ['rds-inbound.80'], versionInfo: kept?.route.version ?? '' }),
+      sotw('secret', { resourceNames: secretNames, versionInfo: kept?.secret.version ?? '' }),
     ],
   },
 ]
@@ -151,7 +165,7 @@ describe.each(variants)('a session over $name', ({ start, requests }) => {
 
   const acknowledge = (push: Push) => {
     const { nonce: responseNonce, version: versionInfo, type } = push
-    const resourceNames = type === 'route' ? ['rds-inbound.80'] : []
+    const resourceNames = type === 'route' ? ['rds-inbound.80'] : type === 'secret' ? secretNames : []
     replica.session.receive({
       ...sotw(type, { responseNonce, versionInfo, resourceNames }),
       ...delta(type, { responseNonce }),
@@ -166,8 +180,12 @@ describe.each(variants)('a session over $name', ({ start, requests }) => {
     for (const push of pushes) {
       if (push.type === 'listener') kept = { ...kept, listener: push }
       if (push.type === 'route') kept = { ...kept, route: push }
+      if (push.type === 'secret') kept = { ...kept, secret: push }
     }
-    return pushes.map(({ type, resources }) => `${type} ${resources.map(textOf).join()}`)
+    // Secrets are looked at by themselves: every replica issues certificates of its own.
+    return pushes
+      .filter(({ type }) => type !== 'secret')
+      .map(({ type, resources }) => `${type} ${resources.map(textOf).join()}`)
   }
   const connect = (before?: Kept) => {
     for (const request of requests(before)) replica.session.receive(request)
@@ -176,6 +194,7 @@ describe.each(variants)('a session over $name', ({ start, requests }) => {
 
   beforeEach(async () => {
     replica = start()
+    replica.trust('r1')
     await replica.want(everyone)
     connect()
     expect(kept.listener.resources.map(textOf)).toEqual(['epoch none'])
@@ -198,6 +217,7 @@ describe.each(variants)('a session over $name', ({ start, requests }) => {
       pushed()
       replica = start()
       if (moment === 'before') expect(connect(kept)).toEqual([])
+      replica.trust('r1')
       await replica.want(client)
       expect(moment === 'before' ? pushed() : connect(kept)).toEqual([])
       expect(replica.session.settled).toBe(true)
@@ -219,8 +239,25 @@ describe.each(variants)('a session over $name', ({ start, requests }) => {
     },
   )
 
+  it.each(['before', 'after'])(
+    'drains everything when the roots changed while the proxy was away, asked %s they are known',
+    async (moment) => {
+      replica = start()
+      await replica.want(everyone)
+      if (moment === 'after') replica.trust('r2')
+      const sent = connect(kept)
+      if (moment === 'before') replica.trust('r2')
+      expect([...sent, ...pushed()]).toEqual([expect.stringMatching(/^listener epoch [\w-]{8}$/)])
+      expect(kept.secret.resources.map(({ version }) => version)).toContain(roots('r2').version)
+      // Later changes are seen as they happen, by the policy.
+      replica.trust('r3')
+      expect(pushed()).toEqual([])
+    },
+  )
+
   it('does not drain anything for a proxy that starts', async () => {
     replica = start()
+    replica.trust('r2')
     await replica.want(client)
     expect(connect()).toEqual(['listener epoch none', `route rules ${hashPart(inbound(client))}`])
   })

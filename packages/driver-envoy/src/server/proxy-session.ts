@@ -52,7 +52,9 @@ export class ProxySession<Request extends AnyRequest> {
   readonly #state: StreamState<Request>
   readonly #tracker: ApplyTracker
   readonly #seen = new Set<XdsType>()
+  /** First requests that can't be compared yet. */
   #routeClaims: Request | undefined
+  #secretClaims: Request | undefined
   #certificate: EncodedResource | undefined
   #roots: EncodedResource | undefined
   #denials = 0
@@ -116,7 +118,7 @@ export class ProxySession<Request extends AnyRequest> {
     }
     this.#tracker.update(update)
     this.#show(resources)
-    if (this.#routeClaims !== undefined) this.#drainMissed(this.#routeClaims)
+    this.#drainMissed()
     return undefined
   }
 
@@ -127,6 +129,7 @@ export class ProxySession<Request extends AnyRequest> {
 
   setRoots(roots: EncodedResource): void {
     this.#roots = roots
+    this.#drainMissed()
     this.#showSecrets()
   }
 
@@ -171,25 +174,27 @@ export class ProxySession<Request extends AnyRequest> {
       const resources = follower.adopt(labelled)
       if (resources !== undefined) this.#show(resources)
     }
-    if (type === 'route') this.#drainMissed(request)
+    if (type === 'route') this.#routeClaims = request
+    if (type === 'secret') this.#secretClaims = request
+    this.#drainMissed()
   }
 
-  /** Rules may have been withdrawn while the proxy was away. What they were is not known, so what came in under them is drained. */
-  #drainMissed(claims: Request): void {
+  /** Rules or roots may have been withdrawn while the proxy was away. What they were is not known, so what came in under them is drained. */
+  #drainMissed(): void {
     const { protocol, follower, logger } = this.#options
-    if (follower.resources === undefined) {
-      this.#routeClaims = claims
-      return
-    }
+    if (follower.resources === undefined) return
+    let ids: ReadonlySet<string> | 'all' = new Set<string>()
+    if (this.#routeClaims !== undefined) ids = protocol.missedRules(this.#routeClaims, follower.resources.types.route)
     this.#routeClaims = undefined
-    const ids = protocol.missedChanges(claims, follower.resources.types.route)
-    if (ids.size === 0) return
+    if (this.#secretClaims !== undefined && this.#roots !== undefined) {
+      if (protocol.missedRoots(this.#secretClaims, this.#roots)) ids = 'all'
+      this.#secretClaims = undefined
+    }
+    if (ids !== 'all' && ids.size === 0) return
     const resources = follower.suspect(ids)
     if (resources === undefined) return
-    logger.info(
-      { ...this.#who(), ports: [...ids] },
-      'rules changed while the proxy was away, its connections are drained',
-    )
+    const ports = ids === 'all' ? ids : [...ids]
+    logger.info({ ...this.#who(), ports }, 'rules changed while the proxy was away, its connections are drained')
     this.#show(resources)
   }
 
@@ -201,7 +206,8 @@ export class ProxySession<Request extends AnyRequest> {
   /** Nothing is said about secrets before both are there: "does not exist" would be untrue. */
   #showSecrets(): void {
     if (this.#certificate === undefined || this.#roots === undefined) return
-    this.#state.updateSecrets(secretSet([this.#certificate, this.#roots]))
+    const label = this.#options.protocol.secretLabel(this.#roots)
+    this.#state.updateSecrets(secretSet([this.#certificate, this.#roots]), label)
   }
 
   #noteForeignSecrets(request: Request): void {

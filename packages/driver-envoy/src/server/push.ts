@@ -41,7 +41,7 @@ export interface StreamState<Request> {
   /** The proxy should have these from now on. Labels go behind versions, see version-label.ts. */
   update(resources: ProxyResources, labels: VersionLabels): void
   /** Secrets are apart from policy: they rotate on their own. */
-  updateSecrets(secrets: ResourceSet): void
+  updateSecrets(secrets: ResourceSet, label: string): void
   /** The response that is to go out now, if any; from then on it counts as sent. */
   next(): Push | undefined
   /** What is not applied of the policy's resources. */

@@ -129,7 +129,7 @@ describe('subscriptions of the state-of-the-world variant', () => {
 
   it('answers a request for a secret that does not exist by a response without it', () => {
     const stream = new Stream({})
-    stream.state.updateSecrets(setOf({ 'service-cert': '1' }))
+    stream.state.updateSecrets(setOf({ 'service-cert': '1' }), '')
     expect(stream.ask('secret', ['someone-elses'])).toEqual(['secret'])
     expect(stream.ack('secret', ['someone-elses', 'service-cert'])).toEqual(['secret service-cert=1'])
   })

@@ -1,7 +1,7 @@
 import type { ResourceSet } from '../resources/types.js'
 
 /** The name that stands for "everything that is mine". */
-export const WILDCARD = '*'
+const WILDCARD = '*'
 
 /**
  * What a stream has asked for of one type.

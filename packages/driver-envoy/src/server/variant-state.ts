@@ -49,11 +49,12 @@ export abstract class VariantState<
   }
 
   update(resources: ProxyResources, labels: VersionLabels): void {
-    this.#labels = labels
+    this.#labels = { ...this.#labels, ...labels }
     for (const type of pushOrder) if (type !== 'secret') this.#updateType(type, resources.types[type])
   }
 
-  updateSecrets(secrets: ResourceSet): void {
+  updateSecrets(secrets: ResourceSet, label: string): void {
+    this.#labels = { ...this.#labels, secret: label }
     this.#updateType('secret', secrets)
   }
 

@@ -62,6 +62,11 @@ export function rulesLabel(routes: ResourceSet): string {
   return `${SEPARATOR}${digest.slice(0, ID_LENGTH)}`
 }
 
+/** Stands for the roots that peers are verified against, in versions that cover the proxy's own certificate as well. */
+export function rootsLabel(roots: EncodedResource): string {
+  return `${SEPARATOR}${roots.version.slice(0, ID_LENGTH)}`
+}
+
 /** What stands behind the hash of a version. */
 export function versionTail(version: string): string {
   return version.slice(versionHash(version).length)

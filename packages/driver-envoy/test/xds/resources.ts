@@ -11,7 +11,7 @@ export function resource(name: string, content: string): EncodedResource {
 }
 
 /** The hash of the part that a resource with that content is said to come from. */
-export function hashOf(content: string): EncodedResource['sources'][number]['hash'] {
+function hashOf(content: string): EncodedResource['sources'][number]['hash'] {
   return `part-${content}` as EncodedResource['sources'][number]['hash']
 }
 
