@@ -6,7 +6,8 @@ export const catalogErrorCodes = {
     'a policy names a service account that can have no certificate; that part of the policy is ignored',
   OSM_POLICY_PORT_CONFLICT:
     'two ports of a Service lead to one target port but speak different protocols; the lower one holds',
-  OSM_POLICY_ADDRESS_CONFLICT: 'two services claim one address and port; the first by namespace and name holds',
+  OSM_POLICY_ADDRESS_CONFLICT:
+    'two services claim one address and port; the stronger claim holds, or the first by namespace and name',
   OSM_POLICY_HOST_CONFLICT: 'an instance of a headless service has the host name of another service, which holds',
   OSM_POLICY_SPLIT_PORT:
     'a backend of a TrafficSplit has no port that fits a port of the apex and gets no traffic from it',

@@ -8,6 +8,7 @@ export {
 } from './decision/decide.js'
 export { catalogErrorCodes, type CatalogErrorCode } from './error-codes.js'
 export type { QueryCount } from './incremental/index.js'
+export { REMOTE_LOGGING_CREDENTIAL } from './inputs/catalog-settings.js'
 export { MeshCatalog, type MeshCatalogOptions } from './mesh-catalog.js'
 export {
   PolicyComputation,
@@ -16,6 +17,8 @@ export {
   type PolicyChange,
 } from './policy-computation.js'
 export type { Origins, PolicyPart, SourceRef } from './policy/policy-part.js'
+export { probePath, sidecarPorts, transparentListenAddresses, type IpFamilies } from './policy/sidecar-addresses.js'
+export type { ConnectedProxy } from './proxy-registry.js'
 export { DEBOUNCE_CEILING_MS, DEBOUNCE_MS, Recompute, type RecomputeClock } from './recompute.js'
 export { PartStore } from './store/part-store.js'
 export { PolicyDiffs, type PolicyDiff } from './store/policy-diff.js'

@@ -73,7 +73,7 @@ export class Recompute {
 }
 
 /** Two updates in order as one. */
-export function joinUpdates(first: CatalogUpdate | undefined, second: CatalogUpdate): CatalogUpdate {
+function joinUpdates(first: CatalogUpdate | undefined, second: CatalogUpdate): CatalogUpdate {
   if (first === undefined) return second
   const spec = joinSpecs(first.spec, second.spec)
   const endpoints = joinAnnouncements(first.endpoints, second.endpoints)

@@ -60,11 +60,10 @@ describe('decide', () => {
             for (const outcome of outcomes ?? []) {
               compared += 1
               if (outcome.allowed) allowed += 1
-              expect({ ...context, outcome, says: saysOf(fixture, decision, outcome) }).toEqual({
-                ...context,
-                outcome,
-                says: outcome.allowed,
-              })
+              const ask = (to: Attempt['service'], at: number) =>
+                fixture.catalog.decide({ from, to, port: at, ...sample })
+              const says = saysOf(fixture, decision, outcome, ask)
+              expect({ ...context, outcome, says }).toEqual({ ...context, outcome, says: outcome.allowed })
             }
           }
         }
@@ -79,23 +78,33 @@ describe('decide', () => {
 })
 
 /** What a decision says of the workload that a request ended up at. */
-function saysOf(fixture: MeshFixture, decision: AccessDecision, outcome: Outcome): boolean | undefined {
-  const [service = ''] = outcome.upstream.split('|')
-  const instance = fixture.snapshot
-    .list('WorkloadInstance')
-    .find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === outcome.proxy)
+function saysOf(
+  fixture: MeshFixture,
+  decision: AccessDecision,
+  outcome: Outcome,
+  ask: (service: Attempt['service'], port: number) => AccessDecision,
+): boolean | undefined {
+  const [id = ''] = outcome.upstream.split('|')
+  const instances = fixture.snapshot.list('WorkloadInstance')
+  const instance = instances.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === outcome.proxy)
   // A proxy that has no part for the port serves nobody there.
   if (instance === undefined) return false
-  const account = instance.spec.serviceAccountName
-  const said = decision.decisions.filter(
-    (entry) => `${entry.service.namespace}/${entry.service.name}` === service && entry.account.name === account,
-  )
-  const [first] = said
-  if (first === undefined) return undefined
-  // A named port may lead to several ports of one account's workloads, each with an answer of its own.
-  return said.length === 1
-    ? first.allowed
-    : said.some(({ allowed }) => allowed === outcome.allowed)
+  const said = ({ decisions }: AccessDecision): readonly boolean[] =>
+    decisions
+      .filter(
+        ({ service, account }) =>
+          `${service.namespace}/${service.name}` === id && account.name === instance.spec.serviceAccountName,
+      )
+      .map(({ allowed }) => allowed)
+  const answers = said(decision)
+  if (answers.length === 0) {
+    // Ports that lead to one target port share an upstream, so that a call to a named port may end up at a workload that serves another of them.
+    const [namespace = '', name = ''] = id.split('/')
+    const ports = fixture.snapshot.get('Service', namespace, name)?.spec.ports ?? []
+    return ports.flatMap(({ port }) => said(ask({ namespace, name }, port))).includes(outcome.allowed)
       ? outcome.allowed
       : undefined
+  }
+  // A named port may lead to several ports of one account's workloads, each with an answer of its own.
+  return answers.includes(outcome.allowed) ? outcome.allowed : undefined
 }

@@ -33,7 +33,7 @@ export function unmetConditions(match: HTTPMatch, request: MatchableRequest): re
 }
 
 /** True if the whole text matches the RE2 expression; false for what is no expression. */
-export function matchesWhole(pattern: string, text: string): boolean {
+function matchesWhole(pattern: string, text: string): boolean {
   try {
     return RE2JS.compile(pattern).matches(text)
   } catch {

@@ -30,7 +30,7 @@ const names = (items: readonly (MeshService | ServiceAccountRef)[]): readonly st
   sortedUnique(items.map(nameKey))
 
 /** Every index: the kind it holds and the keys under which an object of that kind is found. */
-export const indexDefinitions: IndexDefinitions = {
+const indexDefinitions: IndexDefinitions = {
   targetsByDestination: { kind: 'TrafficTarget', keysOf: (target) => [nameKey(destinationOf(target))] },
   targetsBySource: { kind: 'TrafficTarget', keysOf: (target) => names(sourcesOf(target)) },
   splitsByApex: {

@@ -74,7 +74,7 @@ const addressProblems = defineQuery<CatalogState, '', readonly PolicyProblem[]>(
       context.get(contestedAddresses, port).flatMap(({ address, owner, losers }) =>
         losers.flatMap((loser) => {
           const list = new ProblemList(objectRefOf('Service', calledService(loser).parent))
-          const message = `connections to ${address}:${port} go to ${nameKey(owner)}, which comes first by namespace and name`
+          const message = `connections to ${address}:${port} go to Service ${nameKey(owner)}, whose claim is the stronger or comes first by name`
           list.warning('OSM_POLICY_ADDRESS_CONFLICT', 'spec.ports', message)
           return list.items
         }),

@@ -4,7 +4,7 @@ import { isAddress } from '../../spec/addresses.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { endpointsOfService, indexInputs } from '../inputs/inputs.js'
-import { compareText, nameKey, servicePortKey, sortedUnique, uniqueNames, type ServicePortRef } from './keys.js'
+import { compareNames, compareText, nameKey, servicePortKey, type ServicePortRef } from './keys.js'
 import { calledService, podServices, serviceModel } from './services.js'
 
 /** An address that several services claim on one port. */
@@ -14,53 +14,73 @@ export interface ContestedAddress {
   readonly losers: readonly MeshService[]
 }
 
+/** How strong a claim is; lower is stronger. */
+type Strength = 0 | 1 | 2
+
+/** An address by which clients dial a service port. */
+interface Claim {
+  readonly address: string
+  readonly strength: Strength
+}
+
 /**
  * Addresses by which clients dial a service port; sorted. Those of a headless service are its endpoints'; an instance with a host name claims its own,
- * and the service only those that no instance claims. Workloads without interception are dialled elsewhere and claim nothing.
+ * and the service only those that no instance claims. Workloads without interception are dialled elsewhere and claim nothing, and so do those without
+ * a sidecar, whom the mesh could not reach anyway.
+ *
+ * Virtual addresses are the strongest claim: whoever can list endpoints by hand could otherwise list the virtual address of somebody else, and get
+ * the traffic. For the same reason an instance that the mesh has started is a stronger claim than an address that somebody wrote down.
  */
-export const claimedAddresses = defineQuery<CatalogState, ServicePortRef, readonly string[]>({
-  name: 'claimed-addresses',
+const claims = defineQuery<CatalogState, ServicePortRef, readonly Claim[]>({
+  name: 'claims',
   keyOf: servicePortKey,
   equal: deepEqual,
   compute: (context, { namespace, name, port }) => {
     const { parent, hostname } = calledService({ namespace, name })
     const model = context.get(serviceModel, parent)
     if (model === undefined) return []
-    if (!model.headless) return hostname === undefined ? model.addresses : []
-    const endpoints = context.get(endpointsOfService, parent).items
-    return sortedUnique(
-      endpoints
-        .filter((endpoint) => endpoint.servicePort === port && endpoint.hostname === hostname)
-        .filter(({ address, sidecar }) => isAddress(address) && sidecar?.mode !== 'explicit')
-        .map(({ address }) => address),
-    )
+    if (!model.headless)
+      return hostname === undefined ? model.addresses.map((address) => ({ address, strength: 0 })) : []
+    const found = new Map<string, Strength>()
+    for (const { address, servicePort, sidecar, ...endpoint } of context.get(endpointsOfService, parent).items) {
+      if (servicePort !== port || endpoint.hostname !== hostname) continue
+      if (!isAddress(address) || sidecar?.mode !== 'transparent') continue
+      const strength = sidecar.uuid === '' ? 2 : 1
+      found.set(address, found.get(address) === 1 ? 1 : strength)
+    }
+    return [...found].sort(([a], [b]) => compareText(a, b)).map(([address, strength]) => ({ address, strength }))
   },
 })
 
 /**
- * Addresses that more than one service claims on a port. The first by namespace and name holds. There are hardly ever any, so that whoever reads this
- * is seldom disturbed.
+ * Addresses that more than one service claims on a port. The strongest claim holds, of equal ones the first by namespace and name. There are hardly
+ * ever any, so that whoever reads this is seldom disturbed.
  */
 export const contestedAddresses = defineQuery<CatalogState, number, readonly ContestedAddress[]>({
   name: 'contested-addresses',
   keyOf: String,
   equal: deepEqual,
   compute: (context, port) => {
-    const claimants = new Map<string, MeshService[]>()
-    for (const service of context
-      .get(indexInputs.servicesByPort, String(port))
-      .flatMap((name) => withInstances(context, name)))
-      for (const address of context.get(claimedAddresses, { ...service, port }))
-        claimants.set(address, [...(claimants.get(address) ?? []), service])
+    const claimants = new Map<string, Claimant[]>()
+    const services = context.get(indexInputs.servicesByPort, String(port))
+    for (const service of services.flatMap((name) => withInstances(context, name)))
+      for (const { address, strength } of context.get(claims, { ...service, port }))
+        claimants.set(address, [...(claimants.get(address) ?? []), { service, strength }])
     return [...claimants]
-      .filter(([, services]) => services.length > 1)
+      .filter(([, claimed]) => claimed.length > 1)
       .sort(([a], [b]) => compareText(a, b))
-      .flatMap(([address, services]) => {
-        const [owner, ...losers] = uniqueNames(services)
+      .flatMap(([address, claimed]) => {
+        const ranked = claimed.toSorted((a, b) => a.strength - b.strength || compareNames(a.service, b.service))
+        const [owner, ...losers] = ranked.map(({ service }) => service)
         return owner === undefined ? [] : [{ address, owner, losers }]
       })
   },
 })
+
+interface Claimant {
+  readonly service: MeshService
+  readonly strength: Strength
+}
 
 /** Addresses that select a service port in transparent mode, without those that another service holds; sorted. */
 export function ownedAddresses(
@@ -68,7 +88,7 @@ export function ownedAddresses(
   service: MeshService,
   port: number,
 ): readonly string[] {
-  const claimed = context.get(claimedAddresses, { ...service, port })
+  const claimed = context.get(claims, { ...service, port }).map(({ address }) => address)
   if (claimed.length === 0) return claimed
   const lost = context
     .get(contestedAddresses, port)

@@ -1,4 +1,4 @@
-import { hashPart, type Part, type PartHash, type PartOf, type PartKind } from '@osm-ts/driver-api'
+import { hashPart, type Part, type PartHash } from '@osm-ts/driver-api'
 
 import type { ObjectRef } from '../../problem.js'
 
@@ -24,9 +24,6 @@ export interface PolicyPart<P extends Part = Part> {
   origins: Origins
   readonly children: readonly PolicyPart[]
 }
-
-/** A {@link PolicyPart} of some kinds. */
-export type PolicyPartOf<K extends PartKind> = PolicyPart<PartOf<K>>
 
 /** Freezes and hashes a part. */
 export function makePart<P extends Part>(
