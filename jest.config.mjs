@@ -20,6 +20,8 @@ if (files === undefined) throw new Error(`OSM_TEST_TIER=${tier}: expected one of
 export default {
   ...files,
   testEnvironment: 'node',
+  // A bound against hanging, not a measure of speed: machines are shared and slow at times.
+  testTimeout: 30_000,
   extensionsToTreatAsEsm: ['.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/', ...outsideMode],
   moduleNameMapper: {

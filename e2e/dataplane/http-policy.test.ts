@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
+import type { ProxyPolicy } from '@osm-ts/driver-api'
+
 import { type TestMesh, startTestMesh } from './support/mesh.js'
 import { shop, shopPolicy, shopSplit } from './support/shop.js'
 import { throughProxy } from './support/traffic.js'
@@ -50,9 +52,10 @@ describe('HTTP policy on real Envoys', () => {
 
   it('refuses a service that no policy opens', async () => {
     await expect(get('client', 'http://lonely.shop:8080/')).resolves.toMatchObject({ status: 403 })
-    const { inbound } = JSON.parse(await mesh.debug(`/debug/policy?uuid=${mesh.instance('shop/lonely').uuid}`))
-      .proxy as { inbound: unknown[] }
-    expect(inbound).toEqual([])
+    const policy = JSON.parse(
+      await mesh.debug(`/debug/policy?uuid=${mesh.instance('shop/lonely').uuid}`),
+    ) as ProxyPolicy
+    expect(policy.proxy.inbound).toEqual([])
   })
 
   it('splits by weight, and sends nothing to a weight of 0', async () => {

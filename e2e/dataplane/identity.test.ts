@@ -67,7 +67,7 @@ describe('identity on the wire', () => {
       socket.on('secureConnect', () =>
         socket.write(`GET ${path} HTTP/1.1\r\nHost: store-v1.shop:8080\r\nConnection: close\r\n\r\n`),
       )
-      socket.on('data', (chunk) => (answer += chunk.toString()))
+      socket.on('data', (chunk: Buffer) => (answer += chunk.toString()))
       socket.on('error', (error: NodeJS.ErrnoException) =>
         resolve(answer === '' ? `refused: ${error.code ?? error.message}` : firstLine(answer)),
       )
@@ -86,7 +86,7 @@ describe('identity on the wire', () => {
         socket.write('GET /books/1 HTTP/1.1\r\nHost: store-v1.shop:8080\r\n\r\n'),
       )
       let text = ''
-      socket.on('data', (chunk) => (text += chunk.toString('latin1')))
+      socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
       socket.on('error', () => resolve(text))
       socket.on('close', () => resolve(text))
     })

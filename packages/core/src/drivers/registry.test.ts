@@ -3,7 +3,7 @@ import {
   type ControllerContext,
   type Driver,
   type InjectorContext,
-  OsmError,
+  isOsmError,
   type SidecarPatch,
 } from '@osm-ts/driver-api'
 
@@ -55,7 +55,7 @@ const codeOf = (call: () => unknown): string => {
   try {
     call()
   } catch (error) {
-    if (error instanceof OsmError) return error.code
+    if (isOsmError(error)) return error.code
     throw error
   }
   return 'nothing thrown'

@@ -31,7 +31,7 @@ export class DriverRegistry {
   register(driver: Driver | null | undefined): void {
     if (driver === null || driver === undefined)
       throw new OsmError('OSM_DRIVER_NIL', 'register was called without a driver')
-    const name = String(driver.name).toLowerCase()
+    const name = driver.name.toLowerCase()
     if (!DNS_LABEL.test(name)) {
       throw new OsmError('OSM_DRIVER_INVALID', `driver name ${JSON.stringify(driver.name)} is not a DNS label`, {
         details: { driver: name },

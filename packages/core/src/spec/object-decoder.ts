@@ -95,8 +95,8 @@ export class ObjectDecoder {
     for (const { path, message } of violations) decoding.report('OSM_SPEC_SCHEMA', path, message)
     if (decoding.failed) return undefined
     // The spec was just checked against the schema of its kind, which is what the type is made from.
-    if (kind === 'HTTPRouteGroup') this.#checkPatterns(spec as KindMap['HTTPRouteGroup']['spec'], decoding)
-    if (decoding.failed) return undefined
+    if (kind === 'HTTPRouteGroup' && !this.#acceptsPatterns(spec as KindMap['HTTPRouteGroup']['spec'], decoding))
+      return undefined
     const status = isPlainObject(converted.status)
       ? shape(statusSchema, converted.status, ['status'], decoding.shaping)
       : undefined
@@ -111,7 +111,7 @@ export class ObjectDecoder {
     } as MeshObject)
   }
 
-  #checkPatterns({ matches }: KindMap['HTTPRouteGroup']['spec'], decoding: Decoding): void {
+  #acceptsPatterns({ matches }: KindMap['HTTPRouteGroup']['spec'], decoding: Decoding): boolean {
     const check = (pattern: string, path: FieldPath): void => {
       const facts = this.#patterns?.check(pattern)
       if (facts?.valid === false) decoding.report('OSM_SPEC_REGEX', path, facts.reason)
@@ -122,6 +122,7 @@ export class ObjectDecoder {
       for (const [position, header] of headers.entries())
         for (const [name, pattern] of Object.entries(header)) check(pattern, [...at, 'headers', position, name])
     }
+    return !decoding.failed
   }
 
   #identify(

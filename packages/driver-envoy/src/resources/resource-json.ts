@@ -7,7 +7,7 @@ import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v
 import type { EncodedResource, TranslatedType } from './types.js'
 
 /** The message type of each xDS type. */
-export const resourceSchemas: Readonly<Record<TranslatedType, DescMessage>> = {
+const resourceSchemas: Readonly<Record<TranslatedType, DescMessage>> = {
   cluster: ClusterSchema,
   endpoints: ClusterLoadAssignmentSchema,
   listener: ListenerSchema,

@@ -15,7 +15,7 @@ import { types } from 'node:util'
 import { OsmError } from '@osm-ts/driver-api'
 
 /** Where `ip netns exec` looks for files that stand in for those in /etc. */
-export const etcRoot = '/etc/netns'
+const etcRoot = '/etc/netns'
 
 /** One line of a hosts file. */
 export interface HostEntry {

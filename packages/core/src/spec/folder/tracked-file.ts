@@ -15,7 +15,7 @@ export interface SettleTimes {
 }
 
 /** Largest file that is read. */
-export const maxFileBytes = 10 * 1024 * 1024
+const maxFileBytes = 10 * 1024 * 1024
 
 /** What a file needs before it is believed. */
 export type FilePhase =
