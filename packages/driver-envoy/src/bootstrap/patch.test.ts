@@ -243,6 +243,7 @@ describe('patch', () => {
 
   it.each([
     ['another operating system', { podOS: 'windows' }],
+    ['redirection on darwin', { podOS: 'darwin', interceptionMode: 'iptables' }],
     ['a proxy without administration', { listen: {} }],
     ['interception without addresses', { listen: { admin: { address: '127.0.0.1', port: 15000 } } }],
     ['a name of another trust domain', { configurator: { ...configurator, trustDomain: 'other.example' } }],

@@ -31,8 +31,11 @@ const MIN_DRAIN_MS = 5_000
 
 /** What must stand beside a workload so that Envoy is its sidecar. */
 export async function patch(context: InjectorContext): Promise<SidecarPatch> {
-  if (context.podOS !== 'linux') {
-    throw new OsmError('OSM_DRIVER_PATCH', `Envoy runs on linux, and the workload on ${context.podOS}`)
+  if (context.podOS !== 'linux' && !(context.podOS === 'darwin' && context.interceptionMode === 'none')) {
+    throw new OsmError(
+      'OSM_DRIVER_PATCH',
+      `Envoy runs on linux, and on darwin where traffic is not redirected; the workload runs on ${context.podOS}`,
+    )
   }
   const { admin, metrics } = context.listen
   if (admin === undefined) {
