@@ -22,7 +22,12 @@ async function start(context: ControllerContext): Promise<HealthProbes> {
     diff: (before, after) => differ.diff(before, after),
     trace: blameParts,
   })
-  await server.start()
-  new DebugPages(server.streams).register(context.debugHandlers)
-  return serveHealth(context.proxyServerAddress, server, context.signal)
+  try {
+    await server.start()
+    new DebugPages(server.streams).register(context.debugHandlers)
+    return await serveHealth(context.proxyServerAddress, server, context.signal)
+  } catch (error) {
+    await server.close()
+    throw error
+  }
 }

@@ -38,12 +38,10 @@ export class StreamRegistry {
    * Has every proxy come back with a new handshake, one after the other within that time. A handshake proves who a proxy is by the roots of its moment;
    * when one of them is withdrawn, what was proven by it has to be proven again.
    */
-  reauthenticate(spreadMs: number, signal: AbortSignal): void {
+  reauthenticate(spreadMs: number): void {
     const streams = [...this.#streams.values()]
     streams.forEach((stream, index) => {
-      const timer = setTimeout(() => stream.evict('rebalance'), (index / streams.length) * spreadMs)
-      timer.unref()
-      signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+      setTimeout(() => stream.evict('rebalance'), (index / streams.length) * spreadMs).unref()
     })
   }
 

@@ -1,3 +1,4 @@
+import * as http2 from 'node:http2'
 import { connect } from 'node:net'
 
 import { status } from '@grpc/grpc-js'
@@ -415,6 +416,37 @@ describe('the server itself', () => {
     await until(() => server.streams.size === 0)
     expect(new Set(host.ended).size).toBe(host.ended.length)
     expect(host.metrics.get('osm_proxy_connect_count')).toBe(0)
+  })
+
+  it('survives streams that are reset as soon as they are opened', async () => {
+    const { credential } = host.admit(uuid)
+    const session = http2.connect(`https://127.0.0.1:${server.port}`, {
+      ca: host.controlPlane.certificate,
+      cert: credential.chain,
+      key: credential.privateKey,
+      servername: 'ads',
+    })
+    const over = new Promise<void>((resolve) => session.once('close', resolve))
+    session.on('error', () => undefined)
+    for (let count = 0; count < 5000 && !session.destroyed && !session.closed; count += 1) {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources',
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      })
+      stream.on('error', () => undefined)
+      stream.close(http2.constants.NGHTTP2_CANCEL)
+      if (count % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const otherUuid = '6e8a0b0e-0000-4000-8000-000000000002'
+    host.publish(otherUuid, { cluster: { b: '1' } })
+    const other = client({ credential: host.admit(otherUuid).credential }).delta()
+    other.send({ typeUrl: typeUrls.cluster })
+    expect(namesOf(await other.next())).toEqual(['b'])
+    session.destroy()
+    await over
+    await until(() => server.streams.size === 1)
   })
 
   it('does not let a proxy that reads nothing hold up others', async () => {

@@ -70,6 +70,7 @@ export class XdsServer {
   readonly #credentials: RotatingServerCredentials
   readonly #ports: StreamPorts
   readonly #serving = new Set<Promise<void>>()
+  readonly #stop = new AbortController()
   #port = 0
 
   /** @throws OsmError with code `OSM_DRIVER_START` */
@@ -137,13 +138,14 @@ export class XdsServer {
     this.#port = await this.#connections.listen(proxyServerAddress, proxyServerPort)
     this.#run('trust bundles', this.#ports.roots.follow(certManager, signal))
     this.#run('evictions', this.streams.followEvictions(proxies, logger, signal))
-    signal.addEventListener('abort', () => void this.close(), { once: true })
-    if (signal.aborted) await this.close()
+    this.#context.signal.addEventListener('abort', () => void this.close(), { once: true })
+    if (this.#context.signal.aborted) await this.close()
     logger.info({ address: proxyServerAddress, port: this.#port }, 'xDS server listens')
   }
 
   /** Ends every stream and stops listening. */
   async close(): Promise<void> {
+    this.#stop.abort()
     for (const stream of [...this.streams]) stream.evict('shutdown')
     await this.#connections.close()
     this.#grpc.forceShutdown()
@@ -172,7 +174,7 @@ export class XdsServer {
   }
 
   async #followLater(trusts: AsyncIterator<ServerTrust>, first: ServerTrust): Promise<void> {
-    const { logger, signal } = this.#context
+    const { logger } = this.#context
     let roots = first.clientRoots.certificates
     for (let step = await trusts.next(); step.done !== true; step = await trusts.next()) {
       const { credential, clientRoots } = step.value
@@ -191,16 +193,17 @@ export class XdsServer {
       )
       const withdrawn = roots.some((root) => !clientRoots.certificates.includes(root))
       roots = clientRoots.certificates
-      if (withdrawn) this.streams.reauthenticate(limits.reauthenticateSpreadMs, signal)
+      if (withdrawn) this.streams.reauthenticate(limits.reauthenticateSpreadMs)
     }
   }
 
   /** A follower that ends while the server runs would leave it with what it knows for ever: better to end the driver. */
   #run(what: string, task: Promise<void>): void {
-    const { signal, cancel } = this.#context
     const stop = (cause?: unknown) => {
-      if (signal.aborted) return
-      cancel(new OsmError('OSM_DRIVER_START', `the xDS server can not follow ${what} any more`, { cause }))
+      if (this.#stop.signal.aborted) return
+      this.#context.cancel(
+        new OsmError('OSM_DRIVER_START', `the xDS server can not follow ${what} any more`, { cause }),
+      )
     }
     void task.then(() => stop(), stop)
   }

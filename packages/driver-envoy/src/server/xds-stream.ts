@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import { type ServerDuplexStream, status } from '@grpc/grpc-js'
 import type {
   ApplyReport,
@@ -69,10 +71,11 @@ export class XdsStream<Request extends AnyRequest> {
 
   /** Serves the proxy until the stream ends, whoever ends it. Never rejects. */
   async serve(): Promise<void> {
-    const over = () => this.#over.abort()
-    this.#call.once('cancelled', over)
-    this.#call.once('close', over)
-    this.#call.once('error', over)
+    const over = this.#over.signal
+    for (const event of ['cancelled', 'close', 'error']) this.#call.once(event, () => this.#over.abort())
+    // Streams that are reset as soon as they are opened are gone after this turn of the event loop, before they cost anything.
+    await nextTurn()
+    if (over.aborted) return
     const proxy = await this.#authenticate()
     if (proxy === undefined) return
     const { metrics, streams, proxies, logger } = this.#ports
