@@ -1,6 +1,11 @@
 import type { Capabilities } from '@osm-ts/driver-api'
 
-/** What this driver enforces, and nothing beyond it: the host refuses or reports the rest. */
+/**
+ * What this driver enforces, and nothing beyond it: the host refuses or reports the rest.
+ *
+ * `egress-https` and `egress-tcp` select by what the workload dialled and therefore work in transparent mode only; in explicit mode such destinations are
+ * refused.
+ */
 export const capabilities: Capabilities = {
   protocols: ['grpc', 'http', 'http2', 'https', 'tcp', 'tcp-server-first'],
   pathMatches: ['exact', 'prefix', 'regex'],
@@ -9,12 +14,18 @@ export const capabilities: Capabilities = {
   modes: ['explicit', 'transparent'],
   standalone: true,
   ipFamilies: ['IPv4', 'IPv6'],
-  operatingSystems: ['linux'],
+  operatingSystems: ['darwin', 'linux'],
   drain: true,
   features: [
     'active-health-checks',
     'connection-limits',
     'egress-global',
+    'egress-http',
+    'egress-https',
+    'egress-tcp',
+    'external-authorization',
+    'ingress-http',
+    'ingress-https',
     'load-balancing-hash',
     'load-balancing-least-request',
     'per-try-timeout',
@@ -25,6 +36,7 @@ export const capabilities: Capabilities = {
     'rate-limit-local-tcp',
     'retries',
     'tls-parameters',
+    'tracing-zipkin',
     'withdrawal-of-open-connections',
   ],
 }

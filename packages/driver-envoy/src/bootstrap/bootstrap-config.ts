@@ -1,11 +1,7 @@
 import { create, createRegistry, type JsonValue, toJson } from '@bufbuild/protobuf'
-import { isIP } from 'node:net'
 import type { InjectorContext, SidecarConfigView, SocketAddress } from '@osm-ts/driver-api'
 import { BootstrapSchema } from '@osm-ts/envoy-api/envoy/config/bootstrap/v3/bootstrap_pb.js'
-import {
-  Cluster_DiscoveryType as DiscoveryType,
-  type ClusterSchema,
-} from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
+import type { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import {
   ApiConfigSource_ApiType as ApiType,
   ApiVersion,
@@ -19,7 +15,7 @@ import { HttpProtocolOptionsSchema } from '@osm-ts/envoy-api/envoy/extensions/up
 import type { StringMatcherSchema } from '@osm-ts/envoy-api/envoy/type/matcher/v3/string_pb.js'
 
 import { socketAddress } from '../translate/address.js'
-import { staticCluster } from '../translate/cluster.js'
+import { hostCluster } from '../translate/cluster.js'
 import { adsSource } from '../translate/config-source.js'
 import { duration, type Init, oneOf, pack } from '../translate/encode.js'
 import { tlsParameters } from '../translate/tls.js'
@@ -129,11 +125,8 @@ function inEveryCluster(statistic: string): Init<typeof StringMatcherSchema> {
 }
 
 function controlPlaneCluster({ controlPlane, sidecar }: BootstrapContext): Init<typeof ClusterSchema> {
-  const { address, port } = controlPlane
-  const type = isIP(address) === 0 ? DiscoveryType.STRICT_DNS : DiscoveryType.STATIC
   return {
-    ...staticCluster(CONTROL_PLANE_CLUSTER, [{ address, port }]),
-    clusterDiscoveryType: { case: 'type', value: type },
+    ...hostCluster(CONTROL_PLANE_CLUSTER, controlPlane.address, controlPlane.port),
     connectTimeout: duration(5_000),
     typedExtensionProtocolOptions: {
       'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': pack(HttpProtocolOptionsSchema, {

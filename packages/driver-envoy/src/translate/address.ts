@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api'
+import type { HostAddress, ProxyPart, SocketAddress } from '@osm-ts/driver-api'
 import type { AddressSchema, CidrRangeSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/address_pb.js'
 import type { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
 
@@ -10,6 +10,11 @@ export function socketAddress({ address, port }: SocketAddress): Init<typeof Add
   return {
     address: { case: 'socketAddress', value: { address, portSpecifier: { case: 'portValue', value: port } } },
   }
+}
+
+/** A host and port as HTTP writes them. */
+export function authority({ host, port }: HostAddress): string {
+  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 /** The range that holds one address. */

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type {
   ActiveHealthCheck,
   Discovery,
@@ -9,6 +10,7 @@ import type {
 import { HEALTH_CHECK_HEADER } from '@osm-ts/driver-api'
 import {
   Cluster_DiscoveryType as DiscoveryType,
+  Cluster_DnsLookupFamily as LookupFamily,
   Cluster_LbPolicy as LbPolicy,
   ClusterSchema,
 } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
@@ -77,6 +79,18 @@ export function staticCluster(
   }
 }
 
+/** A cluster of one host, by address or by name. */
+export function hostCluster(name: string, host: string, port: number): ClusterInit & { readonly name: string } {
+  const cluster = staticCluster(name, [{ address: host, port }])
+  if (isIP(host) !== 0) return cluster
+  return {
+    ...cluster,
+    clusterDiscoveryType: { case: 'type', value: DiscoveryType.STRICT_DNS },
+    // Envoy's own choice would take an IPv6 address wherever a name has one, reachable or not.
+    dnsLookupFamily: LookupFamily.V4_PREFERRED,
+  }
+}
+
 /** The cluster of destinations that the mesh does not know, while global egress is on. */
 export function passthroughCluster(settings: Settings): Uint8Array {
   return encode(ClusterSchema, {
@@ -85,6 +99,7 @@ export function passthroughCluster(settings: Settings): Uint8Array {
     circuitBreakers: circuitBreakers(),
     clusterDiscoveryType: { case: 'type', value: DiscoveryType.ORIGINAL_DST },
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
+    typedExtensionProtocolOptions: httpProtocolOptions('http'),
   })
 }
 
@@ -101,10 +116,7 @@ function discovery(part: UpstreamPart): ClusterInit {
     case 'static':
       return staticCluster(part.id, source.addresses)
     case 'dns':
-      return {
-        ...staticCluster(part.id, [{ address: source.host, port: source.port }]),
-        clusterDiscoveryType: { case: 'type', value: DiscoveryType.STRICT_DNS },
-      }
+      return hostCluster(part.id, source.host, source.port)
     case 'originalDestination':
       return { clusterDiscoveryType: { case: 'type', value: DiscoveryType.ORIGINAL_DST } }
     case 'forwardProxy':

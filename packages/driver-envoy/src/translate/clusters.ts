@@ -4,6 +4,7 @@ import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
 import { localCluster, passthroughCluster, upstreamCluster } from './cluster.js'
+import { externalAuthorizationCluster } from './external-authorization.js'
 import { forwardProxyCluster } from './forward-proxy.js'
 import type { Memo, MemoTable } from './memo.js'
 import { names } from './names.js'
@@ -12,6 +13,7 @@ import { probeClusters } from './probes.js'
 import { metricsCluster } from './prometheus.js'
 import type { ProxyView } from './proxy-view.js'
 import type { Settings } from './settings.js'
+import { tracingCluster } from './tracing.js'
 
 /** Clusters of proxies: those of upstreams, which most of the mesh shares, and those of the proxy's own workload. */
 export class ClusterTranslation {
@@ -47,16 +49,9 @@ export class ClusterTranslation {
   }
 
   #own(view: ProxyView): ResourceLayer {
-    const { proxy, settings, served } = view
+    const { proxy, settings } = view
     const { admin } = proxy.listen
-    const resources = served.map(({ binding, part, sources: [source] }) =>
-      this.#cluster(
-        ['local', part.id, binding.local, part.protocol, settings.key],
-        names.localCluster(part.id),
-        [...(source === undefined ? [] : [source]), ...settings.sources],
-        () => localCluster(part.id, binding.local, part.protocol, settings),
-      ),
-    )
+    const resources = [...this.#local(view), ...this.#authorizations(view)]
     if (settings.mesh.egressEnabled) {
       const [name, encode] =
         proxy.mode === 'transparent'
@@ -64,6 +59,8 @@ export class ClusterTranslation {
           : ([names.forwardProxyCluster, forwardProxyCluster] as const)
       resources.push(this.#cluster([name, settings.key], name, settings.sources, () => encode(settings)))
     }
+    const tracing = tracingCluster(settings.mesh)
+    if (tracing !== undefined) resources.push(encodedResource(names.tracingCluster, tracing, settings.sources))
     if (hasMetrics(view) && admin !== undefined) {
       resources.push(this.#cluster(['metrics', admin], names.metricsCluster, [], () => metricsCluster(admin)))
     }
@@ -71,6 +68,29 @@ export class ClusterTranslation {
       resources.push(encodedResource(name, value, []))
     }
     return new ResourceLayer(resources)
+  }
+
+  /** A port that is served inside and outside has one cluster. */
+  #local({ served, servedOutside, settings }: ProxyView): readonly EncodedResource[] {
+    const ports = new Map([...servedOutside, ...served].map((service) => [service.part.id, service]))
+    return [...ports.values()].map(({ binding, part, sources: [source] }) =>
+      this.#cluster(
+        ['local', binding.part, binding.local, settings.key],
+        names.localCluster(part.id),
+        [...(source === undefined ? [] : [source]), ...settings.sources],
+        () => localCluster(part.id, binding.local, part.protocol, settings),
+      ),
+    )
+  }
+
+  #authorizations({ served, servedOutside, settings }: ProxyView): readonly EncodedResource[] {
+    const services = [...served, ...servedOutside].flatMap(({ part }) => part.externalAuthorization ?? [])
+    const byName = new Map(services.map((service) => [names.externalAuthorizationCluster(service), service]))
+    return [...byName].map(([name, service]) =>
+      this.#cluster([name, settings.key], name, settings.sources, () =>
+        externalAuthorizationCluster(service, settings),
+      ),
+    )
   }
 
   #cluster(
@@ -90,11 +110,11 @@ export function hasMetrics({ proxy }: ProxyView): boolean {
 
 /** Everything that {@link ClusterTranslation} reads for the proxy's own clusters. */
 function ownKey(view: ProxyView): readonly unknown[] {
-  const { proxy, settings, served } = view
+  const { proxy, settings, served, servedOutside } = view
   return [
     proxy.mode,
     settings.key,
-    served.map(({ binding, part }) => [part.id, binding.local.address, binding.local.port, part.protocol]),
+    [...served, ...servedOutside].map(({ binding }) => [binding.part, binding.local.address, binding.local.port]),
     hasMetrics(view) ? proxy.listen.admin : undefined,
     proxy.probes,
     proxy.ipFamilies,

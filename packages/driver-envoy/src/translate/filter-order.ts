@@ -41,6 +41,9 @@ export const HTTP_RBAC = 'envoy.filters.http.rbac'
 /** Name of the HTTP filter under which virtual hosts and routes give their own limits. */
 export const HTTP_LOCAL_RATE_LIMIT = 'envoy.filters.http.local_ratelimit'
 
+/** Name of the HTTP filter that routes can take themselves out of. */
+export const HTTP_EXTERNAL_AUTHORIZATION = 'envoy.filters.http.ext_authz'
+
 /** Network filters as the table orders them. */
 export function networkFilters(configs: FilterConfigs<'network'>): Init<typeof FilterSchema>[] {
   return ordered(filterOrder.network, configs).map(({ name, config }) => ({

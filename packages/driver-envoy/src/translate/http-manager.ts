@@ -15,6 +15,7 @@ import { adsSource } from './config-source.js'
 import { duration, type Init, pack } from './encode.js'
 import { type FilterConfigs, httpFilters } from './filter-order.js'
 import { http2Limits } from './http-protocol.js'
+import { zipkinTracing } from './tracing.js'
 
 /** Header that names the virtual host of a served service; set by the proxy itself, whatever the client sent, and never forwarded. */
 export const SERVICE_HEADER = 'x-osm-service'
@@ -50,6 +51,7 @@ export function httpManager({ routes, filters, mesh, mergeSlashes, served }: Htt
     routeSpecifier: { case: 'rds', value: { routeConfigName: routes, configSource: adsSource() } },
     httpFilters: httpFilters(filters),
     accessLog: accessLogs(mesh, 'http'),
+    ...zipkinTracing(mesh),
     earlyHeaderMutationExtensions: [
       {
         name: 'envoy.http.early_header_mutation.header_mutation',

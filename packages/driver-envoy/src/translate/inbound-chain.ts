@@ -1,22 +1,19 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import { HEALTH_CHECK_HEADER, HEALTH_CHECK_PATH, type InboundPart, type PrincipalsPart } from '@osm-ts/driver-api'
+import type { InboundPart, PrincipalsPart } from '@osm-ts/driver-api'
 import {
   FilterChainSchema,
   type FilterSchema,
 } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
-import { HealthCheckSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/health_check/v3/health_check_pb.js'
-import { RBACSchema as HttpRbacSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
-import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 import { RBACSchema as NetworkRbacSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac_pb.js'
 
+import { drainMetadata } from './drain-epoch.js'
 import { encode, type Init, pack } from './encode.js'
 import { networkFilters } from './filter-order.js'
-import { httpManager } from './http-manager.js'
 import { isHttp } from './http-protocol.js'
-import { headerValue } from './matching.js'
 import { names } from './names.js'
-import { limitedConnections, unlimitedHttpRequests } from './rate-limits.js'
+import { limitedConnections } from './rate-limits.js'
 import { allowRules, denyAll } from './rbac.js'
+import { servedHttpManager } from './served-http.js'
 import type { Settings } from './settings.js'
 import { NETWORK_RBAC_STAT_PREFIX, tcpProxy } from './tcp-proxy.js'
 import { meshServerTls } from './tls.js'
@@ -34,9 +31,6 @@ export interface InboundChain {
   readonly drainEpoch: string | undefined
 }
 
-/** Where the drain epoch stands in a chain's metadata. */
-const METADATA = 'openservicemesh.io'
-
 /** The filter chain of a served port. It takes mTLS for the service's own SNI names and nothing else. */
 export function inboundChain({ part, callers, matchPort, drainEpoch }: InboundChain, settings: Settings): Uint8Array {
   return encode(FilterChainSchema, {
@@ -52,8 +46,7 @@ export function inboundChain({ part, callers, matchPort, drainEpoch }: InboundCh
           transportSocket: meshServerTls(settings.trust, callers ?? 'nobody'),
           filters: tcpChain(part, callers, settings),
         }),
-    // A changed chain is a new one to Envoy: the old one's connections are drained and then closed, those of other chains are left alone.
-    ...(drainEpoch === undefined ? {} : { metadata: { filterMetadata: { [METADATA]: { withdrawal: drainEpoch } } } }),
+    ...drainMetadata(drainEpoch),
   })
 }
 
@@ -65,18 +58,12 @@ export function servedHost(part: InboundPart): string {
 function httpChain(part: InboundPart, { mesh }: Settings): FilterInit[] {
   return networkFilters({
     ...connectionLimit(part),
-    'envoy.filters.network.http_connection_manager': httpManager({
+    'envoy.filters.network.http_connection_manager': servedHttpManager({
       routes: names.inboundRoutes(part.targetPort),
+      virtualHost: servedHost(part),
       mesh,
-      mergeSlashes: true,
-      served: { virtualHost: servedHost(part) },
-      filters: {
-        ...(mesh.activeHealthChecks ? { 'envoy.filters.http.health_check': healthCheck() } : {}),
-        // Virtual hosts bring their own rules. Where none does, nothing is allowed.
-        'envoy.filters.http.rbac': pack(HttpRbacSchema, { rules: denyAll }),
-        'envoy.filters.http.local_ratelimit': unlimitedHttpRequests(),
-        'envoy.filters.http.router': pack(RouterSchema, {}),
-      },
+      authorization: part.externalAuthorization,
+      answersHealthChecks: mesh.activeHealthChecks,
     }),
   })
 }
@@ -97,14 +84,4 @@ function connectionLimit(part: InboundPart): { readonly 'envoy.filters.network.l
   const limit = part.rateLimits?.tcp
   if (limit === undefined) return {}
   return { 'envoy.filters.network.local_ratelimit': limitedConnections(limit, names.inboundChain(part)) }
-}
-
-function healthCheck(): Any {
-  return pack(HealthCheckSchema, {
-    passThroughMode: false,
-    headers: [
-      headerValue(':path', { type: 'exact', value: HEALTH_CHECK_PATH }),
-      headerValue(HEALTH_CHECK_HEADER, { type: 'exact', value: '1' }),
-    ],
-  })
 }

@@ -1,20 +1,12 @@
-import type { Any } from '@bufbuild/protobuf/wkt'
-import type { HttpLocalRateLimit, InboundPart, RouteLimits, RouteMatch } from '@osm-ts/driver-api'
-import { type RouteSchema, VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
-import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
-import { RBACPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
+import type { InboundPart } from '@osm-ts/driver-api'
+import { VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
-import { appendTo, duration, encode, type Init, pack } from './encode.js'
-import { HTTP_LOCAL_RATE_LIMIT, HTTP_RBAC } from './filter-order.js'
-import { SERVICE_HEADER } from './http-manager.js'
+import { encode } from './encode.js'
 import { servedHost } from './inbound-chain.js'
 import { routeMatch } from './matching.js'
 import { names } from './names.js'
-import { pathRuleRoutes } from './path-rule.js'
-import { limitedHttpRequests } from './rate-limits.js'
 import { allowRules, denyAll, type ResolvedRule } from './rbac.js'
-
-type RouteInit = Init<typeof RouteSchema>
+import { servedConfig, servedRoutes } from './served-routes.js'
 
 /** What decides the bytes of a served service's virtual host. */
 export interface InboundVirtualHost {
@@ -29,28 +21,21 @@ export interface InboundVirtualHost {
 /** The virtual host of a served service. Its rules come with routes rather than with the listener, so that a change of them drains no connection. */
 export function inboundVirtualHost({ part, rules, trustDomain, hostsOfOthers }: InboundVirtualHost): Uint8Array {
   const others = new Set(hostsOfOthers)
-  const domains = hostsOf(part).filter((host) => !others.has(host))
-  const virtualHost = { name: names.inboundVirtualHost(servedHost(part)), domains }
+  const virtualHost = {
+    name: names.inboundVirtualHost(servedHost(part)),
+    domains: hostsOf(part).filter((host) => !others.has(host)),
+  }
   if (part.rules.kind !== 'http') {
     return encode(VirtualHostSchema, {
       ...virtualHost,
       routes: [{ match: routeMatch({}), action: { case: 'directResponse', value: { status: 403 } } }],
-      typedPerFilterConfig: { [HTTP_RBAC]: pack(RBACPerRouteSchema, { rbac: { rules: denyAll } }) },
+      typedPerFilterConfig: servedConfig(denyAll, undefined),
     })
   }
   return encode(VirtualHostSchema, {
     ...virtualHost,
-    routes: [
-      ...pathRuleRoutes(),
-      ...part.rules.routeLimits.map((limits) => limitedRoute(part.id, limits)),
-      localRoute(part.id, {}),
-    ],
-    typedPerFilterConfig: {
-      ...limitConfig(part.rateLimits?.http),
-      [HTTP_RBAC]: pack(RBACPerRouteSchema, {
-        rbac: { rules: allowRules(rules, { kind: 'identity', trustDomain }) },
-      }),
-    },
+    routes: servedRoutes(part.id, part.rules.routeLimits),
+    typedPerFilterConfig: servedConfig(allowRules(rules, { kind: 'identity', trustDomain }), part.rateLimits?.http),
   })
 }
 
@@ -58,33 +43,4 @@ export function inboundVirtualHost({ part, rules, trustDomain, hostsOfOthers }: 
 export function hostsOf(part: InboundPart): readonly string[] {
   const hosts = part.rules.kind === 'http' ? part.rules.hosts : []
   return [...new Set([...part.serverNames, ...hosts])].sort()
-}
-
-/** The route configuration of a workload port, around the virtual hosts of the services on it. */
-export function inboundRouteConfiguration(port: number, virtualHosts: readonly Uint8Array[]): Uint8Array {
-  const base = encode(RouteConfigurationSchema, {
-    name: names.inboundRoutes(port),
-    vhostHeader: SERVICE_HEADER,
-    requestHeadersToRemove: [SERVICE_HEADER],
-  })
-  return appendTo(RouteConfigurationSchema, base, 'virtualHosts', virtualHosts)
-}
-
-function limitedRoute(id: string, { match, rateLimits }: RouteLimits): RouteInit {
-  return { ...localRoute(id, match), typedPerFilterConfig: limitConfig(rateLimits.http) }
-}
-
-/** No timeout: how long a request may take is for the calling side to say. */
-function localRoute(id: string, match: RouteMatch): RouteInit {
-  return {
-    match: routeMatch(match),
-    action: {
-      case: 'route',
-      value: { clusterSpecifier: { case: 'cluster', value: names.localCluster(id) }, timeout: duration(0) },
-    },
-  }
-}
-
-function limitConfig(limit: HttpLocalRateLimit | undefined): { readonly [filter: string]: Any } {
-  return limit === undefined ? {} : { [HTTP_LOCAL_RATE_LIMIT]: limitedHttpRequests(limit) }
 }

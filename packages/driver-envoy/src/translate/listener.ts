@@ -1,6 +1,9 @@
 import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api'
 import { TrafficDirection } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
-import type { ListenerFilterSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import type {
+  ListenerFilterChainMatchPredicateSchema as PredicateSchema,
+  ListenerFilterSchema,
+} from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
 import { OriginalDstSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/original_dst/v3/original_dst_pb.js'
 import { TlsInspectorSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb.js'
@@ -16,8 +19,11 @@ export interface ListenerShape {
   readonly direction: 'inbound' | 'outbound'
   /** True where the kernel redirects connections: the destination is the one that was dialled. */
   readonly redirected: boolean
-  /** Whether the first bytes are read for an SNI name before a chain is chosen. */
-  readonly inspectsTls: boolean
+  /**
+   * Whether the first bytes are read for an SNI name before a chain is chosen, and on which destination ports. Where a server speaks first, a client waits
+   * for it, and reading would wait for the client.
+   */
+  readonly inspectsTls: 'never' | 'always' | readonly number[]
   /** Encoded filter chains; never empty unless there is a default. */
   readonly chains: readonly Uint8Array[]
   readonly defaultChain?: Uint8Array
@@ -50,13 +56,26 @@ function listenerFilters({ redirected, inspectsTls }: ListenerShape): Init<typeo
           },
         ]
       : []),
-    ...(inspectsTls
-      ? [
+    ...(inspectsTls === 'never' || inspectsTls.length === 0
+      ? []
+      : [
           {
             name: 'envoy.filters.listener.tls_inspector',
             configType: { case: 'typedConfig' as const, value: pack(TlsInspectorSchema, {}) },
+            ...(inspectsTls === 'always' ? {} : { filterDisabled: exceptOn(inspectsTls) }),
           },
-        ]
-      : []),
+        ]),
   ]
+}
+
+/** Holds for connections to any other port. */
+function exceptOn(ports: readonly number[]): Init<typeof PredicateSchema> {
+  const rules = ports.map((port) => ({
+    rule: { case: 'destinationPortRange' as const, value: { start: port, end: port + 1 } },
+  }))
+  const [only] = rules
+  // A set of alternatives has two at least.
+  const some =
+    rules.length === 1 && only !== undefined ? only : { rule: { case: 'orMatch' as const, value: { rules } } }
+  return { rule: { case: 'notMatch', value: some } }
 }

@@ -5,7 +5,9 @@ import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
 import { hasMetrics } from './clusters.js'
+import { egressChains, inspectedPorts } from './egress-chain.js'
 import { inboundChain } from './inbound-chain.js'
+import { ingressChain } from './ingress-chain.js'
 import { type ListenerShape, listener } from './listener.js'
 import type { Memo, MemoTable } from './memo.js'
 import { names } from './names.js'
@@ -16,7 +18,7 @@ import {
   outboundManager,
   passthroughChain,
 } from './outbound-chain.js'
-import type { Member, Served } from './policy-reader.js'
+import type { Member, Served, ServedOutside } from './policy-reader.js'
 import { probeListeners } from './probes.js'
 import { prometheusChain } from './prometheus.js'
 import type { ProxyView } from './proxy-view.js'
@@ -59,20 +61,29 @@ export class ListenerTranslation {
       return new ResourceLayer(
         shape === undefined
           ? []
-          : this.#listener({ ...shape, chains: [forwardProxyChain(settings.mesh)] }, settings.sources),
+          : this.#listener(
+              { ...shape, chains: [forwardProxyChain(settings.mesh, isEgressAllowed(view))] },
+              settings.sources,
+            ),
       )
     }
     if (outbound === undefined) return new ResourceLayer([])
     const chains = reader.members(proxy.outbound, 'outbound').list.map((member) => this.#outboundChain(member, view))
+    const egress = reader.members(proxy.egress, 'egress').list
+    const outside = egress.map(({ part }) => part)
     const shape = this.#ownShape(view, names.outboundListener, outbound, 'outbound')
     return new ResourceLayer(
       this.#listener(
         {
           ...shape,
-          chains: chains.flatMap(({ value }) => (value === undefined ? [] : [value])),
+          inspectsTls: inspectedPorts(outside),
+          chains: [
+            ...chains.flatMap(({ value }) => (value === undefined ? [] : [value])),
+            ...egressChains(outside, settings.mesh),
+          ],
           ...(settings.mesh.egressEnabled ? { defaultChain: passthroughChain(settings.mesh) } : {}),
         },
-        [...chains.map(({ ref }) => ref), ...settings.sources],
+        [...chains.map(({ ref }) => ref), ...egress.map(({ ref }) => ref), ...settings.sources],
       ),
     )
   }
@@ -97,23 +108,33 @@ export class ListenerTranslation {
   }
 
   #inbound(view: ProxyView): readonly EncodedResource[] {
-    const { proxy, served, settings } = view
+    const { proxy, served, servedOutside, settings } = view
     if (proxy.listen.inbound === undefined) return []
     const shape = this.#ownShape(view, names.inboundListener, proxy.listen.inbound, 'inbound')
-    const chains = served.map((service) => this.#inboundChain(service, view))
-    const sources = [...served.flatMap((service) => service.sources), ...settings.sources]
-    return this.#listener({ ...shape, inspectsTls: true, chains }, sources)
+    const chains = [
+      ...served.map((service) => this.#inboundChain(service, view)),
+      ...servedOutside.map((service) => this.#ingressChain(service, view)),
+    ]
+    const sources = [...[...served, ...servedOutside].flatMap((service) => service.sources), ...settings.sources]
+    return this.#listener({ ...shape, inspectsTls: 'always', chains }, sources)
   }
 
   /** Explicit mode: a listener for each port that is served, and for each TCP port that is called. */
   #bound(view: ProxyView): readonly EncodedResource[] {
-    const { proxy, reader, served, settings } = view
+    const { proxy, reader, served, servedOutside, settings } = view
     const inbound = served.flatMap((service) => {
       const { listen, id } = service.binding
       if (listen === undefined) return []
       const shape = this.#ownShape(view, names.boundInboundListener(id), listen, 'inbound')
       const chains = [this.#inboundChain(service, view)]
-      return this.#listener({ ...shape, inspectsTls: true, chains }, [...service.sources, ...settings.sources])
+      return this.#listener({ ...shape, inspectsTls: 'always', chains }, [...service.sources, ...settings.sources])
+    })
+    const ingress = servedOutside.flatMap((service) => {
+      const { listen, id } = service.binding
+      if (listen === undefined) return []
+      const shape = this.#ownShape(view, names.boundIngressListener(id), listen, 'inbound')
+      const chains = [this.#ingressChain(service, view)]
+      return this.#listener({ ...shape, inspectsTls: 'always', chains }, [...service.sources, ...settings.sources])
     })
     const called = new Map(reader.members(proxy.outbound, 'outbound').list.map((member) => [member.part.id, member]))
     const outbound = proxy.outboundBindings.flatMap(({ id, listen }) => {
@@ -126,7 +147,7 @@ export class ListenerTranslation {
       const shape = this.#ownShape(view, names.boundOutboundListener(id), listen, 'outbound')
       return this.#listener({ ...shape, chains: chain === undefined ? [] : [chain] }, [ref, ...settings.sources])
     })
-    return [...inbound, ...outbound]
+    return [...inbound, ...ingress, ...outbound]
   }
 
   #inboundChain({ binding, part, callers }: Served, { proxy, settings, drainEpochs }: ProxyView): Uint8Array {
@@ -134,6 +155,14 @@ export class ListenerTranslation {
     const drainEpoch = drainEpochs.get(part.id)
     const key = JSON.stringify(['inbound', binding.part, settings.key, matchPort, drainEpoch])
     const build = (): Uint8Array => inboundChain({ part, callers, matchPort, drainEpoch }, settings)
+    return this.#chains.get(key, build) ?? build()
+  }
+
+  #ingressChain({ binding, part }: ServedOutside, { proxy, settings, drainEpochs }: ProxyView): Uint8Array {
+    const matchPort = proxy.mode === 'transparent'
+    const drainEpoch = drainEpochs.get(part.id)
+    const key = JSON.stringify(['ingress', binding.part, settings.key, matchPort, drainEpoch])
+    const build = (): Uint8Array => ingressChain({ part, matchPort, drainEpoch }, settings)
     return this.#chains.get(key, build) ?? build()
   }
 
@@ -158,26 +187,33 @@ export class ListenerTranslation {
     direction: ListenerShape['direction'],
   ): ListenerShape {
     const redirected = proxy.mode === 'transparent'
-    return { name, listen, ipFamilies: proxy.ipFamilies, direction, redirected, inspectsTls: false, chains: [] }
+    return { name, listen, ipFamilies: proxy.ipFamilies, direction, redirected, inspectsTls: 'never', chains: [] }
   }
 }
 
-function outboundKey({ proxy, reader, settings }: ProxyView): readonly unknown[] {
+/** True if the forward proxy of explicit mode may have to resolve hosts outside the mesh. */
+function isEgressAllowed({ proxy, settings }: ProxyView): boolean {
+  return settings.mesh.egressEnabled || proxy.egress !== undefined
+}
+
+function outboundKey(view: ProxyView): readonly unknown[] {
+  const { proxy, reader, settings } = view
   const { outbound, outboundHttp } = proxy.listen
   const listen = proxy.mode === 'explicit' ? outboundHttp : outbound
   // Short host names stand in routes, so that proxies of all namespaces can share one listener.
   const chains = proxy.mode === 'explicit' ? '' : reader.members(proxy.outbound, 'outbound').contents
-  return [proxy.mode, listen, proxy.ipFamilies, chains, settings.key]
+  const egress = proxy.mode === 'explicit' ? isEgressAllowed(view) : (proxy.egress ?? '')
+  return [proxy.mode, listen, proxy.ipFamilies, chains, egress, settings.key]
 }
 
 function ownKey(view: ProxyView): readonly unknown[] {
-  const { proxy, settings, served, drainEpochs } = view
+  const { proxy, settings, served, servedOutside, drainEpochs } = view
   return [
     proxy.mode,
     proxy.ipFamilies,
     settings.key,
     proxy.listen.inbound,
-    served.map(({ binding, part }) => [binding.part, binding.listen, drainEpochs.get(part.id)]),
+    [...served, ...servedOutside].map(({ binding, part }) => [binding.part, binding.listen, drainEpochs.get(part.id)]),
     proxy.outboundBindings,
     proxy.outboundBindings.length > 0 ? proxy.outbound : '',
     hasMetrics(view) ? proxy.listen.metrics : undefined,

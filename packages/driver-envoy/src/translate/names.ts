@@ -1,4 +1,12 @@
-import type { EgressPart, InboundPart, IngressPart, MeshService, OutboundPart, ProbeBinding } from '@osm-ts/driver-api'
+import type {
+  EgressPart,
+  HostAddress,
+  InboundPart,
+  IngressPart,
+  MeshService,
+  OutboundPart,
+  ProbeBinding,
+} from '@osm-ts/driver-api'
 
 /**
  * Names of xDS resources and of what stands in them. They are part of what users know: dashboards, statistics and `config_dump` show them, and they
@@ -24,7 +32,7 @@ export const names = {
 
   inboundRoutes: (port: number) => `rds-inbound.${port}`,
   outboundRoutes: (port: number) => `rds-outbound.${port}`,
-  ingressRoutes: (port: number) => `rds-ingress.${port}`,
+  ingressRoutes: 'rds-ingress',
   egressRoutes: (port: number) => `rds-egress.${port}`,
   forwardProxyRoutes: 'rds-outbound.http-proxy',
 
@@ -36,6 +44,7 @@ export const names = {
   localCluster: (id: string) => `${id}|local`,
   passthroughCluster: 'passthrough-outbound',
   forwardProxyCluster: 'forward-proxy-outbound',
+  externalAuthorizationCluster: ({ host, port }: HostAddress) => `ext-authz|${host}:${port}`,
   metricsCluster: 'sidecar-metrics-cluster',
   tracingCluster: 'sidecar-tracing-cluster',
   probeCluster: (probe: ProbeBinding['probe']) => `${probe}_cluster`,

@@ -57,17 +57,22 @@ export function passthroughChain(mesh: MeshPart): Uint8Array {
   })
 }
 
-/** The only chain of the forward proxy of explicit mode: HTTP to any host, routed by the host that requests name. */
-export function forwardProxyChain(mesh: MeshPart): Uint8Array {
+/**
+ * The only chain of the forward proxy of explicit mode: HTTP to any host, routed by the host that requests name.
+ *
+ * @param leavesMesh - whether requests for hosts outside the mesh may pass
+ */
+export function forwardProxyChain(mesh: MeshPart, leavesMesh: boolean): Uint8Array {
   return encode(FilterChainSchema, {
     name: names.forwardProxyChain,
     filters: networkFilters({
       'envoy.filters.network.http_connection_manager': httpManager({
         routes: names.forwardProxyRoutes,
         mesh,
-        mergeSlashes: !mesh.egressEnabled,
+        // Paths of the outside are not ours to change; the called side merges by itself before it decides.
+        mergeSlashes: !leavesMesh,
         filters: {
-          ...(mesh.egressEnabled ? { 'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter() } : {}),
+          ...(leavesMesh ? { 'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter() } : {}),
           'envoy.filters.http.router': pack(RouterSchema, {}),
         },
       }),

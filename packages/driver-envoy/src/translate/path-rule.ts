@@ -1,8 +1,9 @@
+import { ExtAuthzPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
 import { RBACPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
 import type { RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
 import { type Init, pack } from './encode.js'
-import { HTTP_RBAC } from './filter-order.js'
+import { HTTP_EXTERNAL_AUTHORIZATION, HTTP_RBAC } from './filter-order.js'
 import { headerValue } from './matching.js'
 
 type RouteInit = Init<typeof RouteSchema>
@@ -54,6 +55,9 @@ function refuse(match: RouteInit['match']): RouteInit {
       value: { status: 400, body: { specifier: { case: 'inlineString', value: 'path not allowed' } } },
     },
     // No rule can be right about such a path, so none is asked: 400 for everybody.
-    typedPerFilterConfig: { [HTTP_RBAC]: pack(RBACPerRouteSchema, {}) },
+    typedPerFilterConfig: {
+      [HTTP_RBAC]: pack(RBACPerRouteSchema, {}),
+      [HTTP_EXTERNAL_AUTHORIZATION]: pack(ExtAuthzPerRouteSchema, { override: { case: 'disabled', value: true } }),
+    },
   }
 }

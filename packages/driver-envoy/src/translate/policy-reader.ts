@@ -1,4 +1,6 @@
 import {
+  type IngressBinding,
+  type IngressPart,
   type InboundBinding,
   type InboundPart,
   OsmError,
@@ -47,6 +49,16 @@ export interface Served {
   readonly sources: readonly PartRef[]
 }
 
+/** A port of a proxy that is served to callers from outside the mesh. */
+export interface ServedOutside {
+  readonly binding: IngressBinding
+  readonly part: IngressPart
+  /** Names of client certificates, where those are asked for. */
+  readonly callers: PrincipalsPart | undefined
+  /** The part, and the principals that it names. */
+  readonly sources: readonly PartRef[]
+}
+
 /** Reads parts, and remembers sets as long as somebody needs them. */
 export class PolicyReader {
   readonly #sets: MemoTable<Members<Part>>
@@ -80,6 +92,19 @@ export class PolicyReader {
   /** Served ports, sorted by id. */
   served(proxy: ProxyPart): readonly Served[] {
     return [...proxy.inbound].sort((a, b) => (a.id < b.id ? -1 : 1)).map((binding) => this.#served(binding))
+  }
+
+  /** Ports that are served to callers from outside the mesh, sorted by id. */
+  servedOutside(proxy: ProxyPart): readonly ServedOutside[] {
+    return [...proxy.ingress]
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .map((binding) => {
+        const part = this.part(binding.part, 'ingress')
+        const own = refOf(part, binding.part)
+        if (part.allow === undefined) return { binding, part, callers: undefined, sources: [own] }
+        const callers = this.part(part.allow, 'principals')
+        return { binding, part, callers, sources: [own, refOf(callers, part.allow)] }
+      })
   }
 
   /** Members of a set and of the sets inside it. */

@@ -1,6 +1,6 @@
 import type { ProxyPart } from '@osm-ts/driver-api'
 
-import type { PolicyReader, Served } from './policy-reader.js'
+import type { PolicyReader, Served, ServedOutside } from './policy-reader.js'
 import type { Settings } from './settings.js'
 
 /** Marks of withdrawn access by id of the inbound part; a chain whose mark changes is drained. */
@@ -13,5 +13,7 @@ export interface ProxyView {
   readonly settings: Settings
   /** Sorted by id. */
   readonly served: readonly Served[]
+  /** Sorted by id. */
+  readonly servedOutside: readonly ServedOutside[]
   readonly drainEpochs: DrainEpochs
 }

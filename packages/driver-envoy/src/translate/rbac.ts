@@ -17,7 +17,8 @@ type PolicyInit = Init<typeof PolicySchema>
 /** A rule with the callers that it allows. */
 export interface ResolvedRule {
   readonly match: RouteMatch
-  readonly allow: PrincipalsPart
+  /** `anyone`: no certificate is asked for. */
+  readonly allow: PrincipalsPart | 'anyone'
 }
 
 /** How the callers of a list are recognised in certificates. */
@@ -48,7 +49,8 @@ export function allowRules(rules: readonly ResolvedRule[], recognition: Recognit
 /** Lets nothing in. */
 export const denyAll: RbacInit = { action: Action.ALLOW, policies: {} }
 
-function callers(part: PrincipalsPart, recognition: Recognition): readonly PrincipalInit[] {
+function callers(part: PrincipalsPart | 'anyone', recognition: Recognition): readonly PrincipalInit[] {
+  if (part === 'anyone') return [{ identifier: { case: 'any', value: true } }]
   if (part.match === 'trustDomain') return [authenticated('prefix', spiffePrefix(part.trustDomain))]
   return [...part.principals].sort().map((principal) => {
     const uri = recognition.kind === 'identity' ? spiffeId(principal, recognition.trustDomain) : undefined

@@ -1,16 +1,18 @@
-import { type ClientRetry, type OutboundPart, type PartRef, refOf } from '@osm-ts/driver-api'
+import { type ClientRetry, type EgressPart, type OutboundPart, type PartRef, refOf } from '@osm-ts/driver-api'
 
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
-import { forwardProxyFallback } from './forward-proxy-routes.js'
+import { egressVirtualHost, forwardProxyFallback, passthroughVirtualHost, takesAnyHost } from './egress-routes.js'
 import { isHttp } from './http-protocol.js'
-import { hostsOf, inboundRouteConfiguration, inboundVirtualHost } from './inbound-routes.js'
+import { hostsOf, inboundVirtualHost } from './inbound-routes.js'
+import { ingressVirtualHost } from './ingress-routes.js'
 import type { Memo, MemoTable } from './memo.js'
 import { names } from './names.js'
 import { type HostForm, outboundRouteConfiguration, outboundVirtualHost, withRetries } from './outbound-routes.js'
 import type { Member, Served } from './policy-reader.js'
 import type { ProxyView } from './proxy-view.js'
+import { servedRouteConfiguration } from './served-routes.js'
 
 /** An encoded virtual host with what it was made of. */
 interface VirtualHost {
@@ -37,7 +39,11 @@ export class RouteTranslation {
 
   translate(view: ProxyView): ResourceSet {
     const served = view.served.filter(({ part }) => isHttp(part.protocol))
-    const inbound = [view.settings.trust.trustDomain, served.map(({ binding }) => binding.part)]
+    const inbound = [
+      view.settings.trust.trustDomain,
+      served.map(({ binding }) => binding.part),
+      view.servedOutside.map(({ binding }) => binding.part),
+    ]
     const outbound = outboundKey(view)
     return this.#sets.get(JSON.stringify([inbound, outbound]), () => {
       const called = this.#layers.get(JSON.stringify(['outbound', outbound]), () => this.#outbound(view))
@@ -47,11 +53,22 @@ export class RouteTranslation {
   }
 
   #inbound(served: readonly Served[], view: ProxyView): ResourceLayer {
-    return new ResourceLayer(
-      [...groupByPort(served, ({ part }) => part.targetPort)].map(([port, services]) =>
+    return new ResourceLayer([
+      ...[...groupByPort(served, ({ part }) => part.targetPort)].map(([port, services]) =>
         this.#inboundPort(port, services, view),
       ),
+      ...this.#ingress(view),
+    ])
+  }
+
+  #ingress({ servedOutside }: ProxyView): readonly EncodedResource[] {
+    if (servedOutside.length === 0) return []
+    const virtualHosts = servedOutside.map(({ binding, part, callers }) =>
+      this.#virtualHosts.get(JSON.stringify(['ingress', binding.part]), () => ingressVirtualHost(part, callers)),
     )
+    const sources = servedOutside.flatMap((service) => service.sources)
+    const value = servedRouteConfiguration(names.ingressRoutes, virtualHosts)
+    return [encodedResource(names.ingressRoutes, value, unique(sources))]
   }
 
   #inboundPort(port: number, services: readonly Served[], { settings }: ProxyView): EncodedResource {
@@ -65,7 +82,11 @@ export class RouteTranslation {
         return inboundVirtualHost({ part, rules, trustDomain, hostsOfOthers })
       })
       const sources = services.flatMap((service) => service.sources)
-      return encodedResource(names.inboundRoutes(port), inboundRouteConfiguration(port, virtualHosts), sources)
+      return encodedResource(
+        names.inboundRoutes(port),
+        servedRouteConfiguration(names.inboundRoutes(port), virtualHosts),
+        sources,
+      )
     })
   }
 
@@ -75,12 +96,20 @@ export class RouteTranslation {
     const called = list.filter(({ part }) => part.rules.kind === 'http')
     const retries = retriesOf(view)
     if (proxy.mode === 'explicit') return new ResourceLayer(this.#forwardProxy(called, retries, view))
-    return new ResourceLayer(
-      [...groupByPort(called, ({ part }) => part.port)].map(([port, members]) => {
-        const virtualHosts = members.map((member) => this.#virtualHost(member, retries, 'by-port', view))
-        return configuration(names.outboundRoutes(port), virtualHosts)
-      }),
-    )
+    const outside = this.#httpEgress(view)
+    return new ResourceLayer([
+      ...[...groupByPort(called, ({ part }) => part.port)].map(([port, members]) =>
+        configuration(
+          names.outboundRoutes(port),
+          members.map((member) => this.#virtualHost(member, retries, 'by-port', view)),
+        ),
+      ),
+      ...[...groupByPort(outside, ({ part }) => part.port)].map(([port, members]) => egressPort(port, members, view)),
+    ])
+  }
+
+  #httpEgress({ proxy, reader }: ProxyView): readonly Member<EgressPart>[] {
+    return reader.members(proxy.egress, 'egress').list.filter(({ part }) => part.protocol === 'http')
   }
 
   #forwardProxy(
@@ -90,11 +119,19 @@ export class RouteTranslation {
   ): readonly EncodedResource[] {
     if (view.proxy.listen.outboundHttp === undefined) return []
     const virtualHosts = called.map((member) => this.#virtualHost(member, retries, 'by-host-and-port', view))
+    const outside = this.#httpEgress(view)
+    const named = outside
+      .filter(({ part }) => !takesAnyHost(part))
+      .map(({ part, ref }) => ({ value: egressVirtualHost(part, 'by-host-and-port'), sources: [ref] }))
+    const anyHost = outside.filter(({ part }) => takesAnyHost(part))
     const fallback = {
-      value: forwardProxyFallback(view.settings.mesh.egressEnabled),
-      sources: view.settings.sources,
+      value: forwardProxyFallback(
+        anyHost.map(({ part }) => part),
+        view.settings.mesh.egressEnabled,
+      ),
+      sources: [...anyHost.map(({ ref }) => ref), ...view.settings.sources],
     }
-    return [configuration(names.forwardProxyRoutes, [...virtualHosts, fallback])]
+    return [configuration(names.forwardProxyRoutes, [...virtualHosts, ...named, fallback])]
   }
 
   #virtualHost(
@@ -110,6 +147,17 @@ export class RouteTranslation {
     const rules = refOf(reader.part(proxy.clientRules, 'clientRules'), proxy.clientRules)
     return { value: withRetries(shared, policy), sources: [ref, rules] }
   }
+}
+
+function egressPort(port: number, members: readonly Member<EgressPart>[], { settings }: ProxyView): EncodedResource {
+  const virtualHosts: VirtualHost[] = members.map(({ part, ref }) => ({
+    value: egressVirtualHost(part, 'by-port'),
+    sources: [ref],
+  }))
+  if (settings.mesh.egressEnabled && !members.some(({ part }) => takesAnyHost(part))) {
+    virtualHosts.push({ value: passthroughVirtualHost(), sources: settings.sources })
+  }
+  return configuration(names.egressRoutes(port), virtualHosts)
 }
 
 function configuration(name: string, virtualHosts: readonly VirtualHost[]): EncodedResource {
@@ -128,7 +176,9 @@ function outboundKey(view: ProxyView): readonly unknown[] {
     proxy.outbound ?? '',
     retriesOf(view).size > 0 ? proxy.clientRules : '',
     proxy.mode,
-    explicit ? settings.key : '',
+    proxy.egress ?? '',
+    // What becomes of hosts that nothing names depends on global egress.
+    explicit || proxy.egress !== undefined ? settings.key : '',
     explicit,
   ]
 }

@@ -1,7 +1,6 @@
 import { MESH_ALPN, type Principal, type PrincipalsPart, type TlsVersion, type TrustPart } from '@osm-ts/driver-api'
 import type { TransportSocketSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import {
-  type CertificateValidationContextSchema,
   type SubjectAltNameMatcherSchema,
   SubjectAltNameMatcher_SanType as SanType,
   TlsParameters_TlsProtocol as TlsProtocol,
@@ -75,14 +74,33 @@ export function meshServerTls(
   }
 }
 
+/** TLS towards callers from outside the mesh, with a client certificate of its roots or without any. HTTP/2 is offered, which such callers may want. */
+export function outsideServerTls(trust: TrustPart, mutual: boolean): Init<typeof TransportSocketSchema> {
+  return {
+    name: TRANSPORT_SOCKET,
+    configType: {
+      case: 'typedConfig',
+      value: pack(DownstreamTlsContextSchema, {
+        requireClientCertificate: mutual,
+        commonTlsContext: {
+          ...ownCertificate(trust),
+          ...(mutual ? verification('any') : {}),
+          alpnProtocols: ['h2', 'http/1.1'],
+        },
+        ...withoutResumption,
+      }),
+    },
+  }
+}
+
 /** See {@link meshClientTls}. Tickets and session ids are two ways to resume. */
-export const withoutResumption = {
+const withoutResumption = {
   sessionTicketKeysType: { case: 'disableStatelessSessionResumption', value: true },
   disableStatefulSessionResumption: true,
 } as const
 
 /** The proxy's own service certificate, and the TLS parameters of the mesh. */
-export function ownCertificate(trust: TrustPart): Init<typeof CommonTlsContextSchema> {
+function ownCertificate(trust: TrustPart): Init<typeof CommonTlsContextSchema> {
   return {
     tlsParams: tlsParameters(trust),
     tlsCertificateSdsSecretConfigs: [{ name: SERVICE_CERT_SECRET, sdsConfig: adsSource() }],
@@ -90,15 +108,13 @@ export function ownCertificate(trust: TrustPart): Init<typeof CommonTlsContextSc
 }
 
 /** The roots of the mesh, and what a peer's certificate must say besides. */
-export function verification(expected: readonly SanMatcher[]): Init<typeof CommonTlsContextSchema> {
-  const defaultValidationContext: Init<typeof CertificateValidationContextSchema> = {
-    matchTypedSubjectAltNames: expected.length > 0 ? [...expected] : [NOBODY],
-  }
+function verification(expected: readonly SanMatcher[] | 'any'): Init<typeof CommonTlsContextSchema> {
+  const matchers = expected === 'any' ? [] : expected.length > 0 ? [...expected] : [NOBODY]
   return {
     validationContextType: {
       case: 'combinedValidationContext',
       value: {
-        defaultValidationContext,
+        defaultValidationContext: { matchTypedSubjectAltNames: matchers },
         validationContextSdsSecretConfig: { name: ROOT_CERT_SECRET, sdsConfig: adsSource() },
       },
     },

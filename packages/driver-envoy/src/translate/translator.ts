@@ -46,6 +46,7 @@ export class Translator {
         reader,
         settings: reader.settings(proxy),
         served: reader.served(proxy),
+        servedOutside: reader.servedOutside(proxy),
         drainEpochs,
       }
       return {

@@ -1,0 +1,73 @@
+import type { EgressPart, MeshPart } from '@osm-ts/driver-api'
+import {
+  FilterChainSchema,
+  type FilterChainMatchSchema,
+} from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
+
+import { cidrRange } from './address.js'
+import { encode, type Init, pack } from './encode.js'
+import { networkFilters } from './filter-order.js'
+import { forwardProxyFilter } from './forward-proxy.js'
+import { httpManager } from './http-manager.js'
+import { names } from './names.js'
+import { weightedTcpFilters } from './tcp-proxy.js'
+
+/**
+ * Filter chains of destinations outside the mesh, in transparent mode. Services of the mesh are selected by address, which Envoy prefers to a port
+ * alone, so that they never come here.
+ */
+export function egressChains(parts: readonly EgressPart[], mesh: MeshPart): readonly Uint8Array[] {
+  const httpPorts = [...new Set(parts.filter(({ protocol }) => protocol === 'http').map(({ port }) => port))]
+  return [
+    ...httpPorts.sort((a, b) => a - b).map((port) => httpChain(port, mesh)),
+    ...parts
+      .filter(({ protocol }) => protocol !== 'http')
+      // Two chains must not match alike: any address of a port is what an HTTP chain already takes.
+      .filter((part) => selects(part) || !httpPorts.includes(part.port))
+      .map((part) => tcpChain(part, mesh)),
+  ]
+}
+
+/** Ports on which the SNI name chooses, so that the first bytes must be read. */
+export function inspectedPorts(parts: readonly EgressPart[]): readonly number[] {
+  const ports = parts.filter(({ protocol }) => protocol === 'https').map(({ port }) => port)
+  return [...new Set(ports)].sort((a, b) => a - b)
+}
+
+function httpChain(port: number, mesh: MeshPart): Uint8Array {
+  return encode(FilterChainSchema, {
+    name: names.egressHttpChain(port),
+    filterChainMatch: { destinationPort: port },
+    filters: networkFilters({
+      'envoy.filters.network.http_connection_manager': httpManager({
+        routes: names.egressRoutes(port),
+        mesh,
+        // Paths of the outside are not ours to change.
+        mergeSlashes: false,
+        filters: {
+          'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter(),
+          'envoy.filters.http.router': pack(RouterSchema, {}),
+        },
+      }),
+    }),
+  })
+}
+
+function tcpChain(part: EgressPart, mesh: MeshPart): Uint8Array {
+  const name = names.egressChain(part)
+  return encode(FilterChainSchema, {
+    name,
+    filterChainMatch: { destinationPort: part.port, ...selector(part) },
+    filters: weightedTcpFilters(name, part.targets, mesh),
+  })
+}
+
+function selects({ serverNames, cidrs }: EgressPart): boolean {
+  return serverNames.length > 0 || cidrs.length > 0
+}
+
+function selector(part: EgressPart): Init<typeof FilterChainMatchSchema> {
+  if (part.protocol === 'https') return { transportProtocol: 'tls', serverNames: [...part.serverNames].sort() }
+  return { prefixRanges: [...part.cidrs].sort().map(cidrRange) }
+}

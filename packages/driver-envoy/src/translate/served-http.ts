@@ -1,0 +1,53 @@
+import type { Any } from '@bufbuild/protobuf/wkt'
+import { type ExternalAuthorization, HEALTH_CHECK_HEADER, HEALTH_CHECK_PATH, type MeshPart } from '@osm-ts/driver-api'
+import { HealthCheckSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/health_check/v3/health_check_pb.js'
+import { RBACSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
+import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
+
+import { pack } from './encode.js'
+import { externalAuthorizationFilter } from './external-authorization.js'
+import { httpManager } from './http-manager.js'
+import { headerValue } from './matching.js'
+import { unlimitedHttpRequests } from './rate-limits.js'
+import { denyAll } from './rbac.js'
+
+/** A served HTTP port. */
+export interface ServedHttp {
+  readonly routes: string
+  /** Chooses the virtual host, see http-manager.ts. */
+  readonly virtualHost: string
+  readonly mesh: MeshPart
+  readonly authorization: ExternalAuthorization | undefined
+  /** Whether callers may ask if the proxy lives. */
+  readonly answersHealthChecks: boolean
+}
+
+/** The connection manager of a served HTTP port, for callers of the mesh and from outside alike. */
+export function servedHttpManager({ routes, virtualHost, mesh, authorization, answersHealthChecks }: ServedHttp): Any {
+  return httpManager({
+    routes,
+    mesh,
+    mergeSlashes: true,
+    served: { virtualHost },
+    filters: {
+      ...(answersHealthChecks ? { 'envoy.filters.http.health_check': healthCheck() } : {}),
+      // Virtual hosts bring their own rules. Where none does, nothing is allowed.
+      'envoy.filters.http.rbac': pack(RBACSchema, { rules: denyAll }),
+      'envoy.filters.http.local_ratelimit': unlimitedHttpRequests(),
+      ...(authorization === undefined
+        ? {}
+        : { 'envoy.filters.http.ext_authz': externalAuthorizationFilter(authorization) }),
+      'envoy.filters.http.router': pack(RouterSchema, {}),
+    },
+  })
+}
+
+function healthCheck(): Any {
+  return pack(HealthCheckSchema, {
+    passThroughMode: false,
+    headers: [
+      headerValue(':path', { type: 'exact', value: HEALTH_CHECK_PATH }),
+      headerValue(HEALTH_CHECK_HEADER, { type: 'exact', value: '1' }),
+    ],
+  })
+}
