@@ -24,9 +24,9 @@ export interface TrafficPolicy {
   readonly target: ObjectRef
   readonly source: TrafficResource
   readonly destination: TrafficResource
-  /** HTTP requests that are allowed. */
+  /** HTTP requests that are allowed; where TCPRoutes stand beside them, on their ports only. */
   readonly httpRoutes: readonly RouteMatch[]
-  /** TCP ports of the workloads that are open; `*` stands for all. */
+  /** Ports of the workloads that TCPRoutes open; `*` stands for all. */
   readonly tcpPorts: readonly number[] | '*'
 }
 

@@ -224,7 +224,14 @@ describe('MeshCatalog and its questions', () => {
     expect(first?.httpRoutes).toHaveLength(2)
     expect(second?.source.account).toEqual(watcher)
     const data = mesh('tcp-and-http').catalog.listTrafficPolicies({ namespace: 'shop', name: 'data' })
-    expect(data.map(({ tcpPorts }) => tcpPorts)).toEqual(['*', [8080, 8082, 8083], []])
+    expect(data.map(({ target, tcpPorts }) => [target.name, tcpPorts])).toEqual([
+      ['careless', []],
+      ['checker-reads-some', [8080, 8082, 8083]],
+      ['data-talks-to-itself', '*'],
+      ['dumper-connects', [8080, 8082, 8083]],
+      ['dumper-reads-too', []],
+      ['reader-reads', []],
+    ])
   })
 
   it('lets everybody call everybody in permissive mode', () => {

@@ -95,12 +95,21 @@ describe('decide on connections', () => {
     ['an HTTP rule opens no TCP port', 'reader', 82, '/rows/1', false],
     ['an HTTP rule opens no port of passed-through TLS', 'reader', 84, '/rows/1', false],
     ['a TCP rule opens every request on an HTTP port', 'dumper', 80, '/other', true],
-    ['a TCP rule with ports opens no other HTTP port', 'dumper', 81, '/rows/1', false],
+    ['a TCP rule with ports opens no other HTTP port', 'dumper', 81, '/other', false],
     ['a TCP rule opens a TCP port', 'dumper', 82, '/', true],
     ['a TCP rule opens a port where the server speaks first', 'dumper', 83, '/', true],
     ['a TCP rule with ports opens no other TCP port', 'dumper', 84, '/', false],
     ['a TCP rule without ports opens every port', 'data', 84, '/', true],
-    ['rules of both kinds add up', 'data', 81, '/other', true],
+    ['side by side, an HTTP rule says which requests', 'data', 81, '/other', false],
+    ['side by side, an HTTP rule says which requests, and allows them', 'data', 81, '/rows/1', true],
+    ['side by side, a TCP rule says on which ports', 'checker', 80, '/rows/1', true],
+    ['side by side, a TCP rule allows no request by itself', 'checker', 80, '/other', false],
+    ['side by side, a TCP rule shuts the ports it does not list', 'checker', 81, '/rows/1', false],
+    ['side by side, a TCP rule opens the TCP ports it lists', 'checker', 82, '/', true],
+    ['side by side, a missing TCP rule shuts all ports', 'careless', 80, '/rows/1', false],
+    ['TrafficTargets add up: every request on the listed port', 'dumper', 80, '/other', true],
+    ['TrafficTargets add up: some requests on another', 'dumper', 85, '/rows/1', true],
+    ['TrafficTargets add up, and no further', 'dumper', 85, '/other', false],
   ])('%s', (_, from, port, path, allowed) => {
     expect(ask(data, `shop/${from}`, 'shop/data', { port, path }).allowed).toBe(allowed)
   })

@@ -80,7 +80,19 @@ function ruleOutcome(question: Case, target: Target, rule: Rule): RuleOutcome {
   const { port } = target.spec.destination
   if (port !== undefined && port !== question.targetPort)
     return missed(2, `is for port ${port} of the workload, not ${question.targetPort}`)
-  return rule.kind === 'TCPRoute' ? tcpOutcome(question, target, rule) : httpOutcome(question, target, rule)
+  const others = target.spec.rules.filter(({ kind }) => kind !== rule.kind)
+  if (rule.kind === 'HTTPRouteGroup') {
+    // TCPRoutes beside it say on which ports it holds.
+    const ports = others.map((other) => tcpOutcome(question, target, other))
+    const elsewhere = ports.length > 0 && !ports.some(({ allowed }) => allowed)
+    return elsewhere ? (ports[0] ?? missed(2, 'holds on no port')) : httpOutcome(question, target, rule)
+  }
+  if (question.http && others.length > 0)
+    return missed(
+      2,
+      'a TCPRoute beside an HTTPRouteGroup names ports; which requests are allowed there is for the HTTPRouteGroup to say',
+    )
+  return tcpOutcome(question, target, rule)
 }
 
 function tcpOutcome({ snapshot, targetPort }: Case, target: Target, rule: Rule): RuleOutcome {

@@ -1,4 +1,4 @@
-import type { RouteMatch, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { MeshDomains } from '../../identity/index.js'
 import { isEffectiveTrafficTarget, type KindMap } from '../../spec/index.js'
@@ -8,32 +8,14 @@ import { indexInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
 import { destinationOf, sourcesOf } from '../inputs/references.js'
 import { canHoldCertificate, isAccountName } from './accounts.js'
 import { nameKey, uniqueNames, type NamespacedName } from './keys.js'
-import type { SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
-import { routeGroup } from './route-groups.js'
-
-/** What one rule of a TrafficTarget allows its sources. */
-export type Grant =
-  /** HTTP requests that match. */
-  | {
-      readonly kind: 'http'
-      readonly match: RouteMatch
-      readonly matchName: string
-      readonly origins: readonly SourceRef[]
-    }
-  /** Connections, whatever is said over them. */
-  | { readonly kind: 'tcp'; readonly origins: readonly SourceRef[] }
+import { targetRules, type Grant } from './target-rules.js'
 
 /** What a TrafficTarget allows. */
 export interface TargetGrants {
   readonly target: NamespacedName
   readonly sources: readonly ServiceAccountRef[]
-  readonly grants: readonly (Grant & PortLimit)[]
-}
-
-interface PortLimit {
-  /** Ports of the workload that the grant is limited to; absent means all. */
-  readonly ports?: readonly number[]
+  readonly grants: readonly Grant[]
 }
 
 interface TargetAnalysis extends TargetGrants {
@@ -95,7 +77,7 @@ function analyse(context: Context, target: KindMap['TrafficTarget']): TargetAnal
   const problems = new ProblemList(objectRefOf('TrafficTarget', target.metadata))
   const destination = destinationOf(target)
   const sources = usableSources(target, domains, problems)
-  const grants = target.spec.rules.flatMap((rule, index) => ruleGrants(context, { target, rule, index, problems }))
+  const grants = targetRules(context, target, problems)
   const usable = destinationUsable(target, domains, problems)
   if (target.spec.rules.length === 0)
     problems.error(
@@ -170,90 +152,4 @@ function accountUsable(
   const message = `the identity of service account ${nameKey(account)} reads like the name of a service, so it gets no certificate; rename the account`
   problems.error('OSM_POLICY_ACCOUNT', `${field}.name`, message)
   return false
-}
-
-interface RuleContext {
-  readonly target: KindMap['TrafficTarget']
-  readonly rule: KindMap['TrafficTarget']['spec']['rules'][number]
-  readonly index: number
-  readonly problems: ProblemList
-}
-
-function ruleGrants(context: Context, at: RuleContext): readonly (Grant & PortLimit)[] {
-  const field = `spec.rules[${at.index}]`
-  const origin: SourceRef = { object: objectRefOf('TrafficTarget', at.target.metadata), field }
-  const limit = portLimit(at.target)
-  switch (at.rule.kind) {
-    case 'HTTPRouteGroup':
-      return httpGrants(context, at, field, origin).map((grant) => ({ ...grant, ...limit }))
-    case 'TCPRoute':
-      return tcpGrants(context, at, field, origin)
-    default: {
-      // As in OSM, a TrafficTarget with a rule of a kind that nobody knows counts as a whole for nothing.
-      const message = `must be HTTPRouteGroup or TCPRoute, not ${at.rule.kind}; the TrafficTarget is ignored`
-      at.problems.error('OSM_SPEC_ROUTE', `${field}.kind`, message)
-      return []
-    }
-  }
-}
-
-/** Only old versions of TrafficTarget carry a port. */
-function portLimit(target: KindMap['TrafficTarget']): PortLimit {
-  const { port } = target.spec.destination
-  return port === undefined ? {} : { ports: [port] }
-}
-
-function httpGrants(
-  context: Context,
-  { target, rule, problems }: RuleContext,
-  field: string,
-  origin: SourceRef,
-): readonly Grant[] {
-  const name = { namespace: target.metadata.namespace, name: rule.name }
-  const group = context.get(routeGroup, name)
-  if (group === undefined) {
-    problems.error(
-      'OSM_SPEC_ROUTE',
-      `${field}.name`,
-      `there is no HTTPRouteGroup ${nameKey(name)}; the rule allows nothing`,
-    )
-    return []
-  }
-  // No names, or an empty list of them, stand for all matches of the group, as the SMI text has it.
-  const wanted = rule.matches ?? []
-  for (const [index, match] of wanted.entries())
-    if (!group.names.includes(match))
-      problems.error(
-        'OSM_SPEC_ROUTE',
-        `${field}.matches[${index}]`,
-        `HTTPRouteGroup ${nameKey(name)} has no match ${match}`,
-      )
-  return group.matches
-    .filter((match) => wanted.length === 0 || wanted.includes(match.name))
-    .map((match) => ({
-      kind: 'http',
-      match: match.match,
-      matchName: match.name,
-      origins: [origin, { object: objectRefOf('HTTPRouteGroup', name), field: match.field }],
-    }))
-}
-
-function tcpGrants(
-  context: Context,
-  { target, rule, problems }: RuleContext,
-  field: string,
-  origin: SourceRef,
-): readonly (Grant & PortLimit)[] {
-  const name = { namespace: target.metadata.namespace, name: rule.name }
-  const route = context.get(objectInputs.TCPRoute, name)
-  if (route === undefined) {
-    problems.error('OSM_SPEC_ROUTE', `${field}.name`, `there is no TCPRoute ${nameKey(name)}; the rule allows nothing`)
-    return []
-  }
-  const own = portLimit(target).ports
-  const listed = route.spec.matches?.ports ?? []
-  const origins = [origin, { object: objectRefOf('TCPRoute', name) }]
-  if (listed.length === 0) return [{ kind: 'tcp', origins, ...portLimit(target) }]
-  const ports = listed.filter((port) => own === undefined || own.includes(port))
-  return [{ kind: 'tcp', origins, ports: [...new Set(ports)].sort((a, b) => a - b) }]
 }

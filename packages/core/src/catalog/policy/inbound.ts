@@ -20,6 +20,7 @@ import { anyPrincipal, principalList, principalsKey } from './principals.js'
 import { objectRefOf } from './problems.js'
 import { isHttp } from './protocol.js'
 import { serviceModel, type MeshServicePort } from './services.js'
+import type { Grant } from './target-rules.js'
 
 type Context = QueryContext<CatalogState>
 
@@ -93,9 +94,12 @@ interface MergedGrant {
   readonly origins: SourceRef[]
 }
 
-/** A TCPRoute on a port that speaks HTTP allows every request, because it allows the connection that they come over. */
+/** A TrafficTarget with TCPRoutes alone allows every request, because it allows the connections that they come over. */
 function httpOpenings(context: Context, grants: readonly TargetGrants[], key: ServedPortRef): readonly MergedGrant[] {
-  return merge(context, grants, key, (grant) => (grant.kind === 'http' ? grant.match : {}))
+  return merge(context, grants, key, (grant) => {
+    if (grant.kind === 'http') return grant.match
+    return grant.everyRequest ? {} : undefined
+  })
 }
 
 /** Only a TCPRoute opens a port whose requests the mesh can't see. */
@@ -108,7 +112,7 @@ function merge(
   context: Context,
   grants: readonly TargetGrants[],
   { targetPort }: ServedPortRef,
-  matchOf: (grant: TargetGrants['grants'][number]) => RouteMatch | undefined,
+  matchOf: (grant: Grant) => RouteMatch | undefined,
 ): readonly MergedGrant[] {
   const { trustDomain } = context.get(settingInputs.domains, '')
   const merged = new Map<string, MergedGrant>()

@@ -36,7 +36,8 @@ export const routeGroup = defineQuery<CatalogState, NamespacedName, RouteGroup |
     const matches: NamedMatch[] = []
     for (const [index, source] of group.spec.matches.entries()) {
       const field = `spec.matches[${index}]`
-      if (matches.some(({ name }) => name === source.name)) {
+      // A match that can't be used holds its name all the same: what comes after it must not slip into its place.
+      if (group.spec.matches.slice(0, index).some(({ name }) => name === source.name)) {
         problems.error(
           'OSM_SPEC_CONFLICT',
           `${field}.name`,
