@@ -24,13 +24,13 @@ import { CERTIFICATE_SECRET, VALIDATION_SECRET } from './secret-files.js'
 import { files } from './text-with-files.js'
 
 /** Name of the cluster of the control plane. */
-export const CONTROL_PLANE_CLUSTER = 'osm-controller'
+const CONTROL_PLANE_CLUSTER = 'osm-controller'
 
 /**
  * Largest RE2 program of a pattern. Envoy's own limit of 100 is less than ordinary path patterns need; without any limit, one pattern could take
  * megabytes in every sidecar. A larger one is refused with its name, and what was in force stays.
  */
-export const MAX_REGEX_PROGRAM_SIZE = 4096
+const MAX_REGEX_PROGRAM_SIZE = 4096
 
 /** More connections than file descriptors that a container usually has. Envoy warns at each start if there is no limit at all. */
 const MAX_CONNECTIONS = 50_000n

@@ -11,7 +11,7 @@ export function encode<Desc extends DescMessage>(schema: Desc, message: Init<Des
 }
 
 /** Type URL of a message, as xDS and `google.protobuf.Any` use it. */
-export function typeUrl(schema: DescMessage): string {
+function typeUrl(schema: DescMessage): string {
   return `type.googleapis.com/${schema.typeName}`
 }
 

@@ -8,7 +8,7 @@ import type { Init } from './encode.js'
  * Filters in the order in which traffic passes them. Order decides what an attacker can reach and what a limit counts, so it stands in one place,
  * with the reason beside each entry.
  */
-export const filterOrder = {
+const filterOrder = {
   network: [
     { name: 'envoy.filters.network.rbac', reason: 'who may not speak must not use up tokens or reach a parser' },
     { name: 'envoy.filters.network.local_ratelimit', reason: 'counts connections of callers that are allowed' },

@@ -51,7 +51,7 @@ export const names = {
 } as const
 
 /** `<namespace>/<name>`. */
-export function serviceName({ namespace, name }: MeshService): string {
+function serviceName({ namespace, name }: MeshService): string {
   return `${namespace}/${name}`
 }
 
