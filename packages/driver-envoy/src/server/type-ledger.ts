@@ -1,5 +1,6 @@
 import type { EncodedResource, ResourceDiff, ResourceSet } from '../resources/types.js'
-import type { Difference, Draft, Held, InFlight, Unapplied } from './differences.js'
+import { DifferenceMap } from './difference-map.js'
+import type { Draft, Held, InFlight, Unapplied } from './differences.js'
 import { difference, doubted, heldUnknown, standIn } from './differences.js'
 import type { Subscription } from './subscription.js'
 
@@ -37,7 +38,10 @@ export class TypeLedger {
   readonly subscription: Subscription
   #desired: ResourceSet | undefined
   #opened = false
-  readonly #differences = new Map<string, Difference>()
+  readonly #differences = new DifferenceMap({
+    target: (name) => this.#target(name),
+    isInFlight: (name) => this.#isInFlight(name),
+  })
   /** Groups of suspects, each to be sent in a response of its own. */
   readonly #groups: string[][] = []
   /** Names that must be sent although nothing was asked for yet on this stream. */
@@ -89,7 +93,7 @@ export class TypeLedger {
     const before = this.#desired
     this.#desired = set
     if (!this.#opened || before === undefined || before === set) return
-    for (const resource of diff.changed) this.#retarget(resource.name, before)
+    for (const { name } of diff.changed) this.#retarget(name, before)
     for (const name of diff.removed) this.#retarget(name, before)
     // Most changes leave the names as they are; then nothing needs to be compared.
     if (diff.removed.length === 0 && set.size === before.size) this.subscription.renew(before, set)
@@ -101,23 +105,23 @@ export class TypeLedger {
     const had = this.subscription.has(name)
     const added = this.subscription.add(name)
     if (!this.#opened) return
-    if (!this.subscription.meansAll(name)) this.#force(name, had)
+    if (!this.subscription.meansAll(name)) this.#differences.force(name, had)
     else if (added) this.#addAll()
   }
 
   /** The proxy no longer asks for a name. With a wildcard in force it must be told whether it keeps the resource. */
   unsubscribe(name: string): void {
     if (!this.subscription.delete(name) || !this.#opened) return
-    if (this.subscription.wildcard) this.#force(name, true)
-    else this.#forget()
+    if (this.subscription.wildcard) this.#differences.force(name, true)
+    else this.#differences.retain((kept) => this.subscription.has(kept))
   }
 
   /** Replaces the subscription by the names of a state-of-the-world request. */
   resubscribe(names: readonly string[]): void {
     const { added, wildcardAdded } = this.subscription.replace(names)
     if (!this.#opened) return
-    this.#forget()
-    for (const name of added) this.#force(name, false)
+    this.#differences.retain((kept) => this.subscription.has(kept))
+    for (const name of added) this.#differences.force(name, false)
     if (wildcardAdded) this.#addAll()
     if (added.length > 0) this.#owed = true
     this.shareNames()
@@ -131,7 +135,7 @@ export class TypeLedger {
   /** Has the resource sent, changed or not, if the proxy has asked for it or asks for it first thing on this stream. */
   resend(name: string): void {
     if (!this.#opened) this.#early.add(name)
-    else if (this.subscription.has(name)) this.#force(name, true)
+    else if (this.subscription.has(name)) this.#differences.force(name, true)
   }
 
   /** The next response, if one is due and none is in flight. */
@@ -171,12 +175,12 @@ export class TypeLedger {
     this.#inFlight = undefined
     if (sent === undefined) return undefined
     for (const [name, resource] of sent.items) {
-      const entry = this.#differences.get(name)
-      if (entry !== undefined) entry.suspect = false
-      this.#confirm(name, sent.stubs.has(name) ? undefined : resource)
+      this.#differences.suspect(name, false)
+      this.#differences.confirm(name, sent.stubs.has(name) ? undefined : resource)
     }
     // A full state also confirms what it carried along, be it in place of something suspect.
-    for (const resource of sent.resources) if (!sent.items.has(resource.name)) this.#confirm(resource.name, resource)
+    for (const resource of sent.resources)
+      if (!sent.items.has(resource.name)) this.#differences.confirm(resource.name, resource)
     return sent
   }
 
@@ -200,7 +204,8 @@ export class TypeLedger {
     )
     const names = new Set(blame(sent.resources))
     const blamed = sent.resources.filter(({ name }) => names.has(name))
-    const opaque = fullState && (blamed.length > 0 ? blamed : suspects).some(({ name }) => this.#hasUnknownBytes(name))
+    const opaque =
+      fullState && (blamed.length > 0 ? blamed : suspects).some(({ name }) => this.#differences.hasUnknownBytes(name))
     for (const [name, resource] of sent.items) {
       const entry = this.#differences.get(name)
       if (entry !== undefined && !names.has(name))
@@ -210,7 +215,11 @@ export class TypeLedger {
       const news = blamed.filter((resource) => this.#park(resource, message))
       // A full state that must carry the refused content again would be refused again, without end: what else was in it stays unconfirmed.
       const futile = opaque || (fullState && news.length === 0)
-      for (const resource of suspects) if (!names.has(resource.name)) this.#release(resource, futile)
+      for (const resource of suspects) {
+        if (names.has(resource.name)) continue
+        this.#differences.suspect(resource.name, false)
+        if (futile) this.#differences.leaveUnconfirmed(resource)
+      }
       return news.map(({ name }) => name)
     }
     // One suspect is only guilty if it was alone: others may have been given up, or have changed, while the response was on its way.
@@ -218,53 +227,40 @@ export class TypeLedger {
       this.#split(suspects)
       return []
     }
-    if (suspects.length === 0) this.#abandon(sent)
+    // There is no content to find fault with in a response that held only removals, or answers about nothing.
+    if (suspects.length === 0) for (const name of sent.items.keys()) this.#differences.abandonRemoval(name)
     return suspects.filter((resource) => this.#park(resource, message)).map(({ name }) => name)
   }
 
   /** True while a response that changes something is due, in flight, or split over several. Removals count only if asked for. */
   unsettled(removals: boolean): boolean {
-    if (this.#inFlight !== undefined || this.#groups.some((group) => group.some((name) => this.#isSuspect(name))))
-      return true
-    for (const [name, entry] of this.#differences) if (this.#needs(name, entry, removals)) return true
-    return false
+    if (this.#inFlight !== undefined || this.#differences.needsAny(removals)) return true
+    return this.#groups.some((group) => group.some((name) => this.#differences.isSuspect(name)))
   }
 
   /** True while a change of that name has not gone out. */
   isDue(name: string): boolean {
     const entry = this.#differences.get(name)
-    if (entry === undefined || this.#flies(name)) return false
-    return entry.suspect || this.#needs(name, entry, false)
+    if (entry === undefined || this.#isInFlight(name)) return false
+    return entry.suspect || this.#differences.needs(name, entry, false)
   }
 
   /** True while something that the proxy needs before it can use a changed parent has not arrived. */
   get warming(): boolean {
     if (this.#inFlight?.warming === true) return true
     for (const [name, entry] of this.#differences)
-      if ((entry.forced || entry.held === undefined) && this.#needs(name, entry, false)) return true
+      if ((entry.forced || entry.held === undefined) && this.#differences.needs(name, entry, false)) return true
     return false
   }
 
   get hasRefusals(): boolean {
-    for (const [name, { parked }] of this.#differences)
-      if (parked !== undefined && parked.version === this.#target(name)?.version) return true
-    return false
+    return this.#differences.hasRefusals
   }
 
   /** Resources that the proxy should have and has not acknowledged. */
   *unapplied(): Iterable<Unapplied> {
-    if (this.#desired === undefined) return
-    if (!this.#opened) {
-      for (const resource of this.#desired) yield { resource }
-      return
-    }
-    for (const [name, { held, parked }] of this.#differences) {
-      const resource = this.#target(name)
-      if (resource === undefined) continue
-      if (parked?.version === resource.version)
-        yield parked.message === undefined ? { resource } : { resource, message: parked.message }
-      else if (held?.version !== resource.version) yield { resource }
-    }
+    if (this.#opened) yield* this.#differences.unapplied()
+    else for (const resource of this.#desired ?? []) yield { resource }
   }
 
   /** What the proxy has of a name, as far as it is known. */
@@ -273,10 +269,6 @@ export class TypeLedger {
     if (entry !== undefined) return entry.held
     const resource = this.#target(name)
     return resource === undefined || !this.subscription.has(name) ? undefined : { version: resource.version, resource }
-  }
-
-  get differences(): ReadonlyMap<string, Readonly<Difference>> {
-    return this.#differences
   }
 
   #require(): ResourceSet {
@@ -288,31 +280,14 @@ export class TypeLedger {
     return this.#desired?.get(name)
   }
 
-  #flies(name: string): boolean {
+  #isInFlight(name: string): boolean {
     return this.#inFlight?.items.has(name) === true
-  }
-
-  #isSuspect(name: string): boolean {
-    return this.#differences.get(name)?.suspect === true
-  }
-
-  #hasUnknownBytes(name: string): boolean {
-    const held = this.#differences.get(name)?.held
-    return held !== undefined && held.resource === undefined
-  }
-
-  #needs(name: string, entry: Difference, removals: boolean): boolean {
-    if (entry.forced) return true
-    if (entry.suspect) return false
-    const target = this.#target(name)
-    if (target === undefined) return removals && entry.held !== undefined
-    return entry.parked?.version !== target.version && entry.held?.version !== target.version
   }
 
   #due(options: DraftOptions, stubs: Set<string>): Map<string, EncodedResource | undefined> {
     const items = new Map<string, EncodedResource | undefined>()
     for (const [name, entry] of this.#differences) {
-      if (!this.#needs(name, entry, options.removals)) continue
+      if (!this.#differences.needs(name, entry, options.removals)) continue
       const target = this.#target(name)
       if (target !== undefined && options.holdBack?.(name) === true) continue
       if (target === undefined) {
@@ -333,7 +308,7 @@ export class TypeLedger {
       if (group === undefined) break
       for (const name of group) {
         const target = this.#target(name)
-        if (target !== undefined && this.#isSuspect(name)) items.set(name, target)
+        if (target !== undefined && this.#differences.isSuspect(name)) items.set(name, target)
       }
     }
     return items
@@ -351,34 +326,13 @@ export class TypeLedger {
 
   #completes(items: ReadonlyMap<string, EncodedResource | undefined>, stubs: ReadonlySet<string>): boolean {
     if (stubs.size > 0) return false
-    for (const name of this.#differences.keys()) if (!items.has(name)) return false
+    for (const name of this.#differences.names()) if (!items.has(name)) return false
     for (const [name, resource] of items) if (resource?.version !== this.#target(name)?.version) return false
     return true
   }
 
-  #confirm(name: string, resource: EncodedResource | undefined): void {
-    const entry = this.#differences.get(name)
-    if (entry === undefined) return
-    entry.held = resource === undefined ? undefined : { version: resource.version, resource }
-    if (entry.parked?.version === resource?.version) entry.parked = undefined
-    this.#settle(name, entry)
-  }
-
   #retarget(name: string, before: ResourceSet): void {
-    if (!this.subscription.has(name)) return
-    const old = before.get(name)
-    let entry = this.#differences.get(name)
-    if (entry === undefined) {
-      entry = difference(old === undefined ? undefined : { version: old.version, resource: old }, false)
-      this.#differences.set(name, entry)
-    }
-    entry.suspect = false
-    if (entry.parked !== undefined) {
-      // Believed to be the last good one; sent again all the same, so that a wrongly blamed resource can't stay behind.
-      if (entry.held !== undefined) entry.held = { ...entry.held, version: '' }
-      entry.parked = undefined
-    }
-    this.#settle(name, entry)
+    if (this.subscription.has(name)) this.#differences.retarget(name, before.get(name))
   }
 
   /** The wildcard is new: everything that was not asked for by name is new to the proxy. */
@@ -388,53 +342,9 @@ export class TypeLedger {
       if (!this.subscription.names(name)) this.#differences.set(name, difference(undefined, false))
   }
 
-  #force(name: string, had: boolean): void {
-    const entry = this.#differences.get(name)
-    if (entry !== undefined) {
-      entry.forced = true
-      return
-    }
-    const target = this.#target(name)
-    const held = had && target !== undefined ? { version: target.version, resource: target } : undefined
-    this.#differences.set(name, difference(held, true))
-  }
-
-  /** Forgets what is no longer asked for. */
-  #forget(): void {
-    for (const name of this.#differences.keys()) if (!this.subscription.has(name)) this.#differences.delete(name)
-  }
-
-  #settle(name: string, entry: Difference): void {
-    if (entry.forced || entry.suspect || this.#flies(name)) return
-    if (entry.held?.version === this.#target(name)?.version) this.#differences.delete(name)
-  }
-
-  /** @returns false if that is nothing new */
+  /** @returns false if that is nothing new, or the resource was given up while it was on its way */
   #park(resource: EncodedResource, message: string): boolean {
-    // It may have been given up while it was on its way.
-    if (!this.subscription.has(resource.name)) return false
-    let entry = this.#differences.get(resource.name)
-    if (entry === undefined) {
-      entry = difference({ version: resource.version, resource }, false)
-      this.#differences.set(resource.name, entry)
-    }
-    entry.suspect = false
-    if (this.#target(resource.name)?.version !== resource.version) {
-      // Its content has changed since it was sent: the new one is tried as if nothing had happened.
-      if (entry.held !== undefined) entry.held = { ...entry.held, version: '' }
-      this.#settle(resource.name, entry)
-      return true
-    }
-    const known = entry.parked?.version === resource.version && entry.parked.message !== undefined
-    entry.parked = { version: resource.version, message }
-    return !known
-  }
-
-  #release(resource: EncodedResource, futile: boolean): void {
-    const entry = this.#differences.get(resource.name)
-    if (entry === undefined) return
-    entry.suspect = false
-    if (futile) entry.parked = { version: resource.version }
+    return this.subscription.has(resource.name) && this.#differences.park(resource, message)
   }
 
   #split(suspects: readonly EncodedResource[]): void {
@@ -442,18 +352,7 @@ export class TypeLedger {
     for (const half of [suspects.slice(0, middle), suspects.slice(middle)]) {
       if (half.length === 0) continue
       this.#groups.push(half.map(({ name }) => name))
-      for (const { name } of half) {
-        const entry = this.#differences.get(name)
-        if (entry !== undefined) entry.suspect = true
-      }
-    }
-  }
-
-  /** A refused response that held only removals, or answers about nothing: there is no content to find fault with. */
-  #abandon(sent: InFlight): void {
-    for (const name of sent.items.keys()) {
-      const entry = this.#differences.get(name)
-      if (entry !== undefined && !entry.forced && this.#target(name) === undefined) this.#differences.delete(name)
+      for (const { name } of half) this.#differences.suspect(name, true)
     }
   }
 }
