@@ -27,12 +27,12 @@ describe('the path rule', () => {
     String.raw`/a\b`,
     '/a%00b',
     '/a/..\xff/%2e%2e/',
-  ])('refuses %s', (path) => {
+  ])('refuses %j', (path) => {
     expect(ambiguous.test(path)).toBe(true)
   })
 
   it.each(['/', '/a', '/...', '/.a', '/a.', '/a..b', '/..a/b', '/%2e%2e%2e', '/a%20b', '/a/b.html', '/%2eb', '*'])(
-    'lets %s pass',
+    'lets %j pass',
     (path) => {
       expect(ambiguous.test(path)).toBe(false)
       expect(utf8.test(path)).toBe(true)
@@ -51,7 +51,7 @@ describe('the path rule', () => {
     '/%4',
     '/%zz',
     '/a\0',
-  ])('refuses %s, which is not UTF-8', (path) => {
+  ])('refuses %j, which is not UTF-8', (path) => {
     expect(utf8.test(path)).toBe(false)
   })
 
