@@ -186,7 +186,7 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
     )
   })
 
-  it('never leaves a route without the clusters that it names', () => {
+  it('never leaves a route without the clusters that it names, ready to be used', () => {
     fc.assert(
       fc.property(states(false), states(false), fc.array(fc.constantFrom('request', 'response')), (a, b, steps) => {
         const world = new World(variant, 'named')
@@ -195,7 +195,10 @@ describe.each(variants)('any interleaving in the %s variant', (variant) => {
         world.do({ kind: 'update', state: b })
         const check = () => {
           for (const { content } of world.proxy.has.route.values())
-            for (const cluster of referencesOf(content)) expect(world.contents('cluster')).toHaveProperty(cluster)
+            for (const cluster of referencesOf(content)) {
+              expect(world.contents('cluster')).toHaveProperty(cluster)
+              expect(world.proxy.unusable).not.toContain(cluster)
+            }
         }
         for (const kind of steps) {
           world.do({ kind })

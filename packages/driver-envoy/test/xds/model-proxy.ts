@@ -29,7 +29,10 @@ export class ModelProxy {
     listener: new Map(),
     route: new Map(),
   }
+  /** Clusters that changed and whose endpoints have not come since; their last version is in use, if there is one. */
   readonly cold = new Set<string>()
+  /** Clusters that never had endpoints: requests to them fail. */
+  readonly unusable = new Set<string>()
   readonly #style: RefusalStyle
 
   constructor(style: RefusalStyle) {
@@ -78,9 +81,11 @@ export class ModelProxy {
     const copy = { content: textOf(resource), version: resource.version }
     if (type === 'cluster' && this.has.cluster.get(resource.name)?.version !== copy.version)
       this.cold.add(resource.name)
+    if (type === 'cluster' && !this.has.cluster.has(resource.name)) this.unusable.add(resource.name)
     if (type === 'endpoints') {
       if (!this.has.cluster.has(resource.name)) return
       this.cold.delete(resource.name)
+      this.unusable.delete(resource.name)
     }
     if (type === 'route' && this.wants('route')?.includes(resource.name) !== true) return
     this.has[type].set(resource.name, copy)
@@ -88,7 +93,9 @@ export class ModelProxy {
 
   #remove(type: TranslatedType, name: string): void {
     this.has[type].delete(name)
-    if (type === 'cluster') this.cold.delete(name)
+    if (type !== 'cluster') return
+    this.cold.delete(name)
+    this.unusable.delete(name)
   }
 
   /** Drops what nothing refers to any more. */
