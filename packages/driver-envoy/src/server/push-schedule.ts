@@ -6,7 +6,7 @@ import { TypeLedger } from './type-ledger.js'
 import type { XdsType } from './xds-types.js'
 import { pushOrder } from './xds-types.js'
 
-/** How often listeners and routes let clusters go first before they stop waiting. Bounds what a stream of cluster changes can hold back. */
+/** How often listeners and routes let a response of clusters go first before they stop waiting. Bounds what a stream of cluster changes can hold back. */
 const MAX_YIELDS = 3
 
 /** A draft and the ledger that it comes from. */
@@ -131,7 +131,7 @@ export class PushSchedule {
 
   #noteYield(type: XdsType): void {
     if (type === 'listener' || type === 'route') this.#yields = 0
-    else if (type !== 'secret' && (this.#isDue('listener') || this.#isDue('route'))) this.#yields += 1
+    else if (type === 'cluster' && (this.#isDue('listener') || this.#isDue('route'))) this.#yields += 1
   }
 
   #isDue(type: XdsType): boolean {

@@ -279,6 +279,24 @@ describe('order of the state-of-the-world variant', () => {
     expect(stream.ask('endpoints', ['a'], last.version('endpoints'))).toEqual(['endpoints a=1'])
   })
 
+  it('has routes wait for endpoints that are asked for under a nonce that has just become stale', () => {
+    const stream = running()
+    const asked = { resourceNames: ['a', 'b'], responseNonce: stream.last('endpoints').nonce }
+    const after = {
+      cluster: { a: '1', b: '1' },
+      endpoints: { a: '2', b: '1' },
+      listener: { l: '1' },
+      route: { r: '2' },
+    }
+    expect(stream.update(after)).toEqual(['cluster a=1 b=1', 'endpoints a=2'])
+    // The proxy has the new cluster, and not yet the response about endpoints that was sent right behind it.
+    stream.state.request(sotw('endpoints', asked))
+    expect(stream.pushed()).toEqual([])
+    expect(stream.ack('cluster')).toEqual([])
+    expect(stream.ack('endpoints', ['a', 'b'])).toEqual(['endpoints b=1'])
+    expect(stream.ack('endpoints')).toEqual(['route r=2'])
+  })
+
   it('is settled once a proxy has gone back to the state before', () => {
     const stream = running()
     stream.update({ ...before, endpoints: { a: '1', b: '1' } })

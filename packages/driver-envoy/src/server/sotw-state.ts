@@ -34,8 +34,12 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
   ): Acknowledgement | undefined {
     const last = this.#lastNonce.get(type)
     const nonce = request.responseNonce
-    // A request that answers an earlier response is stale: its names will come again with the answer to the newest one.
-    if (nonce !== '' && last !== undefined && nonce !== last) return undefined
+    if (nonce !== '' && last !== undefined && nonce !== last) {
+      // Stale: it answers an earlier response, and its names will come again with the answer to the last one. Until then nothing is sent; but it is known
+      // already that listeners and routes have to wait for what those names stand for.
+      if (ledger.inFlight !== undefined) ledger.resubscribe(request.resourceNames)
+      return undefined
+    }
     const outcome = this.acknowledge(type, ledger, nonce, request.errorDetail)
     if (!ledger.opened && !this.#claims.has(type)) this.#claims.set(type, versionHash(request.versionInfo))
     ledger.resubscribe(request.resourceNames)
