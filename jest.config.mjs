@@ -25,6 +25,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/', ...outsideMode],
   moduleNameMapper: {
+    '^fast-check$': '<rootDir>/tools/testing/seeded-fast-check.mjs',
     '^@osm-ts/envoy-api/(.*)$': '<rootDir>/packages/envoy-api/gen/$1',
     '^@osm-ts/([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',

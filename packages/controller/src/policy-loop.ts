@@ -17,6 +17,8 @@ export interface FollowOptions {
   readonly certificates: CertificateManager
   /** Told of every recomputation: how long it took, and for how many proxies it changed something. */
   readonly onRecomputed: (milliseconds: number, changed: number) => void
+  /** Told of what a recomputation threw. */
+  readonly onFault: (error: unknown) => void
   readonly signal: AbortSignal
 }
 
@@ -27,8 +29,13 @@ export async function followMesh(options: FollowOptions): Promise<void> {
   const { catalog, endpoints, feed, configurator, certificates, signal } = options
   const recompute = new Recompute((update) => {
     const start = performance.now()
-    const changes = catalog.apply(update)
-    options.onRecomputed(performance.now() - start, changes.length)
+    try {
+      const changes = catalog.apply(update)
+      options.onRecomputed(performance.now() - start, changes.length)
+    } catch (error) {
+      // A fault of ours: policies that were computed before stay in force, and the next update is taken as any other.
+      options.onFault(error)
+    }
   }, systemClock)
   const snapshot = feed.current()
   const config = configurator.current()

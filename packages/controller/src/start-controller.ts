@@ -74,6 +74,12 @@ export async function startController(options: ControllerOptions): Promise<Runni
       feed,
       configurator,
       certificates,
+      onFault: (error) => {
+        logger.error(
+          { reason: error instanceof Error ? error.message : String(error) },
+          'a recomputation of policies failed',
+        )
+      },
       onRecomputed: (milliseconds, changed) => {
         recomputation.observe({}, milliseconds / 1000)
         if (changed > 0) broadcasts.inc({})
