@@ -1,4 +1,4 @@
-import { OsmError, type SidecarPatch, type Value } from '@osm-ts/driver-api'
+import { annotationPrefix, driverKey, OsmError, type SidecarPatch, type Value } from '@osm-ts/driver-api'
 
 const FILE_NAME = /^[a-z0-9][a-z0-9._-]{0,127}$/
 const CONTAINER_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
@@ -14,11 +14,7 @@ const MAX_FILE_CHARACTERS = 1 << 20
  * @throws OsmError `OSM_DRIVER_PATCH_REFUSED`, listing every reason
  */
 export function checkSidecarPatch(patch: SidecarPatch, driverName: string): void {
-  const reasons = [
-    ...sidecarReasons(patch),
-    ...fileReasons(patch),
-    ...surroundingReasons(patch, driverName.toLowerCase()),
-  ]
+  const reasons = [...sidecarReasons(patch), ...fileReasons(patch), ...surroundingReasons(patch, driverKey(driverName))]
   if (reasons.length === 0) return
   throw new OsmError(
     'OSM_DRIVER_PATCH_REFUSED',
@@ -68,7 +64,7 @@ function* fileReasons(patch: SidecarPatch): Generator<string> {
 }
 
 function* surroundingReasons(patch: SidecarPatch, driver: string): Generator<string> {
-  const prefix = `${driver}.sidecar.openservicemesh.io/`
+  const prefix = annotationPrefix(driver)
   for (const key of Object.keys(patch.annotations)) {
     if (!key.startsWith(prefix)) yield `annotation ${JSON.stringify(key)} is outside the driver's prefix ${prefix}`
   }

@@ -1,5 +1,7 @@
 import {
   CONTRACT_VERSION,
+  driverKey,
+  isDriverName,
   type ControllerContext,
   type Driver,
   type HealthProbes,
@@ -11,8 +13,6 @@ import {
 
 import { checkDriverConfig } from './config-check.js'
 import { checkSidecarPatch } from './patch-check.js'
-
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 /**
  * The drivers of one process, and which of them is the mesh's default.
@@ -31,8 +31,8 @@ export class DriverRegistry {
   register(driver: Driver | null | undefined): void {
     if (driver === null || driver === undefined)
       throw new OsmError('OSM_DRIVER_NIL', 'register was called without a driver')
-    const name = driver.name.toLowerCase()
-    if (!DNS_LABEL.test(name)) {
+    const name = driverKey(driver.name)
+    if (!isDriverName(driver.name)) {
       throw new OsmError('OSM_DRIVER_INVALID', `driver name ${JSON.stringify(driver.name)} is not a DNS label`, {
         details: { driver: name },
       })
@@ -66,7 +66,7 @@ export class DriverRegistry {
    * @throws OsmError `OSM_DRIVER_UNKNOWN`, listing what is registered
    */
   get(name: string): Driver {
-    const driver = this.#drivers.get(name.toLowerCase())
+    const driver = this.#drivers.get(driverKey(name))
     if (driver !== undefined) return driver
     const registered = this.names()
     throw new OsmError(
