@@ -4,40 +4,8 @@ import { type FastifyInstance, fastify } from 'fastify'
 /** A page of the debug server. */
 export type DebugPage = (request: DebugRequest) => Promise<DebugResponse>
 
-/** What the health server answers from. */
-export interface HealthSources {
-  readonly alive: () => Promise<boolean>
-  readonly ready: () => Promise<boolean>
-  readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>
-  readonly version: { readonly version: string; readonly git_commit: string; readonly build_date: string }
-  /** SMI kinds and the versions that are read. */
-  readonly smiVersions: Readonly<Record<string, string>>
-}
-
-/** Largest request body that either server reads; neither has a use for one. */
+/** Largest request body that the debug server reads; it has a use for none. */
 const BODY_LIMIT = 1024
-
-function server(): FastifyInstance {
-  return fastify({ logger: false, bodyLimit: BODY_LIMIT, requestTimeout: 10_000, connectionTimeout: 10_000 })
-}
-
-/** Health, version and metrics, as OSM's port 9091 has them. */
-export function healthServer(sources: HealthSources): FastifyInstance {
-  const app = server()
-  app.get('/health/alive', async (_request, reply) =>
-    (await sources.alive()) ? reply.send('Service is alive') : reply.code(503).send('Service is not alive'),
-  )
-  app.get('/health/ready', async (_request, reply) =>
-    (await sources.ready()) ? reply.send('Service is ready') : reply.code(503).send('Service is not ready'),
-  )
-  app.get('/metrics', async (_request, reply) => {
-    const { contentType, body } = await sources.metrics()
-    return reply.type(contentType).send(body)
-  })
-  app.get('/version', async (_request, reply) => reply.send(sources.version))
-  app.get('/smi/version', async (_request, reply) => reply.send(sources.smiVersions))
-  return app
-}
 
 /**
  * The debug server. Its index is for everyone; the other pages answer to loopback only, which includes port-forwarding.
@@ -45,7 +13,7 @@ export function healthServer(sources: HealthSources): FastifyInstance {
  * @param pages - looked up anew for each request, as drivers add theirs while they start
  */
 export function debugServer(pages: () => ReadonlyMap<string, DebugPage>): FastifyInstance {
-  const app = server()
+  const app = fastify({ logger: false, bodyLimit: BODY_LIMIT, requestTimeout: 10_000, connectionTimeout: 10_000 })
   app.get('/debug', async (_request, reply) =>
     reply.type('text/plain; charset=utf-8').send(`${[...pages().keys()].sort().join('\n')}\n`),
   )

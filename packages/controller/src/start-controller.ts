@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events'
 import {
   compareProblems,
   formatProblem,
+  healthServer,
   type Problem,
   SpecRules,
   type Broker,
@@ -16,7 +17,7 @@ import type { FastifyInstance } from 'fastify'
 
 import { composeController, tokens } from './composition.js'
 import { debugPages } from './debug-pages.js'
-import { debugServer, healthServer } from './http-servers.js'
+import { debugServer } from './http-servers.js'
 import type { ControllerOptions, RunningController } from './options.js'
 import { followMesh } from './policy-loop.js'
 

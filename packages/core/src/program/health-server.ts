@@ -1,0 +1,40 @@
+import { type FastifyInstance, fastify } from 'fastify'
+
+/** What the health server answers from. */
+export interface HealthSources {
+  readonly alive: () => Promise<boolean>
+  readonly ready: () => Promise<boolean>
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>
+  readonly version: VersionInfo
+  /** SMI kinds and the versions that are read. */
+  readonly smiVersions: Readonly<Record<string, string>>
+}
+
+/** What `/version` answers. */
+export interface VersionInfo {
+  readonly version: string
+  readonly git_commit: string
+  readonly build_date: string
+}
+
+/** Largest request body that the server reads; it has a use for none. */
+const BODY_LIMIT = 1024
+
+/** Health, version and metrics, as OSM's port 9091 has them. */
+export function healthServer(sources: HealthSources): FastifyInstance {
+  const app = fastify({ logger: false, bodyLimit: BODY_LIMIT, requestTimeout: 10_000, connectionTimeout: 10_000 })
+  app.get('/health/alive', async (_request, reply) =>
+    (await sources.alive()) ? reply.send('Service is alive') : reply.code(503).send('Service is not alive'),
+  )
+  app.get('/health/ready', async (_request, reply) =>
+    (await sources.ready()) ? reply.send('Service is ready') : reply.code(503).send('Service is not ready'),
+  )
+  app.get('/healthz', async (_request, reply) => reply.send('Health OK'))
+  app.get('/metrics', async (_request, reply) => {
+    const { contentType, body } = await sources.metrics()
+    return reply.type(contentType).send(body)
+  })
+  app.get('/version', async (_request, reply) => reply.send(sources.version))
+  app.get('/smi/version', async (_request, reply) => reply.send(sources.smiVersions))
+  return app
+}
