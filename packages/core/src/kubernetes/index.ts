@@ -1,2 +1,3 @@
 export type * from './api.js'
 export type * from './informer-types.js'
+export * from './source/index.js'

@@ -1,6 +1,7 @@
 import type { ProbeBinding, ProbeTarget } from '@osm-ts/driver-api'
 
-import type { KindMap, Probe } from '../../spec/index.js'
+import type { InstanceProbeBinding, KindMap, Probe } from '../../spec/index.js'
+import { compareText } from './keys.js'
 import { anyAddress, probePath, sidecarPorts, type IpFamilies } from './sidecar-addresses.js'
 
 type Instance = KindMap['WorkloadInstance']
@@ -18,12 +19,17 @@ export function localPort({ spec }: Instance, port: number): number {
 /**
  * Probes that the sidecar answers for, because whoever asks has no certificate. Sorted by probe.
  *
- * None in explicit mode, where the application's own port can be asked. None for TCP probes: a sidecar would accept the connection whether or not the
+ * Bindings that came with the instance hold as they are: whoever rewrote the probes has told the kubelet of them. None in explicit mode, where the application's own port can be asked. None for TCP probes: a sidecar would accept the connection whether or not the
  * application does, so the agent beside it has to ask.
  */
 export function probeBindings(instance: Instance, families: IpFamilies): readonly ProbeBinding[] {
-  const { probes = {}, mode, workload } = instance.spec
+  const { probes = {}, probeBindings: given, mode, workload } = instance.spec
   if (mode === 'explicit') return []
+  const listenOn = (port: number): ProbeBinding['listen'] => ({ address: anyAddress(families), port })
+  if (given !== undefined)
+    return [...given]
+      .sort((a, b) => compareText(a.container, b.container) || compareText(a.probe, b.probe))
+      .map((binding) => givenBinding(binding, listenOn(binding.port)))
   return probeNames.flatMap((probe): readonly ProbeBinding[] => {
     const source = probes[probe]
     const target = source && probeTarget(instance, source)
@@ -32,13 +38,20 @@ export function probeBindings(instance: Instance, families: IpFamilies): readonl
       {
         container: workload,
         probe,
-        listen: { address: anyAddress(families), port: sidecarPorts[probe] },
+        listen: listenOn(sidecarPorts[probe]),
         path: target.type === 'http' ? probePath(probe) : '',
         target,
         timeoutMs: (source.timeoutSeconds || DEFAULT_TIMEOUT_SECONDS) * 1000,
       },
     ]
   })
+}
+
+function givenBinding(
+  { container, probe, path, target, timeoutMs }: InstanceProbeBinding,
+  listen: ProbeBinding['listen'],
+): ProbeBinding {
+  return { container, probe, listen, path, target, timeoutMs }
 }
 
 function probeTarget(instance: Instance, { httpGet, grpc }: Probe): ProbeTarget | undefined {

@@ -64,6 +64,41 @@ const ListenAddressSchema = (description: string) =>
     description,
   )
 
+/** A probe that the sidecar answers for a container. */
+export const ProbeBindingSchema = struct(
+  {
+    container: Type.String({ minLength: 1, description: 'Container that has the probe.' }),
+    probe: oneOf(['liveness', 'readiness', 'startup'], 'Which probe of the container.'),
+    port: portNumber('Port on which the sidecar answers.'),
+    path: Type.String({ default: '', description: 'Path under which it answers; empty: it passes connections on.' }),
+    target: struct(
+      {
+        type: oneOf(['http', 'https', 'tcp', 'grpc'], 'How the workload is asked.'),
+        port: portNumber('Port of the workload.'),
+        path: Type.Optional(Type.String({ description: 'Path with query, for http and https.' })),
+        headers: Type.Optional(
+          Type.Array(
+            struct(
+              {
+                name: Type.String({ minLength: 1, description: 'Header name.' }),
+                value: Type.String({ description: 'Header value.' }),
+              },
+              'A header.',
+            ),
+            { description: 'Headers of the request, for http and https.' },
+          ),
+        ),
+        service: Type.Optional(Type.String({ description: 'Service of the gRPC health protocol.' })),
+      },
+      'What is asked of the workload.',
+    ),
+    timeoutMs: Type.Integer({ minimum: 1, description: 'Milliseconds until an unanswered probe counts as failed.' }),
+  },
+  'A probe that the sidecar answers for a container.',
+)
+/** A probe that the sidecar answers for a container. */
+export type InstanceProbeBinding = Spec<typeof ProbeBindingSchema>
+
 /**
  * standalone.openservicemesh.io WorkloadInstance: what a Pod is in a cluster. Written by the supervisor, never by
  * users.
@@ -104,6 +139,11 @@ export const WorkloadInstanceSpecSchema = struct(
       ),
     ),
     probes: Type.Optional(ProbesSchema),
+    probeBindings: Type.Optional(
+      Type.Array(ProbeBindingSchema, {
+        description: 'What the sidecar answers, as whoever started the instance rewrote its probes. Replaces probes.',
+      }),
+    ),
     ready: Type.Boolean({ default: false, description: 'True: the instance takes traffic.' }),
     createdAt: Type.String({ description: 'When the instance was made, RFC 3339.' }),
   },

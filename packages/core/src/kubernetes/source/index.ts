@@ -1,0 +1,7 @@
+export {
+  formatProbeBindings,
+  probeBindingsAnnotation,
+  ProbeBindingsReader,
+  probePorts,
+  type ProbeBindingsReading,
+} from './probe-annotation.js'
