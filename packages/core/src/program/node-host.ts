@@ -1,24 +1,27 @@
 import type { ProgramHost } from './program-host.js'
 
-/** The process that this runs in. */
-export function nodeHost(connect: ProgramHost['connect']): ProgramHost {
+/** What is used of Node's `process`, which an entry file hands over. */
+export type NodeProcess = Pick<NodeJS.Process, 'argv' | 'env' | 'exit' | 'off' | 'on' | 'stdout'>
+
+/** The process that a program runs in. */
+export function nodeHost(node: NodeProcess, connect: ProgramHost['connect']): ProgramHost {
   return {
-    argv: process.argv.slice(2),
-    environment: process.env,
+    argv: node.argv.slice(2),
+    environment: node.env,
     onSignal: (listener) => {
       const names = ['SIGTERM', 'SIGINT'] as const
-      for (const name of names) process.on(name, listener)
+      for (const name of names) node.on(name, listener)
       return () => {
-        for (const name of names) process.off(name, listener)
+        for (const name of names) node.off(name, listener)
       }
     },
     onUncaught: (listener) => {
       // An unhandled rejection arrives here as well.
-      process.on('uncaughtException', listener)
-      return () => process.off('uncaughtException', listener)
+      node.on('uncaughtException', listener)
+      return () => node.off('uncaughtException', listener)
     },
-    print: (text) => process.stdout.write(text),
-    exit: (code) => process.exit(code),
+    print: (text) => node.stdout.write(text),
+    exit: (code) => node.exit(code),
     connect,
   }
 }

@@ -1,0 +1,66 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import type { FastifyInstance } from 'fastify'
+
+import { type HealthSources, healthServer } from './health-server.js'
+import { listen } from './listen.js'
+
+const sources = (alive: boolean, ready: boolean): HealthSources => ({
+  alive: async () => alive,
+  ready: async () => ready,
+  metrics: async () => ({ contentType: 'text/plain', body: 'up 1\n' }),
+  version: { version: 'v1', git_commit: 'abc', build_date: 'now' },
+  smiVersions: { TrafficTarget: 'access.smi-spec.io/v1alpha3' },
+})
+
+const servers: FastifyInstance[] = []
+const open = (alive = true, ready = true): FastifyInstance => {
+  const server = healthServer(sources(alive, ready))
+  servers.push(server)
+  return server
+}
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()))
+})
+
+describe('healthServer', () => {
+  it.each([
+    ['/health/alive', 200, 'Service is alive'],
+    ['/health/ready', 200, 'Service is ready'],
+    ['/healthz', 200, 'Health OK'],
+    ['/metrics', 200, 'up 1\n'],
+    ['/version', 200, '{"version":"v1","git_commit":"abc","build_date":"now"}'],
+    ['/smi/version', 200, '{"TrafficTarget":"access.smi-spec.io/v1alpha3"}'],
+  ])('answers %s', async (url, status, body) => {
+    const response = await open().inject({ url })
+    expect([response.statusCode, response.body]).toEqual([status, body])
+  })
+
+  it('says 503 where a probe fails', async () => {
+    const server = open(false, false)
+    expect((await server.inject({ url: '/health/alive' })).statusCode).toBe(503)
+    expect((await server.inject({ url: '/health/ready' })).statusCode).toBe(503)
+    expect((await server.inject({ url: '/healthz' })).statusCode).toBe(200)
+  })
+})
+
+describe('listen', () => {
+  it('listens on all addresses where none is given', async () => {
+    const port = await listen(open(), { host: '', port: 0 }, 'health')
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
+  })
+
+  it('says which server could not have which port', async () => {
+    const port = await listen(open(), { host: '127.0.0.1', port: 0 }, 'health')
+    await expect(listen(open(), { host: '127.0.0.1', port }, 'health')).rejects.toMatchObject({
+      code: 'OSM_PROGRAM_LISTEN',
+      message: expect.stringContaining(`the health server cannot listen on port ${port} of 127.0.0.1`),
+    })
+  })
+
+  it('says so where the address is not of this machine', async () => {
+    await expect(listen(open(), { host: '192.0.2.1', port: 0 }, 'health')).rejects.toMatchObject({
+      code: 'OSM_PROGRAM_LISTEN',
+    })
+  })
+})
