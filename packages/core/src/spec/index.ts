@@ -1,4 +1,7 @@
 export { sameContent } from './content.js'
+export type * from './crd/custom-resource-definition.js'
+export { customKinds, customResourceDefinitions } from './crd/custom-resource-definitions.js'
+export type { StructuralSchema } from './crd/structural-schema.js'
 export { specErrorCodes, type SpecErrorCode } from './error-codes.js'
 export { formatFieldPath, parseFieldPath, type FieldPath } from './field-path.js'
 export { ObjectDecoder, type DecodeContext, type Decoded } from './object-decoder.js'
