@@ -15,6 +15,10 @@ const tasks = {
   build: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/build.mjs') },
   demo: { needs: ['packages', 'envoyApi', 'envoy'], load: () => import('./tasks/demo.mjs') },
   test: { needs: ['packages', 'envoyApi', 'envoy', 'transparent'], load: () => import('./tasks/test.mjs') },
+  'test:api': {
+    needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'],
+    load: () => import('./tasks/test-api.mjs'),
+  },
   check: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/check.mjs') },
   bench: { needs: ['packages', 'envoyApi', 'envoy'], load: () => import('./tasks/bench.mjs') },
   docs: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/docs.mjs') },

@@ -2,10 +2,11 @@ import { join } from 'node:path'
 import { withLock } from '../lib/lock.mjs'
 import { root } from '../lib/paths.mjs'
 import { ensureEnvoy } from './envoy-binary.mjs'
+import { ensureKubernetes } from './kubernetes.mjs'
 import { ensurePackages, packagesAreCurrent } from './packages.mjs'
 import { ensureTransparentMode } from './transparent-mode.mjs'
 
-/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent'} Need */
+/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'kubernetes'} Need */
 
 /**
  * Brings the checkout and the machine to the state that a task needs. Quiet and quick when they are in it.
@@ -25,6 +26,7 @@ export async function prepare(needs) {
     const available = await exclusively(ensureTransparentMode)
     env.OSM_TEST_MODES = available ? 'explicit,transparent' : 'explicit'
   }
+  if (needs.includes('kubernetes')) Object.assign(env, await exclusively(ensureKubernetes))
   return env
 }
 
