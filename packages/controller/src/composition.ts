@@ -8,10 +8,9 @@ import {
   MeshCatalog,
   MeshCertificateManager,
   MeshConfigurator,
-  Metrics,
-  SnapshotEndpointsProvider,
+  type EndpointsProvider,
+  MergedEndpointsProvider,
   type SnapshotFeed,
-  standalonePreset,
   systemClock,
 } from '@osm-ts/core'
 import { Container, type ServiceIdentifier } from 'inversify'
@@ -28,10 +27,10 @@ export const tokens = {
   catalog: token<MeshCatalog>('catalog'),
   certificates: token<MeshCertificateManager>('certificates'),
   configurator: token<MeshConfigurator>('configurator'),
-  endpoints: token<SnapshotEndpointsProvider>('endpoints'),
+  endpoints: token<EndpointsProvider>('endpoints'),
   host: token<DriverHost>('host'),
   instances: token<SnapshotInstances>('instances'),
-  metrics: token<Metrics>('metrics'),
+  providers: token<readonly EndpointsProvider[]>('providers'),
   registry: token<DriverRegistry>('registry'),
   runner: token<DriverRunner>('runner'),
 } as const
@@ -43,12 +42,11 @@ export const tokens = {
  */
 export function composeController(options: ControllerOptions, feed: SnapshotFeed, signal: AbortSignal): Container {
   const container = new Container({ defaultScope: 'Singleton' })
-  const { meshName, osmNamespace, domains, logger } = options
+  const { meshName, osmNamespace, domains, logger, metrics, meshConfig, enrolment } = options
   const subscribe = feed.subscribe.bind(feed)
   const locate = feed.locate.bind(feed)
 
   container.bind(tokens.broker).toResolvedValue(() => new Broker())
-  container.bind(tokens.metrics).toResolvedValue(() => new Metrics())
   container.bind(tokens.configurator).toResolvedValue(
     () =>
       new MeshConfigurator({
@@ -56,8 +54,11 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
         osmNamespace,
         domains,
         environment: options.environment,
-        preset: standalonePreset,
-        anyNamespace: true,
+        ...(meshConfig.preset === undefined ? {} : { preset: meshConfig.preset }),
+        ...(meshConfig.name === undefined ? {} : { configName: meshConfig.name }),
+        anyNamespace: meshConfig.anyNamespace,
+        whenAbsent: meshConfig.required ? 'last' : 'defaults',
+        pinsRestartOnly: meshConfig.required,
         current: () => feed.current(),
         subscribe,
         locate,
@@ -75,30 +76,21 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
       }),
     [tokens.configurator],
   )
-  container.bind(tokens.endpoints).toResolvedValue(
-    () =>
-      new SnapshotEndpointsProvider({
-        id: 'folder',
-        current: () => {
-          const snapshot = feed.current()
-          if (snapshot === undefined) throw new RangeError('asked for endpoints before the sources were read')
-          return snapshot
-        },
-        subscribe,
-      }),
-  )
+  container.bind(tokens.providers).toResolvedValue(() => options.endpointsProviders(feed))
+  container
+    .bind(tokens.endpoints)
+    .toResolvedValue((providers) => new MergedEndpointsProvider('mesh', providers), [tokens.providers])
   container
     .bind(tokens.catalog)
     .toResolvedValue(
-      (endpoints) =>
-        new MeshCatalog({ meshName, domains, endpointsProviders: [endpoints], enrolment: { mode: 'all' }, locate }),
-      [tokens.endpoints],
+      (endpointsProviders) => new MeshCatalog({ meshName, domains, endpointsProviders, enrolment, locate }),
+      [tokens.providers],
     )
   container
     .bind(tokens.instances)
     .toResolvedValue(() => new SnapshotInstances({ current: () => feed.current(), subscribe }))
   container.bind(tokens.host).toResolvedValue(
-    (catalog, instances, certificates, configurator, endpoints, broker, metrics) =>
+    (catalog, instances, certificates, configurator, endpoints, broker) =>
       new DriverHost({
         policies: catalog,
         instances,
@@ -116,15 +108,7 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
         setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs),
         signal,
       }),
-    [
-      tokens.catalog,
-      tokens.instances,
-      tokens.certificates,
-      tokens.configurator,
-      tokens.endpoints,
-      tokens.broker,
-      tokens.metrics,
-    ],
+    [tokens.catalog, tokens.instances, tokens.certificates, tokens.configurator, tokens.endpoints, tokens.broker],
   )
   container.bind(tokens.registry).toResolvedValue(() => {
     const registry = new DriverRegistry()

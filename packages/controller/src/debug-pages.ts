@@ -9,7 +9,7 @@ import {
   withoutSecrets,
 } from '@osm-ts/core'
 
-import { type DebugPage, jsonPage } from './http-servers.js'
+import { type DebugPage, jsonPage } from './debug-server.js'
 
 /** What the controller's own debug pages show. */
 export interface DebugSources {

@@ -1,4 +1,4 @@
-import type { DriverHost, DriverRegistry, MeshConfigurator, ProcessLogger } from '@osm-ts/core'
+import type { DriverHost, DriverRegistry, MeshConfig, MeshConfigurator, ProcessLogger } from '@osm-ts/core'
 import { allowedClasses, driverConfig } from '@osm-ts/core'
 import type { Driver, HealthProbes } from '@osm-ts/driver-api'
 
@@ -9,7 +9,10 @@ export interface DriverRunnerOptions {
   readonly registry: DriverRegistry
   readonly host: DriverHost
   readonly configurator: MeshConfigurator
-  readonly proxyServer: { readonly address: string; readonly ports: Readonly<Record<string, number>> }
+  readonly proxyServer: {
+    readonly address: string
+    readonly port: (sidecarClass: string, config: MeshConfig) => number
+  }
   readonly logger: ProcessLogger
   readonly signal: AbortSignal
 }
@@ -78,7 +81,7 @@ export class DriverRunner {
     const own = new AbortController()
     const context = host.contextFor(driver, {
       address: proxyServer.address,
-      port: proxyServer.ports[name] ?? 0,
+      port: proxyServer.port(name, configurator.current()),
       driverConfig: driverConfig(configurator.current(), name),
       logger: logger.child(`driver-${name}`),
       signal: AbortSignal.any([signal, own.signal]),

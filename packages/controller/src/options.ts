@@ -1,5 +1,23 @@
 import type { Driver } from '@osm-ts/driver-api'
-import type { CertificateProvider, MeshDomains, ObjectSource, ProcessLogger } from '@osm-ts/core'
+import type {
+  CertificateManager,
+  CertificateProvider,
+  DriverHost,
+  DriverRegistry,
+  EndpointsProvider,
+  Enrolment,
+  MeshCatalog,
+  MeshConfig,
+  MeshConfigSpec,
+  MeshConfigurator,
+  MeshDomains,
+  Metrics,
+  ObjectSource,
+  Problem,
+  ProcessLogger,
+  SnapshotFeed,
+  SpecRules,
+} from '@osm-ts/core'
 
 /** What a controller is made from. */
 export interface ControllerOptions {
@@ -8,28 +26,89 @@ export interface ControllerOptions {
   readonly domains: MeshDomains
   /** Where the mesh is written down, in order of precedence. */
   readonly sources: readonly ObjectSource[]
+  /** Where services run, in order of precedence. Called once, after the sources were read. */
+  readonly endpointsProviders: (feed: SnapshotFeed) => readonly EndpointsProvider[]
+  /** Which namespaces take part. */
+  readonly enrolment: Enrolment
+  readonly meshConfig: MeshConfigOptions
   /** Signs certificates; the controller keeps and rotates them. */
   readonly certificateProvider: CertificateProvider
   readonly drivers: readonly Driver[]
   /** Environment that MeshConfig falls back to, such as `OSM_DEFAULT_SIDECAR_CLASS`. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Where proxies connect, by sidecar class; port 0 lets the driver choose. */
-  readonly proxyServer: { readonly address: string; readonly ports: Readonly<Record<string, number>> }
+  /** Where proxies connect. A port of 0 lets the driver choose. */
+  readonly proxyServer: {
+    readonly address: string
+    readonly port: (sidecarClass: string, config: MeshConfig) => number
+  }
   /** Names and addresses that proxies verify the proxy control plane by. */
   readonly serverNames: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] }
-  /** Loopback ports; 0 lets the system choose. */
+  /** Address that the health and debug servers listen on. */
+  readonly bindAddress: string
+  /** Ports; 0 lets the system choose. */
   readonly ports: { readonly debug: number; readonly health: number }
+  /** `configured`: the debug server runs while MeshConfig says `enableDebugServer`. */
+  readonly debugServer: 'always' | 'configured'
   /** What `/version` answers. */
   readonly version: { readonly version: string; readonly git_commit: string; readonly build_date: string }
+  /** Registered metrics; sources and others may have put theirs in. */
+  readonly metrics: Metrics
+  /** What runs beside the proxy control planes; started after them, in this order. */
+  readonly attachments?: readonly Attachment[]
   readonly logger: ProcessLogger
   readonly signal: AbortSignal
 }
 
+/** Which MeshConfig holds, and what where it says nothing. */
+export interface MeshConfigOptions {
+  /** Its name; osm-mesh-config when absent. */
+  readonly name?: string
+  /** True: where the namespace of the control plane holds none, the first one of any namespace counts. */
+  readonly anyNamespace: boolean
+  /** What holds where it says nothing. */
+  readonly preset?: MeshConfigSpec
+  /**
+   * True: no proxy is served before there is one, the last one holds when it is deleted or emptied, and what only a restart can change stays as it was. False:
+   * defaults hold where there is none.
+   */
+  readonly required: boolean
+}
+
+/** The parts of a controller that attachments may use. */
+export interface ControllerParts {
+  readonly meshName: string
+  readonly osmNamespace: string
+  readonly domains: MeshDomains
+  readonly feed: SnapshotFeed
+  readonly configurator: MeshConfigurator
+  readonly certificates: CertificateManager
+  readonly catalog: MeshCatalog
+  readonly host: DriverHost
+  readonly registry: DriverRegistry
+  readonly rules: SpecRules
+  readonly metrics: Metrics
+  /** Everything that is wrong with what users wrote, sorted by place. */
+  readonly problems: () => readonly Problem[]
+  readonly logger: ProcessLogger
+  readonly signal: AbortSignal
+}
+
+/** Something that runs beside the proxy control planes: a webhook, the duties of a leader. Resolves when it has started. */
+export type Attachment = (parts: ControllerParts) => Promise<RunningAttachment>
+
+/** An attachment that runs. */
+export interface RunningAttachment {
+  /** Asked for every `/health/ready`. */
+  readonly ready: () => Promise<boolean>
+  /** Resolves when it has ended with the signal; rejects if it failed, which ends the controller. */
+  readonly stopped: Promise<void>
+}
+
 /** A controller that runs. */
 export interface RunningController {
-  /** Port of the debug server on loopback. */
-  readonly debugPort: number
-  /** Port of the health server on loopback. */
+  /** Port of the debug server; undefined while it does not run. */
+  readonly debugPort: number | undefined
+  /** Port of the health server. */
   readonly healthPort: number
   /** Sidecar classes whose proxy control plane runs, sorted. */
   readonly proxyClasses: readonly string[]

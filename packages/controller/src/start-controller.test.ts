@@ -6,10 +6,13 @@ import {
   defaultCertificateSettings,
   MemoryCaStore,
   MeshCertificateManager,
+  Metrics,
   newProxyUUID,
   objectKey,
   parseMeshDomains,
   readObjects,
+  SnapshotEndpointsProvider,
+  standalonePreset,
   systemClock,
   TresorProvider,
   type MeshObject,
@@ -20,10 +23,28 @@ import {
 import type { Eviction, PolicyUpdate, ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
 
 import { type FakeDriver, fakeDriver } from '../test/fake-driver.js'
-import type { RunningController } from './options.js'
+import type { ControllerOptions, RunningController } from './options.js'
 import { startController } from './start-controller.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
+
+/** Everything but what a test has to say itself. */
+const base = {
+  meshName: 'test',
+  osmNamespace: 'osm-system',
+  domains,
+  endpointsProviders: (feed) => [new SnapshotEndpointsProvider({ id: 'text', ...feed.reader() })],
+  enrolment: { mode: 'all' },
+  meshConfig: { preset: standalonePreset, anyNamespace: true, required: false },
+  environment: { OSM_DEFAULT_SIDECAR_CLASS: 'fake' },
+  proxyServer: { address: '127.0.0.1', port: () => 0 },
+  serverNames: { dnsNames: [], ipAddresses: ['127.0.0.1'] },
+  bindAddress: '127.0.0.1',
+  ports: { debug: 0, health: 0 },
+  debugServer: 'always',
+  version: { version: '1', git_commit: 'c', build_date: 'd' },
+} satisfies Partial<ControllerOptions>
+const silent = () => createLogger('test', 'disabled', { write: () => undefined })
 
 /** Objects in memory, edited by YAML. */
 class TextSource implements ObjectSource {
@@ -131,18 +152,12 @@ describe('startController', () => {
       rootKey: { algorithm: 'ECDSA' },
     })
     const controller = await startController({
-      meshName: 'test',
-      osmNamespace: 'osm-system',
-      domains,
+      ...base,
       sources: [source],
       certificateProvider: provider,
       drivers: [fake.driver, ...others.map(({ driver }) => driver)],
-      environment: { OSM_DEFAULT_SIDECAR_CLASS: 'fake' },
-      proxyServer: { address: '127.0.0.1', ports: {} },
-      serverNames: { dnsNames: [], ipAddresses: ['127.0.0.1'] },
-      ports: { debug: 0, health: 0 },
-      version: { version: '1', git_commit: 'c', build_date: 'd' },
-      logger: createLogger('test', 'disabled', { write: () => undefined }),
+      metrics: new Metrics(),
+      logger: silent(),
       signal: abort.signal,
     })
     ends.push(async () => {
@@ -168,7 +183,10 @@ describe('startController', () => {
     return { source, fake, controller, signal: abort.signal, proxyCertificate, provider }
   }
 
-  const get = async (port: number, path: string): Promise<{ readonly status: number; readonly body: string }> => {
+  const get = async (
+    port: number | undefined,
+    path: string,
+  ): Promise<{ readonly status: number; readonly body: string }> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`)
     return { status: response.status, body: await response.text() }
   }
@@ -180,6 +198,8 @@ describe('startController', () => {
   ): Promise<{ readonly proxy: ProxyRef; readonly next: () => Promise<PolicyUpdate> }> {
     const context = running.fake.context()
     const proxy = await context.proxies.authenticate(await running.proxyCertificate(uuid, account))
+    // As a driver does whose streams end with the controller.
+    running.signal.addEventListener('abort', () => void context.proxies.disconnected(proxy.session))
     const steps = context.meshCatalog.policies.watch(proxy, running.signal)[Symbol.asyncIterator]()
     return {
       proxy,
@@ -372,22 +392,17 @@ describe('startController', () => {
       rootKey: { algorithm: 'ECDSA' },
     })
     const attempt = startController({
-      meshName: 'test',
-      osmNamespace: 'osm-system',
-      domains,
+      ...base,
       sources: [source],
       certificateProvider: provider,
       drivers: [fakeDriver('fake').driver],
-      environment: { OSM_DEFAULT_SIDECAR_CLASS: 'fake' },
-      proxyServer: { address: '127.0.0.1', ports: {} },
-      serverNames: { dnsNames: [], ipAddresses: [] },
-      ports: { debug: controller.debugPort, health: 0 },
-      version: { version: '1', git_commit: '', build_date: '' },
-      logger: createLogger('test', 'disabled', { write: () => undefined }),
+      ports: { debug: Number(controller.debugPort), health: 0 },
+      metrics: new Metrics(),
+      logger: silent(),
       signal: new AbortController().signal,
     })
     await expect(attempt).rejects.toMatchObject({
-      code: 'OSM_CONTROLLER_LISTEN',
+      code: 'OSM_PROGRAM_LISTEN',
       message: expect.stringContaining(String(controller.debugPort)),
     })
     provider.close()

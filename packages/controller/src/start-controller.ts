@@ -1,125 +1,42 @@
 import { setMaxListeners } from 'node:events'
 
-import {
-  compareProblems,
-  formatProblem,
-  healthServer,
-  type Problem,
-  SpecRules,
-  type Broker,
-  type LogLevel,
-  type MeshConfig,
-  type MeshConfigurator,
-  SnapshotFeed,
-} from '@osm-ts/core'
-import { OsmError } from '@osm-ts/driver-api'
+import { healthServer, listen, SnapshotFeed, SpecRules } from '@osm-ts/core'
 import type { FastifyInstance } from 'fastify'
 
 import { composeController, tokens } from './composition.js'
+import { DebugSwitch } from './debug-switch.js'
 import { debugPages } from './debug-pages.js'
-import { debugServer } from './http-servers.js'
-import type { ControllerOptions, RunningController } from './options.js'
+import { followConfiguration } from './follow-configuration.js'
+import { debugServer } from './debug-server.js'
+import type { ControllerOptions, ControllerParts, RunningAttachment, RunningController } from './options.js'
 import { followMesh } from './policy-loop.js'
+import { meshMetrics } from './mesh-metrics.js'
+import { problemsOf } from './problems.js'
+import { smiVersions } from './smi-versions.js'
+import { drained, joinLoops, unlessAborted } from './supervision.js'
 
-const SMI_VERSIONS = {
-  HTTPRouteGroup: 'specs.smi-spec.io/v1alpha4',
-  TCPRoute: 'specs.smi-spec.io/v1alpha4',
-  TrafficTarget: 'access.smi-spec.io/v1alpha3',
-  TrafficSplit: 'split.smi-spec.io/v1alpha4',
+/** What a controller that is about to start can't say yet. */
+interface Health {
+  alive: () => Promise<boolean>
+  ready: () => Promise<boolean>
 }
 
 /**
  * Starts a controller: reads the mesh, computes policies, and starts the proxy control planes of the sidecar classes that MeshConfig allows.
  *
- * Resolves when everything listens.
+ * Health is answered from the beginning: a controller whose sources can't be read yet is alive and not ready. Resolves when everything listens.
  *
- * @throws OsmError if the sources can't be read at all, the default class has no driver, or a port is taken
+ * @throws OsmError if the sources can't be read at all, the default class has no driver, or a port is taken; the reason of the signal if it aborts first
  */
 export async function startController(options: ControllerOptions): Promise<RunningController> {
-  const { signal, logger } = options
   const failed = new AbortController()
-  const scope = AbortSignal.any([signal, failed.signal])
+  const scope = AbortSignal.any([options.signal, failed.signal])
   // Every loop and every connected proxy listens to it; each removes its listener when it ends.
   setMaxListeners(0, scope)
-
-  const feed = new SnapshotFeed(options.sources)
-  await feed.start(scope)
-  const container = composeController(options, feed, scope)
-  const configurator = container.get(tokens.configurator)
-  const certificates = container.get(tokens.certificates)
-  const endpoints = container.get(tokens.endpoints)
-  const catalog = container.get(tokens.catalog)
-  const metrics = container.get(tokens.metrics)
-  const host = container.get(tokens.host)
-  const runner = container.get(tokens.runner)
-  configurator.start()
-  metrics.collectProcessMetrics()
-
-  const recomputation = metrics.histogram(
-    'osm_policy_recompute_seconds',
-    'Time of one recomputation of policies',
-    [],
-    [0.001, 0.005, 0.02, 0.1, 0.5, 2],
-  )
-  const broadcasts = metrics.counter(
-    'osm_proxy_broadcast_event_count',
-    'Recomputations that changed the policy of some proxy',
-    [],
-  )
-  const loops = [
-    certificates.run(scope),
-    host.run(),
-    followMesh({
-      catalog,
-      endpoints,
-      feed,
-      configurator,
-      certificates,
-      onFault: (error) => {
-        logger.error(
-          { reason: error instanceof Error ? error.message : String(error) },
-          'a recomputation of policies failed',
-        )
-      },
-      onRecomputed: (milliseconds, changed) => {
-        recomputation.observe({}, milliseconds / 1000)
-        if (changed > 0) broadcasts.inc({})
-      },
-      signal: scope,
-    }),
-  ]
-  followConfiguration(configurator, container.get(tokens.broker), logger)
-  const rules = new SpecRules({ ...options.domains, locate: feed.locate.bind(feed) })
-  const problems = (): readonly Problem[] => {
-    const snapshot = feed.current()
-    const found = [
-      ...feed.problems(),
-      ...(snapshot === undefined ? [] : rules.checkAll(snapshot)),
-      ...configurator.problems(),
-      ...catalog.problems(),
-    ]
-    // Two of them may find the same thing.
-    return [...new Map(found.map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
-  }
+  const loops: Promise<void>[] = []
   const servers: FastifyInstance[] = []
   try {
-    await runner.start()
-    const health = healthServer({
-      alive: () => runner.alive(),
-      ready: async () => catalog.ready && (await runner.ready()),
-      metrics: () => metrics.render(),
-      version: options.version,
-      smiVersions: SMI_VERSIONS,
-    })
-    const debug = debugServer(() =>
-      debugPages({ host, catalog, certificates, configurator, problems, snapshot: () => feed.current() }),
-    )
-    servers.push(health, debug)
-    const healthPort = await listen(health, options.ports.health, 'health')
-    const debugPort = await listen(debug, options.ports.debug, 'debug')
-    const stopped = stopWith(scope, servers, loops)
-    logger.info({ healthPort, debugPort, classes: runner.classes() }, 'controller started')
-    return { debugPort, healthPort, proxyClasses: runner.classes(), stopped }
+    return await start(options, scope, loops, servers)
   } catch (error) {
     failed.abort()
     await Promise.allSettled([...servers.map((server) => server.close()), ...loops])
@@ -127,56 +44,141 @@ export async function startController(options: ControllerOptions): Promise<Runni
   }
 }
 
+async function start(
+  options: ControllerOptions,
+  signal: AbortSignal,
+  loops: Promise<void>[],
+  servers: FastifyInstance[],
+): Promise<RunningController> {
+  const { logger, metrics, bindAddress, ports } = options
+  metrics.collectProcessMetrics()
+  const health: Health = { alive: async () => true, ready: async () => false }
+  const server = healthServer({
+    alive: () => health.alive(),
+    ready: async () => !signal.aborted && (await health.ready()),
+    metrics: () => metrics.render(),
+    version: options.version,
+    smiVersions,
+  })
+  servers.push(server)
+  const healthPort = await listen(server, { host: bindAddress, port: ports.health }, 'health')
+
+  const feed = new SnapshotFeed(options.sources)
+  await unlessAborted(feed.start(signal), signal)
+  const container = composeController(options, feed, signal)
+  const configurator = container.get(tokens.configurator)
+  const certificates = container.get(tokens.certificates)
+  const catalog = container.get(tokens.catalog)
+  const host = container.get(tokens.host)
+  const runner = container.get(tokens.runner)
+  const rules = new SpecRules({ ...options.domains, locate: feed.locate.bind(feed) })
+  configurator.start()
+  const observed = meshMetrics({ metrics, configurator, certificates, feed, version: options.version, signal })
+  loops.push(
+    certificates.run(signal),
+    host.run(),
+    observed.stopped,
+    followMesh({
+      catalog,
+      endpoints: container.get(tokens.endpoints),
+      feed,
+      configurator,
+      certificates,
+      onFault: (error) => {
+        logger.error({ reason: String(error) }, 'a recomputation of policies failed')
+      },
+      onRecomputed: observed.recomputed,
+      signal,
+    }),
+  )
+  followConfiguration({ configurator, broker: container.get(tokens.broker), logger })
+  const problems = problemsOf({ feed, rules, configurator, catalog })
+  const parts: ControllerParts = {
+    meshName: options.meshName,
+    osmNamespace: options.osmNamespace,
+    domains: options.domains,
+    feed,
+    configurator,
+    certificates,
+    catalog,
+    host,
+    registry: container.get(tokens.registry),
+    rules,
+    metrics,
+    problems,
+    logger,
+    signal,
+  }
+  // Before MeshConfig is waited for: a webhook may be what it has to pass.
+  const attached: RunningAttachment[] = []
+  for (const attachment of options.attachments ?? []) {
+    const running = await unlessAborted(attachment(parts), signal)
+    attached.push(running)
+    loops.push(running.stopped)
+  }
+  if (options.meshConfig.required) await untilConfigured(options, feed, () => configurator.present, signal)
+
+  await unlessAborted(runner.start(), signal)
+  health.alive = () => runner.alive()
+  health.ready = async () => {
+    const answers = await Promise.all([runner.ready(), ...attached.map((it) => it.ready())])
+    return catalog.ready && answers.every((ready) => ready)
+  }
+  const pages = { host, catalog, certificates, configurator, problems, snapshot: () => feed.current() }
+  const debug = new DebugSwitch({
+    server: () => debugServer(() => debugPages(pages)),
+    address: { host: bindAddress, port: ports.debug },
+    configurator,
+    mode: options.debugServer,
+    logger,
+  })
+  await debug.start(signal)
+  loops.push(debug.stopped)
+  logger.info({ healthPort, debugPort: debug.port, classes: runner.classes() }, 'controller started')
+  return {
+    get debugPort() {
+      return debug.port
+    },
+    healthPort,
+    proxyClasses: runner.classes(),
+    stopped: stopWith(signal, servers, loops, () => host.connected),
+  }
+}
+
+/** Nothing is served by defaults that nobody chose. */
+async function untilConfigured(
+  { logger, meshConfig, osmNamespace }: ControllerOptions,
+  feed: SnapshotFeed,
+  present: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  if (present()) return
+  logger.warn(
+    { namespace: osmNamespace, name: meshConfig.name ?? 'osm-mesh-config' },
+    'there is no MeshConfig yet; waiting for it',
+  )
+  let leave = (): void => undefined
+  const arrived = new Promise<void>((resolve) => {
+    // The configurator has subscribed before and has seen what this is called for.
+    leave = feed.subscribe(() => {
+      if (present()) resolve()
+    })
+  })
+  await unlessAborted(arrived, signal).finally(() => leave())
+}
+
 /** Loops end with the signal; what one of them throws ends the controller, which its supervisor restarts. */
 async function stopWith(
   signal: AbortSignal,
   servers: readonly FastifyInstance[],
   loops: readonly Promise<void>[],
+  connected: () => number,
 ): Promise<void> {
-  const aborted = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
   try {
-    await Promise.race([aborted, ...loops.map((loop) => loop.then(() => aborted))])
+    await joinLoops(signal, loops)
+    await drained(connected)
   } finally {
     await Promise.allSettled(servers.map((server) => server.close()))
   }
   await Promise.all(loops)
-}
-
-function followConfiguration(
-  configurator: MeshConfigurator,
-  broker: Broker,
-  logger: ControllerOptions['logger'],
-): void {
-  const setLevel = (config: MeshConfig): void => {
-    logger.setLevel(levelOf(config.observability.osmLogLevel))
-  }
-  setLevel(configurator.current())
-  configurator.subscribe(({ after }) => {
-    setLevel(after)
-    broker.publish('meshconfig', {})
-  })
-}
-
-/** OSM's `panic` is the last level before silence, which is what `fatal` is here. */
-function levelOf(level: MeshConfig['observability']['osmLogLevel']): LogLevel {
-  return level === 'panic' ? 'fatal' : level
-}
-
-async function listen(server: FastifyInstance, port: number, what: string): Promise<number> {
-  try {
-    await server.listen({ host: '127.0.0.1', port })
-  } catch (cause) {
-    throw new OsmError(
-      'OSM_CONTROLLER_LISTEN',
-      `the ${what} server cannot listen on 127.0.0.1:${port}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      {
-        cause,
-      },
-    )
-  }
-  const [address] = server.addresses()
-  return typeof address === 'object' ? address.port : port
 }

@@ -9,6 +9,7 @@ import { objectKey, objectRef, type KindMap, type ObjectKey } from '../spec/obje
 import type { ConfigErrorCode } from './error-codes.js'
 import type { MeshConfig } from './mesh-config.js'
 import { resolveMeshConfig, type ResolveOptions } from './resolve-mesh-config.js'
+import { pinRestartOnly, type PinnedConfig, type RestartOnlyChange } from './restart-only.js'
 
 /** What a configurator reads, and by which names. */
 export interface ConfiguratorOptions extends Omit<ResolveOptions, 'clusterDomain'> {
@@ -21,6 +22,13 @@ export interface ConfiguratorOptions extends Omit<ResolveOptions, 'clusterDomain
    * folders.
    */
   readonly anyNamespace?: boolean
+  /**
+   * What holds where there is no MeshConfig, or one that says nothing: the defaults, or `last`: what held before. For API
+   * servers, where deleting an object takes one word.
+   */
+  readonly whenAbsent?: 'defaults' | 'last'
+  /** True: settings that only a restart can change stay as they were in the first MeshConfig. */
+  readonly pinsRestartOnly?: boolean
   /** The newest snapshot, or undefined before the first. */
   readonly current: () => Snapshot | undefined
   readonly subscribe: (listener: (update: SnapshotUpdate) => void) => () => void
@@ -38,14 +46,18 @@ export interface ConfigChange {
 export class MeshConfigurator {
   readonly #options: ConfiguratorOptions
   readonly #listeners = new Set<(change: ConfigChange) => void>()
+  readonly #readListeners = new Set<() => void>()
   #config: MeshConfig
   #problems: readonly Problem[] = []
   #object: KindMap['MeshConfig'] | undefined
+  /** The first configuration that somebody wrote. */
+  #started: MeshConfig | undefined
 
   constructor(options: ConfiguratorOptions) {
     this.#options = options
     const snapshot = options.current()
-    this.#object = snapshot && this.#choose(snapshot)
+    const chosen = snapshot && this.#choose(snapshot)
+    if (options.whenAbsent !== 'last' || saysSomething(chosen)) this.#object = chosen
     this.#config = this.#resolve(snapshot)
   }
 
@@ -64,6 +76,16 @@ export class MeshConfigurator {
     return this.#config
   }
 
+  /** True once there has been a MeshConfig. */
+  get present(): boolean {
+    return this.#started !== undefined
+  }
+
+  /** The configuration that the process started with: restart-only settings are compared with it. Undefined before. */
+  get started(): MeshConfig | undefined {
+    return this.#started
+  }
+
   /** What is wrong with the MeshConfig in force. */
   problems(): readonly Problem[] {
     return this.#problems
@@ -76,6 +98,15 @@ export class MeshConfigurator {
     }
     this.#listeners.add(entry)
     return () => this.#listeners.delete(entry)
+  }
+
+  /** Calls the listener whenever MeshConfig was read anew, even if only its problems differ. The result ends it. */
+  onRead(listener: () => void): () => void {
+    const entry = (): void => {
+      listener()
+    }
+    this.#readListeners.add(entry)
+    return () => this.#readListeners.delete(entry)
   }
 
   /** What drivers get to see. */
@@ -129,11 +160,14 @@ export class MeshConfigurator {
 
   #read(snapshot: Snapshot): void {
     const before = this.#config
-    this.#object = this.#choose(snapshot)
+    const chosen = this.#choose(snapshot)
+    if (this.#options.whenAbsent !== 'last' || saysSomething(chosen)) this.#object = chosen
     const after = this.#resolve(snapshot)
-    if (sameValue(before, after)) return
-    this.#config = after
-    for (const listener of [...this.#listeners]) listener({ before, after })
+    if (!sameValue(before, after)) {
+      this.#config = after
+      for (const listener of [...this.#listeners]) listener({ before, after })
+    }
+    for (const listener of [...this.#readListeners]) listener()
   }
 
   #choose(snapshot: Snapshot): KindMap['MeshConfig'] | undefined {
@@ -153,13 +187,53 @@ export class MeshConfigurator {
         locate: (field) => object && (locate?.(objectKey(object), field) ?? object.origin),
       },
     )
-    this.#problems = [...problems, ...this.#ignored(snapshot)]
-    return config
+    if (object !== undefined) this.#started ??= config
+    const started = this.#options.pinsRestartOnly === true ? this.#started : undefined
+    const pinned: PinnedConfig = started === undefined ? { config, changes: [] } : pinRestartOnly(started, config)
+    this.#problems = [
+      ...problems,
+      ...this.#waiting(pinned.changes),
+      ...this.#absent(snapshot),
+      ...this.#ignored(snapshot),
+    ]
+    return pinned.config
+  }
+
+  /** Settings that wait for a restart. */
+  #waiting(changes: readonly RestartOnlyChange[]): readonly Problem[] {
+    const object = this.#object
+    if (object === undefined) return []
+    return changes.map(({ field, holds }) => ({
+      code: 'OSM_CONFIG_RESTART' satisfies ConfigErrorCode,
+      severity: 'warning',
+      message: `takes effect when the control plane is restarted; until then ${holds} holds`,
+      object: objectRef(object),
+      origin: this.#options.locate?.(objectKey(object), field) ?? object.origin,
+      field,
+    }))
+  }
+
+  /** The MeshConfig that should be there, if it is not or says nothing. */
+  #absent(snapshot: Snapshot | undefined): readonly Problem[] {
+    if (this.#options.whenAbsent !== 'last' || snapshot === undefined) return []
+    const chosen = this.#choose(snapshot)
+    if (saysSomething(chosen)) return []
+    const { osmNamespace, configName = 'osm-mesh-config' } = this.#options
+    const holds = this.present ? 'what it said last holds' : 'no proxy is served'
+    return [
+      {
+        code: 'OSM_CONFIG_ABSENT' satisfies ConfigErrorCode,
+        severity: 'error',
+        message: `${chosen === undefined ? 'does not exist' : 'has an empty spec'}; until there is one again, ${holds}`,
+        object: { kind: 'MeshConfig', namespace: osmNamespace, name: configName },
+        ...(chosen === undefined ? {} : { origin: chosen.origin }),
+      },
+    ]
   }
 
   /** MeshConfigs that do not count. */
   #ignored(snapshot: Snapshot | undefined): readonly Problem[] {
-    const chosen = this.#object
+    const chosen = snapshot && this.#choose(snapshot)
     const others = (snapshot?.list('MeshConfig') ?? []).filter((object) => object !== chosen)
     const code: ConfigErrorCode = 'OSM_CONFIG_SEVERAL'
     const { osmNamespace, configName = 'osm-mesh-config' } = this.#options
@@ -173,4 +247,8 @@ export class MeshConfigurator {
       origin: this.#options.locate?.(objectKey(object)) ?? object.origin,
     }))
   }
+}
+
+function saysSomething(object: KindMap['MeshConfig'] | undefined): boolean {
+  return object !== undefined && Object.keys(object.spec).length > 0
 }

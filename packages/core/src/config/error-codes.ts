@@ -13,6 +13,8 @@ export const configErrorCodes = {
   OSM_CONFIG_DRIVER: 'a driver entry has a bad name or repeats another and is left out',
   OSM_CONFIG_CLASS: 'the sidecar class is not a DNS label; the default holds',
   OSM_CONFIG_NOT_READ: 'a setting is accepted for compatibility and not read',
+  OSM_CONFIG_RESTART: 'a setting was changed that takes effect when the control plane is restarted',
+  OSM_CONFIG_ABSENT: 'there is no MeshConfig, or it is empty; what held before holds on',
   OSM_CONFIG_SEVERAL: 'several MeshConfigs exist; one of them holds',
 } as const
 

@@ -58,6 +58,21 @@ export class SnapshotFeed {
     return () => this.#listeners.delete(entry)
   }
 
+  /**
+   * The newest snapshot and its changes, for parts that are made after the first snapshot only.
+   *
+   * The first throws a RangeError if it is asked too early.
+   */
+  reader(): { readonly current: () => Snapshot; readonly subscribe: SnapshotFeed['subscribe'] } {
+    return {
+      current: () => {
+        if (!this.#loaded) throw new RangeError('the mesh was asked for before its sources were read')
+        return this.#builder.snapshot
+      },
+      subscribe: (listener) => this.subscribe(listener),
+    }
+  }
+
   /** Problems of all sources, and objects that two sources hold. */
   problems(): readonly Problem[] {
     return [...this.#sources.flatMap((source) => source.problems()), ...this.#builder.problems()]

@@ -1,0 +1,81 @@
+import type {
+  CertificateManager,
+  MeshCatalog,
+  MeshConfigurator,
+  Metrics,
+  SnapshotFeed,
+  VersionInfo,
+} from '@osm-ts/core'
+
+/** What is measured. */
+export interface MeshMetricsOptions {
+  readonly metrics: Metrics
+  readonly configurator: MeshConfigurator
+  readonly certificates: CertificateManager
+  readonly feed: SnapshotFeed
+  readonly version: VersionInfo
+  readonly signal: AbortSignal
+}
+
+/** Metrics that are kept. */
+export interface MeshMetrics {
+  /** Told of every recomputation: how long it took, and for how many proxies it changed something. */
+  readonly recomputed: (milliseconds: number, changed: number) => void
+  /** Resolves after the signal. */
+  readonly stopped: Promise<void>
+}
+
+/** Keeps the metrics of a controller about its mesh. Single proxies are what drivers count. */
+export function meshMetrics(options: MeshMetricsOptions): MeshMetrics {
+  const { metrics, configurator, feed, version } = options
+  const recomputation = metrics.histogram(
+    'osm_policy_recompute_seconds',
+    'Time of one recomputation of policies',
+    [],
+    [0.001, 0.005, 0.02, 0.1, 0.5, 2],
+  )
+  const recomputed = metrics.counter(
+    'osm_policy_recomputed_count',
+    'Policies of single proxies that recomputations changed',
+    [],
+  )
+  const broadcasts = metrics.counter(
+    'osm_proxy_broadcast_event_count',
+    'Recomputations that changed the policy of some proxy',
+    [],
+  )
+  metrics
+    .gauge('osm_version_info', 'Version of the control plane; always 1', ['version', 'build_date', 'git_commit'])
+    .set({ ...version }, 1)
+  const flags = metrics.gauge('osm_feature_flag_enabled', '1 for a feature flag that is on', ['feature_flag'])
+  const setFlags = (): void => {
+    for (const [name, on] of Object.entries(configurator.current().featureFlags))
+      flags.set({ feature_flag: name }, on ? 1 : 0)
+  }
+  setFlags()
+  configurator.subscribe(setFlags)
+  const namespaces = metrics.gauge('osm_resource_namespace_count', 'Namespaces of the mesh', [])
+  const setNamespaces = (): void => namespaces.set({}, feed.current()?.namespaces().length ?? 0)
+  setNamespaces()
+  feed.subscribe(({ changed }) => {
+    if (changed.some((key) => key.startsWith('Namespace/'))) setNamespaces()
+  })
+  recomputed.inc({}, 0)
+  broadcasts.inc({}, 0)
+  return {
+    recomputed: (milliseconds, changed) => {
+      recomputation.observe({}, milliseconds / 1000)
+      recomputed.inc({}, changed)
+      if (changed > 0) broadcasts.inc({})
+    },
+    stopped: countCertificates(options),
+  }
+}
+
+async function countCertificates({ metrics, certificates, signal }: MeshMetricsOptions): Promise<void> {
+  const issued = metrics.counter('osm_cert_issued_count', 'Certificates that were issued and are kept', [])
+  issued.inc({}, 0)
+  for await (const announcement of certificates.subscribe(signal)) {
+    if (announcement.type === 'issued' || announcement.type === 'rotated') issued.inc({})
+  }
+}
