@@ -27,4 +27,4 @@ export { knownAppProtocols, portProtocol, type PortProtocol } from './protocol.j
 export { serviceHostName, splitApexName } from './service-names.js'
 export { maxPatternLength, PatternChecker, type PatternFacts } from './pattern.js'
 export { canBacktrackBadly } from './regex-cost.js'
-export { checkedKinds, SpecRules, type SpecRulesOptions } from './validation.js'
+export { checkedKinds, SpecRules, type ReviewedProblem, type SpecRulesOptions } from './validation.js'

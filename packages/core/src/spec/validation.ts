@@ -60,9 +60,18 @@ export interface SpecRulesOptions {
   readonly locate?: (key: ObjectKey, field: string) => ObjectOrigin | undefined
 }
 
+/** A problem of an object that is about to be written. */
+export interface ReviewedProblem {
+  readonly problem: Problem
+  /** True: another object that comes or goes can put it right. */
+  readonly pending: boolean
+}
+
 /** Checks what the objects of a snapshot mean together. */
 export class SpecRules {
   readonly #options: SpecRulesOptions
+  /** Looking for claims takes a walk over all objects; a snapshot never changes. */
+  readonly #claims = new WeakMap<Snapshot, Claims>()
   readonly #patterns = new PatternChecker()
 
   constructor(options: SpecRulesOptions) {
@@ -79,26 +88,34 @@ export class SpecRules {
 
   /** Problems of one object beside the others; the object need not be in the snapshot yet. */
   check(object: MeshObject, snapshot: Snapshot): readonly Problem[] {
-    const context = this.#context(snapshot)
-    return checks
-      .filter(({ kind }) => kind === object.kind)
-      .flatMap(({ run }) => this.#problems(object, run(object, context)))
+    return this.review(object, snapshot)
+      .map(({ problem }) => problem)
       .sort(compareProblems)
+  }
+
+  /** The same for an object that is about to be written: tells what it has to be refused for from what others may still put right. */
+  review(object: MeshObject, snapshot: Snapshot): readonly ReviewedProblem[] {
+    const context = this.#context(snapshot)
+    const found = checks.filter(({ kind }) => kind === object.kind).flatMap(({ run }) => run(object, context))
+    return found.map((finding) => ({ problem: this.#problem(object, finding), pending: finding.pending === true }))
   }
 
   #context(snapshot: Snapshot): CheckContext {
     const { clusterDomain, trustDomain } = this.#options
-    return { snapshot, clusterDomain, trustDomain, patterns: this.#patterns, claims: new Claims(snapshot) }
+    let claims = this.#claims.get(snapshot)
+    if (claims === undefined) {
+      claims = new Claims(snapshot)
+      this.#claims.set(snapshot, claims)
+    }
+    return { snapshot, clusterDomain, trustDomain, patterns: this.#patterns, claims }
   }
 
   #problems(object: MeshObject, found: readonly Finding[]): readonly Problem[] {
-    return found.map(({ code, severity, message, field }) => ({
-      code,
-      severity,
-      message,
-      object: objectRef(object),
-      origin: this.#options.locate?.(objectKey(object), field) ?? object.origin,
-      field,
-    }))
+    return found.map((finding) => this.#problem(object, finding))
+  }
+
+  #problem(object: MeshObject, { code, severity, message, field }: Finding): Problem {
+    const origin = this.#options.locate?.(objectKey(object), field) ?? object.origin
+    return { code, severity, message, object: objectRef(object), origin, field }
   }
 }

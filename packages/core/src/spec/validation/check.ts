@@ -15,6 +15,8 @@ export interface Finding {
   readonly message: string
   /** Path inside the object. */
   readonly field: string
+  /** True: another object that comes or goes can put it right. Objects may be written in any order. */
+  readonly pending?: true
 }
 
 /** What checks may look at. */
@@ -45,6 +47,11 @@ export function check<K extends Kind>(kind: K, run: CheckFunction<K>): Check {
 /** Something that keeps an object, or a part of it, from having its effect. */
 export function fault(code: SpecErrorCode, field: string, message: string): Finding {
   return { code, severity: 'error', field, message }
+}
+
+/** A fault that another object can still put right: one that is referred to, or one that stands in the way. */
+export function pendingFault(code: SpecErrorCode, field: string, message: string): Finding {
+  return { ...fault(code, field, message), pending: true }
 }
 
 /** Something that is most likely not meant. */

@@ -2,7 +2,16 @@ import { formatObjectRef } from '../../problem.js'
 import { isDnsSubdomain } from '../../identity/index.js'
 import { isAddress, isCidr } from '../addresses.js'
 import { objectRef, type KindMap } from '../objects.js'
-import { doubt, fault, findings, missing, unknownAccount, type CheckContext, type Finding } from './check.js'
+import {
+  doubt,
+  fault,
+  findings,
+  missing,
+  pendingFault,
+  unknownAccount,
+  type CheckContext,
+  type Finding,
+} from './check.js'
 
 type Egress = KindMap['Egress']
 
@@ -62,7 +71,7 @@ function checkPort(
         `must be one of ${protocols.join(', ')}, not ${JSON.stringify(protocol)}`,
       ),
     serverFirst !== undefined &&
-      fault(
+      pendingFault(
         'OSM_SPEC_PROTOCOL',
         `${field}.protocol`,
         `https on port ${number} waits for the client, but ${formatObjectRef(objectRef(serverFirst))} lets the server speak first there; ` +
@@ -103,7 +112,7 @@ function checkMatches(
         expected === 'UpstreamTrafficSetting' &&
         fault('OSM_SPEC_REFERENCE', field, 'is a second UpstreamTrafficSetting; the first one holds'),
       snapshot.get(expected, namespace, name) === undefined &&
-        fault('OSM_SPEC_REFERENCE', `${field}.name`, missing(snapshot, expected, namespace, name)),
+        pendingFault('OSM_SPEC_REFERENCE', `${field}.name`, missing(snapshot, expected, namespace, name)),
     )
   })
 }
@@ -124,7 +133,11 @@ export function checkEgressGateway(
   const service = (entry: (typeof global)[number], field: string): readonly Finding[] =>
     findings(
       snapshot.get('Service', entry.namespace, entry.service) === undefined &&
-        fault('OSM_SPEC_REFERENCE', `${field}.service`, missing(snapshot, 'Service', entry.namespace, entry.service)),
+        pendingFault(
+          'OSM_SPEC_REFERENCE',
+          `${field}.service`,
+          missing(snapshot, 'Service', entry.namespace, entry.service),
+        ),
     )
   return findings(
     owner !== undefined &&
@@ -138,7 +151,7 @@ export function checkEgressGateway(
       ...egressPolicies.flatMap(({ namespace, name }, index) =>
         findings(
           snapshot.get('Egress', namespace, name) === undefined &&
-            fault(
+            pendingFault(
               'OSM_SPEC_REFERENCE',
               `spec.rules[${rule}].egressPolicies[${index}].name`,
               missing(snapshot, 'Egress', namespace, name),

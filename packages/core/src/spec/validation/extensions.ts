@@ -1,6 +1,6 @@
 import { isAddress } from '../addresses.js'
 import type { KindMap } from '../objects.js'
-import { doubt, fault, findings, missing, type CheckContext, type Finding } from './check.js'
+import { doubt, fault, findings, missing, pendingFault, type CheckContext, type Finding } from './check.js'
 import { badDuration } from './upstream.js'
 
 /** PluginChains with plugins that do not exist. */
@@ -61,7 +61,7 @@ export function checkTelemetry({ spec }: KindMap['Telemetry'], { snapshot }: Che
   const { namespace, name } = reference
   return findings(
     snapshot.get('ExtensionService', namespace, name) === undefined &&
-      fault(
+      pendingFault(
         'OSM_SPEC_REFERENCE',
         'spec.accessLog.openTelemetry.extensionService.name',
         missing(snapshot, 'ExtensionService', namespace, name),

@@ -1,7 +1,7 @@
 import type { KindMap } from '../objects.js'
 import { knownAppProtocols, portProtocol } from '../protocol.js'
 import { didYouMean } from '../suggest.js'
-import { doubt, fault, findings, type CheckContext, type Finding } from './check.js'
+import { doubt, fault, findings, pendingFault, type CheckContext, type Finding } from './check.js'
 
 type Service = KindMap['Service']
 type Port = Service['spec']['ports'][number]
@@ -64,7 +64,7 @@ function checkTarget(
   const members = [...snapshot.workloadsOf(service), ...snapshot.instancesOf(service)]
   const names = members.flatMap(({ spec }) => spec.ports.flatMap(({ name }) => name ?? []))
   if (members.length === 0 || names.includes(targetPort)) return undefined
-  return fault(
+  return pendingFault(
     'OSM_SPEC_SERVICE_PORT',
     field,
     `no workload of this Service has a port named ${JSON.stringify(targetPort)}${didYouMean(targetPort, names)}`,

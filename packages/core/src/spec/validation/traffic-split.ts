@@ -1,7 +1,7 @@
 import { formatObjectRef } from '../../problem.js'
 import { objectRef, type KindMap } from '../objects.js'
 import { splitApexName } from '../service-names.js'
-import { doubt, fault, findings, missing, type CheckContext, type Finding } from './check.js'
+import { doubt, fault, findings, missing, pendingFault, type CheckContext, type Finding } from './check.js'
 import { splitClaim } from './claims.js'
 
 type Split = KindMap['TrafficSplit']
@@ -44,9 +44,9 @@ function checkApex(split: Split, { snapshot, claims }: CheckContext): readonly F
   const owner = claim === undefined ? undefined : claims.rival('split', claim, split)
   return findings(
     snapshot.get('Service', namespace, apex) === undefined &&
-      fault('OSM_SPEC_SPLIT_SERVICE', 'spec.service', missing(snapshot, 'Service', namespace, apex)),
+      pendingFault('OSM_SPEC_SPLIT_SERVICE', 'spec.service', missing(snapshot, 'Service', namespace, apex)),
     owner !== undefined &&
-      fault(
+      pendingFault(
         'OSM_SPEC_CONFLICT',
         'spec.service',
         `is split by ${formatObjectRef(objectRef(owner))} already, which holds; give one of them matches`,
@@ -62,7 +62,7 @@ function checkBackends({ metadata, spec }: Split, { snapshot }: CheckContext): r
     seen.add(service)
     return findings(
       snapshot.get('Service', metadata.namespace, service) === undefined &&
-        fault('OSM_SPEC_SPLIT_SERVICE', field, missing(snapshot, 'Service', metadata.namespace, service)),
+        pendingFault('OSM_SPEC_SPLIT_SERVICE', field, missing(snapshot, 'Service', metadata.namespace, service)),
       repeated &&
         doubt('OSM_SPEC_SPLIT_BACKENDS', field, `${JSON.stringify(service)} is a backend twice; the weights add up`),
     )
@@ -73,7 +73,11 @@ function checkMatches({ metadata, spec }: Split, { snapshot }: CheckContext): re
   return (spec.matches ?? []).flatMap(({ kind, name }, index) =>
     findings(
       snapshot.get('HTTPRouteGroup', metadata.namespace, name) === undefined &&
-        fault('OSM_SPEC_ROUTE', `spec.matches[${index}].name`, missing(snapshot, kind, metadata.namespace, name)),
+        pendingFault(
+          'OSM_SPEC_ROUTE',
+          `spec.matches[${index}].name`,
+          missing(snapshot, kind, metadata.namespace, name),
+        ),
     ),
   )
 }

@@ -1,6 +1,15 @@
 import type { KindMap } from '../objects.js'
 import { didYouMean } from '../suggest.js'
-import { doubt, fault, findings, missing, unknownAccount, type CheckContext, type Finding } from './check.js'
+import {
+  doubt,
+  fault,
+  findings,
+  missing,
+  pendingFault,
+  unknownAccount,
+  type CheckContext,
+  type Finding,
+} from './check.js'
 
 type Target = KindMap['TrafficTarget']
 type Rule = Target['spec']['rules'][number]
@@ -52,13 +61,13 @@ function checkRule(target: Target, rule: Rule, field: string, snapshot: CheckCon
     case 'HTTPRouteGroup': {
       const group = snapshot.get('HTTPRouteGroup', namespace, rule.name)
       if (group === undefined)
-        return [fault('OSM_SPEC_ROUTE', `${field}.name`, missing(snapshot, rule.kind, namespace, rule.name))]
+        return [pendingFault('OSM_SPEC_ROUTE', `${field}.name`, missing(snapshot, rule.kind, namespace, rule.name))]
       const names = group.spec.matches.map(({ name }) => name)
       return (rule.matches ?? []).flatMap((name, index) =>
         names.includes(name)
           ? []
           : [
-              fault(
+              pendingFault(
                 'OSM_SPEC_ROUTE',
                 `${field}.matches[${index}]`,
                 `HTTPRouteGroup ${namespace}/${rule.name} has no match ${quote(name)}${didYouMean(name, names)}`,
@@ -69,7 +78,7 @@ function checkRule(target: Target, rule: Rule, field: string, snapshot: CheckCon
     case 'TCPRoute':
       return findings(
         snapshot.get('TCPRoute', namespace, rule.name) === undefined &&
-          fault('OSM_SPEC_ROUTE', `${field}.name`, missing(snapshot, rule.kind, namespace, rule.name)),
+          pendingFault('OSM_SPEC_ROUTE', `${field}.name`, missing(snapshot, rule.kind, namespace, rule.name)),
         (rule.matches ?? []).length > 0 &&
           doubt('OSM_SPEC_NO_EFFECT', `${field}.matches`, 'is not read for a TCPRoute, whose ports have no names'),
       )

@@ -1,0 +1,135 @@
+import type { Capabilities, OptionalFeature } from '@osm-ts/driver-api'
+
+import { isOfKind, type KindMap, type MeshObject } from '../spec/objects.js'
+
+/** Something that an object asks for and a sidecar class can't do. */
+export interface CapabilityGap {
+  /** Path inside the object. */
+  readonly field: string
+  /** What would be needed. */
+  readonly feature: OptionalFeature | 'regex-paths' | 'regex-headers'
+}
+
+type Ask = readonly [field: string, feature: OptionalFeature, asked: unknown]
+
+/** What an object asks for beyond what a sidecar class can do. */
+export function capabilityGaps(object: MeshObject, capabilities: Capabilities): readonly CapabilityGap[] {
+  const missing = asks(object).flatMap(([field, feature, asked]): readonly CapabilityGap[] =>
+    isAsked(asked) && !capabilities.features.includes(feature) ? [{ field, feature }] : [],
+  )
+  return isOfKind(object, 'HTTPRouteGroup') ? [...missing, ...matchGaps(object, capabilities)] : missing
+}
+
+/** Nought, nothing and emptiness ask for nothing. */
+function isAsked(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0
+  return value !== undefined && value !== false && value !== 0 && value !== ''
+}
+
+function asks(object: MeshObject): readonly Ask[] {
+  switch (object.kind) {
+    case 'MeshConfig':
+      return meshConfigAsks(object.spec)
+    case 'UpstreamTrafficSetting':
+      return upstreamAsks(object.spec)
+    case 'Retry':
+      return [
+        ['spec.retryPolicy', 'retries', true],
+        ['spec.retryPolicy.perTryTimeout', 'per-try-timeout', object.spec.retryPolicy.perTryTimeout],
+      ]
+    case 'Egress':
+      return egressAsks(object.spec)
+    case 'EgressGateway':
+      return [['spec', 'egress-gateway', true]]
+    case 'IngressBackend':
+    case 'AccessControl':
+      return object.spec.backends.map(({ port }, index) => [
+        `spec.backends[${index}].port.protocol`,
+        port.protocol.toLowerCase() === 'https' ? 'ingress-https' : 'ingress-http',
+        true,
+      ])
+    case 'Telemetry':
+      return [
+        ['spec.accessLog.format', 'access-log-format', object.spec.accessLog?.format],
+        ['spec.accessLog.openTelemetry', 'access-log-opentelemetry', object.spec.accessLog?.openTelemetry],
+      ]
+    case 'ServiceImport':
+    case 'ServiceExport':
+    case 'GlobalTrafficPolicy':
+      return [['spec', 'multi-cluster', true]]
+    default:
+      return []
+  }
+}
+
+function meshConfigAsks({
+  sidecar,
+  traffic,
+  observability,
+  featureFlags,
+}: KindMap['MeshConfig']['spec']): readonly Ask[] {
+  const authorization = 'spec.traffic.inboundExternalAuthorization.enable'
+  return [
+    ['spec.traffic.enableEgress', 'egress-global', traffic?.enableEgress],
+    [authorization, 'external-authorization', traffic?.inboundExternalAuthorization?.enable],
+    ['spec.observability.tracing.enable', 'tracing-zipkin', observability?.tracing?.enable],
+    ['spec.observability.remoteLogging.enable', 'remote-logging', observability?.remoteLogging?.enable],
+    ['spec.sidecar.localDNSProxy.enable', 'dns-proxy', sidecar?.localDNSProxy?.enable],
+    ['spec.sidecar.cipherSuites', 'tls-parameters', sidecar?.cipherSuites],
+    ['spec.sidecar.ecdhCurves', 'tls-parameters', sidecar?.ecdhCurves],
+    ['spec.featureFlags.enableWASMStats', 'request-metrics', featureFlags?.enableWASMStats],
+    ...(['enableSidecarActiveHealthChecks', 'enableEnvoyActiveHealthChecks'] as const).map((flag): Ask => [
+      `spec.featureFlags.${flag}`,
+      'active-health-checks',
+      featureFlags?.[flag],
+    ]),
+  ]
+}
+
+function upstreamAsks({
+  connectionSettings,
+  rateLimit,
+  httpRoutes = [],
+}: KindMap['UpstreamTrafficSetting']['spec']): readonly Ask[] {
+  const { tcp, http } = connectionSettings ?? {}
+  const { circuitBreaking, ...limits } = http ?? {}
+  return [
+    ['spec.connectionSettings.tcp', 'connection-limits', tcp],
+    ['spec.connectionSettings.http', 'connection-limits', Object.keys(limits)],
+    ['spec.connectionSettings.http.circuitBreaking', 'statistical-circuit-breaker', circuitBreaking],
+    ['spec.rateLimit.local.tcp', 'rate-limit-local-tcp', rateLimit?.local?.tcp],
+    ['spec.rateLimit.local.http', 'rate-limit-local-http', rateLimit?.local?.http],
+    ['spec.rateLimit.global', 'rate-limit-global', rateLimit?.global],
+    ...httpRoutes.flatMap((route, index): readonly Ask[] => [
+      [`spec.httpRoutes[${index}].rateLimit.local`, 'rate-limit-local-http', route.rateLimit?.local],
+      [`spec.httpRoutes[${index}].rateLimit.global`, 'rate-limit-global', route.rateLimit?.global],
+    ]),
+  ]
+}
+
+function egressAsks({ ports, sources }: KindMap['Egress']['spec']): readonly Ask[] {
+  const features: Readonly<Record<string, OptionalFeature>> = { http: 'egress-http', https: 'egress-https' }
+  return [
+    ...ports.map(({ protocol }, index): Ask => [
+      `spec.ports[${index}].protocol`,
+      features[protocol.toLowerCase()] ?? 'egress-tcp',
+      true,
+    ]),
+    ...sources.map(({ mtls }, index): Ask => [`spec.sources[${index}].mtls`, 'egress-tls-origination', mtls]),
+  ]
+}
+
+/** Matchers are declared apart from features. */
+function matchGaps(
+  { spec }: KindMap['HTTPRouteGroup'],
+  { pathMatches, headerMatches }: Capabilities,
+): readonly CapabilityGap[] {
+  return spec.matches.flatMap(({ pathRegex, headers = [] }, index): readonly CapabilityGap[] => [
+    ...(pathRegex !== undefined && pathRegex !== '.*' && !pathMatches.includes('regex')
+      ? [{ field: `spec.matches[${index}].pathRegex`, feature: 'regex-paths' as const }]
+      : []),
+    ...(headers.length > 0 && !headerMatches.includes('regex')
+      ? [{ field: `spec.matches[${index}].headers`, feature: 'regex-headers' as const }]
+      : []),
+  ])
+}
