@@ -1,0 +1,75 @@
+{{/*
+Refuses values that this version can't obey, and values that contradict each other. What is only accepted for
+compatibility stands in values.yaml as such; nothing that was asked for is left out without a word.
+*/}}
+{{- define "osm.checks" -}}
+{{- include "osm.checkOrigin" . -}}
+{{- include "osm.checkAvailable" . -}}
+{{- include "osm.checkClasses" . -}}
+{{- end }}
+
+{{- define "osm.checkOrigin" -}}
+{{- $image := .Values.osm.image -}}
+{{- if has $image.registry (list "flomesh" "openservicemesh" "docker.io/flomesh" "docker.io/openservicemesh") -}}
+{{- fail (printf "osm.image.registry is %q: the images there are programs of OSM or osm-edge, which this chart can not run. Upgrade with --reset-then-reuse-values instead of --reuse-values, which keeps the old chart's defaults, or set osm.image.registry to where your images are" $image.registry) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "osm.checkAvailable" -}}
+{{- $osm := .Values.osm -}}
+{{- if $osm.deployGrafana -}}
+{{- fail "osm.deployGrafana is true: this chart brings no Grafana. Leave it false, and point a Grafana of your own to Prometheus" -}}
+{{- end -}}
+{{- if $osm.enableFluentbit -}}
+{{- fail "osm.enableFluentbit is true: this chart brings no Fluent Bit. Leave it false, and collect the JSON lines that the programs write to standard error with what collects the logs of your nodes" -}}
+{{- end -}}
+{{- if .Values.contour.enabled -}}
+{{- fail "contour.enabled is true: this chart brings no Contour. Install Contour by its own chart, and let it in by an IngressBackend" -}}
+{{- end -}}
+{{- if .Values.fsm.enabled -}}
+{{- fail "fsm.enabled is true: this chart brings no Flomesh gateway. Install it by its own chart, and let it in by an IngressBackend" -}}
+{{- end -}}
+{{- if $osm.repoServer.standalone -}}
+{{- fail "osm.repoServer.standalone is true: no sidecar class of this version fetches its configuration from a repo" -}}
+{{- end -}}
+{{- if eq $osm.trafficInterceptionMode "ebpf" -}}
+{{- fail "osm.trafficInterceptionMode is ebpf: this version redirects traffic by iptables, or not at all; use iptables or none" -}}
+{{- end -}}
+{{- if ne $osm.certificateProvider.kind "tresor" -}}
+{{- fail (printf "osm.certificateProvider.kind is %s: this version issues certificates by its built-in authority only; use tresor" $osm.certificateProvider.kind) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "osm.checkClasses" -}}
+{{- $osm := .Values.osm -}}
+{{- if $osm.driverPackages -}}
+{{- fail (printf "osm.driverPackages lists %s: this version runs its built-in drivers only; leave the list empty" (join ", " $osm.driverPackages)) -}}
+{{- end -}}
+{{- $names := list -}}
+{{- $ports := dict -}}
+{{- range $osm.sidecarDrivers -}}
+{{- if has .sidecarName $names -}}
+{{- fail (printf "osm.sidecarDrivers has two entries with sidecarName %q" .sidecarName) -}}
+{{- end -}}
+{{- $names = append $names .sidecarName -}}
+{{- $port := .proxyServerPort | default 15128 | int | toString -}}
+{{- if hasKey $ports $port -}}
+{{- fail (printf "osm.sidecarDrivers: %s and %s both have proxyServerPort %s; each class needs a port of its own" (get $ports $port) .sidecarName $port) -}}
+{{- end -}}
+{{- if has $port (list "9091" "9092" "9093") -}}
+{{- fail (printf "osm.sidecarDrivers: %s has proxyServerPort %s, which the controller needs for itself (9091 health, 9092 debug, 9093 webhook)" .sidecarName $port) -}}
+{{- end -}}
+{{- $_ := set $ports $port .sidecarName -}}
+{{- end -}}
+{{- if not (has $osm.sidecarClass $names) -}}
+{{- fail (printf "osm.sidecarClass is %q, but osm.sidecarDrivers has no entry with that sidecarName; it has: %s" $osm.sidecarClass (join ", " $names)) -}}
+{{- end -}}
+{{- if not (has $osm.sidecarClass (include "osm.builtInClasses" . | fromYamlArray)) -}}
+{{- fail (printf "osm.sidecarClass is %q, and no driver of this version has that name; built in: %s" $osm.sidecarClass (join ", " (include "osm.builtInClasses" . | fromYamlArray))) -}}
+{{- end -}}
+{{- end }}
+
+{{/* Sidecar classes whose drivers are in the programs, as a YAML list. */}}
+{{- define "osm.builtInClasses" -}}
+- envoy
+{{- end }}

@@ -1,0 +1,106 @@
+{{/* The spec of the MeshConfig that bootstrap creates, as JSON. */}}
+{{- define "osm.presetMeshConfig" -}}
+{{- $osm := .Values.osm -}}
+{{- dict
+  "sidecar" (include "osm.presetSidecar" . | fromYaml)
+  "repoServer" (dict "ipaddr" $osm.repoServer.ipaddr "codebase" $osm.repoServer.codebase)
+  "traffic" (include "osm.presetTraffic" . | fromYaml)
+  "observability" (include "osm.presetObservability" . | fromYaml)
+  "certificate" (dict
+    "serviceCertValidityDuration" $osm.certificateProvider.serviceCertValidityDuration
+    "certKeyBitSize" (int $osm.certificateProvider.certKeyBitSize)
+    "keyAlgorithm" $osm.certificateProvider.keyAlgorithm)
+  "featureFlags" (include "osm.presetFeatureFlags" . | fromYaml)
+  "pluginChains" $osm.pluginChains
+  | toPrettyJson }}
+{{- end }}
+
+{{/*
+Images of the default class are not in it: they come to the programs by their environment, so that an upgrade of the chart
+brings a new sidecar, unless the MeshConfig says otherwise.
+*/}}
+{{- define "osm.presetSidecar" -}}
+{{- $osm := .Values.osm -}}
+{{- $drivers := list -}}
+{{- range $osm.sidecarDrivers -}}
+{{- $driver := omit . "sidecarImage" "sidecarWindowsImage" "initContainerImage" -}}
+{{- $_ := set $driver "proxyServerPort" (.proxyServerPort | default 15128 | int) -}}
+{{- with .initContainerImage }}{{- $_ := set $driver "initContainerImage" . -}}{{- end -}}
+{{- if ne .sidecarName $osm.sidecarClass -}}
+{{- with .sidecarImage }}{{- $_ := set $driver "sidecarImage" . -}}{{- end -}}
+{{- with .sidecarWindowsImage }}{{- $_ := set $driver "sidecarWindowsImage" . -}}{{- end -}}
+{{- end -}}
+{{- $drivers = append $drivers $driver -}}
+{{- end -}}
+{{- $dns := dict "enable" $osm.localDNSProxy.enable -}}
+{{- with $osm.localDNSProxy.primaryUpstreamDNSServerIPAddr }}{{- $_ := set $dns "primaryUpstreamDNSServerIPAddr" . -}}{{- end -}}
+{{- with $osm.localDNSProxy.secondaryUpstreamDNSServerIPAddr }}{{- $_ := set $dns "secondaryUpstreamDNSServerIPAddr" . -}}{{- end -}}
+{{- dict
+  "enablePrivilegedInitContainer" $osm.enablePrivilegedInitContainer
+  "logLevel" ($osm.envoyLogLevel | default $osm.sidecarLogLevel)
+  "maxDataPlaneConnections" (int $osm.maxDataPlaneConnections)
+  "sidecarClass" $osm.sidecarClass
+  "sidecarDrivers" $drivers
+  "configResyncInterval" $osm.configResyncInterval
+  "sidecarTimeout" (int $osm.sidecarTimeout)
+  "localProxyMode" $osm.localProxyMode
+  "localDNSProxy" $dns
+  "resources" (include "osm.quantities" $osm.sidecarResources | fromYaml)
+  | toYaml }}
+{{- end }}
+
+{{/* Resources with every amount as text, as MeshConfig wants it. */}}
+{{- define "osm.quantities" -}}
+{{- $resources := dict -}}
+{{- range $bound, $amounts := . -}}
+{{- $texts := dict -}}
+{{- range $name, $amount := $amounts }}{{- $_ := set $texts $name (toString $amount) -}}{{- end -}}
+{{- $_ := set $resources $bound $texts -}}
+{{- end -}}
+{{ $resources | toYaml }}
+{{- end }}
+
+{{- define "osm.presetTraffic" -}}
+{{- $osm := .Values.osm -}}
+{{- dict
+  "interceptionMode" $osm.trafficInterceptionMode
+  "enableEgress" $osm.enableEgress
+  "enablePermissiveTrafficPolicyMode" $osm.enablePermissiveTrafficPolicy
+  "http1PerRequestLoadBalancing" $osm.http1PerRequestLoadBalancing
+  "http2PerRequestLoadBalancing" $osm.http2PerRequestLoadBalancing
+  "outboundIPRangeExclusionList" $osm.outboundIPRangeExclusionList
+  "outboundIPRangeInclusionList" $osm.outboundIPRangeInclusionList
+  "outboundPortExclusionList" $osm.outboundPortExclusionList
+  "inboundPortExclusionList" $osm.inboundPortExclusionList
+  "networkInterfaceExclusionList" $osm.networkInterfaceExclusionList
+  | toYaml }}
+{{- end }}
+
+{{- define "osm.presetObservability" -}}
+{{- $osm := .Values.osm -}}
+{{- $address := printf "jaeger.%s.svc.%s" (include "osm.namespace" .) $osm.clusterDomain -}}
+{{- dict
+  "osmLogLevel" $osm.controllerLogLevel
+  "enableDebugServer" $osm.enableDebugServer
+  "tracing" (dict
+    "enable" $osm.tracing.enable
+    "address" ($osm.tracing.address | default $address)
+    "port" (int $osm.tracing.port)
+    "endpoint" $osm.tracing.endpoint
+    "sampledFraction" (toString $osm.tracing.sampledFraction))
+  "remoteLogging" (dict
+    "enable" $osm.remoteLogging.enable
+    "level" (int $osm.remoteLogging.level)
+    "address" $osm.remoteLogging.address
+    "port" (int $osm.remoteLogging.port)
+    "endpoint" $osm.remoteLogging.endpoint
+    "authorization" $osm.remoteLogging.authorization
+    "sampledFraction" (toString $osm.remoteLogging.sampledFraction))
+  | toYaml }}
+{{- end }}
+
+{{- define "osm.presetFeatureFlags" -}}
+{{- $flags := omit .Values.osm.featureFlags "enableMeshRootCertificate" "enableEnvoyActiveHealthChecks" -}}
+{{- $healthChecks := or .Values.osm.featureFlags.enableSidecarActiveHealthChecks .Values.osm.featureFlags.enableEnvoyActiveHealthChecks -}}
+{{ set $flags "enableSidecarActiveHealthChecks" $healthChecks | toYaml }}
+{{- end }}

@@ -1,0 +1,120 @@
+{{/* Security context of every pod of the chart. The images name a numeric user, so that OpenShift may choose another. */}}
+{{- define "osm.podSecurityContext" -}}
+runAsNonRoot: true
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{/* Security context of every container of the chart. */}}
+{{- define "osm.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* Where pods run. Takes root, and settings: a map of affinity, nodeSelector and tolerations. */}}
+{{- define "osm.placement" -}}
+{{- with .settings.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .settings.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.osm.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Spreads the pods of a component. Takes component and constraints; without constraints over zones and nodes where possible. */}}
+{{- define "osm.topologySpread" -}}
+topologySpreadConstraints:
+{{- if .constraints }}
+  {{- toYaml .constraints | nindent 2 }}
+{{- else }}
+{{- $component := .component }}
+{{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        app: {{ $component }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Probes of a program that serves health on port 9091. Loading the first state of a big cluster takes a while: two minutes. */}}
+{{- define "osm.probes" -}}
+startupProbe:
+  httpGet:
+    path: /health/alive
+    port: health
+  periodSeconds: 2
+  timeoutSeconds: 5
+  failureThreshold: 60
+livenessProbe:
+  httpGet:
+    path: /health/alive
+    port: health
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 3
+readinessProbe:
+  httpGet:
+    path: /health/ready
+    port: health
+  periodSeconds: 5
+  timeoutSeconds: 5
+  failureThreshold: 2
+{{- end }}
+
+{{/* Flags that controller, injector and bootstrap have in common, as a YAML list. */}}
+{{- define "osm.commonFlags" -}}
+{{- $osm := .Values.osm -}}
+{{- $flags := list
+  (printf "--verbosity=%s" $osm.controllerLogLevel)
+  (printf "--mesh-name=%s" $osm.meshName)
+  (printf "--osm-namespace=%s" (include "osm.namespace" .))
+  (printf "--osm-version=%s" .Chart.AppVersion)
+  (printf "--ca-bundle-secret-name=%s" $osm.caBundleSecretName)
+  (printf "--certificate-manager=%s" $osm.certificateProvider.kind)
+  (printf "--trust-domain=%s" $osm.trustDomain)
+  (printf "--cluster-domain=%s" $osm.clusterDomain)
+-}}
+{{- if $osm.featureFlags.enableMeshRootCertificate }}{{- $flags = append $flags "--enable-mesh-root-certificate" }}{{- end }}
+{{- if $osm.enableReconciler }}{{- $flags = append $flags "--enable-reconciler" }}{{- end }}
+{{- toYaml $flags }}
+{{- end }}
+
+{{/* Environment that MeshConfig falls back to, as a YAML list. */}}
+{{- define "osm.defaultsEnvironment" -}}
+{{- $osm := .Values.osm -}}
+- name: OSM_DEFAULT_SIDECAR_CLASS
+  value: {{ $osm.sidecarClass | quote }}
+{{- range $osm.sidecarDrivers }}
+{{- if eq .sidecarName $osm.sidecarClass }}
+- name: OSM_DEFAULT_SIDECAR_IMAGE
+  value: {{ $osm.sidecarImage | default .sidecarImage | default "" | quote }}
+- name: OSM_DEFAULT_SIDECAR_WINDOWS_IMAGE
+  value: {{ $osm.sidecarWindowsImage | default .sidecarWindowsImage | default "" | quote }}
+{{- end }}
+{{- end }}
+- name: OSM_DEFAULT_INIT_CONTAINER_IMAGE
+  value: {{ include "osm.image" (dict "root" . "key" "osmSidecarInit") | quote }}
+{{- end }}
+
+{{/* A variable with the name of the pod, for events. Takes the name of the variable. */}}
+{{- define "osm.podNameVariable" -}}
+- name: {{ . }}
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+{{- end }}

@@ -1,0 +1,79 @@
+/** @typedef {Readonly<Record<string, unknown>>} JsonSchema */
+
+const text = { type: 'string' }
+const quantity = {
+  type: ['string', 'number'],
+  pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$',
+}
+const quantities = { type: 'object', additionalProperties: quantity }
+const port = { type: 'integer', minimum: 1, maximum: 65535 }
+const label = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?'
+const subdomain = `${label}(\\.${label})*`
+const sidecarLogLevels = ['trace', 'debug', 'info', 'warning', 'warn', 'error', 'critical', 'off']
+
+const stage = {
+  type: 'object',
+  required: ['plugin', 'priority'],
+  additionalProperties: false,
+  properties: { plugin: { ...text, minLength: 1 }, priority: { type: 'number' }, disable: { type: 'boolean' } },
+}
+const chain = { type: 'array', items: stage }
+
+/**
+ * Schemas of values that a default alone does not tell.
+ * @type {Readonly<Record<string, JsonSchema>>}
+ */
+export const forms = {
+  free: { type: 'object' },
+  // Helm hands the other values of a subchart to nobody when there is no subchart.
+  subchart: { additionalProperties: true },
+  objects: { type: 'array', items: { type: 'object' } },
+  labels: { type: 'object', additionalProperties: text },
+  resources: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { limits: quantities, requests: quantities },
+  },
+  port,
+  ports: { type: 'array', items: port },
+  cidrs: {
+    type: 'array',
+    // Whether the numbers make sense is said by the programs, which name the address.
+    items: { ...text, pattern: '^[0-9A-Fa-f.:]+/[0-9]{1,3}$' },
+  },
+  fraction: { type: ['string', 'number'], pattern: '^(0(\\.[0-9]+)?|1(\\.0+)?)$', minimum: 0, maximum: 1 },
+  duration: { ...text, pattern: '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$' },
+  digest: { ...text, pattern: '^(sha256:[0-9a-f]{64})?$' },
+  dnsLabel: { ...text, pattern: `^${label}$` },
+  dnsLabelOrEmpty: { ...text, pattern: `^(${label})?$` },
+  dnsSubdomain: { ...text, pattern: `^${subdomain}$`, maxLength: 253 },
+  dnsSubdomainOrEmpty: { ...text, pattern: `^(${subdomain})?$`, maxLength: 253 },
+  dnsDomain: { ...text, pattern: `^${subdomain}$`, maxLength: 253 },
+  // It is a label value, and a part of the names of cluster-wide objects.
+  meshName: { ...text, pattern: `^${label}$` },
+  sidecarLogLevel: { ...text, enum: sidecarLogLevels },
+  sidecarLogLevelOrEmpty: { ...text, enum: ['', ...sidecarLogLevels] },
+  sidecarDrivers: {
+    type: 'array',
+    minItems: 1,
+    items: {
+      type: 'object',
+      required: ['sidecarName'],
+      additionalProperties: false,
+      properties: {
+        sidecarName: { ...text, pattern: `^${label}$` },
+        sidecarImage: text,
+        sidecarWindowsImage: text,
+        initContainerImage: text,
+        proxyServerPort: port,
+        sidecarDisabledMTLS: { type: 'boolean' },
+        config: { type: 'object' },
+      },
+    },
+  },
+  pluginChains: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { 'inbound-tcp': chain, 'inbound-http': chain, 'outbound-tcp': chain, 'outbound-http': chain },
+  },
+}

@@ -1,0 +1,65 @@
+import { forms } from './forms.mjs'
+
+/** @typedef {import('./values.mjs').ChartValue} ChartValue */
+/** @typedef {import('./forms.mjs').JsonSchema} JsonSchema */
+
+/**
+ * The JSON Schema of the chart's values. Nothing is required, because Helm merges the defaults in before it looks; unknown
+ * keys are refused, so that a mistyped value is never taken for a default.
+ * @param {readonly ChartValue[]} values
+ * @returns {JsonSchema}
+ */
+export function valuesSchema(values) {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Values of the chart osm',
+    ...objectSchema(values),
+    properties: {
+      ...propertiesOf(values),
+      // Helm puts it beside the values of every chart that is part of another.
+      global: { type: 'object' },
+    },
+  }
+}
+
+/** @param {readonly ChartValue[]} values */
+function objectSchema(values) {
+  return { type: 'object', additionalProperties: false, properties: propertiesOf(values) }
+}
+
+/** @param {readonly ChartValue[]} values */
+function propertiesOf(values) {
+  return Object.fromEntries(values.map((value) => [lastKey(value.path), schemaOf(value)]))
+}
+
+/**
+ * @param {ChartValue} value
+ * @returns {JsonSchema}
+ */
+function schemaOf(value) {
+  const description = value.description
+  const form = value.form === undefined ? {} : forms[value.form]
+  if (form === undefined) throw new Error(`values.yaml: ${value.path}: forms.mjs has no form "${value.form}"`)
+  if (value.children.length > 0) return { description, ...objectSchema(value.children), ...form }
+  return { description, ...typeOf(value), ...form, ...value.refinement }
+}
+
+/** @param {ChartValue} value */
+function typeOf({ path, default: given }) {
+  switch (typeof given) {
+    case 'string':
+    case 'boolean':
+      return { type: typeof given }
+    case 'number':
+      return { type: Number.isInteger(given) ? 'integer' : 'number' }
+    case 'object':
+      if (Array.isArray(given)) return { type: 'array' }
+      if (given !== null) return { type: 'object' }
+  }
+  throw new Error(`values.yaml: ${path} has a default of no known type`)
+}
+
+/** @param {string} path */
+function lastKey(path) {
+  return path.slice(path.lastIndexOf('.') + 1)
+}
