@@ -32,6 +32,7 @@ export const capabilities: Capabilities = {
     'probes-grpc',
     'probes-http',
     'probes-https',
+    'probes-tcp',
     'rate-limit-local-http',
     'rate-limit-local-tcp',
     'retries',

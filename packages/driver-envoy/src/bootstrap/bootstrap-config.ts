@@ -8,6 +8,8 @@ import {
   type ConfigSourceSchema,
 } from '@osm-ts/envoy-api/envoy/config/core/v3/config_source_pb.js'
 import type { OverloadManagerSchema } from '@osm-ts/envoy-api/envoy/config/overload/v3/overload_pb.js'
+import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
+import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { DownstreamConnectionsConfigSchema } from '@osm-ts/envoy-api/envoy/extensions/resource_monitors/downstream_connections/v3/downstream_connections_pb.js'
 import { SubjectAltNameMatcher_SanType as SanType } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import { UpstreamTlsContextSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
@@ -20,6 +22,7 @@ import { adsSource } from '../translate/config-source.js'
 import { duration, type Init, oneOf, pack } from '../translate/encode.js'
 import { tlsParameters } from '../translate/tls.js'
 import type { EnvoyConfig } from './driver-config.js'
+import { readyCluster, readyListener } from './ready-listener.js'
 import { CERTIFICATE_SECRET, VALIDATION_SECRET } from './secret-files.js'
 import { files } from './text-with-files.js'
 
@@ -57,6 +60,8 @@ const unreadStatistics = [
 /** What the bootstrap configuration depends on. */
 export type BootstrapContext = Pick<InjectorContext, 'controlPlane' | 'proxyCommonName' | 'locality'> & {
   readonly admin: SocketAddress
+  /** Address on which others may ask whether Envoy is ready; absent: only the machine itself may, of its administration interface. */
+  readonly readyAddress?: string
   readonly sidecar: SidecarConfigView
   readonly config: EnvoyConfig
 }
@@ -87,7 +92,13 @@ export function bootstrapConfig(context: BootstrapContext): JsonValue {
       cdsConfig: adsSource(),
       ldsConfig: adsSource(),
     },
-    staticResources: { clusters: [controlPlaneCluster(context)] },
+    staticResources: {
+      clusters: [
+        controlPlaneCluster(context),
+        ...(context.readyAddress === undefined ? [] : [readyCluster(context.admin)]),
+      ],
+      listeners: context.readyAddress === undefined ? [] : [readyListener(context.readyAddress)],
+    },
     layeredRuntime: {
       layers: [
         {
@@ -114,6 +125,8 @@ export function bootstrapConfig(context: BootstrapContext): JsonValue {
     UpstreamTlsContextSchema,
     HttpProtocolOptionsSchema,
     DownstreamConnectionsConfigSchema,
+    HttpConnectionManagerSchema,
+    RouterSchema,
   )
   return toJson(BootstrapSchema, bootstrap, { registry })
 }

@@ -171,6 +171,7 @@ describe('patch', () => {
               },
             },
           },
+          { name: 'sidecar-ready' },
         ],
       },
     })
@@ -218,7 +219,32 @@ describe('patch', () => {
   it('reaches a control plane by IP address without DNS', async () => {
     const controlPlane = { address: '127.0.0.1', port: 15128, serverName: 'ads' }
     const bootstrap = fileText(await patch(context({ controlPlane })), 'bootstrap.yaml')
-    expect(bootstrap).toMatchObject({ staticResources: { clusters: [{ type: 'STATIC' }] } })
+    expect(bootstrap).toMatchObject({ staticResources: { clusters: [{ type: 'STATIC' }, {}] } })
+  })
+
+  it('lets a kubelet ask whether it is ready, of the administration interface only that, and only where one asks', async () => {
+    const given = await patch(context())
+    expect(given.ready.http).toEqual({ port: 15904, path: '/osm-sidecar-ready', status: 200 })
+    expect(given.interception?.excludedInboundPorts).toContain(15904)
+    const { staticResources } = fileText(given, 'bootstrap.yaml') as {
+      readonly staticResources: { readonly listeners: readonly unknown[] }
+    }
+    expect(JSON.stringify(staticResources.listeners)).toContain(
+      '"routes":[{"match":{"path":"/osm-sidecar-ready"},"route":{"cluster":"sidecar-ready","prefixRewrite":"/ready","timeout":"1s"}}]',
+    )
+    const alone = await patch(context(explicit))
+    expect(alone.ready.http).toEqual({ port: 15200, path: '/ready', status: 200 })
+    expect(fileText(alone, 'bootstrap.yaml')).not.toHaveProperty('staticResources.listeners')
+  })
+
+  it('answers on both address families where there are two', async () => {
+    const inbound = { address: '::', port: 15003 }
+    const bootstrap = fileText(await patch(context({ listen: { ...context().listen, inbound } })), 'bootstrap.yaml')
+    expect(bootstrap).toMatchObject({
+      staticResources: {
+        listeners: [{ address: { socketAddress: { address: '::', portValue: 15904, ipv4Compat: true } } }],
+      },
+    })
   })
 
   it('keeps the way to the control plane open when the mesh allows no TLS version', async () => {

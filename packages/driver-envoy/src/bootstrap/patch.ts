@@ -14,6 +14,7 @@ import {
 import { METRICS_PATH } from '../translate/prometheus.js'
 import { bootstrapConfig } from './bootstrap-config.js'
 import { drainSeconds, type EnvoyConfig, envoyConfig } from './driver-config.js'
+import { READY_PATH, READY_PORT } from './ready-listener.js'
 import { certificateSecret, validationSecret } from './secret-files.js'
 import { files, textWithFiles } from './text-with-files.js'
 
@@ -56,7 +57,13 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
     },
     files: sidecarFiles(context, admin, config),
     // Envoy is "live" once it has the first clusters and listeners, with everything that they wait for.
-    ready: { http: { port: admin.port, path: '/ready', status: 200 }, periodMs: READY_PERIOD_MS },
+    ready: {
+      http:
+        interception === undefined
+          ? { port: admin.port, path: '/ready', status: 200 }
+          : { port: READY_PORT, path: READY_PATH, status: 200 },
+      periodMs: READY_PERIOD_MS,
+    },
     drain: {
       action: { kind: 'http', method: 'POST', port: admin.port, path: '/drain_listeners?graceful&inboundonly' },
       minMs: MIN_DRAIN_MS,
@@ -118,10 +125,12 @@ function ports({ admin, inbound, metrics }: ListenAddresses): readonly SidecarPo
 
 function sidecarFiles(context: InjectorContext, admin: SocketAddress, config: EnvoyConfig): readonly SidecarFile[] {
   const { sidecar } = context.configurator
+  const readyAddress = context.interceptionMode === 'none' ? undefined : context.listen.inbound?.address
+  const bootstrap = { ...context, admin, sidecar, config, ...(readyAddress === undefined ? {} : { readyAddress }) }
   return [
     {
       path: files.bootstrap,
-      content: { text: textWithFiles(bootstrapConfig({ ...context, admin, sidecar, config })) },
+      content: { text: textWithFiles(bootstrapConfig(bootstrap)) },
     },
     { path: files.certificateSecret, content: { text: textWithFiles(certificateSecret()) } },
     { path: files.validationSecret, content: { text: textWithFiles(validationSecret()) } },

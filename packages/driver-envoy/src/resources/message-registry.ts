@@ -6,6 +6,7 @@ import { file_envoy_config_route_v3_route } from '@osm-ts/envoy-api/envoy/config
 import { file_envoy_config_trace_v3_zipkin } from '@osm-ts/envoy-api/envoy/config/trace/v3/zipkin_pb.js'
 import { file_envoy_extensions_access_loggers_stream_v3_stream } from '@osm-ts/envoy-api/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
 import { file_envoy_extensions_clusters_dynamic_forward_proxy_v3_cluster } from '@osm-ts/envoy-api/envoy/extensions/clusters/dynamic_forward_proxy/v3/cluster_pb.js'
+import { file_envoy_extensions_filters_http_custom_response_v3_custom_response } from '@osm-ts/envoy-api/envoy/extensions/filters/http/custom_response/v3/custom_response_pb.js'
 import { file_envoy_extensions_filters_http_dynamic_forward_proxy_v3_dynamic_forward_proxy } from '@osm-ts/envoy-api/envoy/extensions/filters/http/dynamic_forward_proxy/v3/dynamic_forward_proxy_pb.js'
 import { file_envoy_extensions_filters_http_ext_authz_v3_ext_authz } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
 import { file_envoy_extensions_filters_http_health_check_v3_health_check } from '@osm-ts/envoy-api/envoy/extensions/filters/http/health_check/v3/health_check_pb.js'
@@ -18,11 +19,14 @@ import { file_envoy_extensions_filters_network_http_connection_manager_v3_http_c
 import { file_envoy_extensions_filters_network_local_ratelimit_v3_local_rate_limit } from '@osm-ts/envoy-api/envoy/extensions/filters/network/local_ratelimit/v3/local_rate_limit_pb.js'
 import { file_envoy_extensions_filters_network_rbac_v3_rbac } from '@osm-ts/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac_pb.js'
 import { file_envoy_extensions_filters_network_tcp_proxy_v3_tcp_proxy } from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'
+import { file_envoy_extensions_http_custom_response_local_response_policy_v3_local_response_policy } from '@osm-ts/envoy-api/envoy/extensions/http/custom_response/local_response_policy/v3/local_response_policy_pb.js'
 import { file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation } from '@osm-ts/envoy-api/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
 import { file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver } from '@osm-ts/envoy-api/envoy/extensions/network/dns_resolver/getaddrinfo/v3/getaddrinfo_dns_resolver_pb.js'
 import { file_envoy_extensions_transport_sockets_tls_v3_secret } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { file_envoy_extensions_transport_sockets_tls_v3_tls } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
+import { file_envoy_extensions_upstreams_http_tcp_v3_tcp_connection_pool } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/tcp/v3/tcp_connection_pool_pb.js'
 import { file_envoy_extensions_upstreams_http_v3_http_protocol_options } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
+import { file_envoy_type_matcher_v3_status_code_input } from '@osm-ts/envoy-api/envoy/type/matcher/v3/status_code_input_pb.js'
 
 /** Types of everything that this driver makes, down to what is wrapped in `google.protobuf.Any`: for printing it as JSON. */
 export function messageRegistry(): Registry {
@@ -34,6 +38,7 @@ export function messageRegistry(): Registry {
     file_envoy_config_trace_v3_zipkin,
     file_envoy_extensions_access_loggers_stream_v3_stream,
     file_envoy_extensions_clusters_dynamic_forward_proxy_v3_cluster,
+    file_envoy_extensions_filters_http_custom_response_v3_custom_response,
     file_envoy_extensions_filters_http_dynamic_forward_proxy_v3_dynamic_forward_proxy,
     file_envoy_extensions_filters_http_ext_authz_v3_ext_authz,
     file_envoy_extensions_filters_http_health_check_v3_health_check,
@@ -46,10 +51,13 @@ export function messageRegistry(): Registry {
     file_envoy_extensions_filters_network_local_ratelimit_v3_local_rate_limit,
     file_envoy_extensions_filters_network_rbac_v3_rbac,
     file_envoy_extensions_filters_network_tcp_proxy_v3_tcp_proxy,
+    file_envoy_extensions_http_custom_response_local_response_policy_v3_local_response_policy,
     file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation,
     file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver,
     file_envoy_extensions_transport_sockets_tls_v3_secret,
     file_envoy_extensions_transport_sockets_tls_v3_tls,
+    file_envoy_extensions_upstreams_http_tcp_v3_tcp_connection_pool,
     file_envoy_extensions_upstreams_http_v3_http_protocol_options,
+    file_envoy_type_matcher_v3_status_code_input,
   )
 }

@@ -26,6 +26,7 @@ const filterOrder = {
     { name: 'envoy.filters.http.local_ratelimit', reason: 'counts requests that are allowed, not those of strangers' },
     { name: 'envoy.filters.http.ratelimit', reason: 'asks a service, so only for what the local limit lets pass' },
     { name: 'envoy.filters.http.ext_authz', reason: 'the dearest check, and it may only deny: so it comes last' },
+    { name: 'envoy.filters.http.custom_response', reason: 'answers for the router, so it stands before it' },
     { name: 'envoy.filters.http.dynamic_forward_proxy', reason: 'resolves the host that the router connects to' },
     { name: 'envoy.filters.http.router', reason: 'terminal' },
   ],
@@ -40,7 +41,8 @@ export type FilterConfigs<Kind extends keyof typeof filterOrder> = Readonly<Part
 export const HTTP_RBAC = 'envoy.filters.http.rbac'
 /** Name of the HTTP filter under which virtual hosts and routes give their own limits. */
 export const HTTP_LOCAL_RATE_LIMIT = 'envoy.filters.http.local_ratelimit'
-
+/** Name of the HTTP filter by which routes answer in the place of what they lead to. */
+export const HTTP_CUSTOM_RESPONSE = 'envoy.filters.http.custom_response'
 /** Name of the HTTP filter that routes can take themselves out of. */
 export const HTTP_EXTERNAL_AUTHORIZATION = 'envoy.filters.http.ext_authz'
 

@@ -5,7 +5,7 @@ import {
   FilterChainSchema,
   type FilterSchema,
 } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
-import type { RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
+import type { RouteActionSchema, RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { TcpProxySchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'
@@ -13,7 +13,10 @@ import { TcpProxySchema } from '@osm-ts/envoy-api/envoy/extensions/filters/netwo
 import { staticCluster } from './cluster.js'
 import { duration, encode, type Init, pack } from './encode.js'
 import { httpFilters, networkFilters } from './filter-order.js'
+import { httpProtocolOptions } from './http-protocol.js'
 import { names } from './names.js'
+import { answerWhenConnected, connectionOnly, endsWithHeaders } from './tcp-probe.js'
+import { unverifiedClientTls } from './tls.js'
 
 /** A listener that answers probes without TLS. */
 export interface ProbeListener {
@@ -63,8 +66,23 @@ export function probeClusters(
     value: encode(ClusterSchema, {
       ...staticCluster(cluster, [{ address, port: probe.target.port }]),
       connectTimeout: duration(probe.timeoutMs),
+      ...(probe.path === '' ? {} : towards(probe.target.type)),
     }),
   }))
+}
+
+/** How the workload is spoken to where the sidecar asks in the place of the one who asks it. */
+function towards(type: ProbeBinding['target']['type']): Init<typeof ClusterSchema> {
+  switch (type) {
+    case 'http':
+      return {}
+    case 'https':
+      return { transportSocket: unverifiedClientTls() }
+    case 'tcp':
+      return { upstreamConfig: connectionOnly() }
+    case 'grpc':
+      return { typedExtensionProtocolOptions: httpProtocolOptions('grpc') }
+  }
 }
 
 /** The first container keeps the names that OSM gives; the names of others say whose they are. */
@@ -89,7 +107,7 @@ function chain(name: string, group: readonly NamedProbe[]): Uint8Array {
   })
 }
 
-/** HTTPS and gRPC probes go through as they are, so that the one who asks sees the workload's own answer. */
+/** A binding without a path goes through as it is, so that the one who asks sees the workload's own answer. */
 function tcpFilter(name: string, { cluster }: NamedProbe): Init<typeof FilterSchema>[] {
   return networkFilters({
     'envoy.filters.network.tcp_proxy': pack(TcpProxySchema, {
@@ -107,13 +125,18 @@ function httpFilter(name: string, group: readonly NamedProbe[]): Init<typeof Fil
         case: 'routeConfig',
         value: { virtualHosts: [{ name, domains: ['*'], routes: group.map(route) }] },
       },
-      httpFilters: httpFilters({ 'envoy.filters.http.router': pack(RouterSchema, {}) }),
+      httpFilters: httpFilters({
+        ...(group.some(({ probe }) => probe.target.type === 'tcp')
+          ? { 'envoy.filters.http.custom_response': endsWithHeaders() }
+          : {}),
+        'envoy.filters.http.router': pack(RouterSchema, {}),
+      }),
     }),
   })
 }
 
 function route({ probe, cluster }: NamedProbe): Init<typeof RouteSchema> {
-  const headers = probe.target.headers ?? []
+  const { type, headers = [] } = probe.target
   const host = headers.find(({ name }) => name.toLowerCase() === 'host')
   return {
     match: { pathSpecifier: { case: 'path', value: probe.path } },
@@ -128,12 +151,18 @@ function route({ probe, cluster }: NamedProbe): Init<typeof RouteSchema> {
       case: 'route',
       value: {
         clusterSpecifier: { case: 'cluster', value: cluster },
-        prefixRewrite: probe.target.path ?? '/',
+        ...originalPath(probe),
         timeout: duration(probe.timeoutMs),
         ...(host === undefined
           ? {}
           : { hostRewriteSpecifier: { case: 'hostRewriteLiteral' as const, value: host.value } }),
       },
     },
+    ...(type === 'tcp' ? { typedPerFilterConfig: answerWhenConnected() } : {}),
   }
+}
+
+/** gRPC has one path, which the one who asks sends by itself; a mere connection has none. */
+function originalPath({ target }: ProbeBinding): Init<typeof RouteActionSchema> {
+  return target.type === 'http' || target.type === 'https' ? { prefixRewrite: target.path ?? '/' } : {}
 }

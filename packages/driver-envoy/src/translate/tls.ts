@@ -51,6 +51,18 @@ export function meshClientTls(
   }
 }
 
+/** TLS towards the workload beside the proxy, whoever it says to be: as a kubelet asks, whose place the proxy takes. */
+export function unverifiedClientTls(): Init<typeof TransportSocketSchema> {
+  const tlsParams = tlsParameters({ minVersion: 'TLSv1_2', maxVersion: 'TLSv1_3', cipherSuites: [], ecdhCurves: [] })
+  return {
+    name: TRANSPORT_SOCKET,
+    configType: {
+      case: 'typedConfig',
+      value: pack(UpstreamTlsContextSchema, { commonTlsContext: { tlsParams } }),
+    },
+  }
+}
+
 /**
  * mTLS towards callers in the mesh.
  *

@@ -1,0 +1,202 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
+import { createServer as createHttpsServer } from 'node:https'
+import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+import { testAuthority } from '../../packages/driver-envoy/test/xds/test-certificates.js'
+import { envoyBinary } from './support/mesh.js'
+import { eventually } from './support/wait.js'
+
+const golden = new URL('../../packages/driver-envoy/src/testdata/out/probes.json', import.meta.url)
+
+/** Ports of the golden, by what stands behind them. */
+const workload = { http: 8080, https: 8443, silent: 3306, greeting: 6379, grpc: 9000, tunnelled: 8444 } as const
+const sidecar = { liveness: 15901, readiness: 15902, startup: 15903, tunnel: 15999 } as const
+type Name = keyof typeof workload | keyof typeof sidecar
+
+describe('probes that a real Envoy answers for the workload', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'osm-probes-'))
+  const heard: string[] = []
+  const ports = new Map<Name, number>()
+  const servers = new Map<Name, Server>()
+  let envoy: ChildProcess
+  let log = ''
+
+  const url = (name: Name, path: string): string => `http://127.0.0.1:${String(ports.get(name))}${path}`
+  const ask = async (name: Name, path: string, headers: Record<string, string> = {}): Promise<number> => {
+    const response = await fetch(url(name, path), { headers, signal: AbortSignal.timeout(5_000) })
+    await response.text() // a kubelet reads the answer to its end, and one without an end is a failure
+    return response.status
+  }
+
+  async function open(name: Name, server: Server, port = 0): Promise<void> {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    servers.set(name, server)
+    ports.set(name, (server.address() as AddressInfo).port)
+  }
+
+  async function close(name: Name): Promise<void> {
+    const server = servers.get(name)
+    if (server === undefined) return
+    const closed = once(server, 'close')
+    server.close()
+    await closed
+  }
+
+  beforeAll(async () => {
+    const note = ({ url: path = '', headers }: IncomingMessage): void => {
+      heard.push(`${path} ${headers.host ?? ''} ${String(headers['x-probe'])}`)
+    }
+    await open(
+      'http',
+      createHttpServer((request, response) => {
+        note(request)
+        response.writeHead(request.headers['x-probe'] === 'sick' ? 500 : 204).end()
+      }),
+    )
+    const { chain, privateKey } = testAuthority('nobody knows').issue('somebody.else', { dns: ['somebody.else'] })
+    const tls = { cert: chain, key: privateKey }
+    const secure = (name: Name): Promise<void> =>
+      open(
+        name,
+        createHttpsServer({ ...tls, minVersion: 'TLSv1.3' }, (request, response) => {
+          note(request)
+          response.end('secure')
+        }),
+      )
+    await secure('https')
+    await secure('tunnelled')
+    // Says nothing, and goes on when the other side has ended: the answer must not wait for it.
+    await open(
+      'silent',
+      createTcpServer({ allowHalfOpen: true }, (socket) => {
+        socket.on('error', () => undefined).on('data', (data) => heard.push(`silent heard ${data.toString()}`))
+      }),
+    )
+    await open(
+      'greeting',
+      createTcpServer((socket) => {
+        socket.on('error', () => undefined).write('server first')
+      }),
+    )
+    const grpc = createHttp2Server()
+    grpc.on('stream', (stream, headers) => {
+      heard.push(`grpc ${String(headers[':path'])}`)
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
+      stream.resume().on('end', () => stream.end(Buffer.from([0, 0, 0, 0, 2, 8, 1])))
+    })
+    await open('grpc', grpc)
+    for (const name of Object.keys(sidecar) as (keyof typeof sidecar)[]) {
+      await open(name, createTcpServer())
+      await close(name)
+    }
+    const admin = join(folder, 'admin')
+    const bootstrap = join(folder, 'bootstrap.json')
+    writeFileSync(bootstrap, JSON.stringify(bootstrapOf(ports)))
+    envoy = spawn(
+      envoyBinary(),
+      [
+        ['--config-path', bootstrap],
+        ['--admin-address-path', admin],
+        ['--concurrency', '1'],
+        ['--log-level', 'error'],
+        ['--disable-hot-restart'],
+      ].flat(),
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    )
+    envoy.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text))
+    await eventually(
+      async () => {
+        if (envoy.exitCode !== null) throw new Error(`Envoy has ended: ${log}`)
+        try {
+          return (await fetch(`http://${readFileSync(admin, 'utf8')}/ready`)).status
+        } catch {
+          return 0
+        }
+      },
+      (status) => status === 200,
+      { what: 'a live Envoy' },
+    )
+  })
+
+  afterAll(async () => {
+    const ended = once(envoy, 'exit')
+    envoy.kill('SIGKILL')
+    await ended
+    for (const server of servers.values()) server.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  it('asks an HTTP workload by its own path, with the headers of the probe, and gives its answer', async () => {
+    await expect(ask('liveness', '/osm-liveness-probe', { 'x-probe': 'well', host: 'app.example' })).resolves.toBe(204)
+    expect(heard).toContainEqual(expect.stringMatching(/^\/alive\?deep=1 .* well$/))
+    await expect(ask('liveness', '/osm-liveness-probe', { 'x-probe': 'sick' })).resolves.toBe(500)
+    await expect(ask('liveness', '/alive')).resolves.toBe(404)
+  })
+
+  it('asks an HTTPS workload by TLS, whatever its certificate says, as a kubelet does', async () => {
+    await expect(ask('readiness', '/osm-readiness-probe')).resolves.toBe(200)
+    expect(heard).toContainEqual(expect.stringMatching(/^\/ready /))
+  })
+
+  it('answers a TCP probe by whether the workload accepts a connection, and sends it nothing', async () => {
+    await expect(ask('startup', '/osm-startup-probe')).resolves.toBe(200)
+    await expect(ask('liveness', '/osm-liveness-probe/cache')).resolves.toBe(200)
+    expect(heard.filter((line) => line.startsWith('silent'))).toEqual([])
+  })
+
+  it('fails a TCP probe of a port that nobody listens on, as soon as that is so', async () => {
+    const server = createTcpServer((socket) => socket.on('error', () => undefined))
+    const port = ports.get('greeting') ?? 0
+    await close('greeting')
+    await expect(ask('liveness', '/osm-liveness-probe/cache')).resolves.toBe(503)
+    await open('greeting', server, port)
+    await expect(ask('liveness', '/osm-liveness-probe/cache')).resolves.toBe(200)
+  })
+
+  it('passes gRPC probes on beside HTTP ones on a port', async () => {
+    const client = connectHttp2(url('readiness', ''))
+    try {
+      const stream = client.request({
+        ':method': 'POST',
+        ':path': '/grpc.health.v1.Health/Check',
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      })
+      const answer: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => answer.push(chunk)).end(Buffer.from([0, 0, 0, 0, 0]))
+      const [trailers] = (await once(stream, 'trailers')) as [Record<string, string>]
+      expect(trailers['grpc-status']).toBe('0')
+      expect(Buffer.concat(answer)).toEqual(Buffer.from([0, 0, 0, 0, 2, 8, 1]))
+      expect(heard).toContain('grpc /grpc.health.v1.Health/Check')
+    } finally {
+      client.destroy()
+    }
+  })
+})
+
+/** The listeners and clusters of the golden as a bootstrap configuration, with ports that are free here. */
+function bootstrapOf(ports: ReadonlyMap<Name, number>): unknown {
+  let text = readFileSync(golden, 'utf8')
+  for (const [name, port] of Object.entries({ ...workload, ...sidecar }))
+    text = text.replaceAll(`"portValue": ${String(port)}`, `"portValue": ${String(ports.get(name as Name))}`)
+  const { listener, cluster } = JSON.parse(text.replaceAll('0.0.0.0', '127.0.0.1')) as {
+    readonly listener: Readonly<Record<string, { readonly name: string }>>
+    readonly cluster: Readonly<Record<string, unknown>>
+  }
+  return {
+    admin: { address: { socketAddress: { address: '127.0.0.1', portValue: 0 } } },
+    staticResources: {
+      listeners: Object.values(listener).filter(({ name }) => /probe|liveness|readiness|startup/.test(name)),
+      clusters: Object.values(cluster),
+    },
+  }
+}
