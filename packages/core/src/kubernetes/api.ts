@@ -82,6 +82,8 @@ export interface WatchQuery extends Selection {
   readonly resourceVersion: string
   /** When the API server ends the watch. */
   readonly timeoutSeconds: number
+  /** Called once the API server has accepted the watch; until a first change nothing else would tell. */
+  readonly onOpen?: () => void
 }
 
 /** A change. A bookmark's object holds a resourceVersion and nothing else of use. */
@@ -115,7 +117,8 @@ export interface ApplyOptions extends WriteOptions {
  * The API server. The one port through which everything of ours speaks to Kubernetes.
  *
  * Every method throws a `KubernetesError`: with the HTTP status and reason that the API server gave, or with code
- * `OSM_KUBERNETES_UNREACHABLE` if there was no answer. Errors never hold a token or the body of a Secret.
+ * `OSM_KUBERNETES_UNREACHABLE` if there was no answer. Errors never hold a token or the body of a Secret. When the signal
+ * aborts, every method throws its reason.
  */
 export interface KubernetesApi {
   /** One page of a list. */

@@ -1,0 +1,33 @@
+import type { Clock, Random } from '../certificates/clock.js'
+
+/** Between which a delay lies. */
+export interface BackoffLimits {
+  readonly firstMs: number
+  readonly lastMs: number
+}
+
+/**
+ * How long to wait after so many failures in a row: at random between the first delay and one that doubles with each
+ * failure, so that those who failed together do not come back together.
+ */
+export function backoffMs(failures: number, { firstMs, lastMs }: BackoffLimits, random: Random): number {
+  const upper = Math.min(lastMs, firstMs * 2 ** Math.max(1, failures))
+  return firstMs + (upper - firstMs) * random()
+}
+
+/** Waits; ends at once when the signal aborts. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve()
+      return
+    }
+    const done = (): void => {
+      cancel()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const cancel = clock.setTimer(done, delayMs)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}

@@ -1,0 +1,44 @@
+/** Says that something took too long. */
+export class DeadlineError extends Error {
+  readonly code = 'ETIMEDOUT'
+
+  constructor(limitMs: number) {
+    super(`no complete answer within ${limitMs / 1000} s`)
+    this.name = 'DeadlineError'
+  }
+}
+
+/**
+ * A signal that aborts with another one and after a time.
+ *
+ * `AbortSignal.any` would do, but what it makes stays in memory for as long as the other signal lives, and those here
+ * live as long as the program.
+ */
+export class Deadline {
+  readonly #controller = new AbortController()
+  readonly #parent: AbortSignal
+  readonly #timer: NodeJS.Timeout
+  readonly #abort = (): void => this.#controller.abort(this.#parent.reason)
+
+  constructor(parent: AbortSignal, limitMs: number) {
+    this.#parent = parent
+    this.#timer = setTimeout(() => this.#controller.abort(new DeadlineError(limitMs)), limitMs)
+    parent.addEventListener('abort', this.#abort, { once: true })
+    if (parent.aborted) this.#abort()
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** Lifts the limit; the signal still follows the other one. */
+  lift(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** Lets go of both. */
+  release(): void {
+    clearTimeout(this.#timer)
+    this.#parent.removeEventListener('abort', this.#abort)
+  }
+}

@@ -1,0 +1,191 @@
+import type { Readable } from 'node:stream'
+
+import type { Dispatcher, Pool } from 'undici'
+
+import { KubernetesError } from '../kubernetes-error.js'
+import type { ClusterAccess, ClusterCredentials, ClusterTls } from './cluster-access.js'
+import { Deadline } from './deadline.js'
+
+/** A request to the API server. */
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Path and query. */
+  readonly path: string
+  readonly body?: string
+  readonly contentType?: string
+  readonly signal: AbortSignal
+  /** Names the request in errors. */
+  readonly what: string
+  /** True for a request whose answer goes on for as long as it likes. */
+  readonly endless?: boolean
+}
+
+/** The head of an answer, and its body to be read. */
+export interface TransportAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Readable
+  /** Has to be called when the body was read, or is not to be read to its end. */
+  release(): void
+}
+
+/** The part of undici that is used; handed in so that nothing loads it before it is needed. */
+export interface PoolMaker {
+  readonly Pool: new (origin: string, options: Pool.Options) => Dispatcher
+}
+
+/** Time to the head of an answer. */
+const HEADERS_TIMEOUT_MS = 30_000
+/** Time to the end of an answer that is not endless; as long as the API server itself works on a request. */
+const ANSWER_TIMEOUT_MS = 60_000
+const CONNECT_TIMEOUT_MS = 10_000
+/** Below the idle timeout of the API server and of usual load balancers. */
+const IDLE_TIMEOUT_MS = 30_000
+const TCP_KEEPALIVE_MS = 15_000
+/** Requests at one time, watches apart. */
+const CONNECTIONS = 16
+
+/** Connections that share TLS options. */
+interface Connections {
+  readonly tls: ClusterTls
+  /** For requests that end soon; a bound keeps bursts off the API server. */
+  readonly short: Dispatcher
+  /** For watches, each of which keeps a connection: a bound would starve them. */
+  readonly endless: Dispatcher
+}
+
+/**
+ * Sends requests with the credentials of the moment.
+ *
+ * A 401 is answered by reading the credentials again and asking once more. New TLS options, as after a rotation of the CA
+ * of the cluster, get new connections; the old ones end with their last request.
+ */
+export class Transport {
+  readonly #access: ClusterAccess
+  readonly #undici: PoolMaker
+  readonly #userAgent: string
+  readonly #origin: string
+  readonly #basePath: string
+  #connections: Connections | undefined
+
+  constructor(access: ClusterAccess, userAgent: string, undici: PoolMaker) {
+    const url = serverUrl(access.server)
+    this.#access = access
+    this.#undici = undici
+    this.#userAgent = userAgent
+    this.#origin = url.origin
+    this.#basePath = url.pathname.replace(/\/+$/, '')
+  }
+
+  /** Sends the request; the answer may have any status. */
+  async send(request: TransportRequest): Promise<TransportAnswer> {
+    const answer = await this.#attempt(request, false)
+    if (answer.status !== 401) return answer
+    answer.release()
+    return this.#attempt(request, true)
+  }
+
+  async #attempt(request: TransportRequest, rejected: boolean): Promise<TransportAnswer> {
+    const credentials = await this.#access.credentials(rejected)
+    request.signal.throwIfAborted()
+    const connections = this.#connect(credentials.tls)
+    try {
+      return await this.#dispatch(request, credentials, connections)
+    } catch (error) {
+      request.signal.throwIfAborted()
+      // The API server may have closed an idle connection at the moment of its reuse. Reading twice does no harm.
+      if (request.method !== 'GET' || !isBrokenConnection(error)) throw unreachable(request.what, error)
+    }
+    try {
+      return await this.#dispatch(request, credentials, connections)
+    } catch (error) {
+      request.signal.throwIfAborted()
+      throw unreachable(request.what, error)
+    }
+  }
+
+  async #dispatch(
+    request: TransportRequest,
+    credentials: ClusterCredentials,
+    connections: Connections,
+  ): Promise<TransportAnswer> {
+    const { method, body, contentType, signal } = request
+    const dispatcher = request.endless === true ? connections.endless : connections.short
+    const deadline = new Deadline(signal, request.endless === true ? HEADERS_TIMEOUT_MS : ANSWER_TIMEOUT_MS)
+    try {
+      const answer = await dispatcher.request({
+        method,
+        path: `${this.#basePath}${request.path}`,
+        headers: {
+          accept: 'application/json',
+          'user-agent': this.#userAgent,
+          ...credentials.headers,
+          ...(contentType === undefined ? {} : { 'content-type': contentType }),
+        },
+        body: body ?? null,
+        signal: deadline.signal,
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        bodyTimeout: 0,
+      })
+      if (request.endless === true) deadline.lift()
+      const release = (): void => {
+        deadline.release()
+        // Whoever lets go of a body before its end does not want to hear that it was cut.
+        answer.body.on('error', () => undefined).destroy()
+      }
+      return { status: answer.statusCode, headers: answer.headers, body: answer.body, release }
+    } catch (error) {
+      deadline.release()
+      throw error
+    }
+  }
+
+  #connect(tls: ClusterTls): Connections {
+    if (this.#connections !== undefined && sameTls(this.#connections.tls, tls)) return this.#connections
+    const old = this.#connections
+    const options = {
+      pipelining: 1,
+      keepAliveTimeout: IDLE_TIMEOUT_MS,
+      keepAliveMaxTimeout: IDLE_TIMEOUT_MS,
+      connect: { ...tls, timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: TCP_KEEPALIVE_MS },
+    }
+    this.#connections = {
+      tls,
+      short: new this.#undici.Pool(this.#origin, { ...options, connections: CONNECTIONS }),
+      endless: new this.#undici.Pool(this.#origin, { ...options, connections: null }),
+    }
+    // Both end by themselves when their last request has; nobody has to wait for that.
+    old?.short.close().catch(() => undefined)
+    old?.endless.close().catch(() => undefined)
+    return this.#connections
+  }
+}
+
+function serverUrl(server: string): URL {
+  const url = URL.canParse(server) ? new URL(server) : undefined
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
+  throw new KubernetesError('OSM_KUBERNETES_CONFIG', `the address of the API server, ${server}, is not an http(s) URL`)
+}
+
+function sameTls(one: ClusterTls, other: ClusterTls): boolean {
+  const fields = ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized'] as const
+  return fields.every((field) => String(one[field]) === String(other[field]))
+}
+
+function isBrokenConnection(error: unknown): boolean {
+  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error))
+}
+
+/** The error for an answer that did not come, or broke off. */
+export function unreachable(what: string, error: unknown): KubernetesError {
+  const code = codeOf(error)
+  const reason = error instanceof Error && error.message !== '' ? error.message : code
+  return new KubernetesError('OSM_KUBERNETES_UNREACHABLE', `${what}: ${reason}`, {
+    cause: error,
+    ...(code === '' ? {} : { reason: code }),
+  })
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+}

@@ -1,0 +1,42 @@
+import type { KubernetesApi } from './api.js'
+import type { ClusterAccess } from './client/cluster-access.js'
+import { InClusterAccess, isInCluster, type Environment } from './client/in-cluster-access.js'
+import { KubeconfigAccess } from './client/kubeconfig-access.js'
+import { RestApi } from './client/rest-api.js'
+import { Transport } from './client/transport.js'
+
+/** How to reach the API server. */
+export interface ConnectOptions {
+  /** A kubeconfig file. Absent: the service account of the pod if there is one, otherwise where kubectl looks. */
+  readonly kubeconfig?: string
+  /** `user-agent` of every request, such as `osm-controller/v1.2.0`; stands in audit logs. */
+  readonly userAgent: string
+  /**
+   * The environment of the process. With it a program in a pod is spared the kubeconfig library (25 MB of heap), because
+   * the service account of a pod needs none of it.
+   */
+  readonly environment?: Environment
+}
+
+/**
+ * The API server that a program is to speak to. Nothing is asked of it yet.
+ *
+ * @throws KubernetesError with code `OSM_KUBERNETES_CONFIG`
+ */
+export async function connectKubernetes(options: ConnectOptions): Promise<KubernetesApi> {
+  return openKubernetes(await accessOf(options), options.userAgent)
+}
+
+/** The API server at a given place with given credentials. */
+export async function openKubernetes(access: ClusterAccess, userAgent: string): Promise<KubernetesApi> {
+  // Loaded when it is needed: most commands of the CLI never speak to an API server.
+  const undici = await import('undici')
+  return new RestApi(new Transport(access, userAgent, undici))
+}
+
+async function accessOf({ kubeconfig, environment }: ConnectOptions): Promise<ClusterAccess> {
+  if (kubeconfig === undefined && environment !== undefined && isInCluster(environment)) {
+    return new InClusterAccess({ environment, monotonic: () => performance.now() })
+  }
+  return KubeconfigAccess.open(kubeconfig)
+}
