@@ -1,5 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { checkCustomResources } from '../gen-crds.mjs'
+import { checkChart } from '../chart/check-chart.mjs'
 import { hashInputs } from '../lib/cache.mjs'
 import { partLine } from '../lib/counts.mjs'
 import { checkErrorReference } from '../lib/error-reference.mjs'
@@ -33,7 +35,9 @@ const steps = {
     program('depcruise', ['--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', 'packages', 'tools']),
   format: ({ fix }) => program('prettier', ['.', fix ? '--write' : '--check', '--log-level=warn', '--cache']),
   errors: async (options) => findings(checkErrorReference(options)),
+  crds: async (options) => findings(await checkCustomResources(options)),
   projects: async (options) => findings(checkProjectReferences(options)),
+  chart: async (options) => findings(await checkChart(options)),
 }
 
 /**

@@ -20,7 +20,7 @@ const status = column('Status', '.status.currentStatus', 'Whether the mesh could
 
 /** Columns besides the age. Kinds that are not listed show their status, as most kinds of OSM do. */
 const ownColumns: Partial<Record<Kind, readonly PrinterColumn[]>> = {
-  TrafficSplit: [column('Service', '.spec.service', 'Apex service of the split.')],
+  TrafficSplit: [column('Service', '.spec.service', 'Apex service of the split.'), status],
   MeshRootCertificate: [
     column('Role', '.spec.role', 'Part that the root plays in a rotation.'),
     column('State', '.status.state', 'Stage of the rotation that the root is in.'),

@@ -43,7 +43,7 @@ interface MeshSchema {
   readonly type: JsonType
   readonly description?: string
   readonly default?: JsonValue
-  readonly enum?: readonly JsonValue[]
+  readonly enum?: readonly string[]
   readonly minimum?: number
   readonly maximum?: number
   readonly minItems?: number
@@ -75,8 +75,14 @@ function translate(schema: MeshSchema, path: string, adjustments: Adjustments): 
       ? {}
       : { additionalProperties: translate(schema.additionalProperties, `${path}{}`, adjustments) }),
     ...translateMembers(schema, path, adjustments),
+    ...(without.includes('enum') ? { description: describeWords(schema) } : {}),
   }
   return { ...(omit(kept, without) as StructuralSchema), ...added }
+}
+
+/** Words that are not checked are still to be read about. */
+function describeWords({ description = '', enum: words = [] }: MeshSchema): string {
+  return `${description} One of ${words.join(', ')}.`.trimStart()
 }
 
 function translateMembers(

@@ -1,0 +1,235 @@
+import { readFileSync, readdirSync } from 'node:fs'
+
+import { describe, expect, it } from '@jest/globals'
+import { Ajv, type ValidateFunction } from 'ajv'
+import { parseAllDocuments } from 'yaml'
+
+import { faultsOfStructure } from '../../../test/spec/faults-of-structure.js'
+import { ObjectDecoder, type Decoded } from '../object-decoder.js'
+import { kindDefinitions, type Kind, type KindDefinition } from '../schema/kinds.js'
+import type { CustomResourceDefinition } from './custom-resource-definition.js'
+import { customKinds, customResourceDefinitions } from './custom-resource-definitions.js'
+import { adjustedPaths, adjustmentsOf } from './stored-form.js'
+import { toStructuralSchema } from './structural-schema.js'
+
+interface Written {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly annotations?: { readonly field?: string } }
+  readonly spec?: unknown
+}
+
+const definitions = customResourceDefinitions()
+const decoder = new ObjectDecoder()
+const folder = new URL('../testdata/', import.meta.url)
+const examples = new URL('../../../../../examples/', import.meta.url)
+
+function documents(url: URL): readonly Written[] {
+  // Checked by what is done with them: an object that is none fits no schema.
+  return parseAllDocuments(readFileSync(url, 'utf8')).map((document) => document.toJS() as Written)
+}
+
+const corpus = (name: string): readonly Written[] => documents(new URL(`stored/${name}.yaml`, folder))
+const title = ({ kind, metadata, apiVersion }: Written): string => `${kind} ${metadata.name} (${apiVersion})`
+const titled = (objects: readonly Written[]): readonly [string, Written][] => objects.map((it) => [title(it), it])
+const fieldOf = ({ metadata }: Written): string => metadata.annotations?.field ?? ''
+
+function definitionOf(kind: string): CustomResourceDefinition {
+  const definition = definitions.find(({ spec }) => spec.names.kind === kind)
+  if (definition === undefined) throw new Error(`no definition of ${kind}`)
+  return definition
+}
+
+/** What the API server checks, compiled once a version. */
+const validators = new Map<string, ValidateFunction>()
+function validatorOf({ apiVersion, kind }: Written): ValidateFunction {
+  const key = `${apiVersion} ${kind}`
+  const known = validators.get(key)
+  if (known !== undefined) return known
+  const version = definitionOf(kind).spec.versions.find(({ name }) => apiVersion.endsWith(`/${name}`))
+  if (version?.served !== true) throw new Error(`${key} is not served`)
+  const compiled = new Ajv({ strict: false, validateFormats: false, allErrors: true }).compile(
+    version.schema.openAPIV3Schema,
+  )
+  validators.set(key, compiled)
+  return compiled
+}
+
+/** Fields that the API server refuses, as `spec.sources[0].kind`. */
+function refusedFields(object: Written): readonly string[] {
+  const validate = validatorOf(object)
+  if (validate(object)) return []
+  return (validate.errors ?? []).map(({ instancePath, params }) => {
+    const missing: unknown = params.missingProperty
+    return `${instancePath}${typeof missing === 'string' ? `/${missing}` : ''}`
+      .slice(1)
+      .replace(/\/(\d+)/g, '[$1]')
+      .replaceAll('/', '.')
+  })
+}
+
+/** Reads an object as it comes from an API server: without lines, and without the text of scalars. */
+function decode(object: Written): Decoded {
+  const origin = { kind: 'file', file: 'cluster', line: 1, column: 1 } as const
+  return decoder.decode(object, { origin, defaultNamespace: 'shop', locate: () => origin, sourceText: () => undefined })
+}
+
+describe('custom resource definitions', () => {
+  it.each(definitions.map((definition) => [definition.metadata.name, definition] as const))(
+    '%s is structural in every version',
+    (_name, { spec }) => {
+      for (const { schema } of spec.versions) expect(faultsOfStructure(schema.openAPIV3Schema)).toEqual([])
+      expect(spec.versions.filter(({ storage }) => storage)).toHaveLength(1)
+      expect(spec.versions.filter(({ storage, served }) => storage && !served)).toEqual([])
+    },
+  )
+
+  it('are there for every kind that lives in a cluster, under the names that OSM gave them', () => {
+    const names = definitions.map(({ metadata, spec }) => [
+      metadata.name,
+      spec.scope,
+      spec.versions.map(({ name, served }) => (served ? name : `(${name})`)).join(' '),
+    ])
+    expect(names).toEqual([
+      ['accesscerts.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
+      ['accesscontrols.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
+      ['egresses.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
+      ['egressgateways.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
+      ['extensionservices.config.openservicemesh.io', 'Namespaced', 'v1alpha2'],
+      ['globaltrafficpolicies.flomesh.io', 'Namespaced', 'v1alpha1'],
+      ['httproutegroups.specs.smi-spec.io', 'Namespaced', 'v1alpha4 (v1alpha3) (v1alpha2) (v1alpha1)'],
+      ['ingressbackends.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
+      ['meshconfigs.config.openservicemesh.io', 'Namespaced', 'v1alpha2 v1alpha1'],
+      ['meshrootcertificates.config.openservicemesh.io', 'Namespaced', 'v1alpha2'],
+      ['plugins.plugin.flomesh.io', 'Cluster', 'v1alpha1'],
+      ['pluginchains.plugin.flomesh.io', 'Namespaced', 'v1alpha1'],
+      ['pluginconfigs.plugin.flomesh.io', 'Namespaced', 'v1alpha1'],
+      ['retries.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
+      ['serviceexports.flomesh.io', 'Namespaced', 'v1alpha1'],
+      ['serviceimports.flomesh.io', 'Namespaced', 'v1alpha1'],
+      ['tcproutes.specs.smi-spec.io', 'Namespaced', 'v1alpha4 (v1alpha3) (v1alpha2) (v1alpha1)'],
+      ['telemetries.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
+      ['trafficsplits.split.smi-spec.io', 'Namespaced', 'v1alpha4 (v1alpha3) v1alpha2 (v1alpha1)'],
+      ['traffictargets.access.smi-spec.io', 'Namespaced', 'v1alpha3 (v1alpha2) (v1alpha1)'],
+      ['upstreamtrafficsettings.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
+    ])
+    for (const { metadata, spec } of definitions) {
+      expect(metadata.labels).toEqual({ 'app.kubernetes.io/name': 'openservicemesh.io' })
+      expect(spec.names.categories).toContain('osm')
+      expect(spec.conversion).toEqual({ strategy: 'None' })
+    }
+  })
+
+  it('show the columns of OSM', () => {
+    const columns = (kind: Kind) => definitionOf(kind).spec.versions[0]?.additionalPrinterColumns ?? []
+    const shown = (kind: Kind) => columns(kind).map(({ name, jsonPath }) => `${name} ${jsonPath}`)
+    expect(shown('IngressBackend')).toEqual(['Status .status.currentStatus', 'Age .metadata.creationTimestamp'])
+    expect(shown('MeshRootCertificate')).toContain('State .status.state')
+    expect(shown('TrafficSplit')).toContain('Service .spec.service')
+  })
+
+  it('warn of the old version of MeshConfig', () => {
+    const [current, old] = definitionOf('MeshConfig').spec.versions
+    expect(current?.deprecated).toBeUndefined()
+    expect(old).toMatchObject({
+      deprecated: true,
+      deprecationWarning: 'config.openservicemesh.io/v1alpha1 is deprecated; write config.openservicemesh.io/v1alpha2',
+    })
+  })
+
+  it('write the defaults that OSM wrote, and no others', () => {
+    const defaults = definitions.flatMap(({ spec: { names, versions } }) =>
+      JSON.stringify(versions[0]).includes('"default":') ? [names.kind] : [],
+    )
+    expect(defaults).toEqual([
+      'GlobalTrafficPolicy',
+      'MeshConfig',
+      'MeshRootCertificate',
+      'ServiceExport',
+      'ServiceImport',
+    ])
+    expect(definitionOf('MeshConfig').spec.versions[0]?.schema.openAPIV3Schema).toMatchObject({
+      properties: {
+        spec: {
+          properties: {
+            sidecar: {
+              properties: {
+                tlsMinProtocolVersion: { default: 'TLSv1_2' },
+                tlsMaxProtocolVersion: { default: 'TLSv1_3' },
+                localProxyMode: { default: 'Localhost' },
+              },
+            },
+            traffic: {
+              properties: {
+                inboundExternalAuthorization: {
+                  properties: { statPrefix: { default: 'inboundExtAuthz' }, timeout: { default: '1s' } },
+                },
+              },
+            },
+          },
+        },
+      },
+    })
+  })
+
+  it.each(customKinds())('are adjusted at fields that %s has', (kind) => {
+    const asked = new Set<string>()
+    const { spec }: KindDefinition = kindDefinitions[kind]
+    toStructuralSchema(spec, (path) => {
+      asked.add(path)
+      return adjustmentsOf(kind)(path)
+    })
+    expect(adjustedPaths(kind).filter((path) => !asked.has(path))).toEqual([])
+  })
+})
+
+describe('objects', () => {
+  it.each(titled(corpus('accepted')))('%s is stored and used', (_title, object) => {
+    expect(refusedFields(object)).toEqual([])
+    const { object: decoded, problems } = decode(object)
+    expect(problems).toEqual([])
+    expect(decoded).toBeDefined()
+  })
+
+  it.each(titled(corpus('reported')))('%s is stored, and reported', (_title, object) => {
+    expect(refusedFields(object)).toEqual([])
+    const { object: decoded, problems } = decode(object)
+    expect(problems.map(({ field }) => field)).toContain(fieldOf(object))
+    expect(decoded).toBeUndefined()
+  })
+
+  it.each(titled(corpus('refused')))('%s is refused, and would be reported', (_title, object) => {
+    expect(refusedFields(object)).toContain(fieldOf(object))
+    expect(decode(object).problems.map(({ field }) => field)).toContain(fieldOf(object))
+  })
+
+  it('of every kind and served version are among those', () => {
+    const served = definitions.flatMap(({ spec: { group, names, versions } }) =>
+      versions.flatMap(({ name, served }) => (served ? [`${group}/${name} ${names.kind}`] : [])),
+    )
+    const version = ({ apiVersion, kind }: Written): string => `${apiVersion} ${kind}`
+    expect(new Set(corpus('accepted').map(version))).toEqual(new Set(served))
+    expect(new Set(corpus('refused').map(({ kind }) => kind))).toEqual(new Set(customKinds()))
+  })
+
+  it('with every field that a kind has are stored', () => {
+    const full = documents(new URL('examples.yaml', folder)).filter(({ kind }) => customKinds().includes(kind as Kind))
+    expect(new Set(full.map(({ kind }) => kind))).toEqual(new Set(customKinds()))
+    for (const object of full.filter(({ kind }) => kind !== 'MeshRootCertificate'))
+      expect([title(object), refusedFields(object)]).toEqual([title(object), []])
+    // The example names every provider there is, and an object may name one.
+    const [root] = full.filter(({ kind }) => kind === 'MeshRootCertificate')
+    expect(root === undefined ? [] : refusedFields(root)).toEqual(['spec.provider'])
+  })
+
+  it('of the example meshes are stored', () => {
+    const files = readdirSync(examples, { recursive: true, encoding: 'utf8' }).filter(
+      (file) => file.endsWith('.yaml') && !file.includes('node_modules'),
+    )
+    const objects = files
+      .flatMap((file) => documents(new URL(file, examples)))
+      .filter((object) => customKinds().includes(object.kind as Kind))
+    expect(objects.length).toBeGreaterThan(0)
+    expect(objects.flatMap((object) => refusedFields(object).map((field) => `${title(object)}: ${field}`))).toEqual([])
+  })
+})

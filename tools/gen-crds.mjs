@@ -1,0 +1,58 @@
+/**
+ * Makes what is derived from the schemas of the mesh's kinds: packages/bootstrap/crds, for people and for kubectl, and the
+ * page docs/reference/crds.md. Both are committed, so that a change of a schema shows what it does to clusters.
+ */
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { renderCrdReference } from './lib/crd-reference.mjs'
+import { loadMeshSchemas } from './lib/mesh-schemas.mjs'
+import { root } from './lib/paths.mjs'
+
+const definitionsFolder = 'packages/bootstrap/crds'
+const referencePath = 'docs/reference/crds.md'
+
+/**
+ * Compares the derived files with the schemas.
+ * @param {{ fix: boolean, base?: string }} options fix writes the files
+ * @returns {Promise<string[]>} what is wrong
+ */
+export async function checkCustomResources({ fix, base = root }) {
+  const expected = await deriveFiles()
+  const stale = [...expected].flatMap(([path, text]) => (readIfThere(join(base, path)) === text ? [] : [path]))
+  const left = filesIn(join(base, definitionsFolder))
+    .map((name) => `${definitionsFolder}/${name}`)
+    .filter((path) => !expected.has(path))
+  if (!fix) {
+    return [
+      ...stale.map((path) => `${path} differs from the schemas in packages/core/src/spec`),
+      ...left.map((path) => `${path} belongs to no kind of the mesh`),
+    ]
+  }
+  for (const path of stale) {
+    mkdirSync(dirname(join(base, path)), { recursive: true })
+    writeFileSync(join(base, path), expected.get(path) ?? '')
+  }
+  for (const path of left) rmSync(join(base, path))
+  return []
+}
+
+/** @returns {Promise<ReadonlyMap<string, string>>} texts by path relative to the root */
+async function deriveFiles() {
+  const schemas = await loadMeshSchemas()
+  const definitions = schemas.customResourceDefinitions().map((definition) => {
+    const text = schemas.stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false })
+    const head = '# Made from packages/core/src/spec by `npm run check -- crds --fix`; change the schemas there.\n'
+    return /** @type {const} */ ([`${definitionsFolder}/${definition.metadata.name}.yaml`, head + text])
+  })
+  return new Map([...definitions, [referencePath, renderCrdReference(schemas)]])
+}
+
+/** @param {string} path */
+function readIfThere(path) {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined
+}
+
+/** @param {string} folder */
+function filesIn(folder) {
+  return existsSync(folder) ? readdirSync(folder).sort() : []
+}

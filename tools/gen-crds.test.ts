@@ -1,0 +1,79 @@
+import { appendFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { checkCustomResources } from './gen-crds.mjs'
+import { originOf } from './lib/field-origins.mjs'
+import { root } from './lib/paths.mjs'
+import { temporaryFolders } from './testing/temporary-folder.js'
+
+const folder = temporaryFolders()
+const definitions = 'packages/bootstrap/crds'
+const page = 'docs/reference/crds.md'
+const retries = `${definitions}/retries.policy.openservicemesh.io.yaml`
+
+describe('files derived from the schemas', () => {
+  it('are written, compared, and written again where they differ', async () => {
+    const base = folder()
+    expect(await checkCustomResources({ fix: false, base })).toContain(
+      `${page} differs from the schemas in packages/core/src/spec`,
+    )
+    expect(await checkCustomResources({ fix: true, base })).toEqual([])
+    expect(await checkCustomResources({ fix: false, base })).toEqual([])
+    expect(readdirSync(join(base, definitions))).toHaveLength(21)
+
+    appendFileSync(join(base, retries), '# by hand\n')
+    const stray = `${definitions}/gone.yaml`
+    writeFileSync(join(base, stray), '')
+    expect(await checkCustomResources({ fix: false, base })).toEqual([
+      `${retries} differs from the schemas in packages/core/src/spec`,
+      `${stray} belongs to no kind of the mesh`,
+    ])
+    expect(await checkCustomResources({ fix: true, base })).toEqual([])
+    expect(readFileSync(join(base, retries), 'utf8')).not.toContain('by hand')
+    expect(existsSync(join(base, stray))).toBe(false)
+  })
+
+  it('are those that are committed', async () => {
+    expect(await checkCustomResources({ fix: false })).toEqual([])
+  })
+})
+
+describe('the page of custom resources', () => {
+  const text = readFileSync(join(root, page), 'utf8')
+  const rowsOf = (kind: string): readonly string[] => {
+    const section = text.slice(text.indexOf(`\n## ${kind}\n`)).slice(1)
+    const end = section.indexOf('\n## ')
+    return (end < 0 ? section : section.slice(0, end)).split('\n').filter((line) => line.startsWith('| `'))
+  }
+
+  it.each([
+    ['Retry', '| `retryPolicy.numRetries` \\* | integer ≥ 0 | – | Attempts after the first. | OSM |'],
+    [
+      'AccessCert',
+      '| `subjectAltNames` \\* | list of string, exactly 1 | – | The one name that the certificate is issued for. | osm-edge |',
+    ],
+    ['ServiceImport', '| `ports[].protocol` | string | `"TCP"`, stored | Transport protocol. | osm-edge |'],
+    ['TrafficTarget', '| `sources` | list of object | `[]` | Who gets access. | OSM |'],
+  ])('tells of a field of %s what it takes, what holds without it and whose it is', (kind, row) => {
+    expect(rowsOf(kind)).toContain(row)
+  })
+
+  it('has the status that is common to all, and what a kind has besides', () => {
+    expect(rowsOf('Status').join('\n')).toContain('`status.conditions[].reason`')
+    expect(rowsOf('ServiceImport').join('\n')).toContain('`status.clusters[].addresses`')
+    expect(rowsOf('Retry').join('\n')).not.toContain('status.')
+  })
+})
+
+describe('the origin of a field', () => {
+  it.each([
+    ['Retry', 'source', 'OSM'],
+    ['Plugin', 'priority', 'osm-edge'],
+    ['MeshConfig', 'sidecar.sidecarDrivers[].sidecarName', 'osm-edge'],
+    ['MeshConfig', 'sidecar.sidecarDrivers[].config', 'osm-ts'],
+    ['MeshConfig', 'sidecar.logLevel', 'OSM'],
+    ['UpstreamTrafficSetting', 'rateLimit.global.http.domain', 'OSM after 1.2'],
+  ])('%s %s is %s', (kind, path, origin) => {
+    expect(originOf(kind, path)).toBe(origin)
+  })
+})

@@ -1,0 +1,39 @@
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { root } from './paths.mjs'
+
+/**
+ * @typedef {object} MeshSchemas
+ * @property {() => readonly import('../../packages/core/src/spec/crd/custom-resource-definition.js').CustomResourceDefinition[]} customResourceDefinitions
+ * @property {typeof import('../../packages/core/src/spec/crd/stored-form.js').adjustmentsOf} adjustmentsOf
+ * @property {typeof import('../../packages/core/src/spec/crd/stored-form.js').adjustedPaths} adjustedPaths
+ * @property {typeof import('../../packages/core/src/spec/schema/kinds.js').kindDefinitions} kindDefinitions
+ * @property {(value: unknown, options?: { readonly lineWidth?: number, readonly aliasDuplicateObjects?: boolean }) => string} stringify as YAML
+ */
+
+const entry = `
+export { customResourceDefinitions } from './src/spec/crd/custom-resource-definitions.js'
+export { adjustedPaths, adjustmentsOf } from './src/spec/crd/stored-form.js'
+export { kindDefinitions } from './src/spec/schema/kinds.js'
+export { stringify } from 'yaml'
+`
+
+/**
+ * The schemas of core, read from its sources as they are now: what was compiled last may be older.
+ * @returns {Promise<MeshSchemas>}
+ */
+export async function loadMeshSchemas() {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    stdin: { contents: entry, resolveDir: join(root, 'packages/core'), loader: 'ts' },
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'silent',
+    // yaml asks for its own parts as CommonJS does.
+    banner: { js: "import { createRequire } from 'node:module'\nconst require = createRequire('file:///')" },
+  })
+  const [bundle] = outputFiles
+  return import(`data:text/javascript;base64,${Buffer.from(bundle?.text ?? '').toString('base64')}`)
+}
