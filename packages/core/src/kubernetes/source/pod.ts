@@ -1,0 +1,209 @@
+import { parseProxyUUID } from '../../identity/proxy-identity.js'
+import type { Problem } from '../../problem.js'
+import { sameContent, sameValue } from '../../spec/content.js'
+import type { KindMap } from '../../spec/objects.js'
+import { kindDefinitions } from '../../spec/schema/kinds.js'
+import type { InstanceProbeBinding, WorkloadPort } from '../../spec/schema/workload.js'
+import type { KubernetesMetadata, KubernetesObject } from '../api.js'
+import type { SourceErrorCode } from './error-codes.js'
+import type { Interner } from './interner.js'
+import type { PodFields } from './pod-fields.js'
+import { probeBindingsAnnotation, type ProbeBindingsReader } from './probe-annotation.js'
+import { sameProblems } from './written-object.js'
+
+/** Label by which a pod names its sidecar. */
+export const proxyUuidLabel = 'osm-proxy-uuid'
+/** Annotation in which the injector leaves the sidecar class. */
+export const sidecarClassAnnotation = 'openservicemesh.io/sidecar-class'
+/** Container of the sidecar. */
+const SIDECAR = 'sidecar'
+
+/** A pod, as far as the mesh reads it: with a sidecar it is an instance of the mesh, without one an endpoint at most. */
+export type PodItem = MeshedPod | PlainPod
+
+/** A pod with a sidecar. */
+export interface MeshedPod {
+  readonly instance: KindMap['WorkloadInstance']
+  readonly problems: readonly Problem[]
+}
+
+/** A pod without one, or with one that can't be used. */
+export interface PlainPod {
+  readonly instance?: undefined
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly account: string
+  readonly addresses: readonly string[]
+  readonly problems: readonly Problem[]
+}
+
+const noProblems: readonly Problem[] = Object.freeze([])
+const noAnnotations = Object.freeze({})
+
+/** Keeps of pods what the mesh reads. */
+export class PodReader {
+  readonly #interner: Interner
+  readonly #probes: ProbeBindingsReader
+
+  constructor(interner: Interner, probes: ProbeBindingsReader) {
+    this.#interner = interner
+    this.#probes = probes
+  }
+
+  /** Undefined for pods that have ended: nothing of them runs. */
+  read(raw: KubernetesObject): PodItem | undefined {
+    const { metadata } = raw
+    // The API server has checked what it stores against its own types.
+    const { spec = {}, status = {} } = raw as PodFields
+    if (status.phase === 'Succeeded' || status.phase === 'Failed') return undefined
+    const interner = this.#interner
+    const account = interner.text(spec.serviceAccountName || 'default')
+    const addresses = addressesOf(status)
+    const { [proxyUuidLabel]: uuid, ...others } = metadata.labels ?? {}
+    const labels = interner.value(sorted(others))
+    const { bindings, problems } = this.#sidecarOf(metadata)
+    if (uuid === undefined || !isUuid(uuid) || addresses.length === 0) {
+      const found = uuid === undefined || isUuid(uuid) ? noProblems : [uuidProblem(metadata, uuid)]
+      return Object.freeze({ name: metadata.name, labels, account, addresses, problems: found })
+    }
+    const hostname = spec.subdomain ? spec.hostname : undefined
+    const instance: KindMap['WorkloadInstance'] = {
+      apiVersion: kindDefinitions.WorkloadInstance.apiVersion,
+      kind: 'WorkloadInstance',
+      metadata: Object.freeze({
+        name: metadata.name,
+        namespace: interner.text(metadata.namespace ?? ''),
+        labels,
+        annotations: noAnnotations,
+      }),
+      spec: Object.freeze({
+        uuid,
+        workload: interner.text(workloadOf(metadata)),
+        serviceAccountName: account,
+        sidecarClass: interner.text(metadata.annotations?.[sidecarClassAnnotation] ?? ''),
+        mode: 'transparent',
+        ...(hostname === undefined || hostname === '' ? {} : { hostname }),
+        addresses,
+        ports: interner.value(portsOf(spec)),
+        ...(bindings === undefined ? {} : { probeBindings: interner.value([...bindings]) }),
+        ready: isReady(metadata, status),
+        createdAt: interner.text(metadata.creationTimestamp ?? ''),
+      }),
+      origin: Object.freeze({ kind: 'api', resourceVersion: metadata.resourceVersion ?? '' }),
+    }
+    return Object.freeze({ instance: Object.freeze(instance), problems })
+  }
+
+  #sidecarOf(metadata: KubernetesMetadata): {
+    readonly bindings: readonly InstanceProbeBinding[] | undefined
+    readonly problems: readonly Problem[]
+  } {
+    const { [probeBindingsAnnotation]: text } = metadata.annotations ?? {}
+    if (text === undefined) return { bindings: undefined, problems: noProblems }
+    const { bindings, fault } = this.#probes.read(text)
+    if (fault === undefined) return { bindings, problems: noProblems }
+    const message = `${fault}; the sidecar answers no probes. The injector writes this annotation, restart the pod`
+    return { bindings, problems: [podProblem(metadata, `metadata.annotations[${probeBindingsAnnotation}]`, message)] }
+  }
+}
+
+/** True if nobody could tell the two apart. */
+export function samePod(a: PodItem, b: PodItem): boolean {
+  if (!sameProblems(a.problems, b.problems)) return false
+  if (a.instance !== undefined && b.instance !== undefined) return sameContent(a.instance, b.instance)
+  return a.instance === undefined && b.instance === undefined && sameEndpoint(a, b)
+}
+
+/** True if the two pods are the same endpoint: whether they are ready is not theirs to say. */
+export function sameEndpoint(a: PodItem, b: PodItem): boolean {
+  return (
+    sameValue(podLabels(a), podLabels(b)) &&
+    podAccount(a) === podAccount(b) &&
+    a.instance?.spec.uuid === b.instance?.spec.uuid &&
+    a.instance?.spec.sidecarClass === b.instance?.spec.sidecarClass &&
+    sameValue(podAddresses(a), podAddresses(b))
+  )
+}
+
+/** Name of the pod. */
+export function podName(pod: PodItem): string {
+  return pod.instance?.metadata.name ?? (pod as PlainPod).name
+}
+
+/** Labels of the pod, without that of its sidecar. */
+export function podLabels(pod: PodItem): Readonly<Record<string, string>> {
+  return pod.instance === undefined ? pod.labels : pod.instance.metadata.labels
+}
+
+/** Service account of the pod. */
+export function podAccount(pod: PodItem): string {
+  return pod.instance === undefined ? pod.account : pod.instance.spec.serviceAccountName
+}
+
+/** IP addresses of the pod. */
+export function podAddresses(pod: PodItem): readonly string[] {
+  return pod.instance === undefined ? pod.addresses : pod.instance.spec.addresses
+}
+
+function addressesOf({ podIP, podIPs = [] }: NonNullable<PodFields['status']>): readonly string[] {
+  const listed = podIPs.flatMap(({ ip }) => (ip ? [ip] : []))
+  return Object.freeze(listed.length === 0 && podIP ? [podIP] : listed)
+}
+
+/** Ports of containers that run as long as the pod: restartable init containers among them, the sidecar's own not. */
+function portsOf({ containers = [], initContainers = [] }: NonNullable<PodFields['spec']>): readonly WorkloadPort[] {
+  const running = [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')]
+  const ports = running
+    .filter(({ name }) => name !== SIDECAR)
+    .flatMap(({ ports = [] }) => ports)
+    .filter(({ protocol = 'TCP' }) => protocol === 'TCP')
+    .flatMap(({ name, containerPort }) =>
+      containerPort === undefined ? [] : [{ ...(name ? { name } : {}), port: containerPort }],
+    )
+  return [...new Map(ports.map((port) => [`${port.port} ${'name' in port ? port.name : ''}`, port])).values()]
+}
+
+function isReady(metadata: KubernetesMetadata, { conditions = [] }: NonNullable<PodFields['status']>): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false
+  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+}
+
+/** What the pod is a replica of, as far as the pod itself tells. */
+function workloadOf({ name, labels, ownerReferences = [] }: KubernetesMetadata): string {
+  const owner = ownerReferences.find(({ controller }) => controller === true)
+  if (owner === undefined) return name
+  const hash = labels?.['pod-template-hash']
+  const suffix = hash === undefined ? '' : `-${hash}`
+  // A ReplicaSet of a Deployment is called after it, and after the template of its pods.
+  return owner.kind === 'ReplicaSet' && suffix !== '' && owner.name.endsWith(suffix)
+    ? owner.name.slice(0, -suffix.length)
+    : owner.name
+}
+
+function isUuid(text: string): boolean {
+  try {
+    parseProxyUUID(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function sorted(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function uuidProblem(metadata: KubernetesMetadata, uuid: string): Problem {
+  const message = `${JSON.stringify(uuid.slice(0, 64))} is no UUID in lower case, so the pod counts as one without a sidecar; the injector sets this label`
+  return podProblem(metadata, `metadata.labels[${proxyUuidLabel}]`, message)
+}
+
+function podProblem(
+  { name, namespace = '', resourceVersion = '' }: KubernetesMetadata,
+  field: string,
+  message: string,
+): Problem {
+  const code: SourceErrorCode = 'OSM_SOURCE_POD'
+  const object = { kind: 'Pod', namespace, name }
+  return { code, severity: 'warning', message, object, origin: { kind: 'api', resourceVersion }, field }
+}
