@@ -7,6 +7,7 @@ import type { Snapshot, SnapshotUpdate } from '../snapshot/snapshot.js'
 import { sameValue } from '../spec/content.js'
 import { objectKey, objectRef, type KindMap, type ObjectKey } from '../spec/objects.js'
 import type { ConfigErrorCode } from './error-codes.js'
+import { meshConfigView } from './mesh-config-view.js'
 import type { MeshConfig } from './mesh-config.js'
 import { resolveMeshConfig, type ResolveOptions } from './resolve-mesh-config.js'
 import { pinRestartOnly, type PinnedConfig, type RestartOnlyChange } from './restart-only.js'
@@ -111,30 +112,7 @@ export class MeshConfigurator {
 
   /** What drivers get to see. */
   view(): MeshConfigView {
-    const { meshName, domains } = this.#options
-    const { sidecar, traffic, observability, featureFlags } = this.#config
-    return {
-      meshName,
-      trustDomain: domains.trustDomain,
-      clusterDomain: domains.clusterDomain,
-      sidecar: {
-        logLevel: sidecar.logLevel,
-        maxDataPlaneConnections: sidecar.maxDataPlaneConnections,
-        configResyncIntervalMs: sidecar.configResyncIntervalMs,
-        tlsMinProtocolVersion: sidecar.tlsMinProtocolVersion,
-        tlsMaxProtocolVersion: sidecar.tlsMaxProtocolVersion,
-        cipherSuites: sidecar.cipherSuites,
-        ecdhCurves: sidecar.ecdhCurves,
-        localProxyMode: sidecar.localProxyMode,
-        localDNSProxy: sidecar.localDNSProxy.enable,
-      },
-      policyWithdrawalTimeoutMs: traffic.policyWithdrawalTimeoutMs,
-      observability: {
-        osmLogLevel: observability.osmLogLevel,
-        enableDebugServer: observability.enableDebugServer,
-      },
-      featureFlags,
-    }
+    return meshConfigView(this.#config, this.#options)
   }
 
   /** The configuration as the driver contract has it. */

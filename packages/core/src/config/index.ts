@@ -2,6 +2,7 @@ export { MeshConfigurator, type ConfigChange, type ConfiguratorOptions } from '.
 export { formatDuration, parseDuration } from './duration.js'
 export { configErrorCodes, type ConfigErrorCode } from './error-codes.js'
 export type { SettingsOrigin } from './findings.js'
+export { meshConfigView } from './mesh-config-view.js'
 export * from './mesh-config.js'
 export { resolveMeshConfig, type ResolveOptions } from './resolve-mesh-config.js'
 export { pinRestartOnly, restartOnlyChanges, type PinnedConfig, type RestartOnlyChange } from './restart-only.js'

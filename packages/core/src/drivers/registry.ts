@@ -11,7 +11,7 @@ import {
   isOsmError,
 } from '@osm-ts/driver-api'
 
-import { checkDriverConfig } from './config-check.js'
+import { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
 import { checkSidecarPatch } from './patch-check.js'
 
 /**
@@ -21,6 +21,7 @@ import { checkSidecarPatch } from './patch-check.js'
  */
 export class DriverRegistry {
   readonly #drivers = new Map<string, Driver>()
+  readonly #configChecks = new Map<string, DriverConfigCheck>()
   #installed: Driver | undefined
 
   /**
@@ -53,6 +54,7 @@ export class DriverRegistry {
       })
     }
     this.#drivers.set(name, driver)
+    this.#configChecks.set(name, driverConfigCheck(driver))
   }
 
   /** Names of the registered drivers, sorted. */
@@ -98,7 +100,7 @@ export class DriverRegistry {
    */
   async patch(context: InjectorContext, sidecarClass?: string): Promise<SidecarPatch> {
     const driver = this.#pick(sidecarClass)
-    checkDriverConfig(driver, context.driverConfig)
+    this.#configChecks.get(driverKey(driver.name))?.(context.driverConfig)
     const patch = await named('OSM_DRIVER_PATCH', driver.name, 'produce a sidecar patch', () => driver.patch(context))
     checkSidecarPatch(patch, driver.name)
     return patch
@@ -111,7 +113,7 @@ export class DriverRegistry {
    */
   async start(context: ControllerContext, sidecarClass?: string): Promise<HealthProbes> {
     const driver = this.#pick(sidecarClass)
-    checkDriverConfig(driver, context.driverConfig)
+    this.#configChecks.get(driverKey(driver.name))?.(context.driverConfig)
     return named('OSM_DRIVER_START', driver.name, 'start', () => driver.start(context))
   }
 
