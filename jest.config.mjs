@@ -8,6 +8,15 @@ const tiers = new Map([
     },
   ],
   ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 1 }],
+  [
+    'api',
+    {
+      testMatch: ['<rootDir>/e2e/api/**/*.test.ts'],
+      maxWorkers: 1,
+      globalSetup: '<rootDir>/e2e/api/harness/global-setup.mjs',
+      globalTeardown: '<rootDir>/e2e/api/harness/global-teardown.mjs',
+    },
+  ],
 ])
 const tier = process.env.OSM_TEST_TIER ?? 'unit'
 // Set-up says which modes this machine can run. Transparent mode needs root and network namespaces; its scenarios carry it in their file names.

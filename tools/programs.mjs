@@ -10,5 +10,6 @@ export const programs = {
     bundle: 'packages/standalone/dist/controller.mjs',
   },
   bench: { entry: 'e2e/bench/main.ts', bundle: 'e2e/dist/bench.mjs' },
+  'api-server': { entry: 'e2e/api/harness/server-main.ts', bundle: 'e2e/dist/api-server.mjs' },
   'bench-clients': { entry: 'e2e/bench/clients-main.ts', bundle: 'e2e/dist/bench-clients.mjs' },
 }

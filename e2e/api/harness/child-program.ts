@@ -1,0 +1,101 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { once } from 'node:events'
+
+/** How to start a program. */
+export interface ChildProgramOptions {
+  /** For messages. */
+  readonly name: string
+  readonly file: string
+  readonly args: readonly string[]
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>
+  /** File that takes both of its outputs. */
+  readonly logFile: string
+  readonly cwd?: string
+}
+
+const lastCharacters = 4000
+const gracePeriodMs = 10_000
+
+/** A program of the test run. It dies with this process, however that ends. */
+export class ChildProgram {
+  readonly name: string
+  readonly logFile: string
+  /** Resolves when it has ended: with its exit code, or 128 + n for signal n. */
+  readonly ended: Promise<string>
+  readonly #child: ChildProcess
+
+  constructor({ name, file, args, env, logFile, cwd }: ChildProgramOptions) {
+    this.name = name
+    this.logFile = logFile
+    const log = openSync(logFile, 'a')
+    try {
+      // setpriv becomes the program, so that signals reach it.
+      this.#child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', file, ...args], {
+        env,
+        stdio: ['ignore', log, log],
+        ...(cwd !== undefined && { cwd }),
+      })
+    } finally {
+      closeSync(log)
+    }
+    this.ended = new Promise((resolve) => {
+      this.#child.once('error', (error) => {
+        resolve(error.message)
+      })
+      this.#child.once('exit', (code, signal) => {
+        resolve(signal ?? `exit code ${String(code)}`)
+      })
+    })
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  get isRunning(): boolean {
+    return this.#child.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** Exit code, or undefined while it runs and after a signal. */
+  get exitCode(): number | undefined {
+    return this.#child.exitCode ?? undefined
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name)
+  }
+
+  /** Asks it to end, and makes it if it does not within ten seconds. */
+  async stop(): Promise<void> {
+    if (!this.isRunning) return
+    const exited = once(this.#child, 'exit')
+    this.signal('SIGTERM')
+    // A program that is paused handles no other signal.
+    this.signal('SIGCONT')
+    const timer = setTimeout(() => {
+      this.signal('SIGKILL')
+    }, gracePeriodMs)
+    await exited
+    clearTimeout(timer)
+  }
+
+  /** Ends it at once, whatever it is doing. */
+  async kill(): Promise<void> {
+    if (!this.isRunning) return
+    const exited = once(this.#child, 'exit')
+    this.signal('SIGKILL')
+    await exited
+  }
+
+  /** All that it printed. */
+  log(): string {
+    return readFileSync(this.logFile, 'utf8')
+  }
+
+  /** The end of what it printed, for messages. */
+  lastWords(): string {
+    return this.log().slice(-lastCharacters)
+  }
+}

@@ -1,0 +1,62 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { MemoryCaStore, TresorProvider, certificateNames, parseMeshDomains, systemClock } from '@osm-ts/core'
+
+/** Files from which the API server knows itself and others. */
+export interface ApiServerCredentials {
+  readonly caPem: string
+  readonly adminToken: string
+  readonly certificateFile: string
+  readonly keyFile: string
+  readonly tokenFile: string
+  /** Private key by which tokens of service accounts are signed, and its public half. */
+  readonly signingKeyFile: string
+  readonly verifyingKeyFile: string
+}
+
+const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
+const oneDayMs = 86_400_000
+
+/** Makes the credentials of an API server that listens on this address. */
+export async function writeCredentials(folder: string, address: string): Promise<ApiServerCredentials> {
+  const key = { algorithm: 'ECDSA' } as const
+  const authority = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey: key })
+  try {
+    const names = certificateNames(
+      {
+        kind: 'control-plane',
+        name: 'kube-apiserver',
+        dnsNames: ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc'],
+        ipAddresses: [address],
+      },
+      domains,
+    )
+    const certificate = await authority.issue(
+      { ...names, kind: 'control-plane', validityMs: oneDayMs, key },
+      AbortSignal.timeout(10_000),
+    )
+    const file = (name: string, content: string): string => {
+      const path = join(folder, name)
+      writeFileSync(path, content, { mode: 0o600 })
+      return path
+    }
+    const adminToken = randomBytes(24).toString('base64url')
+    const signing = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    })
+    return {
+      caPem: authority.trustBundle('control-plane').join('\n'),
+      adminToken,
+      certificateFile: file('server.crt', certificate.chain),
+      keyFile: file('server.key', certificate.privateKey()),
+      tokenFile: file('tokens.csv', `${adminToken},admin,admin,"system:masters"\n`),
+      signingKeyFile: file('accounts.key', signing.privateKey),
+      verifyingKeyFile: file('accounts.pub', signing.publicKey),
+    }
+  } finally {
+    authority.close()
+  }
+}

@@ -1,0 +1,6 @@
+export { ApiServer, type AccountName, type ApiServerDescription } from './api-server.js'
+export type { AuditEvent } from './audit-log.js'
+export { ChildProgram } from './child-program.js'
+export { createPodNetwork } from './networks.js'
+export { sharedApiServer } from './shared-api-server.js'
+export { OwnApiServer, programsFrom, startApiServer } from './start-api-server.js'
