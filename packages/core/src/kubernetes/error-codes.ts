@@ -6,7 +6,8 @@ export const kubernetesErrorCodes = {
   OSM_KUBERNETES_RESPONSE: 'the answer of the API server is larger than what is accepted, or is not what was asked for',
   OSM_KUBERNETES_INVALID: 'the API server found a request invalid; nothing was stored',
   OSM_KUBERNETES_UNAUTHORIZED: 'the API server does not accept the credentials, even after they were read again',
-  OSM_KUBERNETES_FORBIDDEN: 'the account may not do that: a role lacks the permission, or admission refused the request',
+  OSM_KUBERNETES_FORBIDDEN:
+    'the account may not do that: a role lacks the permission, or admission refused the request',
   OSM_KUBERNETES_NOT_FOUND: 'there is no such object, or the API server does not serve its kind',
   OSM_KUBERNETES_CONFLICT:
     'there is such an object already, somebody else has written it, or another manager owns a field',

@@ -100,7 +100,13 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
     }
   }
 
-  change({ type, object }: { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubernetesObject }): void {
+  change({
+    type,
+    object,
+  }: {
+    readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+    readonly object: KubernetesObject
+  }): void {
     const change = this.#put(objectKey(object.metadata), type === 'DELETED' ? undefined : this.#options.project(object))
     if (change !== undefined) this.#tell([change])
   }

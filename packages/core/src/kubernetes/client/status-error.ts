@@ -29,16 +29,12 @@ export function statusError(
   const text = secret ? fieldsText(fields) : (status.message ?? '')
   const reason = status.reason
   const heading = `${what}: ${code}${reason === undefined ? '' : ` ${reason}`}`
-  return new KubernetesError(
-    codeOfStatus(code),
-    text === '' ? heading : `${heading}: ${text.slice(0, MAX_MESSAGE)}`,
-    {
-      status: code,
-      ...(reason === undefined ? {} : { reason }),
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      details: { status: code, ...(reason === undefined ? {} : { reason }), ...(fields.length > 0 ? { fields } : {}) },
-    },
-  )
+  return new KubernetesError(codeOfStatus(code), text === '' ? heading : `${heading}: ${text.slice(0, MAX_MESSAGE)}`, {
+    status: code,
+    ...(reason === undefined ? {} : { reason }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    details: { status: code, ...(reason === undefined ? {} : { reason }), ...(fields.length > 0 ? { fields } : {}) },
+  })
 }
 
 /** The error that stands in an ERROR event of a watch. */
