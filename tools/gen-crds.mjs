@@ -40,7 +40,8 @@ export async function checkCustomResources({ fix, base = root }) {
 async function deriveFiles() {
   const schemas = await loadMeshSchemas()
   const definitions = schemas.customResourceDefinitions().map((definition) => {
-    const text = schemas.stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false })
+    // kubectl reads YAML 1.1, in which an unquoted off is no text.
+    const text = schemas.stringify(definition, { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false })
     const head = '# Made from packages/core/src/spec by `npm run check -- crds --fix`; change the schemas there.\n'
     return /** @type {const} */ ([`${definitionsFolder}/${definition.metadata.name}.yaml`, head + text])
   })

@@ -33,6 +33,11 @@ describe('files derived from the schemas', () => {
     expect(existsSync(join(base, stray))).toBe(false)
   })
 
+  it('mean to readers of YAML 1.1 what they mean to others', () => {
+    const text = readFileSync(join(root, definitions, 'meshconfigs.config.openservicemesh.io.yaml'), 'utf8')
+    expect(text).toContain('- "off"\n')
+  })
+
   it('are those that are committed', async () => {
     expect(await checkCustomResources({ fix: false })).toEqual([])
   })

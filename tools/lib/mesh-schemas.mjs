@@ -8,7 +8,7 @@ import { root } from './paths.mjs'
  * @property {typeof import('../../packages/core/src/spec/crd/stored-form.js').adjustmentsOf} adjustmentsOf
  * @property {typeof import('../../packages/core/src/spec/crd/stored-form.js').adjustedPaths} adjustedPaths
  * @property {typeof import('../../packages/core/src/spec/schema/kinds.js').kindDefinitions} kindDefinitions
- * @property {(value: unknown, options?: { readonly lineWidth?: number, readonly aliasDuplicateObjects?: boolean }) => string} stringify as YAML
+ * @property {(value: unknown, options: { readonly version: '1.1', readonly lineWidth: number, readonly aliasDuplicateObjects: boolean }) => string} stringify as YAML
  */
 
 const entry = `

@@ -1,10 +1,15 @@
-import { readFileSync, readdirSync } from 'node:fs'
-
 import { describe, expect, it } from '@jest/globals'
 import { Ajv, type ValidateFunction } from 'ajv'
-import { parseAllDocuments } from 'yaml'
 
 import { faultsOfStructure } from '../../../test/spec/faults-of-structure.js'
+import {
+  exampleObjects,
+  faultyField,
+  fullObjects,
+  storedObjects,
+  titled,
+  type WrittenObject,
+} from '../../../test/spec/stored-objects.js'
 import { ObjectDecoder, type Decoded } from '../object-decoder.js'
 import { kindDefinitions, type Kind, type KindDefinition } from '../schema/kinds.js'
 import type { CustomResourceDefinition } from './custom-resource-definition.js'
@@ -12,27 +17,8 @@ import { customKinds, customResourceDefinitions } from './custom-resource-defini
 import { adjustedPaths, adjustmentsOf } from './stored-form.js'
 import { toStructuralSchema } from './structural-schema.js'
 
-interface Written {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly metadata: { readonly name: string; readonly annotations?: { readonly field?: string } }
-  readonly spec?: unknown
-}
-
 const definitions = customResourceDefinitions()
 const decoder = new ObjectDecoder()
-const folder = new URL('../testdata/', import.meta.url)
-const examples = new URL('../../../../../examples/', import.meta.url)
-
-function documents(url: URL): readonly Written[] {
-  // Checked by what is done with them: an object that is none fits no schema.
-  return parseAllDocuments(readFileSync(url, 'utf8')).map((document) => document.toJS() as Written)
-}
-
-const corpus = (name: string): readonly Written[] => documents(new URL(`stored/${name}.yaml`, folder))
-const title = ({ kind, metadata, apiVersion }: Written): string => `${kind} ${metadata.name} (${apiVersion})`
-const titled = (objects: readonly Written[]): readonly [string, Written][] => objects.map((it) => [title(it), it])
-const fieldOf = ({ metadata }: Written): string => metadata.annotations?.field ?? ''
 
 function definitionOf(kind: string): CustomResourceDefinition {
   const definition = definitions.find(({ spec }) => spec.names.kind === kind)
@@ -40,9 +26,11 @@ function definitionOf(kind: string): CustomResourceDefinition {
   return definition
 }
 
+const isCustom = ({ kind }: WrittenObject): boolean => customKinds().some((custom) => custom === kind)
+
 /** What the API server checks, compiled once a version. */
 const validators = new Map<string, ValidateFunction>()
-function validatorOf({ apiVersion, kind }: Written): ValidateFunction {
+function validatorOf({ apiVersion, kind }: WrittenObject): ValidateFunction {
   const key = `${apiVersion} ${kind}`
   const known = validators.get(key)
   if (known !== undefined) return known
@@ -56,7 +44,7 @@ function validatorOf({ apiVersion, kind }: Written): ValidateFunction {
 }
 
 /** Fields that the API server refuses, as `spec.sources[0].kind`. */
-function refusedFields(object: Written): readonly string[] {
+function refusedFields(object: WrittenObject): readonly string[] {
   const validate = validatorOf(object)
   if (validate(object)) return []
   return (validate.errors ?? []).map(({ instancePath, params }) => {
@@ -69,7 +57,7 @@ function refusedFields(object: Written): readonly string[] {
 }
 
 /** Reads an object as it comes from an API server: without lines, and without the text of scalars. */
-function decode(object: Written): Decoded {
+function decode(object: WrittenObject): Decoded {
   const origin = { kind: 'file', file: 'cluster', line: 1, column: 1 } as const
   return decoder.decode(object, { origin, defaultNamespace: 'shop', locate: () => origin, sourceText: () => undefined })
 }
@@ -184,52 +172,45 @@ describe('custom resource definitions', () => {
 })
 
 describe('objects', () => {
-  it.each(titled(corpus('accepted')))('%s is stored and used', (_title, object) => {
+  it.each(titled(storedObjects('accepted')))('%s is stored and used', (_title, object) => {
     expect(refusedFields(object)).toEqual([])
     const { object: decoded, problems } = decode(object)
     expect(problems).toEqual([])
     expect(decoded).toBeDefined()
   })
 
-  it.each(titled(corpus('reported')))('%s is stored, and reported', (_title, object) => {
+  it.each(titled(storedObjects('reported')))('%s is stored, and reported', (_title, object) => {
     expect(refusedFields(object)).toEqual([])
     const { object: decoded, problems } = decode(object)
-    expect(problems.map(({ field }) => field)).toContain(fieldOf(object))
+    expect(problems.map(({ field }) => field)).toContain(faultyField(object))
     expect(decoded).toBeUndefined()
   })
 
-  it.each(titled(corpus('refused')))('%s is refused, and would be reported', (_title, object) => {
-    expect(refusedFields(object)).toContain(fieldOf(object))
-    expect(decode(object).problems.map(({ field }) => field)).toContain(fieldOf(object))
+  it.each(titled(storedObjects('refused')))('%s is refused, and would be reported', (_title, object) => {
+    expect(refusedFields(object)).toContain(faultyField(object))
+    expect(decode(object).problems.map(({ field }) => field)).toContain(faultyField(object))
   })
 
   it('of every kind and served version are among those', () => {
     const served = definitions.flatMap(({ spec: { group, names, versions } }) =>
       versions.flatMap(({ name, served }) => (served ? [`${group}/${name} ${names.kind}`] : [])),
     )
-    const version = ({ apiVersion, kind }: Written): string => `${apiVersion} ${kind}`
-    expect(new Set(corpus('accepted').map(version))).toEqual(new Set(served))
-    expect(new Set(corpus('refused').map(({ kind }) => kind))).toEqual(new Set(customKinds()))
+    const version = ({ apiVersion, kind }: WrittenObject): string => `${apiVersion} ${kind}`
+    expect(new Set(storedObjects('accepted').map(version))).toEqual(new Set(served))
+    expect(new Set(storedObjects('refused').map(({ kind }) => kind))).toEqual(new Set(customKinds()))
   })
 
   it('with every field that a kind has are stored', () => {
-    const full = documents(new URL('examples.yaml', folder)).filter(({ kind }) => customKinds().includes(kind as Kind))
+    const full = fullObjects().filter(isCustom)
     expect(new Set(full.map(({ kind }) => kind))).toEqual(new Set(customKinds()))
-    for (const object of full.filter(({ kind }) => kind !== 'MeshRootCertificate'))
-      expect([title(object), refusedFields(object)]).toEqual([title(object), []])
+    const refused = full.flatMap((object) => refusedFields(object).map((field) => `${object.kind} ${field}`))
     // The example names every provider there is, and an object may name one.
-    const [root] = full.filter(({ kind }) => kind === 'MeshRootCertificate')
-    expect(root === undefined ? [] : refusedFields(root)).toEqual(['spec.provider'])
+    expect(refused).toEqual(['MeshRootCertificate spec.provider'])
   })
 
   it('of the example meshes are stored', () => {
-    const files = readdirSync(examples, { recursive: true, encoding: 'utf8' }).filter(
-      (file) => file.endsWith('.yaml') && !file.includes('node_modules'),
-    )
-    const objects = files
-      .flatMap((file) => documents(new URL(file, examples)))
-      .filter((object) => customKinds().includes(object.kind as Kind))
+    const objects = exampleObjects().filter(isCustom)
     expect(objects.length).toBeGreaterThan(0)
-    expect(objects.flatMap((object) => refusedFields(object).map((field) => `${title(object)}: ${field}`))).toEqual([])
+    expect(objects.flatMap((object) => refusedFields(object).map((field) => `${object.kind} ${field}`))).toEqual([])
   })
 })

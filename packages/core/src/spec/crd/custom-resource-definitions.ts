@@ -18,7 +18,7 @@ const age: PrinterColumn = {
 }
 const status = column('Status', '.status.currentStatus', 'Whether the mesh could use the object.')
 
-/** Columns besides the age. Kinds that are not listed show their status, as most kinds of OSM do. */
+/** Columns besides the age. Kinds that are not listed show their status, as most kinds of OSM did. */
 const ownColumns: Partial<Record<Kind, readonly PrinterColumn[]>> = {
   TrafficSplit: [column('Service', '.spec.service', 'Apex service of the split.'), status],
   MeshRootCertificate: [
