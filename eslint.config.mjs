@@ -30,7 +30,8 @@ export default defineConfig(
   {
     files: ['**/*.ts', '**/*.mjs'],
     extends: [js.configs.recommended, tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    // One program over everything: a program for each project reads and checks the same files again and again.
+    languageOptions: { parserOptions: { project: './tsconfig.lint.json', tsconfigRootDir: import.meta.dirname } },
     rules: {
       eqeqeq: 'error',
       'no-restricted-syntax': ['error', noDefaultExport, noModuleState],

@@ -1,6 +1,13 @@
-import { localBin } from './paths.mjs'
+import { join } from 'node:path'
+import { root } from './paths.mjs'
 import { run } from './process.mjs'
 import { typeScriptProjects } from './workspace.mjs'
+
+/**
+ * TypeScript 7, which is written in Go, finds what 5.9 finds in a quarter of the time. The linter and typedoc need the
+ * interface of 5.9, so both are installed; `.bin/tsc` could be either.
+ */
+const compiler = join(root, 'node_modules/typescript-native/bin/tsc')
 
 /**
  * The projects of those given in which the compiler found errors.
@@ -18,7 +25,7 @@ export function projectsWithErrors(output, projects) {
  */
 export async function typeCheck() {
   const projects = typeScriptProjects()
-  const { code, stdout, stderr } = await run(localBin('tsc'), ['-b', '--pretty', 'false'])
+  const { code, stdout, stderr } = await run(process.execPath, [compiler, '-b', '--pretty', 'false'])
   const output = `${stdout.toString()}${stderr}`
   const wrong = projectsWithErrors(output, projects).length
   // A failure outside of all projects is one in the settings they share.

@@ -116,11 +116,15 @@ function lintCache() {
   return ['--cache', '--cache-strategy=content', `--cache-location=node_modules/.cache/eslint/${key}`]
 }
 
-/** @returns {Promise<StepResult>} */
+/**
+ * A part of the runs of every property test, and as many workers as steps at once: what is sought here is a quick answer.
+ * `npm test` takes all runs.
+ * @returns {Promise<StepResult>}
+ */
 async function unitTests() {
   let output = ''
-  const counts = await runJest('unit', [], async (jest, args, env) => {
-    const { code, stderr } = await run(jest, args, { env })
+  const counts = await runJest('unit', [`--maxWorkers=${stepsAtOnce}`], async (jest, args, env) => {
+    const { code, stderr } = await run(jest, args, { env: { OSM_PROPERTY_RUNS: '20', ...env } })
     output = stderr
     return code
   })

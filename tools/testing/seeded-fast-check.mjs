@@ -4,5 +4,26 @@ import fc from '../../node_modules/fast-check/lib/fast-check.js'
 // search further: a failure names its seed.
 fc.configureGlobal({ seed: Number(process.env.OSM_PROPERTY_SEED ?? 1_000_003) })
 
+/** fast-check's own number of runs where a property says nothing. */
+const DEFAULT_RUNS = 100
+/**
+ * Share of the runs of each property, in percent. `npm run check` takes a part of them, so as to be quick; `npm test`
+ * takes all. A property with a seed of its own counts what that seed brings, and always runs in full.
+ */
+const percent = Number(process.env.OSM_PROPERTY_RUNS ?? 100)
+
+/**
+ * As fast-check's, with the share of runs that was asked for.
+ * @template Ts
+ * @param {import('fast-check').IRawProperty<Ts>} property
+ * @param {import('fast-check').Parameters<Ts>} [parameters]
+ */
+export const assert = (property, parameters = {}) =>
+  fc.assert(property, {
+    ...parameters,
+    numRuns: Math.ceil(((parameters.numRuns ?? DEFAULT_RUNS) * (parameters.seed === undefined ? percent : 100)) / 100),
+  })
+
 export * from '../../node_modules/fast-check/lib/fast-check.js'
-export { default } from '../../node_modules/fast-check/lib/fast-check.js'
+const all = { ...fc, assert }
+export { all as default }
