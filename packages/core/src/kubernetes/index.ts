@@ -1,5 +1,6 @@
 export { caSecretName, SecretCaStore, type SecretCaStoreOptions } from '../certificates/secret-ca-store.js'
 export type * from './api.js'
+export { backoffMs, type BackoffLimits, pause } from './backoff.js'
 export type { ClusterAccess, ClusterCredentials, ClusterTls } from './client/cluster-access.js'
 export { isInCluster, type Environment } from './client/in-cluster-access.js'
 export { connectKubernetes, openKubernetes, type ConnectOptions } from './connect.js'
