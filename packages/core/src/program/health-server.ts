@@ -6,8 +6,8 @@ export interface HealthSources {
   readonly ready: () => Promise<boolean>
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>
   readonly version: VersionInfo
-  /** SMI kinds and the versions that are read. */
-  readonly smiVersions: Readonly<Record<string, string>>
+  /** SMI kinds and the versions that are read; absent for a program that reads none. */
+  readonly smiVersions?: Readonly<Record<string, string>>
 }
 
 /** What `/version` answers. */
@@ -35,6 +35,7 @@ export function healthServer(sources: HealthSources): FastifyInstance {
     return reply.type(contentType).send(body)
   })
   app.get('/version', async (_request, reply) => reply.send(sources.version))
-  app.get('/smi/version', async (_request, reply) => reply.send(sources.smiVersions))
+  const { smiVersions } = sources
+  if (smiVersions !== undefined) app.get('/smi/version', async (_request, reply) => reply.send(smiVersions))
   return app
 }

@@ -1,10 +1,11 @@
+import { connectKubernetes } from '../kubernetes/connect.js'
 import type { ProgramHost } from './program-host.js'
 
 /** What is used of Node's `process`, which an entry file hands over. */
 export type NodeProcess = Pick<NodeJS.Process, 'argv' | 'env' | 'exit' | 'off' | 'on' | 'stdout'>
 
 /** The process that a program runs in. */
-export function nodeHost(node: NodeProcess, connect: ProgramHost['connect']): ProgramHost {
+export function nodeHost(node: NodeProcess): ProgramHost {
   return {
     argv: node.argv.slice(2),
     environment: node.env,
@@ -22,6 +23,7 @@ export function nodeHost(node: NodeProcess, connect: ProgramHost['connect']): Pr
     },
     print: (text) => node.stdout.write(text),
     exit: (code) => node.exit(code),
-    connect,
+    connect: (kubeconfig, userAgent) =>
+      connectKubernetes({ ...(kubeconfig !== '' && { kubeconfig }), userAgent, environment: node.env }),
   }
 }

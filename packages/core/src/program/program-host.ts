@@ -14,5 +14,5 @@ export interface ProgramHost {
   readonly log?: { write(line: string): void }
   exit(code: number): void
   /** Reaches the API server, to leave an event there. */
-  connect(kubeconfig: string): Promise<KubernetesApi>
+  connect(kubeconfig: string, userAgent: string): Promise<KubernetesApi>
 }

@@ -107,7 +107,7 @@ async function reportFatal<Flags>(
   if (!podName || !namespace) return
   const signal = AbortSignal.timeout(EVENT_TIMEOUT_MS)
   try {
-    const api = await host.connect(flagText(host.argv, 'kubeconfig') ?? '')
+    const api = await host.connect(flagText(host.argv, 'kubeconfig') ?? '', program.name)
     await postFatalEvent(
       api,
       { component: program.name, namespace, podName, reason, message: `${message} [${code}]`, now: Date.now() },
