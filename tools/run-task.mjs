@@ -22,6 +22,7 @@ const tasks = {
   check: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/check.mjs') },
   bench: { needs: ['packages', 'envoyApi', 'envoy'], load: () => import('./tasks/bench.mjs') },
   docs: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/docs.mjs') },
+  images: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/images.mjs') },
 }
 
 /**

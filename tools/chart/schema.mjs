@@ -46,16 +46,10 @@ function schemaOf(value) {
 
 /** @param {ChartValue} value */
 function typeOf({ path, default: given }) {
-  switch (typeof given) {
-    case 'string':
-    case 'boolean':
-      return { type: typeof given }
-    case 'number':
-      return { type: Number.isInteger(given) ? 'integer' : 'number' }
-    case 'object':
-      if (Array.isArray(given)) return { type: 'array' }
-      if (given !== null) return { type: 'object' }
-  }
+  if (typeof given === 'string' || typeof given === 'boolean') return { type: typeof given }
+  if (typeof given === 'number') return { type: Number.isInteger(given) ? 'integer' : 'number' }
+  if (Array.isArray(given)) return { type: 'array' }
+  if (typeof given === 'object' && given !== null) return { type: 'object' }
   throw new Error(`values.yaml: ${path} has a default of no known type`)
 }
 

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from '../lib/paths.mjs'
+import { SetUpError } from '../lib/set-up-error.mjs'
+import { programImages, sidecarInitImage as sidecarInit } from './definitions.mjs'
+import { nodeLayer, programImage } from './program-image.mjs'
+import { sidecarInitImage } from './sidecar-init-image.mjs'
+
+/**
+ * @typedef {object} ImageSettings
+ * @property {string} registry in front of the names
+ * @property {string} tag
+ * @property {string} architecture as container registries name it
+ * @property {Readonly<Record<string, string>>} labels
+ */
+/** @typedef {{ name: string, digest: string, size: number, path: string }} AssembledImage */
+
+const architectures = /** @type {Readonly<Record<string, string>>} */ ({ x64: 'amd64', arm64: 'arm64' })
+
+/** Names of all images, in the order in which they are made. */
+export const imageNames = [...programImages.map(({ name }) => name), sidecarInit.name]
+
+/**
+ * @param {{ registry: string, tag?: string | undefined }} options
+ * @returns {ImageSettings} for this machine
+ */
+export function imageSettings({ registry, tag }) {
+  const architecture = architectures[process.arch]
+  if (process.platform !== 'linux' || architecture === undefined)
+    throw new SetUpError('Images are assembled from this machine, which has to be Linux on x64 or arm64.')
+  const { version } = JSON.parse(readFileSync(join(root, 'packages/controller/package.json'), 'utf8'))
+  const labels = { 'org.opencontainers.image.licenses': 'Apache-2.0', 'org.opencontainers.image.version': version }
+  return { registry, tag: tag ?? version, architecture, labels }
+}
+
+/**
+ * Makes images one after the other, each an archive in the folder.
+ * @param {readonly string[]} names
+ * @param {ImageSettings} settings
+ * @param {string} folder
+ * @returns {AsyncGenerator<AssembledImage>}
+ */
+export async function* assembleImages(names, settings, folder) {
+  await mkdir(folder, { recursive: true })
+  const base = names.some((name) => name !== sidecarInit.name) ? await nodeLayer() : undefined
+  for (const name of names) {
+    const definition = programImages.find((image) => image.name === name)
+    const image =
+      definition === undefined || base === undefined
+        ? await sidecarInitImage(settings)
+        : programImage(definition, settings, base)
+    const path = join(folder, `${name}.tar`)
+    // Whoever reads the archive meanwhile sees the old one or the new one.
+    await writeFile(`${path}.partial`, image.archive)
+    await rename(`${path}.partial`, path)
+    yield { name: image.name, digest: image.digest, size: image.size, path }
+  }
+}

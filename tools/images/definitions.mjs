@@ -1,0 +1,58 @@
+/**
+ * @typedef {object} ProgramImage an image of one program
+ * @property {string} name
+ * @property {string} title
+ * @property {string} bundle of tools/programs.mjs
+ * @property {readonly number[]} ports that the program listens on by default
+ */
+
+/**
+ * The images that run a bundled program; images/<name>/Dockerfile makes the same one by a container engine.
+ * @type {readonly ProgramImage[]}
+ */
+export const programImages = [
+  {
+    name: 'osm-controller',
+    title: 'Controller of osm-ts',
+    bundle: 'packages/controller/dist/osm-controller.mjs',
+    ports: [9091, 9092, 9093, 15128],
+  },
+  {
+    name: 'osm-injector',
+    title: 'Injector of osm-ts',
+    bundle: 'packages/injector/dist/osm-injector.mjs',
+    ports: [9090, 9091],
+  },
+  {
+    name: 'osm-bootstrap',
+    title: 'Bootstrap of osm-ts',
+    bundle: 'packages/bootstrap/dist/osm-bootstrap.mjs',
+    ports: [9091],
+  },
+  {
+    name: 'osm-preinstall',
+    title: 'Checks of osm-ts before its installation',
+    bundle: 'packages/bootstrap/dist/osm-preinstall.mjs',
+    ports: [],
+  },
+  {
+    name: 'osm-cleanup',
+    title: 'Cleans up after an installation of osm-ts',
+    bundle: 'packages/bootstrap/dist/osm-cleanup.mjs',
+    ports: [],
+  },
+]
+
+/** The init container that redirects the traffic of a pod: a shell and the iptables programs. */
+export const sidecarInitImage = { name: 'osm-sidecar-init', title: 'Init container of pods of osm-ts' }
+
+/** Where Node.js is in the images, as in the distroless ones. */
+export const nodePath = '/nodejs/bin/node'
+
+/**
+ * Where a program is in its image.
+ * @param {string} name of the image
+ */
+export function programPath(name) {
+  return `/app/${name}.mjs`
+}

@@ -1,0 +1,33 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { root } from '../lib/paths.mjs'
+import { nonroot } from './base-files.mjs'
+import { nodePath, programImages, programPath, sidecarInitImage } from './definitions.mjs'
+
+/** Arguments of the last instruction of a kind. */
+function instruction(name: string, kind: string): string | undefined {
+  const lines = readFileSync(join(root, 'images', name, 'Dockerfile'), 'utf8').split('\n')
+  return lines.findLast((line) => line.startsWith(`${kind} `))?.slice(kind.length + 1)
+}
+
+function dockerignore(name: string): string {
+  return readFileSync(join(root, 'images', name, 'Dockerfile.dockerignore'), 'utf8')
+}
+
+describe('images', () => {
+  it('has a folder for each image, and no other', () => {
+    const folders = readdirSync(join(root, 'images')).filter((name) =>
+      existsSync(join(root, 'images', name, 'Dockerfile')),
+    )
+    expect(folders).toEqual([...programImages, sidecarInitImage].map(({ name }) => name).sort())
+  })
+
+  it.each(programImages)('$name is the same by Dockerfile as by npm run images', ({ name, bundle, ports }) => {
+    expect(instruction(name, 'USER')).toBe(nonroot)
+    expect(instruction(name, 'ENTRYPOINT')).toBe(`["${nodePath}", "${programPath(name)}"]`)
+    expect(instruction(name, 'COPY')).toBe(`--chmod=555 ${bundle} ${programPath(name)}`)
+    expect(instruction(name, 'EXPOSE') ?? '').toBe(ports.join(' '))
+    expect(dockerignore(name)).toBe(`*\n!${bundle}\n`)
+  })
+})

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../lib/paths.mjs'
+import { baseFiles, nonroot } from './base-files.mjs'
+import { nodePath, programPath } from './definitions.mjs'
+import { hostFile, packageRecords, sharedLibraries } from './host-files.mjs'
+import { file, makeImage, makeLayer } from './oci-image.mjs'
+
+/** @typedef {import('./oci-image.mjs').Layer} Layer */
+
+/**
+ * What every program needs: Node.js as it runs here, and the libraries it loads.
+ * @param {string} [node]
+ * @returns {Promise<Layer>}
+ */
+export async function nodeLayer(node = process.execPath) {
+  const libraries = await sharedLibraries([node])
+  return makeLayer(`Node.js ${process.version} and its shared libraries`, [
+    ...baseFiles(),
+    hostFile(node, nodePath),
+    ...libraries.map((path) => hostFile(path)),
+    ...(await packageRecords([node, ...libraries])),
+  ])
+}
+
+/**
+ * @param {import('./definitions.mjs').ProgramImage} definition
+ * @param {import('./assemble.mjs').ImageSettings} settings
+ * @param {Layer} base
+ */
+export function programImage({ name, title, bundle, ports }, { registry, tag, architecture, labels }, base) {
+  const program = programPath(name)
+  const layer = makeLayer(`${name} as one file`, [file(program.slice(1), readFileSync(join(root, bundle)), 0o555)])
+  return makeImage({
+    name: `${registry}/${name}:${tag}`,
+    architecture,
+    layers: [base, layer],
+    config: {
+      User: nonroot,
+      Env: [`PATH=${nodePath.slice(0, nodePath.lastIndexOf('/'))}`],
+      Entrypoint: [nodePath, program],
+      WorkingDir: '/',
+      ...(ports.length > 0 ? { ExposedPorts: Object.fromEntries(ports.map((port) => [`${port}/tcp`, {}])) } : {}),
+      Labels: { ...labels, 'org.opencontainers.image.title': title },
+    },
+  })
+}

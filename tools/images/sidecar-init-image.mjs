@@ -1,0 +1,86 @@
+import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../lib/paths.mjs'
+import { SetUpError } from '../lib/set-up-error.mjs'
+import { baseFiles } from './base-files.mjs'
+import { sidecarInitImage as definition } from './definitions.mjs'
+import { hostFile, packageRecords, sharedLibraries } from './host-files.mjs'
+import { file, makeImage, makeLayer } from './oci-image.mjs'
+
+/** @typedef {import('./tar.mjs').TarEntry} TarEntry */
+
+/** What the script of packages/interception calls, and what that calls. */
+const shellPrograms = { '/bin/sh': '/usr/bin/dash', '/usr/bin/cat': '', '/usr/bin/sed': '', '/usr/bin/tr': '' }
+const tablePrograms = ['/usr/sbin/xtables-nft-multi', '/usr/sbin/xtables-legacy-multi']
+const names = ['iptables', 'ip6tables'].flatMap((family) => [family, `${family}-save`, `${family}-restore`])
+
+/** Extensions for other tools of the package, which are not in the image. */
+const foreignExtension = /^lib(arp|eb)t_/
+
+/**
+ * A shell, a few text tools and iptables with all of its extensions, from the packages of this machine. Runs as root, because only
+ * root may change the tables of a pod; what it may do beyond that is up to the pod's security context.
+ * @param {import('./assemble.mjs').ImageSettings} settings
+ */
+export async function sidecarInitImage({ registry, tag, architecture, labels }) {
+  const layer = makeLayer('iptables, a shell and what they need, from Debian packages', await sidecarInitFiles())
+  return makeImage({
+    name: `${registry}/${definition.name}:${tag}`,
+    architecture,
+    layers: [layer],
+    config: {
+      User: '0:0',
+      Env: ['PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/bin'],
+      Cmd: ['/bin/sh'],
+      WorkingDir: '/',
+      Labels: { ...labels, 'org.opencontainers.image.title': definition.title },
+    },
+  })
+}
+
+/** @returns {Promise<readonly TarEntry[]>} */
+async function sidecarInitFiles() {
+  const programs = [
+    ...Object.entries(shellPrograms).map(([path, source]) => ({ path, source: source || path })),
+    ...tablePrograms.map((path) => ({ path, source: path })),
+  ]
+  const missing = programs.find(({ source }) => !existsSync(source))
+  if (missing !== undefined) {
+    throw new SetUpError(
+      `osm-sidecar-init is assembled from the packages of Debian or a relative of it, and ${missing.source} is missing. Install them ` +
+        '(apt-get install iptables), build images/osm-sidecar-init/Dockerfile, or name the images that you want.',
+    )
+  }
+  const extensions = extensionPaths()
+  const sources = [...programs.map(({ source }) => source), ...extensions]
+  const libraries = await sharedLibraries(sources)
+  return [
+    ...baseFiles(),
+    // iptables keeps its lock here where it uses the older tables.
+    { path: 'run', type: 'folder', mode: 0o755 },
+    ...programs.map(({ path, source }) => hostFile(realpathSync(source), path)),
+    ...[...libraries, ...extensions].map((path) => hostFile(path)),
+    file('usr/local/sbin/select-tables', readFileSync(join(root, 'images/osm-sidecar-init/select-tables')), 0o755),
+    ...names.map(
+      (name) =>
+        /** @type {TarEntry} */ ({
+          path: `usr/local/sbin/${name}`,
+          type: 'link',
+          mode: 0o777,
+          target: 'select-tables',
+        }),
+    ),
+    ...(await packageRecords([...sources, ...libraries])),
+  ]
+}
+
+function extensionPaths() {
+  const folder = readdirSync('/usr/lib')
+    .map((name) => `/usr/lib/${name}/xtables`)
+    .find((path) => existsSync(path))
+  if (folder === undefined) throw new SetUpError('No folder /usr/lib/*/xtables with the extensions of iptables.')
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.so') && !foreignExtension.test(name))
+    .map((name) => join(folder, name))
+    .sort()
+}
