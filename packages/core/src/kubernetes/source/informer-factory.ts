@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events'
+
 import type { Informer, InformerOptions } from '../informer-types.js'
 
 /** Makes informers; with which API server they speak is its maker's business. */
@@ -12,4 +14,11 @@ export async function followed<T>(informer: Informer<T>, signal: AbortSignal): P
     if (signal.aborted) return false
     throw error
   }
+}
+
+/** A signal that aborts with the first of others, and that any number of informers may listen to. */
+export function joinedSignal(...signals: readonly AbortSignal[]): AbortSignal {
+  const joined = AbortSignal.any([...signals])
+  setMaxListeners(0, joined)
+  return joined
 }

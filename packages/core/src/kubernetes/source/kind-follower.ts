@@ -9,7 +9,7 @@ import { backoffMs, pause } from '../backoff.js'
 import { isKubernetesError } from '../kubernetes-error.js'
 import { resourceTypes } from '../resource-types.js'
 import type { Discovery, ServedKind } from './discovery.js'
-import { followed, type InformerFactory } from './informer-factory.js'
+import { followed, joinedSignal, type InformerFactory } from './informer-factory.js'
 import type { Freshness } from './namespace-scope.js'
 import { readObject, sameWritten, type WrittenObject } from './written-object.js'
 
@@ -144,8 +144,8 @@ export class KindFollower {
     })
     const waiting = new AbortController()
     const complete = await Promise.race([
-      followed(informer, AbortSignal.any([signal, end.signal])),
-      this.#goneBeforeListed(informer, AbortSignal.any([signal, waiting.signal])),
+      followed(informer, joinedSignal(signal, end.signal)),
+      this.#goneBeforeListed(informer, joinedSignal(signal, waiting.signal)),
     ])
     waiting.abort()
     if (!complete) {

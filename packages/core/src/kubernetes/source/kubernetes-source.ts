@@ -15,7 +15,7 @@ import { Discovery } from './discovery.js'
 import type { SourceErrorCode } from './error-codes.js'
 import { followedKinds } from './followed-kinds.js'
 import { editOf, HeldObjects, instanceEdit, type HeldEdit } from './held-objects.js'
-import type { InformerFactory } from './informer-factory.js'
+import { joinedSignal, type InformerFactory } from './informer-factory.js'
 import { Interner } from './interner.js'
 import { KindFollower, type KindChange } from './kind-follower.js'
 import { MonitoredNamespaces } from './monitored-namespaces.js'
@@ -117,13 +117,14 @@ export class KubernetesSource implements ObjectSource, ClusterView {
   async start(signal: AbortSignal): Promise<void> {
     if (this.#started) throw new Error(`source ${this.name} was started twice`)
     this.#started = true
+    const scope = joinedSignal(signal)
     const kinds = [...this.#kinds.values()].map(({ follower }) => {
       const { promise, resolve } = deferred()
-      return { first: promise, run: follower.run(signal, resolve) }
+      return { first: promise, run: follower.run(scope, resolve) }
     })
-    this.#finished = Promise.all([...kinds.map(({ run }) => run), this.#watchStaleness(signal)]).then(() => undefined)
+    this.#finished = Promise.all([...kinds.map(({ run }) => run), this.#watchStaleness(scope)]).then(() => undefined)
     await Promise.all([
-      this.#namespaces.start(signal),
+      this.#namespaces.start(scope),
       // A follower that ends without its first list has ended with the signal.
       ...kinds.map(({ first, run }) => Promise.race([first, run])),
     ])

@@ -2,7 +2,7 @@ import type { ObjectDecoder } from '../../spec/object-decoder.js'
 import type { Informer, InformerChange } from '../informer-types.js'
 import { resourceTypes } from '../resource-types.js'
 import { enrolmentSelector, isEnrolled, type EnrolmentRule } from './enrolment.js'
-import { followed, type InformerFactory } from './informer-factory.js'
+import { followed, joinedSignal, type InformerFactory } from './informer-factory.js'
 import type { Interner } from './interner.js'
 import { NamespaceScope, type Freshness, type NamespaceChange } from './namespace-scope.js'
 import type { PodReader } from './pod.js'
@@ -123,7 +123,7 @@ export class MonitoredNamespaces {
     })
     const member: Member = { scope, end, joined: false }
     this.#members.set(name, member)
-    const complete = await scope.start(AbortSignal.any([signal, end.signal]))
+    const complete = await scope.start(joinedSignal(signal, end.signal))
     if (!complete || this.#members.get(name) !== member) return
     member.joined = true
     // Its labels may have changed in the meantime.

@@ -109,6 +109,11 @@ export class NamespaceScope {
     return this.#services.list().flatMap(({ object }) => serviceOf(object) ?? [])
   }
 
+  /** Services whose endpoints are listed by hand. */
+  servicesWithoutSelector(): readonly KindMap['Service'][] {
+    return this.#services.byIndex('selector', NO_SELECTOR).flatMap(({ object }) => serviceOf(object) ?? [])
+  }
+
   /** Services whose selector matches the labels. */
   servicesSelecting(labels: Readonly<Record<string, string>>): readonly KindMap['Service'][] {
     return Object.entries(labels).flatMap(([key, value]) =>
@@ -155,6 +160,9 @@ export class NamespaceScope {
   }
 }
 
+/** Stands in the index of selectors for none: no pair is empty. */
+const NO_SELECTOR = ''
+
 function serviceOf(object: MeshObject | undefined): KindMap['Service'] | undefined {
   return object !== undefined && isOfKind(object, 'Service') ? object : undefined
 }
@@ -162,5 +170,5 @@ function serviceOf(object: MeshObject | undefined): KindMap['Service'] | undefin
 /** One pair of the selector is enough to find a service by; the others are compared then. */
 function selectorKeys({ object }: WrittenObject): readonly string[] {
   const [pair] = Object.entries(serviceOf(object)?.spec.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
-  return pair === undefined ? [] : [pair.join('=')]
+  return [pair === undefined ? NO_SELECTOR : pair.join('=')]
 }

@@ -27,13 +27,15 @@ export interface MeshedPod {
   readonly problems: readonly Problem[]
 }
 
-/** A pod without one, or with one that can't be used. */
+/** A pod without one, or with one of which too little is known to use it. */
 export interface PlainPod {
   readonly instance?: undefined
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly account: string
   readonly addresses: readonly string[]
+  /** True: the pod has a sidecar of which too little is known yet. */
+  readonly awaited: boolean
   readonly problems: readonly Problem[]
 }
 
@@ -64,7 +66,8 @@ export class PodReader {
     const { bindings, problems } = this.#sidecarOf(metadata)
     if (uuid === undefined || !isUuid(uuid) || addresses.length === 0) {
       const found = uuid === undefined || isUuid(uuid) ? noProblems : [uuidProblem(metadata, uuid)]
-      return Object.freeze({ name: metadata.name, labels, account, addresses, problems: found })
+      const awaited = uuid !== undefined
+      return Object.freeze({ name: metadata.name, labels, account, addresses, awaited, problems: found })
     }
     const hostname = spec.subdomain ? spec.hostname : undefined
     const instance: KindMap['WorkloadInstance'] = {
@@ -119,6 +122,7 @@ export function sameEndpoint(a: PodItem, b: PodItem): boolean {
   return (
     sameValue(podLabels(a), podLabels(b)) &&
     podAccount(a) === podAccount(b) &&
+    isAwaited(a) === isAwaited(b) &&
     a.instance?.spec.uuid === b.instance?.spec.uuid &&
     a.instance?.spec.sidecarClass === b.instance?.spec.sidecarClass &&
     sameValue(podAddresses(a), podAddresses(b))
@@ -143,6 +147,10 @@ export function podAccount(pod: PodItem): string {
 /** IP addresses of the pod. */
 export function podAddresses(pod: PodItem): readonly string[] {
   return pod.instance === undefined ? pod.addresses : pod.instance.spec.addresses
+}
+
+function isAwaited(pod: PodItem): boolean {
+  return pod.instance === undefined && pod.awaited
 }
 
 function addressesOf({ podIP, podIPs = [] }: NonNullable<PodFields['status']>): readonly string[] {

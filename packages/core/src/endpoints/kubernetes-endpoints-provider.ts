@@ -1,0 +1,215 @@
+import type { Locality, MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+
+import type { ClusterView } from '../kubernetes/source/cluster-view.js'
+import type { SliceEndpoint } from '../kubernetes/source/endpoint-slice.js'
+import type { NamespaceScope } from '../kubernetes/source/namespace-scope.js'
+import { podAccount, podAddresses, type PodItem } from '../kubernetes/source/pod.js'
+import type { Snapshot, SnapshotUpdate } from '../snapshot/snapshot.js'
+import type { KindMap } from '../spec/objects.js'
+import {
+  known,
+  sortedNames,
+  uniqueEndpoints,
+  unknownLocality,
+  type Answer,
+  type Endpoint,
+  type EndpointsAnnouncement,
+  type EndpointsProvider,
+  type EndpointSidecar,
+} from './endpoint.js'
+import type { EndpointsErrorCode } from './error-codes.js'
+import { importedEndpoints } from './imported-endpoints.js'
+import { endpointsAffectedBy, servicesOfPods } from './kubernetes-endpoints-changes.js'
+
+/** Where the provider reads. */
+export interface KubernetesEndpointsOptions {
+  /** Unique among the providers of a mesh; kubernetes when absent. */
+  readonly id?: string
+  readonly cluster: ClusterView
+  /** Where services of other clusters are written down. */
+  readonly current: () => Snapshot | undefined
+  readonly subscribe: (listener: (update: SnapshotUpdate) => void) => () => void
+}
+
+/** A service as it is asked for: all of it, or the one instance that `<hostname>.<service>` names. */
+interface Query {
+  readonly scope: NamespaceScope
+  readonly service: KindMap['Service']
+  readonly hostname: string | undefined
+}
+
+/**
+ * The provider of a cluster: endpoint slices say where services run and which endpoints take traffic, pods say under
+ * which identity and behind which sidecar.
+ *
+ * An endpoint that names no pod, or whose pod has no sidecar, is one outside the mesh. One whose pod is not known yet, or
+ * whose sidecar is not, is left out: nobody can say whether it must be spoken to by mutual TLS. While the API server can't be reached
+ * answers are `stale`: what was known last, never nothing.
+ */
+export class KubernetesEndpointsProvider implements EndpointsProvider {
+  readonly id: string
+  readonly #options: KubernetesEndpointsOptions
+
+  constructor(options: KubernetesEndpointsOptions) {
+    this.id = options.id ?? 'kubernetes'
+    this.#options = options
+  }
+
+  listEndpointsForService(service: MeshService): Answer<Endpoint> {
+    const query = this.#find(service)
+    const local = query === undefined ? [] : endpointsOf(query)
+    return this.#answer(service.namespace, uniqueEndpoints([...local, ...this.#imported(service, local.length > 0)]))
+  }
+
+  listIdentitiesForService(service: MeshService): Answer<ServiceAccountRef> {
+    const query = this.#find(service)
+    return this.#answer(service.namespace, query === undefined ? [] : sortedNames(accountsBehind(query)))
+  }
+
+  listServicesForIdentity({ namespace, name }: ServiceAccountRef): Answer<MeshService> {
+    const scope = this.#options.cluster.namespace(namespace)
+    return this.#answer(namespace, scope === undefined ? [] : servicesOfAccount(scope, name))
+  }
+
+  listEndpointsForIdentity(account: ServiceAccountRef): Answer<Endpoint> {
+    const scope = this.#options.cluster.namespace(account.namespace)
+    const services = scope === undefined ? [] : servicesOfAccount(scope, account.name)
+    const endpoints = services.flatMap((service) => {
+      const query = this.#find(service)
+      const local = query === undefined ? [] : endpointsOf(query)
+      return [...local, ...this.#imported(service, local.length > 0)]
+    })
+    const own = endpoints.filter(
+      (endpoint) => endpoint.account?.namespace === account.namespace && endpoint.account.name === account.name,
+    )
+    return this.#answer(account.namespace, uniqueEndpoints(own))
+  }
+
+  announcements(listener: (announcement: EndpointsAnnouncement) => void): () => void {
+    const ends = [
+      this.#options.cluster.onClusterChange((change) => {
+        const announcement = endpointsAffectedBy(change)
+        if (announcement.services.length > 0 || announcement.accounts.length > 0) listener(announcement)
+      }),
+      this.#options.subscribe(({ changed }) => {
+        const services = changed.flatMap((key) => {
+          const [kind, namespace = '', name = ''] = key.split('/')
+          return kind === 'ServiceImport' || kind === 'GlobalTrafficPolicy' ? [{ namespace, name }] : []
+        })
+        if (services.length > 0) listener({ services: sortedNames(services), accounts: [] })
+      }),
+    ]
+    return () => {
+      for (const end of ends) end()
+    }
+  }
+
+  #find({ namespace, name }: MeshService): Query | undefined {
+    const scope = this.#options.cluster.namespace(namespace)
+    if (scope === undefined) return undefined
+    const service = scope.service(name)
+    if (service !== undefined) return { scope, service, hostname: undefined }
+    const dot = name.lastIndexOf('.')
+    const parent = dot === -1 ? undefined : scope.service(name.slice(dot + 1))
+    return parent === undefined ? undefined : { scope, service: parent, hostname: name.slice(0, dot) }
+  }
+
+  #imported(service: MeshService, hasLocal: boolean): readonly Endpoint[] {
+    const snapshot = this.#options.current()
+    return snapshot === undefined ? [] : importedEndpoints(snapshot, service, hasLocal)
+  }
+
+  #answer<T>(namespace: string, items: readonly T[]): Answer<T> {
+    const { cluster } = this.#options
+    if (cluster.namespace(namespace) === undefined && cluster.isEnrolled(namespace)) {
+      const code: EndpointsErrorCode = 'OSM_ENDPOINTS_UNKNOWN'
+      const message = `namespace ${namespace} has just been enrolled; its endpoints have not been read yet`
+      return { state: 'unknown', items: [], conditions: [{ code, severity: 'warning', message }] }
+    }
+    const reason = cluster.staleness(namespace)
+    if (reason === undefined) return known(items)
+    const code: EndpointsErrorCode = 'OSM_ENDPOINTS_PROVIDER_FAILED'
+    const message = `endpoints of namespace ${namespace} can not be followed: ${reason}; what was known last stays in force`
+    return { state: 'stale', items, conditions: [{ code, severity: 'warning', message }] }
+  }
+}
+
+/** What takes traffic: for each port the endpoints that are ready or, while there is none, those that end but still serve. */
+function endpointsOf({ scope, service, hostname }: Query): readonly Endpoint[] {
+  const { namespace, name } = service.metadata
+  const slices = scope.slicesOf(name)
+  return service.spec.ports
+    .filter(({ protocol }) => protocol === 'TCP')
+    .flatMap(({ name: portName = '', port: servicePort }) => {
+      const found = slices.flatMap(({ ports, endpoints }) => {
+        const port = ports.find((candidate) => candidate.name === portName)?.port
+        if (port === undefined) return []
+        return endpoints
+          .filter((endpoint) => hostname === undefined || endpoint.hostname === hostname)
+          .map((endpoint) => ({ endpoint, port }))
+      })
+      const ready = found.filter(({ endpoint }) => endpoint.state === 'ready')
+      const taking = ready.length > 0 ? ready : found.filter(({ endpoint }) => endpoint.state === 'draining')
+      return taking.flatMap(({ endpoint, port }) =>
+        endpoint.addresses.flatMap((address): readonly Endpoint[] => {
+          const pod = podBehind(scope, endpoint, address)
+          const unsure = pod === undefined ? endpoint.pod !== undefined : pod.instance === undefined && pod.awaited
+          if (unsure) return []
+          return [
+            {
+              address,
+              port,
+              servicePort,
+              targetPort: port,
+              weight: 100,
+              account: pod && { namespace, name: podAccount(pod) },
+              sidecar: sidecarOf(pod),
+              hostname: endpoint.hostname,
+              locality: localityOf(endpoint.zone),
+              cluster: '',
+              path: undefined,
+            },
+          ]
+        }),
+      )
+    })
+}
+
+/** Accounts of everything behind the service, whether or not it takes traffic now: what does not may soon. */
+function accountsBehind({ scope, service, hostname }: Query): readonly ServiceAccountRef[] {
+  const { namespace, name } = service.metadata
+  const pods = scope
+    .slicesOf(name)
+    .flatMap(({ endpoints }) => endpoints)
+    .filter((endpoint) => hostname === undefined || endpoint.hostname === hostname)
+    .flatMap((endpoint) => podBehind(scope, endpoint, endpoint.addresses[0]) ?? [])
+  return pods.map((pod) => ({ namespace, name: podAccount(pod) }))
+}
+
+/** Services that select a pod of the account, or list one by hand. */
+function servicesOfAccount(scope: NamespaceScope, account: string): readonly MeshService[] {
+  const pods = scope.podsOf(account)
+  if (pods.length === 0) return []
+  const listed = scope
+    .servicesWithoutSelector()
+    .filter((service) => accountsBehind({ scope, service, hostname: undefined }).some(({ name }) => name === account))
+  return sortedNames([
+    ...servicesOfPods(scope, pods),
+    ...listed.map(({ metadata: { namespace, name } }) => ({ namespace, name })),
+  ])
+}
+
+/** The pod that a slice names. Slices written by hand often name none: then it is the pod with that address. */
+function podBehind(scope: NamespaceScope, { pod }: SliceEndpoint, address: string | undefined): PodItem | undefined {
+  if (pod !== undefined) return scope.pod(pod)
+  return scope.pods().find((candidate) => address !== undefined && podAddresses(candidate).includes(address))
+}
+
+function sidecarOf(pod: PodItem | undefined): EndpointSidecar | undefined {
+  const spec = pod?.instance?.spec
+  return spec && { uuid: spec.uuid, class: spec.sidecarClass, mode: spec.mode }
+}
+
+function localityOf(zone: string | undefined): Locality {
+  return zone === undefined ? unknownLocality : { region: '', zone, subZone: '' }
+}
