@@ -9,6 +9,15 @@ export const programs = {
     entry: 'packages/standalone/src/controller-main.ts',
     bundle: 'packages/standalone/dist/controller.mjs',
   },
+  'osm-bootstrap': {
+    entry: 'packages/bootstrap/src/bootstrap-main.ts',
+    bundle: 'packages/bootstrap/dist/osm-bootstrap.mjs',
+  },
+  'osm-preinstall': {
+    entry: 'packages/bootstrap/src/preinstall-main.ts',
+    bundle: 'packages/bootstrap/dist/osm-preinstall.mjs',
+  },
+  'osm-cleanup': { entry: 'packages/bootstrap/src/cleanup-main.ts', bundle: 'packages/bootstrap/dist/osm-cleanup.mjs' },
   bench: { entry: 'e2e/bench/main.ts', bundle: 'e2e/dist/bench.mjs' },
   'api-server': { entry: 'e2e/api/harness/server-main.ts', bundle: 'e2e/dist/api-server.mjs' },
   'bench-clients': { entry: 'e2e/bench/clients-main.ts', bundle: 'e2e/dist/bench-clients.mjs' },

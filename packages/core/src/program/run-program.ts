@@ -17,7 +17,7 @@ export interface ProgramContext<Flags> {
   /** Aborts when the program is asked to end. */
   readonly signal: AbortSignal
   /** Prints to standard output, for programs that report to a person. */
-  print(text: string): void
+  readonly print: (text: string) => void
 }
 
 /** A program of the control plane. */

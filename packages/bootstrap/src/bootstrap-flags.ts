@@ -1,0 +1,47 @@
+import { type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/core'
+
+/** Flags of osm-bootstrap beside those of every program. */
+const ownFlags = {
+  'webhook-config-name': {
+    kind: 'text',
+    form: 'dns-subdomain',
+    default: '',
+    meaning: 'name of the MutatingWebhookConfiguration; osm-webhook-<mesh> if empty',
+  },
+  'validator-webhook-config': {
+    kind: 'text',
+    form: 'dns-subdomain',
+    default: '',
+    meaning: 'name of the ValidatingWebhookConfiguration; osm-validator-mesh-<mesh> if empty',
+  },
+  'webhook-timeout': {
+    kind: 'number',
+    min: 1,
+    max: 30,
+    default: 20,
+    meaning: 'seconds that the API server waits for a webhook',
+  },
+  'webhook-failure-policy': {
+    kind: 'choice',
+    values: ['Fail', 'Ignore'],
+    default: 'Fail',
+    meaning: 'what happens to a request that a webhook does not answer',
+  },
+  'validate-traffic-target': {
+    kind: 'switch',
+    default: true,
+    meaning: 'have TrafficTargets checked when they are written',
+  },
+  'health-port': { kind: 'number', min: 0, max: 65535, default: 9091, meaning: 'port of health, version and metrics' },
+} as const satisfies FlagDefinitions
+
+/** Flags of osm-bootstrap. */
+export const bootstrapFlags = { ...programFlags, ...ownFlags } as const
+
+/** Values of {@link bootstrapFlags}. */
+export type BootstrapFlags = FlagValues<typeof bootstrapFlags>
+
+/** @throws OsmError as `parseProgramFlags` does */
+export function parseBootstrapFlags(argv: readonly string[]): BootstrapFlags {
+  return parseProgramFlags(argv, ownFlags)
+}

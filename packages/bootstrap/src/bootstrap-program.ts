@@ -1,0 +1,107 @@
+import {
+  connectKubernetes,
+  customResourceDefinitions,
+  EventRecorder,
+  healthServer,
+  type KubernetesApi,
+  listen,
+  Metrics,
+  type Program,
+  type ProgramContext,
+  resourceTypes,
+  systemClock,
+} from '@osm-ts/core'
+
+import { bootstrapFlags, type BootstrapFlags, parseBootstrapFlags } from './bootstrap-flags.js'
+import { runBootstrap } from './run-bootstrap.js'
+
+const POD_NAME_VARIABLE = 'BOOTSTRAP_POD_NAME'
+const NAME = 'osm-bootstrap'
+
+/** osm-bootstrap. */
+export const bootstrapProgram: Program<BootstrapFlags> = {
+  name: NAME,
+  podNameVariable: POD_NAME_VARIABLE,
+  definitions: bootstrapFlags,
+  parse: parseBootstrapFlags,
+  main,
+}
+
+async function main(context: ProgramContext<BootstrapFlags>): Promise<undefined> {
+  const { flags, logger, signal, environment } = context
+  const api = await connectKubernetes({
+    ...(flags.kubeconfig !== '' && { kubeconfig: flags.kubeconfig }),
+    userAgent: flags.osmVersion === '' ? NAME : `${NAME}/${flags.osmVersion}`,
+    environment,
+  })
+  const metrics = new Metrics()
+  metrics.collectProcessMetrics()
+  let ready = false
+  const version = { version: flags.osmVersion, git_commit: '', build_date: '' }
+  const health = healthServer({
+    alive: async () => true,
+    ready: async () => ready,
+    metrics: () => metrics.render(),
+    version,
+  })
+  const events = new EventRecorder({ api, component: NAME, namespace: flags.osmNamespace, clock: systemClock, logger })
+  try {
+    const healthPort = await listen(health, { host: flags.bindAddress, port: flags.healthPort }, 'health')
+    logger.info({ healthPort }, 'serving health')
+    const report = await reporter(api, events, environment[POD_NAME_VARIABLE], flags.osmNamespace, signal)
+    await runBootstrap({
+      api,
+      webhooks: webhookSettings(flags),
+      definitions: customResourceDefinitions(),
+      configName: flags.osmConfigName,
+      caBundleSecretName: flags.caBundleSecretName,
+      enableMeshRootCertificate: flags.enableMeshRootCertificate,
+      enableReconciler: flags.enableReconciler,
+      clock: systemClock,
+      random: Math.random,
+      logger,
+      metrics,
+      report,
+      onReady: () => {
+        ready = true
+      },
+      signal,
+    })
+  } finally {
+    ready = false
+    await health.close()
+    await events.close()
+  }
+  return undefined
+}
+
+function webhookSettings(flags: BootstrapFlags) {
+  const { meshName, osmNamespace, osmVersion } = flags
+  return {
+    mesh: { meshName, osmNamespace, osmVersion },
+    mutatingName: flags.webhookConfigName === '' ? `osm-webhook-${meshName}` : flags.webhookConfigName,
+    validatingName:
+      flags.validatorWebhookConfig === '' ? `osm-validator-mesh-${meshName}` : flags.validatorWebhookConfig,
+    timeoutSeconds: flags.webhookTimeout,
+    failurePolicy: flags.webhookFailurePolicy,
+    validateTrafficTarget: flags.validateTrafficTarget,
+  }
+}
+
+/** Events stand on the pod of the program; outside of a pod there are none. */
+async function reporter(
+  api: KubernetesApi,
+  events: EventRecorder,
+  podName: string | undefined,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<(reason: string, message: string) => void> {
+  if (podName === undefined || podName === '') return () => undefined
+  // `kubectl describe` finds events by the uid. Without it they can still be listed.
+  const pod = await api.get(resourceTypes.Pod, { namespace, name: podName }, signal).catch(() => undefined)
+  const uid = pod?.metadata.uid
+  const object = { apiVersion: 'v1', kind: 'Pod', namespace, name: podName, ...(uid !== undefined && { uid }) }
+  return (reason, message) => {
+    events.record({ object, type: reason === 'Restored' ? 'Normal' : 'Warning', reason, message })
+  }
+}

@@ -1,0 +1,61 @@
+import {
+  connectKubernetes,
+  customResourceDefinitions,
+  type FlagDefinitions,
+  type FlagValues,
+  parseFlags,
+  processFlags,
+  type Program,
+  programFlags,
+  systemClock,
+} from '@osm-ts/core'
+
+import { runCleanup } from './run-cleanup.js'
+
+const cleanupFlags = {
+  ...processFlags,
+  'mesh-name': programFlags['mesh-name'],
+  'osm-namespace': programFlags['osm-namespace'],
+  'osm-config-name': programFlags['osm-config-name'],
+  'ca-bundle-secret-name': programFlags['ca-bundle-secret-name'],
+  'delete-ca': {
+    kind: 'switch',
+    default: false,
+    meaning: 'delete the roots as well; proxies that run are then cut off from a mesh that is installed again',
+  },
+  'delete-crds': {
+    kind: 'switch',
+    default: false,
+    meaning: 'delete the CustomResourceDefinitions as well, and with them every policy of the cluster',
+  },
+} as const satisfies FlagDefinitions
+
+/** osm-cleanup: removes after a mesh was uninstalled what would do harm without it. */
+export const cleanupProgram: Program<FlagValues<typeof cleanupFlags>> = {
+  name: 'osm-cleanup',
+  podNameVariable: 'CLEANUP_POD_NAME',
+  definitions: cleanupFlags,
+  parse: (argv) => parseFlags(argv, cleanupFlags),
+  main: async ({ flags, environment, signal, print }) => {
+    const { kubeconfig, meshName, osmNamespace, osmConfigName, caBundleSecretName, deleteCa, deleteCrds } = flags
+    const api = await connectKubernetes({
+      ...(kubeconfig !== '' && { kubeconfig }),
+      userAgent: 'osm-cleanup',
+      environment,
+    })
+    const done = await runCleanup({
+      api,
+      meshName,
+      osmNamespace,
+      configName: osmConfigName,
+      caBundleSecretName,
+      definitions: customResourceDefinitions(),
+      deleteCa,
+      deleteCrds,
+      clock: systemClock,
+      print,
+      signal,
+    })
+    return done ? 0 : 1
+  },
+}

@@ -1,0 +1,1 @@
+export { bootstrapErrorCodes, type BootstrapErrorCode } from './error-codes.js'

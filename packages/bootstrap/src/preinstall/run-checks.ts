@@ -1,0 +1,50 @@
+import { isKubernetesError } from '@osm-ts/core'
+
+import type { Check, CheckContext, Obstacle } from './check.js'
+import { apiServerIsRecent, definitionsFit, permissionsAreThere } from './cluster-checks.js'
+import { meshNameIsFree, namespaceIsFree, singleMeshIsKept } from './mesh-checks.js'
+
+/** All checks, in the order in which they are told. */
+export const preinstallChecks: readonly Check[] = [
+  apiServerIsRecent,
+  permissionsAreThere,
+  namespaceIsFree,
+  singleMeshIsKept,
+  meshNameIsFree,
+  definitionsFit,
+]
+
+/**
+ * Runs every check, so that whoever has to mend something sees all of it at once, and prints a line for each.
+ *
+ * @returns true if nothing stands in the way
+ */
+export async function runChecks(
+  checks: readonly Check[],
+  context: CheckContext,
+  print: (text: string) => void,
+): Promise<boolean> {
+  let failed = 0
+  for (const check of checks) {
+    const obstacles = await obstaclesOf(check, context)
+    print(`[${obstacles.length === 0 ? 'ok' : 'failed'}] ${check.name}\n`)
+    for (const { what, advice } of obstacles) print(`  ${what}\n  -> ${advice}\n`)
+    if (obstacles.length > 0) failed += 1
+  }
+  if (failed > 0) print(`${failed} of ${checks.length} checks failed; nothing was installed\n`)
+  return failed === 0
+}
+
+/** A check that can't look has not found that all is well. */
+async function obstaclesOf(check: Check, context: CheckContext): Promise<readonly Obstacle[]> {
+  try {
+    return await check.run(context)
+  } catch (error) {
+    if (context.signal.aborted || !isKubernetesError(error)) throw error
+    const advice =
+      error.code === 'OSM_KUBERNETES_FORBIDDEN'
+        ? 'grant the account of osm-preinstall what is said above'
+        : 'try again when the API server answers'
+    return [{ what: `could not be checked: ${error.message} [${error.code}]`, advice }]
+  }
+}

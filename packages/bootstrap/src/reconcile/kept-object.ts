@@ -1,0 +1,18 @@
+import type { KubernetesObject, ResourceType } from '@osm-ts/core'
+
+/** A cluster-scoped object that the bootstrap brings in and keeps. */
+export interface KeptObject {
+  readonly type: ResourceType
+  readonly name: string
+  /** What of the object is kept, as a text that differs exactly if that does. */
+  readonly fingerprint: (object: KubernetesObject) => string
+  /** Brings it in order and gives it as it stands; undefined if it does not exist and shall not. */
+  readonly write: (signal: AbortSignal) => Promise<KubernetesObject | undefined>
+  /** What has to follow where it had to be made again. */
+  readonly afterWrite?: (signal: AbortSignal) => Promise<void>
+}
+
+/** Key of a kept object. */
+export function keyOf({ type, name }: Pick<KeptObject, 'type' | 'name'>): string {
+  return `${type.kind}/${name}`
+}

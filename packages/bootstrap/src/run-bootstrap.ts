@@ -1,0 +1,109 @@
+import { type KubernetesApi, SecretCaStore, TresorProvider } from '@osm-ts/core'
+import { isOsmError } from '@osm-ts/driver-api'
+
+import type { BootstrapOptions } from './bootstrap-options.js'
+import { bringInDefinitions, keptDefinitions } from './crds/kept-definitions.js'
+import { ensureMeshConfig } from './mesh-config/ensure-mesh-config.js'
+import { ensureMeshRootCertificate } from './mesh-config/ensure-mesh-root-certificate.js'
+import { meshLabels } from './mesh-identity.js'
+import type { KeptObject } from './reconcile/kept-object.js'
+import { Reconciler } from './reconcile/reconciler.js'
+import { persist } from './retry.js'
+import { RootFollower } from './webhooks/follow-root.js'
+import { keptWebhooks } from './webhooks/kept-webhooks.js'
+import { parseRoots, RootBundle } from './webhooks/root-bundle.js'
+import { webhooksOf } from './webhooks/write-webhook-configuration.js'
+
+/** A day, in which injector and controller have taken up a new root or were restarted. */
+const REPLACED_ROOT_MS = 86_400_000
+
+/**
+ * Brings in what a mesh needs in the cluster, then keeps it until the signal aborts.
+ *
+ * Every step can be done again, and every write is one request that is done or not done: wherever a bootstrap ends, the
+ * next one goes on from what it finds. Several at once do the same work and find it done.
+ *
+ * @throws OsmError for what no waiting can mend
+ */
+export async function runBootstrap(options: BootstrapOptions): Promise<void> {
+  const { api, webhooks: settings, enableReconciler, signal, logger, clock } = options
+  const { mesh } = settings
+  const bundle = new RootBundle(clock, REPLACED_ROOT_MS)
+  let started = false
+  const webhooks = keptWebhooks({
+    api,
+    settings,
+    reconcile: enableReconciler,
+    caBundle: () => bundle.pem(),
+    extent: () => (enableReconciler ? 'whole' : started ? 'trust' : 'changed'),
+  })
+  const meshConfig = async (scope: AbortSignal): Promise<void> =>
+    ensureMeshConfig({ api, mesh, configName: options.configName, logger }, scope)
+  const definitions = keptDefinitions({ ...options, meshConfig: () => (started ? meshConfig : undefined) })
+  const reconciler = new Reconciler({ ...options, objects: [...definitions, ...webhooks] })
+  const step = <T>(name: string, run: (scope: AbortSignal) => Promise<T>): Promise<T> => persist(name, run, options)
+
+  await step('CustomResourceDefinitions', (scope) => bringInDefinitions(reconciler, definitions, options, scope))
+  await step('MeshConfig', meshConfig)
+  if (options.enableMeshRootCertificate) {
+    await step('MeshRootCertificate', (scope) => ensureMeshRootCertificate(api, mesh, scope))
+  }
+  await step('certificate authority', () => ensureRoots(options))
+  const roots = new RootFollower({
+    ...options,
+    namespace: mesh.osmNamespace,
+    bundle,
+    onChange: () => reconciler.renew(webhooks),
+  })
+  await roots.start(signal)
+  await step('webhook configurations', async (scope) => {
+    bundle.retire(await trustedSoFar(api, webhooks, scope))
+    for (const webhook of webhooks) await reconciler.write(webhook, scope)
+  })
+  roots.schedule()
+  started = true
+  options.onReady()
+  logger.info({ mesh: mesh.meshName, reconciler: enableReconciler }, 'the cluster has what the mesh needs')
+  await Promise.all([reconciler.run(signal), ...(enableReconciler ? [reconciler.watch(signal)] : [])])
+}
+
+/** Makes the roots of control plane and workloads unless they are there, and reads them to be sure that they can be used. */
+async function ensureRoots({
+  api,
+  webhooks: { mesh },
+  caBundleSecretName,
+  clock,
+  signal,
+}: BootstrapOptions): Promise<void> {
+  const store = new SecretCaStore({
+    api,
+    namespace: mesh.osmNamespace,
+    secretName: caBundleSecretName,
+    labels: meshLabels(mesh, 'osm-bootstrap'),
+    signal,
+  })
+  const provider = await TresorProvider.open({ store, clock, rootKey: { algorithm: 'ECDSA' } })
+  provider.close()
+}
+
+/** Roots that the API server has verified the webhooks by until now: the Secret may have been replaced since. */
+async function trustedSoFar(
+  api: KubernetesApi,
+  webhooks: readonly KeptObject[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const { type, name } of webhooks) {
+    const live = await api.get(type, { namespace: '', name }, signal)
+    for (const { clientConfig } of live === undefined ? [] : webhooksOf(live)) {
+      if (clientConfig.caBundle === undefined) continue
+      try {
+        found.push(...parseRoots(Buffer.from(clientConfig.caBundle, 'base64').toString('utf8'), name))
+      } catch (error) {
+        // Nobody can have trusted what is no certificate.
+        if (!isOsmError(error)) throw error
+      }
+    }
+  }
+  return [...new Set(found)]
+}

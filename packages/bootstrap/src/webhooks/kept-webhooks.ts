@@ -1,0 +1,34 @@
+import type { KubernetesApi } from '@osm-ts/core'
+
+import type { KeptObject } from '../reconcile/kept-object.js'
+import { webhookConfigurationName, type WebhookKind, webhookType } from './webhook-configurations.js'
+import type { WebhookSettings } from './webhook-settings.js'
+import { webhookFingerprint, writeWebhookConfiguration, type WriteExtent } from './write-webhook-configuration.js'
+
+/** What {@link keptWebhooks} are made of. */
+export interface KeptWebhooksOptions {
+  readonly api: KubernetesApi
+  readonly settings: WebhookSettings
+  readonly reconcile: boolean
+  /** PEM of the roots that are trusted now. */
+  readonly caBundle: () => string
+  readonly extent: () => WriteExtent
+}
+
+/** Both webhook configurations. */
+export function keptWebhooks({
+  api,
+  settings,
+  reconcile,
+  caBundle,
+  extent,
+}: KeptWebhooksOptions): readonly KeptObject[] {
+  const kinds: readonly WebhookKind[] = ['mutating', 'validating']
+  return kinds.map((kind) => ({
+    type: webhookType(kind),
+    name: webhookConfigurationName(kind, settings),
+    fingerprint: webhookFingerprint,
+    write: (signal) =>
+      writeWebhookConfiguration(api, { kind, settings, caBundle: caBundle(), reconcile, extent: extent() }, signal),
+  }))
+}

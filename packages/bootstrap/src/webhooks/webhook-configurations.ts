@@ -1,0 +1,146 @@
+import { apiVersionOf, type KubernetesManifest, type ResourceType, resourceTypes } from '@osm-ts/core'
+
+import { fingerprint } from '../fingerprint.js'
+import { meshLabels, RECONCILE_LABEL } from '../mesh-identity.js'
+import type { WebhookSettings } from './webhook-settings.js'
+
+/** Fingerprint of the configuration that was written last, without its trust. */
+export const CONFIGURATION_ANNOTATION = 'openservicemesh.io/configuration'
+
+/** Namespaces that no webhook of ours is ever asked about: the cluster has to work while the mesh does not. */
+const CLUSTER_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease']
+/** The API server gives every namespace this label with the namespace's name, and lets nobody change it. */
+const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name'
+
+/** The two kinds of configuration. */
+export type WebhookKind = 'mutating' | 'validating'
+
+/** How the API server serves a kind of configuration. */
+export function webhookType(kind: WebhookKind): ResourceType {
+  return kind === 'mutating' ? resourceTypes.MutatingWebhookConfiguration : resourceTypes.ValidatingWebhookConfiguration
+}
+
+/** Name of a configuration. */
+export function webhookConfigurationName(kind: WebhookKind, settings: WebhookSettings): string {
+  return kind === 'mutating' ? settings.mutatingName : settings.validatingName
+}
+
+/** A webhook of a configuration. Every field is written out, so that what is stored equals what was sent. */
+export interface Webhook {
+  readonly name: string
+  readonly clientConfig: { readonly caBundle?: string; readonly [field: string]: unknown }
+  readonly [field: string]: unknown
+}
+
+/**
+ * A configuration as it is to be.
+ *
+ * @param caBundle - PEM of the roots that the webhook's certificate may come from
+ */
+export function webhookConfiguration(
+  kind: WebhookKind,
+  settings: WebhookSettings,
+  caBundle: string,
+  reconcile: boolean,
+): KubernetesManifest & { readonly webhooks: readonly Webhook[] } {
+  const type = webhookType(kind)
+  const webhook = kind === 'mutating' ? mutatingWebhook(settings) : validatingWebhook(settings)
+  return {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: {
+      name: webhookConfigurationName(kind, settings),
+      labels: {
+        ...meshLabels(settings.mesh, kind === 'mutating' ? 'osm-injector' : 'osm-controller'),
+        ...(reconcile && { [RECONCILE_LABEL]: 'true' }),
+      },
+      annotations: { [CONFIGURATION_ANNOTATION]: fingerprint(webhook) },
+    },
+    webhooks: [withCaBundle(webhook, caBundle)],
+  }
+}
+
+/** A webhook that trusts these roots, PEM. */
+export function withCaBundle(webhook: Webhook, caBundle: string): Webhook {
+  const encoded = Buffer.from(caBundle).toString('base64')
+  return { ...webhook, clientConfig: { ...webhook.clientConfig, caBundle: encoded } }
+}
+
+function mutatingWebhook(settings: WebhookSettings): Webhook {
+  return {
+    name: 'osm-inject.k8s.io',
+    clientConfig: service(settings, 'osm-injector', 9090, '/mutate-pod-creation'),
+    rules: [rule(['CREATE'], '', 'v1', ['pods'], 'Namespaced')],
+    // A Secret is made for the pod, unless it is a dry run.
+    sideEffects: 'NoneOnDryRun',
+    // Containers that another webhook adds later have probes to be rewritten as well.
+    reinvocationPolicy: 'IfNeeded',
+    ...common(settings),
+  }
+}
+
+function validatingWebhook(settings: WebhookSettings): Webhook {
+  const operations = ['CREATE', 'UPDATE']
+  const policies = [
+    'ingressbackends',
+    'egresses',
+    'egressgateways',
+    'upstreamtrafficsettings',
+    'retries',
+    'accesscontrols',
+    'accesscerts',
+  ]
+  return {
+    name: 'osm-validator.k8s.io',
+    clientConfig: service(settings, 'osm-validator', 9093, '/validate'),
+    rules: [
+      rule(operations, 'policy.openservicemesh.io', 'v1alpha1', policies, 'Namespaced'),
+      rule(operations, 'plugin.flomesh.io', 'v1alpha1', ['plugins', 'pluginchains', 'pluginconfigs'], '*'),
+      ...(settings.validateTrafficTarget
+        ? [rule(operations, 'access.smi-spec.io', 'v1alpha3', ['traffictargets'], 'Namespaced')]
+        : []),
+    ],
+    sideEffects: 'None',
+    ...common(settings),
+  }
+}
+
+function common({ mesh, timeoutSeconds, failurePolicy }: WebhookSettings): Readonly<Record<string, unknown>> {
+  const spared = [...new Set([...CLUSTER_NAMESPACES, mesh.osmNamespace])].sort()
+  return {
+    admissionReviewVersions: ['v1'],
+    failurePolicy,
+    matchPolicy: 'Exact',
+    timeoutSeconds,
+    namespaceSelector: {
+      matchLabels: { 'openservicemesh.io/monitored-by': mesh.meshName },
+      matchExpressions: [
+        { key: 'openservicemesh.io/ignore', operator: 'DoesNotExist' },
+        { key: 'control-plane', operator: 'DoesNotExist' },
+        { key: NAMESPACE_NAME_LABEL, operator: 'NotIn', values: spared },
+      ],
+    },
+    objectSelector: {},
+    // Says it once more without labels. Objects outside of namespaces have no namespace in their request at all.
+    matchConditions: [
+      {
+        name: 'not-in-namespaces-of-the-cluster',
+        expression: `!has(request.namespace) || !(request.namespace in [${spared.map((name) => `'${name}'`).join(', ')}])`,
+      },
+    ],
+  }
+}
+
+function service({ mesh }: WebhookSettings, name: string, port: number, path: string): Webhook['clientConfig'] {
+  return { service: { namespace: mesh.osmNamespace, name, path, port } }
+}
+
+function rule(
+  operations: readonly string[],
+  group: string,
+  version: string,
+  resources: readonly string[],
+  scope: 'Namespaced' | '*',
+): unknown {
+  return { operations, apiGroups: [group], apiVersions: [version], resources, scope }
+}
