@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 
 import { measureCertificateRatio } from './certificate-ratio.js'
 import { measureConvergence } from './convergence.js'
+import { measureLiveEdit } from './live-edit.js'
 import { measureTranslation } from './translation.js'
 
 // The benchmarks. `--json` prints one JSON object as the last line of standard output; names choose some of them; `--quick` takes fewer repetitions.
@@ -15,7 +16,7 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-const names = ['certificates', 'translation', 'convergence'] as const
+const names = ['certificates', 'translation', 'convergence', 'edit'] as const
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -70,6 +71,16 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
         }),
       )
     return results
+  },
+  edit: () => {
+    const envoy = process.env.ENVOY_BIN ?? ''
+    if (envoy === '') throw new Error('ENVOY_BIN names no Envoy; `npm run bench` provides one')
+    return measureLiveEdit({
+      rounds: values.quick ? 3 : 15,
+      envoy,
+      example: new URL('../../examples/bookstore', import.meta.url).pathname,
+      controllerProgram: new URL('../../packages/standalone/dist/controller.mjs', import.meta.url).pathname,
+    })
   },
 }
 

@@ -6,6 +6,6 @@ import { runAttached } from '../lib/process.mjs'
  * @type {import('../run-task.mjs').Task}
  */
 export async function task(args, { env }) {
-  const [bench = ''] = await bundlePrograms(['bench', 'bench-clients'])
+  const [bench = ''] = await bundlePrograms(['bench', 'bench-clients', 'controller'])
   return runAttached(process.execPath, ['--expose-gc', bench, ...args], { env })
 }
