@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -13,6 +13,8 @@ function parent(): string {
 /** Makes a folder that bears the number of this process; see {@link sweepRunFolders}. */
 export function createRunFolder(): string {
   const folder = mkdtempSync(join(parent(), `${prefix}${String(process.pid)}-`))
+  // Pods run as other users: they get through, but not at anything that they are not given.
+  chmodSync(folder, 0o711)
   mkdirSync(join(folder, 'logs'))
   return folder
 }

@@ -1,0 +1,48 @@
+import { chmodSync, copyFileSync, existsSync, mkdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { isReachableByOthers } from '../../../packages/standalone/src/transparent/reachable.js'
+import type { Images } from './container-command.js'
+
+const root = new URL('../../../', import.meta.url).pathname
+
+/** Bundles of our own programs, by the names of their images. */
+const bundles = {
+  'osm-controller': 'packages/controller/dist/osm-controller.mjs',
+  'osm-injector': 'packages/injector/dist/osm-injector.mjs',
+  'osm-bootstrap': 'packages/bootstrap/dist/osm-bootstrap.mjs',
+  'osm-preinstall': 'packages/bootstrap/dist/osm-preinstall.mjs',
+  'osm-cleanup': 'packages/bootstrap/dist/osm-cleanup.mjs',
+}
+
+/** Programs that stand for applications. */
+const applications = {
+  'http-server': 'e2e/dataplane/support/apps/http-server.mjs',
+  idle: 'e2e/dataplane/support/apps/idle.mjs',
+}
+
+/**
+ * What each image runs here. Containers run as users who may not get to the home folder of whoever runs the tests: what lies there is
+ * copied to where they do.
+ */
+export function prepareImages(folder: string, env: NodeJS.ProcessEnv): Images {
+  const copies = join(folder, 'images')
+  mkdirSync(copies, { recursive: true })
+  const reachable = (file: string): string => {
+    if (isReachableByOthers(file)) return file
+    const copy = join(copies, basename(file))
+    if (!existsSync(copy)) copyFileSync(file, copy)
+    chmodSync(copy, 0o755)
+    return copy
+  }
+  const node = reachable(process.execPath)
+  const scripts = Object.entries({ ...bundles, ...applications })
+  const { ENVOY_BIN: envoy } = env
+  return {
+    ...Object.fromEntries(
+      scripts
+        .filter(([, file]) => existsSync(join(root, file)))
+        .map(([name, file]) => [name, [node, reachable(join(root, file))] as const]),
+    ),
+    ...(envoy !== undefined && { envoy: [reachable(envoy)], 'envoy-distroless': [reachable(envoy)] }),
+  }
+}

@@ -1,0 +1,7 @@
+export { ClusterStandIn, type ClusterStandInOptions } from './cluster-stand-in.js'
+export type { Images } from './container-command.js'
+export { chart, helm } from './helm.js'
+export { prepareImages } from './images.js'
+export { isPodReady, type Container, type Deployment, type Job, type Pod } from './objects.js'
+export { requestFrom, type Answer } from './requests.js'
+export { RunningPod } from './running-pod.js'

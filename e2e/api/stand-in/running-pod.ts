@@ -1,0 +1,258 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, chownSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { get } from 'node:http'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { resourceTypes } from '@osm-ts/core'
+import type { MeshNetwork, WorkloadNetwork } from '../../../packages/standalone/src/netns/index.js'
+import { ChildProgram, type ApiServer } from '../harness/index.js'
+import { commandOf, type ContainerCommand, type Images, type Mounts, type ReadKey } from './container-command.js'
+import { portNumber, type Container, type Pod } from './objects.js'
+import { writeVolumes } from './volumes.js'
+
+/** What pods run on. */
+export interface PodSite {
+  readonly server: ApiServer
+  readonly network: MeshNetwork
+  readonly images: Images
+}
+
+/** How the run of a pod ended. */
+export type PodOutcome = 'succeeded' | 'failed'
+
+const run = promisify(execFile)
+const pollMs = 100
+const restartDelayMs = 300
+/** Nobody in particular, as images of the control plane name it. */
+const defaultUser = 65_532
+
+/**
+ * The processes of a pod, in a network namespace of its own, with the token of its service account: what a kubelet would make of it.
+ * Programs of the control plane get a kubeconfig, because nothing is mounted where pods look for their token.
+ */
+export class RunningPod {
+  readonly name: string
+  readonly namespace: string
+  readonly uid: string
+  /** Resolves when no container is left to run. */
+  readonly outcome: Promise<PodOutcome>
+  readonly #pod: Pod
+  readonly #site: PodSite
+  readonly #folder: string
+  readonly #programs = new Map<string, ChildProgram>()
+  readonly #abort = new AbortController()
+  #workload: WorkloadNetwork | undefined
+  #ready = false
+
+  constructor(pod: Pod, site: PodSite) {
+    this.#pod = pod
+    this.#site = site
+    this.name = pod.metadata.name
+    this.namespace = pod.metadata.namespace ?? ''
+    this.uid = pod.metadata.uid ?? ''
+    this.#folder = join(site.server.folder, 'pods', this.uid)
+    mkdirSync(this.#folder, { recursive: true })
+    this.outcome = this.#run()
+  }
+
+  /** Its network namespace, once it has one. */
+  get workload(): WorkloadNetwork | undefined {
+    return this.#workload
+  }
+
+  get isReady(): boolean {
+    return this.#ready
+  }
+
+  /** The process of a container; the latest, if it was restarted. */
+  program(container: string): ChildProgram {
+    const program = this.#programs.get(container)
+    if (program === undefined) throw new Error(`container ${container} of pod ${this.name} has not been started`)
+    return program
+  }
+
+  /** The end of what each container printed, for messages. */
+  lastWords(): string {
+    const words = [...this.#programs].map(([name, program]) => `--- ${this.name}/${name}:\n${program.lastWords()}`)
+    return words.join('\n')
+  }
+
+  /** Ends its processes, politely at first, and removes its network. */
+  async stop(): Promise<void> {
+    this.#abort.abort(new Error(`pod ${this.name} is stopped`))
+    await Promise.all([...this.#programs.values()].map((program) => program.stop()))
+    await this.outcome
+    await this.#workload?.remove()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  async #run(): Promise<PodOutcome> {
+    const { signal } = this.#abort
+    try {
+      const start = await this.#prepare(signal)
+      const { initContainers = [], containers } = this.#pod.spec
+      for (const container of initContainers) {
+        const program = await start(container)
+        if (container.restartPolicy === 'Always') await this.#answers(container, container.startupProbe, signal)
+        else if ((await program.ended) !== 'exit code 0') throw new Error(program.lastWords())
+      }
+      const outcomes = await Promise.all([this.#follow(containers, start, signal), this.#watchReadiness(signal)])
+      return outcomes[0]
+    } catch (error) {
+      if (!signal.aborted) await this.#report('Failed', String(error))
+      return 'failed'
+    }
+  }
+
+  /** Makes the network and files of the pod; gives what starts a container in it. */
+  async #prepare(signal: AbortSignal): Promise<(container: Container) => Promise<ChildProgram>> {
+    const { server, network, images } = this.#site
+    const name = `${this.name}.${this.uid.slice(0, 8)}`
+    const workload = await network.addWorkload({ name, interception: 'none', hosts: [] }, signal)
+    this.#workload = workload
+    for (const range of [server.serviceRange, `${server.address}/32`])
+      await run('ip', ['-n', workload.namespace, 'route', 'add', range, 'via', network.hostAddress])
+    const status = { podIP: workload.address, podIPs: [{ ip: workload.address }] }
+    await this.#patchStatus({ phase: 'Pending', ...status })
+    const pod: Pod = { ...this.#pod, status }
+    const mountsOf = await writeVolumes(pod, join(this.#folder, 'volumes'), server.api, signal)
+    const account = { namespace: this.namespace, name: pod.spec.serviceAccountName ?? 'default' }
+    const kubeconfig = await server.kubeconfigFor(account)
+    const read: ReadKey = async (kind, object, key) => {
+      const found = await server.api.get(resourceTypes[kind], { namespace: this.namespace, name: object }, signal)
+      const value = (found?.data as Readonly<Record<string, string>> | undefined)?.[key]
+      return value !== undefined && kind === 'Secret' ? Buffer.from(value, 'base64').toString() : value
+    }
+    return async (container) => {
+      const mounts: Mounts = mountsOf(container)
+      const command = await commandOf(container, { pod, images, mounts, read })
+      signal.throwIfAborted()
+      return this.#spawn(container, command, kubeconfig)
+    }
+  }
+
+  #spawn(container: Container, { argv, env }: ContainerCommand, kubeconfig: string): ChildProgram {
+    const { securityContext } = container
+    const uid = securityContext?.runAsUser ?? defaultUser
+    const workload = this.#workload
+    if (workload === undefined) throw new Error('the pod has no network')
+    if (existsSync(kubeconfig)) chownSync(kubeconfig, uid, uid)
+    chmodSync(this.#folder, 0o755)
+    const { file, args } =
+      uid === 0
+        ? { file: 'ip', args: ['netns', 'exec', workload.namespace, ...argv] }
+        : workload.command(['setpriv', '--pdeathsig', 'KILL', '--', ...argv], { uid })
+    const program = new ChildProgram({
+      name: `${this.name}/${container.name}`,
+      file,
+      args,
+      env: { PATH: process.env.PATH ?? '', HOME: this.#folder, KUBECONFIG: kubeconfig, ...env },
+      logFile: join(this.#site.server.folder, 'logs', `${this.namespace}.${this.name}.${container.name}.log`),
+      cwd: this.#folder,
+    })
+    this.#programs.set(container.name, program)
+    return program
+  }
+
+  /** Runs the containers to their end; one that must not end is started again. */
+  async #follow(
+    containers: readonly Container[],
+    start: (container: Container) => Promise<ChildProgram>,
+    signal: AbortSignal,
+  ): Promise<PodOutcome> {
+    const restarts = (this.#pod.spec as { readonly restartPolicy?: string }).restartPolicy !== 'Never'
+    const onlyOnFailure = (this.#pod.spec as { readonly restartPolicy?: string }).restartPolicy === 'OnFailure'
+    const ends = await Promise.all(
+      containers.map(async (container) => {
+        for (;;) {
+          const end = await (await start(container)).ended
+          const isDone = !restarts || (onlyOnFailure && end === 'exit code 0')
+          if (isDone || signal.aborted) return end
+          await new Promise((resolve) => setTimeout(resolve, restartDelayMs))
+        }
+      }),
+    )
+    const outcome = ends.every((end) => end === 'exit code 0') ? 'succeeded' : 'failed'
+    if (!signal.aborted) await this.#report(outcome === 'succeeded' ? 'Succeeded' : 'Failed', ends.join(', '))
+    // Nothing is left whose readiness could change.
+    this.#abort.abort()
+    return outcome
+  }
+
+  async #watchReadiness(signal: AbortSignal): Promise<void> {
+    const { containers, initContainers = [] } = this.#pod.spec
+    const all = [...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always'), ...containers]
+    let told: boolean | undefined
+    while (!signal.aborted) {
+      const answers = await Promise.all(all.map((container) => this.#answersNow(container, container.readinessProbe)))
+      this.#ready = answers.every(Boolean)
+      if (told !== this.#ready) {
+        told = this.#ready
+        await this.#report('Running', '')
+      }
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
+    }
+    this.#ready = false
+  }
+
+  async #answers(container: Container, probe: Container['startupProbe'], signal: AbortSignal): Promise<void> {
+    while (!(await this.#answersNow(container, probe))) {
+      signal.throwIfAborted()
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
+    }
+  }
+
+  async #answersNow({ name }: Container, probe: Container['readinessProbe']): Promise<boolean> {
+    if (this.#programs.get(name)?.isRunning !== true) return false
+    if (probe?.httpGet === undefined) return true
+    const { path = '/', port, httpHeaders = [] } = probe.httpGet
+    const host = this.#workload?.address ?? ''
+    const headers = Object.fromEntries(httpHeaders.map((header) => [header.name, header.value]))
+    return succeeds({ host, port: portNumber(port, this.#pod.spec), path, headers })
+  }
+
+  async #report(phase: string, message: string): Promise<void> {
+    const status = this.#ready && phase === 'Running' ? 'True' : 'False'
+    const condition = (type: string, value: string): object => ({ type, status: value, lastTransitionTime: now() })
+    await this.#patchStatus({
+      phase,
+      message,
+      conditions: [
+        condition('PodScheduled', 'True'),
+        condition('Initialized', 'True'),
+        condition('ContainersReady', status),
+        condition('Ready', status),
+      ],
+    })
+  }
+
+  async #patchStatus(status: object): Promise<void> {
+    const name = { namespace: this.namespace, name: this.name }
+    const options = { signal: AbortSignal.timeout(10_000), subresource: 'status' }
+    // The pod may be gone, or the API server may be away; either shows elsewhere.
+    await this.#site.server.api.mergePatch(resourceTypes.Pod, name, { status }, options).catch(() => undefined)
+  }
+}
+
+function now(): string {
+  return new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
+function succeeds(target: {
+  readonly host: string
+  readonly port: number
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+}): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get({ ...target, agent: false, timeout: 1_000 }, (response) => {
+      response.resume()
+      const { statusCode = 0 } = response
+      resolve(statusCode >= 200 && statusCode < 400)
+    })
+    request.on('timeout', () => request.destroy())
+    request.on('error', () => {
+      resolve(false)
+    })
+  })
+}
