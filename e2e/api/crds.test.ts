@@ -4,9 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   customKinds,
   customResourceDefinitions,
-  inVersion,
   resourceTypes,
-  type CustomResourceDefinition,
   type Kind,
   type KubernetesApi,
   type KubernetesManifest,
@@ -21,6 +19,7 @@ import {
   type WrittenObject,
 } from '../../packages/core/test/spec/stored-objects.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
+import { definitionOf, liveDefinition, untilServed } from './support/definitions.js'
 
 const signal = AbortSignal.timeout(240_000)
 const namespace = 'shop'
@@ -31,19 +30,6 @@ const asBootstrap = { fieldManager: 'osm-bootstrap', force: true, signal } as co
 interface Seen extends KubernetesObject {
   readonly spec: Readonly<Record<string, unknown>>
   readonly status?: Readonly<Record<string, unknown>>
-}
-
-/** A definition of ours, or one as OSM had it. */
-interface AnyDefinition extends KubernetesManifest {
-  readonly spec: {
-    readonly group: string
-    readonly names: { readonly plural: string }
-    readonly versions: readonly {
-      readonly name: string
-      readonly storage: boolean
-      readonly subresources?: object
-    }[]
-  }
 }
 
 let server: OwnApiServer
@@ -60,162 +46,33 @@ afterAll(() => server.stop())
 
 /** The object as the API server gives it. */
 const seen = (object: KubernetesObject | undefined): Seen => object as Seen
-const definitionOf = (kind: Kind): CustomResourceDefinition => {
-  const found = definitions.find(({ spec }) => spec.names.kind === kind)
-  if (found === undefined) throw new Error(`no definition of ${kind}`)
-  return found
-}
-
-async function liveDefinition(name: string) {
-  const live = await api.get(resourceTypes.CustomResourceDefinition, { namespace: '', name }, signal)
-  const { conditions, storedVersions } = (live?.status ?? {}) as {
-    readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null
-    readonly storedVersions?: readonly string[]
-  }
-  return {
-    live,
-    storedVersions: storedVersions ?? [],
-    conditions: (conditions ?? []).map(({ type, status }) => `${type} ${status}`).sort(),
-  }
-}
-
-/** The API server says that a kind is established a moment before it serves it as it is defined now. */
-async function untilServed({ metadata, spec }: AnyDefinition): Promise<void> {
-  const version = spec.versions.find(({ storage }) => storage)
-  const { plural } = spec.names
-  const expected = version?.subresources === undefined ? [plural] : [plural, `${plural}/status`]
-  for (;;) {
-    const { conditions } = await liveDefinition(metadata.name)
-    const path = `/apis/${spec.group}/${version?.name ?? ''}`
-    const found = (await api.read(path, signal)) as
-      { readonly resources: readonly { readonly name: string }[] } | undefined
-    const names = found?.resources.map(({ name }) => name) ?? []
-    if (conditions.includes('Established True') && expected.every((name) => names.includes(name))) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    signal.throwIfAborted()
-  }
-}
-
-/** Does what the bootstrap program does to a definition that is there already. */
-async function replaceDefinition(ours: CustomResourceDefinition): Promise<void> {
-  const { live } = await liveDefinition(ours.metadata.name)
-  const metadata = { ...ours.metadata, resourceVersion: live?.metadata.resourceVersion ?? '' }
-  await api.replace(resourceTypes.CustomResourceDefinition, { ...ours, metadata }, { signal })
-  await untilServed(ours)
-}
-
 /** Asks as kubectl does, which takes no field that the kind does not have. Nothing is stored. */
 async function tryToCreate(object: WrittenObject): Promise<unknown> {
-  const { spec } = definitionOf(object.kind as Kind)
+  const { spec } = definitionOf(object.kind)
   const within = spec.scope === 'Namespaced' ? `namespaces/${namespace}/` : ''
   const path = `/apis/${object.apiVersion}/${within}${spec.names.plural}?dryRun=All&fieldValidation=Strict`
   return api.post(path, { ...object, metadata: { ...object.metadata, namespace: undefined } }, signal)
 }
 
-async function create(kind: Kind, manifest: KubernetesManifest, version?: string): Promise<Seen> {
-  const type = version === undefined ? resourceTypes[kind] : inVersion(resourceTypes[kind], version)
-  return seen(await api.create(type, manifest, { signal }))
-}
-
-function split(name: string, version: string): KubernetesManifest {
-  const spec = { service: 'web', backends: [{ service: 'web-v1', weight: 90 }] }
-  return { apiVersion: `split.smi-spec.io/${version}`, kind: 'TrafficSplit', metadata: { name, namespace }, spec }
+async function create(kind: Kind, manifest: KubernetesManifest): Promise<Seen> {
+  return seen(await api.create(resourceTypes[kind], manifest, { signal }))
 }
 
 function config(name: string, version: string, spec: object): KubernetesManifest {
   return { apiVersion: `config.openservicemesh.io/${version}`, kind: 'MeshConfig', metadata: { name, namespace }, spec }
 }
 
-describe('a cluster in which OSM was installed', () => {
-  const kinds = ['TrafficSplit', 'MeshConfig', 'Egress'] as const
-  const egress = {
-    apiVersion: 'policy.openservicemesh.io/v1alpha1',
-    kind: 'Egress',
-    metadata: { name: 'former', namespace },
-    spec: { sources: [{ kind: 'ServiceAccount', name: 'web', namespace }], ports: [{ number: 80, protocol: 'http' }] },
-  }
-
-  /** As OSM had it: without status, TrafficSplits stored by v1alpha2, and the conversion webhook of releases 1.0 and 1.1. */
-  function formerDefinition(kind: (typeof kinds)[number]): AnyDefinition {
-    const { spec, ...rest } = definitionOf(kind)
-    const versions = spec.versions.flatMap(({ subresources: _none, ...version }) => {
-      if (kind !== 'TrafficSplit') return [version]
-      return version.name === 'v1alpha2' ? [{ ...version, storage: true }] : []
-    })
-    const clientConfig = { service: { name: 'osm-bootstrap', namespace: 'osm-system', path: '/convert', port: 9443 } }
-    const conversion = { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig } }
-    return {
-      ...rest,
-      spec: { ...spec, versions, ...(kind === 'Egress' ? { conversion } : {}) },
-    }
-  }
-
-  beforeAll(async () => {
-    for (const kind of kinds) {
-      const former = formerDefinition(kind)
-      await api.create(resourceTypes.CustomResourceDefinition, former, { signal })
-      await untilServed(former)
-    }
-    await create('TrafficSplit', split('former', 'v1alpha2'), 'v1alpha2')
-    await create('MeshConfig', config('former', 'v1alpha1', { sidecar: { logLevel: 'info' } }), 'v1alpha1')
-    await create('Egress', egress)
-    for (const kind of kinds) await replaceDefinition(definitionOf(kind))
-  })
-
-  it('keeps what was stored, under every version', async () => {
-    const name = { namespace, name: 'former' }
-    for (const version of ['v1alpha2', 'v1alpha4']) {
-      const object = seen(await api.get(inVersion(resourceTypes.TrafficSplit, version), name, signal))
-      expect(object).toMatchObject({
-        apiVersion: `split.smi-spec.io/${version}`,
-        spec: { service: 'web', backends: [{ service: 'web-v1', weight: 90 }] },
-      })
-    }
-    await expect(api.get(resourceTypes.MeshConfig, name, signal)).resolves.toMatchObject({
-      apiVersion: 'config.openservicemesh.io/v1alpha2',
-      spec: { sidecar: { logLevel: 'info' } },
-    })
-    await expect(api.get(resourceTypes.Egress, egress.metadata, signal)).resolves.toMatchObject({ spec: egress.spec })
-  })
-
-  it('remembers by which versions objects were stored', async () => {
-    const { storedVersions, conditions } = await liveDefinition('trafficsplits.split.smi-spec.io')
-    expect([...storedVersions].sort()).toEqual(['v1alpha2', 'v1alpha4'])
-    expect(conditions).toEqual(['Established True', 'NamesAccepted True'])
-  })
-
-  it('takes a status for objects that had none', async () => {
-    const status = { conditions: [{ type: 'Accepted', status: 'True', lastTransitionTime: '2026-01-02T03:04:05Z' }] }
-    const { apiVersion, kind, metadata } = egress
-    const options = { fieldManager: 'osm-controller', force: true, subresource: 'status', signal }
-    const written = await api.apply(resourceTypes.Egress, { apiVersion, kind, metadata, status }, options)
-    expect(written).toMatchObject({ spec: egress.spec, status })
-  })
-
-  it('can be written to by old and new versions without loss', async () => {
-    const name = { namespace, name: 'former' }
-    const current = seen(await api.get(resourceTypes.TrafficSplit, name, signal))
-    const matches = [{ kind: 'HTTPRouteGroup', name: 'canary' }]
-    await api.replace(resourceTypes.TrafficSplit, { ...current, spec: { ...current.spec, matches } }, { signal })
-    const old = inVersion(resourceTypes.TrafficSplit, 'v1alpha2')
-    await api.mergePatch(old, name, { metadata: { labels: { edited: 'by-an-old-client' } } }, { signal })
-    const again = seen(await api.get(old, name, signal))
-    await api.replace(old, { ...again, metadata: { ...again.metadata, annotations: { edited: 'again' } } }, { signal })
-    await expect(api.get(resourceTypes.TrafficSplit, name, signal)).resolves.toMatchObject({ spec: { matches } })
-  })
-})
-
 describe('the definitions', () => {
   beforeAll(async () => {
     for (const definition of definitions)
       await api.apply(resourceTypes.CustomResourceDefinition, definition, asBootstrap)
-    for (const definition of definitions) await untilServed(definition)
+    for (const definition of definitions) await untilServed(api, definition, signal)
   })
 
   it.each(definitions.map(({ metadata }) => metadata.name))(
     '%s is served, and nothing is held against it',
     async (name) => {
-      const { conditions, live } = await liveDefinition(name)
+      const { conditions, live } = await liveDefinition(api, name, signal)
       // Not structural, or names of another definition: each would be a further condition.
       expect(conditions).toEqual(['Established True', 'NamesAccepted True'])
       expect(live?.metadata.labels).toMatchObject({ 'app.kubernetes.io/name': 'openservicemesh.io' })
