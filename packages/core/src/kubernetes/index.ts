@@ -12,4 +12,5 @@ export { isKubernetesError, KubernetesError, type KubernetesErrorFacts } from '.
 export { LeaderElector, type LeaderElectorOptions } from './leader-elector.js'
 export { apiVersionOf, inVersion, resourceTypes } from './resource-types.js'
 export * from './source/index.js'
+export * from './status/index.js'
 export { WorkQueue, type WorkQueueOptions } from './work-queue.js'
