@@ -22,6 +22,14 @@ export interface ClusterStandInOptions {
   readonly images: Images
 }
 
+/** What a namespace varies in. */
+export interface NamespaceOptions {
+  readonly labels?: Labels
+  readonly annotations?: Labels
+  /** True if names of services are to lead to pods, see `hostsOf`. */
+  readonly controlPlane?: boolean
+}
+
 /** What was found in the namespaces at one moment. */
 interface Found {
   readonly deployments: readonly Deployment[]
@@ -66,10 +74,10 @@ export class ClusterStandIn {
   /** Makes a namespace with its default service account, and looks after it from now on. */
   async createNamespace(
     name: string,
-    { labels = {}, controlPlane = false }: { readonly labels?: Labels; readonly controlPlane?: boolean } = {},
+    { labels = {}, annotations = {}, controlPlane = false }: NamespaceOptions = {},
   ): Promise<void> {
     const options = { signal: AbortSignal.timeout(requestTimeoutMs) }
-    const manifest = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }
+    const manifest = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels, annotations } }
     await this.api.create(resourceTypes.Namespace, manifest, options)
     await this.createServiceAccount(name, 'default')
     this.adopt(name, { controlPlane })

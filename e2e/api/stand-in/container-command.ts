@@ -31,8 +31,9 @@ export async function commandOf(
   const program = images[imageName(container.image)]
   const command =
     program === undefined ? (container.command ?? []) : [...program, ...(container.command ?? []).slice(1)]
-  const [file, ...args] = [...command, ...(container.args ?? [])].map((word) => relocate(expand(word, env), mounts))
-  if (file === undefined) throw new Error(`nothing here stands for image ${container.image}`)
+  const words = [...command, ...(container.args ?? [])].map((word) => relocate(expand(word, env), mounts))
+  const [file, ...args] = words
+  if (file === undefined || command.length === 0) throw new Error(`nothing here stands for image ${container.image}`)
   return { argv: [file, ...args], env }
 }
 

@@ -2,6 +2,8 @@ export { ClusterStandIn, type ClusterStandInOptions } from './cluster-stand-in.j
 export type { Images } from './container-command.js'
 export { chart, helm } from './helm.js'
 export { prepareImages } from './images.js'
+export { InstalledMesh } from './installed-mesh.js'
+export { clientPod, httpRouteGroup, serverPod, service, trafficTarget } from './manifests.js'
 export { isPodReady, type Container, type Deployment, type Job, type Pod } from './objects.js'
 export { requestFrom, type Answer } from './requests.js'
 export { RunningPod } from './running-pod.js'

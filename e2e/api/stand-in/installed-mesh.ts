@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { resourceTypes } from '@osm-ts/core'
+import { eventually } from '../../dataplane/support/wait.js'
+import type { ApiServer } from '../harness/index.js'
+import type { ClusterStandIn } from './cluster-stand-in.js'
+import { chart, helm } from './helm.js'
+
+/** What to install. */
+export interface MeshOptions {
+  readonly server: ApiServer
+  readonly cluster: ClusterStandIn
+  /** Of the mesh and of the release; the namespace of its control plane is `<name>-system`. */
+  readonly name: string
+  /** Values below `osm`, on top of those that tests have in common. */
+  readonly values?: Readonly<Record<string, unknown>>
+}
+
+/** Several meshes share the API server of the tests, and policy is what they are about. */
+const commonValues = {
+  sidecarClass: 'envoy',
+  enforceSingleMesh: false,
+  enablePermissiveTrafficPolicy: false,
+  enableEgress: false,
+}
+const bindingTimeoutMs = 30_000
+
+/** A control plane that the real helm has installed from the chart of this repository. */
+export class InstalledMesh {
+  readonly name: string
+  readonly namespace: string
+  readonly #options: MeshOptions
+
+  private constructor(options: MeshOptions) {
+    this.#options = options
+    this.name = options.name
+    this.namespace = `${options.name}-system`
+  }
+
+  /** Makes the namespace and installs; comes back when helm says that everything is ready. */
+  static async install(options: MeshOptions): Promise<InstalledMesh> {
+    const mesh = new InstalledMesh(options)
+    await options.cluster.createNamespace(mesh.namespace, { controlPlane: true })
+    await mesh.helm('install', { values: options.values ?? {} })
+    return mesh
+  }
+
+  /** Installs again what was uninstalled, or changes what is installed. */
+  async helm(
+    verb: 'install' | 'upgrade',
+    { values, chartPath = chart }: { readonly values: Readonly<Record<string, unknown>>; readonly chartPath?: string },
+  ): Promise<void> {
+    const { server, cluster } = this.#options
+    const file = join(server.folder, `${this.name}.values.json`)
+    writeFileSync(file, JSON.stringify({ osm: { ...commonValues, meshName: this.name, ...values } }))
+    const wait = ['--wait', '--timeout', '90s']
+    try {
+      await helm(server, [verb, this.name, chartPath, '--namespace', this.namespace, '--values', file, ...wait])
+    } catch (error) {
+      throw new Error(cluster.report(), { cause: error })
+    }
+  }
+
+  async uninstall(): Promise<void> {
+    const { server, cluster } = this.#options
+    try {
+      await helm(server, ['uninstall', this.name, '--namespace', this.namespace, '--wait', '--timeout', '60s'])
+    } catch (error) {
+      throw new Error(cluster.report(), { cause: error })
+    }
+  }
+
+  /** Makes a namespace whose pods get sidecars, with service accounts of these names; comes back when injection may begin. */
+  async createMonitoredNamespace(name: string, accounts: readonly string[] = []): Promise<void> {
+    const { cluster } = this.#options
+    const labels = { 'openservicemesh.io/monitored-by': this.name }
+    await cluster.createNamespace(name, { labels, annotations: { 'openservicemesh.io/sidecar-injection': 'enabled' } })
+    for (const account of accounts) await cluster.createServiceAccount(name, account)
+    await eventually(
+      () => this.bootstrapSecretsBinding(name),
+      (binding) => binding !== undefined,
+      {
+        timeoutMs: bindingTimeoutMs,
+        what: `the RoleBinding by which the injector may write into ${name}`,
+      },
+    )
+  }
+
+  /** The RoleBinding in a monitored namespace that lets the programs write bootstrap secrets there. */
+  bootstrapSecretsBinding(namespace: string) {
+    const name = { namespace, name: `osm-${this.name}-bootstrap-secrets` }
+    return this.#options.cluster.api.get(resourceTypes.RoleBinding, name, AbortSignal.timeout(10_000))
+  }
+}
