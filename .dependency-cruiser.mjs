@@ -13,7 +13,7 @@ const mayImport = {
   'driver-testkit': ['driver-api'],
   interception: [],
   agent: [],
-  injector: core,
+  injector: [...core, 'interception'],
   controller: core,
   bootstrap: core,
   standalone: [...core, 'controller', 'interception'],

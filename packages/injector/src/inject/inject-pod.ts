@@ -1,0 +1,206 @@
+import { isOsmError, type OsmError, type ProxyUUID } from '@osm-ts/driver-api'
+import {
+  formatProbeBindings,
+  type KubernetesManifest,
+  probeBindingsAnnotation,
+  type ProbeBindingsReader,
+  type ProxyCertificate,
+  proxyUuidLabel,
+  sidecarClassAnnotation,
+} from '@osm-ts/core'
+
+import { annotations } from '../annotations/annotation-names.js'
+import { readSwitch } from '../annotations/enabled.js'
+import { checkPod, checkUsers } from '../decision/check-pod.js'
+import { chooseClass } from '../decision/choose-class.js'
+import { decide, type SkipReason } from '../decision/decide.js'
+import { jsonPatch, type PatchOperation } from '../json/json-patch.js'
+import { type JsonObject, objectOf, textOf, textsOf, withMembers } from '../json/json.js'
+import { rewriteProbes, type RewrittenProbes } from '../probes/rewrite-probes.js'
+import { admissionDigest, bootstrapSecret } from '../sidecar/bootstrap-secret.js'
+import { INIT_CONTAINER, SIDECAR_CONTAINER, BOOTSTRAP_VOLUME } from '../sidecar/names.js'
+import { filesFolder } from '../sidecar/sidecar-container.js'
+import { assemble, serviceAccountOf } from './assemble.js'
+import { closedHooks } from './hooks.js'
+import { planSidecar } from './plan-sidecar.js'
+import { reconcile } from './reconcile.js'
+import type { InjectionSettings, NamespaceFacts } from './settings.js'
+import { strip } from './strip.js'
+import { trafficLists } from './traffic-lists.js'
+
+/** A pod to be looked at. */
+export interface InjectionRequest {
+  readonly pod: JsonObject
+  readonly namespace: NamespaceFacts
+  readonly dryRun: boolean
+  readonly signal: AbortSignal
+}
+
+/** What injection needs from outside. */
+export interface InjectionPorts {
+  /** A uuid for a new sidecar. */
+  newUuid(): ProxyUUID
+  /** The proxy certificate of a sidecar. */
+  issue(
+    subject: {
+      readonly uuid: ProxyUUID
+      readonly serviceAccount: { readonly namespace: string; readonly name: string }
+    },
+    signal: AbortSignal,
+  ): Promise<ProxyCertificate>
+  /**
+   * The uuid that a pod came with, if the very request that is looked at was given it before: its Secret has this digest and belongs to no pod.
+   */
+  reusableUuid(namespace: string, uuid: string, digest: string, signal: AbortSignal): Promise<ProxyUUID | undefined>
+  readonly bindings: ProbeBindingsReader
+}
+
+/** What becomes of a pod. */
+export type Injection =
+  | { readonly outcome: 'skipped'; readonly reason: SkipReason; readonly message: string }
+  | { readonly outcome: 'refused'; readonly error: OsmError }
+  | InjectedPod
+
+/** A pod with its sidecar. */
+export interface InjectedPod {
+  readonly outcome: 'injected'
+  readonly message: string
+  readonly uuid: ProxyUUID
+  readonly sidecarClass: string
+  readonly pod: JsonObject
+  readonly operations: readonly PatchOperation[]
+  /** To be written before the pod; it holds a private key. */
+  readonly secret: KubernetesManifest
+  /** True: there is such a Secret from an earlier look at the same pod. */
+  readonly again: boolean
+  /** What was decided, one sentence each. */
+  readonly notes: readonly string[]
+  /** What the user should know, for the answer of the webhook. */
+  readonly warnings: readonly string[]
+}
+
+const OWN_NAMES: ReadonlySet<string> = new Set([SIDECAR_CONTAINER, INIT_CONTAINER, BOOTSTRAP_VOLUME])
+
+/**
+ * Decides whether a pod gets a sidecar, and gives it one. Nothing is kept or created here.
+ *
+ * What a user can put right is an outcome; a rejected promise means that something outside failed.
+ */
+export async function injectPod(
+  request: InjectionRequest,
+  settings: InjectionSettings,
+  ports: InjectionPorts,
+): Promise<Injection> {
+  try {
+    const decision = decide(request.pod, request.namespace, settings)
+    if (decision.kind === 'skip') return { outcome: 'skipped', reason: decision.reason, message: decision.message }
+    return await inject(request, settings, ports, decision.message)
+  } catch (error) {
+    if (isOsmError(error)) return { outcome: 'refused', error }
+    throw error
+  }
+}
+
+async function inject(
+  request: InjectionRequest,
+  settings: InjectionSettings,
+  ports: InjectionPorts,
+  message: string,
+): Promise<InjectedPod> {
+  const { namespace, signal } = request
+  const stripped = strip(request.pod, ports.bindings)
+  const pod = stripped?.pod ?? request.pod
+  checkPod(pod)
+  const metadata = objectOf(pod.metadata)
+  const podAnnotations = textsOf(metadata.annotations)
+  const choice = chooseClass(podAnnotations, namespace, settings.config, settings.registry)
+  const lists = trafficLists(settings.config, podAnnotations)
+  const scraped = readSwitch(
+    namespace.annotations[annotations.metrics],
+    annotations.metrics,
+    `namespace ${namespace.name}`,
+  )
+  const probes = probesOf(pod, settings, lists.inboundPortExclusionList)
+  const serviceAccount = { namespace: namespace.name, name: serviceAccountOf(pod) }
+  const digest = admissionDigest({
+    namespace: namespace.name,
+    name: textOf(metadata.name),
+    generateName: textOf(metadata.generateName),
+    serviceAccount: serviceAccount.name,
+  })
+  const reused =
+    stripped?.uuid === undefined ? undefined : await ports.reusableUuid(namespace.name, stripped.uuid, digest, signal)
+  const uuid = reused ?? ports.newUuid()
+  const certificate = await ports.issue({ uuid, serviceAccount }, signal)
+  const plan = await planSidecar({ request, settings, pod, podAnnotations, choice, lists, probes, uuid, certificate })
+  checkUsers(pod, plan.patch.interception?.proxyUid ?? plan.patch.sidecar.security.runAsUser)
+  const injected = assemble(probes.pod, plan, {
+    settings,
+    uuid,
+    bindings: probes.bindings,
+    replaceOwn: stripped !== undefined,
+  })
+  const described = withMetadata(injected, {
+    labels: { [proxyUuidLabel]: uuid },
+    annotations: {
+      [sidecarClassAnnotation]: choice.sidecarClass,
+      ...(probes.bindings.length === 0 ? {} : { [probeBindingsAnnotation]: formatProbeBindings(probes.bindings) }),
+      ...(scraped === true && plan.patch.metrics !== undefined
+        ? {
+            [annotations.scrape]: 'true',
+            [annotations.scrapePort]: String(plan.patch.metrics.port),
+            [annotations.scrapePath]: plan.patch.metrics.path,
+          }
+        : {}),
+      ...plan.patch.annotations,
+    },
+  })
+  const result = reused === undefined ? described : reconcile(request.pod, described, (name) => OWN_NAMES.has(name))
+  return {
+    outcome: 'injected',
+    message,
+    uuid,
+    sidecarClass: choice.sidecarClass,
+    pod: result,
+    operations: jsonPatch(request.pod, result),
+    secret: bootstrapSecret({
+      patch: plan.patch,
+      uuid,
+      certificate,
+      folder: filesFolder(choice.sidecarClass),
+      known: { namespace: namespace.name, serviceAccount: serviceAccount.name },
+      admission: digest,
+      settings,
+    }),
+    again: reused !== undefined,
+    notes: [
+      message,
+      `sidecar class ${choice.sidecarClass}, by ${choice.chosenBy}`,
+      ...(stripped === undefined
+        ? []
+        : [reused === undefined ? 'a copy of a pod with a sidecar: gets one of its own' : 'looked at again']),
+      ...probes.notes,
+    ],
+    warnings: closedHooks(pod, lists.inboundPortExclusionList),
+  }
+}
+
+/** Where nothing is redirected, a kubelet reaches the workload's own ports. */
+function probesOf(pod: JsonObject, { config }: InjectionSettings, excluded: readonly number[]): RewrittenProbes {
+  if (config.traffic.interceptionMode !== 'none') return rewriteProbes(pod, excluded)
+  return { pod, bindings: [], originals: [], notes: [] }
+}
+
+function withMetadata(
+  pod: JsonObject,
+  { labels, annotations: added }: Readonly<Record<'labels' | 'annotations', Readonly<Record<string, string>>>>,
+): JsonObject {
+  const metadata = objectOf(pod.metadata)
+  return {
+    ...pod,
+    metadata: withMembers(metadata, {
+      labels: withMembers(objectOf(metadata.labels), labels),
+      annotations: withMembers(objectOf(metadata.annotations), added),
+    }),
+  }
+}

@@ -1,0 +1,149 @@
+import {
+  driverConfig,
+  initContainerImage,
+  proxyServerPort,
+  sidecarImage,
+  transparentListenAddresses,
+  unknownLocality,
+  type ProxyCertificate,
+} from '@osm-ts/core'
+import {
+  OsmError,
+  type InjectorContext,
+  type ProxyCommonName,
+  type ProxyUUID,
+  type Resources,
+  type SidecarPatch,
+} from '@osm-ts/driver-api'
+
+import { mergeResources, readResources } from '../annotations/resources.js'
+import type { ClassChoice } from '../decision/choose-class.js'
+import type { InjectorErrorCode } from '../error-codes.js'
+import { type JsonObject, objectOf, textOf, textsOf } from '../json/json.js'
+import type { RewrittenProbes } from '../probes/rewrite-probes.js'
+import type { InjectionRequest } from './inject-pod.js'
+import type { InjectionSettings } from './settings.js'
+import type { TrafficLists } from './traffic-lists.js'
+
+const OS_LABEL = 'kubernetes.io/os'
+
+/** What a driver is asked with. */
+export interface SidecarQuestion {
+  readonly request: Pick<InjectionRequest, 'namespace' | 'dryRun' | 'signal'>
+  readonly settings: InjectionSettings
+  readonly pod: JsonObject
+  readonly podAnnotations: Readonly<Record<string, string>>
+  readonly choice: ClassChoice
+  readonly lists: TrafficLists
+  readonly probes: RewrittenProbes
+  readonly uuid: ProxyUUID
+  readonly certificate: ProxyCertificate
+}
+
+/** The driver's answer and all that it rests on. */
+export interface SidecarPlan {
+  readonly patch: SidecarPatch
+  readonly context: InjectorContext
+  readonly sidecarClass: string
+  readonly podOS: 'linux' | 'windows'
+  readonly resources: Required<Resources>
+  /** Empty where none is needed. */
+  readonly initImage: string
+}
+
+/**
+ * Asks the driver of a class what has to stand beside a workload.
+ *
+ * @throws OsmError with a code of `OSM_INJECT_*` or `OSM_DRIVER_*`
+ */
+export async function planSidecar(question: SidecarQuestion): Promise<SidecarPlan> {
+  const { settings, pod, choice, request, podAnnotations } = question
+  const { config, registry, environment } = settings
+  const { sidecarClass } = choice
+  if (config.traffic.interceptionMode === 'ebpf') {
+    throw new OsmError<InjectorErrorCode>(
+      'OSM_INJECT_MODE',
+      'MeshConfig has spec.traffic.interceptionMode ebpf, for which there is no node agent in this version; use iptables or none',
+    )
+  }
+  const podOS = operatingSystem(pod)
+  const resources = mergeResources(
+    readResources(podAnnotations, 'the pod'),
+    readResources(request.namespace.annotations, `namespace ${request.namespace.name}`),
+    config.sidecar.resources,
+  )
+  const image = required(
+    sidecarImage(config, sidecarClass, podOS, environment),
+    `no image is known for sidecars of class ${sidecarClass} on ${podOS}`,
+    podOS === 'windows' ? 'sidecarWindowsImage' : 'sidecarImage',
+  )
+  const context = contextOf(question, { podOS, image, resources })
+  const patch = await registry.patch(context, sidecarClass)
+  const needsInit =
+    podOS === 'linux' && config.traffic.interceptionMode === 'iptables' && patch.interception !== undefined
+  const initImage = needsInit
+    ? required(
+        initContainerImage(config, sidecarClass, environment),
+        'no image is known for the init container',
+        'initContainerImage',
+      )
+    : ''
+  return { patch, context, sidecarClass, podOS, resources, initImage }
+}
+
+function contextOf(
+  { request, settings, pod, choice, lists, probes, uuid, certificate }: SidecarQuestion,
+  made: { readonly podOS: 'linux' | 'windows'; readonly image: string; readonly resources: Required<Resources> },
+): InjectorContext {
+  const { config, domains, osmNamespace } = settings
+  const controller = `osm-controller.${osmNamespace}.svc.${domains.clusterDomain}`
+  return {
+    meshName: settings.meshName,
+    osmNamespace,
+    podNamespace: request.namespace.name,
+    pod,
+    podOS: made.podOS,
+    proxyUUID: uuid,
+    proxyCommonName: certificate.commonName as ProxyCommonName, // that of a proxy's certificate
+    bootstrapCertificate: {
+      chain: certificate.chain,
+      expiry: new Date(certificate.expiration).toISOString(),
+      serialNumber: certificate.serialNumber,
+    },
+    configurator: settings.configView,
+    driverConfig: driverConfig(config, choice.sidecarClass),
+    sidecarImage: made.image,
+    pullPolicy: settings.pullPolicy,
+    resources: made.resources,
+    logLevel: config.sidecar.logLevel,
+    ...lists,
+    interceptionMode: config.traffic.interceptionMode,
+    listen: transparentListenAddresses(settings.ipFamilies),
+    locality: unknownLocality,
+    nativeSidecar: settings.nativeSidecars && made.podOS === 'linux',
+    originalHealthProbes: probes.originals,
+    controlPlane: {
+      address: controller,
+      port: proxyServerPort(config, choice.sidecarClass),
+      serverName: controller,
+    },
+    trustBundle: settings.trustBundle,
+    dryRun: request.dryRun,
+    signal: request.signal,
+  }
+}
+
+function operatingSystem(pod: JsonObject): 'linux' | 'windows' {
+  const spec = objectOf(pod.spec)
+  const named = textOf(objectOf(spec.os).name)
+  const os = named === '' ? textsOf(spec.nodeSelector)[OS_LABEL] : named
+  return os === 'windows' ? 'windows' : 'linux'
+}
+
+function required(image: string, problem: string, member: string): string {
+  if (image !== '') return image
+  throw new OsmError<InjectorErrorCode>(
+    'OSM_INJECT_IMAGE',
+    `${problem}; set spec.sidecar.${member} of MeshConfig, or that of its entry in sidecarDrivers`,
+  )
+}

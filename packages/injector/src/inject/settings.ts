@@ -1,0 +1,30 @@
+import type { ConfigEnvironment, DriverRegistry, IpFamilies, MeshConfig, MeshDomains } from '@osm-ts/core'
+import type { InjectorContext, MeshConfigView } from '@osm-ts/driver-api'
+
+/** What injection goes by, the same for all pods until the MeshConfig changes. */
+export interface InjectionSettings {
+  readonly meshName: string
+  readonly osmNamespace: string
+  readonly domains: MeshDomains
+  readonly config: MeshConfig
+  readonly configView: MeshConfigView
+  readonly registry: DriverRegistry
+  /** Images where MeshConfig names none. */
+  readonly environment: ConfigEnvironment
+  readonly pullPolicy: InjectorContext['pullPolicy']
+  /** True: sidecars are init containers that go on running. */
+  readonly nativeSidecars: boolean
+  /** Address families of pods of the cluster. */
+  readonly ipFamilies: IpFamilies
+  /** Roots of the control plane, PEM. */
+  readonly trustBundle: readonly string[]
+  /** Version of the control plane, for labels. */
+  readonly version: string
+}
+
+/** A namespace, as far as injection reads it. */
+export interface NamespaceFacts {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}

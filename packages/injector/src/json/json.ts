@@ -1,0 +1,53 @@
+import type { JsonValue } from '@osm-ts/driver-api'
+
+/** A JSON object. */
+export type JsonObject = { readonly [key: string]: JsonValue }
+
+/** True for an object that is neither a list nor null. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** True for a list. */
+export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}
+
+/** The object, or an empty one for everything else. */
+export function objectOf(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+/** The objects of a list; nothing for everything else. */
+export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
+  return isList(value) ? value.filter(isObject) : []
+}
+
+/** The text, or an empty one for everything else. */
+export function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** The texts of an object, such as labels. */
+export function textsOf(value: JsonValue | undefined): Readonly<Record<string, string>> {
+  const entries = Object.entries(objectOf(value)).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
+  return Object.fromEntries(entries)
+}
+
+/** A copy with some members changed, added, or (undefined) left out; all others stay the same values in the same order. */
+export function withMembers(
+  object: JsonObject,
+  members: { readonly [key: string]: JsonValue | undefined },
+): JsonObject {
+  const kept = Object.entries(object).flatMap(([key, value]): [string, JsonValue][] => {
+    if (!Object.hasOwn(members, key)) return [[key, value]]
+    const changed = members[key]
+    return changed === undefined ? [] : [[key, changed]]
+  })
+  const added = Object.entries(members).filter(
+    (entry): entry is [string, JsonValue] => entry[1] !== undefined && !Object.hasOwn(object, entry[0]),
+  )
+  return Object.fromEntries([...kept, ...added])
+}

@@ -1,0 +1,149 @@
+import { probePath, sidecarPorts, type InstanceProbeBinding } from '@osm-ts/core'
+import { OsmError, type OriginalHealthProbe } from '@osm-ts/driver-api'
+
+import type { InjectorErrorCode } from '../error-codes.js'
+import { type JsonObject, objectOf, textOf, withMembers } from '../json/json.js'
+import { placedProbes, probeKey, withProbes, type PlacedProbe } from './probe-places.js'
+import { probeQuestion } from './probe-question.js'
+
+/** The one path of the gRPC health protocol: probes of two workloads by it need two ports. */
+const GRPC_PATH = '/grpc.health.v1.Health/Check'
+const PORTS = [sidecarPorts.liveness, sidecarPorts.readiness, sidecarPorts.startup] as const
+const OWN_PORTS: ReadonlySet<number> = new Set([...Object.values(sidecarPorts), 15904])
+const DEFAULT_TIMEOUT_SECONDS = 1
+
+/** A pod whose probes go to its sidecar. */
+export interface RewrittenProbes {
+  readonly pod: JsonObject
+  /** What the sidecar has to answer. */
+  readonly bindings: readonly InstanceProbeBinding[]
+  /** The same as drivers see it: probes as they were. */
+  readonly originals: readonly OriginalHealthProbe[]
+  /** What was done, and what not and why, one sentence each. */
+  readonly notes: readonly string[]
+}
+
+/**
+ * Sends the probes of a pod to its sidecar, which asks the workload in the place of the kubelet: a kubelet has no certificate, so that the
+ * workload's own ports are closed to it.
+ *
+ * Every probe becomes an HTTP request to the port of its kind, told apart by path, but for gRPC, which keeps its protocol. Whatever else a probe
+ * says stays as it is. Probes that don't come to the sidecar anyway stay too: those of excluded ports, of other hosts, and commands.
+ *
+ * @throws OsmError `OSM_INJECT_POD` if there are more gRPC ports than the sidecar has ports to tell them apart
+ */
+export function rewriteProbes(pod: JsonObject, excludedPorts: readonly number[]): RewrittenProbes {
+  const grpcPorts = new Map<number, number>()
+  const bindings = new Map<string, InstanceProbeBinding>()
+  const probes = new Map<string, JsonObject>()
+  const originals: OriginalHealthProbe[] = []
+  const notes: string[] = []
+  for (const placed of placedProbes(pod)) {
+    const container = textOf(placed.container.name)
+    const label = `${placed.kind} probe of container ${container}`
+    const question = probeQuestion(placed.probe, placed.container)
+    const stays = question.kind === 'stays' ? question.reason : reasonToStay(question.target.port, excludedPorts)
+    if (question.kind === 'stays' || stays !== undefined) {
+      notes.push(`${label} stays: ${stays ?? ''}`)
+      continue
+    }
+    const binding = bind(placed, question.target, { grpcPorts, bindings })
+    probes.set(probeKey(container, placed.kind), rewritten(placed.probe, binding))
+    originals.push(original(placed, binding))
+    notes.push(
+      `${label} goes to port ${binding.port} of the sidecar, which asks port ${binding.target.port} by ${binding.target.type}`,
+    )
+  }
+  return { pod: withProbes(pod, probes), bindings: [...bindings.values()], originals, notes }
+}
+
+function reasonToStay(port: number, excludedPorts: readonly number[]): string | undefined {
+  if (excludedPorts.includes(port)) return `port ${port} is excluded from redirection, so that it reaches the workload`
+  return OWN_PORTS.has(port) ? `port ${port} is one of the sidecar` : undefined
+}
+
+interface Taken {
+  /** Ports of the sidecar by gRPC ports of the workload. */
+  readonly grpcPorts: Map<number, number>
+  /** By port and path. */
+  readonly bindings: Map<string, InstanceProbeBinding>
+}
+
+function bind(
+  { container, kind, probe }: PlacedProbe,
+  target: InstanceProbeBinding['target'],
+  { grpcPorts, bindings }: Taken,
+): InstanceProbeBinding {
+  const name = textOf(container.name)
+  const listens = target.type === 'grpc' ? grpcPort(target.port, sidecarPorts[kind], grpcPorts) : sidecarPorts[kind]
+  const plain = probePath(kind)
+  const own = bindings.has(`${listens} ${plain}`) ? `${plain}/${name}` : plain
+  const path = target.type === 'grpc' ? GRPC_PATH : own
+  const key = `${listens} ${path}`
+  const timeoutMs = timeoutOf(probe)
+  const present = bindings.get(key)
+  // gRPC probes of one port of the workload share what answers them; the most patient of them decides how long that waits.
+  const binding: InstanceProbeBinding =
+    present === undefined
+      ? { container: name, probe: kind, port: listens, path, target, timeoutMs }
+      : { ...present, timeoutMs: Math.max(present.timeoutMs, timeoutMs) }
+  bindings.set(key, binding)
+  return binding
+}
+
+/** The port of the probe's kind if it is free, another one if not. */
+function grpcPort(workloadPort: number, preferred: number, grpcPorts: Map<number, number>): number {
+  const known = grpcPorts.get(workloadPort)
+  if (known !== undefined) return known
+  const taken = new Set(grpcPorts.values())
+  const free = [preferred, ...PORTS].find((port) => !taken.has(port))
+  if (free === undefined) {
+    throw new OsmError<InjectorErrorCode>(
+      'OSM_INJECT_POD',
+      `the pod has gRPC probes of more than ${PORTS.length} ports, which the sidecar can't tell apart; ` +
+        `use httpGet or tcpSocket for one of them, or exclude its port by annotation`,
+    )
+  }
+  grpcPorts.set(workloadPort, free)
+  return free
+}
+
+function rewritten(probe: JsonObject, { port, path, target }: InstanceProbeBinding): JsonObject {
+  switch (target.type) {
+    case 'grpc':
+      return { ...probe, grpc: withMembers(objectOf(probe.grpc), { port }) }
+    case 'tcp':
+      return withMembers(probe, { tcpSocket: undefined, httpGet: { path, port, scheme: 'HTTP' } })
+    case 'http':
+      return { ...probe, httpGet: withMembers(objectOf(probe.httpGet), { path, port }) }
+    case 'https':
+      return { ...probe, httpGet: withMembers(objectOf(probe.httpGet), { path, port, scheme: 'HTTP' }) }
+  }
+}
+
+function original({ container, kind, probe }: PlacedProbe, { target }: InstanceProbeBinding): OriginalHealthProbe {
+  const headers = objectOf(probe.httpGet).httpHeaders
+  const { type, port, path, service } = target
+  return {
+    container: textOf(container.name),
+    kind,
+    type,
+    port,
+    ...(path === undefined ? {} : { path }),
+    ...(service === undefined ? {} : { service }),
+    ...(Array.isArray(headers)
+      ? {
+          headers: headers.map((header) => ({
+            name: textOf(objectOf(header).name),
+            value: textOf(objectOf(header).value),
+          })),
+        }
+      : {}),
+    timeoutMs: timeoutOf(probe),
+  }
+}
+
+function timeoutOf({ timeoutSeconds }: JsonObject): number {
+  const seconds = typeof timeoutSeconds === 'number' && timeoutSeconds >= 1 ? timeoutSeconds : DEFAULT_TIMEOUT_SECONDS
+  return Math.round(seconds * 1000)
+}
