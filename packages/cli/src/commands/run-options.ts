@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path'
 
 import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'
-import { findController, findEnvoy } from '../find-programs.js'
+import { checkEnvoyVersion, findController, findEnvoy } from '../find-programs.js'
 import type { RunMeshOptions } from '../live/run-mesh.js'
 import { STATE_FOLDER } from '../state/find-mesh.js'
 
@@ -15,18 +15,20 @@ export interface RunFlags {
 }
 
 /** What those options stand for. */
-export function runOptions(
+export async function runOptions(
   context: CliContext,
   folder: string,
   flags: RunFlags,
-): Omit<RunMeshOptions, 'startMesh' | 'onEvent' | 'now'> {
-  return {
+): Promise<Omit<RunMeshOptions, 'startMesh' | 'onEvent' | 'now'>> {
+  const options = {
     ...meshFolder(context.cwd, folder),
     stateFolder: resolve(context.cwd, flags.state ?? join('.', STATE_FOLDER)),
     mode: flags.transparent === true ? 'transparent' : 'explicit',
     sidecarBinaries: { envoy: findEnvoy(context, flags.envoy) },
     controllerProgram: findController(context.programFolder),
-  }
+  } as const
+  await checkEnvoyVersion(options.sidecarBinaries.envoy)
+  return options
 }
 
 /** A folder of YAML, absolute and as the user knows it. */

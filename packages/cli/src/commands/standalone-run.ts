@@ -34,7 +34,7 @@ Example:
       const { startMesh } = await import('@osm-ts/standalone')
       const json = flags.output === 'json'
       const options = {
-        ...runOptions(context, folder, flags),
+        ...(await runOptions(context, folder, flags)),
         startMesh,
         now: () => Date.now(),
         ...(json && { onEvent: (event: object) => void context.stdout.write(`${JSON.stringify(event)}\n`) }),
