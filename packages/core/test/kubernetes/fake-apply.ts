@@ -19,7 +19,8 @@ export function applyFields(
     return owner !== undefined && owner !== manager && !sameValue(valueAt(before, path), value)
   })
   if (conflicts.length > 0 && !force) return { conflicts: conflicts.map(([path]) => path) }
-  const after = structuredClone(before ?? {}) as Record<string, unknown>
+  // A structured clone would have prototypes of another realm in jest, and so differ from its original.
+  const after = JSON.parse(JSON.stringify(before ?? {})) as Record<string, unknown>
   const next = new Map(owners)
   for (const [path, owner] of owners) {
     if (owner !== manager || wanted.has(path)) continue

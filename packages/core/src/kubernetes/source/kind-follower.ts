@@ -105,18 +105,21 @@ export class KindFollower {
       try {
         await this.#look(signal)
         failures = 0
-        onFirst()
+        if (this.#missing || this.#followed !== undefined) onFirst()
         await this.#idle(signal)
       } catch (error) {
-        if (signal.aborted) return
         failures += 1
-        const { logger } = this.#options
-        const reason = error instanceof Error ? error.message : String(error)
-        logger.warn({ kind: this.kind, reason }, 'can not find out whether the API server serves a kind')
-        const { clock, random } = this.#options
-        await pause(clock, backoffMs(failures, RETRY, random), signal)
+        await this.#afterFailure(error, failures, signal)
       }
     }
+  }
+
+  async #afterFailure(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    const { clock, random, logger } = this.#options
+    const reason = error instanceof Error ? error.message : String(error)
+    logger.warn({ kind: this.kind, reason }, 'can not find out whether the API server serves a kind')
+    await pause(clock, backoffMs(failures, RETRY, random), signal)
   }
 
   async #look(signal: AbortSignal): Promise<void> {

@@ -78,7 +78,7 @@ export function saysAll(status: unknown, { generation, findings, currentStatus, 
 function conditionsOf(status: unknown): readonly Partial<Condition>[] {
   if (!isPlainObject(status) || !Array.isArray(status.conditions)) return []
   // Members are compared and copied only, whatever they are.
-  return status.conditions.filter(isPlainObject) as readonly Partial<Condition>[]
+  return status.conditions.filter(isPlainObject)
 }
 
 function inSeconds(time: number): string {

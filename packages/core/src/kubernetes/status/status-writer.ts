@@ -49,12 +49,17 @@ interface Written {
   readonly wanted: WantedStatus
   /** The status as the API server took it over: it may leave out what its definition of the kind does not know. */
   readonly answered: unknown
+  /** The status that was written over, and until when it is taken for one that has not been heard of the writing. */
+  readonly before: unknown
+  readonly until: number
 }
 
 /** How often it is looked whether anything is new, in milliseconds. */
 export const STATUS_LOOK_MS = 1_000
 /** How long an object that was just written is left alone, so that what is wrong with it can be found out. */
 const SETTLE_MS = 1_500
+/** By when what was written has come back from the API server, in milliseconds. */
+const ECHO_MS = 10_000
 const CONCURRENCY = 4
 /** Owner of what is written. */
 const FIELD_MANAGER = 'osm-controller'
@@ -192,7 +197,9 @@ export class StatusWriter {
       signal,
     })
     this.#count(type.kind, 'written')
-    this.#written.set(key, { wanted, answered: answer.status })
+    const until = clock.now() + ECHO_MS
+    this.#written.set(key, { wanted, answered: answer.status, before: facts.status, until })
+    this.#queue.addAfter(key, ECHO_MS)
   }
 
   #tell(key: ObjectKey, { type, facts }: ServedObject, wanted: WantedStatus): void {
@@ -215,7 +222,9 @@ export class StatusWriter {
   #says(key: ObjectKey, { facts }: ServedObject, wanted: WantedStatus): boolean {
     if (saysAll(facts.status, wanted)) return true
     const written = this.#written.get(key)
-    return written !== undefined && sameValue(written.wanted, wanted) && sameValue(written.answered, facts.status)
+    if (written === undefined || !sameValue(written.wanted, wanted)) return false
+    if (sameValue(written.answered, facts.status)) return true
+    return this.#options.clock.now() < written.until && sameValue(written.before, facts.status)
   }
 
   #wanted(key: ObjectKey, { facts }: ServedObject): WantedStatus {
