@@ -1,11 +1,11 @@
-{{/* Leaving an event on the own pod: the pod is read for its uid, without which `kubectl describe` does not show the event. */}}
+{{/* Leaving events on the own pod: the pod is read for its uid, without which `kubectl describe` does not show them. */}}
 {{- define "osm.ownEventsRules" -}}
 - apiGroups: [""]
   resources: [pods]
   verbs: [get]
 - apiGroups: [""]
   resources: [events]
-  verbs: [create]
+  verbs: [create, patch]
 {{- end }}
 
 {{/* Account, roles and bindings of a program. Takes root; name; and the rules of its ClusterRole and of its Role, as YAML. */}}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from '@jest/globals'
+import { customResourceDefinitions } from '@osm-ts/core'
+import { cases, valuesFile } from './chart/cases.js'
+import { find, podOf, title, type Manifest, type Rule } from './chart/manifest.js'
+import { render } from './chart/render.js'
+
+/** Each role of each set of values, with one rule. */
+interface PlacedRule {
+  readonly where: string
+  readonly role: Manifest
+  readonly rule: Rule
+}
+
+const manifests = new Map(cases.map((name) => [name, render(valuesFile(name))]))
+const all = cases.flatMap((name) => (manifests.get(name) ?? []).map((manifest) => ({ name, manifest })))
+const rules: readonly PlacedRule[] = all.flatMap(({ name, manifest: role }) =>
+  (role.rules ?? []).map((rule) => ({ where: `${name}: ${title(role)}`, role, rule })),
+)
+const isBootstrapSecrets = ({ metadata }: Manifest): boolean => metadata.name.endsWith('-bootstrap-secrets')
+const touches = (rule: Rule, resource: string): boolean =>
+  rule.resources.some((name) => name.split('/')[0] === resource)
+
+describe('the rights of the chart', () => {
+  it('are given by each set of values', () => {
+    expect(rules.length).toBeGreaterThan(40 * cases.length)
+  })
+
+  it('hold no wildcard', () => {
+    const wild = rules.filter(({ rule }) =>
+      [...rule.apiGroups, ...rule.resources, ...rule.verbs].some((word) => word.includes('*')),
+    )
+    expect(wild.map(({ where }) => where)).toEqual([])
+  })
+
+  it('let nobody raise his own', () => {
+    const raising = rules.flatMap(({ where, rule }) => {
+      const verbs = rule.verbs.filter((verb) => ['escalate', 'impersonate', 'bind', 'sign', 'approve'].includes(verb))
+      return verbs.map((verb) => `${where}: ${verb} ${rule.resources.join()} ${rule.resourceNames?.join() ?? 'any'}`)
+    })
+    const expected = cases.map((name) => {
+      const mesh = name === 'another-mesh' ? 'second' : 'osm'
+      return `${name}: ClusterRole osm-${mesh}-controller: bind clusterroles osm-${mesh}-bootstrap-secrets`
+    })
+    expect(raising.sort()).toEqual(expected.sort())
+  })
+
+  it('touch Secrets in the whole cluster by one role only, which the chart binds nowhere', () => {
+    const roles = rules.filter(({ role, rule }) => role.kind === 'ClusterRole' && touches(rule, 'secrets'))
+    expect(roles.filter(({ role }) => !isBootstrapSecrets(role)).map(({ where }) => where)).toEqual([])
+    expect(roles).toHaveLength(cases.length)
+    const bound = all.filter(({ manifest: { roleRef } }) => roleRef?.name.endsWith('-bootstrap-secrets'))
+    expect(bound).toEqual([])
+  })
+
+  it('let programs read no Secret of the control plane but the roots that they need', () => {
+    const reading = rules.filter(
+      ({ role, rule }) => role.kind === 'Role' && touches(rule, 'secrets') && rule.verbs.join() !== 'create',
+    )
+    for (const { where, rule } of reading) expect([where, rule.resourceNames]).toEqual([where, expect.any(Array)])
+    const names = (role: string) =>
+      find(manifests.get('default') ?? [], 'Role', role).rules?.find(
+        (rule) => touches(rule, 'secrets') && rule.verbs.includes('get'),
+      )?.resourceNames
+    expect(names('osm-injector')).toEqual(['osm-ca-bundle-control-plane'])
+    expect(names('osm-controller')).toEqual(['osm-ca-bundle', 'osm-ca-bundle-control-plane'])
+    expect(names('osm-preinstall')).toBeUndefined()
+    expect(names('osm-cleanup')).toBeUndefined()
+  })
+
+  it('let nobody but bootstrap and its hooks write what the whole cluster obeys', () => {
+    const clusterWide = [
+      'customresourcedefinitions',
+      'mutatingwebhookconfigurations',
+      'validatingwebhookconfigurations',
+    ]
+    const writing = rules.filter(
+      ({ rule }) =>
+        clusterWide.some((resource) => touches(rule, resource)) &&
+        rule.verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)),
+    )
+    const accounts = new Set(writing.map(({ role }) => role.metadata.name.replace(/^osm-(osm|second)-/, '')))
+    expect([...accounts].sort()).toEqual(['bootstrap', 'cleanup'])
+    // Whatever is changed or deleted is named.
+    const unnamed = writing.filter(({ rule }) => rule.resourceNames === undefined)
+    expect(
+      unnamed.flatMap(({ rule }) => rule.verbs.filter((verb) => !['create', 'list', 'watch'].includes(verb))),
+    ).toEqual([])
+  })
+
+  it('name the definitions that bootstrap brings', () => {
+    const { rules: own = [] } = find(manifests.get('default') ?? [], 'ClusterRole', 'osm-osm-bootstrap')
+    const named = own.find((rule) => touches(rule, 'customresourcedefinitions') && rule.resourceNames !== undefined)
+    expect(named?.resourceNames).toEqual(
+      customResourceDefinitions()
+        .map(({ metadata }) => metadata.name)
+        .sort(),
+    )
+  })
+
+  it.each(cases)('are bound to the accounts that run the programs, with values %s', (name) => {
+    const rendered = manifests.get(name) ?? []
+    const accounts = rendered.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata)
+    const known = new Set(accounts.map((metadata) => `${metadata.namespace ?? ''}/${metadata.name}`))
+    for (const { kind, roleRef, subjects = [] } of rendered) {
+      if (roleRef === undefined) continue
+      expect(rendered.some((role) => role.kind === roleRef.kind && role.metadata.name === roleRef.name)).toBe(true)
+      expect(kind).toBe(`${roleRef.kind}Binding`)
+      for (const subject of subjects) expect(known).toContain(`${subject.namespace}/${subject.name}`)
+    }
+    const used = rendered.flatMap((manifest) => podOf(manifest)?.serviceAccountName ?? [])
+    expect(new Set(used)).toEqual(new Set(accounts.map((metadata) => metadata.name)))
+  })
+})
+
+describe('the pods of the chart', () => {
+  const pods = all.flatMap(({ name, manifest }) => {
+    const pod = podOf(manifest)
+    return pod === undefined ? [] : [{ where: `${name}: ${title(manifest)}`, manifest, pod }]
+  })
+
+  it.each(pods)('$where runs without rights over its node', ({ pod }) => {
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+    for (const field of ['hostNetwork', 'hostPID', 'hostIPC']) expect(pod).not.toHaveProperty(field)
+    for (const { securityContext, resources } of pod.containers) {
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+      expect(resources).toMatchObject({
+        limits: { memory: expect.anything() },
+        requests: { memory: expect.anything() },
+      })
+    }
+  })
+
+  it.each(pods.filter(({ pod }) => pod.serviceAccountName === undefined))('$where has no token', ({ pod }) => {
+    expect(pod.automountServiceAccountToken).toBe(false)
+  })
+
+  it.each(pods.filter(({ manifest }) => manifest.kind === 'Deployment'))('$where is probed', ({ pod }) => {
+    for (const { readinessProbe } of pod.containers) expect(readinessProbe).toBeDefined()
+  })
+
+  it.each(pods.filter(({ pod }) => pod.containers.some(({ name }) => name.startsWith('osm-'))))(
+    '$where has no secret in its arguments or environment',
+    ({ pod }) => {
+      const text = JSON.stringify(pod.containers.map(({ args, env }) => [args, env]))
+      expect(text).not.toMatch(/token|password|authorization/i)
+    },
+  )
+})
+
+describe('the network policies of the chart', () => {
+  it.each(['osm-controller', 'osm-injector', 'osm-bootstrap'])('open the ports of %s that others use', (name) => {
+    const rendered = manifests.get('default') ?? []
+    const policy = find(rendered, 'NetworkPolicy', name)
+    const [{ ports }] = policy.spec?.ingress as [{ ports: readonly { port: number }[] }]
+    const services = rendered.filter(
+      ({ kind, spec }) => kind === 'Service' && (spec?.selector as { app?: string } | undefined)?.app === name,
+    )
+    const served = services.flatMap(({ spec }) => (spec?.ports as { port: number }[]).map(({ port }) => port))
+    // Debug pages answer on loopback only.
+    expect(ports.map(({ port }) => port).sort()).toEqual(served.filter((port) => port !== 9092).sort())
+  })
+
+  it('are left out when asked to', () => {
+    expect((manifests.get('another-mesh') ?? []).filter(({ kind }) => kind === 'NetworkPolicy')).toEqual([])
+  })
+})

@@ -1,0 +1,240 @@
+import { describe, expect, it } from '@jest/globals'
+import { valuesFile } from './chart/cases.js'
+import { containerOf, find, title } from './chart/manifest.js'
+import { render, template } from './chart/render.js'
+
+interface MeshConfig {
+  readonly sidecar: Readonly<Record<string, unknown>> & { readonly sidecarDrivers: readonly object[] }
+  readonly traffic: Readonly<Record<string, unknown>>
+  readonly observability: Readonly<Record<string, unknown>>
+  readonly featureFlags: Readonly<Record<string, unknown>>
+  readonly [section: string]: unknown
+}
+
+function presetOf(manifests: ReturnType<typeof render>): MeshConfig {
+  const { data } = find(manifests, 'ConfigMap', 'preset-mesh-config')
+  return JSON.parse(data?.['preset-mesh-config.json'] ?? '') as MeshConfig
+}
+
+const driver = (sidecarName: string, proxyServerPort?: number) => ({
+  sidecarName,
+  ...(proxyServerPort === undefined ? {} : { proxyServerPort }),
+})
+
+describe('values that say something wrong', () => {
+  it.each<[string, object, string]>([
+    ['a log level that is none', { controllerLogLevel: 'loud' }, "'/osm/controllerLogLevel': value must be one of"],
+    ['a sidecar log level that is none', { sidecarLogLevel: 'loud' }, "'/osm/sidecarLogLevel': value must be one of"],
+    [
+      'text for a number',
+      { osmController: { replicaCount: 'two' } },
+      "'/osm/osmController/replicaCount': got string, want",
+    ],
+    ['text for a switch', { enableEgress: 'yes' }, "'/osm/enableEgress': got string, want boolean"],
+    ['a key that does not exist', { enableEgres: true }, "additional properties 'enableEgres' not allowed"],
+    ['a key that does not exist, deeper', { image: { tagg: 'x' } }, "additional properties 'tagg' not allowed"],
+    ['a port out of range', { tracing: { port: 70000 } }, "'/osm/tracing/port'"],
+    ['an excluded port out of range', { inboundPortExclusionList: [0] }, "'/osm/inboundPortExclusionList/0'"],
+    [
+      'an address without a range',
+      { outboundIPRangeExclusionList: ['10.0.0.1'] },
+      "'/osm/outboundIPRangeExclusionList/0'",
+    ],
+    ['a duration that is none', { configResyncInterval: 'often' }, "'/osm/configResyncInterval'"],
+    [
+      'a key that is too short',
+      { certificateProvider: { certKeyBitSize: 1024 } },
+      "'/osm/certificateProvider/certKeyBitSize'",
+    ],
+    ['a provider that does not exist', { certificateProvider: { kind: 'kms' } }, "'/osm/certificateProvider/kind'"],
+    ['a mesh name that is no label', { meshName: 'My Mesh' }, "'/osm/meshName'"],
+    ['a class name that is no label', { sidecarClass: 'Envoy!' }, "'/osm/sidecarClass'"],
+    ['a driver without a name', { sidecarDrivers: [{ proxyServerPort: 1 }] }, "missing property 'sidecarName'"],
+    ['no driver at all', { sidecarDrivers: [] }, "'/osm/sidecarDrivers': minItems"],
+    ['a share above one', { tracing: { sampledFraction: 2 } }, "'/osm/tracing/sampledFraction'"],
+    ['a digest that is none', { image: { digest: { osmController: 'latest' } } }, "'/osm/image/digest/osmController'"],
+    [
+      'an amount that is none',
+      { injector: { resource: { limits: { cpu: 'much' } } } },
+      "'/osm/injector/resource/limits/cpu'",
+    ],
+    [
+      'a timeout that the API server refuses',
+      { injector: { webhookTimeoutSeconds: 31 } },
+      "'/osm/injector/webhookTimeoutSeconds'",
+    ],
+  ])('%s is refused by the schema', (_name, osm, message) => {
+    const { code, stderr } = template({ osm })
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
+  })
+
+  it.each<[string, Readonly<Record<string, unknown>>, string]>([
+    [
+      'a class that has no entry',
+      { osm: { sidecarClass: 'pipy' } },
+      'osm.sidecarClass is "pipy", but osm.sidecarDrivers has no entry',
+    ],
+    [
+      'a class that has no driver',
+      { osm: { sidecarClass: 'pipy', sidecarDrivers: [driver('pipy'), driver('envoy', 1)] } },
+      'no driver of this version has that name; built in: envoy',
+    ],
+    [
+      'a class twice',
+      { osm: { sidecarDrivers: [driver('envoy'), driver('envoy', 1)] } },
+      'two entries with sidecarName "envoy"',
+    ],
+    [
+      'two classes on one port',
+      { osm: { sidecarDrivers: [driver('envoy'), driver('other', 15128)] } },
+      'envoy and other both have proxyServerPort 15128',
+    ],
+    [
+      'a class on a port of the controller',
+      { osm: { sidecarDrivers: [driver('envoy', 9093)] } },
+      'which the controller needs for itself',
+    ],
+    ['driver packages', { osm: { driverPackages: ['@example/driver'] } }, 'osm.driverPackages lists @example/driver'],
+    ['Vault', { osm: { certificateProvider: { kind: 'vault' } } }, 'osm.certificateProvider.kind is vault'],
+    [
+      'cert-manager',
+      { osm: { certificateProvider: { kind: 'cert-manager' } } },
+      'osm.certificateProvider.kind is cert-manager',
+    ],
+    ['eBPF', { osm: { trafficInterceptionMode: 'ebpf' } }, 'osm.trafficInterceptionMode is ebpf'],
+    ['Grafana', { osm: { deployGrafana: true } }, 'osm.deployGrafana is true'],
+    ['Fluent Bit', { osm: { enableFluentbit: true } }, 'osm.enableFluentbit is true'],
+    ['a repo of its own', { osm: { repoServer: { standalone: true } } }, 'osm.repoServer.standalone is true'],
+    ['Contour', { contour: { enabled: true } }, 'contour.enabled is true'],
+    ['Flomesh’s gateway', { fsm: { enabled: true } }, 'fsm.enabled is true'],
+    ['images of OSM', { osm: { image: { registry: 'openservicemesh' } } }, 'Upgrade with --reset-then-reuse-values'],
+  ])('%s is refused with what to do', (_name, values, message) => {
+    const { code, stderr } = template(values)
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
+  })
+})
+
+describe('values of users', () => {
+  it('of OSM reach the MeshConfig under its names', () => {
+    const preset = presetOf(render(valuesFile('from-osm')))
+    expect(preset).toMatchObject({
+      sidecar: {
+        sidecarClass: 'envoy',
+        logLevel: 'debug',
+        maxDataPlaneConnections: 100,
+        configResyncInterval: '0s',
+        localProxyMode: 'PodIP',
+        enablePrivilegedInitContainer: true,
+      },
+      traffic: {
+        enableEgress: false,
+        enablePermissiveTrafficPolicyMode: false,
+        outboundIPRangeExclusionList: ['10.0.0.0/8', 'fd00::/8'],
+        outboundIPRangeInclusionList: ['192.168.0.0/16'],
+        outboundPortExclusionList: [6379, 7070],
+        inboundPortExclusionList: [9901],
+        networkInterfaceExclusionList: ['net1'],
+      },
+      observability: { osmLogLevel: 'trace', enableDebugServer: true },
+      certificate: { serviceCertValidityDuration: '1h', certKeyBitSize: 4096 },
+      featureFlags: { enableRetryPolicy: true, enableSidecarActiveHealthChecks: true },
+    })
+    expect(preset.featureFlags).not.toHaveProperty('enableMeshRootCertificate')
+  })
+
+  it('of osm-edge reach the MeshConfig under its names', () => {
+    expect(presetOf(render(valuesFile('from-osm-edge')))).toMatchObject({
+      sidecar: {
+        logLevel: 'off',
+        sidecarTimeout: 120,
+        localDNSProxy: { enable: true },
+        sidecarDrivers: [
+          { sidecarName: 'pipy', sidecarImage: 'flomesh/pipy:0.90.3-38', proxyServerPort: 6060 },
+          { sidecarName: 'envoy', proxyServerPort: 15128 },
+        ],
+      },
+      traffic: { http1PerRequestLoadBalancing: true },
+      observability: { remoteLogging: { enable: true, level: 1, port: 8123, sampledFraction: '0.5' } },
+      repoServer: { ipaddr: '127.0.0.1', codebase: 'edge' },
+      featureFlags: { enablePluginPolicy: true, enableAccessControlPolicy: true },
+      pluginChains: { 'inbound-tcp': [{ plugin: 'modules/inbound-tcp-default', priority: 100, disable: true }] },
+    })
+  })
+
+  it('name images by tag, else by digest, else by the version of the chart', () => {
+    const imageWith = (image: object): string =>
+      containerOf(find(render({ osm: { image } }), 'Deployment', 'osm-controller')).image
+    const digest = `sha256:${'a'.repeat(64)}`
+    expect(imageWith({ tag: 'v9', digest: { osmController: digest } })).toBe('localhost/osm-ts/osm-controller:v9')
+    expect(imageWith({ digest: { osmController: digest } })).toBe(`localhost/osm-ts/osm-controller@${digest}`)
+    expect(imageWith({ registry: '' })).toMatch(/^osm-controller:\d+\.\d+\.\d+/)
+  })
+
+  it('leave the sidecar image of the default class to the chart, so that an upgrade brings a new one', () => {
+    const manifests = render({ osm: { sidecarDrivers: [{ ...driver('envoy'), sidecarImage: 'envoy:new' }] } })
+    expect(presetOf(manifests).sidecar).not.toHaveProperty('sidecarImage')
+    expect(presetOf(manifests).sidecar.sidecarDrivers).toEqual([{ sidecarName: 'envoy', proxyServerPort: 15128 }])
+    for (const name of ['osm-controller', 'osm-injector']) {
+      expect(containerOf(find(manifests, 'Deployment', name)).env).toContainEqual({
+        name: 'OSM_DEFAULT_SIDECAR_IMAGE',
+        value: 'envoy:new',
+      })
+    }
+  })
+
+  it('give each class a port of its own', () => {
+    const manifests = render({
+      osm: { sidecarDrivers: [driver('envoy'), driver('pipy', 6060), driver('other', 7000)] },
+    })
+    expect(find(manifests, 'Service', 'osm-controller').spec?.ports).toEqual(
+      expect.arrayContaining([
+        { name: 'ads-port', port: 15128, targetPort: 15128 },
+        { name: 'pipy-admin-port', port: 6060, targetPort: 6060 },
+        { name: 'proxy-2', port: 7000, targetPort: 7000 },
+      ]),
+    )
+  })
+
+  it('never become anything but values, whatever is in them', () => {
+    const hostile = 'x"\n  - name: evil\n{{ fail "templates" }}: \'"$(id)`id` # &anchor *alias %'
+    const values = {
+      osm: {
+        osmController: { podLabels: { note: hostile }, affinity: { note: hostile } },
+        controlPlaneTolerations: [{ key: hostile }],
+        imagePullSecrets: [{ name: hostile }],
+        priorityClassName: hostile,
+        image: { tag: hostile, registry: hostile },
+        sidecarImage: hostile,
+        curlImage: hostile,
+        tracing: { address: hostile, endpoint: hostile },
+        remoteLogging: { authorization: hostile },
+        networkInterfaceExclusionList: ['x"\n{{}}'],
+        prometheus: { image: hostile, retention: { time: hostile } },
+        deployPrometheus: true,
+      },
+    }
+    const manifests = render(values)
+    expect(manifests.map(title)).toEqual(render({ osm: { deployPrometheus: true } }).map(title))
+    const controller = find(manifests, 'Deployment', 'osm-controller')
+    expect(controller.spec).toMatchObject({
+      template: {
+        metadata: { labels: { app: 'osm-controller', note: hostile } },
+        spec: {
+          affinity: { note: hostile },
+          tolerations: [{ key: hostile }],
+          imagePullSecrets: [{ name: hostile }],
+          priorityClassName: hostile,
+        },
+      },
+    })
+    expect(containerOf(controller)).toMatchObject({ image: `${hostile}/osm-controller:${hostile}` })
+    expect(containerOf(controller).env).toContainEqual({ name: 'OSM_DEFAULT_SIDECAR_IMAGE', value: hostile })
+    expect(presetOf(manifests)).toMatchObject({
+      traffic: { networkInterfaceExclusionList: ['x"\n{{}}'] },
+      observability: { tracing: { address: hostile, endpoint: hostile }, remoteLogging: { authorization: hostile } },
+    })
+    expect(containerOf(find(manifests, 'Deployment', 'osm-prometheus')).args).toContain(
+      `--storage.tsdb.retention.time=${hostile}`,
+    )
+  })
+})
