@@ -1,6 +1,13 @@
-/** Codes of errors of the controller program. */
+/** Codes of what the validating webhook finds, and of errors of the controller program. */
 export const controllerErrorCodes = {
-  OSM_CONTROLLER_LISTEN: 'a server of the controller cannot listen on its port',
+  OSM_ADMISSION_REVIEW:
+    'a request to the validating webhook is no AdmissionReview of version v1, or too large or too deep',
+  OSM_ADMISSION_FLAG: 'the feature flag that an object needs is off',
+  OSM_ADMISSION_CLASS: 'the default sidecar class names no driver of this control plane',
+  OSM_ADMISSION_DRIVER_CONFIG: 'the settings of a driver do not fit its schema',
+  OSM_ADMISSION_CAPABILITY: 'the default sidecar class can not do what an object asks for',
+  OSM_ADMISSION_EMPTY: 'an empty MeshConfig would leave everything to defaults',
+  OSM_CONTROLLER_DUTY: 'a duty of the leading controller failed and is tried again',
 } as const
 
 /** A code of {@link controllerErrorCodes}. */
