@@ -1,4 +1,4 @@
-export { sameContent } from './content.js'
+export { sameContent, sameValue } from './content.js'
 export type * from './crd/custom-resource-definition.js'
 export { customKinds, customResourceDefinitions } from './crd/custom-resource-definitions.js'
 export type { StructuralSchema } from './crd/structural-schema.js'
