@@ -23,6 +23,9 @@ export interface ReconcilerOptions {
   readonly report: (reason: string, message: string) => void
 }
 
+/** Why an object is written again. */
+type Reason = 'altered' | 'deleted' | 'renewed'
+
 /** Somebody who writes an object whenever we do is answered once a second, not as fast as the API server goes. */
 const SHORTEST_INTERVAL_MS = 1_000
 const CONCURRENCY = 4
@@ -40,6 +43,8 @@ export class Reconciler {
   /** Fingerprints of the objects as they were written; undefined for one that shall not exist. */
   readonly #written = new Map<string, string | undefined>()
   readonly #writtenAt = new Map<string, number>()
+  /** Objects that have to be written whatever there is, with the reason. */
+  readonly #due = new Map<string, Reason>()
   readonly #count: ReturnType<DriverMetrics['counter']>
 
   constructor(options: ReconcilerOptions) {
@@ -58,8 +63,6 @@ export class Reconciler {
   /** Writes an object now. */
   async write(object: KeptObject, signal: AbortSignal): Promise<void> {
     const key = keyOf(object)
-    // Until all of it is done, it is not done.
-    this.#written.delete(key)
     const stored = await object.write(signal)
     this.#writtenAt.set(key, this.#options.clock.now())
     await object.afterWrite?.(signal)
@@ -69,8 +72,7 @@ export class Reconciler {
   /** Has objects written again soon, because what they should be has changed. */
   renew(objects: readonly KeptObject[]): void {
     for (const object of objects) {
-      this.#written.delete(keyOf(object))
-      this.#writtenAt.delete(keyOf(object))
+      this.#due.set(keyOf(object), 'renewed')
       this.#queue.add(keyOf(object))
     }
   }
@@ -110,25 +112,35 @@ export class Reconciler {
   async #handle(key: string, signal: AbortSignal): Promise<void> {
     const object = this.#objects.get(key)
     if (object === undefined) return
-    if (!this.#written.has(key)) {
+    const reason = this.#due.get(key) ?? (await this.#reasonOf(object, signal))
+    if (reason === undefined) return
+    this.#due.delete(key)
+    try {
       await this.write(object, signal)
-      return
+    } catch (error) {
+      // Half of it may be done, so that no comparison would tell; a newer reason stays.
+      if (!this.#due.has(key)) this.#due.set(key, reason)
+      throw error
     }
+    if (reason === 'renewed') return
+    const { kind } = object.type
+    this.#count.inc({ kind })
+    this.#options.logger.info({ kind, name: object.name, change: reason }, 'restored an object')
+    this.#options.report('Restored', `${kind} ${object.name} was ${reason} and has been restored`)
+  }
+
+  /** What others have done to an object; undefined if nothing, or if it is too early to answer them. */
+  async #reasonOf(object: KeptObject, signal: AbortSignal): Promise<Reason | undefined> {
+    const key = keyOf(object)
     // Asked anew: the write that an event tells of may be our own.
     const live = await this.#options.api.get(object.type, { namespace: '', name: object.name }, signal)
-    const found = live && object.fingerprint(live)
-    if (found === this.#written.get(key)) return
+    if ((live && object.fingerprint(live)) === this.#written.get(key)) return undefined
     const early = (this.#writtenAt.get(key) ?? 0) + SHORTEST_INTERVAL_MS - this.#options.clock.now()
     if (early > 0) {
       this.#queue.addAfter(key, early)
-      return
+      return undefined
     }
-    await this.write(object, signal)
-    const { kind } = object.type
-    const change = live === undefined ? 'deleted' : 'altered'
-    this.#count.inc({ kind })
-    this.#options.logger.info({ kind, name: object.name, change }, 'restored an object')
-    this.#options.report('Restored', `${kind} ${object.name} was ${change} and has been restored`)
+    return live === undefined || live.metadata.deletionTimestamp !== undefined ? 'deleted' : 'altered'
   }
 
   #failed(key: string, error: unknown, failures: number): void {

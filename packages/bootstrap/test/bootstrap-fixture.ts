@@ -1,0 +1,95 @@
+import { customResourceDefinitions, Metrics, resourceTypes, systemClock } from '@osm-ts/core'
+
+import type { BootstrapOptions } from '../src/bootstrap-options.js'
+import { runBootstrap } from '../src/run-bootstrap.js'
+import { MemoryCluster } from './memory-cluster.js'
+import { RecordingLogger } from './recording-logger.js'
+
+/** Spec of the preset that {@link clusterWithPreset} holds. */
+export const preset = {
+  sidecar: { sidecarClass: 'envoy', logLevel: 'error' },
+  traffic: { enableEgress: true },
+} as const
+
+const NAMESPACE = 'osm-system'
+
+/** A cluster in which a chart has put its presets. */
+export function clusterWithPreset(spec: unknown = preset): MemoryCluster {
+  const cluster = new MemoryCluster()
+  putPreset(cluster, 'preset-mesh-config', spec)
+  putPreset(cluster, 'preset-mesh-root-certificate', { trustDomain: 'cluster.local', provider: { tresor: {} } })
+  return cluster
+}
+
+/** Puts a preset as a chart does. */
+export function putPreset(cluster: MemoryCluster, name: string, spec: unknown): void {
+  const data = { [`${name}.json`]: typeof spec === 'string' ? spec : JSON.stringify(spec) }
+  cluster.put(resourceTypes.ConfigMap, { metadata: { namespace: NAMESPACE, name }, data })
+}
+
+/** A bootstrap that runs. */
+export interface RunningBootstrap {
+  readonly logger: RecordingLogger
+  readonly metrics: Metrics
+  readonly reports: readonly (readonly [reason: string, message: string])[]
+  /** Resolves when everything is in place; rejects if the bootstrap ends before. */
+  readonly ready: Promise<void>
+  /** Ends with the bootstrap. */
+  readonly ended: Promise<void>
+  /** Asks it to end, and waits until it has. */
+  stop(): Promise<void>
+}
+
+/** Starts a bootstrap. Delays between attempts are short, whatever their rule says. */
+export function startBootstrap(cluster: MemoryCluster, options: Partial<BootstrapOptions> = {}): RunningBootstrap {
+  const ending = new AbortController()
+  const logger = new RecordingLogger()
+  const metrics = new Metrics()
+  const reports: [string, string][] = []
+  let ended: Promise<void> = Promise.resolve()
+  const ready = new Promise<void>((resolve, reject) => {
+    ended = runBootstrap({
+      api: cluster,
+      webhooks: {
+        mesh: { meshName: 'osm', osmNamespace: NAMESPACE, osmVersion: 'v1' },
+        mutatingName: 'osm-webhook-osm',
+        validatingName: 'osm-validator-mesh-osm',
+        timeoutSeconds: 20,
+        failurePolicy: 'Fail',
+        validateTrafficTarget: true,
+      },
+      definitions: customResourceDefinitions(),
+      configName: 'osm-mesh-config',
+      caBundleSecretName: 'osm-ca-bundle',
+      enableMeshRootCertificate: false,
+      enableReconciler: false,
+      clock: {
+        now: () => systemClock.now(),
+        setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs > 60_000 ? delayMs : delayMs / 100),
+      },
+      random: () => 0,
+      logger,
+      metrics,
+      report: (reason, message) => reports.push([reason, message]),
+      onReady: resolve,
+      signal: ending.signal,
+      ...options,
+    })
+    ended.then(() => reject(new Error('ended before it was ready')), reject)
+  })
+  const settled = ended.then(
+    () => undefined,
+    () => undefined,
+  )
+  return {
+    logger,
+    metrics,
+    reports,
+    ready,
+    ended,
+    stop: async () => {
+      ending.abort()
+      await settled
+    },
+  }
+}
