@@ -35,6 +35,7 @@ export class FakeWatches {
 
   open(options: Omit<OpenWatch, 'end'> & { readonly from: number; readonly timeoutSeconds: number }): void {
     const { from, timeoutSeconds, response, ...rest } = options
+    if (response.destroyed) return // who asked has gone while the answer was held back
     response.writeHead(200, { 'content-type': 'application/json' })
     response.flushHeaders()
     const timer = setTimeout(() => response.end(), timeoutSeconds * 1_000)
