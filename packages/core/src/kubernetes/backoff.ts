@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../certificates/clock.js'
+import { onAbort } from './on-abort.js'
 
 /** Between which a delay lies. */
 export interface BackoffLimits {
@@ -18,16 +19,13 @@ export function backoffMs(failures: number, { firstMs, lastMs }: BackoffLimits, 
 /** Waits; ends at once when the signal aborts. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) {
+    const cancel = clock.setTimer(() => {
+      letGo()
       resolve()
-      return
-    }
-    const done = (): void => {
+    }, delayMs)
+    const letGo = onAbort(signal, () => {
       cancel()
-      signal.removeEventListener('abort', done)
       resolve()
-    }
-    const cancel = clock.setTimer(done, delayMs)
-    signal.addEventListener('abort', done, { once: true })
+    })
   })
 }

@@ -5,6 +5,7 @@ import type { KubernetesApi, KubernetesObject, ObjectName } from './api.js'
 import { pause } from './backoff.js'
 import { isKubernetesError } from './kubernetes-error.js'
 import { microTime, readLease, writeLease, type LeaseRecord } from './lease-record.js'
+import { onAbort } from './on-abort.js'
 import { resourceTypes } from './resource-types.js'
 
 /** What a {@link LeaderElector} is made of. */
@@ -111,8 +112,7 @@ export class LeaderElector {
       // The Lease is kept for as long as the work goes on, even if that was told to stop.
       if (outcome !== undefined && (signal.aborted || 'error' in outcome)) tenure.abort()
     }
-    signal.addEventListener('abort', review)
-    if (signal.aborted) review()
+    const letGo = onAbort(signal, review)
     const work = whileLeading(term.signal)
       .then(() => {
         outcome = {}
@@ -122,7 +122,7 @@ export class LeaderElector {
       })
       .then(review)
     await this.#renewUntil(tenure.signal)
-    signal.removeEventListener('abort', review)
+    letGo()
     term.abort(new Error('leadership was lost'))
     await work
     await this.#release()
@@ -141,9 +141,8 @@ export class LeaderElector {
   async #attempt(limitMs: number, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options
     const limit = new AbortController()
-    const abort = (): void => limit.abort(signal.reason)
     const cancel = clock.setTimer(() => limit.abort(new Error('the API server took too long')), limitMs)
-    signal.addEventListener('abort', abort, { once: true })
+    const letGo = onAbort(signal, () => limit.abort(signal.reason))
     try {
       if (!(this.leading && (await this.#write(this.#observed, limit.signal)))) await this.#stand(limit.signal)
     } catch (error) {
@@ -152,7 +151,7 @@ export class LeaderElector {
       logger.warn({ lease: this.#lease.name, error: message }, 'the lease can not be read or written; trying again')
     } finally {
       cancel()
-      signal.removeEventListener('abort', abort)
+      letGo()
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../certificates/clock.js'
 import { KubernetesError } from './kubernetes-error.js'
+import { onAbort } from './on-abort.js'
 
 /** Time for the API server to accept a watch. */
 const OPEN_LIMIT_MS = 60_000
@@ -14,9 +15,8 @@ const SILENCE_LIMIT_MS = 150_000
  */
 export class WatchGuard {
   readonly #clock: Clock
-  readonly #parent: AbortSignal
   readonly #controller = new AbortController()
-  readonly #abort = (): void => this.#controller.abort(this.#parent.reason)
+  readonly #letGo: () => void
   readonly #end: number
   #heardAt: number
   #opened = false
@@ -25,12 +25,10 @@ export class WatchGuard {
 
   constructor(clock: Clock, parent: AbortSignal, timeoutSeconds: number) {
     this.#clock = clock
-    this.#parent = parent
     this.#heardAt = clock.now()
     this.#end = this.#heardAt + timeoutSeconds * 1_000 + GRACE_MS
     this.#cancelTimer = clock.setTimer(() => this.#check(), OPEN_LIMIT_MS)
-    parent.addEventListener('abort', this.#abort, { once: true })
-    if (parent.aborted) this.#abort()
+    this.#letGo = onAbort(parent, () => this.#controller.abort(parent.reason))
   }
 
   get signal(): AbortSignal {
@@ -46,7 +44,7 @@ export class WatchGuard {
 
   release(): void {
     this.#cancelTimer()
-    this.#parent.removeEventListener('abort', this.#abort)
+    this.#letGo()
   }
 
   #check(): void {

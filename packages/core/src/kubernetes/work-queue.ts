@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../certificates/clock.js'
 import { backoffMs, type BackoffLimits } from './backoff.js'
 import { isKubernetesError, KubernetesError } from './kubernetes-error.js'
+import { onAbort } from './on-abort.js'
 
 /** What a {@link WorkQueue} is made of. */
 export interface WorkQueueOptions {
@@ -85,8 +86,7 @@ export class WorkQueue {
   /** Handles keys until the signal aborts; resolves when the last handler has ended. */
   async run(signal: AbortSignal): Promise<void> {
     const running = new Set<Promise<void>>()
-    const abort = (): void => this.#wake()
-    signal.addEventListener('abort', abort)
+    const letGo = onAbort(signal, () => this.#wake())
     try {
       while (!signal.aborted) {
         const key = running.size < this.#options.concurrency ? this.#take() : undefined
@@ -103,7 +103,7 @@ export class WorkQueue {
         running.add(done)
       }
     } finally {
-      signal.removeEventListener('abort', abort)
+      letGo()
       for (const { cancel } of this.#delayed.values()) cancel()
       this.#delayed.clear()
       await Promise.all(running)

@@ -9,19 +9,18 @@ import type {
   ResourceType,
 } from '../../src/kubernetes/api.js'
 import { openKubernetes } from '../../src/kubernetes/connect.js'
-import { apiVersionOf, inVersion, resourceTypes } from '../../src/kubernetes/resource-types.js'
+import { apiVersionOf, resourceTypes } from '../../src/kubernetes/resource-types.js'
 import { applyFields, mergePatched } from './fake-apply.js'
-import { FakeFaults, type Fault, type FaultAction, type SeenRequest } from './fake-faults.js'
+import { FakeFaults, type Fault, type SeenRequest } from './fake-faults.js'
+import { befall, readJson, send, statusObject, targetOf, tooOld, type Target } from './fake-http.js'
 import { FakeFailure, FakeObjects, tableOf } from './fake-objects.js'
 import { fieldPredicate, labelPredicate, type Predicate } from './fake-selectors.js'
 import { FakeWatches } from './fake-watches.js'
 
-/** A request that names objects of a kind. */
-interface Target {
-  readonly type: ResourceType
-  readonly namespace: string | undefined
-  readonly name: string | undefined
-  readonly subresource: string | undefined
+/** Body of a DELETE, as far as it is heeded. */
+interface FakeDeleteOptions {
+  readonly preconditions?: { readonly uid?: string }
+  readonly dryRun?: readonly string[]
 }
 
 /**
@@ -149,7 +148,7 @@ export class FakeApiServer {
   }
 
   #answer(seen: SeenRequest, query: URLSearchParams, body: unknown, response: ServerResponse): void {
-    const target = this.#target(seen.path)
+    const target = this.documents.has(seen.path) ? undefined : targetOf(seen.path, this.#types)
     if (target === undefined) {
       const document = this.documents.get(seen.path)
       if (document === undefined)
@@ -213,7 +212,7 @@ export class FakeApiServer {
     if (method === 'PATCH' && query.has('fieldManager')) return this.#apply(type, name, query, content, dryRun)
     if (before === undefined) throw new FakeFailure(404, 'NotFound', `${type.plural} "${name.name}" not found`)
     if (method === 'GET') return before
-    if (method === 'DELETE') return this.#delete(type, name, before, body, dryRun)
+    if (method === 'DELETE') return this.#delete(type, name, before, body)
     const next = method === 'PUT' ? content : (mergePatched(before, content) as KubernetesManifest)
     const version = content.metadata?.resourceVersion as string | undefined
     if (version !== undefined && version !== before.metadata.resourceVersion) {
@@ -246,69 +245,12 @@ export class FakeApiServer {
     return this.objects.put(type, applied.object, applied.owners, dryRun)
   }
 
-  #delete(type: ResourceType, name: ObjectName, before: KubernetesObject, body: unknown, dryRun: boolean): unknown {
-    const { preconditions } = (body ?? {}) as { readonly preconditions?: { readonly uid?: string } }
+  #delete(type: ResourceType, name: ObjectName, before: KubernetesObject, body: unknown): unknown {
+    const { preconditions, dryRun } = (body ?? {}) as FakeDeleteOptions
     if (preconditions?.uid !== undefined && preconditions.uid !== before.metadata.uid) {
       throw new FakeFailure(409, 'Conflict', 'the UID in the precondition does not match')
     }
-    if (!dryRun) this.objects.remove(type, name)
+    if (dryRun === undefined) this.objects.remove(type, name)
     return { apiVersion: 'v1', kind: 'Status', metadata: {}, status: 'Success' }
   }
-
-  #target(path: string): Target | undefined {
-    const pattern =
-      /^\/(?:api|apis\/([^/]+))\/([^/]+)(?:\/namespaces\/([^/]+)(?=\/[^/]))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/
-    const [, group = '', version = '', namespace, plural, name, subresource] = pattern.exec(path) ?? []
-    const found = this.#types.find((type) => type.group === group && type.plural === plural)
-    if (found === undefined || this.documents.has(path)) return undefined
-    return { type: inVersion(found, version), namespace, name, subresource }
-  }
-}
-
-/** True if nothing more is to be answered. */
-async function befall(fault: FaultAction, response: ServerResponse): Promise<boolean> {
-  switch (fault.kind) {
-    case 'status': {
-      const { status, reason, message = reason, retryAfter } = fault
-      if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter))
-      send(response, status, statusObject(status, reason, message))
-      return true
-    }
-    case 'cut':
-      response.destroy()
-      return true
-    case 'cut-body':
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
-      response.write('{"kind":', () => response.destroy())
-      return true
-    case 'garbage':
-      response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(fault.text)
-      return true
-    case 'hold':
-      await fault.until
-      return false
-    case 'hang':
-      return true
-  }
-}
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(body))
-}
-
-function statusObject(code: number, reason: string, message: string): unknown {
-  return { apiVersion: 'v1', kind: 'Status', status: 'Failure', code, reason, message, metadata: {} }
-}
-
-function tooOld(): FakeFailure {
-  return new FakeFailure(410, 'Expired', 'The resourceVersion for the provided watch is too old.')
-}
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-  const text = Buffer.concat(chunks).toString('utf8')
-  return text === '' ? undefined : JSON.parse(text)
 }

@@ -1,3 +1,5 @@
+import { onAbort } from '../on-abort.js'
+
 /** Says that something took too long. */
 export class DeadlineError extends Error {
   readonly code = 'ETIMEDOUT'
@@ -16,15 +18,12 @@ export class DeadlineError extends Error {
  */
 export class Deadline {
   readonly #controller = new AbortController()
-  readonly #parent: AbortSignal
   readonly #timer: NodeJS.Timeout
-  readonly #abort = (): void => this.#controller.abort(this.#parent.reason)
+  readonly #letGo: () => void
 
   constructor(parent: AbortSignal, limitMs: number) {
-    this.#parent = parent
     this.#timer = setTimeout(() => this.#controller.abort(new DeadlineError(limitMs)), limitMs)
-    parent.addEventListener('abort', this.#abort, { once: true })
-    if (parent.aborted) this.#abort()
+    this.#letGo = onAbort(parent, () => this.#controller.abort(parent.reason))
   }
 
   get signal(): AbortSignal {
@@ -39,6 +38,6 @@ export class Deadline {
   /** Lets go of both. */
   release(): void {
     clearTimeout(this.#timer)
-    this.#parent.removeEventListener('abort', this.#abort)
+    this.#letGo()
   }
 }

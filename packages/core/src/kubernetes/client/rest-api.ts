@@ -52,7 +52,7 @@ export class RestApi implements KubernetesApi {
       }
     } catch (error) {
       signal.throwIfAborted()
-      throw isKubernetesError(error) ? error : unreachable(what, error)
+      throw isKubernetesError(error) ? error : unreachable(what, this.#transport.server, error)
     } finally {
       answer.release()
     }
@@ -179,7 +179,7 @@ export class RestApi implements KubernetesApi {
       return isJson(answer) ? parseJson(text, what) : text
     } catch (error) {
       signal.throwIfAborted()
-      throw isKubernetesError(error) ? error : unreachable(what, error)
+      throw isKubernetesError(error) ? error : unreachable(what, this.#transport.server, error)
     } finally {
       answer.release()
     }

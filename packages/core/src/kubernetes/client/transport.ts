@@ -64,7 +64,8 @@ export class Transport {
   readonly #access: ClusterAccess
   readonly #undici: PoolMaker
   readonly #userAgent: string
-  readonly #origin: string
+  /** Scheme, host and port of the API server. */
+  readonly server: string
   readonly #basePath: string
   #connections: Connections | undefined
 
@@ -73,7 +74,7 @@ export class Transport {
     this.#access = access
     this.#undici = undici
     this.#userAgent = userAgent
-    this.#origin = url.origin
+    this.server = url.origin
     this.#basePath = url.pathname.replace(/\/+$/, '')
   }
 
@@ -94,13 +95,13 @@ export class Transport {
     } catch (error) {
       request.signal.throwIfAborted()
       // The API server may have closed an idle connection at the moment of its reuse. Reading twice does no harm.
-      if (request.method !== 'GET' || !isBrokenConnection(error)) throw unreachable(request.what, error)
+      if (request.method !== 'GET' || !isBrokenConnection(error)) throw unreachable(request.what, this.server, error)
     }
     try {
       return await this.#dispatch(request, credentials, connections)
     } catch (error) {
       request.signal.throwIfAborted()
-      throw unreachable(request.what, error)
+      throw unreachable(request.what, this.server, error)
     }
   }
 
@@ -151,8 +152,8 @@ export class Transport {
     }
     this.#connections = {
       tls,
-      short: new this.#undici.Pool(this.#origin, { ...options, connections: CONNECTIONS }),
-      endless: new this.#undici.Pool(this.#origin, { ...options, connections: null }),
+      short: new this.#undici.Pool(this.server, { ...options, connections: CONNECTIONS }),
+      endless: new this.#undici.Pool(this.server, { ...options, connections: null }),
     }
     // Both end by themselves when their last request has; nobody has to wait for that.
     old?.short.close().catch(() => undefined)
@@ -177,13 +178,17 @@ function isBrokenConnection(error: unknown): boolean {
 }
 
 /** The error for an answer that did not come, or broke off. */
-export function unreachable(what: string, error: unknown): KubernetesError {
+export function unreachable(what: string, server: string, error: unknown): KubernetesError {
   const code = codeOf(error)
-  const reason = error instanceof Error && error.message !== '' ? error.message : code
-  return new KubernetesError('OSM_KUBERNETES_UNREACHABLE', `${what}: ${reason}`, {
+  const reason = (hasMessage(error) && error.message) || code || 'no answer'
+  return new KubernetesError('OSM_KUBERNETES_UNREACHABLE', `${what} at ${server}: ${reason}`, {
     cause: error,
     ...(code === '' ? {} : { reason: code }),
   })
+}
+
+function hasMessage(error: unknown): error is { readonly message: string } {
+  return typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string'
 }
 
 function codeOf(error: unknown): string {
