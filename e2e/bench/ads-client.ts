@@ -14,6 +14,7 @@ const CLUSTER = `${PREFIX}cluster.v3.Cluster`
 export const ENDPOINTS = `${PREFIX}endpoint.v3.ClusterLoadAssignment`
 const LISTENER = `${PREFIX}listener.v3.Listener`
 const ROUTES = `${PREFIX}route.v3.RouteConfiguration`
+export const SECRET = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'
 const HTTP_MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager'
 
 /** What a simulated proxy connects with. */
@@ -28,6 +29,10 @@ export interface AdsClientOptions {
   /** Called after each acknowledgement with the type and the names of what was acknowledged. */
   readonly onAcknowledged: (type: string, names: readonly string[], octets: number) => void
   readonly onError: (error: Error) => void
+  /** Called with every response, before it is acknowledged. */
+  readonly onResponse?: (response: DeltaDiscoveryResponse) => void
+  /** Names of secrets to subscribe to: none, unless given. */
+  readonly secrets?: readonly string[]
 }
 
 /**
@@ -67,6 +72,7 @@ export class AdsClient {
     this.#stream.on('error', options.onError)
     this.#send(CLUSTER, {})
     this.#send(LISTENER, {})
+    if (options.secrets !== undefined) this.#send(SECRET, { resourceNamesSubscribe: [...options.secrets] })
   }
 
   close(): void {
@@ -75,6 +81,7 @@ export class AdsClient {
   }
 
   #take(response: DeltaDiscoveryResponse): void {
+    this.#options.onResponse?.(response)
     const names = response.resources.map(({ name }) => name)
     this.#send(response.typeUrl, { responseNonce: response.nonce })
     if (response.typeUrl === CLUSTER)

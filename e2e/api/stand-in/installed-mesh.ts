@@ -5,6 +5,7 @@ import { eventually } from '../../dataplane/support/wait.js'
 import type { ApiServer } from '../harness/index.js'
 import type { ClusterStandIn } from './cluster-stand-in.js'
 import { chart, helm } from './helm.js'
+import type { Deployment } from './objects.js'
 
 /** What to install. */
 export interface MeshOptions {
@@ -14,6 +15,8 @@ export interface MeshOptions {
   readonly name: string
   /** Values below `osm`, on top of those that tests have in common. */
   readonly values?: Readonly<Record<string, unknown>>
+  /** Another chart than that of this repository. */
+  readonly chartPath?: string
 }
 
 /** Several meshes share the API server of the tests, and policy is what they are about. */
@@ -23,6 +26,11 @@ const commonValues = {
   enablePermissiveTrafficPolicy: false,
   enableEgress: false,
 }
+interface Endpoint {
+  readonly addresses: readonly string[]
+  readonly conditions: { readonly ready: boolean }
+}
+
 const bindingTimeoutMs = 30_000
 
 /** A control plane that the real helm has installed from the chart of this repository. */
@@ -41,7 +49,8 @@ export class InstalledMesh {
   static async install(options: MeshOptions): Promise<InstalledMesh> {
     const mesh = new InstalledMesh(options)
     await options.cluster.createNamespace(mesh.namespace, { controlPlane: true })
-    await mesh.helm('install', { values: options.values ?? {} })
+    const { values = {}, chartPath = chart } = options
+    await mesh.helm('install', { values, chartPath })
     return mesh
   }
 
@@ -68,6 +77,43 @@ export class InstalledMesh {
     } catch (error) {
       throw new Error(cluster.report(), { cause: error })
     }
+  }
+
+  /** Has a Deployment of the control plane run this many pods, and waits until it does. */
+  async scale(deployment: 'osm-controller' | 'osm-injector' | 'osm-bootstrap', replicas: number): Promise<void> {
+    const { api } = this.#options.cluster
+    const name = { namespace: this.namespace, name: deployment }
+    await api.mergePatch(
+      resourceTypes.Deployment,
+      name,
+      { spec: { replicas } },
+      { signal: AbortSignal.timeout(10_000) },
+    )
+    await eventually(
+      async () => (await api.get(resourceTypes.Deployment, name, AbortSignal.timeout(10_000))) as unknown as Deployment,
+      ({ metadata, status = {} }) =>
+        status.observedGeneration === metadata.generation &&
+        status.replicas === replicas &&
+        status.readyReplicas === replicas,
+      { timeoutMs: 60_000, what: `${deployment} with ${replicas} pods` },
+    )
+    // Endpoints follow pods.
+    await eventually(
+      async () => (await this.endpoints(deployment)).length,
+      (count) => count === replicas,
+    )
+  }
+
+  /** Addresses at which the Service of that name is served. */
+  async endpoints(service: string): Promise<readonly string[]> {
+    const { api } = this.#options.cluster
+    const labelSelector = `kubernetes.io/service-name=${service}`
+    const query = { namespace: this.namespace, labelSelector }
+    const { items } = await api.list(resourceTypes.EndpointSlice, query, AbortSignal.timeout(10_000))
+    const slices = items as unknown as readonly { readonly endpoints?: readonly Endpoint[] | null }[]
+    return slices
+      .flatMap(({ endpoints }) => endpoints ?? [])
+      .flatMap(({ addresses, conditions }) => (conditions.ready ? addresses : []))
   }
 
   /** Makes a namespace whose pods get sidecars, with service accounts of these names; comes back when injection may begin. */
