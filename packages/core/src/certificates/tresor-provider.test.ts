@@ -48,6 +48,20 @@ afterEach(async () => {
 })
 
 describe('the built-in CA', () => {
+  it('opens one authority alone, and never looks at the other', async () => {
+    const store = new MemoryCaStore()
+    const provider = await TresorProvider.open({
+      store,
+      clock: clockAt(now),
+      rootKey: ecdsa,
+      authorities: ['control-plane'],
+    })
+    await expect(provider.issue(request('proxy'), signal)).resolves.toMatchObject({ kind: 'proxy' })
+    await expect(provider.issue(request('service'), signal)).rejects.toMatchObject({ code: 'OSM_CERT_ISSUE' })
+    expect(() => provider.trustBundle('workload')).toThrow(/without its workload authority/)
+    await expect(store.load('workload')).resolves.toBeUndefined()
+  })
+
   it('has two independent roots, and signs each kind of leaf under its own', async () => {
     const provider = await open(new MemoryCaStore())
     const roots = AUTHORITIES.map((authority) => new X509Certificate(provider.rootCertificate(authority).chain))

@@ -9,7 +9,7 @@ import type { Certificate, RootCertificate } from './certificate.js'
 import type { Clock } from './clock.js'
 import type { CertificateErrorCode } from './errors.js'
 import { generateEcKeyPair, type KeyPair, type KeySpec } from './key-pair.js'
-import { authorityOf, type Authority, type LeafKind } from './kinds.js'
+import { AUTHORITIES, authorityOf, type Authority, type LeafKind } from './kinds.js'
 import { RsaKeyPool } from './rsa-key-pool.js'
 
 /** What {@link TresorProvider.open} needs. */
@@ -18,6 +18,8 @@ export interface TresorOptions {
   readonly clock: Clock
   /** Keys of roots that are not in the store yet. Stored roots keep theirs. */
   readonly rootKey: KeySpec
+  /** Absent: both. A process that issues under one only need not be able to read the other. */
+  readonly authorities?: readonly Authority[]
 }
 
 /**
@@ -27,33 +29,35 @@ export interface TresorOptions {
  */
 export class TresorProvider implements CertificateProvider {
   readonly name = 'tresor'
-  readonly #authorities: Readonly<Record<Authority, CertificateAuthority>>
+  readonly #authorities: ReadonlyMap<Authority, CertificateAuthority>
   readonly #clock: Clock
   #rsaKeys: RsaKeyPool | undefined
   #turns: Promise<void> = Promise.resolve()
   #closed = false
 
-  private constructor(authorities: Readonly<Record<Authority, CertificateAuthority>>, clock: Clock) {
+  private constructor(authorities: ReadonlyMap<Authority, CertificateAuthority>, clock: Clock) {
     this.#authorities = authorities
     this.#clock = clock
   }
 
   /**
-   * Loads both roots, and makes and stores those that the store does not hold yet.
+   * Loads the roots, and makes and stores those that the store does not hold yet.
    *
    * @throws OsmError with a code of `OSM_CERT_STORE_*` or `OSM_CERT_CA_*`. A root that can not be used is never
    * replaced: sidecars trust it.
    */
   static async open(options: TresorOptions): Promise<TresorProvider> {
-    const controlPlane = await openAuthority('control-plane', options)
-    const workload = await openAuthority('workload', options)
-    if (publicKeyOf(controlPlane.root).equals(publicKeyOf(workload.root))) {
+    const authorities = new Map<Authority, CertificateAuthority>()
+    for (const authority of options.authorities ?? AUTHORITIES)
+      authorities.set(authority, await openAuthority(authority, options))
+    const [one, other] = [...authorities.values()]
+    if (one !== undefined && other !== undefined && publicKeyOf(one.root).equals(publicKeyOf(other.root))) {
       throw new OsmError<CertificateErrorCode>(
         'OSM_CERT_CA_SHARED',
         'the roots of control plane and workloads have the same key: a workload could pass for the control plane; restore one of them',
       )
     }
-    return new TresorProvider({ 'control-plane': controlPlane, workload }, options.clock)
+    return new TresorProvider(authorities, options.clock)
   }
 
   async issue<K extends LeafKind>(request: LeafRequest<K>, signal: AbortSignal): Promise<Certificate<K>> {
@@ -62,16 +66,15 @@ export class TresorProvider implements CertificateProvider {
     await this.#turn()
     signal.throwIfAborted()
     if (this.#closed) throw closed()
-    const authority = this.#authorities[authorityOf(request.kind)]
-    return authority.issue(request, rsaKey ?? generateEcKeyPair(), this.#clock.now())
+    return this.#authority(authorityOf(request.kind)).issue(request, rsaKey ?? generateEcKeyPair(), this.#clock.now())
   }
 
   rootCertificate(authority: Authority): RootCertificate {
-    return this.#authorities[authority].root
+    return this.#authority(authority).root
   }
 
   trustBundle(authority: Authority): readonly string[] {
-    return [this.#authorities[authority].root.chain]
+    return [this.#authority(authority).root.chain]
   }
 
   /** Never calls back: see the class. */
@@ -83,6 +86,13 @@ export class TresorProvider implements CertificateProvider {
   close(): void {
     this.#closed = true
     this.#rsaKeys?.close()
+  }
+
+  #authority(authority: Authority): CertificateAuthority {
+    const opened = this.#authorities.get(authority)
+    if (opened !== undefined) return opened
+    const message = `the CA was opened without its ${authority} authority, and can not answer for it`
+    throw new OsmError<CertificateErrorCode>('OSM_CERT_ISSUE', message)
   }
 
   async #rsaKey(bits: number): Promise<KeyPair> {
