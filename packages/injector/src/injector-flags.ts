@@ -1,0 +1,43 @@
+import { type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/core'
+
+/** Flags of osm-injector beside those of every program. */
+const ownFlags = {
+  'webhook-config-name': {
+    kind: 'text',
+    form: 'dns-subdomain',
+    default: '',
+    meaning: 'name of the MutatingWebhookConfiguration, which osm-bootstrap writes; not read here',
+  },
+  'webhook-timeout': {
+    kind: 'number',
+    min: 1,
+    max: 30,
+    default: 20,
+    meaning: 'seconds that the API server waits at most',
+  },
+  'osm-container-pull-policy': {
+    kind: 'choice',
+    values: ['', 'Always', 'IfNotPresent', 'Never'],
+    default: 'IfNotPresent',
+    meaning: 'when images of sidecars are pulled',
+  },
+  'native-sidecar': {
+    kind: 'choice',
+    values: ['auto', 'on', 'off'],
+    default: 'auto',
+    meaning: 'whether sidecars are init containers that go on running; auto asks the API server whether it knows them',
+  },
+  'webhook-port': { kind: 'number', min: 0, max: 65535, default: 9090, meaning: 'port of the webhook' },
+  'health-port': { kind: 'number', min: 0, max: 65535, default: 9091, meaning: 'port of health, version and metrics' },
+} as const satisfies FlagDefinitions
+
+/** Flags of osm-injector. */
+export const injectorFlags = { ...programFlags, ...ownFlags } as const
+
+/** Values of {@link injectorFlags}. */
+export type InjectorFlags = FlagValues<typeof injectorFlags>
+
+/** @throws OsmError as `parseProgramFlags` does */
+export function parseInjectorFlags(argv: readonly string[]): InjectorFlags {
+  return parseProgramFlags(argv, ownFlags)
+}

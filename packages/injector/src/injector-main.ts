@@ -1,0 +1,5 @@
+import { nodeHost, runProgram } from '@osm-ts/core'
+
+import { injectorProgram } from './injector-program.js'
+
+await runProgram(injectorProgram, nodeHost(process))

@@ -1,0 +1,88 @@
+import { networkInterfaces } from 'node:os'
+
+import {
+  connectKubernetes,
+  DriverRegistry,
+  healthServer,
+  type IpFamilies,
+  listen,
+  Metrics,
+  parseMeshDomains,
+  type Program,
+  type ProgramContext,
+  systemClock,
+} from '@osm-ts/core'
+
+import { builtInDrivers } from './builtins.js'
+import { injectorFlags, type InjectorFlags, parseInjectorFlags } from './injector-flags.js'
+import { runInjector } from './run-injector.js'
+
+const NAME = 'osm-injector'
+
+/** osm-injector. */
+export const injectorProgram: Program<InjectorFlags> = {
+  name: NAME,
+  podNameVariable: 'INJECTOR_POD_NAME',
+  definitions: injectorFlags,
+  parse: parseInjectorFlags,
+  main,
+}
+
+async function main({ flags, logger, signal, environment }: ProgramContext<InjectorFlags>): Promise<undefined> {
+  const api = await connectKubernetes({
+    ...(flags.kubeconfig !== '' && { kubeconfig: flags.kubeconfig }),
+    userAgent: flags.osmVersion === '' ? NAME : `${NAME}/${flags.osmVersion}`,
+    environment,
+  })
+  const metrics = new Metrics()
+  metrics.collectProcessMetrics()
+  let ready = (): boolean => false
+  const health = healthServer({
+    alive: async () => true,
+    ready: async () => ready(),
+    metrics: () => metrics.render(),
+    version: { version: flags.osmVersion, git_commit: '', build_date: '' },
+  })
+  const registry = new DriverRegistry()
+  for (const driver of builtInDrivers()) registry.register(driver)
+  try {
+    const healthPort = await listen(health, { host: flags.bindAddress, port: flags.healthPort }, 'health')
+    logger.info({ healthPort }, 'serving health')
+    await runInjector({
+      api,
+      registry,
+      domains: parseMeshDomains(flags),
+      meshName: flags.meshName,
+      osmNamespace: flags.osmNamespace,
+      version: flags.osmVersion,
+      configName: flags.osmConfigName,
+      caBundleSecretName: flags.caBundleSecretName,
+      environment,
+      pullPolicy: flags.osmContainerPullPolicy === '' ? 'IfNotPresent' : flags.osmContainerPullPolicy,
+      nativeSidecar: flags.nativeSidecar,
+      ipFamilies: ownFamilies(),
+      listen: { host: flags.bindAddress, port: flags.webhookPort },
+      timeoutMs: flags.webhookTimeout * 1000,
+      clock: systemClock,
+      random: Math.random,
+      logger,
+      metrics,
+      onReady: (isReady) => {
+        ready = isReady
+      },
+      signal,
+    })
+  } finally {
+    await health.close()
+  }
+  return undefined
+}
+
+/** Address families of this pod, which those of all others of the cluster are. */
+function ownFamilies(): IpFamilies {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  const families = new Set(
+    addresses.filter(({ internal, address }) => !internal && !address.startsWith('fe80:')).map(({ family }) => family),
+  )
+  return families.has('IPv6') ? (families.has('IPv4') ? ['IPv4', 'IPv6'] : ['IPv6']) : ['IPv4']
+}

@@ -1,0 +1,111 @@
+import {
+  type Clock,
+  defaultCertificateSettings,
+  type KubernetesApi,
+  listen,
+  type ListenAddress,
+  MeshCertificateManager,
+  type Metrics,
+  type ProcessLogger,
+  type Random,
+  SecretCaStore,
+  TresorProvider,
+} from '@osm-ts/core'
+
+import type { InjectionSettings } from './inject/settings.js'
+import { BootstrapSecrets } from './server/bootstrap-secrets.js'
+import { MeshState } from './server/mesh-state.js'
+import { type NativeSidecarMode, usesNativeSidecars } from './server/native-sidecars.js'
+import { PodReviewer } from './server/reviewer.js'
+import { ServingCertificate } from './server/serving-certificate.js'
+import { webhookServer } from './server/webhook-server.js'
+
+/** What an injector runs with. */
+export interface InjectorOptions extends Omit<
+  InjectionSettings,
+  'config' | 'configView' | 'nativeSidecars' | 'trustBundle'
+> {
+  readonly api: KubernetesApi
+  readonly configName: string
+  readonly caBundleSecretName: string
+  readonly nativeSidecar: NativeSidecarMode
+  readonly listen: ListenAddress
+  /** How long the API server waits at most. */
+  readonly timeoutMs: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: ProcessLogger
+  readonly metrics: Metrics
+  /** Given what says from now on whether pods can be answered. */
+  readonly onReady: (isReady: () => boolean) => void
+  readonly signal: AbortSignal
+}
+
+/**
+ * Answers the API server's questions until the signal aborts.
+ *
+ * @throws OsmError for what no waiting can mend
+ */
+export async function runInjector(options: InjectorOptions): Promise<void> {
+  const { api, clock, random, logger, metrics, signal, osmNamespace, domains, meshName } = options
+  const provider = await TresorProvider.open({
+    store: new SecretCaStore({
+      api,
+      namespace: osmNamespace,
+      secretName: options.caBundleSecretName,
+      labels: { 'app.kubernetes.io/name': 'openservicemesh.io', 'app.kubernetes.io/instance': meshName, meshName },
+      signal,
+      authorities: ['control-plane'],
+    }),
+    clock,
+    rootKey: { algorithm: 'ECDSA' },
+    authorities: ['control-plane'],
+  })
+  const settings = (): typeof defaultCertificateSettings => defaultCertificateSettings
+  const certificates = new MeshCertificateManager({ provider, settings, clock, random, signal, domains })
+  const nativeSidecars = await usesNativeSidecars(options.nativeSidecar, api, signal)
+  const trustBundle = certificates.trustBundle('control-plane')
+  const state = new MeshState({
+    api,
+    clock,
+    random,
+    logger,
+    metrics,
+    configName: options.configName,
+    base: { ...settingsOf(options), nativeSidecars, trustBundle },
+  })
+  const serving = new ServingCertificate(certificates, domains, osmNamespace)
+  const secrets = new BootstrapSecrets(api, meshName)
+  const reviewer = new PodReviewer({ state, certificates, secrets, logger, metrics })
+  const { app, replaceKey } = webhookServer({
+    reviewer,
+    key: await serving.issue(),
+    timeoutMs: options.timeoutMs,
+    logger,
+    metrics,
+  })
+  const work = Promise.all([certificates.run(signal), serving.follow(replaceKey, signal)])
+  try {
+    const port = await listen(app, options.listen, 'webhook')
+    options.onReady(() => state.ready)
+    await state.start(signal)
+    logger.info({ port, nativeSidecars, classes: options.registry.names() }, 'injecting sidecars')
+    await work
+  } finally {
+    await app.close()
+    provider.close()
+  }
+}
+
+function settingsOf({
+  meshName,
+  osmNamespace,
+  domains,
+  registry,
+  environment,
+  pullPolicy,
+  ipFamilies,
+  version,
+}: InjectorOptions): Omit<InjectionSettings, 'config' | 'configView' | 'nativeSidecars' | 'trustBundle'> {
+  return { meshName, osmNamespace, domains, registry, environment, pullPolicy, ipFamilies, version }
+}

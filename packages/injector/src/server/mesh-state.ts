@@ -1,0 +1,151 @@
+import {
+  createInformer,
+  type Informer,
+  type InformerDependencies,
+  type KubernetesObject,
+  type MeshConfig,
+  meshConfigView,
+  type MeshConfigSpec,
+  ObjectDecoder,
+  resolveMeshConfig,
+  resourceTypes,
+} from '@osm-ts/core'
+import { OsmError, type Logger } from '@osm-ts/driver-api'
+
+import type { InjectorErrorCode } from '../error-codes.js'
+import type { InjectionSettings, NamespaceFacts } from '../inject/settings.js'
+
+/** What a {@link MeshState} follows, and by which names. */
+export interface MeshStateOptions extends InformerDependencies {
+  /** Everything but what follows from the MeshConfig. */
+  readonly base: Omit<InjectionSettings, 'config' | 'configView'>
+  /** Name of the MeshConfig, in the namespace of the control plane. */
+  readonly configName: string
+}
+
+/** A MeshConfig as it was read. */
+type ReadConfig = { readonly spec: MeshConfigSpec } | { readonly faults: readonly string[] }
+
+/** Annotations and labels of namespaces that decide about injection; others change without a meaning for it. */
+const OURS = /^openservicemesh\.io\//
+const CONTROL_PLANE = 'control-plane'
+
+/** The namespaces of the cluster and the MeshConfig, live. */
+export class MeshState {
+  readonly #options: MeshStateOptions
+  readonly #namespaces: Informer<NamespaceFacts>
+  readonly #configs: Informer<ReadConfig>
+  #settings: InjectionSettings | undefined
+  #synced = false
+
+  constructor(options: MeshStateOptions) {
+    const { base, configName } = options
+    const decoder = new ObjectDecoder()
+    this.#options = options
+    this.#namespaces = createInformer({ ...options, type: resourceTypes.Namespace, project: namespaceFacts })
+    this.#configs = createInformer({
+      ...options,
+      type: resourceTypes.MeshConfig,
+      namespace: base.osmNamespace,
+      fieldSelector: `metadata.name=${configName}`,
+      project: (object) => readConfig(object, decoder),
+    })
+  }
+
+  /** Starts to follow; resolves when everything was listed once. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.#configs.subscribe(() => this.#read())
+    await Promise.all([this.#namespaces.start(signal), this.#configs.start(signal)])
+    this.#synced = true
+    this.#read()
+  }
+
+  /** True when there is all that a decision needs. */
+  get ready(): boolean {
+    return this.#synced && this.#settings !== undefined
+  }
+
+  /** @throws OsmError `OSM_INJECT_NOT_READY` */
+  settings(): InjectionSettings {
+    if (this.#synced && this.#settings !== undefined) return this.#settings
+    const { base, configName } = this.#options
+    throw notReady(
+      this.#synced
+        ? `there is no usable MeshConfig ${base.osmNamespace}/${configName}; osm-bootstrap makes it`
+        : 'namespaces and MeshConfig were not read yet',
+    )
+  }
+
+  /** A namespace; one that has just been made is asked for. */
+  async namespace(name: string, signal: AbortSignal): Promise<NamespaceFacts> {
+    const known = this.#namespaces.get({ namespace: '', name })
+    if (known !== undefined) return known
+    const object = await this.#options.api.get(resourceTypes.Namespace, { namespace: '', name }, signal)
+    if (object !== undefined) return namespaceFacts(object)
+    throw notReady(`namespace ${name} does not exist`)
+  }
+
+  /** What is deleted or can't be used leaves what was in force: a mesh without configuration is no state to fall into. */
+  #read(): void {
+    if (!this.#synced) return
+    const { base, logger, configName } = this.#options
+    const name = `${base.osmNamespace}/${configName}`
+    const read = this.#configs.get({ namespace: base.osmNamespace, name: configName })
+    if (read === undefined) {
+      logger.warn({ meshConfig: name }, 'the MeshConfig is gone; what it said last holds')
+    } else if ('faults' in read) {
+      logger.error({ meshConfig: name, faults: read.faults }, 'the MeshConfig can not be used; what it said last holds')
+    } else {
+      this.#settings = { ...base, ...resolved(read.spec, base, logger) }
+    }
+  }
+}
+
+function resolved(
+  spec: MeshConfigSpec,
+  base: MeshStateOptions['base'],
+  logger: Logger,
+): Pick<InjectionSettings, 'config' | 'configView'> {
+  const {
+    config,
+    problems,
+  }: {
+    readonly config: MeshConfig
+    readonly problems: readonly { readonly message: string; readonly field?: string }[]
+  } = resolveMeshConfig(
+    spec,
+    { osmNamespace: base.osmNamespace, clusterDomain: base.domains.clusterDomain, environment: base.environment },
+    { object: undefined, locate: () => undefined },
+  )
+  for (const { field = '', message } of problems) logger.warn({ field }, message)
+  return { config, configView: meshConfigView(config, base) }
+}
+
+function readConfig({ apiVersion: _version, ...object }: KubernetesObject, decoder: ObjectDecoder): ReadConfig {
+  const { metadata, spec } = object
+  const origin = { kind: 'api', resourceVersion: metadata.resourceVersion ?? '' } as const
+  const written = {
+    apiVersion: `${resourceTypes.MeshConfig.group}/${resourceTypes.MeshConfig.version}`,
+    kind: 'MeshConfig',
+    metadata: { name: metadata.name, namespace: metadata.namespace },
+    spec,
+  }
+  const decoded = decoder.decode(written, {
+    origin,
+    defaultNamespace: metadata.namespace ?? '',
+    locate: () => origin,
+    sourceText: () => undefined,
+  })
+  if (decoded.object?.kind === 'MeshConfig') return { spec: decoded.object.spec }
+  return { faults: decoded.problems.map(({ field = '', message }) => `${field}: ${message}`) }
+}
+
+function namespaceFacts({ metadata: { name, labels = {}, annotations = {} } }: KubernetesObject): NamespaceFacts {
+  const ours = (texts: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(texts).filter(([key]) => OURS.test(key) || key === CONTROL_PLANE))
+  return { name, labels: ours(labels), annotations: ours(annotations) }
+}
+
+function notReady(message: string): OsmError<InjectorErrorCode> {
+  return new OsmError<InjectorErrorCode>('OSM_INJECT_NOT_READY', message)
+}

@@ -1,0 +1,164 @@
+import {
+  newProxyUUID,
+  ProbeBindingsReader,
+  type CertificateManager,
+  type Metrics,
+  type ProcessLogger,
+} from '@osm-ts/core'
+import { OsmError } from '@osm-ts/driver-api'
+
+import type { InjectorErrorCode } from '../error-codes.js'
+import { injectPod, type Injection, type InjectionPorts } from '../inject/inject-pod.js'
+import { objectOf, textOf } from '../json/json.js'
+import type { AdmissionAnswer, AdmissionRequest } from './admission-review.js'
+import type { BootstrapSecrets } from './bootstrap-secrets.js'
+import type { MeshState } from './mesh-state.js'
+
+/** What reviews are made with. */
+export interface ReviewerOptions {
+  readonly state: Pick<MeshState, 'settings' | 'namespace'>
+  readonly certificates: Pick<CertificateManager, 'issueCertificate'>
+  readonly secrets: Pick<BootstrapSecrets, 'store' | 'reusableUuid'>
+  readonly logger: ProcessLogger
+  readonly metrics: Metrics
+}
+
+/** Codes of what is nobody's mistake and may be gone in a moment. */
+const PASSING: ReadonlySet<string> = new Set<InjectorErrorCode>([
+  'OSM_INJECT_SECRET_FORBIDDEN',
+  'OSM_INJECT_SECRET',
+  'OSM_INJECT_NOT_READY',
+  'OSM_INJECT_TIMEOUT',
+])
+
+/** Answers what the API server asks of pods, with one line in the log for each. */
+export class PodReviewer {
+  readonly #options: ReviewerOptions
+  readonly #ports: InjectionPorts
+  readonly #decisions: ReturnType<Metrics['counter']>
+  readonly #seconds: ReturnType<Metrics['histogram']>
+
+  constructor(options: ReviewerOptions) {
+    const { certificates, secrets, metrics } = options
+    this.#options = options
+    this.#ports = {
+      newUuid: newProxyUUID,
+      // Not kept: the proxy connects to the controller, and nothing would ever say here that it has ended.
+      issue: ({ uuid, serviceAccount }) =>
+        certificates.issueCertificate({ kind: 'proxy', uuid, serviceAccount }, { keep: false }),
+      reusableUuid: (...question) => secrets.reusableUuid(...question),
+      bindings: new ProbeBindingsReader(),
+    }
+    this.#decisions = metrics.counter(
+      'osm_injector_decisions_total',
+      'Pods that were looked at, by what became of them',
+      ['outcome', 'reason'],
+    )
+    this.#seconds = metrics.histogram(
+      'osm_injector_review_seconds',
+      'Time from a review to its answer',
+      ['outcome'],
+      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    )
+  }
+
+  /** Answers within the time that the API server waits; what is not done by then is refused. */
+  async review(request: AdmissionRequest, timeoutMs: number): Promise<AdmissionAnswer> {
+    if (request.operation !== 'CREATE' || request.kind !== 'v1/Pod' || request.subResource !== '') {
+      const warning = `osm-injector looks at pods that are created, not at ${request.operation} of ${request.kind}`
+      return { allowed: true, operations: [], warnings: [warning] }
+    }
+    const start = performance.now()
+    const patience = new AbortController()
+    const timer = setTimeout(() => patience.abort(timedOut(timeoutMs)), timeoutMs)
+    try {
+      const injection = await unlessAborted(this.#inject(request, patience.signal), patience.signal)
+      return this.#conclude(request, injection, start)
+    } catch (error) {
+      // Only what a programmer has done wrong, or the time that has passed.
+      return this.#conclude(request, { outcome: 'refused', error: codedError(error) }, start)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #inject(request: AdmissionRequest, signal: AbortSignal): Promise<Injection> {
+    const { state, secrets } = this.#options
+    const settings = state.settings()
+    const namespace = await state.namespace(request.namespace, signal)
+    const injection = await injectPod(
+      { pod: request.object, namespace, dryRun: request.dryRun, signal },
+      settings,
+      this.#ports,
+    )
+    if (injection.outcome === 'injected' && !request.dryRun)
+      await secrets.store(injection.secret, injection.again, signal)
+    return injection
+  }
+
+  #conclude(request: AdmissionRequest, injection: Injection, start: number): AdmissionAnswer {
+    const { logger } = this.#options
+    const seconds = (performance.now() - start) / 1000
+    const { outcome } = injection
+    const metadata = objectOf(request.object.metadata)
+    const facts = {
+      namespace: request.namespace,
+      pod: textOf(metadata.name) || `${textOf(metadata.generateName)}*`,
+      outcome,
+      dryRun: request.dryRun,
+      milliseconds: Math.round(seconds * 1e4) / 10,
+    }
+    this.#seconds.observe({ outcome }, seconds)
+    switch (injection.outcome) {
+      case 'skipped':
+        this.#decisions.inc({ outcome, reason: injection.reason })
+        logger.info({ ...facts, reason: injection.reason }, injection.message)
+        return { allowed: true, operations: [], warnings: [] }
+      case 'injected': {
+        const { uuid, sidecarClass, message, operations, warnings } = injection
+        this.#decisions.inc({ outcome, reason: injection.again ? 'again' : 'new' })
+        logger.info({ ...facts, uuid, class: sidecarClass, again: injection.again }, message)
+        return { allowed: true, operations, warnings }
+      }
+      case 'refused': {
+        const { code, message } = injection.error
+        this.#decisions.inc({ outcome, reason: code })
+        logger.warn({ ...facts, code }, message)
+        const passing = PASSING.has(code)
+        return {
+          allowed: false,
+          code: passing ? 503 : 422,
+          reason: passing ? 'ServiceUnavailable' : 'Invalid',
+          message: `${message} [${code}]`,
+        }
+      }
+    }
+  }
+}
+
+function timedOut(milliseconds: number): OsmError<InjectorErrorCode> {
+  return new OsmError<InjectorErrorCode>(
+    'OSM_INJECT_TIMEOUT',
+    `the pod was not ready to be admitted within ${milliseconds} ms; it will be tried again`,
+  )
+}
+
+function codedError(error: unknown): OsmError {
+  if (error instanceof OsmError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new OsmError<InjectorErrorCode>('OSM_INJECT_SECRET', `injection failed: ${message}`, { cause: error })
+}
+
+/** What the work gives, or the reason of the signal as soon as it aborts. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => undefined
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error) // only ever aborted with an error
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
