@@ -9,6 +9,14 @@ export const programs = {
     entry: 'packages/standalone/src/controller-main.ts',
     bundle: 'packages/standalone/dist/controller.mjs',
   },
+  'osm-controller': {
+    entry: 'packages/controller/src/osm-controller-main.ts',
+    bundle: 'packages/controller/dist/osm-controller.mjs',
+  },
+  'osm-injector': {
+    entry: 'packages/injector/src/injector-main.ts',
+    bundle: 'packages/injector/dist/osm-injector.mjs',
+  },
   'osm-bootstrap': {
     entry: 'packages/bootstrap/src/bootstrap-main.ts',
     bundle: 'packages/bootstrap/dist/osm-bootstrap.mjs',
