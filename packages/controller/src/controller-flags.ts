@@ -1,0 +1,52 @@
+import { type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/core'
+
+const port = (value: number, meaning: string) =>
+  ({ kind: 'number', min: 0, max: 65535, default: value, meaning }) as const
+
+/** Flags of osm-controller beside those of every program. */
+const ownFlags = {
+  'osm-service-account': {
+    kind: 'text',
+    form: 'dns-subdomain',
+    default: 'osm-controller',
+    meaning: 'service account that the controller runs under',
+  },
+  'injector-service-account': {
+    kind: 'text',
+    form: 'dns-subdomain',
+    default: 'osm-injector',
+    meaning: 'service account of the injector, which writes the Secrets of sidecars',
+  },
+  'validator-webhook-config': {
+    kind: 'text',
+    form: 'dns-subdomain',
+    default: '',
+    meaning: 'name of the ValidatingWebhookConfiguration, which osm-bootstrap keeps; accepted for compatibility',
+  },
+  'validate-traffic-target': {
+    kind: 'switch',
+    default: true,
+    meaning: 'refuse TrafficTargets in another namespace than their destination',
+  },
+  'health-port': port(9091, 'port of health, version and metrics'),
+  'debug-port': port(9092, 'port of the debug server'),
+  'webhook-port': port(9093, 'port of the validating webhook'),
+  'bootstrap-secret-grace': {
+    kind: 'number',
+    min: 1,
+    max: 86_400,
+    default: 300,
+    meaning: 'seconds that the Secret of a sidecar waits for its pod before it is removed',
+  },
+} as const satisfies FlagDefinitions
+
+/** Flags of osm-controller. */
+export const controllerFlags = { ...programFlags, ...ownFlags } as const
+
+/** Values of {@link controllerFlags}. */
+export type ControllerFlags = FlagValues<typeof controllerFlags>
+
+/** @throws OsmError as `parseProgramFlags` does */
+export function parseControllerFlags(argv: readonly string[]): ControllerFlags {
+  return parseProgramFlags(argv, ownFlags)
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+
+import {
+  connectKubernetes,
+  type KubernetesApi,
+  KubernetesEndpointsProvider,
+  KubernetesSource,
+  Metrics,
+  parseMeshDomains,
+  type Program,
+  type ProgramContext,
+  proxyServerPort,
+  systemClock,
+} from '@osm-ts/core'
+
+import { builtInDrivers } from './builtins.js'
+import { controllerFlags, type ControllerFlags, parseControllerFlags } from './controller-flags.js'
+import { leaderDuties } from './kubernetes/leader-duties.js'
+import { openAuthority } from './kubernetes/open-authority.js'
+import { smiDiscovery } from './kubernetes/smi-discovery.js'
+import { anyAddress } from './any-address.js'
+import type { Attachment } from './options.js'
+import { startController } from './start-controller.js'
+import { validatingWebhook } from './webhook/validating-webhook.js'
+
+const NAME = 'osm-controller'
+const POD_NAME_VARIABLE = 'CONTROLLER_POD_NAME'
+
+/** osm-controller. */
+export const controllerProgram: Program<ControllerFlags> = {
+  name: NAME,
+  podNameVariable: POD_NAME_VARIABLE,
+  definitions: controllerFlags,
+  parse: parseControllerFlags,
+  main,
+}
+
+async function main(context: ProgramContext<ControllerFlags>): Promise<undefined> {
+  const { flags, environment, logger, signal } = context
+  const { meshName, osmNamespace, osmConfigName } = flags
+  const api = await connectKubernetes({
+    ...(flags.kubeconfig !== '' && { kubeconfig: flags.kubeconfig }),
+    userAgent: flags.osmVersion === '' ? NAME : `${NAME}/${flags.osmVersion}`,
+    environment,
+  })
+  const metrics = new Metrics()
+  const source = new KubernetesSource({
+    api,
+    meshName,
+    osmNamespace,
+    configName: osmConfigName,
+    clock: systemClock,
+    random: Math.random,
+    logger: logger.child('source'),
+    metrics,
+  })
+  const domains = parseMeshDomains(flags)
+  const certificateProvider = await openAuthority({ api, flags, logger, signal })
+  const service = environment.CONTROLLER_SVC_NAME || NAME
+  try {
+    const controller = await startController({
+      meshName,
+      osmNamespace,
+      domains,
+      sources: [source],
+      endpointsProviders: (feed) => [new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() })],
+      enrolment: { mode: 'labelled', meshName },
+      meshConfig: { name: osmConfigName, anyNamespace: false, required: true },
+      certificateProvider,
+      drivers: builtInDrivers(),
+      environment,
+      proxyServer: {
+        address: anyAddress(flags.bindAddress),
+        port: (sidecarClass, config) => proxyServerPort(config, sidecarClass),
+      },
+      serverNames: {
+        dnsNames: [
+          `${service}.${osmNamespace}.svc.${domains.clusterDomain}`,
+          `${service}.${osmNamespace}.svc`,
+          `${service}.${osmNamespace}`,
+        ],
+        ipAddresses: [],
+      },
+      bindAddress: flags.bindAddress,
+      ports: { debug: flags.debugPort, health: flags.healthPort },
+      debugServer: 'configured',
+      version: { version: flags.osmVersion, git_commit: '', build_date: '' },
+      metrics,
+      attachments: attachments(context, api, source),
+      logger,
+      signal,
+    })
+    await controller.stopped
+    await source.finished()
+  } finally {
+    certificateProvider.close()
+  }
+  return undefined
+}
+
+function attachments(
+  { flags, environment }: ProgramContext<ControllerFlags>,
+  api: KubernetesApi,
+  source: KubernetesSource,
+): readonly Attachment[] {
+  return [
+    smiDiscovery({ api, clock: systemClock }),
+    validatingWebhook({
+      address: { host: flags.bindAddress, port: flags.webhookPort },
+      serviceName: 'osm-validator',
+      configName: flags.osmConfigName,
+      environment,
+      validateTrafficTarget: flags.validateTrafficTarget,
+    }),
+    leaderDuties({
+      api,
+      source,
+      identity: `${environment[POD_NAME_VARIABLE] || hostname()}_${randomUUID()}`,
+      accounts: [...new Set([flags.osmServiceAccount, flags.injectorServiceAccount])],
+      secretGraceMs: flags.bootstrapSecretGrace * 1000,
+      clock: systemClock,
+      random: Math.random,
+    }),
+  ]
+}

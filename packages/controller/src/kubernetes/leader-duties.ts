@@ -1,0 +1,84 @@
+import {
+  type Clock,
+  EventRecorder,
+  type KubernetesApi,
+  type KubernetesSource,
+  LeaderElector,
+  type Random,
+  StatusWriter,
+} from '@osm-ts/core'
+
+import type { Attachment } from '../options.js'
+import { BootstrapSecrets } from './bootstrap-secrets.js'
+import { RoleBindings } from './role-bindings.js'
+
+/** What the duties of the leader are done with. */
+export interface LeaderDutiesOptions {
+  readonly api: KubernetesApi
+  readonly source: KubernetesSource
+  /** Unlike that of any other replica that ever lives. */
+  readonly identity: string
+  /** Service accounts of the control plane that need the Secrets of sidecars. */
+  readonly accounts: readonly string[]
+  readonly secretGraceMs: number
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** Elects a leader among the replicas. Any of them serves proxies; only the leader writes. */
+export function leaderDuties(options: LeaderDutiesOptions): Attachment {
+  return async (parts) => {
+    const { api, source, identity, accounts, secretGraceMs, clock, random } = options
+    const { meshName, osmNamespace, metrics, feed, configurator, catalog, host, problems, signal } = parts
+    const logger = parts.logger.child('leader')
+    const elector = new LeaderElector({
+      api,
+      namespace: osmNamespace,
+      name: `osm-controller-${meshName}`,
+      identity,
+      clock,
+      random,
+      logger,
+      labels: { 'app.kubernetes.io/name': 'openservicemesh.io', 'app.kubernetes.io/instance': meshName },
+    })
+    const leads = metrics.gauge('osm_leader', '1 while this replica leads', [])
+    leads.set({}, 0)
+    const events = new EventRecorder({ api, component: 'osm-controller', namespace: osmNamespace, clock, logger })
+    const shared = { api, cluster: source, meshName, clock, random, metrics, logger }
+    const bindings = new RoleBindings({ ...shared, osmNamespace, accounts })
+    const secrets = new BootstrapSecrets({ ...shared, graceMs: secretGraceMs, monotonic: () => performance.now() })
+    const statuses = new StatusWriter({
+      api,
+      targets: source,
+      events,
+      problems,
+      proxies: () => host.statuses(),
+      subscribe: (listener) => {
+        const ends = [
+          feed.subscribe(listener),
+          source.subscribe(listener),
+          configurator.onRead(listener),
+          catalog.announcements(listener),
+        ]
+        return () => {
+          for (const end of ends) end()
+        }
+      },
+      clock,
+      random,
+      logger,
+      metrics,
+    })
+    const stopped = elector
+      .run(signal, async (term) => {
+        leads.set({}, 1)
+        try {
+          await Promise.all([bindings.run(term), secrets.run(term), statuses.run(term)])
+        } finally {
+          leads.set({}, 0)
+        }
+      })
+      .finally(() => events.close())
+    return { ready: async () => true, stopped }
+  }
+}
