@@ -15,16 +15,16 @@ import {
 import type { InjectionSettings } from './inject/settings.js'
 import { BootstrapSecrets } from './server/bootstrap-secrets.js'
 import { MeshState } from './server/mesh-state.js'
-import { type NativeSidecarMode, usesNativeSidecars } from './server/native-sidecars.js'
+import { clusterFeatures, type ClusterFeatures, type NativeSidecarMode } from './server/cluster-features.js'
 import { PodReviewer } from './server/reviewer.js'
 import { ServingCertificate } from './server/serving-certificate.js'
 import { webhookServer } from './server/webhook-server.js'
 
+/** Settings that hold from the start and to the end. */
+type FixedSettings = Omit<InjectionSettings, 'config' | 'configView' | 'trustBundle' | keyof ClusterFeatures>
+
 /** What an injector runs with. */
-export interface InjectorOptions extends Omit<
-  InjectionSettings,
-  'config' | 'configView' | 'nativeSidecars' | 'trustBundle'
-> {
+export interface InjectorOptions extends FixedSettings {
   readonly api: KubernetesApi
   readonly configName: string
   readonly caBundleSecretName: string
@@ -63,7 +63,7 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
   })
   const settings = (): typeof defaultCertificateSettings => defaultCertificateSettings
   const certificates = new MeshCertificateManager({ provider, settings, clock, random, signal, domains })
-  const nativeSidecars = await usesNativeSidecars(options.nativeSidecar, api, signal)
+  const features = await clusterFeatures(options.nativeSidecar, api, signal)
   const trustBundle = certificates.trustBundle('control-plane')
   const state = new MeshState({
     api,
@@ -72,7 +72,7 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
     logger,
     metrics,
     configName: options.configName,
-    base: { ...settingsOf(options), nativeSidecars, trustBundle },
+    base: { ...settingsOf(options), ...features, trustBundle },
   })
   const serving = new ServingCertificate(certificates, domains, osmNamespace)
   const secrets = new BootstrapSecrets(api, meshName)
@@ -89,7 +89,7 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
     const port = await listen(app, options.listen, 'webhook')
     options.onReady(() => state.ready)
     await state.start(signal)
-    logger.info({ port, nativeSidecars, classes: options.registry.names() }, 'injecting sidecars')
+    logger.info({ port, ...features, classes: options.registry.names() }, 'injecting sidecars')
     await work
   } finally {
     await app.close()
@@ -106,6 +106,6 @@ function settingsOf({
   pullPolicy,
   ipFamilies,
   version,
-}: InjectorOptions): Omit<InjectionSettings, 'config' | 'configView' | 'nativeSidecars' | 'trustBundle'> {
+}: InjectorOptions): FixedSettings {
   return { meshName, osmNamespace, domains, registry, environment, pullPolicy, ipFamilies, version }
 }

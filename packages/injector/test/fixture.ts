@@ -52,6 +52,7 @@ export function settingsOf(
     environment: {},
     pullPolicy: 'IfNotPresent',
     nativeSidecars: false,
+    sleepingHooks: true,
     ipFamilies: ['IPv4'],
     trustBundle: ['root of the control plane\n'],
     version: 'v1.2.0',

@@ -10,6 +10,7 @@ import type { SidecarPlan } from './plan-sidecar.js'
 import type { InjectionSettings } from './settings.js'
 
 const DEFAULT_SERVICE_ACCOUNT = 'default'
+const DEFAULT_GRACE_SECONDS = 30
 
 /** What a pod is put together with. */
 export interface AssemblyOptions {
@@ -37,7 +38,14 @@ export function assemble(pod: JsonObject, plan: SidecarPlan, options: AssemblyOp
   const { patch, context } = plan
   const { settings, uuid, bindings, replaceOwn } = options
   const native = context.nativeSidecar
-  const sidecar = sidecarContainer({ ...plan, bindings, pullPolicy: settings.pullPolicy, native })
+  const sidecar = sidecarContainer({
+    ...plan,
+    bindings,
+    pullPolicy: settings.pullPolicy,
+    native,
+    sleepingHooks: settings.sleepingHooks,
+    graceSeconds: graceOf(pod),
+  })
   const redirection = interceptionContainer({ patch, context, config: settings.config, image: plan.initImage })
   const first = [...(redirection === undefined ? [] : [redirection]), ...driverInitContainers({ patch, context })]
   const volumes = [
@@ -59,6 +67,11 @@ export function assemble(pod: JsonObject, plan: SidecarPlan, options: AssemblyOp
       volumes: [...free(spec, 'volumes', volumes, replaceOwn), ...volumes],
     }),
   }
+}
+
+function graceOf(pod: JsonObject): number {
+  const { terminationGracePeriodSeconds: seconds } = objectOf(pod.spec)
+  return typeof seconds === 'number' ? seconds : DEFAULT_GRACE_SECONDS
 }
 
 /** The items that the pod has itself, none of which may have a name that is added. */

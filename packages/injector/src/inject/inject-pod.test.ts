@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
+import type { Driver } from '@osm-ts/driver-api'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import jsonPatchLibrary, { type Operation } from 'fast-json-patch'
 
@@ -83,7 +84,7 @@ describe('injectPod', () => {
     expect(sidecar).not.toHaveProperty('resources')
     expect(sidecar).not.toHaveProperty('startupProbe')
     // Told to end together with the application, it goes on for as long as that may take.
-    expect(JSON.stringify(sidecar.lifecycle)).toContain('"/drain_listeners?graceful&inboundonly","15"')
+    expect(sidecar.lifecycle).toEqual({ preStop: { sleep: { seconds: 15 } } })
   })
 
   it('has connections redirected by the rules of the interception package', async () => {
@@ -147,12 +148,37 @@ describe('injectPod', () => {
       startupProbe: { httpGet: { port: 15904, path: '/osm-sidecar-ready' }, periodSeconds: 1, failureThreshold: 600 },
     })
     // The application has ended by then: what is on the way gets the shorter of the two times.
-    expect(JSON.stringify(named(spec.initContainers, 'sidecar').lifecycle)).toContain('inboundonly","5"')
+    expect(named(spec.initContainers, 'sidecar').lifecycle).toEqual({ preStop: { sleep: { seconds: 5 } } })
   })
 
   it('has a classic sidecar redirect connections after the init containers of the workload have run', async () => {
     const pod = podOf({}, { spec: { initContainers: [{ name: 'migrate', image: 'example/migrate:1' }] } })
     expect(specOf(await injected(pod)).initContainers?.map(({ name }) => name)).toEqual(['migrate', 'osm-init'])
+  })
+
+  it.each<[string, Parameters<typeof settingsOf>[1], number | undefined, unknown]>([
+    ['a cluster whose hooks can not wait', { sleepingHooks: false }, undefined, undefined],
+    ['a pod that has less time', {}, 10, { preStop: { sleep: { seconds: 9 } } }],
+    ['a pod that has no time', {}, 0, undefined],
+  ])('waits before the end as long as it may: %s', async (_what, changes, grace, lifecycle) => {
+    const spec = grace === undefined ? {} : { terminationGracePeriodSeconds: grace }
+    const result = await injected(podOf({}, { spec }), settingsOf({}, changes))
+    expect(named(specOf(result).containers, 'sidecar').lifecycle).toEqual(lifecycle)
+  })
+
+  it('runs the command by which a driver drains', async () => {
+    const envoy = createEnvoyDriver()
+    const driver: Driver = {
+      ...envoy,
+      patch: async (context) => ({
+        ...(await envoy.patch(context)),
+        drain: { action: { kind: 'command', command: ['drain', '$1'] }, minMs: 1, maxMs: 2 },
+      }),
+    }
+    const result = await injected(podOf(), settingsOf({}, { drivers: [driver] }))
+    expect(named(specOf(result).containers, 'sidecar').lifecycle).toEqual({
+      preStop: { exec: { command: ['drain', '$$1'] } },
+    })
   })
 
   it('merges resources: pod over namespace over MeshConfig, each amount by itself', async () => {

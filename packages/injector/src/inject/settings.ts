@@ -14,6 +14,8 @@ export interface InjectionSettings {
   readonly pullPolicy: InjectorContext['pullPolicy']
   /** True: sidecars are init containers that go on running. */
   readonly nativeSidecars: boolean
+  /** True: the cluster knows hooks that wait. */
+  readonly sleepingHooks: boolean
   /** Address families of pods of the cluster. */
   readonly ipFamilies: IpFamilies
   /** Roots of the control plane, PEM. */

@@ -1,7 +1,7 @@
-import type { Action, SidecarPatch } from '@osm-ts/driver-api'
+import type { SidecarPatch } from '@osm-ts/driver-api'
 
 import type { JsonObject } from '../json/json.js'
-import { type ContainerValues, literal } from './values.js'
+import type { ContainerValues } from './values.js'
 
 /** A sidecar that has no configuration after this long is started again. */
 const STARTUP_PATIENCE_SECONDS = 600
@@ -31,40 +31,30 @@ export function sidecarProbes({ ready }: SidecarPatch, native: boolean): JsonObj
   }
 }
 
+/** What decides about the end of a sidecar. */
+export interface EndOptions {
+  readonly native: boolean
+  /** True: the cluster knows hooks that wait. */
+  readonly sleepingHooks: boolean
+  /** What the pod says of its `terminationGracePeriodSeconds`. */
+  readonly graceSeconds: number
+}
+
 /**
- * What is done before the sidecar is told to end.
+ * What happens before the sidecar is told to end.
  *
  * A native sidecar ends after the application: it has to finish what is on the way only, for the shorter of the driver's times. A classic one is
- * told to end together with the application, whose requests it has to carry until that is done: for the longer one.
- */
-export function preStop({ drain }: SidecarPatch, native: boolean, values: ContainerValues): JsonObject | undefined {
-  if (drain === undefined) return undefined
-  const seconds = String(Math.ceil((native ? drain.minMs : drain.maxMs) / 1000))
-  return { preStop: { exec: { command: command(drain.action, seconds, values) } } }
-}
-
-/**
- * The command line of an action that waits afterwards. What varies is passed as parameters of the script, never inside it.
+ * told to end together with the application, whose connections it carries while that ends: for the longer one.
  *
- * The administration interface listens on loopback, which only the container itself reaches; bash has sockets of its own, so that the image needs no
- * client.
+ * A driver's command is run as it is. Its other actions are not within reach of a kubelet, which can neither send POST requests nor signals, nor
+ * reach the loopback address; images need not have a shell. Then the hook waits: callers see the pod leave its Services meanwhile.
  */
-function command(action: Action, seconds: string, values: ContainerValues): readonly string[] {
-  switch (action.kind) {
-    case 'signal':
-      return shell('kill -s "$1" 1 && sleep "$2"', [action.signal.slice('SIG'.length), seconds])
-    case 'http':
-      return shell(
-        'exec 3<>"/dev/tcp/127.0.0.1/$1" && printf "%s %s HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n" "$2" "$3" >&3 && cat <&3 >/dev/null && sleep "$4"',
-        [String(action.port), action.method, action.path, seconds],
-      )
-    case 'command': {
-      const words = action.command.map((word) => values.text(word))
-      return [...shell('seconds="$1"; shift; "$@" && sleep "$seconds"', [seconds]), ...words]
-    }
-  }
-}
-
-function shell(script: string, parameters: readonly string[]): readonly string[] {
-  return ['/bin/bash', '-c', literal(script), 'drain', ...parameters.map(literal)]
+export function preStop({ drain }: SidecarPatch, options: EndOptions, values: ContainerValues): JsonObject | undefined {
+  if (drain === undefined) return undefined
+  if (drain.action.kind === 'command')
+    return { preStop: { exec: { command: drain.action.command.map((word) => values.text(word)) } } }
+  const wanted = Math.ceil((options.native ? drain.minMs : drain.maxMs) / 1000)
+  // The API server refuses to wait for longer than the pod has, and some time has to be left for the end itself.
+  const seconds = Math.min(wanted, options.graceSeconds - 1)
+  return options.sleepingHooks && seconds >= 1 ? { preStop: { sleep: { seconds } } } : undefined
 }

@@ -3,7 +3,7 @@ import type { JsonValue, Resources, SidecarPatch } from '@osm-ts/driver-api'
 
 import type { JsonObject } from '../json/json.js'
 import type { InjectionSettings } from '../inject/settings.js'
-import { preStop, sidecarProbes } from './lifecycle.js'
+import { type EndOptions, preStop, sidecarProbes } from './lifecycle.js'
 import { BOOTSTRAP_VOLUME, SIDECAR_CONTAINER } from './names.js'
 import { ContainerValues, literal } from './values.js'
 
@@ -11,14 +11,13 @@ import { ContainerValues, literal } from './values.js'
 const WINDOWS_USER = 'EnvoyUser'
 
 /** What the sidecar container is made from. */
-export interface SidecarOptions {
+export interface SidecarOptions extends EndOptions {
   readonly patch: SidecarPatch
   readonly sidecarClass: string
   readonly podOS: 'linux' | 'windows'
   readonly resources: Required<Resources>
   readonly bindings: readonly InstanceProbeBinding[]
   readonly pullPolicy: InjectionSettings['pullPolicy']
-  readonly native: boolean
 }
 
 /** Folder in which the sidecar of a class sees its files. */
@@ -32,7 +31,7 @@ export function sidecarContainer(options: SidecarOptions): JsonObject {
   const { sidecar } = patch
   const values = new ContainerValues(filesFolder(sidecarClass))
   const args = sidecar.args.map((arg) => values.text(arg))
-  const lifecycle = podOS === 'windows' ? undefined : preStop(patch, native, values)
+  const lifecycle = podOS === 'windows' ? undefined : preStop(patch, options, values)
   const env = values.environment(sidecar.env)
   const resources = given(sidecar.resources ?? options.resources)
   return {
