@@ -1,0 +1,86 @@
+import { apiVersionOf, resourceTypes, type KubernetesApi, type KubernetesObject, type ResourceType } from '@osm-ts/core'
+
+type Fields = Readonly<Record<string, unknown>>
+type Texts = Readonly<Record<string, string>>
+
+/** Makes and changes the objects of a cluster in few words. */
+export class ClusterObjects {
+  readonly #api: KubernetesApi
+  readonly #signal: AbortSignal
+
+  constructor(api: KubernetesApi, signal: AbortSignal) {
+    this.#api = api
+    this.#signal = signal
+  }
+
+  /** Makes an object, or brings it into this form. */
+  async put(
+    type: ResourceType,
+    metadata: {
+      readonly name: string
+      readonly namespace?: string
+      readonly labels?: Texts
+      readonly annotations?: Texts
+    },
+    rest: Fields = {},
+  ): Promise<KubernetesObject> {
+    const manifest = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest }
+    return this.#api.apply(type, manifest, { fieldManager: 'test', force: true, signal: this.#signal })
+  }
+
+  async remove(type: ResourceType, namespace: string, name: string): Promise<void> {
+    await this.#api.delete(type, { namespace, name }, { signal: this.#signal })
+  }
+
+  async setStatus(type: ResourceType, namespace: string, name: string, status: Fields): Promise<void> {
+    await this.#api.mergePatch(type, { namespace, name }, { status }, { subresource: 'status', signal: this.#signal })
+  }
+
+  /** A namespace; without a mesh it is of none. */
+  async namespace(name: string, mesh: string | undefined, labels: Texts = {}): Promise<void> {
+    const monitored = mesh === undefined ? {} : { 'openservicemesh.io/monitored-by': mesh }
+    await this.put(resourceTypes.Namespace, { name, labels: { ...monitored, ...labels } })
+  }
+
+  async service(namespace: string, name: string): Promise<void> {
+    const ports = [{ name: 'http', port: 80, targetPort: 8080, protocol: 'TCP' }]
+    await this.put(resourceTypes.Service, { name, namespace }, { spec: { selector: { app: name }, ports } })
+  }
+
+  /** A pod that runs with a sidecar, its account, and the slice that makes it an endpoint of the service of its name. */
+  async workload(namespace: string, name: string, ip: string, uuid: string): Promise<void> {
+    await this.put(resourceTypes.ServiceAccount, { name, namespace })
+    await this.put(
+      resourceTypes.Pod,
+      {
+        name,
+        namespace,
+        labels: { app: name, 'osm-proxy-uuid': uuid },
+        annotations: { 'openservicemesh.io/sidecar-class': 'envoy' },
+      },
+      {
+        spec: {
+          serviceAccountName: name,
+          automountServiceAccountToken: false,
+          containers: [{ name: 'app', image: 'localhost/app', ports: [{ name: 'http', containerPort: 8080 }] }],
+        },
+      },
+    )
+    const conditions = [{ type: 'Ready', status: 'True' }]
+    await this.setStatus(resourceTypes.Pod, namespace, name, {
+      phase: 'Running',
+      podIPs: [{ ip }],
+      podIP: ip,
+      conditions,
+    })
+    await this.put(
+      resourceTypes.EndpointSlice,
+      { name: `${name}-1`, namespace, labels: { 'kubernetes.io/service-name': name } },
+      {
+        addressType: 'IPv4',
+        ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+        endpoints: [{ addresses: [ip], conditions: { ready: true }, targetRef: { kind: 'Pod', name, namespace } }],
+      },
+    )
+  }
+}

@@ -1,0 +1,125 @@
+import {
+  KubernetesEndpointsProvider,
+  KubernetesSource,
+  MeshCatalog,
+  MeshConfigurator,
+  parseMeshDomains,
+  Recompute,
+  SnapshotFeed,
+  systemClock,
+  type Answer,
+  type Endpoint,
+  type KubernetesApi,
+  type SourceChange,
+} from '@osm-ts/core'
+import type { Logger } from '@osm-ts/driver-api'
+
+/** What a {@link WatchedMesh} reads. */
+export interface WatchedMeshOptions {
+  readonly api: KubernetesApi
+  readonly meshName: string
+  readonly osmNamespace: string
+}
+
+const root = '-----BEGIN CERTIFICATE-----\nroot of the test\n-----END CERTIFICATE-----\n'
+const silent: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
+/** A mesh as a controller follows it, from the API server up to the policies of its proxies, and all that it has told. */
+export class WatchedMesh {
+  readonly source: KubernetesSource
+  readonly feed: SnapshotFeed
+  readonly provider: KubernetesEndpointsProvider
+  readonly configurator: MeshConfigurator
+  readonly catalog: MeshCatalog
+  readonly changes: SourceChange[] = []
+  /** Recomputations that gave some proxy another policy. */
+  pushes = 0
+  readonly #recompute: Recompute
+  readonly #end = new AbortController()
+
+  constructor({ api, meshName, osmNamespace }: WatchedMeshOptions) {
+    const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
+    const ports = { clock: systemClock, random: Math.random, logger: silent }
+    this.source = new KubernetesSource({ api, meshName, osmNamespace, ...ports })
+    this.source.subscribe((change) => this.changes.push(change))
+    this.feed = new SnapshotFeed([this.source])
+    const current = () => this.feed.current()
+    const subscribe = this.feed.subscribe.bind(this.feed)
+    this.provider = new KubernetesEndpointsProvider({ cluster: this.source, current, subscribe })
+    this.configurator = new MeshConfigurator({
+      meshName,
+      osmNamespace,
+      domains,
+      environment: { OSM_DEFAULT_SIDECAR_CLASS: 'envoy' },
+      whenAbsent: 'last',
+      current,
+      subscribe,
+    })
+    const enrolment = { mode: 'labelled', meshName } as const
+    this.catalog = new MeshCatalog({ meshName, domains, endpointsProviders: [this.provider], enrolment })
+    this.#recompute = new Recompute((update) => {
+      if (this.catalog.apply(update).length > 0) this.pushes += 1
+    }, systemClock)
+  }
+
+  /** Reads the mesh; resolves when its policies have been computed. */
+  async start(): Promise<void> {
+    await this.feed.start(this.#end.signal)
+    this.configurator.start()
+    const snapshot = this.feed.current()
+    if (snapshot === undefined) throw new Error('the sources were read, and there is no snapshot')
+    this.#recompute.add({ config: this.configurator.current(), roots: [root], spec: { snapshot, changed: [] } })
+    this.feed.subscribe((spec) => {
+      this.#recompute.add({ spec })
+    })
+    this.provider.announcements((endpoints) => {
+      this.#recompute.add({ endpoints })
+    })
+    this.configurator.subscribe(({ after }) => {
+      this.#recompute.add({ config: after })
+    })
+  }
+
+  /** Keys of all objects, sorted. */
+  keys(): readonly string[] {
+    const keys = this.source.objects().map(({ kind, metadata }) => `${kind}/${metadata.namespace}/${metadata.name}`)
+    return keys.sort()
+  }
+
+  has(key: string): boolean {
+    return this.keys().includes(key)
+  }
+
+  problems(code: string): readonly string[] {
+    return this.source.problems().flatMap((problem) => (problem.code === code ? [problem.message] : []))
+  }
+
+  endpoints(namespace: string, name: string): Answer<Endpoint> {
+    return this.provider.listEndpointsForService({ namespace, name })
+  }
+
+  /** Takes in what has come, and forgets what was counted. */
+  settle(): void {
+    this.#recompute.flush()
+    this.catalog.resetCounters()
+    this.changes.length = 0
+    this.pushes = 0
+  }
+
+  /** Queries that were computed since the mesh was settled. */
+  computed(): readonly string[] {
+    this.#recompute.flush()
+    return [...this.catalog.counters()].flatMap(([name, { computed }]) => (computed > 0 ? [name] : []))
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort()
+    this.#recompute.close()
+    await this.source.finished()
+  }
+}
