@@ -4,6 +4,7 @@ import type { Logger } from '@osm-ts/driver-api'
 
 import type { Clock } from '../certificates/clock.js'
 import type { KubernetesApi, KubernetesManifest } from './api.js'
+import { messageOf } from './client/error-facts.js'
 import { isKubernetesError } from './kubernetes-error.js'
 import { resourceTypes } from './resource-types.js'
 import { WorkQueue } from './work-queue.js'
@@ -200,8 +201,7 @@ export class EventRecorder {
 
   #failed(key: string, error: unknown, failures: number): void {
     if (failures >= MAX_ATTEMPTS) this.#series.delete(key)
-    const message = error instanceof Error ? error.message : String(error)
-    this.#options.logger?.debug({ error: message }, 'an event can not be written')
+    this.#options.logger?.debug({ error: messageOf(error) }, 'an event can not be written')
   }
 }
 

@@ -4,6 +4,7 @@ import type { DriverMetrics, Logger } from '@osm-ts/driver-api'
 
 import type { Clock, Random } from '../certificates/clock.js'
 import type { KubernetesApi, KubernetesObject, ObjectName, ResourceType } from './api.js'
+import { messageOf } from './client/error-facts.js'
 import { informerMeter, type InformerMeter } from './informer-metrics.js'
 import type { Informer, InformerChange, InformerOptions, InformerState } from './informer-types.js'
 import { isKubernetesError } from './kubernetes-error.js'
@@ -179,8 +180,7 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
         listener(changes)
       } catch (error) {
         // A listener that fails must not keep the others from hearing of the change, nor end the watch.
-        const message = error instanceof Error ? error.message : String(error)
-        this.#options.logger.error({ resource: this.type.plural, error: message }, 'a listener failed')
+        this.#options.logger.error({ resource: this.type.plural, error: messageOf(error) }, 'a listener failed')
       }
     }
   }

@@ -3,6 +3,7 @@ import type { Logger } from '@osm-ts/driver-api'
 import { systemClock, type Clock, type Random } from '../certificates/clock.js'
 import type { KubernetesApi, KubernetesObject, ObjectName } from './api.js'
 import { pause } from './backoff.js'
+import { messageOf } from './client/error-facts.js'
 import { isKubernetesError } from './kubernetes-error.js'
 import { microTime, readLease, writeLease, type LeaseRecord } from './lease-record.js'
 import { onAbort } from './on-abort.js'
@@ -147,8 +148,10 @@ export class LeaderElector {
       if (!(this.leading && (await this.#write(this.#observed, limit.signal)))) await this.#stand(limit.signal)
     } catch (error) {
       if (signal.aborted) return
-      const message = error instanceof Error ? error.message : String(error)
-      logger.warn({ lease: this.#lease.name, error: message }, 'the lease can not be read or written; trying again')
+      logger.warn(
+        { lease: this.#lease.name, error: messageOf(error) },
+        'the lease can not be read or written; trying again',
+      )
     } finally {
       cancel()
       letGo()

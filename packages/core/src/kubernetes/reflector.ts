@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../certificates/clock.js'
 import type { KubernetesApi, KubernetesObject, ResourceType, Selection, WatchEvent } from './api.js'
 import { backoffMs, pause } from './backoff.js'
+import { messageOf } from './client/error-facts.js'
 import { isKubernetesError, KubernetesError } from './kubernetes-error.js'
 import { PageSize } from './page-size.js'
 import { WatchGuard } from './watch-guard.js'
@@ -70,7 +71,7 @@ export class Reflector {
       } catch (error) {
         if (signal.aborted) return
         if (isKubernetesError(error) && error.expired) this.#version = undefined
-        target.fault(error instanceof Error ? error : new Error(String(error)))
+        target.fault(error instanceof Error ? error : new Error(messageOf(error)))
         await pause(clock, this.#delayMs(error), signal)
       }
     }

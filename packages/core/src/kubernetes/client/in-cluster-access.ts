@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { KubernetesError } from '../kubernetes-error.js'
 import type { ClusterAccess, ClusterCredentials } from './cluster-access.js'
+import { messageOf } from './error-facts.js'
 
 /** Where the kubelet puts what a pod's service account needs. */
 const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
@@ -55,7 +56,7 @@ export class InClusterAccess implements ClusterAccess {
     try {
       return await readFile(path, 'utf8')
     } catch (error) {
-      throw new KubernetesError('OSM_KUBERNETES_CREDENTIALS', `${path} can not be read: ${(error as Error).message}`, {
+      throw new KubernetesError('OSM_KUBERNETES_CREDENTIALS', `${path} can not be read: ${messageOf(error)}`, {
         cause: error,
       })
     }

@@ -4,6 +4,7 @@ import type { KubeConfig } from '@kubernetes/client-node'
 
 import { KubernetesError } from '../kubernetes-error.js'
 import type { ClusterAccess, ClusterCredentials, ClusterTls } from './cluster-access.js'
+import { systemCode } from './error-facts.js'
 
 /** Where kubectl's usual places lead if there is nothing in any of them. */
 const NOWHERE = 'http://localhost:8080'
@@ -37,11 +38,12 @@ export class KubeconfigAccess implements ClusterAccess {
     try {
       await this.#config.applyToHTTPSOptions(options)
     } catch (error) {
+      const code = systemCode(error)
       // The message of an authentication plugin is its own output, which nobody vouches for.
       const named = this.#path === undefined ? 'the kubeconfig' : this.#path
       const message = `the credentials of ${named} can not be obtained: a file is missing, or the authentication plugin failed`
       throw new KubernetesError('OSM_KUBERNETES_CREDENTIALS', message, {
-        ...(error instanceof Error && 'code' in error ? { reason: String(error.code) } : {}),
+        ...(code === undefined ? {} : { reason: code }),
       })
     }
     return { headers: headersOf(options), tls: tlsOf(options) }
@@ -55,7 +57,7 @@ async function load(path: string | undefined): Promise<KubeConfig> {
     if (path === undefined) config.loadFromDefault()
     else config.loadFromFile(path)
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it is not a kubeconfig'
+    const reason = systemCode(error) ?? 'it is not a kubeconfig'
     const message = `${path ?? 'the kubeconfig'} can not be loaded: ${reason}` // the parser's message quotes the file
     throw new KubernetesError('OSM_KUBERNETES_CONFIG', message)
   }

@@ -5,6 +5,7 @@ import type { Dispatcher, Pool } from 'undici'
 import { KubernetesError } from '../kubernetes-error.js'
 import type { ClusterAccess, ClusterCredentials, ClusterTls } from './cluster-access.js'
 import { Deadline } from './deadline.js'
+import { messageOf, systemCode } from './error-facts.js'
 
 /** A request to the API server. */
 export interface TransportRequest {
@@ -174,23 +175,15 @@ function sameTls(one: ClusterTls, other: ClusterTls): boolean {
 }
 
 function isBrokenConnection(error: unknown): boolean {
-  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error))
+  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(systemCode(error) ?? '')
 }
 
 /** The error for an answer that did not come, or broke off. */
 export function unreachable(what: string, server: string, error: unknown): KubernetesError {
-  const code = codeOf(error)
-  const reason = (hasMessage(error) && error.message) || code || 'no answer'
+  const code = systemCode(error)
+  const reason = messageOf(error) === '' ? (code ?? 'no answer') : messageOf(error)
   return new KubernetesError('OSM_KUBERNETES_UNREACHABLE', `${what} at ${server}: ${reason}`, {
     cause: error,
-    ...(code === '' ? {} : { reason: code }),
+    ...(code === undefined ? {} : { reason: code }),
   })
-}
-
-function hasMessage(error: unknown): error is { readonly message: string } {
-  return typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string'
-}
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
 }
