@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { resourceTypes } from '@osm-ts/core'
 import { eventually } from '../dataplane/support/wait.js'
@@ -20,8 +21,10 @@ describe('what stands in for the rest of a cluster', () => {
   afterAll(() => cluster.stop())
 
   async function createJob(name: string, script: string): Promise<Job> {
-    const container = { name: 'main', image: 'busybox', command: ['/bin/sh', '-c', script] }
-    const spec = { template: { spec: { restartPolicy: 'Never', containers: [container] } }, backoffLimit: 0 }
+    const volumeMounts = [{ name: 'settings', mountPath: '/etc/settings' }]
+    const container = { name: 'main', image: 'busybox', command: ['/bin/sh', '-c', script], volumeMounts }
+    const volumes = [{ name: 'settings', configMap: { name: 'settings', optional: true } }]
+    const spec = { template: { spec: { restartPolicy: 'Never', containers: [container], volumes } }, backoffLimit: 0 }
     const metadata = { name, namespace }
     await server.api.create(resourceTypes.Job, { apiVersion: 'batch/v1', kind: 'Job', metadata, spec }, { signal })
     return eventually(
@@ -87,6 +90,23 @@ describe('what stands in for the rest of a cluster', () => {
     await expect(createJob('bad', 'exit 3')).resolves.toMatchObject({
       status: { conditions: [{ type: 'FailureTarget' }, { type: 'Failed' }] },
     })
+  })
+
+  it('mounts volumes and the token of the service account, for nobody but the pod', async () => {
+    const settings = { metadata: { name: 'settings', namespace }, data: { colour: 'green' } }
+    await server.api.create(resourceTypes.ConfigMap, { apiVersion: 'v1', kind: 'ConfigMap', ...settings }, { signal })
+    const account = '/var/run/secrets/kubernetes.io/serviceaccount'
+    const checks = [
+      `test -s ${account}/token`,
+      `grep -q CERTIFICATE ${account}/ca.crt`,
+      `grep -qx ${namespace} ${account}/namespace`,
+      'grep -qx green /etc/settings/colour',
+      'grep -q localhost /etc/hosts',
+    ]
+    await expect(createJob('mounted', checks.join(' && '))).resolves.toMatchObject({
+      status: { conditions: [{ type: 'SuccessCriteriaMet' }, { type: 'Complete' }] },
+    })
+    expect([existsSync('/etc/settings'), existsSync(account)]).toEqual([false, false])
   })
 
   it('lets nothing out of the network of a pod', async () => {

@@ -51,6 +51,11 @@ export class ApiServer {
     return new ApiServer(description, api)
   }
 
+  /** PEM of the root that its certificate comes from. */
+  get caPem(): string {
+    return this.#description.caPem
+  }
+
   /** A folder for files that last as long as the API server. */
   get folder(): string {
     return this.#description.folder

@@ -9,29 +9,25 @@ export interface ContainerCommand {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Where a volume lies, by the path under which the container knows it. */
-export type Mounts = ReadonlyMap<string, string>
-
 /** Programs by the last word of an image's name: what its entry point is. */
 export type Images = Readonly<Record<string, readonly [string, ...string[]]>>
 
 /**
- * The command of a container as the kubelet would make it: with the environment of its pod and references to variables expanded. Paths
- * below a mounted volume are replaced by where the volume's files really lie, because no file system is mounted here.
+ * The command of a container as the kubelet would make it: with the environment of its pod, and references to variables expanded.
  */
 export async function commandOf(
   container: Container,
-  { pod, images, mounts, read }: { pod: Pod; images: Images; mounts: Mounts; read: ReadKey },
+  { pod, images, read }: { readonly pod: Pod; readonly images: Images; readonly read: ReadKey },
 ): Promise<ContainerCommand> {
   const env: Record<string, string> = {}
   for (const variable of container.env ?? []) {
     const value = await valueOf(variable, pod, env, read)
-    if (value !== undefined) env[variable.name] = relocate(value, mounts)
+    if (value !== undefined) env[variable.name] = value
   }
   const program = images[imageName(container.image)]
   const command =
     program === undefined ? (container.command ?? []) : [...program, ...(container.command ?? []).slice(1)]
-  const words = [...command, ...(container.args ?? [])].map((word) => relocate(expand(word, env), mounts))
+  const words = [...command, ...(container.args ?? [])].map((word) => expand(word, env))
   const [file, ...args] = words
   if (file === undefined || command.length === 0) throw new Error(`nothing here stands for image ${container.image}`)
   return { argv: [file, ...args], env }
@@ -40,11 +36,6 @@ export async function commandOf(
 /** `registry/team/name:tag@digest` → `name` */
 export function imageName(image: string): string {
   return image.replace(/@.*$/, '').replace(/^.*\//, '').replace(/:.*$/, '')
-}
-
-/** Replaces paths of mounts by where the files are. */
-export function relocate(text: string, mounts: Mounts): string {
-  return [...mounts].reduce((result, [mountPath, folder]) => result.replaceAll(mountPath, folder), text)
 }
 
 /** `$(NAME)` stands for a variable that was defined before, `$$` for a dollar sign. */
@@ -75,7 +66,8 @@ function required(
   return value
 }
 
-function fieldOf(pod: Pod, path: string): string {
+/** A field as the downward API gives it. */
+export function fieldOf(pod: Pod, path: string): string {
   const { metadata, spec, status } = pod
   const [, kind, key] = /^metadata\.(labels|annotations)\['([^']+)'\]$/.exec(path) ?? []
   if (kind !== undefined && key !== undefined) return metadata[kind as 'labels' | 'annotations']?.[key] ?? ''

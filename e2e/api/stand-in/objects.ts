@@ -41,6 +41,15 @@ export interface Volume {
   readonly name: string
   readonly secret?: { readonly secretName: string; readonly optional?: boolean }
   readonly configMap?: { readonly name: string; readonly optional?: boolean }
+  readonly projected?: { readonly sources: readonly ProjectedSource[] }
+}
+
+export interface ProjectedSource {
+  readonly serviceAccountToken?: { readonly path: string }
+  readonly configMap?: { readonly name: string }
+  readonly downwardAPI?: {
+    readonly items: readonly { readonly path: string; readonly fieldRef: { readonly fieldPath: string } }[]
+  }
 }
 
 export interface PodSpec {

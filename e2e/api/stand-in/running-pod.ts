@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { resourceTypes } from '@osm-ts/core'
 import type { MeshNetwork, WorkloadNetwork } from '../../../packages/standalone/src/netns/index.js'
 import { ChildProgram, type ApiServer } from '../harness/index.js'
-import { commandOf, type ContainerCommand, type Images, type Mounts, type ReadKey } from './container-command.js'
+import { commandOf, type ContainerCommand, type Images, type ReadKey } from './container-command.js'
+import { mounting, type Mounts } from './mounts.js'
 import { portNumber, type Container, type Pod } from './objects.js'
 import { writeVolumes } from './volumes.js'
 
@@ -23,12 +24,14 @@ export type PodOutcome = 'succeeded' | 'failed'
 const run = promisify(execFile)
 const pollMs = 100
 const restartDelayMs = 300
+/** `netns exec <namespace>`, the beginning of every command of a workload. */
+const enterWords = 3
 /** Nobody in particular, as images of the control plane name it. */
 const defaultUser = 65_532
 
 /**
- * The processes of a pod, in a network namespace of its own, with the token of its service account: what a kubelet would make of it.
- * Programs of the control plane get a kubeconfig, because nothing is mounted where pods look for their token.
+ * The processes of a pod: in a network namespace of its own, with its volumes and the token of its service account where pods look for
+ * them. What a kubelet would make of it.
  */
 export class RunningPod {
   readonly name: string
@@ -115,39 +118,43 @@ export class RunningPod {
     const status = { podIP: workload.address, podIPs: [{ ip: workload.address }] }
     await this.#patchStatus({ phase: 'Pending', ...status })
     const pod: Pod = { ...this.#pod, status }
-    const mountsOf = await writeVolumes(pod, join(this.#folder, 'volumes'), server.api, signal)
-    const account = { namespace: this.namespace, name: pod.spec.serviceAccountName ?? 'default' }
-    const kubeconfig = await server.kubeconfigFor(account)
+    const mountsOf = await writeVolumes(pod, join(this.#folder, 'volumes'), server, signal)
     const read: ReadKey = async (kind, object, key) => {
       const found = await server.api.get(resourceTypes[kind], { namespace: this.namespace, name: object }, signal)
       const value = (found?.data as Readonly<Record<string, string>> | undefined)?.[key]
       return value !== undefined && kind === 'Secret' ? Buffer.from(value, 'base64').toString() : value
     }
     return async (container) => {
-      const mounts: Mounts = mountsOf(container)
-      const command = await commandOf(container, { pod, images, mounts, read })
+      const command = await commandOf(container, { pod, images, read })
       signal.throwIfAborted()
-      return this.#spawn(container, command, kubeconfig)
+      return this.#spawn(container, command, mountsOf(container))
     }
   }
 
-  #spawn(container: Container, { argv, env }: ContainerCommand, kubeconfig: string): ChildProgram {
-    const { securityContext } = container
-    const uid = securityContext?.runAsUser ?? defaultUser
+  #spawn(container: Container, { argv, env }: ContainerCommand, mounts: Mounts): ChildProgram {
+    const { server } = this.#site
     const workload = this.#workload
     if (workload === undefined) throw new Error('the pod has no network')
-    if (existsSync(kubeconfig)) chownSync(kubeconfig, uid, uid)
     chmodSync(this.#folder, 0o755)
-    const { file, args } =
+    const uid = container.securityContext?.runAsUser ?? defaultUser
+    // Whoever is root sets up the network; anybody else has no rights at all.
+    const user =
       uid === 0
-        ? { file: 'ip', args: ['netns', 'exec', workload.namespace, ...argv] }
-        : workload.command(['setpriv', '--pdeathsig', 'KILL', '--', ...argv], { uid })
+        ? argv
+        : workload.command(['setpriv', '--pdeathsig', 'KILL', '--', ...argv], { uid }).args.slice(enterWords)
+    const { hostname, port } = new URL(server.url)
     const program = new ChildProgram({
       name: `${this.name}/${container.name}`,
-      file,
-      args,
-      env: { PATH: process.env.PATH ?? '', HOME: this.#folder, KUBECONFIG: kubeconfig, ...env },
-      logFile: join(this.#site.server.folder, 'logs', `${this.namespace}.${this.name}.${container.name}.log`),
+      file: 'ip',
+      args: ['netns', 'exec', workload.namespace, ...mounting(mounts, workload.namespace), ...user],
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: this.#folder,
+        KUBERNETES_SERVICE_HOST: hostname,
+        KUBERNETES_SERVICE_PORT: port,
+        ...env,
+      },
+      logFile: join(server.folder, 'logs', `${this.namespace}.${this.name}.${container.name}.log`),
       cwd: this.#folder,
     })
     this.#programs.set(container.name, program)

@@ -1,61 +1,71 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { resourceTypes, type KubernetesApi } from '@osm-ts/core'
-import { relocate, type Mounts } from './container-command.js'
-import type { Container, Pod, Volume } from './objects.js'
+import { resourceTypes } from '@osm-ts/core'
+import type { ApiServer } from '../harness/index.js'
+import { fieldOf } from './container-command.js'
+import type { Mounts } from './mounts.js'
+import type { Container, Pod, ProjectedSource, Volume } from './objects.js'
+
+type Content = Readonly<Record<string, string | Buffer>>
 
 /**
- * Writes the volumes of a pod and gives where each container finds them. Secrets and ConfigMaps have their files; anything else is an
- * empty folder.
+ * Writes the volumes of a pod and gives what each container is to find where. Secrets, ConfigMaps and projected volumes have their files;
+ * anything else is an empty folder.
  */
 export async function writeVolumes(
   pod: Pod,
   folder: string,
-  api: KubernetesApi,
+  server: ApiServer,
   signal: AbortSignal,
 ): Promise<(container: Container) => Mounts> {
   const folders = new Map<string, string>()
-  const files: { readonly volume: string; readonly path: string; readonly content: Buffer }[] = []
   for (const volume of pod.spec.volumes ?? []) {
     const path = join(folder, volume.name)
     mkdirSync(path, { recursive: true })
     chmodSync(path, 0o777)
     folders.set(volume.name, path)
-    for (const [name, content] of await contentOf(volume, pod, api, signal))
-      files.push({ volume: volume.name, path: join(path, name), content })
+    const content = await contentOf(volume, pod, server, signal)
+    for (const [name, text] of Object.entries(content)) writeFileSync(join(path, name), text)
   }
-  const mountsOf = ({ volumeMounts = [] }: Container): Mounts =>
-    new Map(
-      volumeMounts
-        .map(({ name, mountPath }): readonly [string, string] => [mountPath, folders.get(name) ?? mountPath])
-        // The longest first: one may lie within another.
-        .sort(([a], [b]) => b.length - a.length),
-    )
-  const { containers, initContainers = [] } = pod.spec
-  for (const { volume, path, content } of files) {
-    const reader = [...containers, ...initContainers].find(({ volumeMounts = [] }) =>
-      volumeMounts.some(({ name }) => name === volume),
-    )
-    // Files name one another by the paths of the container.
-    const text = content.toString('latin1')
-    writeFileSync(path, Buffer.from(reader === undefined ? text : relocate(text, mountsOf(reader)), 'latin1'))
-  }
-  return mountsOf
+  return ({ volumeMounts = [] }) =>
+    new Map(volumeMounts.map(({ name, mountPath }): readonly [string, string] => [mountPath, folders.get(name) ?? '']))
 }
 
 async function contentOf(
-  { secret, configMap }: Volume,
+  { secret, configMap, projected }: Volume,
   pod: Pod,
-  api: KubernetesApi,
+  server: ApiServer,
   signal: AbortSignal,
-): Promise<readonly (readonly [string, Buffer])[]> {
-  const namespace = pod.metadata.namespace ?? ''
+): Promise<Content> {
+  const sources = (projected?.sources ?? []).map((source) => projectedContent(source, pod, server))
+  const parts: readonly Content[] = await Promise.all(sources)
+  if (projected !== undefined) return Object.fromEntries(parts.flatMap((part) => Object.entries(part)))
   const type = secret === undefined ? resourceTypes.ConfigMap : resourceTypes.Secret
   const name = secret?.secretName ?? configMap?.name
-  if (name === undefined) return []
-  const object = await api.get(type, { namespace, name }, signal)
+  if (name === undefined) return {}
+  const namespace = pod.metadata.namespace ?? ''
+  const object = await server.api.get(type, { namespace, name }, signal)
   if (object === undefined && (secret ?? configMap)?.optional !== true)
-    throw new Error(`there is no ${type.kind} ${namespace}/${name} yet`)
-  const data = (object?.data ?? {}) as Readonly<Record<string, string>>
-  return Object.entries(data).map(([key, value]) => [key, Buffer.from(value, secret === undefined ? 'utf8' : 'base64')])
+    throw new Error(`there is no ${type.kind} ${namespace}/${name}`)
+  const data = Object.entries((object?.data ?? {}) as Readonly<Record<string, string>>)
+  return Object.fromEntries(
+    data.map(([key, value]) => [key, Buffer.from(value, secret === undefined ? 'utf8' : 'base64')]),
+  )
+}
+
+/** What the API server itself puts into every pod: how to reach it, and as whom. */
+async function projectedContent(
+  { serviceAccountToken, configMap, downwardAPI }: ProjectedSource,
+  pod: Pod,
+  server: ApiServer,
+): Promise<Content> {
+  if (serviceAccountToken !== undefined) {
+    const account = { namespace: pod.metadata.namespace ?? '', name: pod.spec.serviceAccountName ?? 'default' }
+    return { [serviceAccountToken.path]: await server.tokenFor(account) }
+  }
+  // The controller manager publishes this one in every namespace.
+  if (configMap?.name === 'kube-root-ca.crt') return { 'ca.crt': server.caPem }
+  if (configMap !== undefined) throw new Error(`the stand-in projects no ConfigMap such as ${configMap.name}`)
+  const items = downwardAPI?.items ?? []
+  return Object.fromEntries(items.map(({ path, fieldRef }) => [path, fieldOf(pod, fieldRef.fieldPath)]))
 }
