@@ -8,7 +8,10 @@ Every value of \`charts/osm\`. Names, meanings and, where the line does not say 
 - "Written to MeshConfig": the value stands in the MeshConfig that the first installation creates. Later changes belong into the MeshConfig itself; an
   upgrade adds what is new to it and never overwrites what stands there.
 - "Not available": setting it is refused with a message, rather than accepted without effect.
-- "Not used": accepted, because values written for osm-edge may hold it, and without any effect.
+- "Not used": accepted, because values written for OSM or osm-edge may hold it, and without any effect.
+
+\`e2e/api/chart-each-value.test.ts\` sets every value of this page to something else, and expects the chart to render something else, or to refuse it, or,
+where it says "Not used", to render the same. What the values lead to is in \`charts/osm/testdata\`.
 
 This page is made from the comments in \`charts/osm/values.yaml\` by \`npm run check -- chart --fix\`; change them, not the page.
 `
