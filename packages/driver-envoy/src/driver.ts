@@ -1,7 +1,7 @@
 import { CONTRACT_VERSION, type ControllerContext, type Driver, type HealthProbes } from '@osm-ts/driver-api'
 
 import { configSchema } from './bootstrap/driver-config.js'
-import { patch } from './bootstrap/patch.js'
+import { createPatch } from './bootstrap/patch.js'
 import { capabilities } from './capabilities.js'
 import { ResourceDiffer } from './resources/resource-differ.js'
 import { DebugPages } from './server/debug-pages.js'
@@ -12,7 +12,7 @@ import { Translator } from './translate/translator.js'
 
 /** The driver of sidecar class `envoy`. */
 export function createEnvoyDriver(): Driver {
-  return { name: 'envoy', contract: CONTRACT_VERSION, capabilities, configSchema, patch, start }
+  return { name: 'envoy', contract: CONTRACT_VERSION, capabilities, configSchema, patch: createPatch(), start }
 }
 
 async function start(context: ControllerContext): Promise<HealthProbes> {

@@ -2,7 +2,9 @@ import { describe, expect, it } from '@jest/globals'
 import type { InjectorContext, MeshConfigView, SidecarPatch, Value } from '@osm-ts/driver-api'
 import { schemaIssues, sidecarPatchSchema } from '@osm-ts/driver-api'
 
-import { patch } from './patch.js'
+import { createPatch } from './patch.js'
+
+const patch = createPatch()
 
 const configurator: MeshConfigView = {
   meshName: 'osm',
@@ -121,6 +123,21 @@ describe('patch', () => {
     expect(made.sidecar.args.map(resolve).join(' ')).toContain('--concurrency 4 --drain-time-s 7')
     expect(made.drain?.maxMs).toBe(12_000)
     expect(fileText(made, 'bootstrap.yaml')).toMatchObject({ dynamicResources: { adsConfig: { apiType: 'GRPC' } } })
+  })
+
+  it('writes for each what it would write for it alone, whatever it wrote before', async () => {
+    const xds: InjectorContext = context({ driverConfig: { xds: 'sotw' } })
+    const other =
+      'c0ffee00-0000-4000-8000-000000000002.sidecar.$&.shop.cluster.local' as InjectorContext['proxyCommonName']
+    const all = [
+      context(),
+      context({ proxyCommonName: other, proxyUUID: other.slice(0, 36) as InjectorContext['proxyUUID'] }),
+      xds,
+      context(),
+      context(explicit),
+    ]
+    for (const given of all) expect(await patch(given)).toEqual(await createPatch()(given))
+    expect(fileText(await patch(all[1] ?? xds), 'bootstrap.yaml')).toMatchObject({ node: { id: other } })
   })
 
   it('keeps key material out of what it writes itself', async () => {

@@ -12,11 +12,11 @@ import {
 } from '@osm-ts/driver-api'
 
 import { METRICS_PATH } from '../translate/prometheus.js'
-import { bootstrapConfig } from './bootstrap-config.js'
+import type { BootstrapContext } from './bootstrap-config.js'
+import { BootstrapTexts } from './bootstrap-texts.js'
 import { drainSeconds, type EnvoyConfig, envoyConfig } from './driver-config.js'
 import { READY_PATH, READY_PORT } from './ready-listener.js'
-import { certificateSecret, validationSecret } from './secret-files.js'
-import { files, textWithFiles } from './text-with-files.js'
+import { files } from './text-with-files.js'
 
 /** The user that interception leaves alone. */
 const PROXY_UID = 1500
@@ -30,8 +30,13 @@ const READY_PERIOD_MS = 1_000
 /** Time for endpoints of a workload that ends to disappear from its callers. */
 const MIN_DRAIN_MS = 5_000
 
-/** What must stand beside a workload so that Envoy is its sidecar. */
-export async function patch(context: InjectorContext): Promise<SidecarPatch> {
+/** Makes what says what must stand beside a workload so that Envoy is its sidecar. */
+export function createPatch(): (context: InjectorContext) => Promise<SidecarPatch> {
+  const texts = new BootstrapTexts()
+  return (context) => patch(context, texts)
+}
+
+async function patch(context: InjectorContext, texts: BootstrapTexts): Promise<SidecarPatch> {
   if (context.podOS !== 'linux' && !(context.podOS === 'darwin' && context.interceptionMode === 'none')) {
     throw new OsmError(
       'OSM_DRIVER_PATCH',
@@ -55,7 +60,7 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
       resources: context.resources,
       security: { runAsUser: PROXY_UID, readOnlyRootFilesystem: true },
     },
-    files: sidecarFiles(context, admin, config),
+    files: sidecarFiles(context, admin, config, texts),
     // Envoy is "live" once it has the first clusters and listeners, with everything that they wait for.
     ready: {
       http:
@@ -123,17 +128,28 @@ function ports({ admin, inbound, metrics }: ListenAddresses): readonly SidecarPo
   return [...port('proxy-admin', admin), ...port('proxy-inbound', inbound), ...port('proxy-metrics', metrics)]
 }
 
-function sidecarFiles(context: InjectorContext, admin: SocketAddress, config: EnvoyConfig): readonly SidecarFile[] {
+function sidecarFiles(
+  context: InjectorContext,
+  admin: SocketAddress,
+  config: EnvoyConfig,
+  texts: BootstrapTexts,
+): readonly SidecarFile[] {
   const { sidecar } = context.configurator
   const readyAddress = context.interceptionMode === 'none' ? undefined : context.listen.inbound?.address
-  const bootstrap = { ...context, admin, sidecar, config, ...(readyAddress === undefined ? {} : { readyAddress }) }
+  const { controlPlane, proxyCommonName, locality } = context
+  const bootstrap: BootstrapContext = {
+    controlPlane,
+    proxyCommonName,
+    locality,
+    admin,
+    sidecar,
+    config,
+    ...(readyAddress === undefined ? {} : { readyAddress }),
+  }
   return [
-    {
-      path: files.bootstrap,
-      content: { text: textWithFiles(bootstrapConfig(bootstrap)) },
-    },
-    { path: files.certificateSecret, content: { text: textWithFiles(certificateSecret()) } },
-    { path: files.validationSecret, content: { text: textWithFiles(validationSecret()) } },
+    { path: files.bootstrap, content: { text: texts.bootstrap(bootstrap) } },
+    { path: files.certificateSecret, content: { text: texts.certificateSecret() } },
+    { path: files.validationSecret, content: { text: texts.validationSecret() } },
     { path: files.roots, content: { from: 'trustBundle' } },
     { path: files.certificate, content: { from: 'bootstrap.chain' } },
     { path: files.privateKey, content: { from: 'bootstrap.key' } },
