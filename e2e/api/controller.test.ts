@@ -1,0 +1,369 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/core'
+
+import { eventually } from '../dataplane/support/wait.js'
+import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
+import { ControllerProcess } from './support/controller-process.js'
+import { untilServed } from './support/definitions.js'
+import { MeshObjects } from './support/mesh-objects.js'
+import { SimulatedProxy } from './support/simulated-proxy.js'
+
+const signal = AbortSignal.timeout(400_000)
+const meshName = 'ctl'
+const osmNamespace = 'osm-system'
+const shop = 'shop'
+const meshConfig = (spec: string): string =>
+  `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\nspec: ${spec}\n`
+const normal = (more = ''): string =>
+  meshConfig(`{ sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: true }${more} }`)
+const policy = `apiVersion: specs.smi-spec.io/v1alpha4
+kind: HTTPRouteGroup
+metadata: { name: books, namespace: ${shop} }
+spec: { matches: [{ name: all, pathRegex: "/books.*", methods: [GET] }] }
+---
+apiVersion: access.smi-spec.io/v1alpha3
+kind: TrafficTarget
+metadata: { name: client-to-server, namespace: ${shop} }
+spec:
+  destination: { kind: ServiceAccount, name: server, namespace: ${shop} }
+  rules: [{ kind: HTTPRouteGroup, name: books }]
+  sources: [{ kind: ServiceAccount, name: client, namespace: ${shop} }]
+`
+
+describe('osm-controller on an API server', () => {
+  let server: OwnApiServer
+  let api: KubernetesApi
+  let objects: MeshObjects
+  let kubeconfig: string
+  let [first, second]: ControllerProcess[] = []
+  let client: { readonly uuid: Awaited<ReturnType<MeshObjects['pod']>>['uuid'] }
+  const proxies: SimulatedProxy[] = []
+
+  const started = (which: ControllerProcess | undefined): ControllerProcess => {
+    if (which === undefined) throw new Error('the controller was not started')
+    return which
+  }
+  const start = (name: string, address: string): Promise<ControllerProcess> =>
+    ControllerProcess.start({
+      name,
+      folder: server.description.folder,
+      kubeconfig,
+      address,
+      meshName,
+      osmNamespace,
+      flags: ['--verbosity=debug'],
+    })
+  const connect = async (controller: ControllerProcess): Promise<SimulatedProxy> => {
+    const proxy = await SimulatedProxy.connect({
+      api,
+      osmNamespace,
+      target: `${controller.address}:15128`,
+      uuid: client.uuid,
+      account: { namespace: shop, name: 'client' },
+      signal,
+    })
+    proxies.push(proxy)
+    return proxy
+  }
+  const routes = (proxy: SimulatedProxy): readonly string[] =>
+    proxy.names.filter((name) => name.includes('RouteConfiguration'))
+  const serverClusters = (proxy: SimulatedProxy): readonly string[] =>
+    proxy.names.filter((name) => name.includes('Cluster ') && name.includes('shop/server'))
+
+  beforeAll(async () => {
+    server = await startApiServer(programsFrom(process.env), signal)
+    api = server.client.api
+    objects = new MeshObjects(api, signal)
+    await objects.namespace(osmNamespace, {})
+    await objects.apply(
+      `apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: osm-controller, namespace: ${osmNamespace} }\n---\n` +
+        `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: { name: controller-test }\n` +
+        `roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin }\n` +
+        `subjects: [{ kind: ServiceAccount, name: osm-controller, namespace: ${osmNamespace} }]\n`,
+    )
+    kubeconfig = await server.client.kubeconfigFor({ namespace: osmNamespace, name: 'osm-controller' })
+  }, 120_000)
+
+  afterAll(async () => {
+    for (const proxy of proxies) proxy.close()
+    await first?.program.stop()
+    await second?.program.stop()
+    await server.stop()
+  }, 60_000)
+
+  it('is alive and not ready while there are no CRDs and no MeshConfig, and becomes ready with them', async () => {
+    first = await start('first', '127.0.0.21')
+    const controller = started(first)
+    await eventually(
+      () => controller.health('alive'),
+      (status) => status === 200,
+      { timeoutMs: 30_000 },
+    )
+    await eventually(
+      () => controller.program.log(),
+      (log) => log.includes('there is no MeshConfig yet'),
+      { timeoutMs: 30_000 },
+    )
+    await expect(controller.health('ready')).resolves.toBe(503)
+    for (const definition of customResourceDefinitions()) {
+      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
+      await untilServed(api, definition, signal)
+    }
+    await expect(controller.health('ready')).resolves.toBe(503)
+    await objects.apply(normal())
+    await controller.untilReady(90_000)
+    await expect(controller.health('alive')).resolves.toBe(200)
+  }, 240_000)
+
+  it('takes less than 120 MB while it has nothing to do', () => {
+    const status = readFileSync(`/proc/${String(started(first).program.pid)}/status`, 'utf8')
+    const megabytes = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024
+    expect(megabytes).toBeLessThan(120)
+  })
+
+  it('brings services and policy to proxies', async () => {
+    await objects.namespace(shop, { 'openservicemesh.io/monitored-by': meshName })
+    client = await objects.pod({ namespace: shop, name: 'client', account: 'client', address: '10.9.0.1', meshName })
+    const pod = { namespace: shop, name: 'server', account: 'server', address: '10.9.0.2', meshName }
+    await objects.pod(pod)
+    await objects.service(shop, 'server', [pod])
+    await eventually(
+      () => started(first).debugJson<{ readonly proxies: readonly unknown[] }>('/debug/status'),
+      (answer) => answer.proxies.length === 2,
+      { timeoutMs: 30_000 },
+    )
+    const proxy = await connect(started(first))
+    await eventually(
+      () => proxy.names.length,
+      (count) => count > 0,
+    )
+    expect(serverClusters(proxy)).toEqual([])
+    await objects.apply(policy)
+    await eventually(
+      () => [serverClusters(proxy).length, routes(proxy).length],
+      ([clusters = 0, routed = 0]) => clusters > 0 && routed > 0,
+    )
+    expect(proxy.error).toBeUndefined()
+  }, 60_000)
+
+  it('gives proxies the same whichever replica they ask, under one authority', async () => {
+    second = await start('second', '127.0.0.22')
+    const [one, two] = [started(first), started(second)]
+    await two.untilReady()
+    const page = `/debug/policy?uuid=${client.uuid}`
+    const document = await one.debug(page)
+    expect(document.status).toBe(200)
+    await eventually(
+      () => two.debug(page),
+      ({ body }) => body === document.body,
+    )
+    const fromFirst = proxies[0]
+    const fromSecond = await connect(two)
+    await eventually(
+      () => fromSecond.versions,
+      (versions) => versions.length === fromFirst?.versions.length,
+    )
+    expect(fromSecond.versions).toEqual(fromFirst?.versions)
+    const roots = async (controller: ControllerProcess): Promise<unknown> =>
+      (await controller.debugJson<{ readonly roots: unknown }>('/debug/certs')).roots
+    await expect(roots(two)).resolves.toEqual(await roots(one))
+    fromSecond.close()
+  }, 120_000)
+
+  it('has one leader among its replicas', async () => {
+    const leaders = await Promise.all([started(first), started(second)].map((it) => it.metric('osm_leader')))
+    expect(leaders).toEqual([1, 0])
+  })
+
+  it('does nothing at all when what is written changes nothing', async () => {
+    const counters = async () => {
+      const controller = started(first)
+      return {
+        recomputations: await controller.metric('osm_policy_recompute_seconds_count'),
+        policies: await controller.metric('osm_policy_recomputed_count'),
+        pushes: await controller.metric('osm_proxy_response_send_success_count'),
+        statuses: await controller.metric('osm_status_write_count'),
+      }
+    }
+    // Statuses of what the tests before wrote settle first.
+    let before = await counters()
+    await eventually(
+      async () => {
+        const [last, now] = [before, await counters()]
+        before = now
+        return JSON.stringify(last) === JSON.stringify(now)
+      },
+      (settled) => settled,
+      { everyMs: 3000, timeoutMs: 60_000 },
+    )
+    for (let round = 0; round < 60; round += 1) {
+      const annotations = { 'example.com/round': String(round) }
+      await api.mergePatch(
+        resourceTypes.Pod,
+        { namespace: shop, name: 'server' },
+        { metadata: { annotations } },
+        { signal },
+      )
+      await api.mergePatch(
+        resourceTypes.Pod,
+        { namespace: shop, name: 'client' },
+        { status: { message: `round ${String(round)}` } },
+        { signal, subresource: 'status' },
+      )
+      await objects.apply(policy)
+    }
+    // Something that counts, so that all before it has been seen.
+    await objects.apply(normal(', traffic: { enableEgress: true }'))
+    await eventually(
+      () => counters(),
+      ({ recomputations }) => recomputations > before.recomputations,
+    )
+    const after = await counters()
+    expect(after.recomputations).toBe(before.recomputations + 1)
+    expect(after.statuses - before.statuses).toBeLessThanOrEqual(1)
+    await objects.apply(normal())
+  }, 120_000)
+
+  it('serves debug pages while MeshConfig says so', async () => {
+    const controller = started(second)
+    for (const on of [false, true, false, true]) {
+      await objects.apply(normal().replace('enableDebugServer: true', `enableDebugServer: ${String(on)}`))
+      await eventually(
+        async () => (await controller.debug('/debug')).status,
+        (status) => status === (on ? 200 : 0),
+      )
+    }
+  }, 60_000)
+
+  it('keeps what a restart only can change, says so in the status, and survives a MeshConfig that is deleted', async () => {
+    await objects.apply(normal(', repoServer: { ipaddr: 10.0.0.9, codebase: x }'))
+    const condition = async (): Promise<string | undefined> => {
+      const config = await api.get(
+        resourceTypes.MeshConfig,
+        { namespace: osmNamespace, name: 'osm-mesh-config' },
+        signal,
+      )
+      const { conditions = [] } = (config?.status ?? {}) as {
+        readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+      }
+      return conditions.find(({ type }) => type === 'RestartRequired')?.status
+    }
+    await eventually(condition, (status) => status === 'True', { timeoutMs: 30_000 })
+    const before = (await started(second).debug('/debug/config')).body
+    await objects.remove('MeshConfig', osmNamespace, 'osm-mesh-config')
+    await eventually(
+      async () => (await started(second).debug('/debug/problems')).body,
+      (body) => body.includes('OSM_CONFIG_ABSENT'),
+    )
+    await expect(started(second).debug('/debug/config')).resolves.toMatchObject({ body: before })
+    await expect(started(second).health('ready')).resolves.toBe(200)
+    await objects.apply(normal())
+    await eventually(condition, (status) => status === 'False', { timeoutMs: 30_000 })
+  }, 120_000)
+
+  it('serves proxies while the API server is away, stays ready, and catches up after it', async () => {
+    const controller = started(first)
+    server.pause()
+    try {
+      const proxy = await Promise.race([
+        eventually(
+          () => controller.health('ready'),
+          (status) => status === 200,
+        ),
+      ])
+      expect(proxy).toBe(200)
+      // Longer than the lease: nobody leads now.
+      await eventually(
+        () => controller.metric('osm_leader'),
+        (leads) => leads === 0,
+        { timeoutMs: 40_000 },
+      )
+      await expect(controller.health('ready')).resolves.toBe(200)
+      await expect(controller.health('alive')).resolves.toBe(200)
+      expect(proxies[0]?.error).toBeUndefined()
+    } finally {
+      server.resume()
+    }
+    await objects.remove('TrafficTarget', shop, 'client-to-server')
+    const old = proxies[0]
+    if (old === undefined) throw new Error('no proxy')
+    await eventually(
+      () => serverClusters(old).length,
+      (count) => count === 0,
+      { timeoutMs: 90_000 },
+    )
+    await objects.apply(policy)
+    await eventually(
+      () => serverClusters(old).length,
+      (count) => count > 0,
+      { timeoutMs: 30_000 },
+    )
+  }, 240_000)
+
+  it('serves proxies with a revoked token, and goes on when it is given another', async () => {
+    await objects.remove('ServiceAccount', osmNamespace, 'osm-controller')
+    await server.restart(signal)
+    const controller = started(first)
+    await eventually(
+      () => controller.program.log(),
+      (log) => log.includes('401'),
+      { timeoutMs: 60_000 },
+    )
+    await expect(controller.health('ready')).resolves.toBe(200)
+    await expect(controller.health('alive')).resolves.toBe(200)
+    expect(controller.program.log()).not.toMatch(/PRIVATE KEY|"token":"[^[]/)
+    await objects.apply(
+      `apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: osm-controller, namespace: ${osmNamespace} }\n`,
+    )
+    const fresh = await server.client.kubeconfigFor({ namespace: osmNamespace, name: 'osm-controller' })
+    writeFileSync(kubeconfig, readFileSync(fresh))
+    const proxy = proxies[0]
+    if (proxy === undefined) throw new Error('no proxy')
+    await objects.remove('TrafficTarget', shop, 'client-to-server')
+    await eventually(
+      () => serverClusters(proxy).length,
+      (count) => count === 0,
+      { timeoutMs: 120_000 },
+    )
+    await objects.apply(policy)
+  }, 300_000)
+
+  it('hands leadership on when the leader is killed, and proxies to the other replica', async () => {
+    const all = [started(first), started(second)]
+    const leader = await eventually(
+      async () => (await Promise.all(all.map((it) => it.metric('osm_leader')))).indexOf(1),
+      (index) => index >= 0,
+      { timeoutMs: 60_000 },
+    )
+    const [killed, heir] = leader === 0 ? all : [...all].reverse()
+    await started(killed).program.kill()
+    const proxy = await connect(started(heir))
+    await eventually(
+      () => serverClusters(proxy).length,
+      (count) => count > 0,
+      { timeoutMs: 30_000 },
+    )
+    await eventually(
+      () => started(heir).metric('osm_leader'),
+      (leads) => leads === 1,
+      { timeoutMs: 40_000 },
+    )
+    const namespace = 'late'
+    await objects.namespace(namespace, { 'openservicemesh.io/monitored-by': meshName })
+    await eventually(
+      () => api.get(resourceTypes.RoleBinding, { namespace, name: `osm-${meshName}-bootstrap-secrets` }, signal),
+      (binding) => binding !== undefined,
+      { timeoutMs: 30_000 },
+    )
+  }, 180_000)
+
+  it('ends its streams before it ends', async () => {
+    const heir = [started(first), started(second)].find(({ program }) => program.isRunning)
+    const proxy = proxies.at(-1)
+    heir?.program.signal('SIGTERM')
+    await expect(heir?.program.ended).resolves.toBe('exit code 0')
+    expect(proxy?.error?.message).toContain('UNAVAILABLE')
+  }, 30_000)
+})

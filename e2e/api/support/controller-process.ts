@@ -1,0 +1,126 @@
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { eventually } from '../../dataplane/support/wait.js'
+import { ChildProgram } from '../harness/index.js'
+
+const bundle = fileURLToPath(new URL('../../../packages/controller/dist/osm-controller.mjs', import.meta.url))
+
+/** How to start a controller. */
+export interface ControllerProcessOptions {
+  readonly name: string
+  readonly folder: string
+  readonly kubeconfig: string
+  readonly address: string
+  readonly meshName: string
+  readonly osmNamespace: string
+  readonly flags?: readonly string[]
+  /** Absent: a free one. */
+  readonly webhookPort?: number
+}
+
+/** An answer to a GET. */
+export interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+/** osm-controller as a process of its own, the very bundle that is shipped. */
+export class ControllerProcess {
+  readonly program: ChildProgram
+  readonly address: string
+  readonly ports: Readonly<Record<'health' | 'debug' | 'webhook', number>>
+
+  private constructor(program: ChildProgram, address: string, ports: ControllerProcess['ports']) {
+    this.program = program
+    this.address = address
+    this.ports = ports
+  }
+
+  static async start(options: ControllerProcessOptions): Promise<ControllerProcess> {
+    const { name, folder, kubeconfig, address, meshName, osmNamespace, flags = [] } = options
+    const ports = {
+      health: await freePort(address),
+      debug: await freePort(address),
+      webhook: options.webhookPort ?? (await freePort(address)),
+    }
+    const program = new ChildProgram({
+      name,
+      file: process.execPath,
+      args: [
+        bundle,
+        `--mesh-name=${meshName}`,
+        `--osm-namespace=${osmNamespace}`,
+        `--kubeconfig=${kubeconfig}`,
+        `--bind-address=${address}`,
+        `--health-port=${String(ports.health)}`,
+        `--debug-port=${String(ports.debug)}`,
+        `--webhook-port=${String(ports.webhook)}`,
+        ...flags,
+      ],
+      env: { PATH: process.env.PATH ?? '', OSM_DEFAULT_SIDECAR_CLASS: 'envoy' },
+      logFile: join(folder, `${name}.log`),
+    })
+    return new ControllerProcess(program, address, ports)
+  }
+
+  /** `/health/<which>`: its status, or 0 while nobody answers. */
+  async health(which: 'alive' | 'ready'): Promise<number> {
+    return (await this.#get(this.ports.health, `/health/${which}`)).status
+  }
+
+  async untilReady(timeoutMs = 60_000): Promise<void> {
+    await eventually(
+      () => this.health('ready'),
+      (status) => status === 200 || !this.program.isRunning,
+      { timeoutMs, what: 'readiness' },
+    ).catch((error: unknown) => {
+      throw new Error(this.program.lastWords(), { cause: error })
+    })
+    if (!this.program.isRunning) throw new Error(this.program.lastWords())
+  }
+
+  /** A page of the debug server. */
+  debug(path: string): Promise<Answer> {
+    return this.#get(this.ports.debug, path)
+  }
+
+  async debugJson<T>(path: string): Promise<T> {
+    return JSON.parse((await this.debug(path)).body) as T
+  }
+
+  /** Sum of the series of a metric. */
+  async metric(name: string): Promise<number> {
+    const { body } = await this.#get(this.ports.health, '/metrics')
+    const lines = body.split('\n').filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
+    return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
+  }
+
+  /** Names and types of the metrics of ours that it serves. */
+  async metricNames(): Promise<readonly string[]> {
+    const { body } = await this.#get(this.ports.health, '/metrics')
+    return [...body.matchAll(/^# TYPE (osm_\w+) (\w+)$/gm)].map(([, name = '', type = '']) => `${name} ${type}`)
+  }
+
+  async #get(port: number, path: string): Promise<Answer> {
+    try {
+      const response = await fetch(`http://${this.address}:${String(port)}${path}`, {
+        signal: AbortSignal.timeout(10_000),
+      })
+      return { status: response.status, body: await response.text() }
+    } catch {
+      return { status: 0, body: '' }
+    }
+  }
+}
+
+/** A port that nobody has. Somebody else could take it meanwhile, which the addresses of tests make unlikely. */
+async function freePort(address: string): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, address, resolve))
+  const bound = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (bound === null || typeof bound === 'string') throw new Error('no port')
+  return bound.port
+}

@@ -1,0 +1,133 @@
+import {
+  apiVersionOf,
+  type KubernetesApi,
+  type KubernetesManifest,
+  type KubernetesObject,
+  newProxyUUID,
+  resourceTypes,
+} from '@osm-ts/core'
+import { parseAllDocuments } from 'yaml'
+
+const CREATED = '2026-01-01T00:00:00Z'
+
+/** Writes objects of a mesh as users do. */
+export class MeshObjects {
+  readonly #api: KubernetesApi
+  readonly #signal: AbortSignal
+
+  constructor(api: KubernetesApi, signal: AbortSignal) {
+    this.#api = api
+    this.#signal = signal
+  }
+
+  /** Applies all objects of a YAML text. */
+  async apply(yaml: string, dryRun = false): Promise<readonly KubernetesObject[]> {
+    const written: KubernetesObject[] = []
+    for (const document of parseAllDocuments(yaml)) {
+      const manifest = document.toJSON() as KubernetesManifest
+      const known = resourceTypes[manifest.kind as keyof typeof resourceTypes]
+      const [group = '', version = group] = manifest.apiVersion.includes('/')
+        ? manifest.apiVersion.split('/')
+        : ['', manifest.apiVersion]
+      written.push(
+        await this.#api.apply({ ...known, group, version }, manifest, {
+          fieldManager: 'test',
+          force: true,
+          dryRun,
+          signal: this.#signal,
+        }),
+      )
+    }
+    return written
+  }
+
+  async remove(kind: keyof typeof resourceTypes, namespace: string, name: string): Promise<void> {
+    await this.#api.delete(resourceTypes[kind], { namespace, name }, { signal: this.#signal })
+  }
+
+  async namespace(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
+    await this.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }))
+  }
+
+  /** A pod as injector, scheduler and kubelet leave it, with the Secret of its sidecar. */
+  async pod(options: {
+    readonly namespace: string
+    readonly name: string
+    readonly account: string
+    readonly address: string
+    readonly meshName: string
+  }): Promise<{ readonly uuid: ReturnType<typeof newProxyUUID>; readonly uid: string }> {
+    const { namespace, name, account, address, meshName } = options
+    const uuid = newProxyUUID()
+    await this.secret(namespace, uuid, meshName)
+    const account_ = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: account, namespace } }
+    await this.apply(JSON.stringify(account_))
+    const [pod] = await this.apply(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: {
+          name,
+          namespace,
+          labels: { app: account, 'osm-proxy-uuid': uuid },
+          annotations: { 'openservicemesh.io/sidecar-class': 'envoy' },
+        },
+        spec: {
+          serviceAccountName: account,
+          automountServiceAccountToken: false,
+          containers: [{ name: 'app', image: 'none', ports: [{ containerPort: 8080 }] }],
+        },
+      }),
+    )
+    await this.#api.mergePatch(
+      resourceTypes.Pod,
+      { namespace, name },
+      {
+        status: {
+          phase: 'Running',
+          podIP: address,
+          podIPs: [{ ip: address }],
+          conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: CREATED }],
+        },
+      },
+      { signal: this.#signal, subresource: 'status' },
+    )
+    return { uuid, uid: pod?.metadata.uid ?? '' }
+  }
+
+  /** The Secret of a sidecar, as the injector writes it. */
+  async secret(namespace: string, uuid: string, meshName: string): Promise<void> {
+    const labels = {
+      'app.kubernetes.io/name': 'openservicemesh.io',
+      'app.kubernetes.io/instance': meshName,
+      'osm-proxy-uuid': uuid,
+    }
+    const metadata = { namespace, name: `sidecar-bootstrap-config-${uuid}`, labels }
+    await this.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, data: {} }))
+  }
+
+  /** A Service and the endpoints that the cluster would make of it. */
+  async service(namespace: string, name: string, pods: readonly { readonly name: string; readonly address: string }[]) {
+    const slice = {
+      apiVersion: apiVersionOf(resourceTypes.EndpointSlice),
+      kind: 'EndpointSlice',
+      metadata: { namespace, name: `${name}-1`, labels: { 'kubernetes.io/service-name': name } },
+      addressType: 'IPv4',
+      ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+      endpoints: pods.map((pod) => ({
+        addresses: [pod.address],
+        conditions: { ready: true },
+        targetRef: { kind: 'Pod', namespace, name: pod.name },
+      })),
+    }
+    await this.apply(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { namespace, name },
+        spec: { selector: { app: name }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
+      }),
+    )
+    await this.apply(JSON.stringify(slice))
+  }
+}
