@@ -20,7 +20,7 @@ const tasks = {
     load: () => import('./tasks/test-api.mjs'),
   },
   check: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/check.mjs') },
-  bench: { needs: ['packages', 'envoyApi', 'envoy'], load: () => import('./tasks/bench.mjs') },
+  bench: { needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'], load: () => import('./tasks/bench.mjs') },
   docs: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/docs.mjs') },
   images: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/images.mjs') },
 }

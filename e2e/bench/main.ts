@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 
 import { measureCertificateRatio } from './certificate-ratio.js'
 import { measureConvergence } from './convergence.js'
+import { measureKubernetesSync } from './kubernetes-sync.js'
 import { measureLiveEdit } from './live-edit.js'
 import { measureTranslation } from './translation.js'
 
@@ -16,7 +17,7 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-const names = ['certificates', 'translation', 'convergence', 'edit'] as const
+const names = ['certificates', 'translation', 'convergence', 'edit', 'kubernetes-sync'] as const
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -71,6 +72,14 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
         }),
       )
     return results
+  },
+  'kubernetes-sync': async () => {
+    const obstacle = process.env.OSM_API_TIER_OBSTACLE
+    if (obstacle !== undefined) return { notRun: obstacle }
+    const size = values.quick
+      ? { pods: 500, services: 100, namespaces: 10 }
+      : { pods: 5000, services: 1000, namespaces: 50 }
+    return measureKubernetesSync({ ...size, rounds: values.quick ? 1 : 3 })
   },
   edit: () => {
     const envoy = process.env.ENVOY_BIN ?? ''

@@ -48,13 +48,7 @@ export class NamespaceScope {
     this.#options = options
     this.#services = this.#objects('Service', { selector: selectorKeys })
     this.#accounts = this.#objects('ServiceAccount', {})
-    this.#pods = informers({
-      type: resourceTypes.Pod,
-      namespace,
-      project: (raw) => pods.read(raw),
-      same: samePod,
-      indexes: { account: (pod) => [podAccount(pod)] },
-    })
+    this.#pods = podInformer(informers, pods, namespace)
     this.#slices = informers({
       type: resourceTypes.EndpointSlice,
       namespace,
@@ -162,6 +156,17 @@ export class NamespaceScope {
 
 /** Stands in the index of selectors for none: no pair is empty. */
 const NO_SELECTOR = ''
+
+/** Follows the pods of a namespace. */
+export function podInformer(informers: InformerFactory, pods: PodReader, namespace: string): Informer<PodItem> {
+  return informers({
+    type: resourceTypes.Pod,
+    namespace,
+    project: (raw) => pods.read(raw),
+    same: samePod,
+    indexes: { account: (pod) => [podAccount(pod)] },
+  })
+}
 
 function serviceOf(object: MeshObject | undefined): KindMap['Service'] | undefined {
   return object !== undefined && isOfKind(object, 'Service') ? object : undefined

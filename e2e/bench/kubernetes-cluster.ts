@@ -1,0 +1,157 @@
+import {
+  apiVersionOf,
+  resourceTypes,
+  type KubernetesApi,
+  type KubernetesManifest,
+  type ResourceType,
+} from '@osm-ts/core'
+
+/** How large a cluster is. Pods and services spread evenly over the namespaces. */
+export interface ClusterSize {
+  readonly pods: number
+  readonly services: number
+  readonly namespaces: number
+}
+
+/** Requests under way at a time while the cluster is made. */
+const WRITERS = 24
+
+/** The namespace of that number. */
+export function namespaceName(index: number): string {
+  return `team-${index}`
+}
+
+/** The service of that number. */
+export function serviceName(index: number): string {
+  return `svc-${index}`
+}
+
+/** Makes namespaces of a mesh with services, accounts, pods that run, and the slices that a controller would write. */
+export async function createCluster(api: KubernetesApi, size: ClusterSize, signal: AbortSignal): Promise<void> {
+  const create = async (type: ResourceType, metadata: KubernetesManifest['metadata'], rest: object = {}) => {
+    await api.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest }, { signal })
+  }
+  await each(size.namespaces, (index) =>
+    create(resourceTypes.Namespace, {
+      name: namespaceName(index),
+      labels: { 'openservicemesh.io/monitored-by': 'osm' },
+    }),
+  )
+  await each(size.services, async (index) => {
+    const place = { name: serviceName(index), namespace: namespaceName(index % size.namespaces) }
+    await create(resourceTypes.ServiceAccount, place)
+    await create(resourceTypes.Service, place, {
+      spec: {
+        clusterIP: 'None',
+        selector: { app: place.name },
+        ports: [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }],
+      },
+    })
+  })
+  await each(size.pods, async (index) => {
+    const { metadata, spec, status } = podOf(index, size)
+    await create(resourceTypes.Pod, metadata, { spec })
+    const name = { namespace: metadata.namespace, name: metadata.name }
+    await api.mergePatch(resourceTypes.Pod, name, { status }, { subresource: 'status', signal })
+  })
+  await each(size.services, async (index) => {
+    const name = serviceName(index)
+    const endpoints = podsOf(index, size).map((pod) => ({
+      addresses: [addressOf(pod)],
+      conditions: { ready: true, serving: true, terminating: false },
+      targetRef: { kind: 'Pod', name: `${name}-${pod}`, namespace: namespaceName(index % size.namespaces) },
+      nodeName: `node-${pod % 100}`,
+      zone: `zone-${pod % 3}`,
+    }))
+    await create(
+      resourceTypes.EndpointSlice,
+      {
+        name: `${name}-x`,
+        namespace: namespaceName(index % size.namespaces),
+        labels: { 'kubernetes.io/service-name': name },
+      },
+      { addressType: 'IPv4', endpoints, ports: [{ name: 'http', port: 8080, protocol: 'TCP' }] },
+    )
+  })
+}
+
+function podsOf(service: number, { pods, services }: ClusterSize): readonly number[] {
+  return Array.from({ length: Math.ceil((pods - service) / services) }, (_, replica) => service + replica * services)
+}
+
+function addressOf(pod: number): string {
+  return `10.${1 + Math.floor(pod / 60_000)}.${Math.floor(pod / 250) % 240}.${1 + (pod % 250)}`
+}
+
+/** A pod with a sidecar, as large as those of real clusters are. */
+function podOf(index: number, { services, namespaces }: ClusterSize) {
+  const service = index % services
+  const app = serviceName(service)
+  const env = Array.from({ length: 20 }, (_, number) => ({
+    name: `SETTING_${number}`,
+    value: `the value of setting ${number} of ${app}`,
+  }))
+  const probe = { httpGet: { path: '/osm-readiness-probe', port: 15902 }, periodSeconds: 10 }
+  const resources = { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '1', memory: '256Mi' } }
+  return {
+    metadata: {
+      name: `${app}-${index}`,
+      namespace: namespaceName(service % namespaces),
+      labels: {
+        app,
+        version: 'v1',
+        'pod-template-hash': '6f7c8d9b54',
+        'osm-proxy-uuid': `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+      },
+      annotations: {
+        'openservicemesh.io/sidecar-class': 'envoy',
+        'prometheus.io/scrape': 'true',
+        'prometheus.io/port': '15010',
+        'prometheus.io/path': '/stats/prometheus',
+      },
+    },
+    spec: {
+      serviceAccountName: app,
+      containers: [
+        {
+          name: 'app',
+          image: `registry.example.com/shop/${app}:v1`,
+          ports: [{ name: 'http', containerPort: 8080, protocol: 'TCP' }],
+          env,
+          resources,
+          readinessProbe: probe,
+        },
+        {
+          name: 'sidecar',
+          image: 'registry.example.com/envoy:v1',
+          args: ['--config-path', '/etc/envoy/bootstrap.yaml', '--service-node', app],
+          ports: [15000, 15001, 15003, 15010].map((port) => ({ containerPort: port, protocol: 'TCP' })),
+          resources,
+        },
+      ],
+    },
+    status: {
+      phase: 'Running',
+      podIP: addressOf(index),
+      podIPs: [{ ip: addressOf(index) }],
+      conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
+        type,
+        status: 'True',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      })),
+    },
+  }
+}
+
+/** Does something for each number below a bound, some at a time. */
+async function each(count: number, action: (index: number) => Promise<void>): Promise<void> {
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < count) {
+      const index = next
+      next += 1
+      await action(index)
+    }
+  }
+  await Promise.all(Array.from({ length: WRITERS }, worker))
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+
+import type { InstanceProbeBinding } from '../../spec/schema/workload.js'
+import { formatProbeBindings, ProbeBindingsReader } from './probe-annotation.js'
+
+const reader = new ProbeBindingsReader()
+const binding: InstanceProbeBinding = {
+  container: 'app',
+  probe: 'readiness',
+  port: 15902,
+  path: '/osm-readiness-probe',
+  target: { type: 'https', port: 8443, path: '/ready', headers: [{ name: 'Host', value: 'a' }] },
+  timeoutMs: 1000,
+}
+const other = { ...binding, container: 'other', path: '/osm-readiness-probe/other' }
+
+describe('the annotation of probe bindings', () => {
+  it('is read as it was written', () => {
+    expect(reader.read(formatProbeBindings([binding, other]))).toEqual({ bindings: [binding, other] })
+    expect(reader.read('[]')).toEqual({ bindings: [] })
+  })
+
+  it.each([
+    ['no JSON', '[', 'no JSON'],
+    ['no list', '{}', 'must be array'],
+    ['a binding without target', JSON.stringify([{ ...binding, target: undefined }]), 'target'],
+    ['a port of the workload', JSON.stringify([{ ...binding, port: 8080 }]), '8080'],
+    ['a port of the sidecar', JSON.stringify([{ ...binding, port: 15003 }]), '15003'],
+    ['one path for two', JSON.stringify([binding, { ...other, path: binding.path }]), 'twice'],
+    ['a tunnel beside a path', JSON.stringify([binding, { ...other, path: '' }]), 'passes connections'],
+    ['too much', JSON.stringify([{ ...binding, container: 'x'.repeat(300_000) }]), 'longer'],
+    ['too many', JSON.stringify(Array.from({ length: 301 }, () => binding)), 'more than 300'],
+  ])('is refused with %s', (_what, text, reason) => {
+    const { bindings, fault } = reader.read(text)
+    expect(bindings).toEqual([])
+    expect(fault).toContain(reason)
+  })
+
+  it('gives bindings or a fault for any text, and never throws', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        const { bindings, fault } = reader.read(text)
+        expect(fault === undefined || bindings.length === 0).toBe(true)
+      }),
+    )
+  })
+})
