@@ -39,13 +39,12 @@ describe('the chart', () => {
     expect(titles).toEqual([...new Set(titles)])
   })
 
-  it.each(cases)('gives programs flags that they take, with values %s', (name) => {
-    const codes = Object.entries(programs).map(([program, kind]) => {
-      const { args = [] } = containerOf(find(manifestsOf(name), kind, program))
-      return [program, codeOfStart(program, args)]
-    })
-    expect(codes).toEqual(Object.keys(programs).map((program) => [program, 'OSM_KUBERNETES_CONFIG']))
-  })
+  it.each(Object.entries(programs))('gives %s flags that it takes, whatever the values', (program, kind) => {
+    const commandLines = cases.map((name) => containerOf(find(manifestsOf(name), kind, program)).args ?? [])
+    const different = new Map(commandLines.map((args) => [args.join(' '), args]))
+    const codes = [...different].map(([text, args]) => [text, codeOfStart(program, args)])
+    expect(codes).toEqual([...different.keys()].map((text) => [text, 'OSM_KUBERNETES_CONFIG']))
+  }, 120_000)
 
   it.each(cases)('makes a MeshConfig that the mesh reads without a problem from values %s', (name) => {
     const { data } = find(manifestsOf(name), 'ConfigMap', 'preset-mesh-config')
