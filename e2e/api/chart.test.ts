@@ -39,12 +39,16 @@ describe('the chart', () => {
     expect(titles).toEqual([...new Set(titles)])
   })
 
-  it.each(Object.entries(programs))('gives %s flags that it takes, whatever the values', (program, kind) => {
-    const commandLines = cases.map((name) => containerOf(find(manifestsOf(name), kind, program)).args ?? [])
-    const different = new Map(commandLines.map((args) => [args.join(' '), args]))
-    const codes = [...different].map(([text, args]) => [text, codeOfStart(program, args)])
-    expect(codes).toEqual([...different.keys()].map((text) => [text, 'OSM_KUBERNETES_CONFIG']))
-  }, 120_000)
+  it.each(Object.entries(programs))(
+    'gives %s flags that it takes, whatever the values',
+    (program, kind) => {
+      const commandLines = cases.map((name) => containerOf(find(manifestsOf(name), kind, program)).args ?? [])
+      const different = new Map(commandLines.map((args) => [args.join(' '), args]))
+      const codes = [...different].map(([text, args]) => [text, codeOfStart(program, args)])
+      expect(codes).toEqual([...different.keys()].map((text) => [text, 'OSM_KUBERNETES_CONFIG']))
+    },
+    120_000,
+  )
 
   it.each(cases)('makes a MeshConfig that the mesh reads without a problem from values %s', (name) => {
     const { data } = find(manifestsOf(name), 'ConfigMap', 'preset-mesh-config')
