@@ -51,7 +51,7 @@ export class KubeconfigAccess implements ClusterAccess {
 }
 
 async function load(path: string | undefined): Promise<KubeConfig> {
-  const { KubeConfig } = await import('@kubernetes/client-node')
+  const { KubeConfig } = await import('./kube-config-library.js')
   const config = new KubeConfig()
   try {
     if (path === undefined) config.loadFromDefault()
