@@ -1,4 +1,4 @@
-import type { KubernetesApi, ResourceType } from '../api.js'
+import type { KubernetesApi, ResourceType, Selection } from '../api.js'
 import { isKubernetesError } from '../kubernetes-error.js'
 import { inVersion } from '../resource-types.js'
 
@@ -31,9 +31,15 @@ export class Discovery {
    *
    * @param type - in the version that the mesh knows best
    * @param versions - all versions that are read, the best first
+   * @param selection - the objects that may be asked for
    * @throws KubernetesError if the API server does not say
    */
-  async find(type: ResourceType, versions: readonly string[], signal: AbortSignal): Promise<ServedKind | undefined> {
+  async find(
+    type: ResourceType,
+    versions: readonly string[],
+    selection: Selection,
+    signal: AbortSignal,
+  ): Promise<ServedKind | undefined> {
     const served = await this.#served(type, signal)
     const version = versions.find((candidate) => served.has(candidate))
     if (version !== undefined) {
@@ -43,7 +49,7 @@ export class Discovery {
     // An API server that has just started serves custom kinds before it lists them. Asked for one that it does not serve
     // it says so only when it can know.
     try {
-      await this.#api.list(type, { limit: 1 }, signal)
+      await this.#api.list(type, { ...selection, limit: 1 }, signal)
       return { type, hasStatus: false }
     } catch (error) {
       if (isKubernetesError(error) && error.notFound) return undefined

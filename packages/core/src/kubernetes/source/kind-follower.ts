@@ -123,8 +123,8 @@ export class KindFollower {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { discovery } = this.#options
-    const served = await discovery.find(resourceTypes[this.kind], this.#versions, signal)
+    const { discovery, selection } = this.#options
+    const served = await discovery.find(resourceTypes[this.kind], this.#versions, selection, signal)
     const current = this.#followed
     if (served === undefined) {
       // What can still be listed is served, whatever discovery says of it.

@@ -191,6 +191,18 @@ describe('KubernetesSource', () => {
     expect(running.source.problems()).toEqual([expect.objectContaining({ code: 'OSM_SOURCE_KIND_MISSING' })])
   })
 
+  it('asks of kinds of the control plane in its namespace only, where it may', async () => {
+    cluster.withhold(resourceTypes.MeshConfig)
+    await running.start()
+    const asked = server.requests.filter(({ path }) => path.endsWith('/meshconfigs'))
+    expect(new Set(asked.map(({ path, query }) => `${path} ${query.fieldSelector ?? ''}`))).toEqual(
+      new Set([
+        '/apis/config.openservicemesh.io/v1alpha2/namespaces/osm-system/meshconfigs metadata.name=osm-mesh-config',
+      ]),
+    )
+    expect(running.source.problems()).toEqual([expect.objectContaining({ code: 'OSM_SOURCE_KIND_MISSING' })])
+  })
+
   it('waits for an API server that can not say yet what it serves', async () => {
     server.fault({
       action: { kind: 'status', status: 503, reason: 'ServiceUnavailable' },

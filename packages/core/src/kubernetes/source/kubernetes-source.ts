@@ -10,6 +10,7 @@ import { kindDefinitions } from '../../spec/schema/kinds.js'
 import type { KubernetesApi, ResourceType } from '../api.js'
 import { pause } from '../backoff.js'
 import { createInformer } from '../informer.js'
+import { Broadcast } from './broadcast.js'
 import type { ClusterChange, ClusterView } from './cluster-view.js'
 import { Discovery } from './discovery.js'
 import type { SourceErrorCode } from './error-codes.js'
@@ -64,9 +65,9 @@ export class KubernetesSource implements ObjectSource, ClusterView {
   readonly #namespaces: MonitoredNamespaces
   readonly #kinds: ReadonlyMap<string, { readonly follower: KindFollower; readonly inControlPlane: boolean }>
   readonly #staleness = new Staleness()
-  readonly #listeners = new Set<(change: SourceChange) => void>()
-  readonly #writtenListeners = new Set<(key: ObjectKey) => void>()
-  readonly #clusterListeners = new Set<(change: ClusterChange) => void>()
+  readonly #changes: Broadcast<SourceChange>
+  readonly #written: Broadcast<ObjectKey>
+  readonly #clusterChanges: Broadcast<ClusterChange>
   #started = false
   #loaded = false
   #finished: Promise<void> = Promise.resolve()
@@ -77,7 +78,13 @@ export class KubernetesSource implements ObjectSource, ClusterView {
       createInformer({ ...informer, api, clock, random, logger, ...(metrics === undefined ? {} : { metrics }) })
     const decoder = new ObjectDecoder('user', new PatternChecker())
     const interner = new Interner()
+    const onFault = (error: unknown): void => {
+      logger.error({ reason: reasonOf(error) }, 'a listener of the cluster failed')
+    }
     this.#options = options
+    this.#changes = new Broadcast(onFault)
+    this.#written = new Broadcast(onFault)
+    this.#clusterChanges = new Broadcast(onFault)
     this.#namespaces = new MonitoredNamespaces({
       rule: { meshName, osmNamespace },
       informers,
@@ -139,7 +146,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
   }
 
   subscribe(listener: (change: SourceChange) => void): () => void {
-    return added(this.#listeners, listener)
+    return this.#changes.add(listener)
   }
 
   problems(): readonly Problem[] {
@@ -177,7 +184,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
 
   /** Calls the listener for every object of a custom kind that was written in any way, its status included. The result ends it. */
   onWritten(listener: (key: ObjectKey) => void): () => void {
-    return added(this.#writtenListeners, listener)
+    return this.#written.add(listener)
   }
 
   namespace(name: string): NamespaceScope | undefined {
@@ -197,7 +204,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
   }
 
   onClusterChange(listener: (change: ClusterChange) => void): () => void {
-    return added(this.#clusterListeners, listener)
+    return this.#clusterChanges.add(listener)
   }
 
   #join(scope: NamespaceScope, namespace: WrittenObject): void {
@@ -208,12 +215,12 @@ export class KubernetesSource implements ObjectSource, ClusterView {
     const edits = [namespace, ...written, ...custom].map(editOf)
     this.#publish(this.#held.apply([...edits, ...pods.map((pod) => podEdit(scope.namespace, podName(pod), pod))]))
     for (const { key } of custom) this.#tellWritten(key)
-    this.#tellCluster({ of: 'namespace', scope })
+    this.#clusterChanges.tell({ of: 'namespace', scope })
   }
 
   #leave(scope: NamespaceScope): void {
     this.#publish(this.#held.apply([], this.#held.keysOf(scope.namespace)))
-    this.#tellCluster({ of: 'namespace', scope })
+    this.#clusterChanges.tell({ of: 'namespace', scope })
   }
 
   #changed(scope: NamespaceScope, change: NamespaceChange): void {
@@ -222,7 +229,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
       const edits = change.changes.map(({ name, after }) => podEdit(scope.namespace, name.name, after))
       this.#publish(this.#held.apply(edits))
     }
-    this.#tellCluster({ of: 'content', scope, change })
+    this.#clusterChanges.tell({ of: 'content', scope, change })
   }
 
   #kindChanged(changes: readonly KindChange[], inControlPlane: boolean): void {
@@ -246,27 +253,11 @@ export class KubernetesSource implements ObjectSource, ClusterView {
   }
 
   #publish(change: SourceChange | undefined): void {
-    if (change === undefined || !this.#loaded) return
-    this.#tell(this.#listeners, change)
+    if (change !== undefined && this.#loaded) this.#changes.tell(change)
   }
 
   #tellWritten(key: ObjectKey): void {
-    if (this.#loaded) this.#tell(this.#writtenListeners, key)
-  }
-
-  #tellCluster(change: ClusterChange): void {
-    this.#tell(this.#clusterListeners, change)
-  }
-
-  #tell<T>(listeners: ReadonlySet<(value: T) => void>, value: T): void {
-    for (const listener of [...listeners]) {
-      try {
-        listener(value)
-      } catch (error) {
-        // A fault of the program; the other listeners are to hear of the change all the same.
-        this.#options.logger.error({ reason: reasonOf(error) }, 'a listener of the cluster failed')
-      }
-    }
+    if (this.#loaded) this.#written.tell(key)
   }
 
   /** Problems that are of no object. */
@@ -283,7 +274,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
       this.#publish(this.#held.setGeneral(this.#general()))
       const all = turned.has(NAMESPACES_COPY)
       for (const scope of this.namespaces())
-        if (all || turned.has(namespaceCopy(scope.namespace))) this.#tellCluster({ of: 'namespace', scope })
+        if (all || turned.has(namespaceCopy(scope.namespace))) this.#clusterChanges.tell({ of: 'namespace', scope })
     }
   }
 
@@ -318,14 +309,6 @@ function deferred(): { readonly promise: Promise<void>; readonly resolve: () => 
     resolve = settle
   })
   return { promise, resolve }
-}
-
-function added<T>(listeners: Set<(value: T) => void>, listener: (value: T) => void): () => void {
-  const entry = (value: T): void => {
-    listener(value)
-  }
-  listeners.add(entry)
-  return () => listeners.delete(entry)
 }
 
 function reasonOf(error: unknown): string {
