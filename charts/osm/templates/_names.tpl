@@ -54,7 +54,12 @@ meshName: {{ .root.Values.osm.meshName | quote }}
 {{ .Values.osm.validatorWebhook.webhookConfigurationName | default (printf "osm-validator-mesh-%s" .Values.osm.meshName) }}
 {{- end }}
 
-{{/* Secrets of the certificate authority, as a YAML list: the root for workloads, and the one for the control plane. */}}
+{{/* Secret of the root of the control plane. */}}
+{{- define "osm.controlPlaneCaSecretName" -}}
+{{ printf "%s-control-plane" .Values.osm.caBundleSecretName }}
+{{- end }}
+
+{{/* Secrets of the certificate authority, as a YAML list: the root for workloads, and that of the control plane. */}}
 {{- define "osm.caSecretNames" -}}
-{{ list .Values.osm.caBundleSecretName (printf "%s-control-plane" .Values.osm.caBundleSecretName) | toYaml }}
+{{ list .Values.osm.caBundleSecretName (include "osm.controlPlaneCaSecretName" .) | toYaml }}
 {{- end }}
