@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, resourceTypes, type KubernetesApi } from '@osm-ts/core'
+import { customResourceDefinitions, resourceTypes, type KubernetesApi, type ResourceType } from '@osm-ts/core'
 import { programsFrom, startApiServer, type ChildProgram, type OwnApiServer } from './harness/index.js'
 import {
   Objects,
@@ -60,7 +60,7 @@ async function count(): Promise<number> {
   return items.filter(({ metadata }) => names.has(metadata.name)).length
 }
 
-const exists = async (type: typeof Secret | typeof MutatingWebhookConfiguration, name: string): Promise<boolean> =>
+const exists = async (type: ResourceType, name: string): Promise<boolean> =>
   (await objects.get(type, name)) !== undefined
 
 async function expectComplete(): Promise<void> {

@@ -10,7 +10,7 @@ export interface MeshIdentity {
 export const NAME_LABEL = 'app.kubernetes.io/name'
 export const NAME_VALUE = 'openservicemesh.io'
 /** Label that names the mesh of an object. */
-export const INSTANCE_LABEL = 'app.kubernetes.io/instance'
+const INSTANCE_LABEL = 'app.kubernetes.io/instance'
 /** Label of objects that the reconciler restores. */
 export const RECONCILE_LABEL = 'openservicemesh.io/reconcile'
 

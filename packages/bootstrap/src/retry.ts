@@ -51,7 +51,7 @@ export async function persist<T>(
 }
 
 /** True for an error that may be gone by itself, or by what somebody does elsewhere. */
-export function canPass(error: unknown): boolean {
+function canPass(error: unknown): boolean {
   if (isKubernetesError(error)) return !['OSM_KUBERNETES_INVALID', 'OSM_KUBERNETES_CONFIG'].includes(error.code)
   // The store of the roots wraps errors of the API server.
   if (isOsmError(error, 'OSM_CERT_STORE_IO')) return error.cause === undefined || canPass(error.cause)

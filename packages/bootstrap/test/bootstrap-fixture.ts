@@ -1,7 +1,9 @@
-import { customResourceDefinitions, Metrics, resourceTypes, systemClock } from '@osm-ts/core'
+import { customResourceDefinitions, type KubernetesObject, Metrics, resourceTypes, systemClock } from '@osm-ts/core'
 
 import type { BootstrapOptions } from '../src/bootstrap-options.js'
 import { runBootstrap } from '../src/run-bootstrap.js'
+import type { WebhookSettings } from '../src/webhooks/webhook-settings.js'
+import { webhooksOf } from '../src/webhooks/write-webhook-configuration.js'
 import { MemoryCluster } from './memory-cluster.js'
 import { RecordingLogger } from './recording-logger.js'
 
@@ -11,7 +13,22 @@ export const preset = {
   traffic: { enableEgress: true },
 } as const
 
-const NAMESPACE = 'osm-system'
+/** Namespace of the control plane. */
+export const NAMESPACE = 'osm-system'
+const CONTROL_PLANE_ROOT = 'osm-ca-bundle-control-plane'
+
+/** How a bootstrap of {@link startBootstrap} has webhooks called. */
+export function webhookSettings(change: Partial<WebhookSettings> = {}): WebhookSettings {
+  return {
+    mesh: { meshName: 'osm', osmNamespace: NAMESPACE, osmVersion: 'v1' },
+    mutatingName: 'osm-webhook-osm',
+    validatingName: 'osm-validator-mesh-osm',
+    timeoutSeconds: 20,
+    failurePolicy: 'Fail',
+    validateTrafficTarget: true,
+    ...change,
+  }
+}
 
 /** A cluster in which a chart has put its presets. */
 export function clusterWithPreset(spec: unknown = preset): MemoryCluster {
@@ -50,14 +67,7 @@ export function startBootstrap(cluster: MemoryCluster, options: Partial<Bootstra
   const ready = new Promise<void>((resolve, reject) => {
     ended = runBootstrap({
       api: cluster,
-      webhooks: {
-        mesh: { meshName: 'osm', osmNamespace: NAMESPACE, osmVersion: 'v1' },
-        mutatingName: 'osm-webhook-osm',
-        validatingName: 'osm-validator-mesh-osm',
-        timeoutSeconds: 20,
-        failurePolicy: 'Fail',
-        validateTrafficTarget: true,
-      },
+      webhooks: webhookSettings(),
       definitions: customResourceDefinitions(),
       configName: 'osm-mesh-config',
       caBundleSecretName: 'osm-ca-bundle',
@@ -92,4 +102,56 @@ export function startBootstrap(cluster: MemoryCluster, options: Partial<Bootstra
       await settled
     },
   }
+}
+
+/** Bootstraps of a test, which end with it. */
+export class Bootstraps {
+  readonly #running: RunningBootstrap[] = []
+
+  start(cluster: MemoryCluster, options: Partial<BootstrapOptions> = {}): RunningBootstrap {
+    const bootstrap = startBootstrap(cluster, options)
+    this.#running.push(bootstrap)
+    return bootstrap
+  }
+
+  /** Starts one, waits until it is ready and ends it. */
+  async run(cluster: MemoryCluster, options: Partial<BootstrapOptions> = {}): Promise<RunningBootstrap> {
+    const bootstrap = this.start(cluster, options)
+    await bootstrap.ready
+    await bootstrap.stop()
+    return bootstrap
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#running.splice(0).map((bootstrap) => bootstrap.stop()))
+  }
+}
+
+export function configOf(cluster: MemoryCluster): KubernetesObject | undefined {
+  return cluster.find(resourceTypes.MeshConfig, 'osm-mesh-config', NAMESPACE)
+}
+
+export function mutatingOf(cluster: MemoryCluster): KubernetesObject | undefined {
+  return cluster.find(resourceTypes.MutatingWebhookConfiguration, 'osm-webhook-osm')
+}
+
+export function validatingOf(cluster: MemoryCluster): KubernetesObject | undefined {
+  return cluster.find(resourceTypes.ValidatingWebhookConfiguration, 'osm-validator-mesh-osm')
+}
+
+/** PEM of the roots that a webhook is verified by. */
+export function trustOf(object: KubernetesObject | undefined): string {
+  return Buffer.from((object && webhooksOf(object)[0]?.clientConfig.caBundle) ?? '', 'base64').toString()
+}
+
+/** PEM of the root that signs for the control plane. */
+export function rootOf(cluster: MemoryCluster): string {
+  const data = cluster.find(resourceTypes.Secret, CONTROL_PLANE_ROOT, NAMESPACE)?.data as Record<string, string>
+  return Buffer.from(data['ca.crt'] ?? '', 'base64').toString()
+}
+
+/** Replaces the root of a cluster by that of another one. */
+export function replaceRoot(cluster: MemoryCluster, other: MemoryCluster): void {
+  const data = other.find(resourceTypes.Secret, CONTROL_PLANE_ROOT, NAMESPACE)?.data
+  cluster.edit(resourceTypes.Secret, CONTROL_PLANE_ROOT, (object) => ({ ...object, data }))
 }

@@ -15,7 +15,7 @@ import { fieldsOf, parseFields, type PresetFields, unionOf } from './preset-fiel
 import { readPreset } from './read-preset.js'
 
 /** Remembers which fields the presets had that were added, so that a later one does not bring back what was removed. */
-export const PRESET_FIELDS_ANNOTATION = 'openservicemesh.io/preset-fields'
+const PRESET_FIELDS_ANNOTATION = 'openservicemesh.io/preset-fields'
 /** ConfigMap of the chart. */
 const PRESET = 'preset-mesh-config'
 
