@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 import { type TestMesh, programs, startTestMesh } from './support/mesh.js'
@@ -12,7 +14,8 @@ const allow = (from: readonly `${string}/${string}`[]): readonly string[] => [
 ]
 
 /** Short, so that a test can wait for it. */
-const WITHDRAWAL = '2s'
+const WITHDRAWAL_MS = 2000
+const WITHDRAWAL = `${WITHDRAWAL_MS}ms`
 
 jest.setTimeout(60_000)
 
@@ -80,6 +83,23 @@ describe('TCP policy on real Envoys', () => {
     // Envoy's own time limit for sniffing is 15 s.
     expect(performance.now() - start).toBeLessThan(5000)
   })
+
+  it('leaves open connections alone when a caller is added', async () => {
+    const client = dial('shop/client')
+    await expect(client.ask('before')).resolves.toBe('before')
+    await mesh.apply('tcp.yaml', ...allow(['shop/client', 'shop/thief', 'shop/lonely']))
+    await eventually(
+      async () => dial('shop/lonely').ask('now'),
+      (answer) => answer === 'now',
+      { what: 'the added caller' },
+    )
+    // Longer than what a withdrawal leaves to open connections.
+    const end = performance.now() + 2 * WITHDRAWAL_MS
+    while (performance.now() < end) {
+      await expect(client.ask('still here')).resolves.toBe('still here')
+      await pause(100)
+    }
+  }, 60_000)
 
   it('ends open TCP connections of a caller whose rule is withdrawn', async () => {
     const thief = dial('shop/thief')

@@ -6,7 +6,7 @@ export type Json = Readonly<Record<string, unknown>>
 
 /** Resources in protobuf JSON, by type and name. */
 export type ResourceJson = Readonly<
-  Record<'cluster' | 'endpoints' | 'listener' | 'route', Readonly<Record<string, Json>>>
+  Record<'cluster' | 'endpoints' | 'listener' | 'route' | 'callers', Readonly<Record<string, Json>>>
 >
 
 /** Certificates that resources ask for. */
@@ -43,7 +43,8 @@ export function writeXdsFiles(folder: string, resources: ResourceJson, secrets: 
     if (resource === undefined) throw new Error(`${type} ${String(name)} is asked for and does not exist`)
     return source(write(type, [redirected(resource)]))
   }
-  const secret = (name: unknown): Json => source(write('secret', [secretNamed(String(name), secrets)]))
+  const secret = (name: unknown): Json =>
+    source(write('secret', [secretNamed(String(name), secrets, resources.callers)]))
   const redirected = (value: Json, cluster?: unknown): Json =>
     Object.fromEntries(
       Object.entries(value).map(([member, inner]): [string, unknown] => {
@@ -86,14 +87,19 @@ function anywhere(listener: Json): Json {
   }
 }
 
-function secretNamed(name: string, { chain, privateKey, roots }: TestSecrets): Json {
+function secretNamed(
+  name: string,
+  { chain, privateKey, roots }: TestSecrets,
+  callers: Readonly<Record<string, Json>>,
+): Json {
   if (name === 'service-cert') {
     return {
       name,
       tlsCertificate: { certificateChain: { inlineString: chain }, privateKey: { inlineString: privateKey } },
     }
   }
-  return { name, validationContext: { trustedCa: { inlineString: roots } } }
+  const expected = callers[name]?.validationContext
+  return { name, validationContext: { ...(isObject(expected) && expected), trustedCa: { inlineString: roots } } }
 }
 
 function isObject(value: unknown): value is Json {

@@ -3,15 +3,20 @@ import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
+import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 
-import type { EncodedResource, TranslatedType } from './types.js'
+import type { EncodedResource, ProxyResources, TranslatedType } from './types.js'
+
+/** What can be shown: secrets of callers hold nothing secret, and the others are not among them. */
+type ShownType = TranslatedType | (keyof ProxyResources & 'callers')
 
 /** The message type of each xDS type. */
-const resourceSchemas: Readonly<Record<TranslatedType, DescMessage>> = {
+const resourceSchemas: Readonly<Record<ShownType, DescMessage>> = {
   cluster: ClusterSchema,
   endpoints: ClusterLoadAssignmentSchema,
   listener: ListenerSchema,
   route: RouteConfigurationSchema,
+  callers: SecretSchema,
 }
 
 /**
@@ -19,7 +24,7 @@ const resourceSchemas: Readonly<Record<TranslatedType, DescMessage>> = {
  *
  * @param registry - see `messageRegistry`; made once by whoever prints more than one resource
  */
-export function resourceJson(type: TranslatedType, resource: EncodedResource, registry: Registry): JsonValue {
+export function resourceJson(type: ShownType, resource: EncodedResource, registry: Registry): JsonValue {
   const schema = resourceSchemas[type]
   return toJson(schema, fromBinary(schema, resource.value), { registry })
 }

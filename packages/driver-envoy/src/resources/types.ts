@@ -34,9 +34,13 @@ export interface ResourceDiff {
 export interface ProxyResources {
   readonly revision: number
   readonly types: Readonly<Record<TranslatedType, ResourceSet>>
+  /** Secrets that hold nothing secret: who may finish a handshake with each TCP port that the proxy serves. Sorted by name. */
+  readonly callers: readonly EncodedResource[]
 }
 
 /** SDS name of the proxy's own service certificate; one constant, so that cluster bytes do not differ between downstreams. */
 export const SERVICE_CERT_SECRET = 'service-cert'
+/** What the SDS names of callers of TCP ports start with; the id of the served port follows. */
+export const CALLERS_SECRET_PREFIX = 'callers|'
 /** SDS name of the roots that service certificates are verified against. */
 export const ROOT_CERT_SECRET = 'root-cert-for-mtls'

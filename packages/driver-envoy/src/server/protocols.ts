@@ -6,7 +6,15 @@ import type { Variant } from './response-frame.js'
 import { StateOfTheWorldState } from './sotw-state.js'
 import type { DrainEpochs } from './translator-port.js'
 import type { StreamStateOptions } from './variant-state.js'
-import { rootsLabel, rulesLabel, servedIds, versionHash, versionLabel, versionTail } from './version-label.js'
+import {
+  callersLabel,
+  rootsLabel,
+  rulesLabel,
+  servedIds,
+  versionHash,
+  versionLabel,
+  versionTail,
+} from './version-label.js'
 
 /** What requests of both variants have in common. */
 export interface AnyRequest {
@@ -23,11 +31,13 @@ export interface Protocol<Request extends AnyRequest> {
   /** Versions that a first request reports. */
   versionsOf(request: Request): Iterable<string>
   labels(epochs: DrainEpochs, routes: ResourceSet): VersionLabels
-  secretLabel(roots: EncodedResource): string
+  secretLabel(roots: EncodedResource, callers: readonly EncodedResource[]): string
   /** Ids of served ports whose rules are not those that a first request for routes reports. */
   missedRules(request: Request, routes: ResourceSet): ReadonlySet<string>
   /** True if the roots are not those that a first request for secrets reports. */
   missedRoots(request: Request, roots: EncodedResource): boolean
+  /** Ids of served TCP ports whose callers are not those that a first request for secrets reports. */
+  missedCallers(request: Request, callers: readonly EncodedResource[]): readonly string[]
 }
 
 /** The incremental variant. */
@@ -51,6 +61,13 @@ export const deltaProtocol: Protocol<DeltaRequest> = {
     const version = initialVersions.get(roots.name)
     return version !== undefined && versionHash(version) !== roots.version
   },
+  missedCallers({ initialVersions }, callers) {
+    const missed = callers.filter(({ name, version }) => {
+      const reported = initialVersions.get(name)
+      return reported !== undefined && versionHash(reported) !== version
+    })
+    return missed.flatMap(servedIds)
+  },
 }
 
 /** The state-of-the-world variant. */
@@ -60,10 +77,13 @@ export const stateOfTheWorldProtocol: Protocol<StateOfTheWorldRequest> = {
   namesOf: ({ resourceNames }) => resourceNames,
   versionsOf: ({ versionInfo }) => [versionInfo],
   labels: (epochs, routes) => ({ listener: versionLabel(epochs), route: rulesLabel(routes) }),
-  secretLabel: rootsLabel,
+  secretLabel: (roots, callers) => rootsLabel(roots) + callersLabel(callers),
   missedRules({ versionInfo }, routes) {
     if (versionInfo === '' || versionTail(versionInfo) === rulesLabel(routes)) return new Set()
     return new Set([...routes].flatMap(servedIds))
   },
-  missedRoots: ({ versionInfo }, roots) => versionInfo !== '' && versionTail(versionInfo) !== rootsLabel(roots),
+  missedRoots: ({ versionInfo }, roots) =>
+    versionInfo !== '' && !versionTail(versionInfo).startsWith(rootsLabel(roots)),
+  missedCallers: ({ versionInfo }, callers) =>
+    versionInfo === '' || versionTail(versionInfo).endsWith(callersLabel(callers)) ? [] : callers.flatMap(servedIds),
 }

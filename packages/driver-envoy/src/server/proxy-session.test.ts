@@ -30,7 +30,7 @@ import type { ResourceTranslator } from './translator-port.js'
 import { rootCertificates } from './secrets.js'
 import { WorkTurns } from './work-turns.js'
 import { XdsMetrics } from './xds-metrics.js'
-import { pushOrder } from './xds-types.js'
+import { pushOrder, typeUrls } from './xds-types.js'
 
 const uuid = '6e8a0b0e-0000-4000-8000-000000000001'
 const id = 'shop/store|80'
@@ -53,7 +53,9 @@ const byHash = new Map(
   [everyone, client, inbound(everyone), inbound(client), trust, mesh].map((part) => [hashPart(part), part]),
 )
 
-/** One listener that says its epoch, and one route that says its rules: as Envoy's, only legible. */
+const callersName = 'callers|store'
+
+/** One listener that says its epoch, one route that says its rules, and one secret that says its callers: as Envoy's, only legible. */
 const translator: ResourceTranslator = {
   translate(proxy, _parts, revision, epochs) {
     const [binding] = proxy.inbound
@@ -69,6 +71,7 @@ const translator: ResourceTranslator = {
         listener: one('inbound', `epoch ${epochs?.get(binding.id) ?? 'none'}`),
         route: one('rds-inbound.80', `rules ${binding.part}`),
       },
+      callers: [encodedResource(callersName, Buffer.from(`callers ${binding.part}`), sources)],
     }
   },
   release() {
@@ -124,7 +127,7 @@ class Replica<Request extends AnyRequest> {
   }
 }
 
-const secretNames = ['service-cert', 'root-cert-for-mtls']
+const secretNames = ['service-cert', 'root-cert-for-mtls', callersName]
 const roots = (certificate: string) => rootCertificates({ id: certificate, certificates: [certificate] })
 
 interface Kept {
@@ -255,6 +258,25 @@ describe.each(variants)('a session over $name', ({ start, requests }) => {
     },
   )
 
+  it('tells who may call before it drains', async () => {
+    await replica.want(client)
+    const order = []
+    for (let more = drain(replica.session); more.length > 0; more = drain(replica.session)) {
+      order.push(...more.map(({ type }) => type))
+      more.forEach(acknowledge)
+    }
+    expect(order).toEqual(['secret', 'listener', 'route'])
+  })
+
+  it('drains ports whose callers changed while the proxy was away, where it has no routes', async () => {
+    replica = start()
+    replica.trust('r1')
+    await replica.want(client)
+    for (const request of requests(kept)) if (request.typeUrl !== typeUrls.route) replica.session.receive(request)
+    expect(pushed()).toEqual([expect.stringMatching(/^listener epoch [\w-]{8}$/)])
+    expect(kept.secret.resources.map(textOf)).toContain(`callers ${hashPart(inbound(client))}`)
+  })
+
   it('does not drain anything for a proxy that starts', async () => {
     replica = start()
     replica.trust('r2')
@@ -266,6 +288,7 @@ describe.each(variants)('a session over $name', ({ start, requests }) => {
     const reports = [replica.session.report()]
     await replica.want(client)
     reports.push(replica.session.report())
+    drain(replica.session).forEach(acknowledge)
     const [first] = drain(replica.session)
     if (first === undefined) throw new Error('nothing was sent')
     const errorDetail = { code: 13, message: 'Error adding/updating listener(s) inbound: no good' }

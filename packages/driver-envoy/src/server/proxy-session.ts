@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js'
 import type { ApplyReport, Credential, Logger, PolicyUpdate, ProxyRef } from '@osm-ts/driver-api'
 
-import type { EncodedResource, ProxyResources } from '../resources/types.js'
+import { CALLERS_SECRET_PREFIX, type EncodedResource, type ProxyResources } from '../resources/types.js'
 import { ApplyTracker } from './apply-tracker.js'
 import { blame } from './blame.js'
 import { limits } from './limits.js'
@@ -57,6 +57,7 @@ export class ProxySession<Request extends AnyRequest> {
   #secretClaims: Request | undefined
   #certificate: EncodedResource | undefined
   #roots: EncodedResource | undefined
+  #shown: readonly EncodedResource[] = []
   #denials = 0
 
   constructor(options: ProxySessionOptions<Request>) {
@@ -187,7 +188,8 @@ export class ProxySession<Request extends AnyRequest> {
     if (this.#routeClaims !== undefined) ids = protocol.missedRules(this.#routeClaims, follower.resources.types.route)
     this.#routeClaims = undefined
     if (this.#secretClaims !== undefined && this.#roots !== undefined) {
-      if (protocol.missedRoots(this.#secretClaims, this.#roots)) ids = 'all'
+      const missed = protocol.missedCallers(this.#secretClaims, follower.resources.callers)
+      ids = protocol.missedRoots(this.#secretClaims, this.#roots) ? 'all' : new Set([...ids, ...missed])
       this.#secretClaims = undefined
     }
     if (ids !== 'all' && ids.size === 0) return
@@ -201,20 +203,28 @@ export class ProxySession<Request extends AnyRequest> {
   #show(resources: ProxyResources): void {
     const { protocol, follower } = this.#options
     this.#state.update(resources, protocol.labels(follower.epochs, resources.types.route))
+    this.#showSecrets()
   }
 
-  /** Nothing is said about secrets before both are there: "does not exist" would be untrue. */
+  /** Nothing is said about secrets before all are there: "does not exist" would be untrue. */
   #showSecrets(): void {
-    if (this.#certificate === undefined || this.#roots === undefined) return
-    const label = this.#options.protocol.secretLabel(this.#roots)
-    this.#state.updateSecrets(secretSet([this.#certificate, this.#roots]), label)
+    const { protocol, follower } = this.#options
+    const callers = follower.resources?.callers
+    if (this.#certificate === undefined || this.#roots === undefined || callers === undefined) return
+    const secrets = [this.#certificate, this.#roots, ...callers]
+    // Policies change often, and rarely in who may call a TCP port.
+    const same = secrets.length === this.#shown.length && secrets.every((secret, at) => this.#shown[at] === secret)
+    if (same) return
+    this.#shown = secrets
+    this.#state.updateSecrets(secretSet(secrets), protocol.secretLabel(this.#roots, callers))
   }
 
   #noteForeignSecrets(request: Request): void {
     const own = [this.#certificate?.name, this.#roots?.name]
     if (this.#certificate === undefined || this.#roots === undefined) return
     for (const name of this.#options.protocol.namesOf(request)) {
-      if (own.includes(name) || this.#denials >= MAX_LOGGED_DENIALS) continue
+      // A port that is served no more may be asked about for as long as its connections drain.
+      if (own.includes(name) || name.startsWith(CALLERS_SECRET_PREFIX) || this.#denials >= MAX_LOGGED_DENIALS) continue
       this.#denials += 1
       this.#warn(
         'OSM_ENVOY_SECRET_DENIED',

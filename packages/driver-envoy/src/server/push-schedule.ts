@@ -76,7 +76,11 @@ export class PushSchedule {
   }
 
   *unapplied(): Iterable<Unapplied> {
-    for (const [type, ledger] of this.#ledgers) if (type !== 'secret' && this.#matters(type)) yield* ledger.unapplied()
+    for (const [type, ledger] of this.#ledgers) {
+      if (!this.#matters(type)) continue
+      // Certificates and roots come from no policy, and a policy can do nothing for them.
+      for (const entry of ledger.unapplied()) if (type !== 'secret' || entry.resource.sources.length > 0) yield entry
+    }
   }
 
   /** True if everything that the proxy asked for is acknowledged and nothing is refused. */
@@ -119,9 +123,13 @@ export class PushSchedule {
     }
   }
 
-  /** Listeners and routes wait for the clusters that they may name, and routes for the listeners that may stop using them. */
+  /**
+   * Listeners and routes wait for the clusters that they may name, and routes for the listeners that may stop using them. Listeners also wait for
+   * secrets: a caller that was withdrawn must be refused before a changed filter chain makes its connections end, or it would come back at once.
+   */
   #mustWait(type: XdsType): boolean {
     if (type !== 'listener' && type !== 'route') return false
+    if (type === 'listener' && this.#ledgers.get('secret')?.unsettled(false) === true) return true
     if (this.#yields >= MAX_YIELDS) return false
     if (this.#ledgers.get('cluster')?.unsettled(false) === true) return true
     if (this.#ledgers.get('endpoints')?.warming === true) return true
@@ -149,8 +157,8 @@ export class PushSchedule {
   #mayRemove(type: XdsType): boolean {
     switch (type) {
       case 'listener':
-      case 'secret':
         return true
+      case 'secret':
       case 'route':
         return !this.#mayUse('listener')
       case 'cluster':

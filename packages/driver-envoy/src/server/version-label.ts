@@ -57,14 +57,22 @@ export function servedIds({ sources }: EncodedResource): readonly string[] {
  * not be told from one that withdraws access; this can.
  */
 export function rulesLabel(routes: ResourceSet): string {
-  const rules = [...routes].filter((route) => servedIds(route).length > 0)
-  const digest = contentVersion(rules.map(({ name, version }) => `${name}\0${version}\0`).join(''))
-  return `${SEPARATOR}${digest.slice(0, ID_LENGTH)}`
+  return contentLabel([...routes].filter((route) => servedIds(route).length > 0))
 }
 
 /** Stands for the roots that peers are verified against, in versions that cover the proxy's own certificate as well. */
 export function rootsLabel(roots: EncodedResource): string {
   return `${SEPARATOR}${roots.version.slice(0, ID_LENGTH)}`
+}
+
+/** Stands for the callers of all TCP ports, in the same versions. */
+export function callersLabel(callers: readonly EncodedResource[]): string {
+  return contentLabel(callers)
+}
+
+function contentLabel(resources: readonly EncodedResource[]): string {
+  const digest = contentVersion(resources.map(({ name, version }) => `${name}\0${version}\0`).join(''))
+  return `${SEPARATOR}${digest.slice(0, ID_LENGTH)}`
 }
 
 /** What stands behind the hash of a version. */

@@ -40,8 +40,7 @@ describe('translation of whole documents', () => {
   it.each(cases)('%s gives the expected resources', (file) => {
     const { proxy, parts } = policyOf(file)
     const translator = new Translator()
-    const { types } = translator.translate(proxy, (hash) => parts[hash] ?? fail(hash), 1)
-    const actual = resourcesAsJson(types)
+    const actual = resourcesAsJson(translator.translate(proxy, (hash) => parts[hash] ?? fail(hash), 1))
     if (update) write(`out/${file}`, actual)
     expect(actual).toEqual(read(`out/${file}`))
   })

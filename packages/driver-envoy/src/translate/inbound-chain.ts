@@ -1,21 +1,19 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { InboundPart, PrincipalsPart } from '@osm-ts/driver-api'
+import type { InboundPart } from '@osm-ts/driver-api'
 import {
   FilterChainSchema,
   type FilterSchema,
 } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
-import { RBACSchema as NetworkRbacSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac_pb.js'
 
 import { drainMetadata } from './drain-epoch.js'
-import { encode, type Init, pack } from './encode.js'
+import { encode, type Init } from './encode.js'
 import { networkFilters } from './filter-order.js'
 import { isHttp } from './http-protocol.js'
 import { names } from './names.js'
 import { limitedConnections } from './rate-limits.js'
-import { allowRules, denyAll } from './rbac.js'
 import { servedHttpManager } from './served-http.js'
 import type { Settings } from './settings.js'
-import { NETWORK_RBAC_STAT_PREFIX, tcpProxy } from './tcp-proxy.js'
+import { tcpProxy } from './tcp-proxy.js'
 import { meshServerTls } from './tls.js'
 
 type FilterInit = Init<typeof FilterSchema>
@@ -23,16 +21,17 @@ type FilterInit = Init<typeof FilterSchema>
 /** What decides the bytes of a served port's filter chain. */
 export interface InboundChain {
   readonly part: InboundPart
-  /** Callers of a TCP port; of an HTTP port its virtual host decides. */
-  readonly callers: PrincipalsPart | undefined
   /** Transparent mode: one listener has all ports, and the original destination selects. */
   readonly matchPort: boolean
   /** Changes when access was withdrawn. */
   readonly drainEpoch: string | undefined
 }
 
-/** The filter chain of a served port. It takes mTLS for the service's own SNI names and nothing else. */
-export function inboundChain({ part, callers, matchPort, drainEpoch }: InboundChain, settings: Settings): Uint8Array {
+/**
+ * The filter chain of a served port. It takes mTLS for the service's own SNI names and nothing else. Who is let in stands elsewhere: for HTTP in the
+ * virtual host, for TCP in the secret of the port's callers.
+ */
+export function inboundChain({ part, matchPort, drainEpoch }: InboundChain, settings: Settings): Uint8Array {
   return encode(FilterChainSchema, {
     name: names.inboundChain(part),
     filterChainMatch: {
@@ -43,8 +42,8 @@ export function inboundChain({ part, callers, matchPort, drainEpoch }: InboundCh
     ...(isHttp(part.protocol)
       ? { transportSocket: meshServerTls(settings.trust, 'trustDomain'), filters: httpChain(part, settings) }
       : {
-          transportSocket: meshServerTls(settings.trust, callers ?? 'nobody'),
-          filters: tcpChain(part, callers, settings),
+          transportSocket: meshServerTls(settings.trust, { secret: names.callersSecret(part.id) }),
+          filters: tcpChain(part, settings),
         }),
     ...drainMetadata(drainEpoch),
   })
@@ -68,13 +67,8 @@ function httpChain(part: InboundPart, { mesh }: Settings): FilterInit[] {
   })
 }
 
-function tcpChain(part: InboundPart, callers: PrincipalsPart | undefined, { mesh, trust }: Settings): FilterInit[] {
-  const rules =
-    callers === undefined
-      ? denyAll
-      : allowRules([{ match: {}, allow: callers }], { kind: 'identity', trustDomain: trust.trustDomain })
+function tcpChain(part: InboundPart, { mesh }: Settings): FilterInit[] {
   return networkFilters({
-    'envoy.filters.network.rbac': pack(NetworkRbacSchema, { statPrefix: NETWORK_RBAC_STAT_PREFIX, rules }),
     ...connectionLimit(part),
     'envoy.filters.network.tcp_proxy': tcpProxy(names.inboundChain(part), names.localCluster(part.id), mesh),
   })

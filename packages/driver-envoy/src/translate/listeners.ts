@@ -150,11 +150,11 @@ export class ListenerTranslation {
     return [...inbound, ...ingress, ...outbound]
   }
 
-  #inboundChain({ binding, part, callers }: Served, { proxy, settings, drainEpochs }: ProxyView): Uint8Array {
+  #inboundChain({ binding, part }: Served, { proxy, settings, drainEpochs }: ProxyView): Uint8Array {
     const matchPort = proxy.mode === 'transparent'
     const drainEpoch = drainEpochs.get(part.id)
     const key = JSON.stringify(['inbound', binding.part, settings.key, matchPort, drainEpoch])
-    const build = (): Uint8Array => inboundChain({ part, callers, matchPort, drainEpoch }, settings)
+    const build = (): Uint8Array => inboundChain({ part, matchPort, drainEpoch }, settings)
     return this.#chains.get(key, build) ?? build()
   }
 

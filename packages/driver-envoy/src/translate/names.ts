@@ -8,6 +8,8 @@ import type {
   ProbeBinding,
 } from '@osm-ts/driver-api'
 
+import { CALLERS_SECRET_PREFIX } from '../resources/types.js'
+
 /**
  * Names of xDS resources and of what stands in them. They are part of what users know: dashboards, statistics and `config_dump` show them, and they
  * are those of OSM. Names that OSM has no equal for belong to explicit mode, where each binding has a listener of its own.
@@ -41,6 +43,7 @@ export const names = {
   ingressVirtualHost: (host: string) => `ingress_virtual-host|${host}`,
   egressVirtualHost: (host: string) => `egress_virtual-host|${host}`,
 
+  callersSecret: (id: string) => `${CALLERS_SECRET_PREFIX}${id}`,
   localCluster: (id: string) => `${id}|local`,
   passthroughCluster: 'passthrough-outbound',
   forwardProxyCluster: 'forward-proxy-outbound',

@@ -1,6 +1,7 @@
 import { MESH_ALPN, type Principal, type PrincipalsPart, type TlsVersion, type TrustPart } from '@osm-ts/driver-api'
 import type { TransportSocketSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import {
+  type CertificateValidationContextSchema,
   type SubjectAltNameMatcherSchema,
   SubjectAltNameMatcher_SanType as SanType,
   TlsParameters_TlsProtocol as TlsProtocol,
@@ -67,11 +68,12 @@ export function unverifiedClientTls(): Init<typeof TransportSocketSchema> {
  * mTLS towards callers in the mesh.
  *
  * @param callers - who may finish the handshake. HTTP ports let all of the trust domain in and decide by RBAC, so that a refusal is an answer. Network
- *   RBAC decides at the first byte of the caller, by when a server that speaks first has spoken, so that TCP ports must not come that far
+ *   RBAC decides at the first byte of the caller, by when a server that speaks first has spoken, so that TCP ports must not come that far: for them,
+ *   the name of the secret that says who may. A caller more or less then changes that secret and not the filter chain, whose connections go on
  */
 export function meshServerTls(
   trust: TrustPart,
-  callers: PrincipalsPart | 'trustDomain' | 'nobody',
+  callers: 'trustDomain' | { readonly secret: string },
 ): Init<typeof TransportSocketSchema> {
   return {
     name: TRANSPORT_SOCKET,
@@ -79,7 +81,12 @@ export function meshServerTls(
       case: 'typedConfig',
       value: pack(DownstreamTlsContextSchema, {
         requireClientCertificate: true,
-        commonTlsContext: { ...ownCertificate(trust), ...verification(callerMatchers(callers, trust)) },
+        commonTlsContext: {
+          ...ownCertificate(trust),
+          ...(callers === 'trustDomain'
+            ? verification([trustDomainMatcher(trust.trustDomain)])
+            : verificationBy(callers.secret)),
+        },
         ...withoutResumption,
       }),
     },
@@ -133,6 +140,28 @@ function verification(expected: readonly SanMatcher[] | 'any'): Init<typeof Comm
   }
 }
 
+/** Roots and expected names alike from a secret. */
+function verificationBy(secret: string): Init<typeof CommonTlsContextSchema> {
+  return {
+    validationContextType: {
+      case: 'validationContextSdsSecretConfig',
+      value: { name: secret, sdsConfig: adsSource() },
+    },
+  }
+}
+
+/** What the certificate of a caller of a TCP port must be signed by and say. Without callers nobody is let in. */
+export function callersValidation(
+  callers: PrincipalsPart | undefined,
+  trust: TrustPart,
+): Init<typeof CertificateValidationContextSchema> {
+  const matchers = callers === undefined ? [] : callerMatchers(callers, trust)
+  return {
+    trustedCa: { specifier: { case: 'inlineString', value: trust.roots.join('\n') } },
+    matchTypedSubjectAltNames: matchers.length > 0 ? [...matchers] : [NOBODY],
+  }
+}
+
 /** TLS parameters of the mesh. `TLS_AUTO` means 1.2 to 1.3 for clients and servers alike, which Envoy's own default does not. */
 export function tlsParameters(
   trust: Pick<TrustPart, 'minVersion' | 'maxVersion' | 'cipherSuites' | 'ecdhCurves'>,
@@ -149,9 +178,7 @@ function protocol(version: TlsVersion, automatic: TlsProtocol): TlsProtocol {
   return version === 'TLS_AUTO' ? automatic : TlsProtocol[version]
 }
 
-function callerMatchers(callers: PrincipalsPart | 'trustDomain' | 'nobody', trust: TrustPart): readonly SanMatcher[] {
-  if (callers === 'nobody') return [NOBODY]
-  if (callers === 'trustDomain') return [trustDomainMatcher(trust.trustDomain)]
+function callerMatchers(callers: PrincipalsPart, trust: TrustPart): readonly SanMatcher[] {
   if (callers.match === 'trustDomain') return [trustDomainMatcher(callers.trustDomain)]
   return identityMatchers(callers.principals, trust)
 }

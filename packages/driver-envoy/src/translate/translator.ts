@@ -1,6 +1,7 @@
 import type { ProxyPart } from '@osm-ts/driver-api'
 
 import type { ProxyResources } from '../resources/types.js'
+import { CallersTranslation } from './callers.js'
 import { ClusterTranslation } from './clusters.js'
 import { EndpointTranslation } from './endpoint-sets.js'
 import { ListenerTranslation } from './listeners.js'
@@ -20,6 +21,7 @@ const NO_EPOCHS: DrainEpochs = new Map()
 export class Translator {
   readonly #memo = new Memo()
   readonly #sets = setTable(this.#memo)
+  readonly #callers = new CallersTranslation(this.#memo)
   readonly #clusters = new ClusterTranslation(this.#memo)
   readonly #endpoints = new EndpointTranslation(this.#memo)
   readonly #listeners = new ListenerTranslation(this.#memo)
@@ -57,6 +59,7 @@ export class Translator {
           listener: this.#listeners.translate(view),
           route: this.#routes.translate(view),
         },
+        callers: this.#callers.translate(view),
       }
     })
     const held = { proxyId: proxy.id, resources: new WeakRef(lease.value), release: lease.release }

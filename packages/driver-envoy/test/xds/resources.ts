@@ -33,6 +33,7 @@ export function resourcesOf(state: State, revision = 1): ProxyResources {
       listener: setOf(state.listener ?? {}),
       route: setOf(state.route ?? {}),
     },
+    callers: [],
   }
 }
 
