@@ -191,7 +191,7 @@ describe('osm-injector behind a real API server', () => {
     expect(containersOf(created)).toContain('sidecar')
   })
 
-  it('warns of hooks that can not come through', async () => {
+  it('leaves lifecycle hooks to the kubelet', async () => {
     const containers = [{ ...app, lifecycle: { preStop: { httpGet: { path: '/bye', port: 8080 } } } }]
     const created = await create(pod({ containers }), true)
     expect(containerOf(created, 'app')).toMatchObject({ lifecycle: { preStop: { httpGet: { port: 8080 } } } })

@@ -93,8 +93,9 @@ export class InstalledMesh {
       async () => (await api.get(resourceTypes.Deployment, name, AbortSignal.timeout(10_000))) as unknown as Deployment,
       ({ metadata, status = {} }) =>
         status.observedGeneration === metadata.generation &&
-        status.replicas === replicas &&
-        status.readyReplicas === replicas,
+        // The API server leaves out what is zero.
+        (status.replicas ?? 0) === replicas &&
+        (status.readyReplicas ?? 0) === replicas,
       { timeoutMs: 60_000, what: `${deployment} with ${replicas} pods` },
     )
     // Endpoints follow pods.
