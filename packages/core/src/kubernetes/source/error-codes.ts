@@ -2,8 +2,6 @@
 export const sourceErrorCodes = {
   OSM_SOURCE_KIND_MISSING:
     'the API server does not serve a kind that the mesh reads; nothing of that kind has an effect',
-  OSM_SOURCE_MESH_CONFIG_GONE:
-    'the MeshConfig was deleted or emptied while the controller ran; the last good one stays in force',
   OSM_SOURCE_POD: 'a pod says something about its sidecar that can not be used',
   OSM_SOURCE_STALE: 'the API server can not be reached; everything known before stays in force',
 } as const
