@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { readChartValues, type ChartValue } from '../../tools/chart/values.mjs'
 import { valuesFile } from './chart/cases.js'
 import { containerOf, find, title } from './chart/manifest.js'
-import { render, template } from './chart/render.js'
+import { chartFolder, render, template } from './chart/render.js'
+import { withoutEffect } from './chart/value-effects.js'
 
 interface MeshConfig {
   readonly sidecar: Readonly<Record<string, unknown>> & { readonly sidecarDrivers: readonly object[] }
@@ -111,6 +115,16 @@ describe('values that say something wrong', () => {
   ])('%s is refused with what to do', (_name, values, message) => {
     const { code, stderr } = template(values)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
+  })
+})
+
+describe('the comments on values', () => {
+  it('say "Not used" of those that have no effect, and of no other', () => {
+    const leavesOf = (value: ChartValue): readonly ChartValue[] =>
+      value.children.length === 0 ? [value] : value.children.flatMap(leavesOf)
+    const values = readChartValues(readFileSync(join(chartFolder, 'values.yaml'), 'utf8')).flatMap(leavesOf)
+    const unused = values.filter(({ description }) => description.startsWith('Not used'))
+    expect(unused.map(({ path }) => path).sort()).toEqual(Object.keys(withoutEffect).sort())
   })
 })
 

@@ -10,8 +10,8 @@ Every value of \`charts/osm\`. Names, meanings and, where the line does not say 
 - "Not available": setting it is refused with a message, rather than accepted without effect.
 - "Not used": accepted, because values written for OSM or osm-edge may hold it, and without any effect.
 
-\`e2e/api/chart-each-value.test.ts\` sets every value of this page to something else, and expects the chart to render something else, or to refuse it, or,
-where it says "Not used", to render the same. What the values lead to is in \`charts/osm/testdata\`.
+\`e2e/api/chart-every-value.test.ts\` sets each value of this page and says what changes by it. What sets of values lead to is in
+\`charts/osm/testdata\`.
 
 This page is made from the comments in \`charts/osm/values.yaml\` by \`npm run check -- chart --fix\`; change them, not the page.
 `
