@@ -43,7 +43,7 @@ export interface EventRecorderOptions {
 /** Events of the same text about the same object are one Event with a count. */
 interface Series {
   readonly name: string
-  readonly event: RecordedEvent
+  event: RecordedEvent
   readonly firstAt: number
   lastAt: number
   count: number
@@ -57,7 +57,7 @@ interface Series {
 const MAX_SERIES = 1_000
 /** Between two writes of one series. */
 const WRITE_INTERVAL_MS = 30_000
-/** Texts of one reason about one object, beyond which further ones are counted together. */
+/** Texts of one reason about one object; further ones are one series, which says the newest of them. */
 const MAX_TEXTS = 10
 const MAX_ATTEMPTS = 5
 const MAX_MESSAGE = 1_024
@@ -78,6 +78,7 @@ export class EventRecorder {
   readonly #queue: WorkQueue
   readonly #stop = new AbortController()
   #running: Promise<void> | undefined
+  #closing: Promise<void> | undefined
 
   constructor(options: EventRecorderOptions) {
     this.#options = options
@@ -88,6 +89,7 @@ export class EventRecorder {
       random: Math.random,
       onFault: (key, error, failures) => this.#failed(key, error, failures),
       capacity: MAX_SERIES,
+      backoff: { firstMs: 1_000, lastMs: 30_000 },
     })
   }
 
@@ -97,6 +99,7 @@ export class EventRecorder {
     const now = this.#options.clock.now()
     const key = this.#keyOf(event)
     const series = this.#series.get(key) ?? this.#begin(key, event, now)
+    series.event = event
     series.count += 1
     series.lastAt = now
     // The order of the map is that of use.
@@ -107,18 +110,21 @@ export class EventRecorder {
   }
 
   /** Writes what is not written yet, for a limited time, and ends. */
-  async close(limitMs = CLOSE_LIMIT_MS): Promise<void> {
+  close(limitMs = CLOSE_LIMIT_MS): Promise<void> {
+    this.#closing ??= this.#finish(limitMs)
+    return this.#closing
+  }
+
+  async #finish(limitMs: number): Promise<void> {
     const limit = new AbortController()
-    const cancel = this.#options.clock.setTimer(() => limit.abort(), limitMs)
+    const cancel = this.#options.clock.setTimer(() => limit.abort(new Error('the time for it is over')), limitMs)
     this.#stop.abort()
     await this.#running
-    try {
-      for (const key of [...this.#series.keys()]) await this.#write(key, limit.signal)
-    } catch (error) {
-      this.#failed('', error, MAX_ATTEMPTS)
-    } finally {
-      cancel()
+    for (const key of [...this.#series.keys()]) {
+      if (limit.signal.aborted) break
+      await this.#write(key, limit.signal).catch((error: unknown) => this.#failed(key, error, MAX_ATTEMPTS))
     }
+    cancel()
   }
 
   #keyOf({ object, type, reason, message }: RecordedEvent): string {
@@ -155,13 +161,12 @@ export class EventRecorder {
   async #write(key: string, signal: AbortSignal): Promise<void> {
     const series = this.#series.get(key)
     if (series === undefined || series.writtenCount === series.count) return
-    const { count, lastAt } = series
+    const { count } = series
     series.writtenAt = this.#options.clock.now()
     if (series.stored) await this.#update(series, signal)
     else await this.#create(series, signal)
     series.stored = true
     series.writtenCount = count
-    void lastAt
   }
 
   async #create(series: Series, signal: AbortSignal): Promise<void> {
@@ -170,7 +175,8 @@ export class EventRecorder {
 
   async #update(series: Series, signal: AbortSignal): Promise<void> {
     const name = { namespace: eventNamespace(series.event.object), name: series.name }
-    const patch = { count: series.count, lastTimestamp: time(series.lastAt) }
+    const { message } = this.#manifest(series)
+    const patch = { count: series.count, lastTimestamp: time(series.lastAt), message }
     try {
       await this.#options.api.mergePatch(resourceTypes.Event, name, patch, { signal })
     } catch (error) {
