@@ -3,12 +3,10 @@ import { setMaxListeners } from 'node:events'
 import {
   createInformer,
   customResourceDefinitions,
-  KubernetesEndpointsProvider,
   KubernetesSource,
   resourceTypes,
   SnapshotFeed,
   systemClock,
-  type Informer,
   type KubernetesApi,
 } from '@osm-ts/core'
 import type { Logger } from '@osm-ts/driver-api'
@@ -18,7 +16,7 @@ import { podInformer } from '../../packages/core/src/kubernetes/source/namespace
 import { PodReader } from '../../packages/core/src/kubernetes/source/pod.js'
 import { ProbeBindingsReader } from '../../packages/core/src/kubernetes/source/probe-annotation.js'
 import { programsFrom, startApiServer, type OwnApiServer } from '../api/harness/index.js'
-import { createCluster, namespaceName, serviceName, type ClusterSize } from './kubernetes-cluster.js'
+import { createCluster, namespaceName, type ClusterSize } from './kubernetes-cluster.js'
 import { round, summarize, type Summary } from './statistics.js'
 
 /** How large the cluster is, and how often it is read. */
@@ -33,14 +31,12 @@ export interface SyncFigures {
   readonly namespaces: number
   /** Milliseconds from the start of the source to the first snapshot of everything. */
   readonly sync: Summary
-  /** Bytes of heap per pod that the store of pods takes, its index and the instances among it. */
+  /** Bytes of heap per pod that the copy of all pods takes, with its index and the instances made of them. */
   readonly podStoreBytesPerPod: number
   /** Bytes of heap per pod that everything takes that was read: services, slices and accounts included, and the snapshot made from it. */
   readonly totalBytesPerPod: number
   /** Kilobytes per pod as the API server sends them. */
   readonly podKilobytesOnTheWire: number
-  /** Endpoints that the provider tells of one service. */
-  readonly endpointsOfService: number
 }
 
 const silent: Logger = {
@@ -53,8 +49,7 @@ const ports = { clock: systemClock, random: Math.random, logger: silent }
 
 /** Measures against a real API server, which is started for it. */
 export async function measureKubernetesSync(size: SyncSize): Promise<SyncFigures> {
-  const end = new AbortController()
-  setMaxListeners(0, end.signal)
+  const end = endlessController()
   const server = await startApiServer(programsFrom(process.env), end.signal)
   try {
     return await measure(server, size, end.signal)
@@ -69,63 +64,99 @@ async function measure({ client: { api } }: OwnApiServer, size: SyncSize, signal
     await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'bench', force: true, signal })
   await createCluster(api, size, signal)
   const times: number[] = []
-  let last: Awaited<ReturnType<typeof sync>> | undefined
-  for (let index = 0; index < size.rounds; index += 1) {
-    last = await sync(api, size)
-    times.push(last.milliseconds)
-  }
+  for (let index = 0; index < size.rounds; index += 1) times.push(await timeSync(api, size))
   return {
     pods: size.pods,
     services: size.services,
     namespaces: size.namespaces,
     sync: summarize(times),
-    podStoreBytesPerPod: Math.round((await podStoreBytes(api, size)) / size.pods),
-    totalBytesPerPod: Math.round((last?.bytes ?? 0) / size.pods),
+    podStoreBytesPerPod: Math.round((await heapOf(() => openPods(withoutWatches(api), size))) / size.pods),
+    totalBytesPerPod: Math.round((await heapOf(() => openMesh(withoutWatches(api), size))) / size.pods),
     podKilobytesOnTheWire: round((await podBytesOnTheWire(api, signal)) / 1000),
-    endpointsOfService: last?.endpoints ?? 0,
   }
+}
+
+/** Something that holds what it has read until it is closed. */
+interface Held {
+  readonly close: () => Promise<void>
 }
 
 /** Reads the whole mesh once, as a controller that has just started does. */
-async function sync(api: KubernetesApi, size: ClusterSize) {
-  const end = new AbortController()
-  setMaxListeners(0, end.signal)
-  const before = heapUsed()
-  const source = new KubernetesSource({ api, meshName: 'osm', osmNamespace: 'osm-system', ...ports })
-  const feed = new SnapshotFeed([source])
+async function timeSync(api: KubernetesApi, size: ClusterSize): Promise<number> {
   const start = performance.now()
-  await feed.start(end.signal)
+  const mesh = await openMesh(api, size)
   const milliseconds = performance.now() - start
-  const bytes = heapUsed() - before
-  const instances = feed.current()?.list('WorkloadInstance').length
-  if (instances !== size.pods) throw new Error(`${String(instances)} of ${size.pods} pods were read`)
-  const provider = new KubernetesEndpointsProvider({
-    cluster: source,
-    current: () => feed.current(),
-    subscribe: (listener) => feed.subscribe(listener),
-  })
-  const { items } = provider.listEndpointsForService({ namespace: namespaceName(0), name: serviceName(0) })
-  end.abort()
-  await source.finished()
-  return { milliseconds, bytes, endpoints: items.length }
+  await mesh.close()
+  return milliseconds
 }
 
-/** Heap of informers that follow the pods of all namespaces and nothing else. */
-async function podStoreBytes(api: KubernetesApi, { namespaces }: ClusterSize): Promise<number> {
-  const end = new AbortController()
-  setMaxListeners(0, end.signal)
-  const before = heapUsed()
-  const pods = new PodReader(new Interner(), new ProbeBindingsReader())
-  const informers: Informer<unknown>[] = []
-  for (let index = 0; index < namespaces; index += 1) {
-    const informer = podInformer((options) => createInformer({ ...options, api, ...ports }), pods, namespaceName(index))
-    informers.push(informer)
+async function openMesh(api: KubernetesApi, { pods, services, namespaces }: ClusterSize): Promise<Held> {
+  const end = endlessController()
+  const source = new KubernetesSource({ api, meshName: 'osm', osmNamespace: 'osm-system', ...ports })
+  const feed = new SnapshotFeed([source])
+  await feed.start(end.signal)
+  const counts = (['WorkloadInstance', 'Service', 'Namespace'] as const).map(
+    (kind) => feed.current()?.list(kind).length,
+  )
+  if (counts.join() !== [pods, services, namespaces].join()) throw new Error(`not all was read: ${counts.join(', ')}`)
+  return {
+    close: async () => {
+      end.abort()
+      await source.finished()
+      // What was read is held to the last: a measurement may have been waiting for it.
+      if (feed.current() === undefined) throw new Error('the snapshot is gone')
+    },
   }
+}
 
+/** Informers that follow the pods of all namespaces and nothing else. */
+async function openPods(api: KubernetesApi, { namespaces, pods }: ClusterSize): Promise<Held> {
+  const end = endlessController()
+  const reader = new PodReader(new Interner(), new ProbeBindingsReader())
+  const informers = Array.from({ length: namespaces }, (_, index) =>
+    podInformer((options) => createInformer({ ...options, api, ...ports }), reader, namespaceName(index)),
+  )
   await Promise.all(informers.map((informer) => informer.start(end.signal)))
-  const bytes = heapUsed() - before
-  end.abort()
-  return bytes
+  return {
+    close: async () => {
+      end.abort()
+      const held = informers.reduce((sum, informer) => sum + informer.list().length, 0)
+      if (held !== pods) throw new Error(`${held} of ${pods} pods were held`)
+    },
+  }
+}
+
+/** Heap that something takes while it is open, all that its making left behind aside. */
+async function heapOf(open: () => Promise<Held>): Promise<number> {
+  const closeAndCompare = async (held: Held): Promise<{ readonly before: number }> => {
+    const before = await settledHeap()
+    await held.close()
+    return { before }
+  }
+  const { before } = await closeAndCompare(await open())
+  return before - (await settledHeap())
+}
+
+/** Lists as ever, and watches that hear of nothing: connections are no part of what is held. */
+function withoutWatches(api: KubernetesApi): KubernetesApi {
+  const watch: KubernetesApi['watch'] = async function* (_type, query, signal) {
+    query.onOpen?.()
+    await new Promise((resolve) => {
+      signal.addEventListener('abort', resolve, { once: true })
+    })
+  }
+  return {
+    list: (type, query, signal) => api.list(type, query, signal),
+    watch,
+    get: (type, name, signal) => api.get(type, name, signal),
+    create: (type, manifest, options) => api.create(type, manifest, options),
+    replace: (type, manifest, options) => api.replace(type, manifest, options),
+    apply: (type, manifest, options) => api.apply(type, manifest, options),
+    mergePatch: (type, name, patch, options) => api.mergePatch(type, name, patch, options),
+    delete: (type, name, options) => api.delete(type, name, options),
+    read: (path, signal) => api.read(path, signal),
+    post: (path, body, signal) => api.post(path, body, signal),
+  }
 }
 
 async function podBytesOnTheWire(api: KubernetesApi, signal: AbortSignal): Promise<number> {
@@ -133,9 +164,22 @@ async function podBytesOnTheWire(api: KubernetesApi, signal: AbortSignal): Promi
   return JSON.stringify(items).length / items.length
 }
 
-/** Heap in use after a full collection, which is why the benchmarks run with the collector exposed. */
-function heapUsed(): number {
+function endlessController(): AbortController {
+  const end = new AbortController()
+  setMaxListeners(0, end.signal)
+  return end
+}
+
+/** Heap in use once nothing more can be collected; the benchmarks run with the collector exposed. */
+async function settledHeap(): Promise<number> {
   if (globalThis.gc === undefined) throw new Error('run with --expose-gc')
-  for (let index = 0; index < 3; index += 1) globalThis.gc()
-  return process.memoryUsage().heapUsed
+  let heap = Number.POSITIVE_INFINITY
+  for (;;) {
+    globalThis.gc()
+    const next = process.memoryUsage().heapUsed
+    if (next > heap * 0.999) return Math.min(heap, next)
+    heap = next
+    // Sockets and timers let go of what they hold when they have closed.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
 }

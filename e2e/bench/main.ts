@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 
 import { measureCertificateRatio } from './certificate-ratio.js'
 import { measureConvergence } from './convergence.js'
+import { measureInjection } from './injection.js'
 import { measureKubernetesSync } from './kubernetes-sync.js'
 import { measureLiveEdit } from './live-edit.js'
 import { measureTranslation } from './translation.js'
@@ -17,7 +18,7 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-const names = ['certificates', 'translation', 'convergence', 'edit', 'kubernetes-sync'] as const
+const names = ['certificates', 'translation', 'convergence', 'edit', 'kubernetes-sync', 'injection'] as const
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -73,6 +74,16 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       )
     return results
   },
+  injection: () =>
+    measureInjection({
+      closedSeconds: values.quick ? 5 : 20,
+      openSeconds: values.quick ? 5 : 30,
+      programs: {
+        injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
+        api: new URL('./bench-injection-api.mjs', import.meta.url).pathname,
+        load: new URL('./bench-injection-load.mjs', import.meta.url).pathname,
+      },
+    }),
   'kubernetes-sync': async () => {
     const obstacle = process.env.OSM_API_TIER_OBSTACLE
     if (obstacle !== undefined) return { notRun: obstacle }

@@ -6,6 +6,13 @@ import { runAttached } from '../lib/process.mjs'
  * @type {import('../run-task.mjs').Task}
  */
 export async function task(args, { env }) {
-  const [bench = ''] = await bundlePrograms(['bench', 'bench-clients', 'controller'])
+  const [bench = ''] = await bundlePrograms([
+    'bench',
+    'bench-clients',
+    'bench-injection-api',
+    'bench-injection-load',
+    'controller',
+    'osm-injector',
+  ])
   return runAttached(process.execPath, ['--expose-gc', bench, ...args], { env })
 }

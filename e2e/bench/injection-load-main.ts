@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import { Agent, request } from 'node:https'
+
+import type { LoadOptions, LoadResult } from './injection-load.js'
+import { BENCH_NAMESPACE, benchPod } from './injection-pods.js'
+
+// Asks the injector what an API server would, from a process of its own. Takes the options as its argument and prints the result, both JSON.
+
+const options = JSON.parse(process.argv[2] ?? '') as LoadOptions
+const { url, serverName: servername, ca, load, connections } = options
+const agent = new Agent({ keepAlive: true, maxSockets: connections, ca, servername, minVersion: 'TLSv1.3' })
+
+function review(number: number): string {
+  return JSON.stringify({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: {
+      uid: randomUUID(),
+      kind: { group: '', version: 'v1', kind: 'Pod' },
+      resource: { group: '', version: 'v1', resource: 'pods' },
+      namespace: BENCH_NAMESPACE,
+      operation: 'CREATE',
+      userInfo: { username: 'system:serviceaccount:kube-system:replicaset-controller' },
+      object: benchPod(number),
+      oldObject: null,
+      dryRun: false,
+    },
+  })
+}
+
+/** Asks once; resolves when the whole answer is there, which must be a patch. */
+function ask(number: number): Promise<void> {
+  const body = review(number)
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const sent = request(`${url}?timeout=20s`, { method: 'POST', agent, headers }, (response) => {
+      let answer = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk))
+      response.on('end', () => {
+        if (answer.includes('"allowed":true') && answer.includes('"patchType":"JSONPatch"')) resolve()
+        else reject(new Error(`status ${response.statusCode ?? 0}: ${answer.slice(0, 300)}`))
+      })
+    })
+    sent.once('error', reject)
+    sent.end(body)
+  })
+}
+
+/** As many as the injector can take: every connection asks again as soon as it has an answer. */
+async function closedLoop(seconds: number): Promise<LoadResult> {
+  const latencies: number[] = []
+  const start = performance.now()
+  const end = start + seconds * 1000
+  const worker = async (): Promise<void> => {
+    while (performance.now() < end) {
+      const sent = performance.now()
+      await ask(latencies.length)
+      latencies.push(performance.now() - sent)
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, worker))
+  return { latencies, seconds: (performance.now() - start) / 1000 }
+}
+
+/** At a fixed rate, whether or not the injector keeps up: latency counts from when a request was due. */
+async function openLoop(perSecond: number, seconds: number): Promise<LoadResult> {
+  const latencies: number[] = []
+  const start = performance.now()
+  const requests = Array.from({ length: Math.round(perSecond * seconds) }, async (_, index) => {
+    const due = start + (index * 1000) / perSecond
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())))
+    // The timer of this process may be late, which is none of the injector's doing.
+    const sent = Math.max(due, performance.now())
+    await ask(index)
+    latencies.push(performance.now() - sent)
+  })
+  await Promise.all(requests)
+  return { latencies, seconds: (performance.now() - start) / 1000 }
+}
+
+const result = load.kind === 'closed' ? await closedLoop(load.seconds) : await openLoop(load.perSecond, load.seconds)
+console.log(JSON.stringify(result))
+agent.destroy()

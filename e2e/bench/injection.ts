@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+import { type LoadOptions, runLoad } from './injection-load.js'
+import { InjectorProgram } from './injection-program.js'
+import { round, type Summary, summarize } from './statistics.js'
+
+/** How long and with what the injector is measured. */
+export interface InjectionOptions {
+  readonly closedSeconds: number
+  readonly openSeconds: number
+  /** Bundles of osm-injector, of its API server and of the load. */
+  readonly programs: { readonly injector: string; readonly api: string; readonly load: string }
+}
+
+/** Milliseconds of a review, and how many there were. */
+export interface InjectionResult {
+  readonly closedLoop: {
+    readonly reviewsPerSecond: number
+    /** What one core would do that has nothing else to do: reviews by processor time of the injector. */
+    readonly reviewsPerCpuSecond: number
+    readonly latency: Summary
+  }
+  readonly openLoop: { readonly perSecond: number; readonly latency: Summary }
+  readonly residentMiB: number
+}
+
+const CONNECTIONS = 8
+const OPEN_PER_SECOND = 100
+const WARM_UP_SECONDS = 3
+
+/**
+ * Reviews of pods by osm-injector as a process, asked by another process, with every Secret written to an API server in a third: first as many as it takes,
+ * then a hundred a second.
+ */
+export async function measureInjection(options: InjectionOptions): Promise<InjectionResult> {
+  const { programs } = options
+  const folder = mkdtempSync(join(tmpdir(), 'osm-injection-'))
+  const api = spawn(process.execPath, [programs.api], { stdio: ['pipe', 'pipe', 'inherit'] })
+  try {
+    const [url] = (await once(createInterface({ input: api.stdout }), 'line')) as [string]
+    const kubeconfig = join(folder, 'kubeconfig')
+    writeFileSync(kubeconfig, kubeconfigFor(url))
+    const injector = await InjectorProgram.start(programs.injector, [
+      `--kubeconfig=${kubeconfig}`,
+      '--mesh-name=osm',
+      '--osm-namespace=osm-system',
+      '--bind-address=127.0.0.1',
+      '--webhook-port=0',
+      '--health-port=0',
+    ])
+    try {
+      return await measure(injector, await rootOf(url), options)
+    } finally {
+      await injector.stop()
+    }
+  } finally {
+    api.stdin.end()
+    await once(api, 'exit')
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function measure(injector: InjectorProgram, ca: string, options: InjectionOptions): Promise<InjectionResult> {
+  const run = (load: LoadOptions['load']) =>
+    runLoad(options.programs.load, {
+      url: `https://127.0.0.1:${injector.webhookPort}/mutate-pod-creation`,
+      serverName: 'osm-injector.osm-system.svc',
+      ca,
+      connections: CONNECTIONS,
+      load,
+    })
+  await run({ kind: 'closed', seconds: WARM_UP_SECONDS })
+  const cpuBefore = await injector.cpuSeconds()
+  const closed = await run({ kind: 'closed', seconds: options.closedSeconds })
+  const cpu = (await injector.cpuSeconds()) - cpuBefore
+  const open = await run({ kind: 'open', seconds: options.openSeconds, perSecond: OPEN_PER_SECOND })
+  return {
+    closedLoop: {
+      reviewsPerSecond: round(closed.latencies.length / closed.seconds),
+      reviewsPerCpuSecond: round(closed.latencies.length / cpu),
+      latency: summarize(closed.latencies),
+    },
+    openLoop: { perSecond: OPEN_PER_SECOND, latency: summarize(open.latencies) },
+    residentMiB: round(await injector.residentMiB()),
+  }
+}
+
+/** The root that the injector has made for the control plane. */
+async function rootOf(url: string): Promise<string> {
+  const response = await fetch(`${url}/api/v1/namespaces/osm-system/secrets/osm-ca-bundle-control-plane`)
+  const { data } = (await response.json()) as { readonly data: Readonly<Record<string, string>> }
+  return Buffer.from(data['ca.crt'] ?? '', 'base64').toString('utf8')
+}
+
+function kubeconfigFor(server: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'bench',
+    clusters: [{ name: 'bench', cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'bench', user: {} }],
+    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
+  })
+}
