@@ -2,7 +2,7 @@ import type { Credential, Logger, MeshService, ProxyRef, ServiceAccountRef } fro
 
 import { Latest } from '../async/latest.js'
 import type { CertificateManager } from '../certificates/certificate-manager.js'
-import { certificateRef } from '../certificates/certificate-subject.js'
+import { type CertificateRef, certificateRef } from '../certificates/certificate-subject.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import { nameKey } from '../catalog/policy/keys.js'
 
@@ -46,13 +46,7 @@ export class IdentityCredentials {
       if (announcement.type !== 'rotated' || announcement.certificate.kind !== 'service') continue
       const { commonName } = announcement.certificate
       for (const entry of this.#entries.values()) {
-        if (
-          certificateRef<'service'>(
-            { kind: 'service', serviceAccount: entry.account, services: [] },
-            this.#options.domains,
-          ).commonName === commonName
-        )
-          this.#offer(entry)
+        if (this.#refOf(entry).commonName === commonName) this.#offer(entry)
       }
     }
   }
@@ -117,11 +111,7 @@ export class IdentityCredentials {
   }
 
   #offer(entry: Entry): void {
-    const ref = certificateRef<'service'>(
-      { kind: 'service', serviceAccount: entry.account, services: [] },
-      this.#options.domains,
-    )
-    const certificate = this.#options.certificates.getCertificate(ref)
+    const certificate = this.#options.certificates.getCertificate(this.#refOf(entry))
     if (certificate !== undefined && certificate.serialNumber !== entry.credential.current?.serialNumber)
       entry.credential.set(certificate.credential())
   }
@@ -131,11 +121,11 @@ export class IdentityCredentials {
     entry.credential.close()
     if (this.#entries.get(key) !== entry) return
     this.#entries.delete(key)
-    this.#options.certificates.releaseCertificate(
-      certificateRef<'service'>(
-        { kind: 'service', serviceAccount: entry.account, services: [] },
-        this.#options.domains,
-      ),
-    )
+    this.#options.certificates.releaseCertificate(this.#refOf(entry))
+  }
+
+  /** Names the certificate of an identity; the services in it are not part of the name. */
+  #refOf({ account }: Entry): Extract<CertificateRef, { kind: 'service' }> {
+    return certificateRef<'service'>({ kind: 'service', serviceAccount: account, services: [] }, this.#options.domains)
   }
 }

@@ -1,10 +1,10 @@
-import type { MeshService } from '@osm-ts/driver-api'
+import { compareText, type MeshService } from '@osm-ts/driver-api'
 
 import { isAddress } from '../../spec/addresses.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { endpointsOfService, indexInputs } from '../inputs/inputs.js'
-import { compareNames, compareText, nameKey, servicePortKey, type ServicePortRef } from './keys.js'
+import { compareNames, nameKey, servicePortKey, type ServicePortRef } from './keys.js'
 import { calledService, podServices, serviceModel } from './services.js'
 
 /** An address that several services claim on one port. */

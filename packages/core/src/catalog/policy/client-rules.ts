@@ -1,4 +1,10 @@
-import type { ClientRetry, ClientRulesPart, RetryPolicy, ServiceAccountRef } from '@osm-ts/driver-api'
+import {
+  compareText,
+  type ClientRetry,
+  type ClientRulesPart,
+  type RetryPolicy,
+  type ServiceAccountRef,
+} from '@osm-ts/driver-api'
 
 import { parseDuration } from '../../config/index.js'
 import { serviceIdentity } from '../../identity/index.js'
@@ -6,7 +12,7 @@ import type { KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
-import { compareText, nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
+import { nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
 import { keepPart, makePart, samePart, type PolicyPart, type SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 import { isHttp } from './protocol.js'

@@ -1,4 +1,5 @@
 import {
+  compareText,
   canonicalJson,
   type InboundPart,
   type InboundRules,
@@ -14,7 +15,7 @@ import type { CatalogState } from '../inputs/catalog-state.js'
 import { settingInputs } from '../inputs/inputs.js'
 import { grantsTo, type TargetGrants } from './grants.js'
 import { servedHosts } from './host-names.js'
-import { compareText, servedPortKey, targetPortKey, type ServedPortRef } from './keys.js'
+import { servedPortKey, targetPortKey, type ServedPortRef } from './keys.js'
 import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from './policy-part.js'
 import { anyPrincipal, principalList, principalsKey } from './principals.js'
 import { objectRefOf } from './problems.js'

@@ -1,4 +1,4 @@
-import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+import { compareText, type MeshService, type ServiceAccountRef } from '@osm-ts/driver-api'
 
 /** A service by port number. */
 export interface ServicePortRef extends MeshService {
@@ -40,12 +40,6 @@ export function targetPortKey(ref: TargetPortRef): string {
 /** Key of an `inbound` part's query. */
 export function servedPortKey(ref: ServedPortRef): string {
   return `${servicePortKey(ref)}|${ref.targetPort}@${nameKey(ref.account)}`
-}
-
-/** Orders text by code unit, the same on every machine. */
-export function compareText(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
 }
 
 /** Orders by namespace, then name. */

@@ -1,7 +1,6 @@
-import type { ProbeBinding, ProbeTarget } from '@osm-ts/driver-api'
+import { compareText, type ProbeBinding, type ProbeTarget } from '@osm-ts/driver-api'
 
 import type { InstanceProbeBinding, KindMap, Probe } from '../../spec/index.js'
-import { compareText } from './keys.js'
 import { anyAddress, probePath, sidecarPorts, type IpFamilies } from './sidecar-addresses.js'
 
 type Instance = KindMap['WorkloadInstance']

@@ -1,14 +1,15 @@
 import { isIPv6 } from 'node:net'
 
-import type {
-  InboundBinding,
-  InboundPart,
-  ListenAddresses,
-  MeshService,
-  OutboundBinding,
-  ProxyPart,
-  ProxyUUID,
-  ServiceAccountRef,
+import {
+  compareText,
+  type InboundBinding,
+  type InboundPart,
+  type ListenAddresses,
+  type MeshService,
+  type OutboundBinding,
+  type ProxyPart,
+  type ProxyUUID,
+  type ServiceAccountRef,
 } from '@osm-ts/driver-api'
 
 import { allocationKey } from '../../endpoints/index.js'
@@ -20,7 +21,7 @@ import { instanceByUuid, objectInputs, servicesOfInstance, settingInputs } from 
 import { isUsableAccount } from './accounts.js'
 import { clientRulesPart } from './client-rules.js'
 import { inboundPart } from './inbound.js'
-import { compareText, nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
+import { nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
 import { meshPart, trustPart } from './mesh-parts.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { localPort, probeBindings } from './probes.js'

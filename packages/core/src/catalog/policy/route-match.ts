@@ -1,7 +1,7 @@
-import type { HeaderMatch, RouteMatch } from '@osm-ts/driver-api'
+import { compareText, type HeaderMatch, type RouteMatch } from '@osm-ts/driver-api'
 
 import type { HTTPMatch } from '../../spec/index.js'
-import { compareText, sortedUnique } from './keys.js'
+import { sortedUnique } from './keys.js'
 import { patternFault, patternMatch } from './pattern.js'
 
 /** An expression of a match that can't be used. */

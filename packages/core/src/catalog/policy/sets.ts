@@ -1,8 +1,8 @@
-import type { SetMemberKind, SetPart, SetRef } from '@osm-ts/driver-api'
+import { compareText, type SetMemberKind, type SetPart, type SetRef } from '@osm-ts/driver-api'
 
 import { defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { compareText, servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
+import { servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
 import { calledParts, outboundPart } from './outbound.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import {

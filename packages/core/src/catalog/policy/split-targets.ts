@@ -1,9 +1,8 @@
-import type { WeightedUpstream } from '@osm-ts/driver-api'
+import { compareText, type WeightedUpstream } from '@osm-ts/driver-api'
 
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import {
-  compareText,
   nameKey,
   servicePortKey,
   targetPortKey,

@@ -1,4 +1,5 @@
 import {
+  compareText,
   HEALTH_CHECK_PATH,
   type ActiveHealthCheck,
   type EndpointsPart,
@@ -14,14 +15,7 @@ import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { settingInputs } from '../inputs/inputs.js'
 import { isUsableAccount } from './accounts.js'
-import {
-  compareText,
-  servicePortKey,
-  sortedUnique,
-  targetPortKey,
-  type ServicePortRef,
-  type TargetPortRef,
-} from './keys.js'
+import { servicePortKey, sortedUnique, targetPortKey, type ServicePortRef, type TargetPortRef } from './keys.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { objectRefOf } from './problems.js'
 import { isHttp } from './protocol.js'
