@@ -25,7 +25,11 @@ the page.
 
 const statusIntroduction = `## Status
 
-Every kind has a status, written by the leading controller. Members that other programs wrote are kept.
+Every kind has a status, written by the leading controller. Members that other programs wrote are kept. Its conditions:
+
+- \`Accepted\`: the mesh uses the object. Where it does not, \`reason\` is an [error code](errors.md).
+- \`Programmed\`: no sidecar refuses what was made of it.
+- \`RestartRequired\`, of a MeshConfig only: some of it takes effect with the next start of the control plane.
 `
 
 /**
@@ -111,6 +115,24 @@ function fieldsOf(schema, path) {
   const items = schema.items === undefined ? [] : fieldsOf(schema.items, `${path}[]`)
   const values = schema.additionalProperties === undefined ? [] : fieldsOf(schema.additionalProperties, `${path}{}`)
   return [...members, ...items, ...values]
+}
+
+/**
+ * Fields of a schema that hold a value of their own, as paths.
+ * @param {object} schema one of the mesh
+ * @returns {readonly string[]}
+ */
+export function fieldPaths(schema) {
+  const fields = fieldsOf(/** @type {Schema} */ (schema), '')
+  return fields.flatMap((field) => (fields.some(({ path }) => isWithin(path, field.path)) ? [] : [field.path]))
+}
+
+/**
+ * @param {string} path
+ * @param {string} above
+ */
+function isWithin(path, above) {
+  return path.startsWith(above) && /^[.[{]/.test(path.slice(above.length))
 }
 
 /**

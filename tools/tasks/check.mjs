@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { checkCompatibility } from '../gen-compatibility.mjs'
 import { checkCustomResources } from '../gen-crds.mjs'
 import { checkChart } from '../chart/check-chart.mjs'
 import { hashInputs } from '../lib/cache.mjs'
@@ -35,6 +36,7 @@ const steps = {
     program('depcruise', ['--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', 'packages', 'tools']),
   format: ({ fix }) => program('prettier', ['.', fix ? '--write' : '--check', '--log-level=warn', '--cache']),
   errors: async (options) => findings(checkErrorReference(options)),
+  compatibility: async (options) => findings(await checkCompatibility(options)),
   crds: async (options) => findings(await checkCustomResources(options)),
   projects: async (options) => findings(checkProjectReferences(options)),
   chart: async (options) => findings(await checkChart(options)),

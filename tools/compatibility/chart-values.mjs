@@ -1,0 +1,114 @@
+import { later, never, refused, works } from './row.mjs'
+
+/** @typedef {import('./row.mjs').Section} Section */
+
+/** What each value changes, which e2e/api/chart-every-value.test.ts renders. */
+const effects = 'e2e/api/chart/value-effects.ts'
+const values = 'e2e/api/chart-values.test.ts'
+const chart = 'e2e/api/chart.test.ts'
+
+const noInterceptor = 'there is no interception by eBPF, which it is for'
+
+/** @type {Section} */
+export const chartValues = {
+  title: 'Values of the chart',
+  introduction:
+    '[Values of the chart](chart.md) describes them. Values that are written to MeshConfig have the effect of the field there, which the list above tells.',
+  rows: [
+    works('osm.image.{registry,pullPolicy,tag}', [effects, values]),
+    works('osm.image.name.{osmController,osmInjector,osmSidecarInit,osmBootstrap,osmCRDs,osmPreinstall}', effects, {
+      note: 'osmCRDs is the job that cleans up',
+    }),
+    never('osm.image.name.osmHealthcheck', 'probes over TCP need no container of their own', effects),
+    never('osm.image.name.osmInterceptor', noInterceptor, effects),
+    works('osm.image.digest.{osmController,osmInjector,osmSidecarInit,osmBootstrap,osmCRDs,osmPreinstall}', effects),
+    never('osm.image.digest.osmHealthcheck', 'probes over TCP need no container of their own', effects),
+    never('osm.image.digest.osmInterceptor', noInterceptor, effects),
+    works('osm.imagePullSecrets', effects),
+    works('osm.sidecarClass', [values, 'e2e/api/install.test.ts'], {
+      note: 'envoy, where osm-edge had pipy; a class without a driver is refused',
+    }),
+    works('osm.{sidecarImage,sidecarWindowsImage}', effects),
+    works('osm.sidecarDrivers', [effects, values]),
+    later('osm.driverPackages', 'drivers', values, { note: 'new; refused until then' }),
+    works('osm.nativeSidecar', effects, { note: 'new' }),
+    works('osm.curlImage', effects, { note: 'of the pods of helm test' }),
+    never('osm.repoServer.image', 'no class of this version has a repo of its own', effects),
+    refused('osm.repoServer.standalone', 'no class of this version has a repo of its own', values),
+    later('osm.repoServer.{ipaddr,codebase}', 'pipy', effects),
+    later('osm.pluginChains', 'pipy', effects),
+    works('osm.osmController.{replicaCount,resource,podLabels,enablePodDisruptionBudget}', effects),
+    works('osm.osmController.autoScale.{enable,minReplicas,maxReplicas}', effects, { note: 'autoscaling/v2' }),
+    works('osm.osmController.autoScale.{cpu,memory}.targetAverageUtilization', effects),
+    works('osm.osmController.{affinity,nodeSelector,tolerations,topologySpreadConstraints}', effects),
+    never('osm.osmInterceptor.{kernelTracing,cniMode,kindMode,resource,affinity,tolerations}', noInterceptor, effects),
+    works('osm.prometheus.{port,image,resources,nodeSelector,affinity,tolerations}', effects),
+    works('osm.prometheus.retention.time', effects),
+    works('osm.{trustDomain,clusterDomain}', effects, { note: 'clusterDomain is new' }),
+    works('osm.certificateProvider.kind', values, { note: 'tresor; vault and cert-manager are refused' }),
+    works('osm.certificateProvider.{serviceCertValidityDuration,certKeyBitSize,keyAlgorithm}', effects, {
+      note: 'keyAlgorithm is new',
+    }),
+    later('osm.vault.{host,port,protocol,token,role}', 'open', effects, { note: 'the provider is refused' }),
+    later('osm.vault.secret.{name,key}', 'open', effects, { note: 'the provider is refused' }),
+    later('osm.certmanager.{issuerName,issuerKind,issuerGroup}', 'open', effects, { note: 'the provider is refused' }),
+    works('osm.caBundleSecretName', effects),
+    never(
+      'osm.grafana.{port,enableRemoteRendering,image,rendererImage,nodeSelector,affinity,tolerations}',
+      'the chart brings no Grafana',
+      effects,
+    ),
+    works('osm.{enableDebugServer,enablePermissiveTrafficPolicy,enableEgress}', effects),
+    later('osm.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}', 'traffic', effects),
+    works('osm.trafficInterceptionMode', [effects, values], { note: 'iptables and none; ebpf is refused' }),
+    works('osm.enableReconciler', effects),
+    works('osm.{deployPrometheus,deployJaeger}', effects),
+    refused('osm.deployGrafana', 'the chart brings no Grafana', values),
+    refused('osm.enableFluentbit', 'the programs log to standard error, for any collector', values),
+    never(
+      'osm.fluentBit.{name,registry,tag,pullPolicy,outputPlugin,workspaceId,primaryKey,enableProxySupport,httpProxy,httpsProxy}',
+      'the chart brings no Fluent Bit',
+      effects,
+    ),
+    works('osm.meshName', [effects, chart]),
+    works('osm.{sidecarLogLevel,envoyLogLevel}', effects, { note: 'the second is the name of OSM' }),
+    works('osm.localProxyMode', effects),
+    later(
+      'osm.localDNSProxy.{enable,primaryUpstreamDNSServerIPAddr,secondaryUpstreamDNSServerIPAddr}',
+      'pipy',
+      effects,
+    ),
+    works('osm.{maxDataPlaneConnections,sidecarTimeout,sidecarResources}', effects, {
+      note: 'sidecarResources is new',
+    }),
+    never('osm.configResyncInterval', 'as in MeshConfig', effects),
+    works('osm.{controllerLogLevel,enforceSingleMesh,webhookConfigNamePrefix,osmNamespace}', effects),
+    works('osm.webhookFailurePolicy', effects, { note: 'new' }),
+    works('osm.tracing.{enable,address,port,endpoint,sampledFraction}', effects),
+    works('osm.tracing.{image,nodeSelector,affinity,tolerations}', effects),
+    later('osm.remoteLogging.{enable,level,address,port,endpoint,authorization,sampledFraction}', 'pipy', effects),
+    works('osm.{outboundIPRangeExclusionList,outboundIPRangeInclusionList}', effects),
+    works('osm.{outboundPortExclusionList,inboundPortExclusionList,networkInterfaceExclusionList}', effects),
+    works('osm.injector.{replicaCount,resource,podLabels,enablePodDisruptionBudget,webhookTimeoutSeconds}', effects),
+    works('osm.injector.autoScale.{enable,minReplicas,maxReplicas}', effects, { note: 'autoscaling/v2' }),
+    works('osm.injector.autoScale.{cpu,memory}.targetAverageUtilization', effects),
+    works('osm.injector.{affinity,nodeSelector,tolerations,topologySpreadConstraints}', effects),
+    works('osm.enablePrivilegedInitContainer', effects),
+    later('osm.featureFlags.enableWASMStats', 'traffic', effects),
+    later('osm.featureFlags.{enableEgressPolicy,enableAccessControlPolicy,enableAccessCertPolicy}', 'traffic', effects),
+    works('osm.featureFlags.{enableIngressBackendPolicy,enableRetryPolicy}', effects),
+    works('osm.featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', effects),
+    later('osm.featureFlags.enablePluginPolicy', 'pipy', effects),
+    never('osm.featureFlags.{enableAsyncProxyServiceMapping,enableSnapshotCacheMode}', 'as in MeshConfig', effects),
+    later('osm.featureFlags.enableMeshRootCertificate', 'open', effects, { note: 'a flag of the programs' }),
+    works('osm.controlPlaneTolerations', effects),
+    works('osm.{priorityClassName,networkPolicy.enable}', effects, { note: 'new' }),
+    works('osm.osmBootstrap.{replicaCount,resource,podLabels,nodeSelector,affinity,tolerations}', effects),
+    works('osm.validatorWebhook.webhookConfigurationName', effects),
+    works('osm.preinstall.{affinity,nodeSelector,tolerations}', effects),
+    works('osm.cleanup.{affinity,nodeSelector,tolerations}', effects),
+    works('smi.validateTrafficTarget', effects),
+    refused('contour.enabled', 'install Contour by its own chart', values),
+    refused('fsm.enabled', "install Flomesh's gateway by its own chart", values),
+  ],
+}

@@ -1,0 +1,28 @@
+import { missing, works } from './row.mjs'
+
+/** @typedef {import('./row.mjs').Section} Section */
+
+/** @type {Section} */
+export const commands = {
+  title: 'Commands',
+  introduction: 'Of `osm`. [The command line](cli.md) has those that are there, the new ones too.',
+  rows: [
+    missing('osm install', 'cluster', 'use `helm install`; see [installing](../guides/install.md)'),
+    missing('osm uninstall mesh', 'cluster', 'use `helm uninstall`'),
+    missing('osm mesh {list,upgrade}', 'cluster', 'use `helm list` and `helm upgrade`'),
+    missing('osm env', 'cluster'),
+    missing('osm namespace {add,remove,ignore,list}', 'cluster', 'use `kubectl label namespace`'),
+    missing('osm metrics {enable,disable}', 'cluster', 'use `kubectl annotate namespace`'),
+    works('osm proxy get', 'packages/cli/src/run-cli.test.ts', {
+      note: 'of a mesh on this machine',
+      word: 'osm proxy',
+    }),
+    missing('osm policy check-pods', 'cluster', '`osm policy can` answers for a mesh on this machine'),
+    missing('osm policy check-conflicts', 'open', 'the webhook refuses conflicts'),
+    missing('osm support bug-report', 'open'),
+    missing('osm support error-info', 'cluster', 'see [error codes](errors.md)'),
+    missing('osm verify {connectivity,ingress,control-plane-health}', 'cluster', '`helm test` asks the health servers'),
+    missing('osm version', 'cluster', '`osm --version` tells that of the program'),
+    missing('osm dashboard', 'open', 'the chart brings no Grafana'),
+  ],
+}

@@ -1,0 +1,47 @@
+import { later, missing, never, works } from './row.mjs'
+
+/** @typedef {import('./row.mjs').Section} Section */
+
+/** Starts each program with every flag of OSM. */
+const taking = 'e2e/api/flags.test.ts'
+const parsing = 'packages/core/src/program/parse-flags.test.ts'
+const running = 'packages/core/src/program/run-program.test.ts'
+const bootstrap = 'e2e/api/bootstrap.test.ts'
+const rendering = 'charts/osm/testdata/another-mesh.golden.yaml'
+
+/** @type {Section} */
+export const flags = {
+  title: 'Flags of the programs',
+  introduction:
+    'Of osm-controller, osm-injector and osm-bootstrap; the note says where it is one of them. `--help` of a program lists all it has, those that are new too.',
+  rows: [
+    works('--mesh-name', [taking, parsing]),
+    works('--osm-namespace', [taking, parsing]),
+    works('--osm-version', [taking, rendering]),
+    works('--osm-config-name', taking),
+    works('--verbosity', [taking, running], { note: 'until MeshConfig says otherwise' }),
+    works('--certificate-manager', [taking, parsing], { note: 'tresor; vault and cert-manager are refused' }),
+    works('--ca-bundle-secret-name', [taking, rendering]),
+    works('--trust-domain', [taking, parsing]),
+    later('--enable-mesh-root-certificate', 'open', taking, { note: 'the provider comes from the flags' }),
+    later('--vault-{protocol,host,port,role,token,token-secret-name,token-secret-key}', 'open', taking, {
+      note: 'the provider is refused',
+    }),
+    later('--cert-manager-issuer-{name,kind,group}', 'open', taking, { note: 'the provider is refused' }),
+    works('--enable-reconciler', [taking, bootstrap], { note: 'osm-bootstrap' }),
+    works('--osm-service-account', taking, { note: 'osm-controller' }),
+    never('--validator-webhook-config', 'of osm-controller: osm-bootstrap keeps the webhook, and takes it too', taking),
+    works('--validate-traffic-target', [taking, rendering], { note: 'osm-controller and osm-bootstrap' }),
+    never('--webhook-config-name', 'of osm-injector: osm-bootstrap keeps the webhook, and takes it too', taking),
+    works('--webhook-timeout', [taking, bootstrap], { note: 'osm-injector and osm-bootstrap' }),
+    works('--osm-container-pull-policy', taking, { note: 'osm-injector' }),
+    works('--kubeconfig', 'e2e/api/support/controller-process.ts'),
+    works('--enforce-single-mesh', [taking, bootstrap], { note: 'osm-preinstall' }),
+    works('--namespace', [taking, bootstrap], { note: 'osm-preinstall' }),
+    missing(
+      '--{kernel-tracing,kind,cni-mode,host-proc,cni-bin-dir,cni-config-dir,host-var-run}',
+      'open',
+      'of osm-interceptor, which intercepts by eBPF',
+    ),
+  ],
+}

@@ -1,0 +1,113 @@
+import { later, never, works } from './row.mjs'
+
+/** @typedef {import('./row.mjs').Section} Section */
+
+const resolving = 'packages/core/src/config/resolve-mesh-config.test.ts'
+const reading = 'packages/core/src/spec/testdata/examples.yaml'
+const policies = 'packages/core/src/catalog/testdata/in/probes.yaml'
+const patching = 'packages/driver-envoy/src/bootstrap/patch.test.ts'
+const restarting = 'packages/core/src/config/restart-only.test.ts'
+const injecting = 'packages/injector/src/inject/inject-pod.test.ts'
+const lists = 'packages/injector/src/inject/traffic-lists.test.ts'
+const noResync = 'what a sidecar acknowledged is known, so nothing is ever sent again without a change'
+const admission = 'packages/controller/src/webhook/object-reviewer.test.ts'
+
+/** @type {Section} */
+export const meshConfig = {
+  title: 'Fields of MeshConfig',
+  introduction:
+    'Below `spec`. [Custom resources](crds.md#meshconfig) says what each takes and what holds without it; a `.{a,b}` stands for several fields.',
+  rows: [
+    later('clusterSet.properties[].{name,value}', 'traffic', [resolving, reading], {
+      note: 'names this cluster among several',
+    }),
+    works('sidecar.enablePrivilegedInitContainer', [injecting, resolving]),
+    works('sidecar.logLevel', [patching, resolving], { note: 'an unquoted `off` is taken too' }),
+    works('sidecar.maxDataPlaneConnections', 'packages/controller/src/start-controller.test.ts'),
+    works('sidecar.sidecarClass', [admission, restarting], { note: 'takes effect when the control plane starts' }),
+    works('sidecar.sidecarImage', [injecting, patching]),
+    works('sidecar.sidecarWindowsImage', resolving),
+    works('sidecar.initContainerImage', [injecting, resolving]),
+    works('sidecar.envoyImage', resolving, { note: "OSM's name of sidecarImage; holds for class envoy" }),
+    works('sidecar.envoyWindowsImage', reading, { note: "OSM's name of sidecarWindowsImage; holds for class envoy" }),
+    works('sidecar.sidecarDrivers[].{sidecarName,proxyServerPort}', restarting),
+    works('sidecar.sidecarDrivers[].{sidecarImage,initContainerImage}', [injecting, resolving]),
+    works('sidecar.sidecarDrivers[].sidecarWindowsImage', resolving),
+    works('sidecar.sidecarDrivers[].config', restarting, { note: 'settings of the driver; new' }),
+    never(
+      'sidecar.sidecarDrivers[].sidecarDisabledMTLS',
+      'traffic between sidecars is always mutual TLS; a warning says so',
+      resolving,
+    ),
+    works('sidecar.resources.{limits,requests}', [injecting, resolving]),
+    never('sidecar.configResyncInterval', noResync, resolving),
+    works('sidecar.sidecarTimeout', resolving),
+    works('sidecar.{tlsMinProtocolVersion,tlsMaxProtocolVersion}', [patching, resolving], {
+      note: 'never below TLSv1_2',
+    }),
+    works('sidecar.{cipherSuites,ecdhCurves}', [patching, 'packages/driver-envoy/src/translate/blame.test.ts']),
+    works('sidecar.localProxyMode', 'e2e/dataplane/interception.transparent.test.ts'),
+    later('sidecar.localDNSProxy.enable', 'pipy', [resolving, patching], {
+      note: 'a problem says that class envoy has no DNS proxy',
+    }),
+    later('sidecar.localDNSProxy.{primaryUpstreamDNSServerIPAddr,secondaryUpstreamDNSServerIPAddr}', 'pipy', reading),
+    later('repoServer.{ipaddr,codebase}', 'pipy', [resolving, restarting]),
+    works('traffic.interceptionMode', [injecting, patching], {
+      note: 'iptables and none; with ebpf, pods are refused',
+    }),
+    works('traffic.enableEgress', ['e2e/dataplane/http-policy.test.ts', 'e2e/dataplane/tcp.test.ts']),
+    works('traffic.{outboundIPRangeExclusionList,outboundIPRangeInclusionList}', [lists, resolving]),
+    works('traffic.{outboundPortExclusionList,inboundPortExclusionList}', [lists, resolving]),
+    works('traffic.networkInterfaceExclusionList', [lists, resolving]),
+    later('traffic.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}', 'traffic', resolving, {
+      note: 'class envoy balances request by request',
+    }),
+    works('traffic.enablePermissiveTrafficPolicyMode', [
+      'e2e/dataplane/http-policy.test.ts',
+      'packages/core/src/catalog/testdata/in/permissive.yaml',
+    ]),
+    never('traffic.useHTTPSIngress', 'an IngressBackend says it for each backend', resolving),
+    works('traffic.inboundExternalAuthorization.{enable,address,port}', [policies, resolving]),
+    works('traffic.inboundExternalAuthorization.{statPrefix,failureModeAllow}', resolving),
+    works('traffic.inboundExternalAuthorization.timeout', [resolving, reading]),
+    works('traffic.policyWithdrawalTimeout', 'e2e/dataplane/tcp.test.ts', { note: 'new' }),
+    works('observability.osmLogLevel', resolving, { note: 'live' }),
+    works('observability.enableDebugServer', ['e2e/api/controller.test.ts', resolving], { note: 'live' }),
+    works('observability.tracing.{enable,address,sampledFraction}', [policies, resolving]),
+    works('observability.tracing.{port,endpoint}', resolving),
+    later('observability.remoteLogging.{enable,address,port,level,authorization,sampledFraction}', 'pipy', resolving, {
+      note: 'a problem says that class envoy has none',
+    }),
+    later('observability.remoteLogging.endpoint', 'pipy', reading),
+    works('certificate.{serviceCertValidityDuration,certKeyBitSize}', ['e2e/dataplane/continuity.test.ts', resolving]),
+    works('certificate.keyAlgorithm', resolving, { note: 'new; ECDSA, where OSM had RSA only' }),
+    later('certificate.ingressGateway.{subjectAltNames,validityDuration}', 'traffic', [
+      resolving,
+      'packages/core/src/spec/validation.test.ts',
+    ]),
+    later('certificate.ingressGateway.secret.{name,namespace}', 'traffic', [resolving]),
+    later('featureFlags.enableWASMStats', 'traffic', [policies, resolving], {
+      note: 'request metrics, without WebAssembly',
+    }),
+    later('featureFlags.{enableEgressPolicy,enableAccessControlPolicy,enableAccessCertPolicy}', 'traffic', [
+      admission,
+      resolving,
+    ]),
+    works('featureFlags.enableIngressBackendPolicy', ['packages/core/src/catalog/mesh-catalog.test.ts', admission]),
+    works('featureFlags.enableRetryPolicy', [admission, resolving]),
+    works('featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', resolving),
+    later('featureFlags.enablePluginPolicy', 'pipy', [admission, resolving]),
+    never(
+      'featureFlags.enableSnapshotCacheMode',
+      'there is one way to serve sidecars, and it is incremental',
+      resolving,
+    ),
+    never('featureFlags.enableAsyncProxyServiceMapping', 'OSM and osm-edge did not read it either', resolving),
+    never('featureFlags.enableMulticlusterMode', 'OSM and osm-edge did not read it either', resolving),
+    later(
+      'pluginChains.{inbound-tcp,inbound-http,outbound-tcp,outbound-http}[].{plugin,priority,disable}',
+      'pipy',
+      reading,
+    ),
+  ],
+}
