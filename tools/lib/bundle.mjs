@@ -40,6 +40,9 @@ async function bundleProgram(name) {
     format: 'esm',
     target: 'node20',
     sourcemap: true,
+    // Node keeps the text of a program in memory for as long as it runs, twice. Names stay, for stack traces.
+    minifyWhitespace: true,
+    minifySyntax: true,
     alias: sourceAliases(),
     banner: { js: banner },
     logLevel: 'warning',

@@ -11,13 +11,22 @@ const bundle = fileURLToPath(new URL('../../../packages/controller/dist/osm-cont
 export interface ControllerProcessOptions {
   readonly name: string
   readonly folder: string
-  readonly kubeconfig: string
+  /** A kubeconfig, or the folder that a pod has its service account in. */
+  readonly kubeconfig: string | ServiceAccountFolder
   readonly address: string
   readonly meshName: string
   readonly osmNamespace: string
   readonly flags?: readonly string[]
   /** Absent: a free one. */
   readonly webhookPort?: number
+}
+
+/** What the kubelet puts into a pod. */
+export interface ServiceAccountFolder {
+  /** Holds `token` and `ca.crt`. */
+  readonly folder: string
+  readonly host: string
+  readonly port: number
 }
 
 /** An answer to a GET. */
@@ -45,23 +54,39 @@ export class ControllerProcess {
       debug: await freePort(address),
       webhook: options.webhookPort ?? (await freePort(address)),
     }
-    const program = new ChildProgram({
-      name,
-      file: process.execPath,
-      args: [
-        bundle,
-        `--mesh-name=${meshName}`,
-        `--osm-namespace=${osmNamespace}`,
-        `--kubeconfig=${kubeconfig}`,
-        `--bind-address=${address}`,
-        `--health-port=${String(ports.health)}`,
-        `--debug-port=${String(ports.debug)}`,
-        `--webhook-port=${String(ports.webhook)}`,
-        ...flags,
-      ],
-      env: { PATH: process.env.PATH ?? '', OSM_DEFAULT_SIDECAR_CLASS: 'envoy' },
-      logFile: join(folder, `${name}.log`),
-    })
+    const args = [
+      bundle,
+      `--mesh-name=${meshName}`,
+      `--osm-namespace=${osmNamespace}`,
+      `--bind-address=${address}`,
+      `--health-port=${String(ports.health)}`,
+      `--debug-port=${String(ports.debug)}`,
+      `--webhook-port=${String(ports.webhook)}`,
+      ...flags,
+    ]
+    const env = {
+      PATH: process.env.PATH ?? '',
+      OSM_DEFAULT_SIDECAR_CLASS: 'envoy',
+      // As the chart sets it.
+      NODE_OPTIONS: '--max-semi-space-size=4',
+    }
+    const logFile = join(folder, `${name}.log`)
+    const program =
+      typeof kubeconfig === 'string'
+        ? new ChildProgram({
+            name,
+            file: process.execPath,
+            args: [...args, `--kubeconfig=${kubeconfig}`],
+            env,
+            logFile,
+          })
+        : new ChildProgram({
+            name,
+            file: 'unshare',
+            args: ['--mount', 'sh', '-c', inPod, 'sh', kubeconfig.folder, process.execPath, ...args],
+            env: { ...env, KUBERNETES_SERVICE_HOST: kubeconfig.host, KUBERNETES_SERVICE_PORT: String(kubeconfig.port) },
+            logFile,
+          })
     return new ControllerProcess(program, address, ports)
   }
 
@@ -114,6 +139,17 @@ export class ControllerProcess {
     }
   }
 }
+
+/** Shows a folder where pods have their service account, to this program alone, and becomes the program. */
+const inPod = [
+  'set -e',
+  'source="$1"',
+  'shift',
+  'mount -t tmpfs none /run',
+  'mkdir -p /run/secrets/kubernetes.io',
+  'cp -r "$source" /run/secrets/kubernetes.io/serviceaccount',
+  'exec "$@"',
+].join('\n')
 
 /** A port that nobody has. Somebody else could take it meanwhile, which the addresses of tests make unlikely. */
 async function freePort(address: string): Promise<number> {
