@@ -1,18 +1,16 @@
-import { type KubernetesApi, SecretCaStore, TresorProvider } from '@osm-ts/core'
-import { isOsmError } from '@osm-ts/driver-api'
+import { SecretCaStore, TresorProvider } from '@osm-ts/core'
 
 import type { BootstrapOptions } from './bootstrap-options.js'
 import { bringInDefinitions, keptDefinitions } from './crds/kept-definitions.js'
 import { ensureMeshConfig } from './mesh-config/ensure-mesh-config.js'
 import { ensureMeshRootCertificate } from './mesh-config/ensure-mesh-root-certificate.js'
 import { meshLabels } from './mesh-identity.js'
-import type { KeptObject } from './reconcile/kept-object.js'
 import { Reconciler } from './reconcile/reconciler.js'
 import { persist } from './retry.js'
 import { RootFollower } from './webhooks/follow-root.js'
 import { keptWebhooks } from './webhooks/kept-webhooks.js'
-import { parseRoots, RootBundle } from './webhooks/root-bundle.js'
-import { webhooksOf } from './webhooks/write-webhook-configuration.js'
+import { RootBundle } from './webhooks/root-bundle.js'
+import { trustedSoFar } from './webhooks/trusted-so-far.js'
 
 /** A day, in which injector and controller have taken up a new root or were restarted. */
 const REPLACED_ROOT_MS = 86_400_000
@@ -34,7 +32,7 @@ export async function runBootstrap(options: BootstrapOptions): Promise<void> {
     api,
     settings,
     reconcile: enableReconciler,
-    caBundle: () => bundle.pem(),
+    trust: () => ({ pem: bundle.pem(), since: bundle.since }),
     extent: () => (enableReconciler ? 'whole' : started ? 'trust' : 'changed'),
   })
   const meshConfig = async (scope: AbortSignal): Promise<void> =>
@@ -57,7 +55,8 @@ export async function runBootstrap(options: BootstrapOptions): Promise<void> {
   })
   await roots.start(signal)
   await step('webhook configurations', async (scope) => {
-    bundle.retire(await trustedSoFar(api, webhooks, scope))
+    const { roots: trusted, since } = await trustedSoFar(api, webhooks, scope)
+    bundle.resume(trusted, since)
     for (const webhook of webhooks) await reconciler.write(webhook, scope)
   })
   roots.schedule()
@@ -84,26 +83,4 @@ async function ensureRoots({
   })
   const provider = await TresorProvider.open({ store, clock, rootKey: { algorithm: 'ECDSA' } })
   provider.close()
-}
-
-/** Roots that the API server has verified the webhooks by until now: the Secret may have been replaced since. */
-async function trustedSoFar(
-  api: KubernetesApi,
-  webhooks: readonly KeptObject[],
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const found: string[] = []
-  for (const { type, name } of webhooks) {
-    const live = await api.get(type, { namespace: '', name }, signal)
-    for (const { clientConfig } of live === undefined ? [] : webhooksOf(live)) {
-      if (clientConfig.caBundle === undefined) continue
-      try {
-        found.push(...parseRoots(Buffer.from(clientConfig.caBundle, 'base64').toString('utf8'), name))
-      } catch (error) {
-        // Nobody can have trusted what is no certificate.
-        if (!isOsmError(error)) throw error
-      }
-    }
-  }
-  return [...new Set(found)]
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { resourceTypes } from '@osm-ts/core'
+import { type Clock, resourceTypes, systemClock } from '@osm-ts/core'
 
 import { Bootstraps, clusterWithPreset, configOf, mutatingOf, NAMESPACE, preset } from '../../test/bootstrap-fixture.js'
 import type { AskedRequest, MemoryCluster } from '../../test/memory-cluster.js'
@@ -91,6 +91,30 @@ describe('the reconciler', () => {
     alter(cluster)
     await until(() => bootstrap.reports.length === 1)
     expect(cluster.asked.filter(isWrite).length - before).toBe(1)
+  })
+
+  it('answers somebody who never stops ever more seldom', async () => {
+    const cluster = clusterWithPreset()
+    const begin = systemClock.now()
+    // A hundred times as fast, timers and all.
+    const clock: Clock = {
+      now: () => begin + (systemClock.now() - begin) * 100,
+      setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs / 100),
+    }
+    const bootstrap = bootstraps.start(cluster, { enableReconciler: true, clock })
+    await bootstrap.ready
+    const restoredAt: number[] = []
+    cluster.after = ({ verb, kind }) => {
+      if (verb !== 'replace' || kind !== MutatingWebhookConfiguration.kind) return
+      restoredAt.push(clock.now())
+      setImmediate(() => alter(cluster))
+    }
+    alter(cluster)
+    await until(() => restoredAt.length === 14)
+    const gaps = restoredAt.slice(1).map((at, index) => at - (restoredAt[index] ?? 0))
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1000)
+    expect(gaps.at(-1)).toBeGreaterThanOrEqual(4000)
+    expect(bootstrap.reports.filter(([reason]) => reason === 'Contested')).toHaveLength(1)
   })
 
   it('does nothing of that without its flag', async () => {

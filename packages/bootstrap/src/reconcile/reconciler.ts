@@ -28,6 +28,8 @@ type Reason = 'altered' | 'deleted' | 'renewed'
 
 /** Somebody who writes an object whenever we do is answered once a second, not as fast as the API server goes. */
 const SHORTEST_INTERVAL_MS = 1_000
+/** After so many answers within ten minutes, ever more seldom: another mesh may want a definition in another version. */
+const PATIENCE = { restores: 10, withinMs: 600_000, longestMs: 300_000 }
 const CONCURRENCY = 4
 
 /**
@@ -43,6 +45,8 @@ export class Reconciler {
   /** Fingerprints of the objects as they were written; undefined for one that shall not exist. */
   readonly #written = new Map<string, string | undefined>()
   readonly #writtenAt = new Map<string, number>()
+  /** When an object was restored lately. */
+  readonly #restoredAt = new Map<string, readonly number[]>()
   /** Objects that have to be written whatever there is, with the reason. */
   readonly #due = new Map<string, Reason>()
   readonly #count: ReturnType<DriverMetrics['counter']>
@@ -123,10 +127,7 @@ export class Reconciler {
       throw error
     }
     if (reason === 'renewed') return
-    const { kind } = object.type
-    this.#count.inc({ kind })
-    this.#options.logger.info({ kind, name: object.name, change: reason }, 'restored an object')
-    this.#options.report('Restored', `${kind} ${object.name} was ${reason} and has been restored`)
+    this.#restored(key, object, reason)
   }
 
   /** What others have done to an object; undefined if nothing, or if it is too early to answer them. */
@@ -135,12 +136,32 @@ export class Reconciler {
     // Asked anew: the write that an event tells of may be our own.
     const live = await this.#options.api.get(object.type, { namespace: '', name: object.name }, signal)
     if ((live && object.fingerprint(live)) === this.#written.get(key)) return undefined
-    const early = (this.#writtenAt.get(key) ?? 0) + SHORTEST_INTERVAL_MS - this.#options.clock.now()
+    const early = (this.#writtenAt.get(key) ?? 0) + this.#intervalMs(key) - this.#options.clock.now()
     if (early > 0) {
       this.#queue.addAfter(key, early)
       return undefined
     }
     return live === undefined || live.metadata.deletionTimestamp !== undefined ? 'deleted' : 'altered'
+  }
+
+  /** How long an object is left as it is after it was written. */
+  #intervalMs(key: string): number {
+    const beyond = (this.#restoredAt.get(key)?.length ?? 0) - PATIENCE.restores
+    return Math.min(SHORTEST_INTERVAL_MS * 2 ** Math.max(0, beyond), PATIENCE.longestMs)
+  }
+
+  #restored(key: string, object: KeptObject, reason: Reason): void {
+    const now = this.#options.clock.now()
+    const lately = (this.#restoredAt.get(key) ?? []).filter((at) => at > now - PATIENCE.withinMs)
+    this.#restoredAt.set(key, [...lately, now].slice(-2 * PATIENCE.restores))
+    const { kind } = object.type
+    const fields = { kind, name: object.name, change: reason }
+    this.#count.inc({ kind })
+    this.#options.logger.info(fields, 'restored an object')
+    this.#options.report('Restored', `${kind} ${object.name} was ${reason} and has been restored`)
+    if (lately.length !== PATIENCE.restores) return
+    this.#options.logger.warn(fields, 'somebody changes an object again and again; it is restored less often')
+    this.#options.report('Contested', `${kind} ${object.name} is changed again and again; find out by whom`)
   }
 
   #failed(key: string, error: unknown, failures: number): void {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { resourceTypes } from '@osm-ts/core'
+import { type Clock, resourceTypes, systemClock } from '@osm-ts/core'
 
 import {
   Bootstraps,
@@ -38,6 +38,25 @@ describe('a new root', () => {
     replaceRoot(cluster, other)
     await bootstraps.run(cluster)
     expect(trustOf(mutatingOf(cluster))).toBe(rootOf(other) + before)
+  })
+
+  it('is trusted alone after a day, however often the bootstrap was started in between', async () => {
+    const [cluster, other] = [clusterWithPreset(), clusterWithPreset()]
+    await bootstraps.run(other)
+    await bootstraps.run(cluster)
+    const before = rootOf(cluster)
+    replaceRoot(cluster, other)
+    const start = systemClock.now()
+    const hour = 3_600_000
+    for (const [hours, expected] of [
+      [0, rootOf(other) + before],
+      [23, rootOf(other) + before],
+      [25, rootOf(other)],
+    ] as const) {
+      const clock: Clock = { ...systemClock, now: () => start + hours * hour }
+      await bootstraps.run(cluster, { clock })
+      expect(trustOf(mutatingOf(cluster))).toBe(expected)
+    }
   })
 
   it('is not taken up where it is none, and a deleted one stays trusted', async () => {

@@ -1,7 +1,7 @@
 import type { KubernetesApi } from '@osm-ts/core'
 
 import type { KeptObject } from '../reconcile/kept-object.js'
-import { webhookConfigurationName, type WebhookKind, webhookType } from './webhook-configurations.js'
+import { webhookConfigurationName, type WebhookKind, type WebhookTrust, webhookType } from './webhook-configurations.js'
 import type { WebhookSettings } from './webhook-settings.js'
 import { webhookFingerprint, writeWebhookConfiguration, type WriteExtent } from './write-webhook-configuration.js'
 
@@ -10,25 +10,19 @@ export interface KeptWebhooksOptions {
   readonly api: KubernetesApi
   readonly settings: WebhookSettings
   readonly reconcile: boolean
-  /** PEM of the roots that are trusted now. */
-  readonly caBundle: () => string
+  /** What is trusted now. */
+  readonly trust: () => WebhookTrust
   readonly extent: () => WriteExtent
 }
 
 /** Both webhook configurations. */
-export function keptWebhooks({
-  api,
-  settings,
-  reconcile,
-  caBundle,
-  extent,
-}: KeptWebhooksOptions): readonly KeptObject[] {
+export function keptWebhooks({ api, settings, reconcile, trust, extent }: KeptWebhooksOptions): readonly KeptObject[] {
   const kinds: readonly WebhookKind[] = ['mutating', 'validating']
   return kinds.map((kind) => ({
     type: webhookType(kind),
     name: webhookConfigurationName(kind, settings),
     fingerprint: webhookFingerprint,
     write: (signal) =>
-      writeWebhookConfiguration(api, { kind, settings, caBundle: caBundle(), reconcile, extent: extent() }, signal),
+      writeWebhookConfiguration(api, { kind, settings, trust: trust(), reconcile, extent: extent() }, signal),
   }))
 }

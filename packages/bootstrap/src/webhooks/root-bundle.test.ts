@@ -54,13 +54,33 @@ describe('RootBundle', () => {
     for (const root of roots) bundle.set([root])
     expect(bundle.pem()).toBe([roots[5], roots[4], roots[3], roots[2]].join(''))
     bundle.set([roots[4] ?? ''])
-    expect(bundle.pem()).toBe([roots[4], roots[5], roots[3]].join(''))
+    expect(bundle.pem()).toBe([roots[4], roots[5], roots[3], roots[2]].join(''))
+  })
+
+  it('goes on where another one has ended', async () => {
+    const [a, b, c] = [(await authority()).root, (await authority()).root, (await authority()).root]
+    const start = Date.now()
+    const bundle = new RootBundle({ now: () => start, setTimer: () => () => undefined }, 1000)
+    bundle.set([a])
+    bundle.resume([a, b], start - 400)
+    expect([bundle.pem(), bundle.nextChange()]).toEqual([a + b, start + 600])
+    // Replaced while nobody ran: the day begins now.
+    const later = new RootBundle({ now: () => start, setTimer: () => () => undefined }, 1000)
+    later.set([c])
+    later.resume([a, b], start - 999)
+    expect([later.pem(), later.nextChange()]).toEqual([c + a + b, start + 1000])
+    // Long ago.
+    const late = new RootBundle({ now: () => start, setTimer: () => () => undefined }, 1000)
+    late.set([a])
+    late.resume([a, b], start - 1000)
+    expect([late.pem(), late.nextChange()]).toEqual([a, undefined])
   })
 
   it('does not go on trusting what has expired', async () => {
-    const { root } = await authority()
+    const [a, b] = [(await authority()).root, (await authority()).root]
     const bundle = new RootBundle({ now: () => Date.parse('2200-01-01'), setTimer: () => () => undefined }, 1000)
-    bundle.retire([root])
-    expect(bundle.pem()).toBe('')
+    bundle.set([a])
+    bundle.set([b])
+    expect(bundle.pem()).toBe(b)
   })
 })

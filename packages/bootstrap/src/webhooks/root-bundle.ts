@@ -7,7 +7,7 @@ import type { BootstrapErrorCode } from '../error-codes.js'
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /** More than one after the other in a day would be a mistake, and the API server has to read them for each connection. */
-const MAX_RETIRED = 3
+const MAX_REPLACED = 3
 
 /**
  * The certificates of CAs in a PEM text, each in its usual form.
@@ -31,7 +31,8 @@ export class RootBundle {
   readonly #clock: Clock
   readonly #keepMs: number
   #current: readonly string[] = []
-  #retired: readonly { readonly pem: string; readonly until: number }[] = []
+  #replaced: readonly string[] = []
+  #since = 0
 
   /** @param keepMs - how long a replaced root stays trusted */
   constructor(clock: Clock, keepMs: number) {
@@ -39,36 +40,46 @@ export class RootBundle {
     this.#keepMs = keepMs
   }
 
-  /** Takes up the roots that sign now. */
-  set(roots: readonly string[]): void {
-    const replaced = this.#current.filter((pem) => !roots.includes(pem))
-    this.#current = roots
-    this.retire(replaced)
+  /** Since when the current roots are trusted, in milliseconds since 1970. */
+  get since(): number {
+    return this.#since
   }
 
-  /** Keeps roots trusted for a while, as after a restart those that the API server has trusted until now. */
-  retire(roots: readonly string[]): void {
+  /** Takes up the roots that sign now. */
+  set(roots: readonly string[]): void {
     const now = this.#clock.now()
-    const until = now + this.#keepMs
-    const added = roots.filter((pem) => isValid(pem, now)).map((pem) => ({ pem, until }))
-    const isNew = new Set(roots)
-    this.#retired = [...added, ...this.#retired.filter(({ pem }) => !isNew.has(pem))].slice(0, MAX_RETIRED)
+    if (roots.join('') === this.#current.join('')) return
+    this.#replaced = [...this.#current, ...this.#stillTrusted()]
+    this.#current = roots
+    this.#since = now
+  }
+
+  /**
+   * Goes on from what the API server trusts already, such as after a restart: the Secret may have been replaced since.
+   *
+   * @param trusted - in the order of {@link pem}
+   * @param since - when the first of them was taken up, if that is known
+   */
+  resume(trusted: readonly string[], since: number | undefined): void {
+    this.#replaced = trusted
+    if (trusted[0] === this.#current[0] && since !== undefined) this.#since = Math.min(since, this.#since)
   }
 
   /** PEM of all that are trusted now, those that sign first. */
   pem(): string {
-    const now = this.#clock.now()
-    const retired = this.#retired.flatMap(({ pem, until }) =>
-      until > now && !this.#current.includes(pem) ? [pem] : [],
-    )
-    return [...this.#current, ...retired].join('')
+    return [...this.#current, ...this.#stillTrusted()].join('')
   }
 
-  /** When the next retired root falls away, in milliseconds since 1970. */
+  /** When the replaced roots fall away, in milliseconds since 1970. */
   nextChange(): number | undefined {
+    return this.#stillTrusted().length === 0 ? undefined : this.#since + this.#keepMs
+  }
+
+  #stillTrusted(): readonly string[] {
     const now = this.#clock.now()
-    const ends = this.#retired.flatMap(({ until }) => (until > now ? [until] : []))
-    return ends.length === 0 ? undefined : Math.min(...ends)
+    if (now >= this.#since + this.#keepMs) return []
+    const kept = [...new Set(this.#replaced)].filter((pem) => !this.#current.includes(pem) && isValid(pem, now))
+    return kept.slice(0, MAX_REPLACED)
   }
 }
 

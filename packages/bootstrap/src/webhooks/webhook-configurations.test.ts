@@ -11,17 +11,18 @@ const settings: WebhookSettings = {
   failurePolicy: 'Ignore',
   validateTrafficTarget: true,
 }
+const trust = { pem: 'PEM', since: Date.parse('2026-01-02T03:04:05Z') }
 const kinds: readonly WebhookKind[] = ['mutating', 'validating']
 
 const webhookOf = (kind: WebhookKind, change: Partial<WebhookSettings> = {}) => {
-  const [webhook] = webhookConfiguration(kind, { ...settings, ...change }, 'PEM', false).webhooks
+  const [webhook] = webhookConfiguration(kind, { ...settings, ...change }, trust, false).webhooks
   if (webhook === undefined) throw new Error('a configuration without webhook')
   return webhook
 }
 
 describe('webhook configurations', () => {
   it('have the names, Services, paths and timeouts of the contract', () => {
-    expect(webhookConfiguration('mutating', settings, 'PEM', true)).toMatchObject({
+    expect(webhookConfiguration('mutating', settings, trust, true)).toMatchObject({
       kind: 'MutatingWebhookConfiguration',
       metadata: {
         name: 'osm-webhook-shop',
@@ -48,7 +49,7 @@ describe('webhook configurations', () => {
         },
       ],
     })
-    expect(webhookConfiguration('validating', settings, 'PEM', false)).toMatchObject({
+    expect(webhookConfiguration('validating', settings, trust, false)).toMatchObject({
       kind: 'ValidatingWebhookConfiguration',
       metadata: { name: 'osm-validator-mesh-shop', labels: { app: 'osm-controller' } },
       webhooks: [
@@ -101,7 +102,7 @@ describe('webhook configurations', () => {
 
   it('are recognised by everything but their trust', () => {
     const annotations = (change: Partial<WebhookSettings>, pem: string): unknown =>
-      webhookConfiguration('mutating', { ...settings, ...change }, pem, false).metadata.annotations
+      webhookConfiguration('mutating', { ...settings, ...change }, { pem, since: 0 }, false).metadata.annotations
     expect(annotations({}, 'a')).toEqual(annotations({}, 'b'))
     expect(annotations({ timeoutSeconds: 8 }, 'a')).not.toEqual(annotations({}, 'a'))
   })

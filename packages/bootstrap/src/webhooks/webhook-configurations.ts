@@ -7,6 +7,17 @@ import type { WebhookSettings } from './webhook-settings.js'
 /** Fingerprint of the configuration that was written last, without its trust. */
 export const CONFIGURATION_ANNOTATION = 'openservicemesh.io/configuration'
 
+/** When the first root of the caBundle was taken up: those after it fall away a while later, over restarts as well. */
+export const TRUSTED_SINCE_ANNOTATION = 'openservicemesh.io/trusted-since'
+
+/** Roots that the certificate of a webhook may come from. */
+export interface WebhookTrust {
+  /** PEM. */
+  readonly pem: string
+  /** When the first of them was taken up, in milliseconds since 1970. */
+  readonly since: number
+}
+
 /** Namespaces that no webhook of ours is ever asked about: the cluster has to work while the mesh does not. */
 const CLUSTER_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease']
 /** The API server gives every namespace this label with the namespace's name, and lets nobody change it. */
@@ -32,15 +43,11 @@ export interface Webhook {
   readonly [field: string]: unknown
 }
 
-/**
- * A configuration as it is to be.
- *
- * @param caBundle - PEM of the roots that the webhook's certificate may come from
- */
+/** A configuration as it is to be. */
 export function webhookConfiguration(
   kind: WebhookKind,
   settings: WebhookSettings,
-  caBundle: string,
+  trust: WebhookTrust,
   reconcile: boolean,
 ): KubernetesManifest & { readonly webhooks: readonly Webhook[] } {
   const type = webhookType(kind)
@@ -54,10 +61,15 @@ export function webhookConfiguration(
         ...meshLabels(settings.mesh, kind === 'mutating' ? 'osm-injector' : 'osm-controller'),
         ...(reconcile && { [RECONCILE_LABEL]: 'true' }),
       },
-      annotations: { [CONFIGURATION_ANNOTATION]: fingerprint(webhook) },
+      annotations: { [CONFIGURATION_ANNOTATION]: fingerprint(webhook), ...trustAnnotations(trust) },
     },
-    webhooks: [withCaBundle(webhook, caBundle)],
+    webhooks: [withCaBundle(webhook, trust.pem)],
   }
+}
+
+/** What is remembered of the trust beside the caBundle. */
+export function trustAnnotations({ since }: WebhookTrust): Readonly<Record<string, string>> {
+  return { [TRUSTED_SINCE_ANNOTATION]: new Date(since).toISOString() }
 }
 
 /** A webhook that trusts these roots, PEM. */

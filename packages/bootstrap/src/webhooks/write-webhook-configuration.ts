@@ -5,10 +5,12 @@ import { RECONCILE_LABEL } from '../mesh-identity.js'
 import { writeObject } from '../write-object.js'
 import {
   CONFIGURATION_ANNOTATION,
+  trustAnnotations,
   type Webhook,
   webhookConfiguration,
   webhookConfigurationName,
   type WebhookKind,
+  type WebhookTrust,
   webhookType,
   withCaBundle,
 } from './webhook-configurations.js'
@@ -25,8 +27,7 @@ export type WriteExtent = 'whole' | 'changed' | 'trust'
 export interface WebhookWrite {
   readonly kind: WebhookKind
   readonly settings: WebhookSettings
-  /** PEM. */
-  readonly caBundle: string
+  readonly trust: WebhookTrust
   readonly reconcile: boolean
   readonly extent: WriteExtent
 }
@@ -42,8 +43,8 @@ export async function writeWebhookConfiguration(
   write: WebhookWrite,
   signal: AbortSignal,
 ): Promise<KubernetesObject | undefined> {
-  const { kind, settings, caBundle, reconcile } = write
-  const ours = webhookConfiguration(kind, settings, caBundle, reconcile)
+  const { kind, settings, trust, reconcile } = write
+  const ours = webhookConfiguration(kind, settings, trust, reconcile)
   return writeObject(
     api,
     {
@@ -55,7 +56,7 @@ export async function writeWebhookConfiguration(
           live.metadata.annotations?.[CONFIGURATION_ANNOTATION] ===
           ours.metadata.annotations?.[CONFIGURATION_ANNOTATION]
         const onlyTrust = write.extent === 'trust' || (write.extent === 'changed' && unchanged)
-        return onlyTrust ? withTrust(live, ours.webhooks, caBundle) : overlay(live, ours)
+        return onlyTrust ? withTrust(live, ours.webhooks, trust) : overlay(live, ours)
       },
     },
     signal,
@@ -94,9 +95,15 @@ function overlay(live: KubernetesObject, ours: KubernetesManifest): KubernetesMa
 }
 
 /** What is there with our trust; undefined if it has that already. */
-function withTrust(live: KubernetesObject, ours: readonly Webhook[], caBundle: string): KubernetesManifest | undefined {
+function withTrust(
+  live: KubernetesObject,
+  ours: readonly Webhook[],
+  trust: WebhookTrust,
+): KubernetesManifest | undefined {
   const names = new Set(ours.map(({ name }) => name))
   const before = webhooksOf(live)
-  const webhooks = before.map((webhook) => (names.has(webhook.name) ? withCaBundle(webhook, caBundle) : webhook))
-  return fingerprint(before) === fingerprint(webhooks) ? undefined : { ...live, webhooks }
+  const webhooks = before.map((webhook) => (names.has(webhook.name) ? withCaBundle(webhook, trust.pem) : webhook))
+  if (fingerprint(before) === fingerprint(webhooks)) return undefined
+  const annotations = { ...live.metadata.annotations, ...trustAnnotations(trust) }
+  return { ...live, metadata: { ...live.metadata, annotations }, webhooks }
 }
