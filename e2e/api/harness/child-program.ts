@@ -22,7 +22,7 @@ const gracePeriodMs = 10_000
 export class ChildProgram {
   readonly name: string
   readonly logFile: string
-  /** Resolves when it has ended: with its exit code, or 128 + n for signal n. */
+  /** Resolves when it has ended: to `exit code <n>`, to the name of a signal, or to why it could not be started. */
   readonly ended: Promise<string>
   readonly #child: ChildProcess
 

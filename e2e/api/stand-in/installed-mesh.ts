@@ -90,12 +90,14 @@ export class InstalledMesh {
       { signal: AbortSignal.timeout(10_000) },
     )
     await eventually(
-      async () => (await api.get(resourceTypes.Deployment, name, AbortSignal.timeout(10_000))) as unknown as Deployment,
-      ({ metadata, status = {} }) =>
-        status.observedGeneration === metadata.generation &&
+      async () => {
+        const found = await api.get(resourceTypes.Deployment, name, AbortSignal.timeout(10_000))
+        const { metadata, status = {} } = found as unknown as Deployment
         // The API server leaves out what is zero.
-        (status.replicas ?? 0) === replicas &&
-        (status.readyReplicas ?? 0) === replicas,
+        const { observedGeneration, replicas: all = 0, readyReplicas: ready = 0 } = status
+        return { isObserved: observedGeneration === metadata.generation, all, ready }
+      },
+      ({ isObserved, all, ready }) => isObserved && all === replicas && ready === replicas,
       { timeoutMs: 60_000, what: `${deployment} with ${replicas} pods` },
     )
     // Endpoints follow pods.

@@ -53,6 +53,7 @@ export interface ProjectedSource {
 }
 
 export interface PodSpec {
+  readonly restartPolicy?: 'Always' | 'OnFailure' | 'Never'
   readonly containers: readonly Container[]
   readonly initContainers?: readonly Container[]
   readonly serviceAccountName?: string

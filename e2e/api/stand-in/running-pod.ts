@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { resourceTypes } from '@osm-ts/core'
+import { isKubernetesError, resourceTypes } from '@osm-ts/core'
 import type { MeshNetwork, WorkloadNetwork } from '../../../packages/standalone/src/netns/index.js'
 import { ChildProgram, type ApiServer } from '../harness/index.js'
 import { commandOf, type ContainerCommand, type Images, type ReadKey } from './container-command.js'
@@ -22,6 +22,7 @@ export interface PodSite {
 export type PodOutcome = 'succeeded' | 'failed'
 
 const run = promisify(execFile)
+const success = 'exit code 0'
 const pollMs = 100
 const restartDelayMs = 300
 /** `netns exec <namespace>`, the beginning of every command of a workload. */
@@ -46,6 +47,8 @@ export class RunningPod {
   readonly #abort = new AbortController()
   #workload: WorkloadNetwork | undefined
   #ready = false
+  #stopped = false
+  #lastWrite: Promise<void> = Promise.resolve()
 
   constructor(pod: Pod, site: PodSite) {
     this.#pod = pod
@@ -82,6 +85,7 @@ export class RunningPod {
 
   /** Ends its processes, politely at first, and removes its network. */
   async stop(): Promise<void> {
+    this.#stopped = true
     this.#abort.abort(new Error(`pod ${this.name} is stopped`))
     await Promise.all([...this.#programs.values()].map((program) => program.stop()))
     await this.outcome
@@ -97,7 +101,7 @@ export class RunningPod {
       for (const container of initContainers) {
         const program = await start(container)
         if (container.restartPolicy === 'Always') await this.#answers(container, container.startupProbe, signal)
-        else if ((await program.ended) !== 'exit code 0') throw new Error(program.lastWords())
+        else if ((await program.ended) !== success) throw new Error(program.lastWords())
       }
       const outcomes = await Promise.all([this.#follow(containers, start, signal), this.#watchReadiness(signal)])
       return outcomes[0]
@@ -167,22 +171,23 @@ export class RunningPod {
     start: (container: Container) => Promise<ChildProgram>,
     signal: AbortSignal,
   ): Promise<PodOutcome> {
-    const restarts = (this.#pod.spec as { readonly restartPolicy?: string }).restartPolicy !== 'Never'
-    const onlyOnFailure = (this.#pod.spec as { readonly restartPolicy?: string }).restartPolicy === 'OnFailure'
+    const { restartPolicy = 'Always' } = this.#pod.spec
     const ends = await Promise.all(
       containers.map(async (container) => {
         for (;;) {
           const end = await (await start(container)).ended
-          const isDone = !restarts || (onlyOnFailure && end === 'exit code 0')
+          const isDone = restartPolicy === 'Never' || (restartPolicy === 'OnFailure' && end === success)
           if (isDone || signal.aborted) return end
           await new Promise((resolve) => setTimeout(resolve, restartDelayMs))
         }
       }),
     )
-    const outcome = ends.every((end) => end === 'exit code 0') ? 'succeeded' : 'failed'
-    if (!signal.aborted) await this.#report(outcome === 'succeeded' ? 'Succeeded' : 'Failed', ends.join(', '))
-    // Nothing is left whose readiness could change.
-    this.#abort.abort()
+    const outcome = ends.every((end) => end === success) ? 'succeeded' : 'failed'
+    if (signal.aborted) return outcome
+    // Nothing is left whose readiness could change; sidecars end after the containers that they serve.
+    this.#abort.abort(new Error(`pod ${this.name} has ended`))
+    await Promise.all([...this.#programs.values()].map((program) => program.stop()))
+    await this.#report(outcome === 'succeeded' ? 'Succeeded' : 'Failed', ends.join(', '))
     return outcome
   }
 
@@ -192,6 +197,7 @@ export class RunningPod {
     let told: boolean | undefined
     while (!signal.aborted) {
       const answers = await Promise.all(all.map((container) => this.#answersNow(container, container.readinessProbe)))
+      if (signal.aborted) break
       this.#ready = answers.every(Boolean)
       if (told !== this.#ready) {
         told = this.#ready
@@ -233,11 +239,27 @@ export class RunningPod {
     })
   }
 
-  async #patchStatus(status: object): Promise<void> {
+  /** One after the other: an older status must not overwrite a newer one. */
+  #patchStatus(status: object): Promise<void> {
+    this.#lastWrite = this.#lastWrite.then(() => this.#write(status))
+    return this.#lastWrite
+  }
+
+  /** Until it is written, or the pod is gone. */
+  async #write(status: object): Promise<void> {
     const name = { namespace: this.namespace, name: this.name }
-    const options = { signal: AbortSignal.timeout(10_000), subresource: 'status' }
-    // The pod may be gone, or the API server may be away; either shows elsewhere.
-    await this.#site.server.api.mergePatch(resourceTypes.Pod, name, { status }, options).catch(() => undefined)
+    const { api } = this.#site.server
+    for (;;) {
+      try {
+        const options = { signal: AbortSignal.timeout(10_000), subresource: 'status' }
+        await api.mergePatch(resourceTypes.Pod, name, { metadata: { uid: this.uid }, status }, options)
+        return
+      } catch (error) {
+        // A pod of the same name and another uid is a conflict.
+        if (this.#stopped || (isKubernetesError(error) && (error.notFound || error.conflict))) return
+      }
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
+    }
   }
 }
 
