@@ -4,6 +4,7 @@ import {
   type KubernetesManifest,
   type KubernetesObject,
   newProxyUUID,
+  type ResourceType,
   resourceTypes,
 } from '@osm-ts/core'
 import { parseAllDocuments } from 'yaml'
@@ -21,24 +22,31 @@ export class MeshObjects {
   }
 
   /** Applies all objects of a YAML text. */
-  async apply(yaml: string, dryRun = false): Promise<readonly KubernetesObject[]> {
+  async apply(yaml: string): Promise<readonly KubernetesObject[]> {
     const written: KubernetesObject[] = []
+    const options = { fieldManager: 'test', force: true, signal: this.#signal }
     for (const document of parseAllDocuments(yaml)) {
       const manifest = document.toJSON() as KubernetesManifest
-      const known = resourceTypes[manifest.kind as keyof typeof resourceTypes]
-      const [group = '', version = group] = manifest.apiVersion.includes('/')
-        ? manifest.apiVersion.split('/')
-        : ['', manifest.apiVersion]
-      written.push(
-        await this.#api.apply({ ...known, group, version }, manifest, {
-          fieldManager: 'test',
-          force: true,
-          dryRun,
-          signal: this.#signal,
-        }),
-      )
+      written.push(await this.#api.apply(typeOf(manifest), manifest, options))
     }
     return written
+  }
+
+  /** Has the API server and its webhooks look at an object without storing it. */
+  async check(yaml: string): Promise<void> {
+    const [document] = parseAllDocuments(yaml)
+    const manifest = document?.toJSON() as KubernetesManifest
+    const type = typeOf(manifest)
+    const options = { dryRun: true, signal: this.#signal }
+    const { namespace = '', name } = manifest.metadata
+    const present = await this.#api.get(type, { namespace, name }, this.#signal)
+    if (present === undefined) await this.#api.create(type, manifest, options)
+    else
+      await this.#api.replace(
+        type,
+        { ...manifest, metadata: { ...manifest.metadata, resourceVersion: present.metadata.resourceVersion ?? '' } },
+        options,
+      )
   }
 
   async remove(kind: keyof typeof resourceTypes, namespace: string, name: string): Promise<void> {
@@ -130,4 +138,10 @@ export class MeshObjects {
     )
     await this.apply(JSON.stringify(slice))
   }
+}
+
+/** The type of an object, in the version that it is written in. */
+function typeOf({ apiVersion, kind }: KubernetesManifest): ResourceType {
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
+  return { ...resourceTypes[kind as keyof typeof resourceTypes], group, version }
 }
