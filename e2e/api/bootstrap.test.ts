@@ -270,6 +270,29 @@ describe('osm-bootstrap', () => {
   })
 })
 
+describe('a bootstrap that can not do its work', () => {
+  it.each([
+    ['FatalInvalidCertificateManager', '--certificate-manager=vault', 'is not available in this version yet'],
+    ['FatalInvalidCLIParameters', '--webhook-timeout=60', 'expected a whole number from 1 to 30'],
+  ])('says so by an event, %s, a line and its exit code', async (reason, flag, message) => {
+    const podName = `osm-bootstrap-${reason.toLowerCase()}`
+    const { code, text } = await outcome(
+      startProgram({
+        program: 'osm-bootstrap',
+        server: server.client,
+        args: ['--mesh-name=osm', `--osm-namespace=${osmNamespace}`, flag],
+        env: { BOOTSTRAP_POD_NAME: podName },
+      }),
+    )
+    expect(code).toBe(1)
+    expect(text).toContain(message)
+    const { items } = await api.list(resourceTypes.Event, { namespace: osmNamespace }, signal)
+    expect(items.filter((event) => (event.involvedObject as { readonly name: string }).name === podName)).toEqual([
+      expect.objectContaining({ type: 'Warning', reason, message: expect.stringContaining(message) }),
+    ])
+  })
+})
+
 describe('webhooks that do not answer', () => {
   const pod = (namespace: string) => ({
     apiVersion: 'v1',

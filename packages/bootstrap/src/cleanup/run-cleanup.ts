@@ -2,7 +2,7 @@ import { caSecretName, isKubernetesError, pause, type ResourceType, resourceType
 
 import { isForeign } from '../crds/merge-definition.js'
 import { listAll } from '../list-all.js'
-import { meshSelector } from '../mesh-identity.js'
+import { meshSelector, NAME_LABEL, NAME_VALUE } from '../mesh-identity.js'
 import { describeMesh, installedMeshes } from '../preinstall/installed-meshes.js'
 import type { CleanupOptions } from './cleanup-options.js'
 
@@ -119,7 +119,7 @@ async function removeDefinitions(options: CleanupOptions): Promise<void> {
     print(
       `[left] ${config}: a mesh that is installed again finds them.\n` +
         `  To remove the settings: kubectl delete meshconfig -n ${osmNamespace} ${configName}\n` +
-        `  To remove all of it, which deletes every policy of the cluster: osm uninstall mesh --delete-cluster-wide-resources\n`,
+        `  To remove all of it, which deletes every policy of every mesh: kubectl delete crd -l ${NAME_LABEL}=${NAME_VALUE}\n`,
     )
   }
   if (!deleteCrds) {

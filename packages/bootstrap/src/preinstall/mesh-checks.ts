@@ -13,7 +13,7 @@ export const namespaceIsFree: Check = {
     const here = (await installedMeshes(api, signal)).filter((mesh) => mesh.namespace === namespace)
     return here.map((mesh) => ({
       what: `${describeMesh(mesh)} is installed already`,
-      advice: `upgrade it with "osm mesh upgrade --mesh-name ${mesh.meshName}", or choose another namespace`,
+      advice: `upgrade its release (helm list -n ${mesh.namespace} names it), or choose another namespace`,
     }))
   },
 }

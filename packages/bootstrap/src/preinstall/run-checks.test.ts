@@ -52,7 +52,7 @@ describe('the checks before an installation', () => {
     expect(text).toContain(
       '[failed] no mesh in the namespace\n  mesh "first" in namespace osm-system is installed already\n',
     )
-    expect(text).toContain('osm mesh upgrade --mesh-name first')
+    expect(text).toContain('helm list -n osm-system')
     expect(text).toContain('1 of 6 checks failed; nothing was installed')
   })
 

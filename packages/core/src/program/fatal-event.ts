@@ -1,8 +1,6 @@
-import type { KubernetesApi, ResourceType } from '../kubernetes/api.js'
+import type { KubernetesApi } from '../kubernetes/api.js'
+import { resourceTypes } from '../kubernetes/resource-types.js'
 import type { FatalReason } from './fatal-reason.js'
-
-const pods: ResourceType = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
-const events: ResourceType = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
 
 /** The API server refuses longer ones. */
 const MAX_MESSAGE = 1024
@@ -22,10 +20,10 @@ export interface FatalEvent {
 export async function postFatalEvent(api: KubernetesApi, event: FatalEvent, signal: AbortSignal): Promise<void> {
   const { namespace, podName } = event
   // Without the uid `kubectl describe` does not find the event; without the right to read pods it is still worth posting.
-  const pod = await api.get(pods, { namespace, name: podName }, signal).catch(() => undefined)
+  const pod = await api.get(resourceTypes.Pod, { namespace, name: podName }, signal).catch(() => undefined)
   const time = new Date(event.now).toISOString().replace(/\.\d+Z$/, 'Z')
   await api.create(
-    events,
+    resourceTypes.Event,
     {
       apiVersion: 'v1',
       kind: 'Event',
