@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, readdirSync, writeFileSync } 
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { checkCustomResources } from './gen-crds.mjs'
-import { originOf } from './lib/field-origins.mjs'
+import { fieldOrigins, originOf } from './lib/field-origins.mjs'
 import { root } from './lib/paths.mjs'
 import { temporaryFolders } from './testing/temporary-folder.js'
 
@@ -43,14 +43,14 @@ describe('files derived from the schemas', () => {
   })
 })
 
-describe('the page of custom resources', () => {
-  const text = readFileSync(join(root, page), 'utf8')
-  const rowsOf = (kind: string): readonly string[] => {
-    const section = text.slice(text.indexOf(`\n## ${kind}\n`)).slice(1)
-    const end = section.indexOf('\n## ')
-    return (end < 0 ? section : section.slice(0, end)).split('\n').filter((line) => line.startsWith('| `'))
-  }
+const text = readFileSync(join(root, page), 'utf8')
+const rowsOf = (kind: string): readonly string[] => {
+  const section = text.slice(text.indexOf(`\n## ${kind}\n`)).slice(1)
+  const end = section.indexOf('\n## ')
+  return (end < 0 ? section : section.slice(0, end)).split('\n').filter((line) => line.startsWith('| `'))
+}
 
+describe('the page of custom resources', () => {
   it.each([
     ['Retry', '| `retryPolicy.numRetries` \\* | integer ≥ 0 | – | Attempts after the first. | OSM |'],
     [
@@ -71,6 +71,14 @@ describe('the page of custom resources', () => {
 })
 
 describe('the origin of a field', () => {
+  it('is told of fields that there are', () => {
+    const named = Object.entries(fieldOrigins).flatMap(([kind, origins]) =>
+      Object.keys(origins).flatMap((path) => (path === '' ? [] : [{ kind, path }])),
+    )
+    const unknown = named.filter(({ kind, path }) => !rowsOf(kind).some((row) => row.startsWith(`| \`${path}\``)))
+    expect(unknown).toEqual([])
+  })
+
   it.each([
     ['Retry', 'source', 'OSM'],
     ['Plugin', 'priority', 'osm-edge'],
