@@ -88,14 +88,7 @@ describe('a mesh that helm has installed', () => {
   })
 
   it('tells the sidecars what its policies say, which then allow and deny accordingly', async () => {
-    const runningPods = await eventually(
-      () => cluster.pods(shop).filter(({ isReady }) => isReady),
-      (ready) => ready.length === meshed.length,
-      { timeoutMs: 60_000, what: 'three pods with sidecars' },
-    ).catch((error: unknown) => {
-      throw new Error(cluster.report(), { cause: error })
-    })
-    expect(runningPods.map(({ name }) => name).sort()).toEqual([...meshed].sort())
+    await cluster.ready(shop, meshed)
     const [client, stranger] = [cluster.pod(shop, 'client'), cluster.pod(shop, 'stranger')]
     expect((await requestFrom(client, url)).status).not.toBe(200)
 

@@ -5,6 +5,7 @@ import {
   type KubernetesObject,
   type ResourceType,
 } from '@osm-ts/core'
+import { eventually } from '../../dataplane/support/wait.js'
 import type { HostEntry, MeshNetwork } from '../../../packages/standalone/src/netns/index.js'
 import { createPodNetwork, type ApiServer } from '../harness/index.js'
 import type { Images } from './container-command.js'
@@ -39,6 +40,7 @@ interface Found {
   readonly slices: readonly KubernetesObject[]
 }
 
+const readyTimeoutMs = 60_000
 const roundMs = 150
 const requestTimeoutMs = 20_000
 
@@ -107,6 +109,18 @@ export class ClusterStandIn {
     if (pod === undefined || more.length > 0)
       throw new Error(`${String(more.length + (pod ? 1 : 0))} pods ${namespace}/${name} run, not one`)
     return pod
+  }
+
+  /** Comes back when the pods of these names are ready. */
+  async ready(namespace: string, names: readonly string[]): Promise<readonly RunningPod[]> {
+    const find = (): readonly RunningPod[] =>
+      this.pods(namespace).filter(({ name, isReady }) => names.includes(name) && isReady)
+    try {
+      return await eventually(find, (found) => found.length === names.length, { timeoutMs: readyTimeoutMs })
+    } catch {
+      const missing = names.filter((name) => !find().some((pod) => pod.name === name))
+      throw new Error(`in namespace ${namespace} these pods are not ready: ${missing.join(', ')}\n${this.report()}`)
+    }
   }
 
   /** What pods printed last and what went wrong here, for messages. */

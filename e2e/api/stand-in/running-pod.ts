@@ -197,7 +197,7 @@ export class RunningPod {
     let told: boolean | undefined
     while (!signal.aborted) {
       const answers = await Promise.all(all.map((container) => this.#answersNow(container, container.readinessProbe)))
-      if (signal.aborted) break
+      if (this.#isOver()) break
       this.#ready = answers.every(Boolean)
       if (told !== this.#ready) {
         told = this.#ready
@@ -206,6 +206,10 @@ export class RunningPod {
       await new Promise((resolve) => setTimeout(resolve, pollMs))
     }
     this.#ready = false
+  }
+
+  #isOver(): boolean {
+    return this.#abort.signal.aborted
   }
 
   async #answers(container: Container, probe: Container['startupProbe'], signal: AbortSignal): Promise<void> {
