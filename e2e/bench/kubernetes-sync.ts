@@ -139,12 +139,17 @@ async function heapOf(open: () => Promise<Held>): Promise<number> {
 
 /** Lists as ever, and watches that hear of nothing: connections are no part of what is held. */
 function withoutWatches(api: KubernetesApi): KubernetesApi {
-  const watch: KubernetesApi['watch'] = async function* (_type, query, signal) {
-    query.onOpen?.()
-    await new Promise((resolve) => {
-      signal.addEventListener('abort', resolve, { once: true })
-    })
-  }
+  const watch: KubernetesApi['watch'] = (_type, query, signal) => ({
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        query.onOpen?.()
+        await new Promise((resolve) => {
+          signal.addEventListener('abort', resolve, { once: true })
+        })
+        return { done: true, value: undefined }
+      },
+    }),
+  })
   return {
     list: (type, query, signal) => api.list(type, query, signal),
     watch,

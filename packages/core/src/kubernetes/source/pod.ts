@@ -41,6 +41,8 @@ export interface PlainPod {
 
 const noProblems: readonly Problem[] = Object.freeze([])
 const noAnnotations = Object.freeze({})
+/** Which version of a pod an instance was made from helps nobody, and would be a text of its own for each. */
+const podOrigin = Object.freeze({ kind: 'api', resourceVersion: '' } as const)
 
 /** Keeps of pods what the mesh reads. */
 export class PodReader {
@@ -92,7 +94,7 @@ export class PodReader {
         ready: isReady(metadata, status),
         createdAt: interner.text(metadata.creationTimestamp ?? ''),
       }),
-      origin: Object.freeze({ kind: 'api', resourceVersion: metadata.resourceVersion ?? '' }),
+      origin: podOrigin,
     }
     return Object.freeze({ instance: Object.freeze(instance), problems })
   }
