@@ -64,6 +64,7 @@ export class LeaderElector {
   readonly #monotonic: () => number
   #observed: Observed | undefined
   #leadsUntil = -Infinity
+  #isCutOff = false
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options
@@ -107,34 +108,36 @@ export class LeaderElector {
   async #lead(signal: AbortSignal, whileLeading: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const term = new AbortController()
     const tenure = new AbortController()
-    let outcome: { readonly error?: unknown } | undefined
+    const outcome: { ended: boolean; failure?: { readonly error: unknown } } = { ended: false }
     const review = (): void => {
       if (signal.aborted) term.abort(signal.reason)
       // The Lease is kept for as long as the work goes on, even if that was told to stop.
-      if (outcome !== undefined && (signal.aborted || 'error' in outcome)) tenure.abort()
+      if (outcome.ended && (signal.aborted || outcome.failure !== undefined)) tenure.abort()
     }
     const letGo = onAbort(signal, review)
-    const work = whileLeading(term.signal)
-      .then(() => {
-        outcome = {}
-      })
+    const work = (async () => whileLeading(term.signal))()
       .catch((error: unknown) => {
-        outcome = term.signal.aborted ? {} : { error }
+        // Work that was told to stop ends as it likes.
+        if (!term.signal.aborted) outcome.failure = { error }
       })
-      .then(review)
+      .then(() => {
+        outcome.ended = true
+        review()
+      })
     await this.#renewUntil(tenure.signal)
     letGo()
     term.abort(new Error('leadership was lost'))
     await work
     await this.#release()
-    if (outcome !== undefined && 'error' in outcome) throw outcome.error
+    if (outcome.failure !== undefined) throw outcome.failure.error
   }
 
   /** Resolves when the signal aborts or leadership is lost. */
   async #renewUntil(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && this.leading) {
+    const goesOn = (): boolean => !signal.aborted && this.leading
+    while (goesOn()) {
       await pause(this.#options.clock, Math.min(this.#periodMs, this.#leadsUntil - this.#monotonic()), signal)
-      if (!signal.aborted && this.leading) await this.#attempt(this.#leadsUntil - this.#monotonic(), signal)
+      if (goesOn()) await this.#attempt(this.#leadsUntil - this.#monotonic(), signal)
     }
   }
 
@@ -146,12 +149,13 @@ export class LeaderElector {
     const letGo = onAbort(signal, () => limit.abort(signal.reason))
     try {
       if (!(this.leading && (await this.#write(this.#observed, limit.signal)))) await this.#stand(limit.signal)
+      this.#isCutOff = false
     } catch (error) {
       if (signal.aborted) return
-      logger.warn(
-        { lease: this.#lease.name, error: messageOf(error) },
-        'the lease can not be read or written; trying again',
-      )
+      const fields = { lease: this.#lease.name, error: messageOf(error) }
+      if (this.#isCutOff) logger.debug(fields, 'the lease can still not be read or written')
+      else logger.warn(fields, 'the lease can not be read or written; trying again')
+      this.#isCutOff = true
     } finally {
       cancel()
       letGo()

@@ -64,12 +64,13 @@ export class Reflector {
   /** Resolves when the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, target } = this.#options
-    while (!signal.aborted) {
+    const isOver = (): boolean => signal.aborted
+    while (!isOver()) {
       try {
         this.#version ??= await this.#list(signal)
         await this.#watch(this.#version, signal)
       } catch (error) {
-        if (signal.aborted) return
+        if (isOver()) return
         if (isKubernetesError(error) && error.expired) this.#version = undefined
         target.fault(error instanceof Error ? error : new Error(messageOf(error)))
         await pause(clock, this.#delayMs(error), signal)

@@ -214,7 +214,7 @@ export class FakeApiServer {
     if (method === 'GET') return before
     if (method === 'DELETE') return this.#delete(type, name, before, body)
     const next = method === 'PUT' ? content : (mergePatched(before, content) as KubernetesManifest)
-    const version = content.metadata?.resourceVersion as string | undefined
+    const version = (content as Partial<KubernetesManifest>).metadata?.resourceVersion // a patch may lack metadata
     if (version !== undefined && version !== before.metadata.resourceVersion) {
       throw new FakeFailure(
         409,

@@ -94,7 +94,7 @@ export class FakeLeases {
           this.#answersToLose.set(who, Math.max(0, lost - 1))
           if (lost === 0 && !this.#cutOff.has(who)) resolve(result)
         } catch (error) {
-          reject(error as Error)
+          reject(error instanceof Error ? error : new Error(String(error)))
         }
       }
       if (!this.#cutOff.has(who)) {

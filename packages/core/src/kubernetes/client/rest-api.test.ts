@@ -231,13 +231,10 @@ describe('the REST API', () => {
   })
 
   it('closes the connection of a watch that nobody reads any more', async () => {
-    for await (const _ of api.watch(
-      ConfigMap,
-      { resourceVersion: '1000', timeoutSeconds: 60, onOpen: () => server.put(ConfigMap, a) },
-      signal,
-    )) {
-      break
-    }
+    const query = { resourceVersion: '1000', timeoutSeconds: 60, onOpen: () => server.put(ConfigMap, a) }
+    const events = api.watch(ConfigMap, query, signal)[Symbol.asyncIterator]()
+    expect(await events.next()).toMatchObject({ done: false, value: { type: 'ADDED' } })
+    await events.return?.()
     await until(() => server.watches.count === 0)
   })
 
@@ -248,7 +245,7 @@ describe('the REST API', () => {
     await until(() => server.watches.count === 60)
     await Promise.all(Array.from({ length: 100 }, () => api.read('/version', signal)))
     stop.abort()
-    expect(await Promise.all(watching)).toEqual(Array.from({ length: 60 }, () => stop.signal.reason))
+    expect(await Promise.all(watching)).toEqual(Array.from({ length: 60 }, () => stop.signal.reason as unknown))
     expect(server.requests.filter(isWatch)).toHaveLength(60)
   })
 })
@@ -258,7 +255,8 @@ function configMap(data: Readonly<Record<string, string>>, metadata: { readonly 
 }
 
 async function drain(events: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of events) continue
+  const all = events[Symbol.asyncIterator]()
+  while ((await all.next()).done !== true) continue
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<unknown> {

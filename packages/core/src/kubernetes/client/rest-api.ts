@@ -11,7 +11,7 @@ import type {
   WatchQuery,
   WriteOptions,
 } from '../api.js'
-import { isKubernetesError, KubernetesError } from '../kubernetes-error.js'
+import { isKubernetesError, type KubernetesError } from '../kubernetes-error.js'
 import { apiVersionOf } from '../resource-types.js'
 import { readBody, readLines } from './answer-body.js'
 import { asListPage, asObject, asWatchEvent, parseJson } from './decode.js'
