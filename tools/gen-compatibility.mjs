@@ -9,6 +9,7 @@ import { chartValues } from './compatibility/chart-values.mjs'
 import { commands } from './compatibility/commands.mjs'
 import { findFaults, findGaps } from './compatibility/find-faults.mjs'
 import { flags } from './compatibility/flags.mjs'
+import { kinds } from './compatibility/kinds.mjs'
 import { meshConfig } from './compatibility/mesh-config.mjs'
 import { annotations, environment, labels } from './compatibility/names.mjs'
 import { renderPage } from './compatibility/render-page.mjs'
@@ -26,10 +27,12 @@ const chartPath = 'charts/osm/values.yaml'
  * @returns {Promise<string[]>} what is wrong
  */
 export async function checkCompatibility({ fix }) {
-  const sections = [meshConfig, chartValues, annotations, labels, environment, flags, commands]
-  const { kindDefinitions } = await loadMeshSchemas()
+  const sections = [kinds, meshConfig, chartValues, annotations, labels, environment, flags, commands]
+  const { kindDefinitions, customResourceDefinitions } = await loadMeshSchemas()
+  const served = customResourceDefinitions().map(({ spec }) => spec.names.kind)
   const faults = [
     ...sections.flatMap((section) => findFaults(section, readIfThere)),
+    ...findGaps(kinds, served),
     ...findGaps(meshConfig, fieldPaths(kindDefinitions.MeshConfig.spec)),
     ...findGaps(chartValues, readChartValues(readIfThere(chartPath) ?? '').flatMap(leavesOf)),
   ]

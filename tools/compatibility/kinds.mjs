@@ -1,0 +1,31 @@
+import { later, works } from './row.mjs'
+
+/** @typedef {import('./row.mjs').Section} Section */
+
+/** Objects of each kind as people wrote them, in every version that is served. */
+const storing = 'packages/core/src/spec/testdata/stored/accepted.yaml'
+const reviewing = 'e2e/api/controller-webhook.test.ts'
+const imports = 'packages/core/src/endpoints/kubernetes-endpoints-provider.test.ts'
+
+/** @type {Section} */
+export const kinds = {
+  title: 'Kinds',
+  introduction:
+    'Every kind is stored, in the versions that were served, and has a status; [custom resources](crds.md) describes them. `works` says that sidecars obey it.',
+  rows: [
+    works('TrafficTarget', ['e2e/api/install.test.ts', 'packages/core/src/catalog/testdata/in/traffic-target.yaml']),
+    works('HTTPRouteGroup', ['e2e/dataplane/http-policy.test.ts', 'e2e/api/install.test.ts']),
+    works('TCPRoute', 'e2e/dataplane/tcp.test.ts'),
+    works('TrafficSplit', ['e2e/dataplane/http-policy.test.ts', 'e2e/api/crds-upgrade.test.ts']),
+    works('MeshConfig', ['e2e/api/crds-upgrade.test.ts', 'e2e/api/controller.test.ts']),
+    later('MeshRootCertificate', 'open', [storing, reviewing], { note: 'the provider comes from the flags' }),
+    later('Egress', 'traffic', [storing, reviewing]),
+    works('IngressBackend', ['packages/core/src/catalog/mesh-catalog.test.ts', reviewing]),
+    works('Retry', ['packages/core/src/catalog/testdata/in/explicit.yaml', reviewing]),
+    later('{UpstreamTrafficSetting,EgressGateway,AccessControl,AccessCert}', 'traffic', [storing, reviewing]),
+    later('{Telemetry,ExtensionService}', 'traffic', storing, { note: 'of OSM after 1.2' }),
+    later('{Plugin,PluginChain,PluginConfig}', 'pipy', [storing, reviewing]),
+    later('{ServiceImport,GlobalTrafficPolicy}', 'traffic', [storing, imports], { note: 'endpoints are read' }),
+    later('ServiceExport', 'traffic', storing),
+  ],
+}
