@@ -14,6 +14,7 @@ import {
 
 import { bootstrapFlags, type BootstrapFlags, parseBootstrapFlags } from './bootstrap-flags.js'
 import { runBootstrap } from './run-bootstrap.js'
+import { webhookSettings } from './webhook-flags.js'
 
 const POD_NAME_VARIABLE = 'BOOTSTRAP_POD_NAME'
 const NAME = 'osm-bootstrap'
@@ -73,19 +74,6 @@ async function main(context: ProgramContext<BootstrapFlags>): Promise<undefined>
     await events.close()
   }
   return undefined
-}
-
-function webhookSettings(flags: BootstrapFlags) {
-  const { meshName, osmNamespace, osmVersion } = flags
-  return {
-    mesh: { meshName, osmNamespace, osmVersion },
-    mutatingName: flags.webhookConfigName === '' ? `osm-webhook-${meshName}` : flags.webhookConfigName,
-    validatingName:
-      flags.validatorWebhookConfig === '' ? `osm-validator-mesh-${meshName}` : flags.validatorWebhookConfig,
-    timeoutSeconds: flags.webhookTimeout,
-    failurePolicy: flags.webhookFailurePolicy,
-    validateTrafficTarget: flags.validateTrafficTarget,
-  }
 }
 
 /** Events stand on the pod of the program; outside of a pod there are none. */
