@@ -1,46 +1,53 @@
 import type { DriverMetrics } from '@osm-ts/driver-api'
 
 import type { ResourceType } from './api.js'
-import type { InformerState } from './informer-types.js'
 import type { Outcome } from './reflector.js'
 
 /** What an informer tells Prometheus. */
 export interface InformerMeter {
   ended(what: 'list' | 'watch', outcome: Outcome): void
   relisted(): void
-  state(state: InformerState): void
-  objects(count: number): void
+  /** Contact with the API server was lost. */
+  lost(): void
+  /** Contact is there again after a time, or is not looked for any more. */
+  regained(seconds: number): void
 }
 
-/** The meter of the informer of a kind; without metrics one that counts nothing. */
+const STALE_BUCKETS = [1, 5, 15, 60, 300, 1_800]
+
+/**
+ * The meter of the informer of a kind; without metrics one that counts nothing.
+ *
+ * Several informers of one kind share their series, one for each namespace for example, so that everything here has to
+ * be something that adds up: kinds whose contact is lost now are `stale_count` less the count of `stale_seconds`.
+ */
 export function informerMeter(metrics: DriverMetrics | undefined, type: ResourceType): InformerMeter {
   if (metrics === undefined) return silentMeter
   const resource = type.group === '' ? type.plural : `${type.plural}.${type.group}`
   const byOutcome = ['resource', 'outcome']
-  const lists = metrics.counter('osm_kubernetes_list_count', 'lists by their outcome', byOutcome)
-  const watches = metrics.counter('osm_kubernetes_watch_count', 'watches by their outcome', byOutcome)
-  const relists = metrics.counter('osm_kubernetes_relist_count', 'complete lists after the first', ['resource'])
-  const objects = metrics.gauge('osm_kubernetes_informer_objects', 'objects that are kept', ['resource'])
-  const synced = metrics.gauge('osm_kubernetes_informer_synced', '1 if the first list is complete', ['resource'])
-  const stale = metrics.gauge(
-    'osm_kubernetes_informer_stale_since_seconds',
-    'time of the last contact with the API server, in seconds since 1970; 0 while in contact',
+  const lists = metrics.counter('osm_kubernetes_list_count', 'Lists of objects by how they ended', byOutcome)
+  const watches = metrics.counter('osm_kubernetes_watch_count', 'Watches of objects by how they ended', byOutcome)
+  const relists = metrics.counter('osm_kubernetes_relist_count', 'Complete lists after the first', ['resource'])
+  const losses = metrics.counter('osm_kubernetes_stale_count', 'Times that contact with the API server was lost', [
+    'resource',
+  ])
+  const stale = metrics.histogram(
+    'osm_kubernetes_stale_seconds',
+    'Time for which objects may have been out of date',
     ['resource'],
+    STALE_BUCKETS,
   )
   return {
     ended: (what, outcome) => (what === 'list' ? lists : watches).inc({ resource, outcome }),
     relisted: () => relists.inc({ resource }),
-    objects: (count) => objects.set({ resource }, count),
-    state: (state) => {
-      synced.set({ resource }, state.state === 'syncing' ? 0 : 1)
-      stale.set({ resource }, state.state === 'stale' ? Math.floor(state.since / 1_000) : 0)
-    },
+    lost: () => losses.inc({ resource }),
+    regained: (seconds) => stale.observe({ resource }, seconds),
   }
 }
 
 const silentMeter: InformerMeter = {
   ended: () => undefined,
   relisted: () => undefined,
-  objects: () => undefined,
-  state: () => undefined,
+  lost: () => undefined,
+  regained: () => undefined,
 }

@@ -174,7 +174,8 @@ describe('an informer', () => {
     server.fault({ when: isWatch, action: { kind: 'cut' }, times: 3 })
     server.cut()
     await passUntil(() => informer.state().state === 'stale')
-    expect(informer.state()).toMatchObject({ since: contact, error: { code: 'OSM_KUBERNETES_UNREACHABLE' } })
+    expect(informer.state()).toMatchObject({ error: { code: 'OSM_KUBERNETES_UNREACHABLE' } })
+    expect(since(informer)).toBeGreaterThanOrEqual(contact)
     await passUntil(() => informer.state().state === 'synced')
     expect(logger.lines.at(-1)?.message).toBe('the API server can be reached again')
   })
@@ -275,7 +276,9 @@ describe('an informer', () => {
     await passUntil(() => informer.state().state === 'synced')
     server.freeze()
     for (let index = 0; index < 50; index += 1) put(`m${index}`, '1')
+    const contact = clock.now()
     await passUntil(() => informer.state().state === 'stale', 10 * SECOND)
+    expect(since(informer)).toBeLessThanOrEqual(contact)
     await clock.pass(3 * MINUTE)
     expect(informer.list()).toEqual([])
     server.thaw()
@@ -337,28 +340,38 @@ describe('an informer', () => {
     await expect(informer.start(stop.signal)).rejects.toThrow('started before')
   })
 
-  it('counts lists, watches, relists and objects', async () => {
+  it('counts lists, watches, relists and the time without contact', async () => {
     const metrics = new Metrics()
-    put('a', '1')
-    const { changes } = await started({ metrics })
+    const { changes, informer } = await started({ metrics })
     server.watches.freeze()
-    put('b', '1')
+    put('a', '1')
     server.objects.compact()
     server.cut()
     await passUntil(() => changes.length === 1)
-    const { body } = await metrics.render()
-    const lines = body.split('\n').filter((line) => line.startsWith('osm_kubernetes'))
-    expect(lines.sort()).toEqual([
-      'osm_kubernetes_informer_objects{resource="configmaps"} 2',
-      'osm_kubernetes_informer_stale_since_seconds{resource="configmaps"} 0',
-      'osm_kubernetes_informer_synced{resource="configmaps"} 1',
+    await passUntil(() => informer.state().state === 'synced')
+    server.fault({ when: isWatch, action: { kind: 'hang' } })
+    server.cut()
+    await passUntil(() => informer.state().state === 'stale')
+    expect(await series(metrics)).toEqual([
       'osm_kubernetes_list_count{resource="configmaps",outcome="ok"} 2',
       'osm_kubernetes_relist_count{resource="configmaps"} 1',
+      'osm_kubernetes_stale_count{resource="configmaps"} 2',
+      'osm_kubernetes_stale_seconds_count{resource="configmaps"} 1',
       'osm_kubernetes_watch_count{resource="configmaps",outcome="expired"} 1',
-      'osm_kubernetes_watch_count{resource="configmaps",outcome="failed"} 1',
+      'osm_kubernetes_watch_count{resource="configmaps",outcome="failed"} 2',
     ])
+    stop.abort()
+    await until(() => server.watches.count === 0)
+    await clock.pass(0)
+    expect(await series(metrics)).toContain('osm_kubernetes_stale_seconds_count{resource="configmaps"} 2')
   })
 })
+
+async function series(metrics: Metrics): Promise<readonly string[]> {
+  const { body } = await metrics.render()
+  const lines = body.split('\n').filter((line) => line.startsWith('osm_kubernetes') && !/_(bucket|sum)/.test(line))
+  return lines.sort()
+}
 
 const expired = { kind: 'status', status: 410, reason: 'Expired' } as const
 
@@ -417,6 +430,11 @@ function named(name: string): ObjectName {
 
 function item(name: string, value: string): Item {
   return { name, value }
+}
+
+function since(informer: Informer<Item>): number | undefined {
+  const state = informer.state()
+  return 'since' in state ? state.since : undefined
 }
 
 function errorCode(informer: Informer<Item>): string | undefined {

@@ -59,8 +59,9 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
       ...(labelSelector === undefined ? {} : { labelSelector }),
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
     }
-    this.#meter.state(this.#state)
-    this.#run = new Reflector({ api, type, selection, clock, random, target: this }).run(signal)
+    this.#run = new Reflector({ api, type, selection, clock, random, target: this })
+      .run(signal)
+      .then(() => this.#closeMeter())
     // The reflector ends with the signal only.
     await Promise.race([this.#synced, this.#run])
     if (this.#state.state === 'syncing') signal.throwIfAborted()
@@ -165,12 +166,10 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
     if (after === undefined) {
       if (before === undefined) return undefined
       this.#store.delete(key)
-      this.#meter.objects(this.#store.size)
       return { name: objectNameOf(key), before }
     }
     if (before !== undefined && this.#same(before, after)) return undefined
     this.#store.set(key, after)
-    this.#meter.objects(this.#store.size)
     return { name: objectNameOf(key), ...(before === undefined ? {} : { before }), after }
   }
 
@@ -186,7 +185,14 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
   }
 
   #setState(state: InformerState): void {
+    if (state.state === 'stale' && this.#state.state !== 'stale') this.#meter.lost()
+    else if (state.state !== 'stale') this.#closeMeter()
     this.#state = state
-    this.#meter.state(state)
+  }
+
+  /** Nothing is stale any more that was: contact is there again, or nobody looks for it. */
+  #closeMeter(): void {
+    if (this.#state.state !== 'stale') return
+    this.#meter.regained((this.#options.clock.now() - this.#state.since) / 1_000)
   }
 }
