@@ -6,11 +6,14 @@ export const injectorErrorCodes = {
   OSM_INJECT_POD: 'a pod can not have a sidecar as it stands: a name, port or user is taken, or the object is no pod',
   OSM_INJECT_IMAGE: 'no image is known for the sidecar or for the init container',
   OSM_INJECT_MODE: 'MeshConfig asks for a way of interception that is not available',
+  OSM_INJECT_INTERCEPTION:
+    'what MeshConfig and the annotations of a pod say about interception makes no rules together',
   OSM_INJECT_PATCH: 'the patch of a driver holds something that can not be said of a pod',
   OSM_INJECT_SECRET_FORBIDDEN: 'the injector may not write Secrets in the namespace of the pod (yet)',
   OSM_INJECT_SECRET: 'the bootstrap Secret of a sidecar could not be written',
   OSM_INJECT_NOT_READY: 'the injector does not have what it needs to decide yet: namespaces or MeshConfig',
   OSM_INJECT_TIMEOUT: 'the API server would not have waited for the answer any longer',
+  OSM_INJECT_FAULT: 'injection failed for a reason that is no fault of the pod; the log has more',
   OSM_INJECT_REVIEW: 'a request to the webhook is no AdmissionReview of admission.k8s.io/v1, or is nested too deeply',
 } as const
 

@@ -14,6 +14,7 @@ import {
 import type { Driver, JsonValue } from '@osm-ts/driver-api'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 
+import { InitScripts } from '../src/index.js'
 import type { InjectionPorts, InjectionRequest, InjectionSettings, JsonObject, NamespaceFacts } from '../src/index.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
@@ -81,6 +82,7 @@ export async function portsOf(changes: Partial<InjectionPorts> = {}): Promise<In
       ),
     reusableUuid: () => Promise.resolve(undefined),
     bindings: new ProbeBindingsReader(),
+    scripts: new InitScripts(),
     ...changes,
   }
 }

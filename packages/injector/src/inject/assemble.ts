@@ -3,7 +3,7 @@ import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import { type JsonObject, objectOf, objectsOf, textOf, withMembers } from '../json/json.js'
-import { driverInitContainers, interceptionContainer } from '../sidecar/init-containers.js'
+import { driverInitContainers, type InitScripts, interceptionContainer } from '../sidecar/init-containers.js'
 import { BOOTSTRAP_VOLUME, bootstrapSecretName } from '../sidecar/names.js'
 import { sidecarContainer } from '../sidecar/sidecar-container.js'
 import type { SidecarPlan } from './plan-sidecar.js'
@@ -14,6 +14,7 @@ const DEFAULT_GRACE_SECONDS = 30
 
 /** What a pod is put together with. */
 export interface AssemblyOptions {
+  readonly scripts: InitScripts
   readonly settings: InjectionSettings
   readonly uuid: ProxyUUID
   readonly bindings: readonly InstanceProbeBinding[]
@@ -46,7 +47,13 @@ export function assemble(pod: JsonObject, plan: SidecarPlan, options: AssemblyOp
     sleepingHooks: settings.sleepingHooks,
     graceSeconds: graceOf(pod),
   })
-  const redirection = interceptionContainer({ patch, context, config: settings.config, image: plan.initImage })
+  const redirection = interceptionContainer({
+    scripts: options.scripts,
+    patch,
+    context,
+    config: settings.config,
+    image: plan.initImage,
+  })
   const first = [...(redirection === undefined ? [] : [redirection]), ...driverInitContainers({ patch, context })]
   const volumes = [
     { name: BOOTSTRAP_VOLUME, secret: { secretName: bootstrapSecretName(uuid) } },

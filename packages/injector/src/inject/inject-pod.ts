@@ -18,6 +18,7 @@ import { jsonPatch, type PatchOperation } from '../json/json-patch.js'
 import { type JsonObject, objectOf, textOf, textsOf, withMembers } from '../json/json.js'
 import { rewriteProbes, type RewrittenProbes } from '../probes/rewrite-probes.js'
 import { admissionDigest, bootstrapSecret } from '../sidecar/bootstrap-secret.js'
+import type { InitScripts } from '../sidecar/init-containers.js'
 import { INIT_CONTAINER, SIDECAR_CONTAINER, BOOTSTRAP_VOLUME } from '../sidecar/names.js'
 import { filesFolder } from '../sidecar/sidecar-container.js'
 import { assemble, serviceAccountOf } from './assemble.js'
@@ -53,6 +54,7 @@ export interface InjectionPorts {
    */
   reusableUuid(namespace: string, uuid: string, digest: string, signal: AbortSignal): Promise<ProxyUUID | undefined>
   readonly bindings: ProbeBindingsReader
+  readonly scripts: InitScripts
 }
 
 /** What becomes of a pod. */
@@ -135,6 +137,7 @@ async function inject(
   const plan = await planSidecar({ request, settings, pod, podAnnotations, choice, lists, probes, uuid, certificate })
   checkUsers(pod, plan.patch.interception?.proxyUid ?? plan.patch.sidecar.security.runAsUser)
   const injected = assemble(probes.pod, plan, {
+    scripts: ports.scripts,
     settings,
     uuid,
     bindings: probes.bindings,

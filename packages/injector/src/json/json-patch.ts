@@ -37,9 +37,12 @@ function compareObjects(before: JsonObject, after: JsonObject, path: string, ope
     if (!Object.hasOwn(after, key)) operations.push({ op: 'remove', path: `${path}/${escapePointer(key)}` })
   }
   for (const [key, value] of Object.entries(after)) {
+    const known = Object.hasOwn(before, key)
+    // Nearly everything is the same value still, and needs no path.
+    if (known && before[key] === value) continue
     const at = `${path}/${escapePointer(key)}`
-    if (!Object.hasOwn(before, key)) operations.push({ op: 'add', path: at, value })
-    else compare(before[key] ?? null, value, at, operations)
+    if (known) compare(before[key] ?? null, value, at, operations)
+    else operations.push({ op: 'add', path: at, value })
   }
 }
 

@@ -10,6 +10,7 @@ import { OsmError } from '@osm-ts/driver-api'
 import type { InjectorErrorCode } from '../error-codes.js'
 import { injectPod, type Injection, type InjectionPorts } from '../inject/inject-pod.js'
 import { objectOf, textOf } from '../json/json.js'
+import { InitScripts } from '../sidecar/init-containers.js'
 import type { AdmissionAnswer, AdmissionRequest } from './admission-review.js'
 import type { BootstrapSecrets } from './bootstrap-secrets.js'
 import type { MeshState } from './mesh-state.js'
@@ -29,6 +30,7 @@ const PASSING: ReadonlySet<string> = new Set<InjectorErrorCode>([
   'OSM_INJECT_SECRET',
   'OSM_INJECT_NOT_READY',
   'OSM_INJECT_TIMEOUT',
+  'OSM_INJECT_FAULT',
 ])
 
 /** Answers what the API server asks of pods, with one line in the log for each. */
@@ -48,6 +50,7 @@ export class PodReviewer {
         certificates.issueCertificate({ kind: 'proxy', uuid, serviceAccount }, { keep: false }),
       reusableUuid: (...question) => secrets.reusableUuid(...question),
       bindings: new ProbeBindingsReader(),
+      scripts: new InitScripts(),
     }
     this.#decisions = metrics.counter(
       'osm_injector_decisions_total',
@@ -146,7 +149,7 @@ function timedOut(milliseconds: number): OsmError<InjectorErrorCode> {
 function codedError(error: unknown): OsmError {
   if (error instanceof OsmError) return error
   const message = error instanceof Error ? error.message : String(error)
-  return new OsmError<InjectorErrorCode>('OSM_INJECT_SECRET', `injection failed: ${message}`, { cause: error })
+  return new OsmError<InjectorErrorCode>('OSM_INJECT_FAULT', `injection failed: ${message}`, { cause: error })
 }
 
 /** What the work gives, or the reason of the signal as soon as it aborts. */

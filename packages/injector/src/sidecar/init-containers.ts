@@ -1,13 +1,47 @@
 import type { MeshConfig } from '@osm-ts/core'
-import type { InjectorContext, SidecarPatch } from '@osm-ts/driver-api'
-import { interceptionDefaults, interceptionRules, renderInitScript } from '@osm-ts/interception'
+import { OsmError, type InjectorContext, type SidecarPatch } from '@osm-ts/driver-api'
+import {
+  interceptionDefaults,
+  InterceptionError,
+  type InterceptionOptions,
+  interceptionRules,
+  type InterceptionRules,
+  renderInitScript,
+} from '@osm-ts/interception'
 
+import type { InjectorErrorCode } from '../error-codes.js'
 import type { JsonObject } from '../json/json.js'
 import { INIT_CONTAINER } from './names.js'
 import { ContainerValues, fieldRef, literal } from './values.js'
 
+/** Texts of init containers. Pods without annotations of their own have the same, so that the last one is kept. */
+export class InitScripts {
+  #last: { readonly key: string; readonly script: string } | undefined
+
+  /** @throws OsmError `OSM_INJECT_INTERCEPTION`, with every problem of the options */
+  script(options: InterceptionOptions): string {
+    const key = JSON.stringify(options)
+    if (this.#last?.key !== key) this.#last = { key, script: literal(renderInitScript(rulesOf(options))) }
+    return this.#last.script
+  }
+}
+
+function rulesOf(options: InterceptionOptions): InterceptionRules {
+  try {
+    return interceptionRules(options)
+  } catch (error) {
+    if (!(error instanceof InterceptionError)) throw error
+    throw new OsmError<InjectorErrorCode>(
+      'OSM_INJECT_INTERCEPTION',
+      `MeshConfig and the annotations of the pod together are no rules of interception: ${error.message}`,
+      { cause: error },
+    )
+  }
+}
+
 /** What init containers are made from. */
 export interface InitOptions {
+  readonly scripts: InitScripts
   readonly patch: SidecarPatch
   readonly context: InjectorContext
   readonly config: MeshConfig
@@ -15,13 +49,13 @@ export interface InitOptions {
 }
 
 /** The container that has connections redirected, by the rules of `packages/interception`. Nothing where nothing is to be redirected. */
-export function interceptionContainer({ patch, context, config, image }: InitOptions): JsonObject | undefined {
+export function interceptionContainer({ scripts, patch, context, config, image }: InitOptions): JsonObject | undefined {
   const { interception } = patch
   if (interception === undefined || context.interceptionMode !== 'iptables' || context.podOS === 'windows')
     return undefined
   const { localProxyMode, enablePrivilegedInitContainer: privileged } = config.sidecar
   const { nameserver } = interceptionDefaults.dnsCapture
-  const rules = interceptionRules({
+  const script = scripts.script({
     proxyUid: interception.proxyUid,
     inboundListenerPort: interception.inboundPort,
     outboundListenerPort: interception.outboundPort,
@@ -43,7 +77,7 @@ export function interceptionContainer({ patch, context, config, image }: InitOpt
     image,
     imagePullPolicy: context.pullPolicy,
     command: ['/bin/sh'],
-    args: ['-c', literal(renderInitScript(rules))],
+    args: ['-c', script],
     env: [
       { name: 'POD_IP', valueFrom: fieldRef('address') },
       { name: 'POD_IPS', valueFrom: { fieldRef: { fieldPath: 'status.podIPs' } } },
