@@ -95,7 +95,7 @@ export const meshConfig = {
     ]),
     works('featureFlags.enableIngressBackendPolicy', ['packages/core/src/catalog/mesh-catalog.test.ts', admission]),
     works('featureFlags.enableRetryPolicy', [admission, resolving]),
-    works('featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', resolving),
+    works('featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', [policies, resolving]),
     later('featureFlags.enablePluginPolicy', 'pipy', [admission, resolving]),
     never(
       'featureFlags.enableSnapshotCacheMode',

@@ -12,7 +12,10 @@ export interface WrittenObject {
 }
 
 const testdata = new URL('../../src/spec/testdata/', import.meta.url)
-const examples = new URL('../../../../examples/', import.meta.url)
+const meshes = [
+  new URL('../../../../examples/', import.meta.url),
+  new URL('../../src/catalog/testdata/in/', import.meta.url),
+]
 
 /**
  * Objects of all kinds that people may write: those that are stored and used, those that are stored and reported because OSM stored them,
@@ -27,11 +30,13 @@ export function fullObjects(): readonly WrittenObject[] {
   return read(new URL('examples.yaml', testdata))
 }
 
-/** The objects of the examples. */
+/** The objects of the examples, and of the meshes by which the catalog is tested. */
 export function exampleObjects(): readonly WrittenObject[] {
-  return readdirSync(examples, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.yaml') && !file.includes('node_modules'))
-    .flatMap((file) => read(new URL(file, examples)))
+  return meshes.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.yaml') && !file.includes('node_modules'))
+      .flatMap((file) => read(new URL(file, folder))),
+  )
 }
 
 /** For names of tests. */
