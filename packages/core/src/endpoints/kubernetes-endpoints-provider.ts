@@ -138,6 +138,7 @@ export class KubernetesEndpointsProvider implements EndpointsProvider {
 function endpointsOf({ scope, service, hostname }: Query): readonly Endpoint[] {
   const { namespace, name } = service.metadata
   const slices = scope.slicesOf(name)
+  const pods = new PodFinder(scope)
   return service.spec.ports
     .filter(({ protocol }) => protocol === 'TCP')
     .flatMap(({ name: portName = '', port: servicePort }) => {
@@ -152,7 +153,7 @@ function endpointsOf({ scope, service, hostname }: Query): readonly Endpoint[] {
       const taking = ready.length > 0 ? ready : found.filter(({ endpoint }) => endpoint.state === 'draining')
       return taking.flatMap(({ endpoint, port }) =>
         endpoint.addresses.flatMap((address): readonly Endpoint[] => {
-          const pod = podBehind(scope, endpoint, address)
+          const pod = pods.find(endpoint, address)
           const unsure = pod === undefined ? endpoint.pod !== undefined : pod.instance === undefined && pod.awaited
           if (unsure) return []
           return [
@@ -176,33 +177,52 @@ function endpointsOf({ scope, service, hostname }: Query): readonly Endpoint[] {
 }
 
 /** Accounts of everything behind the service, whether or not it takes traffic now: what does not may soon. */
-function accountsBehind({ scope, service, hostname }: Query): readonly ServiceAccountRef[] {
+function accountsBehind(
+  { scope, service, hostname }: Query,
+  pods = new PodFinder(scope),
+): readonly ServiceAccountRef[] {
   const { namespace, name } = service.metadata
-  const pods = scope
+  const found = scope
     .slicesOf(name)
     .flatMap(({ endpoints }) => endpoints)
     .filter((endpoint) => hostname === undefined || endpoint.hostname === hostname)
-    .flatMap((endpoint) => podBehind(scope, endpoint, endpoint.addresses[0]) ?? [])
-  return pods.map((pod) => ({ namespace, name: podAccount(pod) }))
+    .flatMap((endpoint) => pods.find(endpoint, endpoint.addresses[0]) ?? [])
+  return found.map((pod) => ({ namespace, name: podAccount(pod) }))
 }
 
 /** Services that select a pod of the account, or list one by hand. */
 function servicesOfAccount(scope: NamespaceScope, account: string): readonly MeshService[] {
   const pods = scope.podsOf(account)
   if (pods.length === 0) return []
+  const finder = new PodFinder(scope)
   const listed = scope
     .servicesWithoutSelector()
-    .filter((service) => accountsBehind({ scope, service, hostname: undefined }).some(({ name }) => name === account))
+    .filter((service) =>
+      accountsBehind({ scope, service, hostname: undefined }, finder).some(({ name }) => name === account),
+    )
   return sortedNames([
     ...servicesOfPods(scope, pods),
     ...listed.map(({ metadata: { namespace, name } }) => ({ namespace, name })),
   ])
 }
 
-/** The pod that a slice names. Slices written by hand often name none: then it is the pod with that address. */
-function podBehind(scope: NamespaceScope, { pod }: SliceEndpoint, address: string | undefined): PodItem | undefined {
-  if (pod !== undefined) return scope.pod(pod)
-  return scope.pods().find((candidate) => address !== undefined && podAddresses(candidate).includes(address))
+/** Finds the pods behind endpoints of a namespace. Made for one question: pods come and go. */
+class PodFinder {
+  readonly #scope: NamespaceScope
+  #byAddress: ReadonlyMap<string, PodItem> | undefined
+
+  constructor(scope: NamespaceScope) {
+    this.#scope = scope
+  }
+
+  /** The pod that a slice names. Slices written by hand often name none: then it is the pod with that address. */
+  find({ pod }: SliceEndpoint, address: string | undefined): PodItem | undefined {
+    if (pod !== undefined) return this.#scope.pod(pod)
+    this.#byAddress ??= new Map(
+      this.#scope.pods().flatMap((item) => podAddresses(item).map((own) => [own, item] as const)),
+    )
+    return address === undefined ? undefined : this.#byAddress.get(address)
+  }
 }
 
 function sidecarOf(pod: PodItem | undefined): EndpointSidecar | undefined {

@@ -261,6 +261,17 @@ describe('StatusWriter', () => {
     expect(writes()).toEqual([])
   })
 
+  it('writes nothing into what belongs to no mesh alone', async () => {
+    cluster.serve('plugin.flomesh.io', { v1alpha1: ['plugins', 'plugins/status'] })
+    cluster.custom('Plugin', '', 'shared', { priority: 1, pipyscript: 'pipy()' })
+    problems = [{ ...fault('is too long'), object: { kind: 'Plugin', namespace: '', name: 'shared' } }]
+    await start()
+    await eventually('an event is recorded', () => events.length > 0)
+    await eventually('the status of another is there', () => status() !== undefined)
+    expect(events).toMatchObject([{ object: { kind: 'Plugin', name: 'shared' }, type: 'Warning' }])
+    expect(server.objects.get(resourceTypes.Plugin, { namespace: '', name: 'shared' })?.status).toBeUndefined()
+  })
+
   it('tries again when the API server fails, and lets go of an object that is gone', async () => {
     server.fault({ action: { kind: 'status', status: 503, reason: 'ServiceUnavailable' }, when: isWrite, times: 2 })
     await start()

@@ -234,6 +234,8 @@ export class StatusWriter {
   }
 
   #formOf(key: ObjectKey, served: ServedObject): Form {
+    // What is of no namespace is of no mesh: leaders of several meshes would write over each other for ever.
+    if (nameOf(key).namespace === '') return 'none'
     return served.hasStatus ? (this.#forms.get(formKey(key, served)) ?? 'conditions') : 'none'
   }
 }
