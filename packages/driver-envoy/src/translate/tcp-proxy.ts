@@ -11,7 +11,7 @@ import { denyAll } from './rbac.js'
 import { positiveWeights } from './weights.js'
 
 /** Name under which `network-rbac.*` statistics appear, as OSM has it. */
-export const NETWORK_RBAC_STAT_PREFIX = 'network-'
+const NETWORK_RBAC_STAT_PREFIX = 'network-'
 
 /** Forwards the bytes of a connection to one cluster. */
 export function tcpProxy(statPrefix: string, cluster: string, mesh: MeshPart): Any {
