@@ -41,7 +41,9 @@ const layers = Object.entries(mayImport).map(([name, allowed]) => ({
     path: `^packages/${name}/`,
     // The exceptions have rules of their own below.
     pathNot: [
-      ...(programs.includes(name) ? [`^packages/${name}/src/builtins\\.ts$`] : []),
+      ...(programs.includes(name)
+        ? [`^packages/${name}/src/builtins\\.ts$`, `^packages/${name}/(test/|.*\\.test\\.ts$)`]
+        : []),
       '^packages/driver-[^/]+/.*\\.test\\.ts$',
     ],
   },
@@ -75,6 +77,16 @@ export default {
       severity: 'error',
       from: { path: '^packages/([^/]+)/src/builtins\\.ts$' },
       to: { path: '^packages/', pathNot: ['^packages/$1/', '^packages/core/', '^packages/driver-'] },
+    },
+    {
+      name: 'program-tests',
+      comment: 'tests of a program may use its drivers beside what the program may import',
+      severity: 'error',
+      from: { path: `^packages/(${programs.join('|')})/(test/|.*\\.test\\.ts$)` },
+      to: {
+        path: '^packages/',
+        pathNot: ['^packages/$1/', '^packages/(core|controller|interception)/', '^packages/driver-'],
+      },
     },
     {
       name: 'driver-tests',

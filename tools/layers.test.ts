@@ -38,6 +38,18 @@ describe('the layers', () => {
     expect(broken).toEqual([])
   })
 
+  it('let tests of a program use its drivers, and nothing else beside', async () => {
+    const broken = await brokenRules({
+      'packages/core/src/index.ts': nothing,
+      'packages/driver-envoy/src/index.ts': nothing,
+      'packages/bootstrap/src/index.ts': nothing,
+      'packages/injector/src/inject.test.ts': importing('../../driver-envoy/src/index.js'),
+      'packages/injector/test/fixture.ts': importing('../../core/src/index.js'),
+      'packages/injector/test/other.ts': importing('../../bootstrap/src/index.js'),
+    })
+    expect(broken).toEqual(['program-tests injector/test/other.ts'])
+  })
+
   it('stop each import that the table does not list', async () => {
     const broken = await brokenRules({
       'packages/driver-api/src/index.ts': importing('../../core/src/index.js'),
