@@ -166,8 +166,8 @@ describe('the validating webhook', () => {
     })
   }
 
-  it.each(refused.filter(flagsOff))('refuses %s', async (...[what, yaml, expected, setUp]: AdmissionCase) => {
-    await isRefused([what, yaml, expected, setUp])
+  it.each(refused.filter(flagsOff))('refuses %s', async (...it: AdmissionCase) => {
+    await isRefused(it)
   })
 
   it('follows the feature flags of MeshConfig', async () => {
@@ -181,12 +181,9 @@ describe('the validating webhook', () => {
     )
   })
 
-  it.each(refused.filter((it) => !flagsOff(it)))(
-    'refuses %s',
-    async (...[what, yaml, expected, setUp]: AdmissionCase) => {
-      await isRefused([what, yaml, expected, setUp])
-    },
-  )
+  it.each(refused.filter((it) => !flagsOff(it)))('refuses %s', async (...it: AdmissionCase) => {
+    await isRefused(it)
+  })
 
   it.each(warned.filter((it) => onServer(it) && !flagsOff(it)))(
     'accepts %s, with a warning',

@@ -36,6 +36,7 @@ export function proxyStatus(
     identity: `${account}.${namespace}`,
     class: 'envoy',
     connected: true,
+    ready: true,
     state: 'applied',
     wantedVersion: version,
     appliedVersion: version,

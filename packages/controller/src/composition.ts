@@ -86,9 +86,15 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
       (endpointsProviders) => new MeshCatalog({ meshName, domains, endpointsProviders, enrolment, locate }),
       [tokens.providers],
     )
-  container
-    .bind(tokens.instances)
-    .toResolvedValue(() => new SnapshotInstances({ current: () => feed.current(), subscribe }))
+  container.bind(tokens.instances).toResolvedValue(
+    (configurator) =>
+      new SnapshotInstances({
+        current: () => feed.current(),
+        subscribe,
+        defaultClass: () => configurator.current().sidecar.sidecarClass,
+      }),
+    [tokens.configurator],
+  )
   container.bind(tokens.host).toResolvedValue(
     (catalog, instances, certificates, configurator, endpoints, broker) =>
       new DriverHost({

@@ -5,6 +5,7 @@ import {
   type MeshConfigurator,
   type MeshCatalog,
   type Problem,
+  type ProxyStatus,
   type Snapshot,
   withoutSecrets,
 } from '@osm-ts/core'
@@ -25,7 +26,7 @@ export interface DebugSources {
 /** The controller's own debug pages, and those of the drivers. */
 export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage> {
   const own: Readonly<Record<string, DebugPage>> = {
-    '/debug/status': async () => jsonPage({ proxies: sources.host.statuses() }),
+    '/debug/status': async () => jsonPage(statusPage(sources.host.statuses())),
     '/debug/policy': async (request) => policyPage(sources.catalog, request),
     '/debug/problems': async () => jsonPage({ problems: sources.problems() }),
     '/debug/certs': async () => jsonPage(certificatesPage(sources.certificates)),
@@ -36,6 +37,21 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
     '/debug/counters': async () => jsonPage(Object.fromEntries(sources.catalog.counters())),
   }
   return new Map([...Object.entries(own), ...sources.host.debugHandlers])
+}
+
+/** Every proxy that there should be, and how many of them are how far. */
+function statusPage(proxies: readonly ProxyStatus[]): unknown {
+  const count = (is: (status: ProxyStatus) => boolean): number => proxies.filter(is).length
+  return {
+    proxies,
+    summary: {
+      expected: proxies.length,
+      connected: count(({ connected }) => connected),
+      applied: count(({ state }) => state === 'applied'),
+      rejected: count(({ state }) => state === 'rejected'),
+      ready: count(({ ready }) => ready),
+    },
+  }
 }
 
 function policyPage(catalog: MeshCatalog, { query }: DebugRequest): DebugResponse {

@@ -5,6 +5,8 @@ import type { ProxyUUID } from '@osm-ts/driver-api'
 export interface SnapshotInstancesOptions {
   readonly current: () => Snapshot | undefined
   readonly subscribe: (listener: (update: SnapshotUpdate) => void) => () => void
+  /** Class of workloads that do not say theirs, as OSM's injector left them. */
+  readonly defaultClass: () => string
 }
 
 /** The workloads of a mesh, as its snapshots have them. */
@@ -17,11 +19,11 @@ export class SnapshotInstances implements InstanceProvider {
 
   instance(uuid: ProxyUUID): ProxyInstance | undefined {
     const object = this.#options.current()?.instanceByUuid(uuid)
-    return object === undefined ? undefined : proxyInstance(object)
+    return object === undefined ? undefined : this.#proxyInstance(object)
   }
 
   instances(): readonly ProxyInstance[] {
-    return (this.#options.current()?.list('WorkloadInstance') ?? []).map(proxyInstance)
+    return (this.#options.current()?.list('WorkloadInstance') ?? []).map((object) => this.#proxyInstance(object))
   }
 
   onRemoved(listener: (uuids: readonly ProxyUUID[]) => void): () => void {
@@ -34,14 +36,15 @@ export class SnapshotInstances implements InstanceProvider {
       if (removed.length > 0) listener(removed)
     })
   }
-}
 
-function proxyInstance({ metadata, spec }: KindMap['WorkloadInstance']): ProxyInstance {
-  return {
-    uuid: spec.uuid as ProxyUUID, // the schema of the kind demands the form
-    serviceAccount: { namespace: metadata.namespace, name: spec.serviceAccountName },
-    class: spec.sidecarClass,
-    name: metadata.name,
+  #proxyInstance({ metadata, spec }: KindMap['WorkloadInstance']): ProxyInstance {
+    return {
+      uuid: spec.uuid as ProxyUUID, // the schema of the kind demands the form
+      serviceAccount: { namespace: metadata.namespace, name: spec.serviceAccountName },
+      class: spec.sidecarClass || this.#options.defaultClass(),
+      name: metadata.name,
+      ready: spec.ready,
+    }
   }
 }
 

@@ -1,11 +1,4 @@
-import type {
-  CertificateManager,
-  MeshCatalog,
-  MeshConfigurator,
-  Metrics,
-  SnapshotFeed,
-  VersionInfo,
-} from '@osm-ts/core'
+import type { CertificateManager, MeshConfigurator, Metrics, SnapshotFeed, VersionInfo } from '@osm-ts/core'
 
 /** What is measured. */
 export interface MeshMetricsOptions {

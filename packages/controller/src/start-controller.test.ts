@@ -233,7 +233,10 @@ describe('startController', () => {
     await running.fake
       .context()
       .proxies.report({ session: proxy.session, revision: first.revision, complete: true, parts: [] })
-    expect(await status()).toMatchObject({ state: 'applied', appliedVersion: first.version })
+    expect(await status()).toMatchObject({ state: 'applied', appliedVersion: first.version, ready: true })
+    expect(JSON.parse((await get(running.controller.debugPort, '/debug/status')).body)).toMatchObject({
+      summary: { expected: 2, connected: 1, applied: 1, rejected: 0, ready: 2 },
+    })
 
     running.source.put(target('nobody'))
     const second = await next()

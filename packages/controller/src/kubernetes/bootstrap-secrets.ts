@@ -108,7 +108,7 @@ export class BootstrapSecrets {
   /** True for a pod that is new here, has got its sidecar, or has gone. */
   #concerns(namespace: string, { before, after }: PodChange): boolean {
     if (after === undefined) return before?.instance !== undefined || before?.awaited === true
-    if (after.instance === undefined) return after.awaited === true
+    if (after.instance === undefined) return after.awaited
     return this.#tied.get(namespace)?.has(after.instance.spec.uuid) !== true
   }
 

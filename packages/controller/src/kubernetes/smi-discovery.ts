@@ -21,8 +21,7 @@ export function smiDiscovery({ api, clock }: SmiDiscoveryOptions): Attachment {
         const missing = await missingKinds(api, signal).catch((error: unknown) => [String(error)])
         found = missing.length === 0
         const text = missing.join(', ')
-        if (!found && text !== told && !signal.aborted)
-          logger.warn({ missing }, 'not ready: the API server does not serve SMI')
+        if (text !== '' && text !== told) logger.warn({ missing }, 'not ready: the API server does not serve SMI')
         told = text
         if (!found) await pause(clock, PERIOD_MS, signal)
       }

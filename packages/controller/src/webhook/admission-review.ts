@@ -80,7 +80,7 @@ export function admissionResponse(uid: string, { denials, warnings }: AdmissionV
 
 function cut(text: string, length: number): string {
   // Warnings travel in a header, where control characters have no place; text of users is in both.
-  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+  const clean = text.replace(/\p{Cc}+/gu, ' ')
   return clean.length <= length ? clean : `${clean.slice(0, length - 1)}…`
 }
 

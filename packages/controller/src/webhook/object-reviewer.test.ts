@@ -8,7 +8,7 @@ import {
   SnapshotBuilder,
   SpecRules,
 } from '@osm-ts/core'
-import { type OptionalFeature, optionalFeatures } from '@osm-ts/driver-api'
+import { optionalFeatures } from '@osm-ts/driver-api'
 import { parse } from 'yaml'
 
 import {

@@ -20,6 +20,8 @@ export interface ProxyInstance {
   readonly class: string
   /** Name of the pod or process, for people. */
   readonly name: string
+  /** True if it takes traffic. */
+  readonly ready: boolean
 }
 
 /** Which workloads exist. */

@@ -38,6 +38,7 @@ function statusOf(
     identity: serviceIdentity(instance.serviceAccount),
     class: instance.class,
     connected: stream !== undefined,
+    ready: instance.ready,
     revision: progress?.revision ?? 0,
     appliedRevision: progress?.appliedRevision ?? 0,
     rejected,

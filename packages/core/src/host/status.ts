@@ -20,6 +20,8 @@ export interface ProxyStatus {
   readonly identity: string
   readonly class: string
   readonly connected: boolean
+  /** True if the workload takes traffic: only then the policies of its clients hold its endpoints. */
+  readonly ready: boolean
   /**
    * `applied`: acknowledged as a whole. `rejected`: something was refused and the last good version of it is in force. `unknown`: given, not
    * acknowledged yet. `stale`: not connected to this controller.

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { customResourceDefinitions, type KubernetesApi, newProxyUUID, resourceTypes } from '@osm-ts/core'
+
+import { eventually } from '../dataplane/support/wait.js'
+import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
+import { ControllerProcess } from './support/controller-process.js'
+import { untilServed } from './support/definitions.js'
+import { MeshObjects } from './support/mesh-objects.js'
+
+const signal = AbortSignal.timeout(300_000)
+const meshName = 'duty'
+const osmNamespace = 'osm-system'
+const shop = 'shop'
+const roleName = `osm-${meshName}-bootstrap-secrets`
+const member = { 'openservicemesh.io/monitored-by': meshName }
+const { RoleBinding, Secret, Pod, IngressBackend } = resourceTypes
+/** Seconds that a Secret waits for its pod here. */
+const grace = 4
+
+describe('the leading controller', () => {
+  let server: OwnApiServer
+  let api: KubernetesApi
+  let objects: MeshObjects
+  let replicas: readonly ControllerProcess[] = []
+
+  const binding = (namespace: string) => api.get(RoleBinding, { namespace, name: roleName }, signal)
+  const secretOf = (uuid: string) =>
+    api.get(Secret, { namespace: shop, name: `sidecar-bootstrap-config-${uuid}` }, signal)
+  const untilBound = (namespace: string): Promise<unknown> =>
+    eventually(
+      () => binding(namespace),
+      (found) => found !== undefined,
+      { timeoutMs: 30_000, what: 'the RoleBinding' },
+    )
+
+  beforeAll(async () => {
+    server = await startApiServer(programsFrom(process.env), signal)
+    api = server.client.api
+    objects = new MeshObjects(api, signal)
+    await objects.namespace(osmNamespace, {})
+    for (const definition of customResourceDefinitions()) {
+      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
+      await untilServed(api, definition, signal)
+    }
+    await objects.apply(
+      `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\n` +
+        'spec: { sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: true }, featureFlags: { enableIngressBackendPolicy: true } }\n',
+    )
+    await objects.namespace(shop, member)
+    // Both at once: one makes the roots, and the other takes them over.
+    replicas = await Promise.all(
+      [['one', '127.0.0.31'] as const, ['two', '127.0.0.32'] as const].map(([name, address]) =>
+        ControllerProcess.start({
+          name,
+          folder: server.description.folder,
+          kubeconfig: server.description.kubeconfigPath,
+          address,
+          meshName,
+          osmNamespace,
+          // The audit log tells the replicas apart by their version.
+          flags: [`--osm-version=${name}`, `--bootstrap-secret-grace=${String(grace)}`],
+        }),
+      ),
+    )
+    await Promise.all(replicas.map((replica) => replica.untilReady()))
+  }, 180_000)
+
+  afterAll(async () => {
+    for (const { program } of replicas) await program.stop()
+    await server.stop()
+  }, 60_000)
+
+  it('shares one authority with a replica that started at the same moment', async () => {
+    const [one, two] = await Promise.all(
+      replicas.map((it) => it.debugJson<{ readonly roots: readonly unknown[] }>('/debug/certs')),
+    )
+    expect(one?.roots).toHaveLength(2)
+    expect(two?.roots).toEqual(one?.roots)
+  })
+
+  it('lets the control plane at Secrets in namespaces of the mesh, and only as long as they are', async () => {
+    await untilBound(shop)
+    await expect(binding(shop)).resolves.toMatchObject({
+      roleRef: { kind: 'ClusterRole', name: roleName },
+      subjects: [
+        { kind: 'ServiceAccount', name: 'osm-controller', namespace: osmNamespace },
+        { kind: 'ServiceAccount', name: 'osm-injector', namespace: osmNamespace },
+      ],
+    })
+    await objects.namespace('stranger', {})
+    await objects.namespace('guest', member)
+    await untilBound('guest')
+    await expect(binding('stranger')).resolves.toBeUndefined()
+    await api.mergePatch(
+      resourceTypes.Namespace,
+      { namespace: '', name: 'guest' },
+      { metadata: { labels: { 'openservicemesh.io/monitored-by': null } } },
+      { signal },
+    )
+    await eventually(
+      () => binding('guest'),
+      (found) => found === undefined,
+    )
+  }, 60_000)
+
+  it('restores a RoleBinding that was deleted, altered or bound to another role', async () => {
+    const name = { namespace: shop, name: roleName }
+    const uid = (await binding(shop))?.metadata.uid
+    await api.delete(RoleBinding, name, { signal })
+    await eventually(
+      () => binding(shop),
+      (found) => found !== undefined && found.metadata.uid !== uid,
+    )
+    await api.mergePatch(RoleBinding, name, { subjects: [] }, { signal })
+    await eventually(
+      () => binding(shop),
+      (found) => (found?.subjects as readonly unknown[] | undefined)?.length === 2,
+    )
+    await api.delete(RoleBinding, name, { signal })
+    await api
+      .create(
+        RoleBinding,
+        {
+          apiVersion: 'rbac.authorization.k8s.io/v1',
+          kind: 'RoleBinding',
+          metadata: name,
+          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+        },
+        { signal },
+      )
+      // The controller may have been faster.
+      .catch(() => undefined)
+    await eventually(
+      () => binding(shop),
+      (found) => (found?.roleRef as { readonly name?: string } | undefined)?.name === roleName,
+    )
+  }, 60_000)
+
+  it('ties the Secret of a sidecar to its pod, scheduled or not, and lets it go with it', async () => {
+    const pod = { namespace: shop, account: 'server', meshName }
+    const { uuid, uid } = await objects.pod({ ...pod, name: 'running', address: '10.9.1.1' })
+    const pending = newProxyUUID()
+    await objects.secret(shop, pending, meshName)
+    const [waiting] = await objects.apply(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'waiting', namespace: shop, labels: { 'osm-proxy-uuid': pending } },
+        spec: { serviceAccountName: 'server', containers: [{ name: 'app', image: 'none' }] },
+      }),
+    )
+    for (const [proxy, name, owner] of [
+      [uuid, 'running', uid],
+      [pending, 'waiting', waiting?.metadata.uid],
+    ] as const) {
+      const secret = await eventually(
+        () => secretOf(proxy),
+        (found) => (found?.metadata.ownerReferences ?? []).length > 0,
+        { what: `an owner of the Secret of ${name}` },
+      )
+      expect(secret?.metadata.ownerReferences).toEqual([{ apiVersion: 'v1', kind: 'Pod', name, uid: owner }])
+    }
+    await api.delete(Pod, { namespace: shop, name: 'waiting' }, { signal })
+    await eventually(
+      () => secretOf(pending),
+      (found) => found === undefined,
+    )
+    // Longer than any Secret waits.
+    await expect(secretOf(uuid)).resolves.toBeDefined()
+  }, 60_000)
+
+  it('removes a Secret whose pod never came, but not before it had its time', async () => {
+    const uuid = newProxyUUID()
+    await objects.secret(shop, uuid, meshName)
+    const foreign = newProxyUUID()
+    await objects.secret(shop, foreign, 'another-mesh')
+    const made = performance.now()
+    // Something that has the leader look at the namespace.
+    await objects.pod({ namespace: shop, account: 'server', meshName, name: 'bystander', address: '10.9.1.2' })
+    await eventually(
+      () => secretOf(uuid),
+      (found) => found === undefined,
+      { timeoutMs: 30_000 },
+    )
+    expect(performance.now() - made).toBeGreaterThan(grace * 1000)
+    await expect(secretOf(foreign)).resolves.toBeDefined()
+  }, 60_000)
+
+  it('writes what became of an object into its status', async () => {
+    const yaml = (protocol: string): string =>
+      `apiVersion: policy.openservicemesh.io/v1alpha1\nkind: IngressBackend\nmetadata: { name: shop, namespace: ${shop} }\n` +
+      `spec: { backends: [{ name: server, port: { number: 8080, protocol: ${protocol} } }], sources: [{ kind: IPRange, name: 10.0.0.0/8 }] }\n`
+    const status = async (): Promise<string | undefined> => {
+      const object = await api.get(IngressBackend, { namespace: shop, name: 'shop' }, signal)
+      return (object?.status as { readonly currentStatus?: string } | undefined)?.currentStatus
+    }
+    await objects.apply(yaml('http'))
+    await eventually(status, (text) => text === 'committed', { timeoutMs: 30_000 })
+    await objects.apply(yaml('https'))
+    await eventually(status, (text) => text === 'error', { timeoutMs: 30_000 })
+  }, 90_000)
+
+  it('is the only one that has written anything but the Lease', async () => {
+    const writes = await server.client.auditEvents(
+      ({ userAgent = '', verb }) =>
+        userAgent.startsWith('osm-controller/') && ['create', 'update', 'patch', 'delete'].includes(verb),
+    )
+    const by = (replica: string): readonly string[] => [
+      ...new Set(
+        writes
+          .filter(({ userAgent }) => userAgent === `osm-controller/${replica}`)
+          .map(({ objectRef }) => objectRef?.resource ?? ''),
+      ),
+    ]
+    const leads = await Promise.all(replicas.map((it) => it.metric('osm_leader')))
+    const [leader, other] = leads[0] === 1 ? ['one', 'two'] : ['two', 'one']
+    expect(leads.toSorted()).toEqual([0, 1])
+    expect(by(leader)).toEqual(expect.arrayContaining(['rolebindings', 'secrets', 'ingressbackends']))
+    // Whoever was first has made the roots.
+    const written = writes.filter(({ userAgent }) => userAgent === `osm-controller/${other}`)
+    const elsewhere = written.filter(
+      ({ objectRef }) => objectRef?.resource !== 'leases' && objectRef?.namespace !== osmNamespace,
+    )
+    expect(elsewhere).toEqual([])
+  })
+})
