@@ -1,13 +1,10 @@
 export { injectorErrorCodes, type InjectorErrorCode } from './error-codes.js'
-export {
-  injectPod,
-  type InjectedPod,
-  type Injection,
-  type InjectionPorts,
-  type InjectionRequest,
-} from './inject/inject-pod.js'
+export { injectPod, type InjectedPod, type Injection, type InjectionPorts } from './inject/inject-pod.js'
+export type { InjectionRequest } from './inject/injection-request.js'
 export type { InjectionSettings, NamespaceFacts } from './inject/settings.js'
 export { jsonPatch, type PatchOperation } from './json/json-patch.js'
 export { isObject, type JsonObject } from './json/json.js'
 export type { SkipReason } from './decision/decide.js'
 export { InitScripts } from './sidecar/init-containers.js'
+export { withMembers } from './json/json.js'
+export { offlineInjector, type OfflineInjector, type OfflineMesh } from './offline.js'

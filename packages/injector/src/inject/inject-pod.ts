@@ -23,19 +23,12 @@ import { INIT_CONTAINER, SIDECAR_CONTAINER, BOOTSTRAP_VOLUME } from '../sidecar/
 import { filesFolder } from '../sidecar/sidecar-container.js'
 import { assemble, serviceAccountOf } from './assemble.js'
 import { closedHooks } from './hooks.js'
+import type { InjectionRequest } from './injection-request.js'
 import { planSidecar } from './plan-sidecar.js'
 import { reconcile } from './reconcile.js'
-import type { InjectionSettings, NamespaceFacts } from './settings.js'
+import type { InjectionSettings } from './settings.js'
 import { strip } from './strip.js'
 import { trafficLists } from './traffic-lists.js'
-
-/** A pod to be looked at. */
-export interface InjectionRequest {
-  readonly pod: JsonObject
-  readonly namespace: NamespaceFacts
-  readonly dryRun: boolean
-  readonly signal: AbortSignal
-}
 
 /** What injection needs from outside. */
 export interface InjectionPorts {

@@ -21,7 +21,7 @@ import type { ClassChoice } from '../decision/choose-class.js'
 import type { InjectorErrorCode } from '../error-codes.js'
 import { type JsonObject, objectOf, textOf, textsOf } from '../json/json.js'
 import type { RewrittenProbes } from '../probes/rewrite-probes.js'
-import type { InjectionRequest } from './inject-pod.js'
+import type { InjectionRequest } from './injection-request.js'
 import type { InjectionSettings } from './settings.js'
 import type { TrafficLists } from './traffic-lists.js'
 
