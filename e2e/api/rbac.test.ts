@@ -82,10 +82,7 @@ describe('what the programs may do', () => {
     expect(String(refusal)).toMatch(/osm-inject\.k8s\.io.*RoleBinding osm-rbac-bootstrap-secrets/s)
 
     await mesh.scale('osm-controller', 1)
-    await eventually(
-      () => mesh.bootstrapSecretsBinding(unbound),
-      (binding) => binding !== undefined,
-    )
+    await mesh.bound(unbound)
     const pod = await eventually(
       () => createPod(unbound).catch((error: unknown) => String(error)),
       (answer) => typeof answer !== 'string',

@@ -37,12 +37,13 @@ export function prepareImages(folder: string, env: NodeJS.ProcessEnv): Images {
   const node = reachable(process.execPath)
   const scripts = Object.entries({ ...bundles, ...applications })
   const { ENVOY_BIN: envoy } = env
+  if (envoy === undefined) throw new Error('ENVOY_BIN is not set; run npm run test:api')
   return {
     ...Object.fromEntries(
       scripts
         .filter(([, file]) => existsSync(join(root, file)))
         .map(([name, file]) => [name, [node, reachable(join(root, file))] as const]),
     ),
-    ...(envoy !== undefined && { envoy: [reachable(envoy)], 'envoy-distroless': [reachable(envoy)] }),
+    envoy: [reachable(envoy)],
   }
 }

@@ -31,7 +31,7 @@ interface Endpoint {
   readonly conditions: { readonly ready: boolean }
 }
 
-const bindingTimeoutMs = 30_000
+const bindingTimeoutMs = 60_000
 
 /** A control plane that the real helm has installed from the chart of this repository. */
 export class InstalledMesh {
@@ -125,13 +125,18 @@ export class InstalledMesh {
     const labels = { 'openservicemesh.io/monitored-by': this.name }
     await cluster.createNamespace(name, { labels, annotations: { 'openservicemesh.io/sidecar-injection': 'enabled' } })
     for (const account of accounts) await cluster.createServiceAccount(name, account)
+    await this.bound(name)
+  }
+
+  /**
+   * Comes back when the injector may write into a monitored namespace. That takes a leader: if the one before could not give up its lease,
+   * because an uninstallation took away its rights first, the next waits until the lease is over.
+   */
+  async bound(namespace: string): Promise<void> {
     await eventually(
-      () => this.bootstrapSecretsBinding(name),
+      () => this.bootstrapSecretsBinding(namespace),
       (binding) => binding !== undefined,
-      {
-        timeoutMs: bindingTimeoutMs,
-        what: `the RoleBinding by which the injector may write into ${name}`,
-      },
+      { timeoutMs: bindingTimeoutMs, what: `the RoleBinding by which the injector may write into ${namespace}` },
     )
   }
 
