@@ -58,6 +58,7 @@ describe('webhook configurations', () => {
           clientConfig: { service: { namespace: 'mesh', name: 'osm-validator', port: 9093, path: '/validate' } },
           sideEffects: 'None',
         },
+        { name: 'osm-mesh-config.k8s.io' },
       ],
     })
   })
@@ -98,6 +99,24 @@ describe('webhook configurations', () => {
     ]
     expect(resources(webhookOf('validating', { validateTrafficTarget: false }))).toEqual(policies)
     expect(resources(webhookOf('validating'))).toEqual([...policies, 'traffictargets'].sort())
+  })
+
+  it('have the settings of the mesh reviewed, and never held up', () => {
+    const [, webhook] = webhookConfiguration('validating', settings, trust, false).webhooks
+    expect(webhook).toMatchObject({
+      name: 'osm-mesh-config.k8s.io',
+      clientConfig: { service: { name: 'osm-validator' }, caBundle: Buffer.from('PEM').toString('base64') },
+      rules: [{ apiGroups: ['config.openservicemesh.io'], resources: ['meshconfigs', 'meshrootcertificates'] }],
+      failurePolicy: 'Ignore',
+      timeoutSeconds: 5,
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'mesh' } },
+      matchConditions: [
+        {
+          name: 'not-by-osm-bootstrap',
+          expression: "request.userInfo.username != 'system:serviceaccount:mesh:osm-bootstrap'",
+        },
+      ],
+    })
   })
 
   it('are recognised by everything but their trust', () => {

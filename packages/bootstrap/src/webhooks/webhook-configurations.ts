@@ -51,7 +51,8 @@ export function webhookConfiguration(
   reconcile: boolean,
 ): KubernetesManifest & { readonly webhooks: readonly Webhook[] } {
   const type = webhookType(kind)
-  const webhook = kind === 'mutating' ? mutatingWebhook(settings) : validatingWebhook(settings)
+  const webhooks =
+    kind === 'mutating' ? [mutatingWebhook(settings)] : [validatingWebhook(settings), configWebhook(settings)]
   return {
     apiVersion: apiVersionOf(type),
     kind: type.kind,
@@ -61,9 +62,9 @@ export function webhookConfiguration(
         ...meshLabels(settings.mesh, kind === 'mutating' ? 'osm-injector' : 'osm-controller'),
         ...(reconcile && { [RECONCILE_LABEL]: 'true' }),
       },
-      annotations: { [CONFIGURATION_ANNOTATION]: fingerprint(webhook), ...trustAnnotations(trust) },
+      annotations: { [CONFIGURATION_ANNOTATION]: fingerprint(webhooks), ...trustAnnotations(trust) },
     },
-    webhooks: [withCaBundle(webhook, trust.pem)],
+    webhooks: webhooks.map((webhook) => withCaBundle(webhook, trust.pem)),
   }
 }
 
@@ -82,7 +83,7 @@ function mutatingWebhook(settings: WebhookSettings): Webhook {
   return {
     name: 'osm-inject.k8s.io',
     clientConfig: service(settings, 'osm-injector', 9090, '/mutate-pod-creation'),
-    rules: [rule(['CREATE'], '', 'v1', ['pods'], 'Namespaced')],
+    rules: [rule(['CREATE'], '', ['v1'], ['pods'], 'Namespaced')],
     // A Secret is made for the pod, unless it is a dry run.
     sideEffects: 'NoneOnDryRun',
     // Containers that another webhook adds later have probes to be rewritten as well.
@@ -106,14 +107,48 @@ function validatingWebhook(settings: WebhookSettings): Webhook {
     name: 'osm-validator.k8s.io',
     clientConfig: service(settings, 'osm-validator', 9093, '/validate'),
     rules: [
-      rule(operations, 'policy.openservicemesh.io', 'v1alpha1', policies, 'Namespaced'),
-      rule(operations, 'plugin.flomesh.io', 'v1alpha1', ['plugins', 'pluginchains', 'pluginconfigs'], '*'),
+      rule(operations, 'policy.openservicemesh.io', ['v1alpha1'], policies, 'Namespaced'),
+      rule(operations, 'plugin.flomesh.io', ['v1alpha1'], ['plugins', 'pluginchains', 'pluginconfigs'], '*'),
       ...(settings.validateTrafficTarget
-        ? [rule(operations, 'access.smi-spec.io', 'v1alpha3', ['traffictargets'], 'Namespaced')]
+        ? [rule(operations, 'access.smi-spec.io', ['v1alpha3'], ['traffictargets'], 'Namespaced')]
         : []),
     ],
     sideEffects: 'None',
     ...common(settings),
+  }
+}
+
+/** Longest that the API server waits for a review that may be left out. */
+const ADVICE_SECONDS = 5
+
+/**
+ * Has settings of the mesh itself reviewed, which stand in the one namespace that all else leaves alone. Without the
+ * controller they are written unseen: they may be what keeps it from starting. What osm-bootstrap adds is not held up by
+ * what a user has written.
+ */
+function configWebhook(settings: WebhookSettings): Webhook {
+  const { osmNamespace } = settings.mesh
+  return {
+    ...validatingWebhook(settings),
+    name: 'osm-mesh-config.k8s.io',
+    rules: [
+      rule(
+        ['CREATE', 'UPDATE'],
+        'config.openservicemesh.io',
+        ['v1alpha1', 'v1alpha2'],
+        ['meshconfigs', 'meshrootcertificates'],
+        'Namespaced',
+      ),
+    ],
+    failurePolicy: 'Ignore',
+    timeoutSeconds: Math.min(settings.timeoutSeconds, ADVICE_SECONDS),
+    namespaceSelector: { matchLabels: { [NAMESPACE_NAME_LABEL]: osmNamespace } },
+    matchConditions: [
+      {
+        name: 'not-by-osm-bootstrap',
+        expression: `request.userInfo.username != 'system:serviceaccount:${osmNamespace}:osm-bootstrap'`,
+      },
+    ],
   }
 }
 
@@ -150,9 +185,9 @@ function service({ mesh }: WebhookSettings, name: string, port: number, path: st
 function rule(
   operations: readonly string[],
   group: string,
-  version: string,
+  versions: readonly string[],
   resources: readonly string[],
   scope: 'Namespaced' | '*',
 ): unknown {
-  return { operations, apiGroups: [group], apiVersions: [version], resources, scope }
+  return { operations, apiGroups: [group], apiVersions: versions, resources, scope }
 }
