@@ -117,9 +117,7 @@ export class Reflector {
     const guard = new WatchGuard(clock, signal, timeoutSeconds)
     const started = clock.now()
     let quiet = true
-    let isOpen = false
     const onOpen = (): void => {
-      isOpen = true
       guard.heard(false)
       target.contact()
     }
@@ -138,7 +136,7 @@ export class Reflector {
       target.ended('watch', 'ok')
     } catch (error) {
       // A connection that breaks has been alive until now; one that was silent has not.
-      if (isOpen && !guard.signal.aborted) target.contact()
+      if (guard.isOpen && !guard.signal.aborted) target.contact()
       if (!signal.aborted) target.ended('watch', outcomeOf(error))
       throw error
     } finally {

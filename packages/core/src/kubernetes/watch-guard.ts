@@ -35,6 +35,11 @@ export class WatchGuard {
     return this.#controller.signal
   }
 
+  /** The API server has accepted the watch. */
+  get isOpen(): boolean {
+    return this.#opened
+  }
+
   /** Something came from the API server. */
   heard(isBookmark: boolean): void {
     this.#opened = true

@@ -1,7 +1,7 @@
 import { onAbort } from '../on-abort.js'
 
 /** Says that something took too long. */
-export class DeadlineError extends Error {
+class DeadlineError extends Error {
   readonly code = 'ETIMEDOUT'
 
   constructor(limitMs: number) {
