@@ -12,6 +12,7 @@ export const cliErrorCodes = {
   OSM_CLI_SIDECAR_OLD: 'the program of a sidecar is too old for what the mesh asks of it, or is another program',
   OSM_CLI_PROGRAM_MISSING: 'the program of the controller, which is shipped beside osm, was not found',
   OSM_CLI_NOT_READY: 'a mesh was started, and not every sidecar had applied its configuration in time',
+  OSM_CLI_INPUT: 'a file that a command was given can not be read, or holds no Kubernetes objects',
   OSM_CLI_NOT_FOUND: 'the service, service account or workload does not exist in the mesh specification',
 } as const
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 
 import { addDemo } from './commands/demo.js'
+import { addInject } from './commands/inject.js'
 import { addPolicyCan } from './commands/policy-can.js'
 import { addProxyConfig } from './commands/proxy-config.js'
 import { addProxyGet } from './commands/proxy-get.js'
@@ -48,6 +49,7 @@ Try it:
   const policy = program.command('policy').description('ask what the policy says')
   addPolicyCan(policy, host)
 
+  addInject(program, host)
   addDemo(program, host)
   return program
 }

@@ -1,0 +1,123 @@
+import { describe, expect, it } from '@jest/globals'
+import { parseAllDocuments } from 'yaml'
+
+import { fakeContext } from '../../test/fake-context.js'
+import { runCli } from '../run-cli.js'
+
+const testdata = new URL('../../testdata/inject', import.meta.url).pathname
+
+async function inject(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { context, stdout, stderr } = fakeContext({ cwd: testdata })
+  const code = await runCli(['inject', ...args], context)
+  return { code, stdout: stdout.text, stderr: stderr.text }
+}
+
+interface Manifest {
+  readonly kind: string
+  readonly spec: {
+    readonly template?: Template
+    readonly jobTemplate?: { readonly spec: { readonly template: Template } }
+  }
+}
+interface Template {
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly spec: Readonly<Record<'containers' | 'initContainers', readonly { readonly name: string }[]>>
+}
+
+describe('osm inject', () => {
+  it('prints the objects with their sidecars, and all others as they are', async () => {
+    const { code, stdout, stderr } = await inject('-f', 'objects.yaml', '-c', 'mesh.yaml')
+    expect([code, stderr]).toEqual([0, ''])
+    const objects = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
+    expect(objects.map(({ kind }) => kind)).toEqual(['Deployment', 'Service', 'Pod', 'CronJob', 'StatefulSet'])
+    const templates = [objects[0]?.spec.template, objects[3]?.spec.jobTemplate?.spec.template]
+    for (const template of templates) {
+      expect(template?.spec.initContainers.map(({ name }) => name)).toEqual(['osm-init', 'sidecar'])
+      // The name and the namespace are for the controller to give.
+      expect(Object.keys(template?.metadata ?? {}).sort()).toEqual(['annotations', 'labels'])
+    }
+    expect(stdout).not.toContain('PRIVATE')
+  })
+
+  it('explains each decision', async () => {
+    const { code, stdout } = await inject('-f', 'objects.yaml', '-c', 'mesh.yaml', '--explain')
+    expect(code).toBe(0)
+    expect(stdout.split('\n')).toEqual([
+      'Deployment shop/books: injected (envoy)',
+      '  enabled by annotation openservicemesh.io/sidecar-injection of namespace shop',
+      '  sidecar class envoy, by MeshConfig',
+      '  liveness probe of container app goes to port 15901 of the sidecar, which asks port 8080 by http',
+      '  readiness probe of container app stays: port 9100 is excluded from redirection, so that it reaches the workload',
+      'Pod shop/node-agent: skipped (host-network)',
+      '  the pod uses the network of its node, whose traffic is not its own to redirect',
+      'CronJob shop/nightly: injected (envoy)',
+      '  enabled by annotation openservicemesh.io/sidecar-injection of namespace shop',
+      '  sidecar class envoy, by MeshConfig',
+      'StatefulSet elsewhere/db: skipped (unmonitored-namespace)',
+      '  namespace elsewhere has no label openservicemesh.io/monitored-by=osm; osm namespace add elsewhere sets it',
+      '',
+    ])
+  })
+
+  it('shows the changes, where they belong in the object', async () => {
+    const { stdout } = await inject('-f', 'objects.yaml', '-c', 'mesh.yaml', '--diff', '--native-sidecar', 'off')
+    const lines = stdout.split('\n').filter((line) => !line.startsWith('    '))
+    expect(lines.slice(0, 8)).toEqual([
+      'Deployment shop/books',
+      '+ /spec/template/metadata/labels/osm-proxy-uuid',
+      '+ /spec/template/metadata/annotations',
+      '~ /spec/template/spec/containers/0/livenessProbe/httpGet/path',
+      '~ /spec/template/spec/containers/0/livenessProbe/httpGet/port',
+      '+ /spec/template/spec/containers/1',
+      '+ /spec/template/spec/initContainers',
+      '+ /spec/template/spec/volumes',
+    ])
+    expect(lines).toContain('  no change')
+    expect(stdout).toContain('    image: example/envoy:1')
+  })
+
+  it('gives the same as JSON', async () => {
+    const explained = JSON.parse(
+      (await inject('-f', 'objects.yaml', '-c', 'mesh.yaml', '--explain', '-o', 'json')).stdout,
+    ) as unknown
+    expect(explained).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          title: 'Pod shop/node-agent',
+          outcome: 'skipped',
+          reason: 'host-network',
+          operations: [],
+        }),
+      ]),
+    )
+    const list = JSON.parse((await inject('-f', 'objects.yaml', '-o', 'json')).stdout) as { readonly kind: string }
+    expect(list.kind).toBe('List')
+  })
+
+  it('takes a namespace that it knows nothing of for one of the mesh, and says so', async () => {
+    const { stdout } = await inject('-f', 'objects.yaml', '--explain')
+    expect(stdout).toContain(
+      'StatefulSet elsewhere/db: injected (envoy)\n  namespace elsewhere was not given and is taken to be of the mesh',
+    )
+  })
+
+  it('ends with 1 when a pod would be refused, and says why', async () => {
+    const { code, stderr } = await inject('-f', 'refused.yaml')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /^osm: Job default\/once would be refused: annotation .*outbound-port-exclusion-list of the pod: "80;--flag" is not a port.*\[OSM_INJECT_ANNOTATION\]\n$/,
+    )
+    const { stdout } = await inject('-f', 'refused.yaml', '--explain')
+    expect(stdout).toContain('Job default/once: refused (OSM_INJECT_ANNOTATION)')
+  })
+
+  it.each([
+    [['-f', 'missing.yaml'], /missing.yaml can't be read/],
+    [['-f', 'refused.yaml', '-c', '../../package.json'], /has no kind/],
+    [['-f', 'refused.yaml', '-c', 'nothing'], /nothing can't be read/],
+  ])('says what is wrong with its files: %j', async (args, message) => {
+    const { code, stderr } = await inject(...args)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(message)
+  })
+})

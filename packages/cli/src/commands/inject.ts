@@ -1,0 +1,71 @@
+import { type Command, Option } from 'commander'
+
+import { wantsColor } from '../cli-context.js'
+import { exitCodes } from '../exit-code.js'
+import { toJson } from '../output/format.js'
+import { toText, type CommandHost } from './cli-command.js'
+
+interface InjectFlags {
+  readonly filename: string
+  readonly config?: string
+  readonly namespace: string
+  readonly meshName: string
+  readonly osmNamespace: string
+  readonly nativeSidecar: 'on' | 'off'
+  readonly explain?: true
+  readonly diff?: true
+  readonly output: 'yaml' | 'json'
+}
+
+/** `osm inject` */
+export function addInject(program: Command, { context, onExit }: CommandHost): void {
+  program
+    .command('inject')
+    .description('show what osm-injector would make of pods and of what makes pods; creates nothing')
+    .requiredOption('-f, --filename <file>', 'YAML or JSON with the objects; - for standard input')
+    .option('-c, --config <file>', 'YAML with the MeshConfig and the Namespaces; defaults where it names none')
+    .option('-n, --namespace <namespace>', 'namespace of objects that name none', 'default')
+    .option('--mesh-name <name>', 'name of the mesh', 'osm')
+    .option('--osm-namespace <namespace>', 'namespace of the control plane', 'osm-system')
+    .addOption(
+      new Option('--native-sidecar <mode>', 'whether sidecars are init containers that go on running')
+        .choices(['on', 'off'])
+        .default('on'),
+    )
+    .option('--explain', 'print what was decided about each pod, and why, in place of the objects')
+    .option('--diff', 'print the changes in place of the objects')
+    .addOption(new Option('-o, --output <form>', 'form of the output').choices(['yaml', 'json']).default('yaml'))
+    .addHelpText(
+      'after',
+      `
+A namespace that the config does not hold counts as one of the mesh with injection enabled. The uuid of the sidecar is a
+placeholder, and the Secret with its certificate is left out. The exit code is 1 if a pod would be refused.
+
+Examples:
+  osm inject -f deployment.yaml --explain --diff
+  kubectl get deployment books -o yaml | osm inject -f - -c mesh.yaml`,
+    )
+    .action(async (flags: InjectFlags) => {
+      const { runInject } = await import('../inject/run-inject.js')
+      const { explain = false, diff = false } = flags
+      const results = await runInject({ ...flags, cwd: context.cwd, signal: context.signal })
+      const pods = results.flatMap(({ pod }) => pod ?? [])
+      if (flags.output === 'json') {
+        const objects = results.map(({ object }) => object)
+        context.stdout.write(toJson(explain || diff ? pods : { apiVersion: 'v1', kind: 'List', items: objects }))
+      } else {
+        const color = wantsColor(context.stdout, context.variables)
+        const { renderDiff, renderExplanation } = await import('../inject/render-injection.js')
+        const { stringify } = await import('yaml')
+        if (explain) for (const pod of pods) context.stdout.write(toText(renderExplanation(pod, color)))
+        if (diff) for (const pod of pods) context.stdout.write(toText(renderDiff(pod, color)))
+        if (!explain && !diff)
+          context.stdout.write(results.map(({ object }) => stringify(object, { lineWidth: 0 })).join('---\n'))
+      }
+      const refused = pods.filter(({ outcome }) => outcome === 'refused')
+      if (!explain)
+        for (const { title, message, reason } of refused)
+          context.stderr.write(`osm: ${title} would be refused: ${message} [${reason}]\n`)
+      onExit(refused.length === 0 ? exitCodes.ok : exitCodes.problem)
+    })
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+import { isObject, type JsonObject } from '@osm-ts/injector'
+import { parseAllDocuments } from 'yaml'
+
+import { cliError } from '../errors.js'
+
+const STANDARD_INPUT = '-'
+/** Aliases can make a small file a huge object. */
+const MAX_ALIASES = 1000
+
+/**
+ * The Kubernetes objects of a YAML or JSON file, those of lists by themselves.
+ *
+ * @param file - a path, or `-` for standard input
+ * @throws OsmError `OSM_CLI_INPUT`
+ */
+export function readKubernetesObjects(file: string, cwd: string): readonly JsonObject[] {
+  const name = file === STANDARD_INPUT ? 'standard input' : file
+  return parseAllDocuments(textOf(file, cwd, name)).flatMap((document) => {
+    const [fault] = document.errors
+    if (fault !== undefined) throw unusable(`${name} is no YAML: ${fault.message.split('\n')[0] ?? ''}`)
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+    return value === null || value === undefined ? [] : flatten(value as JsonObject, name)
+  })
+}
+
+function textOf(file: string, cwd: string, name: string): string {
+  try {
+    return readFileSync(file === STANDARD_INPUT ? 0 : resolve(cwd, file), 'utf8')
+  } catch (error) {
+    throw unusable(`${name} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function flatten(value: JsonObject, name: string): readonly JsonObject[] {
+  if (!isObject(value) || typeof value.kind !== 'string')
+    throw unusable(`${name} holds something that is no Kubernetes object: it has no kind`)
+  if (!value.kind.endsWith('List') || !Array.isArray(value.items)) return [value]
+  return value.items.flatMap((item) => flatten(item as JsonObject, name))
+}
+
+function unusable(message: string): Error {
+  return cliError('OSM_CLI_INPUT', message, 'give YAML or JSON as `kubectl get -o yaml` prints it')
+}

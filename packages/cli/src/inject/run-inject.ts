@@ -1,0 +1,76 @@
+import { readObjects, type MeshConfigSpec } from '@osm-ts/core'
+import { isObject, type JsonObject, offlineInjector } from '@osm-ts/injector'
+
+import { cliError } from '../errors.js'
+import { injectObjects, type InjectedObject, type NamespaceTexts } from './inject-objects.js'
+import { readKubernetesObjects } from './read-objects.js'
+
+/** What `osm inject` is asked. */
+export interface InjectQuestion {
+  readonly filename: string
+  readonly config?: string
+  readonly namespace: string
+  readonly meshName: string
+  readonly osmNamespace: string
+  readonly nativeSidecar: 'on' | 'off'
+  readonly cwd: string
+  readonly signal: AbortSignal
+}
+
+/** What the chart gives an injector where nobody says anything. */
+const environment = {
+  OSM_DEFAULT_SIDECAR_CLASS: 'envoy',
+  OSM_DEFAULT_SIDECAR_IMAGE: 'envoyproxy/envoy:distroless-v1.40.0',
+  OSM_DEFAULT_SIDECAR_WINDOWS_IMAGE: '',
+  OSM_DEFAULT_INIT_CONTAINER_IMAGE: 'osm-sidecar-init',
+}
+
+/** Shows the objects of a file to the injector. */
+export async function runInject(question: InjectQuestion): Promise<readonly InjectedObject[]> {
+  const { filename, config, cwd, meshName, osmNamespace, signal } = question
+  const objects = readKubernetesObjects(filename, cwd)
+  const given = config === undefined ? [] : readKubernetesObjects(config, cwd)
+  const injector = await offlineInjector({
+    meshName,
+    osmNamespace,
+    meshConfig: meshConfigOf(given, config ?? ''),
+    environment,
+    nativeSidecars: question.nativeSidecar === 'on',
+  })
+  const fault = injector.problems.find(({ severity }) => severity === 'error')
+  if (fault !== undefined)
+    throw cliError('OSM_CLI_INPUT', `MeshConfig: ${fault.field ?? ''}: ${fault.message}`, 'mend the MeshConfig')
+  return injectObjects(objects, {
+    injector,
+    namespaces: namespacesOf(given),
+    meshName,
+    defaultNamespace: question.namespace,
+    signal,
+  })
+}
+
+function meshConfigOf(objects: readonly JsonObject[], file: string): MeshConfigSpec {
+  const written = objects.find(({ kind }) => kind === 'MeshConfig')
+  if (written === undefined) return {}
+  // JSON is YAML, and this reader checks what it reads by the schema of the kind.
+  const { objects: read, problems } = readObjects(JSON.stringify(written))
+  const [found] = read
+  if (found?.kind === 'MeshConfig') return found.spec
+  const reasons = problems.map(({ field = '', message }) => `${field} ${message}`.trim()).join('; ')
+  throw cliError('OSM_CLI_INPUT', `${file}: the MeshConfig can't be used: ${reasons}`, 'mend the MeshConfig')
+}
+
+function namespacesOf(objects: readonly JsonObject[]): NamespaceTexts {
+  const texts = (value: unknown): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      Object.entries((value ?? {}) as Record<string, unknown>).map(([name, text]) => [name, String(text)]),
+    )
+  return new Map(
+    objects.flatMap(({ kind, metadata }) => {
+      if (kind !== 'Namespace' || !isObject(metadata)) return []
+      return [
+        [String(metadata.name), { labels: texts(metadata.labels), annotations: texts(metadata.annotations) }] as const,
+      ]
+    }),
+  )
+}

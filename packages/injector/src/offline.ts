@@ -1,0 +1,94 @@
+import {
+  type ConfigEnvironment,
+  DriverRegistry,
+  MemoryCaStore,
+  meshConfigView,
+  type MeshConfigSpec,
+  parseMeshDomains,
+  parseProxyUUID,
+  ProbeBindingsReader,
+  type Problem,
+  resolveMeshConfig,
+  certificateNames,
+  systemClock,
+  TresorProvider,
+} from '@osm-ts/core'
+
+import { builtInDrivers } from './builtins.js'
+import { type Injection, injectPod } from './inject/inject-pod.js'
+import type { NamespaceFacts } from './inject/settings.js'
+import type { JsonObject } from './json/json.js'
+import { InitScripts } from './sidecar/init-containers.js'
+
+/** A mesh that pods are shown to without being created. */
+export interface OfflineMesh {
+  readonly meshName: string
+  readonly osmNamespace: string
+  /** `spec` of the MeshConfig; what it leaves out has its default. */
+  readonly meshConfig: MeshConfigSpec
+  /** Class and images where the MeshConfig names none. */
+  readonly environment: ConfigEnvironment
+  readonly nativeSidecars: boolean
+}
+
+/** Looks at pods as osm-injector does, and creates nothing. */
+export interface OfflineInjector {
+  /** What is wrong with the MeshConfig. */
+  readonly problems: readonly Problem[]
+  inject(pod: JsonObject, namespace: NamespaceFacts, signal: AbortSignal): Promise<Injection>
+}
+
+/** Every sidecar has this one: what comes out is for reading and comparing. */
+const UUID = parseProxyUUID('00000000-0000-4000-8000-000000000000')
+const VALIDITY_MS = 3_600_000
+
+/** The injection of osm-injector, with a certificate authority that is forgotten at the end. */
+export async function offlineInjector(mesh: OfflineMesh): Promise<OfflineInjector> {
+  const { meshName, osmNamespace, environment, nativeSidecars } = mesh
+  const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
+  const registry = new DriverRegistry()
+  for (const driver of builtInDrivers()) registry.register(driver)
+  const provider = await TresorProvider.open({
+    store: new MemoryCaStore(),
+    clock: systemClock,
+    rootKey: { algorithm: 'ECDSA' },
+    authorities: ['control-plane'],
+  })
+  const { config, problems } = resolveMeshConfig(
+    mesh.meshConfig,
+    { osmNamespace, clusterDomain: domains.clusterDomain, environment },
+    { object: { kind: 'MeshConfig', namespace: osmNamespace, name: 'osm-mesh-config' }, locate: () => undefined },
+  )
+  const settings = {
+    meshName,
+    osmNamespace,
+    domains,
+    config,
+    configView: meshConfigView(config, { meshName, domains }),
+    registry,
+    environment,
+    pullPolicy: 'IfNotPresent',
+    nativeSidecars,
+    sleepingHooks: true,
+    ipFamilies: ['IPv4'],
+    trustBundle: provider.trustBundle('control-plane'),
+    version: '',
+  } as const
+  const key = { algorithm: 'ECDSA' } as const
+  const ports = {
+    newUuid: () => UUID,
+    issue: (subject: Parameters<typeof certificateNames>[0] & { readonly kind: 'proxy' }, signal: AbortSignal) =>
+      provider.issue({ ...certificateNames(subject, domains), kind: 'proxy', validityMs: VALIDITY_MS, key }, signal),
+    reusableUuid: () => Promise.resolve(undefined),
+    bindings: new ProbeBindingsReader(),
+    scripts: new InitScripts(),
+  }
+  return {
+    problems,
+    inject: (pod, namespace, signal) =>
+      injectPod({ pod, namespace, dryRun: true, signal }, settings, {
+        ...ports,
+        issue: (subject, patience) => ports.issue({ kind: 'proxy', ...subject }, patience),
+      }),
+  }
+}
