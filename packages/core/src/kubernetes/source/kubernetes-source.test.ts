@@ -4,6 +4,7 @@ import { ClusterFixture, eventually, RunningSource, uuid } from '../../../test/k
 import { FakeApiServer } from '../../../test/kubernetes/fake-api-server.js'
 import { isList, isWatch } from '../../../test/kubernetes/fake-faults.js'
 import { makeObjectKey } from '../../spec/objects.js'
+import { allKinds } from '../../spec/schema/kinds.js'
 import { resourceTypes } from '../resource-types.js'
 
 const target = (account: string) => ({
@@ -191,6 +192,20 @@ describe('KubernetesSource', () => {
     expect(running.source.problems()).toEqual([expect.objectContaining({ code: 'OSM_SOURCE_KIND_MISSING' })])
   })
 
+  it('starts without any of its definitions, and takes them as they come', async () => {
+    const custom = allKinds().filter(
+      (kind) => resourceTypes[kind].group.endsWith('.io') && !kind.startsWith('Workload'),
+    )
+    for (const kind of custom) cluster.withhold(resourceTypes[kind])
+    await running.start()
+    expect(running.keys()).toContain('WorkloadInstance/shop/store-0')
+    expect(running.source.problems().map(({ code }) => code)).toEqual(custom.map(() => 'OSM_SOURCE_KIND_MISSING'))
+    expect(custom).toHaveLength(21)
+    server.clearFaults()
+    await eventually('the kinds come', () => running.source.problems().length === 0)
+    expect(running.keys()).toContain('TrafficTarget/shop/open')
+  })
+
   it('asks of kinds of the control plane in its namespace only, where it may', async () => {
     cluster.withhold(resourceTypes.MeshConfig)
     await running.start()
@@ -258,7 +273,11 @@ describe('KubernetesSource', () => {
     const before = running.keys()
     const port = Number(new URL(server.url).port)
     await server.close()
-    await eventually('it is noticed', () => running.source.problems().length > 0)
+    // One after the other, and as one when it is all of them.
+    await eventually(
+      'it is noticed',
+      () => running.source.problems()[0]?.message.startsWith('23 of the lists') === true,
+    )
     expect(running.source.problems()).toEqual([expect.objectContaining({ code: 'OSM_SOURCE_STALE' })])
     expect(running.source.staleness('shop')).toEqual(expect.any(String))
     expect(running.keys()).toEqual(before)

@@ -219,7 +219,9 @@ export class KubernetesSource implements ObjectSource, ClusterView {
   }
 
   #leave(scope: NamespaceScope): void {
-    this.#publish(this.#held.apply([], this.#held.keysOf(scope.namespace)))
+    const keys = this.#held.keysOf(scope.namespace)
+    this.#publish(this.#held.apply([], keys))
+    for (const key of keys) this.#tellWritten(key)
     this.#clusterChanges.tell({ of: 'namespace', scope })
   }
 

@@ -56,6 +56,8 @@ interface Written {
 
 /** How often it is looked whether anything is new, in milliseconds. */
 export const STATUS_LOOK_MS = 1_000
+/** How many times longer than a look the pause after it is: in a mesh that never rests problems are found out anew each time. */
+const REST = 20
 /** How long an object that was just written is left alone, so that what is wrong with it can be found out. */
 const SETTLE_MS = 1_500
 /** By when what was written has come back from the API server, in milliseconds. */
@@ -124,6 +126,7 @@ export class StatusWriter {
   async #look(signal: AbortSignal): Promise<void> {
     const { clock, problems, proxies, targets } = this.#options
     while (!signal.aborted) {
+      const start = clock.now()
       const refusals = refusalsByObject(proxies())
       const news = this.#stale || !sameRefusals(refusals, this.#refusals)
       if (this.#stale) {
@@ -132,7 +135,7 @@ export class StatusWriter {
       }
       this.#refusals = refusals
       if (news) for (const key of targets.servedKeys()) if (this.#isDue(key)) this.#queue.add(key)
-      await pause(clock, STATUS_LOOK_MS, signal)
+      await pause(clock, Math.max(STATUS_LOOK_MS, (clock.now() - start) * REST), signal)
     }
   }
 
