@@ -5,7 +5,14 @@ import type { KubernetesApi, KubernetesObject, ObjectName } from './api.js'
 import { pause } from './backoff.js'
 import { messageOf } from './client/error-facts.js'
 import { isKubernetesError } from './kubernetes-error.js'
-import { microTime, readLease, writeLease, type LeaseRecord } from './lease-record.js'
+import {
+  leaseMetadata,
+  microTime,
+  readLease,
+  writeLease,
+  type LeaseMetadata,
+  type LeaseRecord,
+} from './lease-record.js'
 import { onAbort } from './on-abort.js'
 import { resourceTypes } from './resource-types.js'
 
@@ -41,7 +48,7 @@ const CANDIDATE_JITTER = 1.2
 /** The Lease as it was last seen. */
 interface Observed {
   readonly resourceVersion: string
-  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly metadata: LeaseMetadata
   readonly record: LeaseRecord
   /** When it was first seen like that, by the monotonic clock. */
   readonly at: number
@@ -180,13 +187,13 @@ export class LeaderElector {
     const resourceVersion = object.metadata.resourceVersion ?? ''
     if (this.#observed?.resourceVersion === resourceVersion) return this.#observed
     const record = readLease(object, this.#durationMs)
-    this.#observed = { resourceVersion, labels: object.metadata.labels, record, at: this.#monotonic() }
+    this.#observed = { resourceVersion, metadata: leaseMetadata(object), record, at: this.#monotonic() }
     return this.#observed
   }
 
   /** Writes that this candidate holds the Lease. False if somebody else has written before. */
   async #write(before: Observed | undefined, signal: AbortSignal): Promise<boolean> {
-    const { api, identity, clock, labels } = this.#options
+    const { identity, clock } = this.#options
     const now = microTime(clock.now())
     const held = before?.record.holder === identity
     const record: LeaseRecord = {
@@ -198,7 +205,7 @@ export class LeaderElector {
     }
     const sentAt = this.#monotonic()
     try {
-      const stored = await this.#store(api, record, before, labels, signal)
+      const stored = await this.#store(record, before, signal)
       this.#observe(stored)
       this.#leadsUntil = sentAt + this.#deadlineMs
       return true
@@ -208,19 +215,14 @@ export class LeaderElector {
     }
   }
 
-  async #store(
-    api: KubernetesApi,
-    record: LeaseRecord,
-    before: Observed | undefined,
-    labels: Readonly<Record<string, string>> | undefined,
-    signal: AbortSignal,
-  ): Promise<KubernetesObject> {
-    const kept = before?.labels ?? labels
-    const metadata = kept === undefined ? {} : { labels: kept }
+  async #store(record: LeaseRecord, before: Observed | undefined, signal: AbortSignal): Promise<KubernetesObject> {
+    const { api, labels } = this.#options
     if (before === undefined) {
-      return api.create(resourceTypes.Lease, writeLease(this.#lease, record, metadata), { signal })
+      const manifest = writeLease(this.#lease, record, labels === undefined ? {} : { labels })
+      return api.create(resourceTypes.Lease, manifest, { signal })
     }
-    const manifest = writeLease(this.#lease, record, { ...metadata, resourceVersion: before.resourceVersion })
+    const { metadata, resourceVersion } = before
+    const manifest = writeLease(this.#lease, record, { ...metadata, resourceVersion })
     return api.replace(resourceTypes.Lease, manifest, { signal })
   }
 
@@ -236,7 +238,7 @@ export class LeaderElector {
     const limit = new AbortController()
     const cancel = this.#options.clock.setTimer(() => limit.abort(new Error('too late')), this.#periodMs)
     try {
-      await this.#store(this.#options.api, record, observed, undefined, limit.signal)
+      await this.#store(record, observed, limit.signal)
     } catch {
       // Others wait until it has run out, as if this process had died.
     } finally {

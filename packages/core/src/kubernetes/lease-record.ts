@@ -1,4 +1,4 @@
-import type { KubernetesManifest, KubernetesObject, ObjectName } from './api.js'
+import type { KubernetesManifest, KubernetesMetadata, KubernetesObject, ObjectName } from './api.js'
 
 /** What a Lease says about who leads. */
 export interface LeaseRecord {
@@ -19,6 +19,19 @@ interface LeaseSpec {
   readonly leaseTransitions?: number
 }
 
+/** What others may have written on a Lease, and is left as it is. */
+export type LeaseMetadata = Pick<KubernetesMetadata, 'labels' | 'annotations' | 'ownerReferences' | 'finalizers'>
+
+export function leaseMetadata({ metadata }: KubernetesObject): LeaseMetadata {
+  const { labels, annotations, ownerReferences, finalizers } = metadata
+  return {
+    ...(labels && { labels }),
+    ...(annotations && { annotations }),
+    ...(ownerReferences && { ownerReferences }),
+    ...(finalizers && { finalizers }),
+  }
+}
+
 /** Reads a Lease; a missing duration is taken to be the given one. */
 export function readLease(object: KubernetesObject, durationMs: number): LeaseRecord {
   const spec = (object.spec ?? {}) as LeaseSpec // the API server checks Leases by its own schema
@@ -35,7 +48,7 @@ export function readLease(object: KubernetesObject, durationMs: number): LeaseRe
 export function writeLease(
   name: ObjectName,
   record: LeaseRecord,
-  metadata: { readonly resourceVersion?: string; readonly labels?: Readonly<Record<string, string>> },
+  metadata: LeaseMetadata & { readonly resourceVersion?: string },
 ): KubernetesManifest {
   return {
     apiVersion: 'coordination.k8s.io/v1',

@@ -35,8 +35,8 @@ export interface PoolMaker {
   readonly Pool: new (origin: string, options: Pool.Options) => Dispatcher
 }
 
-/** Time to the head of an answer. */
-const HEADERS_TIMEOUT_MS = 30_000
+/** Time for the API server to accept a request whose answer is endless. */
+const ACCEPT_TIMEOUT_MS = 30_000
 /** Time to the end of an answer that is not endless; as long as the API server itself works on a request. */
 const ANSWER_TIMEOUT_MS = 60_000
 const CONNECT_TIMEOUT_MS = 10_000
@@ -113,7 +113,7 @@ export class Transport {
   ): Promise<TransportAnswer> {
     const { method, body, contentType, signal } = request
     const dispatcher = request.endless === true ? connections.endless : connections.short
-    const deadline = new Deadline(signal, request.endless === true ? HEADERS_TIMEOUT_MS : ANSWER_TIMEOUT_MS)
+    const deadline = new Deadline(signal, request.endless === true ? ACCEPT_TIMEOUT_MS : ANSWER_TIMEOUT_MS)
     try {
       const answer = await dispatcher.request({
         method,
@@ -126,7 +126,8 @@ export class Transport {
         },
         body: body ?? null,
         signal: deadline.signal,
-        headersTimeout: HEADERS_TIMEOUT_MS,
+        // The deadline is what limits both.
+        headersTimeout: 0,
         bodyTimeout: 0,
       })
       if (request.endless === true) deadline.lift()
@@ -170,6 +171,7 @@ function serverUrl(server: string): URL {
 }
 
 function sameTls(one: ClusterTls, other: ClusterTls): boolean {
+  if (one === other) return true
   const fields = ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized'] as const
   return fields.every((field) => String(one[field]) === String(other[field]))
 }
