@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { readObjects } from '@osm-ts/core'
+import { nodePath } from '../../tools/images/definitions.mjs'
 import { cases, valuesFile } from './chart/cases.js'
 import { codeOfStart } from './chart/check-flags.js'
 import { golden, goldenText } from './chart/golden.js'
@@ -104,8 +105,16 @@ describe('the chart', () => {
     expect(find(manifests, 'Deployment', 'osm-injector').spec).toMatchObject({ replicas: 3 })
   })
 
-  it('names the values that it is asked to take to another cluster version', () => {
+  it('refuses a cluster that is too old', () => {
     const { code, stderr } = helm(['template', 'osm', chartFolder, '--kube-version', '1.22.0'])
     expect([code, stderr]).toEqual([1, expect.stringContaining('requires kubeVersion: >=1.23.0-0')])
+  })
+
+  it('renders for the oldest cluster only what that knows', () => {
+    const manifests = render(valuesFile('high-availability'), '--kube-version', '1.23.0')
+    const budget = find(manifests, 'PodDisruptionBudget', 'osm-controller-pdb')
+    expect(budget.spec).not.toHaveProperty('unhealthyPodEvictionPolicy')
+    const { lifecycle } = containerOf(find(manifests, 'Deployment', 'osm-injector'))
+    expect(lifecycle).toMatchObject({ preStop: { exec: { command: expect.arrayContaining([nodePath]) } } })
   })
 })

@@ -76,6 +76,22 @@ readinessProbe:
   failureThreshold: 2
 {{- end }}
 
+{{/*
+A pod that ends goes on answering until everybody has heard that it is gone: with the webhook that would be a refused pod, with the proxy
+control plane a reconnect for nothing. The hook that waits is known since 1.30; before that Node.js waits.
+*/}}
+{{- define "osm.preStop" -}}
+lifecycle:
+  preStop:
+    {{- if semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version }}
+    sleep:
+      seconds: 5
+    {{- else }}
+    exec:
+      command: [/nodejs/bin/node, -e, "setTimeout(() => {}, 5000)"]
+    {{- end }}
+{{- end }}
+
 {{/* Flags that controller, injector and bootstrap have in common, as a YAML list. */}}
 {{- define "osm.commonFlags" -}}
 {{- $osm := .Values.osm -}}

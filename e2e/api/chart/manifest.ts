@@ -33,6 +33,7 @@ export interface Container {
   readonly resources?: unknown
   readonly livenessProbe?: unknown
   readonly readinessProbe?: unknown
+  readonly lifecycle?: unknown
 }
 
 /** The spec of a pod. */

@@ -54,7 +54,7 @@ export function render(values: Values, ...args: readonly string[]): readonly Man
 }
 
 /** The objects of a text of YAML documents. */
-export function parse(text: string): readonly Manifest[] {
+function parse(text: string): readonly Manifest[] {
   return parseAllDocuments(text).flatMap((document) => {
     const [fault] = document.errors
     if (fault !== undefined) throw fault
