@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { apiVersionOf, customResourceDefinitions, type KubernetesApi, resourceTypes, SecretCaStore } from '@osm-ts/core'
 import { parseAllDocuments } from 'yaml'
@@ -207,6 +209,16 @@ describe('the validating webhook', () => {
     await api.mergePatch(IngressBackend, name, { metadata }, { signal })
     await api.mergePatch(IngressBackend, name, { metadata: { finalizers: null } }, { signal })
     await expect(api.delete(IngressBackend, name, { signal })).resolves.toBe(true)
+  })
+
+  it('serves the metrics of the reference, no more and no less', async () => {
+    const page = await readFile(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8')
+    const [general = '', ...sections] = page.split(/^## /m)
+    const tables = [general, ...sections.filter((section) => section.startsWith('On Kubernetes'))].join('\n')
+    const documented = [...tables.matchAll(/^\| `(osm_\w+)`\s*\| (\w+)/gm)].map(
+      ([, name = '', type = '']) => `${name} ${type}`,
+    )
+    expect((await controller.metricNames()).toSorted()).toEqual(documented.toSorted())
   })
 
   it('answers debug pages to loopback only', async () => {

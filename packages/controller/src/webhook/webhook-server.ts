@@ -49,6 +49,20 @@ export function webhookServer({ reviewer, credential, metrics, logger }: Webhook
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body)
   })
+  const answered = metrics.counter('osm_http_response_total', 'Answers of the webhook', ['code', 'method', 'path'])
+  const durations = metrics.histogram(
+    'osm_http_response_duration',
+    'Seconds from a request to the webhook to its answer',
+    ['code', 'method', 'path'],
+    [0.005, 0.025, 0.1, 0.5, 1, 5, 20],
+  )
+  app.addHook('onResponse', async (request, reply) => {
+    // Paths that nobody serves are one, however many there are.
+    const path = request.routeOptions.url ?? 'other'
+    const labels = { code: String(reply.statusCode), method: request.method, path }
+    answered.inc(labels)
+    durations.observe(labels, reply.elapsedTime / 1000)
+  })
   app.post('/validate', async (request, reply) => {
     // The parser above hands every body over as it came.
     const admission = parseAdmissionReview(request.body instanceof Uint8Array ? request.body : new Uint8Array())
