@@ -67,10 +67,8 @@ function namespacesOf(objects: readonly JsonObject[]): NamespaceTexts {
     )
   return new Map(
     objects.flatMap(({ kind, metadata }) => {
-      if (kind !== 'Namespace' || !isObject(metadata)) return []
-      return [
-        [String(metadata.name), { labels: texts(metadata.labels), annotations: texts(metadata.annotations) }] as const,
-      ]
+      if (kind !== 'Namespace' || !isObject(metadata) || typeof metadata.name !== 'string') return []
+      return [[metadata.name, { labels: texts(metadata.labels), annotations: texts(metadata.annotations) }] as const]
     }),
   )
 }

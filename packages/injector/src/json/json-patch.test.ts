@@ -10,7 +10,7 @@ const { applyPatch } = jsonPatchLibrary
 /** What another implementation makes of the operations. */
 function applied(before: JsonValue, after: JsonValue): unknown {
   const operations = structuredClone(jsonPatch(before, after)) as Operation[]
-  return applyPatch({ root: structuredClone(before) } as object, operations.map(beneathRoot)).newDocument
+  return applyPatch({ root: structuredClone(before) }, operations.map(beneathRoot)).newDocument
 }
 
 /** The library applies nothing to values other than objects. */

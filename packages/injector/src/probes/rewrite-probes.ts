@@ -2,7 +2,7 @@ import { probePath, sidecarPorts, type InstanceProbeBinding } from '@osm-ts/core
 import { OsmError, type OriginalHealthProbe } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
-import { type JsonObject, objectOf, textOf, withMembers } from '../json/json.js'
+import { type JsonObject, objectOf, objectsOf, textOf, withMembers } from '../json/json.js'
 import { placedProbes, probeKey, withProbes, type PlacedProbe } from './probe-places.js'
 import { probeQuestion } from './probe-question.js'
 
@@ -122,7 +122,7 @@ function rewritten(probe: JsonObject, { port, path, target }: InstanceProbeBindi
 }
 
 function original({ container, kind, probe }: PlacedProbe, { target }: InstanceProbeBinding): OriginalHealthProbe {
-  const headers = objectOf(probe.httpGet).httpHeaders
+  const { httpHeaders } = objectOf(probe.httpGet)
   const { type, port, path, service } = target
   return {
     container: textOf(container.name),
@@ -131,14 +131,9 @@ function original({ container, kind, probe }: PlacedProbe, { target }: InstanceP
     port,
     ...(path === undefined ? {} : { path }),
     ...(service === undefined ? {} : { service }),
-    ...(Array.isArray(headers)
-      ? {
-          headers: headers.map((header) => ({
-            name: textOf(objectOf(header).name),
-            value: textOf(objectOf(header).value),
-          })),
-        }
-      : {}),
+    ...(httpHeaders === undefined
+      ? {}
+      : { headers: objectsOf(httpHeaders).map(({ name, value }) => ({ name: textOf(name), value: textOf(value) })) }),
     timeoutMs: timeoutOf(probe),
   }
 }

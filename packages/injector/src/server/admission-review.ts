@@ -92,7 +92,7 @@ function parsed(text: string): JsonValue {
 }
 
 function shortly(value: JsonValue | undefined): string {
-  return (JSON.stringify(value) ?? 'none').slice(0, 64)
+  return JSON.stringify(value ?? null).slice(0, 64)
 }
 
 function refused(message: string): OsmError<InjectorErrorCode> {

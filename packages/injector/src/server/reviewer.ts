@@ -5,7 +5,7 @@ import {
   type Metrics,
   type ProcessLogger,
 } from '@osm-ts/core'
-import { OsmError } from '@osm-ts/driver-api'
+import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import { injectPod, type Injection, type InjectionPorts } from '../inject/inject-pod.js'
@@ -147,7 +147,7 @@ function timedOut(milliseconds: number): OsmError<InjectorErrorCode> {
 }
 
 function codedError(error: unknown): OsmError {
-  if (error instanceof OsmError) return error
+  if (isOsmError(error)) return error
   const message = error instanceof Error ? error.message : String(error)
   return new OsmError<InjectorErrorCode>('OSM_INJECT_FAULT', `injection failed: ${message}`, { cause: error })
 }

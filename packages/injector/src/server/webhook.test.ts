@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { request, type RequestOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
@@ -70,11 +71,11 @@ describe('the webhook', () => {
     const settings = settingsOf({}, changes)
     const certificates: ReviewerOptions['certificates'] = {
       // Only ever asked for proxies.
-      issueCertificate: (async (subject: Parameters<typeof certificateNames>[0]) =>
+      issueCertificate: async (subject: Parameters<typeof certificateNames>[0]) =>
         provider.issue(
           { ...certificateNames(subject, domains), validityMs: 3_600_000, key: { algorithm: 'ECDSA' } },
           signal,
-        )) as never,
+        ),
     }
     const state = { settings: () => settings, namespace: () => Promise.resolve(namespaceOf()) }
     const reviewer = new PodReviewer({ state, certificates, secrets, logger, metrics })
@@ -121,7 +122,7 @@ describe('the webhook', () => {
     })
     // A body that is not read to its end is no concern of the one who sends it.
     sent.on('error', () => undefined).end(body)
-    const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage]
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
     let text = ''
     for await (const chunk of response.setEncoding('utf8')) text += chunk as string
     return {
