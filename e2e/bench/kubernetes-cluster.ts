@@ -22,7 +22,7 @@ export function namespaceName(index: number): string {
 }
 
 /** The service of that number. */
-export function serviceName(index: number): string {
+function serviceName(index: number): string {
   return `svc-${index}`
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from '@osm-ts/driver-api'
 
 import type { Clock } from '../../src/certificates/clock.js'
 import type { KubernetesManifest, ResourceType } from '../../src/kubernetes/api.js'
-import { apiVersionOf, resourceTypes } from '../../src/kubernetes/resource-types.js'
+import { resourceTypes } from '../../src/kubernetes/resource-types.js'
 import { KubernetesSource, type KubernetesSourceOptions } from '../../src/kubernetes/source/kubernetes-source.js'
 import type { SourceChange } from '../../src/spec/object-source.js'
 import type { FakeApiServer } from './fake-api-server.js'
@@ -221,9 +221,4 @@ export class RunningSource {
     this.#end.abort()
     await this.source.finished()
   }
-}
-
-/** `apiVersion` and `kind` of a type. */
-export function typeMeta(type: ResourceType): { readonly apiVersion: string; readonly kind: string } {
-  return { apiVersion: apiVersionOf(type), kind: type.kind }
 }

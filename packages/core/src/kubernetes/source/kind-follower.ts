@@ -36,9 +36,9 @@ export interface KindChange {
 }
 
 /** How soon a kind that the API server does not serve is looked for again, in milliseconds. */
-export const MISSING_RETRY_MS = 5_000
+const MISSING_RETRY_MS = 5_000
 /** How often it is looked whether a kind is served in another version, in milliseconds. */
-export const VERSION_CHECK_MS = 60_000
+const VERSION_CHECK_MS = 60_000
 /** How often an informer is asked whether its kind has gone, in milliseconds. */
 const GONE_CHECK_MS = 2_000
 /** How soon the API server is asked again after it did not say what it serves. */

@@ -49,7 +49,7 @@ export interface ServedObject {
 }
 
 /** How often it is looked whether the API server can be reached, in milliseconds. */
-export const STALENESS_LOOK_MS = 2_000
+const STALENESS_LOOK_MS = 2_000
 
 /**
  * A cluster as a source of objects: what one mesh reads of it.

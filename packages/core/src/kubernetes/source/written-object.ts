@@ -75,12 +75,7 @@ export function readObject(raw: KubernetesObject, { decoder, kind, type, labels,
 
 /** True if nobody could tell the two apart: what changed is where and when they were written. */
 export function sameWritten(a: WrittenObject, b: WrittenObject): boolean {
-  return sameMeaning(a, b) && sameValue(a.facts, b.facts)
-}
-
-/** True if the mesh could not tell the two apart; their statuses may differ. */
-export function sameMeaning(a: WrittenObject, b: WrittenObject): boolean {
-  return sameObject(a.object, b.object) && sameProblems(a.problems, b.problems)
+  return sameObject(a.object, b.object) && sameProblems(a.problems, b.problems) && sameValue(a.facts, b.facts)
 }
 
 /** True if two lists name the same problems, wherever the objects were written down at the time. */

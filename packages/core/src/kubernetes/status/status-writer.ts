@@ -55,7 +55,7 @@ interface Written {
 }
 
 /** How often it is looked whether anything is new, in milliseconds. */
-export const STATUS_LOOK_MS = 1_000
+const STATUS_LOOK_MS = 1_000
 /** How many times longer than a look the pause after it is: in a mesh that never rests problems are found out anew each time. */
 const REST = 20
 /** How long an object that was just written is left alone, so that what is wrong with it can be found out. */

@@ -19,11 +19,11 @@ export interface StatusFacts {
 }
 
 /** The condition that an object is used at all. */
-export const ACCEPTED = 'Accepted'
+const ACCEPTED = 'Accepted'
 /** The condition that proxies take what was made from it. */
-export const PROGRAMMED = 'Programmed'
+const PROGRAMMED = 'Programmed'
 /** The condition of a MeshConfig that some of it takes effect with the next start only. */
-export const RESTART_REQUIRED = 'RestartRequired'
+const RESTART_REQUIRED = 'RestartRequired'
 
 /** Words of OSM for an object without fault. */
 const COMMITTED = 'successfully committed by the system'
