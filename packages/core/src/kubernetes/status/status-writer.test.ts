@@ -179,6 +179,7 @@ describe('StatusWriter', () => {
       identity: 'store.shop',
       class: 'envoy',
       connected: true,
+      ready: true,
       state: 'rejected',
       revision: 1,
       appliedRevision: 0,
