@@ -1,17 +1,30 @@
+import { randomInt } from 'node:crypto'
 import { isOsmError } from '@osm-ts/driver-api'
-import { createMeshNetwork, findFreeRanges, type MeshNetwork } from '../../../packages/standalone/src/netns/index.js'
+import { createMeshNetwork, type MeshNetwork } from '../../../packages/standalone/src/netns/index.js'
 
-/**
- * Service ranges, of which the first free one is taken: wide enough for the thousand services of a load test. Several API servers may
- * run on a machine at a time.
- */
-const serviceRanges: readonly string[] = ['10', '172'].flatMap((first) =>
-  Array.from({ length: 32 }, (_, index) =>
-    first === '10'
-      ? `10.${String(192 + (index >> 2))}.${String((index & 3) * 64)}.0/18`
-      : `172.${String(24 + (index >> 2))}.${String((index & 3) * 64)}.0/18`,
-  ),
-)
+/** Addresses of which networks are made: a corner of a private range, and one for machines whose own network is all of that. */
+interface AddressPlan {
+  readonly subnet: (index: number) => string
+  readonly unusedServices: (index: number) => string
+  /** 64 ranges, each wide enough for the thousand services of a load test. */
+  readonly services: (index: number) => string
+}
+
+const plans: readonly AddressPlan[] = [
+  {
+    subnet: (index) => `10.189.${index}.0/24`,
+    unusedServices: (index) => `10.190.${index}.0/24`,
+    services: (index) => `10.${192 + (index >> 2)}.${(index & 3) * 64}.0/18`,
+  },
+  {
+    subnet: (index) => `198.18.${index}.0/24`,
+    unusedServices: (index) => `198.19.${index}.0/24`,
+    services: (index) => `172.${16 + (index >> 2)}.${(index & 3) * 64}.0/18`,
+  },
+]
+const subnetCount = 256
+const serviceRangeCount = 64
+const attempts = 200
 
 /**
  * A network for an API server: an address of this host that is not loopback, and a blackhole for the service range, so that a call to a
@@ -20,33 +33,34 @@ const serviceRanges: readonly string[] = ['10', '172'].flatMap((first) =>
 export async function createServerNetwork(
   signal: AbortSignal,
 ): Promise<{ readonly network: MeshNetwork; readonly serviceRange: string }> {
-  for (const serviceRange of serviceRanges) {
-    const network = await unlessTaken(async () => {
-      const { subnet } = await findFreeRanges(signal)
-      return createMeshNetwork({ subnet, vipRange: serviceRange }, signal)
-    })
-    if (network !== undefined) return { network, serviceRange }
-  }
-  throw new Error('no free address range was found for services')
+  return firstFree(async ({ subnet, services }) => {
+    const serviceRange = services(randomInt(serviceRangeCount))
+    const ranges = { subnet: subnet(randomInt(subnetCount)), vipRange: serviceRange }
+    return { network: await createMeshNetwork(ranges, signal), serviceRange }
+  })
 }
-
-const attempts = 20
 
 /** A network for pods, on the same host as the API server but with addresses of its own. */
 export async function createPodNetwork(signal: AbortSignal): Promise<MeshNetwork> {
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const network = await unlessTaken(async () => createMeshNetwork(await findFreeRanges(signal), signal))
-    if (network !== undefined) return network
-  }
-  throw new Error('no free address range was found for pods')
+  return firstFree(({ subnet, unusedServices }) => {
+    const index = randomInt(subnetCount)
+    return createMeshNetwork({ subnet: subnet(index), vipRange: unusedServices(index) }, signal)
+  })
 }
 
-/** Undefined when another process took the range in between, or before. */
-async function unlessTaken(create: () => Promise<MeshNetwork>): Promise<MeshNetwork | undefined> {
-  try {
-    return await create()
-  } catch (error) {
-    if (isOsmError(error, 'OSM_NETNS_RANGE_IN_USE')) return undefined
-    throw error
+/**
+ * Tries ranges at random until one is free. Not the first that is free: of two runs that look at the same moment both would find the same
+ * one, and the kernel takes an address twice.
+ */
+async function firstFree<T>(create: (plan: AddressPlan) => Promise<T>): Promise<T> {
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const plan = plans[attempt < attempts / 2 ? 0 : 1]
+    if (plan === undefined) break
+    try {
+      return await create(plan)
+    } catch (error) {
+      if (!isOsmError(error, 'OSM_NETNS_RANGE_IN_USE')) throw error
+    }
   }
+  throw new Error('no free address range was found: this machine routes all of 10.0.0.0/8 and 198.18.0.0/15')
 }

@@ -172,7 +172,7 @@ function startEtcd({ programs, network, folder }: OwnApiServerOptions): ChildPro
     name: 'etcd',
     file: programs.etcd,
     args: Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`),
-    env: { PATH: process.env.PATH ?? '', ETCD_UNSUPPORTED_ARCH: process.arch },
+    env: { PATH: process.env.PATH ?? '' },
     logFile: join(folder, 'logs/etcd.log'),
   })
 }
