@@ -146,11 +146,15 @@ export class KindFollower {
       if (this.#followed?.informer === informer) this.#options.onChange(changes)
     })
     const waiting = new AbortController()
-    const complete = await Promise.race([
-      followed(informer, joinedSignal(signal, end.signal)),
-      this.#goneBeforeListed(informer, joinedSignal(signal, waiting.signal)),
-    ])
-    waiting.abort()
+    let complete = false
+    try {
+      complete = await Promise.race([
+        followed(informer, joinedSignal(signal, end.signal)),
+        this.#goneBeforeListed(informer, joinedSignal(signal, waiting.signal)),
+      ])
+    } finally {
+      waiting.abort()
+    }
     if (!complete) {
       end.abort()
       return
@@ -164,7 +168,12 @@ export class KindFollower {
     const changes = after.map((item) => ({ ...optional('before', before.get(item.key)), after: item }))
     for (const { key } of after) before.delete(key)
     this.#options.onChange([...changes, ...[...before.values()].map((item) => ({ before: item }))])
-    if (wasMissing) this.#options.onPresence()
+    if (!wasMissing) return
+    this.#options.logger.info(
+      { kind: this.kind, version: served.type.version },
+      'the API server serves a kind from now on',
+    )
+    this.#options.onPresence()
   }
 
   /** Resolves with false if the kind goes before it has been listed once, or when the signal aborts. */
@@ -180,7 +189,9 @@ export class KindFollower {
     this.#followed = undefined
     this.#missing = true
     if (items.length > 0) this.#options.onChange(items.map((before) => ({ before })))
-    if (!wasMissing) this.#options.onPresence()
+    if (wasMissing) return
+    this.#options.logger.warn({ kind: this.kind }, 'the API server does not serve a kind that the mesh reads')
+    this.#options.onPresence()
   }
 
   /** Waits until it is time to look again. */
