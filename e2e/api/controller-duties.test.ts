@@ -200,6 +200,34 @@ describe('the leading controller', () => {
     await eventually(status, (text) => text === 'error', { timeoutMs: 30_000 })
   }, 90_000)
 
+  it('leaves an event and ends when no driver has the class of MeshConfig', async () => {
+    const config = { namespace: osmNamespace, name: 'osm-mesh-config' }
+    const setClass = (sidecarClass: string) =>
+      api.mergePatch(resourceTypes.MeshConfig, config, { spec: { sidecar: { sidecarClass } } }, { signal })
+    await setClass('nobody')
+    const controller = await ControllerProcess.start({
+      name: 'classless',
+      folder: server.description.folder,
+      kubeconfig: server.description.kubeconfigPath,
+      address: '127.0.0.33',
+      meshName,
+      osmNamespace,
+      environment: { CONTROLLER_POD_NAME: 'osm-controller-x' },
+    })
+    await expect(controller.program.ended).resolves.toBe('exit code 1')
+    const { items } = await api.list(resourceTypes.Event, { namespace: osmNamespace }, signal)
+    expect(items).toContainEqual(
+      expect.objectContaining({
+        reason: 'FatalInitializationError',
+        message: expect.stringMatching(/"nobody" names no driver; registered: envoy.*OSM_DRIVER_UNKNOWN/),
+        involvedObject: expect.objectContaining({ kind: 'Pod', name: 'osm-controller-x' }),
+      }),
+    )
+    // Those that run stay with the class that they have started with.
+    expect(await Promise.all(replicas.map((it) => it.health('ready')))).toEqual([200, 200])
+    await setClass('envoy')
+  }, 60_000)
+
   it('is the only one that has written anything but the Lease', async () => {
     const writes = await server.client.auditEvents(
       ({ userAgent = '', verb }) =>

@@ -56,15 +56,16 @@ describe('osm-controller on an API server', () => {
       osmNamespace,
       flags: ['--verbosity=debug'],
     })
+  const asClient = (controller: ControllerProcess) => ({
+    api,
+    osmNamespace,
+    target: `${controller.address}:15128`,
+    uuid: client.uuid,
+    account: { namespace: shop, name: 'client' },
+    signal,
+  })
   const connect = async (controller: ControllerProcess): Promise<SimulatedProxy> => {
-    const proxy = await SimulatedProxy.connect({
-      api,
-      osmNamespace,
-      target: `${controller.address}:15128`,
-      uuid: client.uuid,
-      account: { namespace: shop, name: 'client' },
-      signal,
-    })
+    const proxy = await SimulatedProxy.connect(asClient(controller))
     proxies.push(proxy)
     return proxy
   }
@@ -283,15 +284,9 @@ describe('osm-controller on an API server', () => {
 
   it('serves proxies while the API server is away, stays ready, and catches up after it', async () => {
     const controller = started(first)
+    const late = await SimulatedProxy.prepare(asClient(started(second)))
     server.pause()
     try {
-      const proxy = await Promise.race([
-        eventually(
-          () => controller.health('ready'),
-          (status) => status === 200,
-        ),
-      ])
-      expect(proxy).toBe(200)
       // Longer than the lease: nobody leads now.
       await eventually(
         () => controller.metric('osm_leader'),
@@ -301,6 +296,13 @@ describe('osm-controller on an API server', () => {
       await expect(controller.health('ready')).resolves.toBe(200)
       await expect(controller.health('alive')).resolves.toBe(200)
       expect(proxies[0]?.error).toBeUndefined()
+      // A sidecar that comes now, as after a restart of its container, is served from what was read.
+      const newcomer = late()
+      await eventually(
+        () => serverClusters(newcomer).length,
+        (count) => count > 0,
+      )
+      newcomer.close()
     } finally {
       server.resume()
     }

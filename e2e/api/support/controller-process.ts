@@ -17,6 +17,8 @@ export interface ControllerProcessOptions {
   readonly meshName: string
   readonly osmNamespace: string
   readonly flags?: readonly string[]
+  /** Beside what every controller of these tests has. */
+  readonly environment?: Readonly<Record<string, string>>
   /** Absent: a free one. */
   readonly webhookPort?: number
 }
@@ -69,6 +71,7 @@ export class ControllerProcess {
       OSM_DEFAULT_SIDECAR_CLASS: 'envoy',
       // As the chart sets it.
       NODE_OPTIONS: '--max-semi-space-size=4',
+      ...options.environment,
     }
     const logFile = join(folder, `${name}.log`)
     const program =

@@ -45,21 +45,28 @@ export class SimulatedProxy {
     })
   }
 
-  static async connect({ api, osmNamespace, target, uuid, account, signal }: SimulatedProxyOptions) {
+  static async connect(options: SimulatedProxyOptions): Promise<SimulatedProxy> {
+    return (await SimulatedProxy.prepare(options))()
+  }
+
+  /** Has its certificate issued, so that it can connect when the API server can not be asked. */
+  static async prepare(options: SimulatedProxyOptions): Promise<() => SimulatedProxy> {
+    const { api, osmNamespace, target, uuid, account, signal } = options
     const store = new SecretCaStore({ api, namespace: osmNamespace, secretName: 'osm-ca-bundle', labels: {}, signal })
     const key = { algorithm: 'ECDSA' } as const
     const authority = await TresorProvider.open({ store, clock: systemClock, rootKey: key })
     try {
       const names = certificateNames({ kind: 'proxy', uuid, serviceAccount: account }, domains)
       const certificate = await authority.issue({ ...names, validityMs: 3_600_000, key }, signal)
-      return new SimulatedProxy({
+      const fields = {
         target,
         serverName: `osm-controller.${osmNamespace}.svc.cluster.local`,
         roots: authority.trustBundle('control-plane').join('\n'),
         chain: certificate.chain,
         privateKey: certificate.privateKey(),
         nodeId: names.commonName,
-      })
+      }
+      return () => new SimulatedProxy(fields)
     } finally {
       authority.close()
     }
