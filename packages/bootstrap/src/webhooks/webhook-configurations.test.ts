@@ -90,11 +90,13 @@ describe('webhook configurations', () => {
       'accesscontrols',
       'egresses',
       'egressgateways',
+      'httproutegroups',
       'ingressbackends',
       'pluginchains',
       'pluginconfigs',
       'plugins',
       'retries',
+      'trafficsplits',
       'upstreamtrafficsettings',
     ]
     expect(resources(webhookOf('validating', { validateTrafficTarget: false }))).toEqual(policies)

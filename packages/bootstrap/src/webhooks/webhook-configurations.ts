@@ -109,6 +109,8 @@ function validatingWebhook(settings: WebhookSettings): Webhook {
     rules: [
       rule(operations, 'policy.openservicemesh.io', ['v1alpha1'], policies, 'Namespaced'),
       rule(operations, 'plugin.flomesh.io', ['v1alpha1'], ['plugins', 'pluginchains', 'pluginconfigs'], '*'),
+      rule(operations, 'specs.smi-spec.io', ['v1alpha4'], ['httproutegroups'], 'Namespaced'),
+      rule(operations, 'split.smi-spec.io', ['v1alpha2', 'v1alpha4'], ['trafficsplits'], 'Namespaced'),
       ...(settings.validateTrafficTarget
         ? [rule(operations, 'access.smi-spec.io', ['v1alpha3'], ['traffictargets'], 'Namespaced')]
         : []),
