@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 
 import { measureCertificateRatio } from './certificate-ratio.js'
 import { measureConvergence } from './convergence.js'
+import { measureClusterInjection } from './injection-cluster.js'
 import { measureInjection } from './injection.js'
 import { measureKubernetesSync } from './kubernetes-sync.js'
 import { measureLiveEdit } from './live-edit.js'
@@ -18,7 +19,15 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-const names = ['certificates', 'translation', 'convergence', 'edit', 'kubernetes-sync', 'injection'] as const
+const names = [
+  'certificates',
+  'translation',
+  'convergence',
+  'edit',
+  'kubernetes-sync',
+  'injection',
+  'injection-cluster',
+] as const
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -84,6 +93,15 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
         load: new URL('./bench-injection-load.mjs', import.meta.url).pathname,
       },
     }),
+  'injection-cluster': async () => {
+    const obstacle = process.env.OSM_API_TIER_OBSTACLE
+    if (obstacle !== undefined) return { notRun: obstacle }
+    return measureClusterInjection({
+      perSecond: 50,
+      seconds: values.quick ? 5 : 20,
+      injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
+    })
+  },
   'kubernetes-sync': async () => {
     const obstacle = process.env.OSM_API_TIER_OBSTACLE
     if (obstacle !== undefined) return { notRun: obstacle }
