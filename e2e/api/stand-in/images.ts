@@ -45,5 +45,7 @@ export function prepareImages(folder: string, env: NodeJS.ProcessEnv): Images {
         .map(([name, file]) => [name, [node, reachable(join(root, file))] as const]),
     ),
     envoy: [reachable(envoy)],
+    // Its name of old, which meshes keep that were upgraded.
+    'envoy-distroless': [reachable(envoy)],
   }
 }

@@ -1,0 +1,163 @@
+import { X509Certificate } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { fromBinary } from '@bufbuild/protobuf'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { resourceTypes, type KubernetesManifest, type KubernetesObject, type ResourceType } from '@osm-ts/core'
+import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
+import { AdsClient, SECRET } from '../bench/ads-client.js'
+import { eventually } from '../dataplane/support/wait.js'
+import { sharedApiServer, type ApiServer } from './harness/index.js'
+import {
+  ClusterStandIn,
+  InstalledMesh,
+  clientPod,
+  httpRouteGroup,
+  prepareImages,
+  serverPod,
+  service,
+  trafficTarget,
+  type Pod,
+} from './stand-in/index.js'
+
+const signal = AbortSignal.timeout(300_000)
+const shop = 'twice-shop'
+const certificateName = 'service-cert'
+
+/** What a controller told a proxy: the octets of each resource, by type and name. */
+type Told = ReadonlyMap<string, string>
+
+type Data = Readonly<Record<string, string>>
+
+function leafOf(secret: Buffer): X509Certificate {
+  const { type } = fromBinary(SecretSchema, secret)
+  const chain = type.case === 'tlsCertificate' ? type.value.certificateChain?.specifier : undefined
+  if (chain?.case !== 'inlineBytes' && chain?.case !== 'inlineString')
+    throw new Error('the secret holds no certificate')
+  return new X509Certificate(chain.value)
+}
+
+describe('two controllers and two injectors', () => {
+  let server: ApiServer
+  let cluster: ClusterStandIn
+  let mesh: InstalledMesh
+  const pods: Pod[] = []
+
+  const create = (type: ResourceType, manifest: KubernetesManifest): Promise<KubernetesObject> =>
+    server.api.create(type, manifest, { signal })
+
+  async function filesOf(pod: Pod | undefined): Promise<(name: string) => string> {
+    const uuid = pod?.metadata.labels?.['osm-proxy-uuid'] ?? ''
+    const name = { namespace: shop, name: `sidecar-bootstrap-config-${uuid}` }
+    const secret = await server.api.get(resourceTypes.Secret, name, signal)
+    const data = secret?.data as Data
+    return (file) => Buffer.from(data[file] ?? '', 'base64').toString()
+  }
+
+  beforeAll(async () => {
+    server = await sharedApiServer()
+    cluster = await ClusterStandIn.start({ server, images: prepareImages(server.folder, process.env) }, signal)
+    const values = { osmController: { replicaCount: 2 }, injector: { replicaCount: 2 } }
+    mesh = await InstalledMesh.install({ server, cluster, name: 'twice', values })
+    await mesh.createMonitoredNamespace(shop, ['server', 'client'])
+    await create(resourceTypes.Service, service(shop, 'server'))
+    await create(resourceTypes.HTTPRouteGroup, httpRouteGroup(shop, 'books', '/books'))
+    const target = { name: 'books', source: 'client', destination: 'server', routes: 'books' }
+    await create(resourceTypes.TrafficTarget, trafficTarget(shop, target))
+    const client = clientPod({ namespace: shop, name: 'client', serviceAccountName: 'client' })
+    const app = serverPod({ namespace: shop, name: 'server', serviceAccountName: 'server' })
+    for (const manifest of [app, client]) pods.push((await create(resourceTypes.Pod, manifest)) as unknown as Pod)
+    await cluster.ready(shop, ['server', 'client'])
+  }, 240_000)
+
+  afterAll(async () => {
+    await mesh.uninstall()
+    await cluster.stop()
+  }, 90_000)
+
+  /** Connects to every controller as the sidecar of the client; gives what each tells it. */
+  async function listen(): Promise<{ readonly told: readonly Told[]; readonly close: () => void }> {
+    const file = await filesOf(pods[1])
+    const chain = file('sds_cert.pem')
+    const nodeId = /CN=(.+)/.exec(new X509Certificate(chain).subject)?.[1] ?? ''
+    const serverName = /"?sni"?: ?"?([^"\s,]+)/.exec(file('bootstrap.yaml'))?.[1] ?? ''
+    const connections = (await mesh.endpoints('osm-controller')).map((address) => {
+      const resources = new Map<string, string>()
+      const client = new AdsClient({
+        target: `${address}:15128`,
+        serverName,
+        roots: file('cacert.pem'),
+        chain,
+        privateKey: file('sds_key.pem'),
+        nodeId,
+        secrets: [certificateName],
+        onAcknowledged: () => undefined,
+        onError: (error) => resources.set('error', error.message),
+        onResponse: ({ typeUrl, resources: updated, removedResources }) => {
+          for (const { name, resource } of updated)
+            resources.set(`${typeUrl} ${name}`, Buffer.from(resource?.value ?? []).toString('base64'))
+          for (const name of removedResources) resources.delete(`${typeUrl} ${name}`)
+        },
+      })
+      return { resources, client }
+    })
+    return {
+      told: connections.map(({ resources }) => resources),
+      close: () => {
+        for (const { client } of connections) client.close()
+      },
+    }
+  }
+
+  it('tell a proxy the same, octet by octet', async () => {
+    const { told, close } = await listen()
+    try {
+      expect(told).toHaveLength(2)
+      // Clusters, endpoints, listeners, routes and the secret.
+      const types = (resources: Told): number => new Set([...resources.keys()].map((key) => key.split(' ')[0])).size
+      await eventually(
+        () => told.map(types),
+        (counts) => counts.every((count) => count === 5),
+      )
+      // Each controller issues its own leaf; see below.
+      const policies = (): readonly object[] =>
+        told.map((resources) => Object.fromEntries([...resources].filter(([key]) => !key.startsWith(SECRET))))
+      // Changes reach them at their own times.
+      const [one = {}] = await eventually(policies, ([first, second]) => isDeepStrictEqual(first, second), {
+        what: 'the same from both controllers',
+      })
+      expect(Object.keys(one).join(' ')).toContain(`${shop}/server`)
+    } finally {
+      close()
+    }
+  })
+
+  it('issue the certificates of workloads by one authority', async () => {
+    const stored = await server.api.get(
+      resourceTypes.Secret,
+      { namespace: mesh.namespace, name: 'osm-ca-bundle' },
+      signal,
+    )
+    const root = new X509Certificate(Buffer.from((stored?.data as Data)['ca.crt'] ?? '', 'base64'))
+    const { told, close } = await listen()
+    try {
+      const secrets = await eventually(
+        () => told.map((resources) => resources.get(`${SECRET} ${certificateName}`)),
+        (found) => !found.includes(undefined),
+      )
+      const leaves = secrets.map((secret = '') => leafOf(Buffer.from(secret, 'base64')))
+      expect(leaves.map((leaf) => leaf.verify(root.publicKey))).toEqual([true, true])
+    } finally {
+      close()
+    }
+  })
+
+  it('have one leader between them', async () => {
+    const lease = await server.api.get(
+      resourceTypes.Lease,
+      { namespace: mesh.namespace, name: 'osm-controller-twice' },
+      signal,
+    )
+    const { holderIdentity } = lease?.spec as { readonly holderIdentity: string }
+    expect(cluster.pods(mesh.namespace).filter(({ name }) => holderIdentity.includes(name))).toHaveLength(1)
+  })
+})
