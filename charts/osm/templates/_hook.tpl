@@ -1,7 +1,7 @@
 {{/*
-A Job that runs as a hook, with the account and the rights that it needs for that moment only. Takes root; name; hook; image, a key of
-image.name; settings, a map with affinity, nodeSelector and tolerations; args; and the names of templates with the rules of its
-ClusterRole and of its Role, where it has one.
+A Job that runs as a hook, with the account and the rights that it needs for that moment only. Takes root; name; purpose, for names of
+cluster-wide objects; hook; image, a key of image.name; settings, a map with affinity, nodeSelector and tolerations; podNameVariable; args;
+and the rules of its ClusterRole and of its Role, as YAML.
 */}}
 {{- define "osm.hookJob" -}}
 {{- $root := .root -}}
