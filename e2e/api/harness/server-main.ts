@@ -19,11 +19,17 @@ process.stdin.once('error', () => {
 })
 process.stdin.resume()
 
-const server = await startApiServer(programsFrom(process.env), abort.signal)
 try {
-  process.stdout.write(`${JSON.stringify(server.description)}\n`)
-  if (!abort.signal.aborted) await once(abort.signal, 'abort')
+  const server = await startApiServer(programsFrom(process.env), abort.signal)
+  try {
+    process.stdout.write(`${JSON.stringify(server.description)}\n`)
+    if (!abort.signal.aborted) await once(abort.signal, 'abort')
+  } finally {
+    await server.stop()
+  }
+} catch (error) {
+  // Whoever asked it to end while it started need not be told that it did not.
+  if (!abort.signal.aborted) throw error
 } finally {
-  await server.stop()
   process.stdin.destroy()
 }
