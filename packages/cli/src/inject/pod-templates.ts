@@ -29,9 +29,6 @@ const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   CronJob: ['spec', 'jobTemplate', 'spec', 'template'],
 }
 
-/** Kinds that make pods. */
-export const podKinds: readonly string[] = Object.keys(TEMPLATES)
-
 /** The pod template of an object; undefined if it makes no pods. */
 export function podTemplate(object: JsonObject, defaultNamespace: string): PodTemplate | undefined {
   const kind = typeof object.kind === 'string' ? object.kind : ''

@@ -27,12 +27,3 @@ export function driverConfigCheck(driver: Pick<Driver, 'name' | 'configSchema'>)
     )
   }
 }
-
-/**
- * Checks one configuration once; see {@link driverConfigCheck}.
- *
- * @throws OsmError `OSM_DRIVER_CONFIG`, naming the fields
- */
-export function checkDriverConfig(driver: Pick<Driver, 'name' | 'configSchema'>, config: JsonValue | undefined): void {
-  driverConfigCheck(driver)(config)
-}

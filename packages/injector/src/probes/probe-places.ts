@@ -13,7 +13,7 @@ export interface PlacedProbe {
 }
 
 /** Members of containers that are probes. */
-export const probeMembers = {
+const probeMembers = {
   liveness: 'livenessProbe',
   readiness: 'readinessProbe',
   startup: 'startupProbe',

@@ -7,7 +7,7 @@ import { isNestedDeeper } from './json-depth.js'
 
 const API_VERSION = 'admission.k8s.io/v1'
 /** Kubernetes' own objects stay far below. */
-export const MAX_DEPTH = 100
+const MAX_DEPTH = 100
 /** The API server drops longer ones, and with them the rest. */
 const MAX_WARNING = 256
 const MAX_MESSAGE = 4096

@@ -32,7 +32,7 @@ export interface WebhookServer {
 }
 
 /** Path of the webhook, as OSM has it. */
-export const WEBHOOK_PATH = '/mutate-pod-creation'
+const WEBHOOK_PATH = '/mutate-pod-creation'
 /** Twice what the API server stores of an object at most. */
 const BODY_LIMIT = 3 * 1024 * 1024
 /** Share of the API server's patience that is used; the rest is for the way back. */
