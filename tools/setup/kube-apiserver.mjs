@@ -78,7 +78,8 @@ async function build(path, version) {
     const args = ['build', '-trimpath', '-buildvcs=false', '-mod=readonly', `-ldflags=${linkerFlags(version)}`]
     const { code, stderr } = await run('go', [...args, '-o', path, `k8s.io/kubernetes/cmd/${program}`], {
       cwd: moduleFolder,
-      env: { CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off' },
+      // An older Go fetches the compiler that the module asks for, unless the user has forbidden it.
+      env: { CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off', GOTOOLCHAIN: process.env.GOTOOLCHAIN ?? 'auto' },
     })
     if (code !== 0) throw new SetUpError(`Could not build ${program} ${version}.`, lastLines(stderr))
   })

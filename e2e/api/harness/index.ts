@@ -1,4 +1,4 @@
-export { ApiServer, type AccountName, type ApiServerDescription } from './api-server.js'
+export { ApiServer } from './api-server.js'
 export type { AuditEvent } from './audit-log.js'
 export { ChildProgram } from './child-program.js'
 export { createPodNetwork } from './networks.js'

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { ApiServer, type ApiServerDescription } from './api-server.js'
 
 /** Names the file by which test files find the API server of the run. */
-export const descriptionVariable = 'OSM_API_SERVER_DESCRIPTION'
+const descriptionVariable = 'OSM_API_SERVER_DESCRIPTION'
 
 /** The API server of the whole run. Test files keep apart by using namespaces, meshes and cluster-wide names of their own. */
 export async function sharedApiServer(): Promise<ApiServer> {

@@ -34,7 +34,7 @@ export async function commandOf(
 }
 
 /** `registry/team/name:tag@digest` → `name` */
-export function imageName(image: string): string {
+function imageName(image: string): string {
   return image.replace(/@.*$/, '').replace(/^.*\//, '').replace(/:.*$/, '')
 }
 

@@ -117,11 +117,6 @@ export function isPodReady(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
 }
 
-/** Namespace and name as one text. */
-export function keyOf({ metadata }: KubernetesObject): string {
-  return `${metadata.namespace ?? ''}/${metadata.name}`
-}
-
 /** Number of a container's port that is given by number or name. */
 export function portNumber(port: number | string, { containers, initContainers = [] }: PodSpec): number {
   if (typeof port === 'number') return port
