@@ -1,5 +1,6 @@
 import type { Locality, MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
+import type { Problem } from '../problem.js'
 import type { ClusterView } from '../kubernetes/source/cluster-view.js'
 import type { SliceEndpoint } from '../kubernetes/source/endpoint-slice.js'
 import type { NamespaceScope } from '../kubernetes/source/namespace-scope.js'
@@ -20,6 +21,7 @@ import {
 import type { EndpointsErrorCode } from './error-codes.js'
 import { importedEndpoints } from './imported-endpoints.js'
 import { endpointsAffectedBy, servicesOfPods } from './kubernetes-endpoints-changes.js'
+import { UnsureAnswers } from './unsure-answers.js'
 
 /** Where the provider reads. */
 export interface KubernetesEndpointsOptions {
@@ -49,6 +51,7 @@ interface Query {
 export class KubernetesEndpointsProvider implements EndpointsProvider {
   readonly id: string
   readonly #options: KubernetesEndpointsOptions
+  readonly #unsure = new UnsureAnswers()
 
   constructor(options: KubernetesEndpointsOptions) {
     this.id = options.id ?? 'kubernetes'
@@ -58,17 +61,17 @@ export class KubernetesEndpointsProvider implements EndpointsProvider {
   listEndpointsForService(service: MeshService): Answer<Endpoint> {
     const query = this.#find(service)
     const local = query === undefined ? [] : endpointsOf(query)
-    return this.#answer(service.namespace, uniqueEndpoints([...local, ...this.#imported(service, local.length > 0)]))
+    return this.#answer('services', service, uniqueEndpoints([...local, ...this.#imported(service, local.length > 0)]))
   }
 
   listIdentitiesForService(service: MeshService): Answer<ServiceAccountRef> {
     const query = this.#find(service)
-    return this.#answer(service.namespace, query === undefined ? [] : sortedNames(accountsBehind(query)))
+    return this.#answer('services', service, query === undefined ? [] : sortedNames(accountsBehind(query)))
   }
 
-  listServicesForIdentity({ namespace, name }: ServiceAccountRef): Answer<MeshService> {
-    const scope = this.#options.cluster.namespace(namespace)
-    return this.#answer(namespace, scope === undefined ? [] : servicesOfAccount(scope, name))
+  listServicesForIdentity(account: ServiceAccountRef): Answer<MeshService> {
+    const scope = this.#options.cluster.namespace(account.namespace)
+    return this.#answer('accounts', account, scope === undefined ? [] : servicesOfAccount(scope, account.name))
   }
 
   listEndpointsForIdentity(account: ServiceAccountRef): Answer<Endpoint> {
@@ -82,13 +85,13 @@ export class KubernetesEndpointsProvider implements EndpointsProvider {
     const own = endpoints.filter(
       (endpoint) => endpoint.account?.namespace === account.namespace && endpoint.account.name === account.name,
     )
-    return this.#answer(account.namespace, uniqueEndpoints(own))
+    return this.#answer('accounts', account, uniqueEndpoints(own))
   }
 
   announcements(listener: (announcement: EndpointsAnnouncement) => void): () => void {
     const ends = [
       this.#options.cluster.onClusterChange((change) => {
-        const announcement = endpointsAffectedBy(change)
+        const announcement = this.#unsure.joined(change, endpointsAffectedBy(change))
         if (announcement.services.length > 0 || announcement.accounts.length > 0) listener(announcement)
       }),
       this.#options.subscribe(({ changed }) => {
@@ -119,19 +122,25 @@ export class KubernetesEndpointsProvider implements EndpointsProvider {
     return snapshot === undefined ? [] : importedEndpoints(snapshot, service, hasLocal)
   }
 
-  #answer<T>(namespace: string, items: readonly T[]): Answer<T> {
+  #answer<T>(about: 'services' | 'accounts', name: MeshService, items: readonly T[]): Answer<T> {
     const { cluster } = this.#options
-    if (cluster.namespace(namespace) === undefined && cluster.isEnrolled(namespace)) {
-      const code: EndpointsErrorCode = 'OSM_ENDPOINTS_UNKNOWN'
+    const { namespace } = name
+    if (cluster.namespace(namespace) === undefined) {
+      if (!cluster.isEnrolled(namespace)) return known(items)
+      this.#unsure.note(about, name)
       const message = `namespace ${namespace} has just been enrolled; its endpoints have not been read yet`
-      return { state: 'unknown', items: [], conditions: [{ code, severity: 'warning', message }] }
+      return { state: 'unknown', items: [], conditions: [condition('OSM_ENDPOINTS_UNKNOWN', message)] }
     }
     const reason = cluster.staleness(namespace)
     if (reason === undefined) return known(items)
-    const code: EndpointsErrorCode = 'OSM_ENDPOINTS_PROVIDER_FAILED'
+    this.#unsure.note(about, name)
     const message = `endpoints of namespace ${namespace} can not be followed: ${reason}; what was known last stays in force`
-    return { state: 'stale', items, conditions: [{ code, severity: 'warning', message }] }
+    return { state: 'stale', items, conditions: [condition('OSM_ENDPOINTS_PROVIDER_FAILED', message)] }
   }
+}
+
+function condition(code: EndpointsErrorCode, message: string): Problem {
+  return { code, severity: 'warning', message }
 }
 
 /** What takes traffic: for each port the endpoints that are ready or, while there is none, those that end but still serve. */

@@ -22,8 +22,8 @@ export function fastClock(factor: number): Clock {
 }
 
 /** Looks again and again until the condition holds. */
-export async function eventually(what: string, condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000
+export async function eventually(what: string, condition: () => boolean, withinMs = 20_000): Promise<void> {
+  const deadline = Date.now() + withinMs
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`did not come about: ${what}`)
     await sleep(5)

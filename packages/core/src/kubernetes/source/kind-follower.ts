@@ -146,7 +146,7 @@ export class KindFollower {
       if (this.#followed?.informer === informer) this.#options.onChange(changes)
     })
     const waiting = new AbortController()
-    let complete = false
+    let complete: boolean
     try {
       complete = await Promise.race([
         followed(informer, joinedSignal(signal, end.signal)),
