@@ -1,0 +1,162 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import {
+  createLogger,
+  DriverRegistry,
+  type KubernetesApi,
+  type KubernetesObject,
+  parseMeshDomains,
+  type ResourceType,
+  systemClock,
+  type WatchEvent,
+} from '@osm-ts/core'
+
+import { clusterFeatures } from './cluster-features.js'
+import { MeshState } from './mesh-state.js'
+
+const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
+const namespace = (name: string, annotations: Readonly<Record<string, string>> = {}): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, resourceVersion: '1', labels: { other: 'x', 'control-plane': '' }, annotations },
+})
+const meshConfig = (spec: unknown): KubernetesObject => ({
+  apiVersion: 'config.openservicemesh.io/v1alpha2',
+  kind: 'MeshConfig',
+  metadata: { name: 'osm-mesh-config', namespace: 'osm-system', resourceVersion: '1' },
+  spec,
+})
+
+/** As much of an API server as two informers ask of one. */
+class ListedObjects implements Pick<KubernetesApi, 'list' | 'watch' | 'get'> {
+  readonly #objects: readonly KubernetesObject[]
+  readonly #waiting = new Map<string, (event: WatchEvent) => void>()
+
+  constructor(objects: readonly KubernetesObject[]) {
+    this.#objects = objects
+  }
+
+  async list({ kind }: ResourceType) {
+    return { resourceVersion: '1', items: this.#objects.filter((object) => object.kind === kind) }
+  }
+
+  async *watch({ kind }: ResourceType, _query: unknown, signal: AbortSignal): AsyncIterable<WatchEvent> {
+    while (!signal.aborted) {
+      yield await new Promise<WatchEvent>((resolve, reject) => {
+        this.#waiting.set(kind, resolve)
+        signal.addEventListener('abort', () => reject(new Error('ended')), { once: true })
+      })
+    }
+  }
+
+  async get(): Promise<KubernetesObject> {
+    return namespace('new', { 'openservicemesh.io/metrics': 'enabled' })
+  }
+
+  /** Tells the watch of a kind as soon as there is one. */
+  async tell(kind: string, event: WatchEvent): Promise<void> {
+    while (!this.#waiting.has(kind)) await new Promise((resolve) => setImmediate(resolve))
+    const resolve = this.#waiting.get(kind)
+    this.#waiting.delete(kind)
+    resolve?.(event)
+  }
+}
+
+describe('MeshState', () => {
+  const end = new AbortController()
+  const log: string[] = []
+  afterEach(() => {
+    log.length = 0
+  })
+
+  function stateOf(api: ListedObjects): MeshState {
+    return new MeshState({
+      // The informers ask for nothing else.
+      api: api as unknown as KubernetesApi,
+      clock: systemClock,
+      random: Math.random,
+      logger: createLogger('test', 'info', { write: (line: string) => void log.push(line) }),
+      configName: 'osm-mesh-config',
+      base: {
+        meshName: 'osm',
+        osmNamespace: 'osm-system',
+        domains,
+        registry: new DriverRegistry(),
+        environment: {},
+        pullPolicy: 'IfNotPresent',
+        nativeSidecars: true,
+        sleepingHooks: true,
+        ipFamilies: ['IPv4'],
+        trustBundle: [],
+        version: '',
+      },
+    })
+  }
+
+  async function until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  it('follows the MeshConfig, and keeps what it said last when it is gone or can not be used', async () => {
+    const api = new ListedObjects([
+      namespace('shop'),
+      meshConfig({ sidecar: { sidecarClass: 'envoy', logLevel: 'info' } }),
+    ])
+    const state = stateOf(api)
+    expect(state.ready).toBe(false)
+    expect(() => state.settings()).toThrow(/were not read yet/)
+    await state.start(end.signal)
+    expect(state.ready).toBe(true)
+    expect(state.settings().config.sidecar.logLevel).toBe('info')
+    const changed = (spec: unknown): WatchEvent => ({ type: 'MODIFIED', object: meshConfig(spec) })
+    await api.tell('MeshConfig', changed({ sidecar: { sidecarClass: 'envoy', logLevel: 'debug' } }))
+    await until(() => state.settings().configView.sidecar.logLevel === 'debug')
+    await api.tell('MeshConfig', changed({ sidecar: 7 }))
+    await until(() => log.some((line) => line.includes('can not be used')))
+    expect(state.settings().config.sidecar.logLevel).toBe('debug')
+    await api.tell('MeshConfig', { type: 'DELETED', object: meshConfig({}) })
+    await until(() => log.some((line) => line.includes('is gone')))
+    expect(state.settings().config.sidecar.logLevel).toBe('debug')
+  })
+
+  it('is not ready without a MeshConfig, and says which one', async () => {
+    const state = stateOf(new ListedObjects([namespace('shop')]))
+    await state.start(end.signal)
+    expect(state.ready).toBe(false)
+    expect(() => state.settings()).toThrow(/no usable MeshConfig osm-system\/osm-mesh-config/)
+  })
+
+  it('knows namespaces by what it reads of them, and asks for those that are new', async () => {
+    const state = stateOf(
+      new ListedObjects([
+        namespace('shop', { 'openservicemesh.io/sidecar-injection': 'yes', note: 'x' }),
+        meshConfig({}),
+      ]),
+    )
+    await state.start(end.signal)
+    await expect(state.namespace('shop', end.signal)).resolves.toEqual({
+      name: 'shop',
+      labels: { 'control-plane': '' },
+      annotations: { 'openservicemesh.io/sidecar-injection': 'yes' },
+    })
+    await expect(state.namespace('new', end.signal)).resolves.toMatchObject({
+      annotations: { 'openservicemesh.io/metrics': 'enabled' },
+    })
+    end.abort()
+  })
+})
+
+describe('features of a cluster', () => {
+  it.each([
+    ['1', '28', false, false],
+    ['1', '29+', true, false],
+    ['1', '34', true, true],
+    ['2', '0', true, true],
+    [undefined, undefined, false, false],
+  ])('of version %s.%s', async (major, minor, nativeSidecars, sleepingHooks) => {
+    const api = { read: () => Promise.resolve({ major, minor }) }
+    const { signal } = new AbortController()
+    await expect(clusterFeatures('auto', api, signal)).resolves.toEqual({ nativeSidecars, sleepingHooks })
+    await expect(clusterFeatures('on', api, signal)).resolves.toEqual({ nativeSidecars: true, sleepingHooks })
+    await expect(clusterFeatures('off', api, signal)).resolves.toEqual({ nativeSidecars: false, sleepingHooks })
+  })
+})
