@@ -26,13 +26,18 @@ export async function ensureEtcd() {
 }
 
 /**
- * The package starts a system service where there is a service manager. Nobody asked for one: it goes again, but only because it was
- * not there before.
+ * The package starts a system service, now and at every boot. Nobody asked for one: it goes again. A service that was there before is its
+ * user's own, and then there was nothing to install.
  * @param {readonly string[]} names
  */
 async function installWithoutService(names) {
   await installDebianPackages(names)
-  if (existsSync('/run/systemd/system')) await run('systemctl', ['disable', '--now', 'etcd.service'])
+  if (existsSync('/run/systemd/system')) {
+    await run('systemctl', ['disable', '--now', 'etcd.service'])
+  } else if (existsSync('/etc/init.d/etcd')) {
+    await run('/etc/init.d/etcd', ['stop'])
+    await run('update-rc.d', ['etcd', 'disable'])
+  }
 }
 
 async function onPath() {
