@@ -157,7 +157,7 @@ describe('a source that has lived through any history', () => {
         const old = await Follower.start(server)
         for (const one of history) await happen(cluster, one)
         const fresh = await Follower.start(server)
-        await eventually('both say the same', () => old.sayings() === fresh.sayings(), 3_000).catch(() => undefined)
+        await eventually('both say the same', () => old.sayings() === fresh.sayings(), 10_000).catch(() => undefined)
         const said = [old.sayings(), fresh.sayings()]
         await Promise.all([old.running.stop(), fresh.running.stop()])
         await server.close()
