@@ -2,92 +2,20 @@ import { X509Certificate } from 'node:crypto'
 
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
-  createLogger,
   defaultCertificateSettings,
   MemoryCaStore,
   MeshCertificateManager,
   Metrics,
   newProxyUUID,
-  objectKey,
-  parseMeshDomains,
-  readObjects,
-  SnapshotEndpointsProvider,
-  standalonePreset,
   systemClock,
   TresorProvider,
-  type MeshObject,
-  type ObjectKey,
-  type ObjectSource,
-  type SourceChange,
 } from '@osm-ts/core'
 import type { Eviction, PolicyUpdate, ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
 
+import { base, domains, silent, TextSource } from '../test/controller-fixture.js'
 import { type FakeDriver, fakeDriver } from '../test/fake-driver.js'
-import type { ControllerOptions, RunningController } from './options.js'
+import type { RunningController } from './options.js'
 import { startController } from './start-controller.js'
-
-const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
-
-/** Everything but what a test has to say itself. */
-const base = {
-  meshName: 'test',
-  osmNamespace: 'osm-system',
-  domains,
-  endpointsProviders: (feed) => [new SnapshotEndpointsProvider({ id: 'text', ...feed.reader() })],
-  enrolment: { mode: 'all' },
-  meshConfig: { preset: standalonePreset, anyNamespace: true, required: false },
-  environment: { OSM_DEFAULT_SIDECAR_CLASS: 'fake' },
-  proxyServer: { address: '127.0.0.1', port: () => 0 },
-  serverNames: { dnsNames: [], ipAddresses: ['127.0.0.1'] },
-  bindAddress: '127.0.0.1',
-  ports: { debug: 0, health: 0 },
-  debugServer: 'always',
-  version: { version: '1', git_commit: 'c', build_date: 'd' },
-} satisfies Partial<ControllerOptions>
-const silent = () => createLogger('test', 'disabled', { write: () => undefined })
-
-/** Objects in memory, edited by YAML. */
-class TextSource implements ObjectSource {
-  readonly name = 'text'
-  readonly #objects = new Map<ObjectKey, MeshObject>()
-  readonly #listeners = new Set<(change: SourceChange) => void>()
-
-  put(yaml: string): void {
-    const upserts = [...readObjects(yaml).objects, ...readObjects(yaml, { writtenBy: 'runtime' }).objects]
-    for (const object of upserts) this.#objects.set(objectKey(object), object)
-    this.#tell({ upserts, deletes: [], problems: [] })
-  }
-
-  remove(key: string): void {
-    this.#objects.delete(key as ObjectKey)
-    this.#tell({ upserts: [], deletes: [key as ObjectKey], problems: [] })
-  }
-
-  start(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  subscribe(listener: (change: SourceChange) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  problems(): [] {
-    return []
-  }
-
-  objects(): readonly MeshObject[] {
-    return [...this.#objects.values()]
-  }
-
-  locate(): undefined {
-    return undefined
-  }
-
-  #tell(change: SourceChange): void {
-    for (const listener of [...this.#listeners]) listener(change)
-  }
-}
 
 const service = (name: string): string => `
 apiVersion: v1

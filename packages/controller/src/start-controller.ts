@@ -36,7 +36,7 @@ export async function startController(options: ControllerOptions): Promise<Runni
   const loops: Promise<void>[] = []
   const servers: FastifyInstance[] = []
   try {
-    return await start(options, scope, loops, servers)
+    return await start(options, scope, () => failed.abort(), loops, servers)
   } catch (error) {
     failed.abort()
     await Promise.allSettled([...servers.map((server) => server.close()), ...loops])
@@ -47,6 +47,7 @@ export async function startController(options: ControllerOptions): Promise<Runni
 async function start(
   options: ControllerOptions,
   signal: AbortSignal,
+  fail: () => void,
   loops: Promise<void>[],
   servers: FastifyInstance[],
 ): Promise<RunningController> {
@@ -141,7 +142,7 @@ async function start(
     },
     healthPort,
     proxyClasses: runner.classes(),
-    stopped: stopWith(signal, servers, loops, () => host.connected),
+    stopped: stopWith(signal, fail, servers, loops, () => host.connected),
   }
 }
 
@@ -170,6 +171,7 @@ async function untilConfigured(
 /** Loops end with the signal; what one of them throws ends the controller, which its supervisor restarts. */
 async function stopWith(
   signal: AbortSignal,
+  fail: () => void,
   servers: readonly FastifyInstance[],
   loops: readonly Promise<void>[],
   connected: () => number,
@@ -177,6 +179,10 @@ async function stopWith(
   try {
     await joinLoops(signal, loops)
     await drained(connected)
+  } catch (error) {
+    // The others must not go on without it.
+    fail()
+    throw error
   } finally {
     await Promise.allSettled(servers.map((server) => server.close()))
   }

@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { createLogger, KubernetesError, Metrics, resourceTypes, systemClock } from '@osm-ts/core'
+
+import { FakeCluster } from '../../test/fake-cluster.js'
+import { MemoryApi } from '../../test/memory-api.js'
+import { BootstrapSecrets } from './bootstrap-secrets.js'
+
+const { Secret, Pod } = resourceTypes
+const namespace = 'shop'
+
+describe('BootstrapSecrets', () => {
+  let api: MemoryApi
+  let cluster: FakeCluster
+  let now: number
+  let abort: AbortController
+  let running: Promise<void> | undefined
+  let keeper: BootstrapSecrets
+
+  const secretName = (uuid: string) => ({ namespace, name: `sidecar-bootstrap-config-${uuid}` })
+  const putSecret = (uuid: string, mesh = 'osm', more: object = {}) =>
+    api.put(Secret, {
+      metadata: {
+        ...secretName(uuid),
+        labels: { 'osm-proxy-uuid': uuid, 'app.kubernetes.io/instance': mesh },
+        ...more,
+      },
+    })
+  const putPod = (uuid: string, name = uuid) =>
+    api.put(Pod, { metadata: { namespace, name, labels: { 'osm-proxy-uuid': uuid } } })
+  const owners = (uuid: string) => api.find(Secret, secretName(uuid))?.metadata.ownerReferences?.map(({ uid }) => uid)
+  const sweeps = (): number => api.calls.filter((call) => call === 'list secrets').length
+  const start = (): void => {
+    abort = new AbortController()
+    running = keeper.run(abort.signal)
+  }
+  const stop = async (): Promise<void> => {
+    abort.abort()
+    await running
+  }
+  async function until(condition: () => boolean): Promise<void> {
+    const end = performance.now() + 10_000
+    while (!condition()) {
+      if (performance.now() > end) throw new Error(`still not: ${condition.toString()}; calls: ${api.calls.join(', ')}`)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+
+  beforeEach(() => {
+    api = new MemoryApi()
+    cluster = new FakeCluster()
+    now = 0
+    keeper = new BootstrapSecrets({
+      api: api.api,
+      cluster: cluster.view,
+      meshName: 'osm',
+      graceMs: 300_000,
+      sweepMs: 20,
+      clock: systemClock,
+      random: Math.random,
+      monotonic: () => now,
+      metrics: new Metrics(),
+      logger: createLogger('test', 'disabled', { write: () => undefined }),
+    })
+    cluster.join(namespace)
+  })
+
+  afterEach(stop)
+
+  it('ties Secrets to their pods, once', async () => {
+    putSecret('a')
+    const { metadata } = putPod('a')
+    start()
+    await until(() => owners('a') !== undefined)
+    expect(owners('a')).toEqual([metadata.uid])
+    const seen = sweeps()
+    await until(() => sweeps() > seen + 2)
+    expect(api.calls.filter((call) => call === 'patch secrets')).toHaveLength(1)
+  })
+
+  it('waits for the pod of a Secret by its own clock, whatever the time of creation says', async () => {
+    putSecret('late', 'osm', { creationTimestamp: '2001-01-01T00:00:00Z' })
+    start()
+    await until(() => sweeps() > 2)
+    now = 299_000
+    const seen = sweeps()
+    await until(() => sweeps() > seen + 1)
+    expect(api.find(Secret, secretName('late'))).toBeDefined()
+    now = 300_001
+    await until(() => api.find(Secret, secretName('late')) === undefined)
+  })
+
+  it('begins to wait anew when another replica leads', async () => {
+    putSecret('late')
+    start()
+    await until(() => sweeps() > 1)
+    await stop()
+    now = 1_000_000
+    start()
+    const seen = sweeps()
+    await until(() => sweeps() > seen + 2)
+    expect(api.find(Secret, secretName('late'))).toBeDefined()
+  })
+
+  it('removes a Secret whose pod has gone at once, and leaves those of other meshes alone', async () => {
+    putSecret('foreign', 'another')
+    putSecret('a')
+    putPod('a')
+    start()
+    await until(() => owners('a') !== undefined)
+    api.drop(Pod, { namespace, name: 'a' })
+    await until(() => api.find(Secret, secretName('a')) === undefined)
+    now = 10_000_000
+    const seen = sweeps()
+    await until(() => sweeps() > seen + 1)
+    expect(api.find(Secret, secretName('foreign'))).toBeDefined()
+  })
+
+  it('takes a new owner for a pod that came again under the same sidecar', async () => {
+    putSecret('a')
+    putPod('a', 'first')
+    start()
+    await until(() => owners('a')?.length === 1)
+    api.drop(Pod, { namespace, name: 'first' })
+    const again = putPod('a', 'second')
+    // Between the two nobody has looked, or the Secret went with its pod: both are right.
+    await until(() => owners('a') === undefined || owners('a')?.[0] === again.metadata.uid)
+  })
+
+  it('tries again where the role is not bound yet', async () => {
+    putSecret('a')
+    putPod('a')
+    api.faults.set(
+      'list secrets',
+      new KubernetesError('OSM_KUBERNETES_FORBIDDEN', 'no', { status: 403, reason: 'Forbidden' }),
+    )
+    start()
+    await until(() => sweeps() > 0)
+    api.faults.clear()
+    await until(() => owners('a') !== undefined)
+  })
+
+  it('leaves namespaces alone that have left the mesh', async () => {
+    start()
+    await until(() => sweeps() > 0)
+    cluster.leave(namespace)
+    putSecret('a')
+    putPod('a')
+    // Another namespace is looked after meanwhile, again and again.
+    cluster.join('other')
+    const seen = sweeps()
+    await until(() => sweeps() > seen + 3)
+    expect(owners('a')).toBeUndefined()
+    await stop()
+    expect(cluster.listeners).toBe(0)
+  })
+})

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { createLogger, Metrics, resourceTypes, systemClock } from '@osm-ts/core'
+
+import { FakeCluster } from '../../test/fake-cluster.js'
+import { MemoryApi } from '../../test/memory-api.js'
+import { RoleBindings } from './role-bindings.js'
+
+const { RoleBinding } = resourceTypes
+const name = 'osm-osm-bootstrap-secrets'
+
+describe('RoleBindings', () => {
+  let api: MemoryApi
+  let cluster: FakeCluster
+  let abort: AbortController
+  let running: Promise<void>
+
+  const binding = (namespace: string) =>
+    api.find(RoleBinding, { namespace, name }) as
+      | { readonly roleRef: { readonly name: string }; readonly subjects?: readonly { readonly name: string }[] }
+      | undefined
+  async function until(condition: () => boolean): Promise<void> {
+    const end = performance.now() + 10_000
+    while (!condition()) {
+      if (performance.now() > end) throw new Error(`still not: ${condition.toString()}; calls: ${api.calls.join(', ')}`)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+
+  beforeEach(() => {
+    api = new MemoryApi()
+    cluster = new FakeCluster()
+    abort = new AbortController()
+    cluster.join('shop')
+    running = new RoleBindings({
+      api: api.api,
+      cluster: cluster.view,
+      meshName: 'osm',
+      osmNamespace: 'osm-system',
+      accounts: ['osm-controller', 'osm-injector'],
+      clock: systemClock,
+      random: Math.random,
+      metrics: new Metrics(),
+      logger: createLogger('test', 'disabled', { write: () => undefined }),
+    }).run(abort.signal)
+  })
+
+  afterEach(async () => {
+    abort.abort()
+    await running
+    expect(cluster.listeners).toBe(0)
+  })
+
+  it('come and go with namespaces, and are written once', async () => {
+    await until(() => binding('shop') !== undefined)
+    expect(binding('shop')).toMatchObject({
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [
+        { kind: 'ServiceAccount', name: 'osm-controller', namespace: 'osm-system' },
+        { kind: 'ServiceAccount', name: 'osm-injector', namespace: 'osm-system' },
+      ],
+    })
+    cluster.join('late')
+    await until(() => binding('late') !== undefined)
+    cluster.leave('shop')
+    await until(() => binding('shop') === undefined)
+    expect(api.calls.filter((call) => call.startsWith('create'))).toHaveLength(2)
+  })
+
+  it('are restored, and never widened by somebody else', async () => {
+    await until(() => binding('shop') !== undefined)
+    api.drop(RoleBinding, { namespace: 'shop', name })
+    await until(() => binding('shop') !== undefined)
+    const right = api.find(RoleBinding, { namespace: 'shop', name })
+    if (right === undefined) throw new Error('no binding')
+    api.put(RoleBinding, { ...right, subjects: [{ kind: 'Group', name: 'system:authenticated' }] })
+    await until(() => binding('shop')?.subjects?.length === 2)
+    api.put(RoleBinding, { ...right, roleRef: { kind: 'ClusterRole', name: 'cluster-admin' } })
+    await until(() => binding('shop')?.roleRef.name === name)
+  })
+
+  it('are removed where a namespace left while nobody led', async () => {
+    api.put(RoleBinding, { metadata: { namespace: 'gone', name, labels: {} }, roleRef: { name } })
+    await until(() => binding('gone') === undefined)
+  })
+})
