@@ -29,13 +29,19 @@ export function cidrRange(cidr: string): Init<typeof CidrRangeSchema> {
 }
 
 /**
- * Where a listener takes connections. The IPv4 wildcard becomes both wildcards for a proxy with both families, since redirected connections of
- * either must arrive.
+ * Where a listener takes connections. A wildcard becomes both wildcards for a proxy with both families, since redirected connections of either must
+ * arrive: to Envoy each stands for its own family alone.
  */
 export function listenAddress(listen: SocketAddress, ipFamilies: ProxyPart['ipFamilies']): Init<typeof ListenerSchema> {
-  const both = listen.address === '0.0.0.0' && ipFamilies.includes('IPv6') && ipFamilies.includes('IPv4')
+  const other = otherWildcard(listen.address)
+  const both = other !== undefined && ipFamilies.includes('IPv6') && ipFamilies.includes('IPv4')
   return {
     address: socketAddress(listen),
-    ...(both ? { additionalAddresses: [{ address: socketAddress({ address: '::', port: listen.port }) }] } : {}),
+    ...(both ? { additionalAddresses: [{ address: socketAddress({ address: other, port: listen.port }) }] } : {}),
   }
+}
+
+function otherWildcard(address: string): string | undefined {
+  if (address === '0.0.0.0') return '::'
+  return address === '::' ? '0.0.0.0' : undefined
 }
