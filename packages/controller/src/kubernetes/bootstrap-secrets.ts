@@ -20,9 +20,9 @@ export interface BootstrapSecretsOptions {
   readonly api: KubernetesApi
   readonly cluster: Pick<ClusterView, 'namespaces' | 'isEnrolled' | 'onClusterChange'>
   readonly meshName: string
-  /** How long a Secret waits for its pod. Absent: {@link SECRET_GRACE_MS}. */
+  /** How long a Secret waits for its pod. Absent: five minutes. */
   readonly graceMs?: number
-  /** How often namespaces are looked at without a reason. Absent: {@link SWEEP_MS}. */
+  /** How often namespaces are looked at without a reason. Absent: one minute. */
   readonly sweepMs?: number
   readonly clock: Clock
   readonly random: Random
@@ -33,9 +33,9 @@ export interface BootstrapSecretsOptions {
 }
 
 /** How long a Secret waits for its pod: admission and scheduling of a pod that was refused for a while included. */
-export const SECRET_GRACE_MS = 300_000
+const SECRET_GRACE_MS = 300_000
 /** How often namespaces are looked at without a reason. */
-export const SWEEP_MS = 60_000
+const SWEEP_MS = 60_000
 /** Pods come in bunches; a namespace is looked at once for all of them. */
 const SETTLE_MS = 500
 const PAGE = 500

@@ -49,7 +49,7 @@ interface Binding {
 }
 
 /** Name of the ClusterRole for Secrets of sidecars, and of the RoleBindings to it. */
-export function bootstrapSecretsRole(meshName: string): string {
+function bootstrapSecretsRole(meshName: string): string {
   return `osm-${meshName}-bootstrap-secrets`
 }
 

@@ -28,7 +28,7 @@ export interface AdmissionVerdict {
 /** The API server takes objects of 1.5 MiB; a review holds two of them, with their history. */
 export const MAX_REVIEW_OCTETS = 6 * 1024 * 1024
 /** Deeper than any object that a schema of ours describes, with room for fields that we do not read. */
-export const MAX_REVIEW_DEPTH = 128
+const MAX_REVIEW_DEPTH = 128
 /** kubectl cuts longer warnings off. */
 const MAX_WARNING = 256
 const MAX_WARNINGS = 16
