@@ -5,8 +5,8 @@ import {
   ClusterStandIn,
   InstalledMesh,
   clientPod,
-  httpRouteGroup,
   prepareImages,
+  service,
   trafficTarget,
   type Pod,
 } from './stand-in/index.js'
@@ -62,14 +62,12 @@ describe('while webhooks can not be reached', () => {
     expect([...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name }) => name)).toContain('sidecar')
   })
 
-  it('policies of other namespaces are stored, those of a monitored one have to wait for the controller', async () => {
+  it('policies of other namespaces are stored, those of a monitored one wait for the controller, all else does not', async () => {
     await mesh.scale('osm-controller', 0)
     await expect(tryTarget(unmonitored)).resolves.toBeDefined()
     await expect(tryTarget(monitored)).rejects.toThrow('osm-validator.k8s.io')
-    const routes = httpRouteGroup(monitored, 'not-validated', '/')
-    await expect(
-      server.api.create(resourceTypes.HTTPRouteGroup, routes, { signal, dryRun: true }),
-    ).resolves.toBeDefined()
+    const other = service(monitored, 'trial')
+    await expect(server.api.create(resourceTypes.Service, other, { signal, dryRun: true })).resolves.toBeDefined()
     await mesh.scale('osm-controller', 1)
     await expect(tryTarget(monitored)).resolves.toBeDefined()
   })
