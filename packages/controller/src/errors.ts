@@ -1,7 +1,5 @@
 /** Codes of what the validating webhook finds, and of errors of the controller program. */
 export const controllerErrorCodes = {
-  OSM_ADMISSION_REVIEW:
-    'a request to the validating webhook is no AdmissionReview of version v1, or too large or too deep',
   OSM_ADMISSION_FLAG: 'the feature flag that an object needs is off',
   OSM_ADMISSION_CLASS: 'the default sidecar class names no driver of this control plane',
   OSM_ADMISSION_DRIVER_CONFIG: 'the settings of a driver do not fit its schema',

@@ -1,3 +1,4 @@
+export * from './admission/index.js'
 export * from './async/index.js'
 export * from './catalog/index.js'
 export * from './certificates/index.js'

@@ -14,7 +14,6 @@ export const injectorErrorCodes = {
   OSM_INJECT_NOT_READY: 'the injector does not have what it needs to decide yet: namespaces or MeshConfig',
   OSM_INJECT_TIMEOUT: 'the API server would not have waited for the answer any longer',
   OSM_INJECT_FAULT: 'injection failed for a reason that is no fault of the pod; the log has more',
-  OSM_INJECT_REVIEW: 'a request to the webhook is no AdmissionReview of admission.k8s.io/v1, or is nested too deeply',
 } as const
 
 /** A code of {@link injectorErrorCodes}. */

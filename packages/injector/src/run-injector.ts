@@ -9,6 +9,7 @@ import {
   type ProcessLogger,
   type Random,
   SecretCaStore,
+  servingCertificate,
   TresorProvider,
 } from '@osm-ts/core'
 
@@ -17,8 +18,10 @@ import { BootstrapSecrets } from './server/bootstrap-secrets.js'
 import { MeshState } from './server/mesh-state.js'
 import { clusterFeatures, type ClusterFeatures, type NativeSidecarMode } from './server/cluster-features.js'
 import { PodReviewer } from './server/reviewer.js'
-import { ServingCertificate } from './server/serving-certificate.js'
-import { webhookServer } from './server/webhook-server.js'
+import { podWebhook } from './server/pod-webhook.js'
+
+/** The Service that the API server calls, as OSM has it. */
+const SERVICE = 'osm-injector'
 
 /** Settings that hold from the start and to the end. */
 type FixedSettings = Omit<InjectionSettings, 'config' | 'configView' | 'trustBundle' | keyof ClusterFeatures>
@@ -74,12 +77,12 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
     configName: options.configName,
     base: { ...settingsOf(options), ...features, trustBundle },
   })
-  const serving = new ServingCertificate(certificates, domains, osmNamespace)
+  const serving = await servingCertificate({ certificates, domains, osmNamespace, name: SERVICE })
   const secrets = new BootstrapSecrets(api, meshName)
   const reviewer = new PodReviewer({ state, certificates, secrets, logger, metrics })
-  const { app, replaceKey } = webhookServer({
+  const { app, replaceKey } = podWebhook({
     reviewer,
-    key: await serving.issue(),
+    key: serving.current(),
     timeoutMs: options.timeoutMs,
     logger,
     metrics,

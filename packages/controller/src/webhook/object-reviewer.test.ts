@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import {
+  type AdmissionObject,
   type ConfigEnvironment,
   DriverRegistry,
   parseMeshDomains,
@@ -26,7 +27,7 @@ import {
   warned,
 } from '../../test/admission-cases.js'
 import { fakeDriver } from '../../test/fake-driver.js'
-import type { AdmissionVerdict, JsonObject } from './admission-review.js'
+import type { AdmissionVerdict } from './object-webhook.js'
 import { ObjectReviewer } from './object-reviewer.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
@@ -70,14 +71,13 @@ function reviewer({
 }
 
 function review(yaml: string, setUp?: AdmissionSetUp, old?: string): AdmissionVerdict {
-  const object = parse(yaml) as JsonObject & { readonly metadata: { readonly name?: string } }
+  const object = parse(yaml) as AdmissionObject & { readonly metadata: { readonly name?: string } }
   return reviewer(setUp).review({
-    uid: 'u',
     operation: old === undefined ? 'CREATE' : 'UPDATE',
     namespace: 'shop',
     name: object.metadata.name ?? '',
     object,
-    oldObject: old === undefined ? undefined : (parse(old) as JsonObject),
+    oldObject: old === undefined ? undefined : (parse(old) as AdmissionObject),
   })
 }
 

@@ -1,6 +1,9 @@
 import {
+  type AdmissionObject,
+  type AdmissionRequest,
   capabilityGaps,
   type FeatureFlag,
+  isAdmissionObject,
   isOfKind,
   type Kind,
   type MeshConfig,
@@ -15,8 +18,7 @@ import {
 import type { Driver } from '@osm-ts/driver-api'
 
 import type { ControllerErrorCode } from '../errors.js'
-import type { AdmissionRequest, AdmissionVerdict, JsonObject } from './admission-review.js'
-import { isObject } from './admission-review.js'
+import type { AdmissionVerdict } from './object-webhook.js'
 import { type DenialOptions, flagRules, isDenied } from './admission-rules.js'
 import { type MeshConfigReviewOptions, reviewMeshConfig } from './mesh-config-review.js'
 import { findingText, type ObjectFindings } from './object-findings.js'
@@ -42,7 +44,9 @@ export class ObjectReviewer {
     this.#options = options
   }
 
-  review(request: AdmissionRequest): AdmissionVerdict {
+  review(
+    request: Pick<AdmissionRequest, 'operation' | 'namespace' | 'name' | 'object' | 'oldObject'>,
+  ): AdmissionVerdict {
     const { object, oldObject, operation } = request
     if (object === undefined || (operation !== 'CREATE' && operation !== 'UPDATE')) return letPass
     // Labels, finalizers and status of an object that is bad already must not be stuck.
@@ -51,7 +55,7 @@ export class ObjectReviewer {
     return { denials: denials.map(findingText), warnings: warnings.map(findingText) }
   }
 
-  #find(raw: JsonObject, namespace: string): ObjectFindings {
+  #find(raw: AdmissionObject, namespace: string): ObjectFindings {
     const origin: ObjectOrigin = { kind: 'api', resourceVersion: '' }
     const decoded = this.#decoder.decode(raw, {
       origin,
@@ -130,9 +134,10 @@ function problem(code: ControllerErrorCode, field: string | undefined, message: 
 }
 
 /** An object that the API server has yet to name is reviewed under the beginning of its name. */
-function named(object: JsonObject, name: string): JsonObject {
+function named(object: AdmissionObject, name: string): AdmissionObject {
   const { metadata } = object
-  if (!isObject(metadata) || typeof metadata.name === 'string') return object
+  if (!isAdmissionObject(metadata) || typeof metadata.name === 'string') return object
   const generated = typeof metadata.generateName === 'string' ? `${metadata.generateName}x` : undefined
-  return { ...object, metadata: { ...metadata, name: name || generated } }
+  const shown = name || generated
+  return { ...object, metadata: { ...metadata, ...(shown === undefined ? {} : { name: shown }) } }
 }

@@ -1,10 +1,9 @@
-import { type ConfigEnvironment, listen } from '@osm-ts/core'
+import { type ConfigEnvironment, listen, servingCertificate } from '@osm-ts/core'
 
-import { servingCertificate } from '../kubernetes/serving-certificate.js'
 import type { Attachment } from '../options.js'
 import { untilAborted } from '../supervision.js'
 import { ObjectReviewer } from './object-reviewer.js'
-import { webhookServer } from './webhook-server.js'
+import { objectWebhook } from './object-webhook.js'
 
 /** Where and how the webhook serves. */
 export interface ValidatingWebhookOptions {
@@ -37,13 +36,13 @@ export function validatingWebhook(options: ValidatingWebhookOptions): Attachment
       snapshot: feed.reader().current,
     })
     const certificate = await servingCertificate({ certificates, domains, osmNamespace, name: options.serviceName })
-    const server = webhookServer({ reviewer, credential: certificate.current(), metrics, logger })
+    const server = objectWebhook({ reviewer, key: certificate.current(), metrics, logger })
     const port = await listen(server.app, options.address, 'validating webhook')
     options.onListening?.(port)
     logger.info({ port }, 'validating webhook started')
     const serving = untilAborted(signal).then(() => server.app.close())
     const following = certificate.follow((next) => {
-      server.replaceCredential(next)
+      server.replaceKey(next)
       logger.info({}, 'validating webhook has a new certificate')
     }, signal)
     return { ready: async () => true, stopped: Promise.all([serving, following]).then(() => undefined) }

@@ -1,4 +1,6 @@
 import {
+  type AdmissionAnswer,
+  type AdmissionRequest,
   newProxyUUID,
   ProbeBindingsReader,
   type CertificateManager,
@@ -11,7 +13,6 @@ import type { InjectorErrorCode } from '../error-codes.js'
 import { injectPod, type Injection, type InjectionPorts } from '../inject/inject-pod.js'
 import { objectOf, textOf } from '../json/json.js'
 import { InitScripts } from '../sidecar/init-containers.js'
-import type { AdmissionAnswer, AdmissionRequest } from './admission-review.js'
 import type { BootstrapSecrets } from './bootstrap-secrets.js'
 import type { MeshState } from './mesh-state.js'
 
@@ -69,7 +70,7 @@ export class PodReviewer {
   async review(request: AdmissionRequest, timeoutMs: number): Promise<AdmissionAnswer> {
     if (request.operation !== 'CREATE' || request.kind !== 'v1/Pod' || request.subResource !== '') {
       const warning = `osm-injector looks at pods that are created, not at ${request.operation} of ${request.kind}`
-      return { allowed: true, operations: [], warnings: [warning] }
+      return { allowed: true, warnings: [warning] }
     }
     const start = performance.now()
     const patience = new AbortController()
@@ -90,7 +91,7 @@ export class PodReviewer {
     const settings = state.settings()
     const namespace = await state.namespace(request.namespace, signal)
     const injection = await injectPod(
-      { pod: request.object, namespace, dryRun: request.dryRun, signal },
+      { pod: request.object ?? {}, namespace, dryRun: request.dryRun, signal },
       settings,
       this.#ports,
     )
@@ -103,7 +104,7 @@ export class PodReviewer {
     const { logger } = this.#options
     const seconds = (performance.now() - start) / 1000
     const { outcome } = injection
-    const metadata = objectOf(request.object.metadata)
+    const metadata = objectOf(request.object?.metadata)
     const facts = {
       namespace: request.namespace,
       pod: textOf(metadata.name) || `${textOf(metadata.generateName)}*`,
@@ -116,7 +117,7 @@ export class PodReviewer {
       case 'skipped':
         this.#decisions.inc({ outcome, reason: injection.reason })
         logger.info({ ...facts, reason: injection.reason }, injection.message)
-        return { allowed: true, operations: [], warnings: [] }
+        return { allowed: true, warnings: [] }
       case 'injected': {
         const { uuid, sidecarClass, message, operations, warnings } = injection
         this.#decisions.inc({ outcome, reason: injection.again ? 'again' : 'new' })
@@ -133,6 +134,7 @@ export class PodReviewer {
           code: passing ? 503 : 422,
           reason: passing ? 'ServiceUnavailable' : 'Invalid',
           message: `${message} [${code}]`,
+          warnings: [],
         }
       }
     }

@@ -12,17 +12,19 @@ import {
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
+  readAdmissionReview,
+  type ServingKey,
   systemClock,
   TresorProvider,
+  type WebhookServer,
 } from '@osm-ts/core'
 import type { ProxyUUID } from '@osm-ts/driver-api'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 
 import { namespaceOf, podOf, settingsOf } from '../../test/fixture.js'
-import { readAdmissionReview } from './admission-review.js'
 import { BootstrapSecrets } from './bootstrap-secrets.js'
+import { podWebhook } from './pod-webhook.js'
 import { PodReviewer, type ReviewerOptions } from './reviewer.js'
-import { type ServingKey, webhookServer, type WebhookServer } from './webhook-server.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
 const host = 'osm-injector.osm-system.svc'
@@ -79,7 +81,7 @@ describe('the webhook', () => {
     }
     const state = { settings: () => settings, namespace: () => Promise.resolve(namespaceOf()) }
     const reviewer = new PodReviewer({ state, certificates, secrets, logger, metrics })
-    server = webhookServer({ reviewer, key: await issue(), timeoutMs: 20_000, logger, metrics })
+    server = podWebhook({ reviewer, key: await issue(), timeoutMs: 20_000, logger, metrics })
     await server.app.listen({ host: '127.0.0.1', port: 0 })
   }
 
@@ -208,7 +210,7 @@ describe('the webhook', () => {
     ['something else', '{"kind":"Pod"}', {}, 400, /is no AdmissionReview/],
     ['no JSON', '{"kind":', {}, 400, /is no JSON/],
     ['a review without uid', JSON.stringify(review(podOf(), { uid: '' })), {}, 400, /no request.uid/],
-    ['a deep one', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, {}, 400, /nested deeper than 100 levels/],
+    ['a deep one', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, {}, 400, /nested deeper than 128 levels/],
     ['a large one', JSON.stringify(review(podOf(), { filler: 'x'.repeat(3 << 20) })), {}, 413, /too large/],
     ['another type of content', '{}', { headers: { 'content-type': 'text/plain' } }, 415, /Media Type/],
     ['another path', '{}', { path: '/' }, 404, /not found/i],
@@ -316,6 +318,6 @@ describe('the webhook', () => {
   it('counts depth outside of texts only', async () => {
     await start()
     const pod = podOf({}, { metadata: { annotations: { deep: '[{"\\"'.repeat(500) } } })
-    expect(readAdmissionReview(JSON.stringify(review(pod))).object).toEqual(pod)
+    expect(readAdmissionReview(Buffer.from(JSON.stringify(review(pod)))).object).toEqual(pod)
   })
 })

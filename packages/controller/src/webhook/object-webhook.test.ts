@@ -9,14 +9,13 @@ import {
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
+  type ServingKey,
   systemClock,
   TresorProvider,
+  type WebhookServer,
 } from '@osm-ts/core'
 
-import type { AdmissionVerdict } from './admission-review.js'
-import { MAX_REVIEW_OCTETS } from './admission-review.js'
-import { isDeeperThan } from './json-depth.js'
-import { type ServerKey, webhookServer, type WebhookServer } from './webhook-server.js'
+import { type AdmissionVerdict, MAX_REVIEW_OCTETS, objectWebhook } from './object-webhook.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
 const servername = 'osm-validator.osm-system.svc'
@@ -26,14 +25,14 @@ interface Response {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-describe('webhookServer', () => {
+describe('objectWebhook', () => {
   let provider: TresorProvider
   let server: WebhookServer
   let port: number
   let metrics: Metrics
   let verdict: () => AdmissionVerdict
 
-  const issue = async (): Promise<ServerKey> => {
+  const issue = async (): Promise<ServingKey> => {
     const subject = { kind: 'control-plane', name: 'osm-validator', dnsNames: [servername], ipAddresses: [] } as const
     const names = certificateNames(subject, domains)
     const signal = AbortSignal.timeout(5000)
@@ -46,9 +45,9 @@ describe('webhookServer', () => {
     provider = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey })
     metrics = new Metrics()
     verdict = () => ({ denials: [], warnings: [] })
-    server = webhookServer({
+    server = objectWebhook({
       reviewer: { review: () => verdict() },
-      credential: await issue(),
+      key: await issue(),
       metrics,
       logger: createLogger('test', 'disabled', { write: () => undefined }),
     })
@@ -95,7 +94,15 @@ describe('webhookServer', () => {
     JSON.stringify({
       apiVersion: 'admission.k8s.io/v1',
       kind: 'AdmissionReview',
-      request: { uid: 'u-1', operation: 'CREATE', namespace: 'shop', name: 'x', object, ...more },
+      request: {
+        uid: 'u-1',
+        kind: { group: 'policy.openservicemesh.io', version: 'v1alpha1', kind: 'Retry' },
+        operation: 'CREATE',
+        namespace: 'shop',
+        name: 'x',
+        object,
+        ...more,
+      },
     })
 
   it('lets pass, and passes warnings on', async () => {
@@ -121,7 +128,7 @@ describe('webhookServer', () => {
       },
     })
     expect((await metrics.render()).body).toContain(
-      'osm_admission_webhook_response_total{kind="Retry",success="true"} 1',
+      'osm_admission_webhook_response_total{kind="Retry",success="false"} 1',
     )
   })
 
@@ -158,27 +165,11 @@ describe('webhookServer', () => {
   it('speaks TLS 1.3 only, before and after its certificate is replaced', async () => {
     const before = await handshake()
     expect(before.version).toBe('TLSv1.3')
-    server.replaceCredential(await issue())
+    server.replaceKey(await issue())
     const after = await handshake()
     expect(after.version).toBe('TLSv1.3')
     expect(after.serial).not.toBe(before.serial)
     await expect(handshake('TLSv1.2')).rejects.toThrow()
     await expect(post(review({}))).resolves.toMatchObject({ status: 200 })
-  })
-})
-
-describe('isDeeperThan', () => {
-  const depth = (json: string, limit: number): boolean => isDeeperThan(Buffer.from(json), limit)
-
-  it('counts lists and objects that stand inside each other', () => {
-    expect(depth('[[[]]]', 3)).toBe(false)
-    expect(depth('[[[]]]', 2)).toBe(true)
-    expect(depth('{"a":[{"b":1}]}', 2)).toBe(true)
-    expect(depth('[[],[],[]]', 2)).toBe(false)
-  })
-
-  it('does not count what stands in texts', () => {
-    expect(depth('["[[[[", "\\"[[[", "\\\\"]', 1)).toBe(false)
-    expect(depth('["\\\\", [[]]]', 2)).toBe(true)
   })
 })

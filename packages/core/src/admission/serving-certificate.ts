@@ -1,4 +1,6 @@
-import { certificateRef, type CertificateManager, type ControlPlaneSubject, type MeshDomains } from '@osm-ts/core'
+import type { CertificateManager } from '../certificates/certificate-manager.js'
+import { certificateRef, type ControlPlaneSubject } from '../certificates/certificate-subject.js'
+import type { MeshDomains } from '../identity/mesh-domains.js'
 
 /** A chain and its key, both PEM. */
 export interface ServingKey {

@@ -1,48 +1,53 @@
 import type { Server } from 'node:https'
 
-import { parseDuration, type Metrics, type ProcessLogger } from '@osm-ts/core'
 import { isOsmError } from '@osm-ts/driver-api'
 import { fastify, type FastifyInstance } from 'fastify'
 
-import { readAdmissionReview, writeAdmissionReview } from './admission-review.js'
-import type { PodReviewer } from './reviewer.js'
+import { parseDuration } from '../config/duration.js'
+import type { Metrics } from '../observability/metrics.js'
+import type { ProcessLogger } from '../observability/logger.js'
+import {
+  type AdmissionAnswer,
+  type AdmissionRequest,
+  readAdmissionReview,
+  writeAdmissionReview,
+} from './admission-review.js'
+import type { AdmissionErrorCode } from './error-codes.js'
+import type { ServingKey } from './serving-certificate.js'
 
-/** A chain and its key, both PEM. */
-export interface ServingKey {
-  readonly cert: string
-  /** Secret. */
-  readonly key: string
-}
-
-/** What the webhook serves with. */
+/** What a webhook serves with. */
 export interface WebhookServerOptions {
-  readonly reviewer: Pick<PodReviewer, 'review'>
+  readonly path: string
+  /** Answers within the time given, in milliseconds. */
+  readonly review: (request: AdmissionRequest, patienceMs: number) => Promise<AdmissionAnswer>
   readonly key: ServingKey
+  /** Octets of a request at most. */
+  readonly bodyLimit: number
   /** How long the API server waits where it does not say so itself. */
   readonly timeoutMs: number
   readonly logger: ProcessLogger
   readonly metrics: Metrics
 }
 
-/** A server of the webhook. */
+/** A server of a webhook. */
 export interface WebhookServer {
   readonly app: FastifyInstance<Server>
   /** New connections get another certificate; those that are open stay. */
   readonly replaceKey: (key: ServingKey) => void
 }
 
-/** Path of the webhook, as OSM has it. */
-const WEBHOOK_PATH = '/mutate-pod-creation'
-/** Twice what the API server stores of an object at most. */
-const BODY_LIMIT = 3 * 1024 * 1024
+/** The API server waits no longer for any webhook. */
+const MAX_REQUEST_MS = 30_000
 /** Share of the API server's patience that is used; the rest is for the way back. */
 const PATIENCE_SHARE = 0.9
 /** The API server closes connections that were idle for 90 s. Were it done here, a request could cross the end of its connection. */
 const KEEP_ALIVE_MS = 120_000
 const minVersion = 'TLSv1.3'
+const BAD_REVIEW: AdmissionErrorCode = 'OSM_ADMISSION_REVIEW'
 
-/** The mutating webhook: `POST /mutate-pod-creation` over TLS 1.3. */
-export function webhookServer({ reviewer, key, timeoutMs, logger, metrics }: WebhookServerOptions): WebhookServer {
+/** Serves a webhook: `POST <path>` over TLS 1.3. */
+export function webhookServer(options: WebhookServerOptions): WebhookServer {
+  const { path, review, key, bodyLimit, timeoutMs, logger, metrics } = options
   const responses = metrics.counter('osm_admission_webhook_response_total', 'Reviews that were answered', [
     'kind',
     'success',
@@ -50,23 +55,25 @@ export function webhookServer({ reviewer, key, timeoutMs, logger, metrics }: Web
   const app = fastify({
     https: { ...key, minVersion },
     logger: false,
-    bodyLimit: BODY_LIMIT,
-    requestTimeout: 30_000,
+    bodyLimit,
+    requestTimeout: MAX_REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
   })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body)
   })
-  app.post(WEBHOOK_PATH, async (request, reply) => {
-    const review = readAdmissionReview(typeof request.body === 'string' ? request.body : '')
-    const answer = await reviewer.review(review, patience(request.query, timeoutMs))
-    responses.inc({ kind: 'Pod', success: String(answer.allowed) })
-    return reply.type('application/json').send(writeAdmissionReview(review.uid, answer))
+  app.post(path, async (request, reply) => {
+    // The parser above hands every body over as it came.
+    const asked = readAdmissionReview(request.body instanceof Uint8Array ? request.body : new Uint8Array())
+    const answer = await review(asked, patience(request.query, timeoutMs))
+    responses.inc({ kind: asked.kind.slice(asked.kind.lastIndexOf('/') + 1), success: String(answer.allowed) })
+    return reply.type('application/json').send(writeAdmissionReview(asked.uid, answer))
   })
   app.setErrorHandler(async (error: Error & { readonly statusCode?: number }, request, reply) => {
-    const status = isOsmError(error) ? 400 : (error.statusCode ?? 500)
-    const code = isOsmError(error) ? error.code : ''
+    const isBad = isOsmError(error, BAD_REVIEW)
+    const status = isBad ? 400 : (error.statusCode ?? 500)
+    const code = isBad ? BAD_REVIEW : ''
     responses.inc({ kind: '', success: 'false' })
     logger.warn({ code, status, url: request.url, reason: error.message }, 'a review was not answered')
     // What went wrong inside is for the log.

@@ -1,0 +1,54 @@
+import {
+  type AdmissionAnswer,
+  type Metrics,
+  type ProcessLogger,
+  type ServingKey,
+  type WebhookServer,
+  webhookServer,
+} from '@osm-ts/core'
+
+import type { ObjectReviewer } from './object-reviewer.js'
+
+/** What becomes of an object. */
+export interface AdmissionVerdict {
+  /** Why it is refused; empty lets it pass. */
+  readonly denials: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** What the webhook serves with. */
+export interface ObjectWebhookOptions {
+  readonly reviewer: Pick<ObjectReviewer, 'review'>
+  readonly key: ServingKey
+  readonly metrics: Metrics
+  readonly logger: ProcessLogger
+}
+
+const PATH = '/validate'
+/** The API server takes objects of 1.5 MiB; a review holds two of them, with their history. */
+export const MAX_REVIEW_OCTETS = 6 * 1024 * 1024
+/** Reviews are answered from what is at hand; no patience runs out. */
+const TIMEOUT_MS = 30_000
+
+/** The validating webhook: `POST /validate` over TLS 1.3. */
+export function objectWebhook({ reviewer, ...options }: ObjectWebhookOptions): WebhookServer {
+  return webhookServer({
+    ...options,
+    path: PATH,
+    bodyLimit: MAX_REVIEW_OCTETS,
+    timeoutMs: TIMEOUT_MS,
+    review: async (request) => {
+      const verdict = reviewer.review(request)
+      if (verdict.denials.length > 0) {
+        const { kind, namespace, name } = request
+        options.logger.info({ kind, namespace, name, reasons: verdict.denials }, 'refused an object')
+      }
+      return answerOf(verdict)
+    },
+  })
+}
+
+function answerOf({ denials, warnings }: AdmissionVerdict): AdmissionAnswer {
+  if (denials.length === 0) return { allowed: true, warnings }
+  return { allowed: false, code: 422, reason: 'Invalid', message: denials.join('; '), warnings }
+}

@@ -1,0 +1,137 @@
+import { type JsonValue, OsmError } from '@osm-ts/driver-api'
+
+import type { AdmissionErrorCode } from './error-codes.js'
+import { isNestedDeeper } from './json-depth.js'
+
+/** An object of JSON. */
+export type AdmissionObject = Readonly<Record<string, JsonValue>>
+
+/** What the API server asks. */
+export interface AdmissionRequest {
+  readonly uid: string
+  readonly operation: string
+  readonly namespace: string
+  readonly name: string
+  /** `<group>/<version>/<kind>`; the core group is left out. */
+  readonly kind: string
+  readonly subResource: string
+  readonly dryRun: boolean
+  /** Absent when an object is deleted. */
+  readonly object: AdmissionObject | undefined
+  /** Absent when an object is created. */
+  readonly oldObject: AdmissionObject | undefined
+}
+
+/** What it is told. */
+export type AdmissionAnswer = {
+  readonly warnings: readonly string[]
+} & (
+  | {
+      readonly allowed: true
+      /** Operations of a JSON patch. */
+      readonly operations?: readonly object[]
+    }
+  | { readonly allowed: false; readonly code: number; readonly reason: string; readonly message: string }
+)
+
+const API_VERSION = 'admission.k8s.io/v1'
+/** Deeper than any object that a schema describes, with room for fields that nobody here reads. */
+const MAX_DEPTH = 128
+/** kubectl cuts longer warnings off, and the API server drops what is too long in all. */
+const MAX_WARNING = 256
+const MAX_WARNINGS = 16
+const MAX_MESSAGE = 4096
+
+/**
+ * Reads an AdmissionReview of version 1.
+ *
+ * @throws OsmError with code `OSM_ADMISSION_REVIEW`
+ */
+export function readAdmissionReview(body: Uint8Array): AdmissionRequest {
+  const review = parsed(body)
+  if (!isAdmissionObject(review) || review.kind !== 'AdmissionReview') throw refused('is no AdmissionReview')
+  if (review.apiVersion !== API_VERSION)
+    throw refused(
+      `has version ${shortly(review.apiVersion)}; this webhook speaks ${API_VERSION} only: ` +
+        `set admissionReviewVersions: [v1] in its configuration`,
+    )
+  const { request } = review
+  if (!isAdmissionObject(request)) throw refused('has no request')
+  const { group, version, kind } = isAdmissionObject(request.kind) ? request.kind : {}
+  const uid = text(request, 'uid')
+  if (uid === '') throw refused('has no request.uid')
+  return {
+    uid,
+    operation: text(request, 'operation'),
+    namespace: text(request, 'namespace'),
+    name: text(request, 'name'),
+    kind: [group, version, kind].flatMap((part) => (typeof part === 'string' && part !== '' ? [part] : [])).join('/'),
+    subResource: text(request, 'subResource'),
+    dryRun: request.dryRun === true,
+    object: isAdmissionObject(request.object) ? request.object : undefined,
+    oldObject: isAdmissionObject(request.oldObject) ? request.oldObject : undefined,
+  }
+}
+
+/** The answer as JSON. */
+export function writeAdmissionReview(uid: string, answer: AdmissionAnswer): string {
+  const warnings = answer.warnings.slice(0, MAX_WARNINGS).map((warning) => shortened(warning, MAX_WARNING))
+  const response = { uid, ...verdict(answer), ...(warnings.length === 0 ? {} : { warnings }) }
+  return JSON.stringify({ apiVersion: API_VERSION, kind: 'AdmissionReview', response })
+}
+
+function verdict(answer: AdmissionAnswer): object {
+  if (!answer.allowed) {
+    const { code, reason, message } = answer
+    return { allowed: false, status: { status: 'Failure', code, reason, message: shortened(message, MAX_MESSAGE) } }
+  }
+  const { operations = [] } = answer
+  if (operations.length === 0) return { allowed: true }
+  return {
+    allowed: true,
+    patchType: 'JSONPatch',
+    patch: Buffer.from(JSON.stringify(operations), 'utf8').toString('base64'),
+  }
+}
+
+/** Warnings travel in a header, where control characters have no place; text of users is in both. */
+function shortened(words: string, length: number): string {
+  const clean = words.replace(/\p{Cc}+/gu, ' ')
+  return clean.length <= length ? clean : `${clean.slice(0, length - 1)}…`
+}
+
+function parsed(body: Uint8Array): unknown {
+  let json: string
+  try {
+    json = new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    throw refused('is no UTF-8')
+  }
+  // Whatever walks a parsed value calls itself for each level, so that depth has to be known before.
+  if (isNestedDeeper(json, MAX_DEPTH)) throw refused(`is nested deeper than ${MAX_DEPTH} levels`)
+  try {
+    return JSON.parse(json)
+  } catch {
+    // The reason would repeat part of what was sent.
+    throw refused('is no JSON')
+  }
+}
+
+function text(request: AdmissionObject, member: string): string {
+  const value = request[member] ?? ''
+  if (typeof value !== 'string') throw refused(`has a request.${member} that is no text`)
+  return value
+}
+
+/** True for an object of JSON that is no list. */
+export function isAdmissionObject(value: unknown): value is AdmissionObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+function shortly(value: JsonValue | undefined): string {
+  return value === undefined ? 'none' : JSON.stringify(value).slice(0, 64)
+}
+
+function refused(what: string): OsmError<AdmissionErrorCode> {
+  return new OsmError<AdmissionErrorCode>('OSM_ADMISSION_REVIEW', `the request ${what}`)
+}

@@ -1,0 +1,7 @@
+/** Codes of errors of the webhooks' frame, with the meaning of each. */
+export const admissionErrorCodes = {
+  OSM_ADMISSION_REVIEW: 'a request to a webhook is no AdmissionReview of admission.k8s.io/v1, or is nested too deeply',
+} as const
+
+/** A code of {@link admissionErrorCodes}. */
+export type AdmissionErrorCode = keyof typeof admissionErrorCodes

@@ -1,0 +1,11 @@
+export {
+  type AdmissionAnswer,
+  type AdmissionObject,
+  type AdmissionRequest,
+  isAdmissionObject,
+  readAdmissionReview,
+  writeAdmissionReview,
+} from './admission-review.js'
+export { admissionErrorCodes, type AdmissionErrorCode } from './error-codes.js'
+export { type ServingCertificate, servingCertificate, type ServingKey } from './serving-certificate.js'
+export { type WebhookServer, webhookServer, type WebhookServerOptions } from './webhook-server.js'
