@@ -1,5 +1,7 @@
 import {
   type AdmissionAnswer,
+  allKinds,
+  kindDefinitions,
   type Metrics,
   type ProcessLogger,
   type ServingKey,
@@ -35,6 +37,7 @@ export function objectWebhook({ reviewer, ...options }: ObjectWebhookOptions): W
   return webhookServer({
     ...options,
     path: PATH,
+    kinds: reviewedKinds(),
     bodyLimit: MAX_REVIEW_OCTETS,
     timeoutMs: TIMEOUT_MS,
     review: async (request) => {
@@ -45,6 +48,14 @@ export function objectWebhook({ reviewer, ...options }: ObjectWebhookOptions): W
       }
       return answerOf(verdict)
     },
+  })
+}
+
+/** Kinds that people write and that are not Kubernetes' own. */
+function reviewedKinds(): readonly string[] {
+  return allKinds().filter((kind) => {
+    const { writtenBy, partial } = kindDefinitions[kind]
+    return writtenBy === 'user' && !partial
   })
 }
 

@@ -1,5 +1,6 @@
 import { type JsonValue, OsmError } from '@osm-ts/driver-api'
 
+import { isDnsLabel } from '../identity/dns-name.js'
 import type { AdmissionErrorCode } from './error-codes.js'
 import { isNestedDeeper } from './json-depth.js'
 
@@ -37,6 +38,8 @@ export type AdmissionAnswer = {
 const API_VERSION = 'admission.k8s.io/v1'
 /** Deeper than any object that a schema describes, with room for fields that nobody here reads. */
 const MAX_DEPTH = 128
+/** Length of the longest name that Kubernetes allows; no other word about an object is longer. */
+const MAX_WORD = 253
 /** kubectl cuts longer warnings off, and the API server drops what is too long in all. */
 const MAX_WARNING = 256
 const MAX_WARNINGS = 16
@@ -57,16 +60,18 @@ export function readAdmissionReview(body: Uint8Array): AdmissionRequest {
     )
   const { request } = review
   if (!isAdmissionObject(request)) throw refused('has no request')
-  const { group, version, kind } = isAdmissionObject(request.kind) ? request.kind : {}
-  const uid = text(request, 'uid')
+  const uid = word(request, 'uid')
   if (uid === '') throw refused('has no request.uid')
+  const namespace = word(request, 'namespace')
+  if (namespace !== '' && !isDnsLabel(namespace))
+    throw refused('has a request.namespace that is no name of a namespace')
   return {
     uid,
-    operation: text(request, 'operation'),
-    namespace: text(request, 'namespace'),
-    name: text(request, 'name'),
-    kind: [group, version, kind].flatMap((part) => (typeof part === 'string' && part !== '' ? [part] : [])).join('/'),
-    subResource: text(request, 'subResource'),
+    operation: word(request, 'operation'),
+    namespace,
+    name: word(request, 'name'),
+    kind: kindOf(request),
+    subResource: word(request, 'subResource'),
     dryRun: request.dryRun === true,
     object: isAdmissionObject(request.object) ? request.object : undefined,
     oldObject: isAdmissionObject(request.oldObject) ? request.oldObject : undefined,
@@ -117,9 +122,19 @@ function parsed(body: Uint8Array): unknown {
   }
 }
 
-function text(request: AdmissionObject, member: string): string {
-  const value = request[member] ?? ''
-  if (typeof value !== 'string') throw refused(`has a request.${member} that is no text`)
+function kindOf({ kind }: AdmissionObject): string {
+  const parts = isAdmissionObject(kind) ? kind : {}
+  return ['group', 'version', 'kind']
+    .map((member) => word(parts, member, 'request.kind'))
+    .filter((part) => part !== '')
+    .join('/')
+}
+
+/** A member that logs and answers may repeat, and so is short. */
+function word(parent: AdmissionObject, member: string, path = 'request'): string {
+  const value = parent[member] ?? ''
+  if (typeof value !== 'string') throw refused(`has a ${path}.${member} that is no text`)
+  if (value.length > MAX_WORD) throw refused(`has a ${path}.${member} of more than ${MAX_WORD} characters`)
   return value
 }
 

@@ -1,6 +1,7 @@
 /** Codes of errors of the webhooks' frame, with the meaning of each. */
 export const admissionErrorCodes = {
-  OSM_ADMISSION_REVIEW: 'a request to a webhook is no AdmissionReview of admission.k8s.io/v1, or is nested too deeply',
+  OSM_ADMISSION_REVIEW:
+    'a request to a webhook is no AdmissionReview of admission.k8s.io/v1, is nested too deeply, or has a name that Kubernetes does not allow',
 } as const
 
 /** A code of {@link admissionErrorCodes}. */

@@ -18,6 +18,8 @@ import type { ServingKey } from './serving-certificate.js'
 /** What a webhook serves with. */
 export interface WebhookServerOptions {
   readonly path: string
+  /** Kinds that it is asked about; reviews of any other are counted under `other`. */
+  readonly kinds: readonly string[]
   /** Answers within the time given, in milliseconds. */
   readonly review: (request: AdmissionRequest, patienceMs: number) => Promise<AdmissionAnswer>
   readonly key: ServingKey
@@ -43,15 +45,22 @@ const PATIENCE_SHARE = 0.9
 /** The API server closes connections that were idle for 90 s. Were it done here, a request could cross the end of its connection. */
 const KEEP_ALIVE_MS = 120_000
 const minVersion = 'TLSv1.3'
+const OTHER_KIND = 'other'
 const BAD_REVIEW: AdmissionErrorCode = 'OSM_ADMISSION_REVIEW'
 
 /** Serves a webhook: `POST <path>` over TLS 1.3. */
 export function webhookServer(options: WebhookServerOptions): WebhookServer {
-  const { path, review, key, bodyLimit, timeoutMs, logger, metrics } = options
+  const { path, kinds, review, key, bodyLimit, timeoutMs, logger, metrics } = options
   const responses = metrics.counter('osm_admission_webhook_response_total', 'Reviews that were answered', [
     'kind',
     'success',
   ])
+  // Whoever reaches the port says which kind it is: what it says is no label unless it is known.
+  const known: ReadonlySet<string> = new Set(kinds)
+  const labelOf = (kind: string): string => {
+    const last = kind.slice(kind.lastIndexOf('/') + 1)
+    return known.has(last) ? last : OTHER_KIND
+  }
   const app = fastify({
     https: { ...key, minVersion },
     logger: false,
@@ -67,7 +76,7 @@ export function webhookServer(options: WebhookServerOptions): WebhookServer {
     // The parser above hands every body over as it came.
     const asked = readAdmissionReview(request.body instanceof Uint8Array ? request.body : new Uint8Array())
     const answer = await review(asked, patience(request.query, timeoutMs))
-    responses.inc({ kind: asked.kind.slice(asked.kind.lastIndexOf('/') + 1), success: String(answer.allowed) })
+    responses.inc({ kind: labelOf(asked.kind), success: String(answer.allowed) })
     return reply.type('application/json').send(writeAdmissionReview(asked.uid, answer))
   })
   app.setErrorHandler(async (error: Error & { readonly statusCode?: number }, request, reply) => {

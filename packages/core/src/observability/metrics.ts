@@ -4,6 +4,9 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 /** Label combinations that one metric may have; further ones are counted under `other`, so that a mesh of any size has a bounded page. */
 export const MAX_SERIES_PER_METRIC = 200
 
+/** Characters that a label value may have; a longer one is counted under `other`. */
+export const MAX_LABEL_LENGTH = 128
+
 const OTHER = 'other'
 
 /** The metrics of a process: one registry, declared names, bounded series. */
@@ -75,15 +78,19 @@ export class Metrics implements DriverMetrics {
   }
 }
 
-/** Keeps the number of label combinations of one metric below {@link MAX_SERIES_PER_METRIC}. */
+/** Keeps label combinations of one metric below {@link MAX_SERIES_PER_METRIC}, and their values within {@link MAX_LABEL_LENGTH}. */
 function boundedLabels(names: readonly string[]): (values: Readonly<Record<string, string>>) => Record<string, string> {
   const seen = new Set<string>()
   return (values) => {
-    const labels = Object.fromEntries(names.map((name) => [name, values[name] ?? '']))
+    const labels = Object.fromEntries(names.map((name) => [name, boundedValue(values[name] ?? '')]))
     const key = JSON.stringify(labels)
     if (seen.has(key)) return labels
     if (seen.size >= MAX_SERIES_PER_METRIC) return Object.fromEntries(names.map((name) => [name, OTHER]))
     seen.add(key)
     return labels
   }
+}
+
+function boundedValue(value: string): string {
+  return value.length > MAX_LABEL_LENGTH ? OTHER : value
 }

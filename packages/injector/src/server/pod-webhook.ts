@@ -22,6 +22,7 @@ export function podWebhook({ reviewer, ...options }: PodWebhookOptions): Webhook
   return webhookServer({
     ...options,
     path: PATH,
+    kinds: ['Pod'],
     bodyLimit: BODY_LIMIT,
     review: (request, patienceMs) => reviewer.review(request, patienceMs),
   })

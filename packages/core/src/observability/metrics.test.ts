@@ -1,0 +1,39 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+
+import { MAX_LABEL_LENGTH, MAX_SERIES_PER_METRIC, Metrics } from './metrics.js'
+
+describe('the metrics of a process', () => {
+  let metrics: Metrics
+
+  beforeEach(() => {
+    metrics = new Metrics()
+  })
+
+  async function series(name: string): Promise<readonly string[]> {
+    const { body } = await metrics.render()
+    return body.split('\n').filter((line) => line.startsWith(`${name}{`))
+  }
+
+  it('count long label values under `other`, whatever their metric is', async () => {
+    const longest = 'x'.repeat(MAX_LABEL_LENGTH)
+    const counter = metrics.counter('counted', 'help', ['what', 'how'])
+    counter.inc({ what: longest, how: 'well' })
+    for (const tooLong of [`${longest}x`, 'y'.repeat(1 << 20)]) counter.inc({ what: tooLong, how: 'well' })
+    metrics.gauge('gauged', 'help', ['what']).set({ what: `${longest}x` }, 3)
+    metrics.histogram('observed', 'help', ['what'], [1]).observe({ what: `${longest}x` }, 2)
+    expect(await series('counted')).toEqual([
+      `counted{what="${longest}",how="well"} 1`,
+      'counted{what="other",how="well"} 2',
+    ])
+    expect(await series('gauged')).toEqual(['gauged{what="other"} 3'])
+    expect(await series('observed_sum')).toEqual(['observed_sum{what="other"} 2'])
+  })
+
+  it('have a bounded number of series', async () => {
+    const counter = metrics.counter('counted', 'help', ['what'])
+    for (let what = 0; what < MAX_SERIES_PER_METRIC + 50; what += 1) counter.inc({ what: String(what) })
+    const found = await series('counted')
+    expect(found).toHaveLength(MAX_SERIES_PER_METRIC + 1)
+    expect(found.at(-1)).toBe('counted{what="other"} 50')
+  })
+})
