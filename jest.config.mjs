@@ -7,6 +7,8 @@ const tiers = new Map([
       testMatch: ['packages/*/src', 'tools', 'examples'].map((folder) => `<rootDir>/${folder}/**/*.test.ts`),
     },
   ],
+  // The same tests, many to a file: see tools/lib/unit-groups.mjs.
+  ['unit-groups', { testMatch: ['<rootDir>/.cache/unit-groups/*.test.ts'] }],
   ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 1 }],
   [
     'api',

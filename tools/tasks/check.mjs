@@ -12,6 +12,7 @@ import { run } from '../lib/process.mjs'
 import { formatSeconds } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { typeCheck } from '../lib/type-check.mjs'
+import { writeUnitGroups } from '../lib/unit-groups.mjs'
 import { checkProjectReferences, typeScriptProjects } from '../lib/workspace.mjs'
 
 /** @typedef {{ readonly ok: boolean, readonly output: string }} StepResult output is shown when the step failed */
@@ -119,13 +120,14 @@ function lintCache() {
 }
 
 /**
- * A part of the runs of every property test, and as many workers as steps at once: what is sought here is a quick answer.
- * `npm test` takes all runs.
+ * A part of the runs of every property test, many files at once, and as many workers as steps at once: what is sought
+ * here is a quick answer. `npm test` takes all runs, and each file by itself.
  * @returns {Promise<StepResult>}
  */
 async function unitTests() {
   let output = ''
-  const counts = await runJest('unit', [`--maxWorkers=${stepsAtOnce}`], async (jest, args, env) => {
+  await writeUnitGroups()
+  const counts = await runJest('unit-groups', [`--maxWorkers=${stepsAtOnce}`], async (jest, args, env) => {
     const { code, stderr } = await run(jest, args, { env: { OSM_PROPERTY_RUNS: '20', ...env } })
     output = stderr
     return code

@@ -27,7 +27,7 @@ import {
   warned,
 } from '../../test/admission-cases.js'
 import { fakeDriver } from '../../test/fake-driver.js'
-import type { AdmissionVerdict } from './object-webhook.js'
+import type { AdmissionVerdict } from './admission-verdict.js'
 import { ObjectReviewer } from './object-reviewer.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })

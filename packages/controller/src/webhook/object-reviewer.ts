@@ -18,7 +18,7 @@ import {
 import type { Driver } from '@osm-ts/driver-api'
 
 import type { ControllerErrorCode } from '../errors.js'
-import type { AdmissionVerdict } from './object-webhook.js'
+import type { AdmissionVerdict } from './admission-verdict.js'
 import { type DenialOptions, flagRules, isDenied } from './admission-rules.js'
 import { type MeshConfigReviewOptions, reviewMeshConfig } from './mesh-config-review.js'
 import { findingText, type ObjectFindings } from './object-findings.js'

@@ -15,7 +15,8 @@ import {
   type WebhookServer,
 } from '@osm-ts/core'
 
-import { type AdmissionVerdict, MAX_REVIEW_OCTETS, objectWebhook } from './object-webhook.js'
+import type { AdmissionVerdict } from './admission-verdict.js'
+import { MAX_REVIEW_OCTETS, objectWebhook } from './object-webhook.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
 const servername = 'osm-validator.osm-system.svc'

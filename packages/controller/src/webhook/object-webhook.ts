@@ -9,14 +9,8 @@ import {
   webhookServer,
 } from '@osm-ts/core'
 
+import type { AdmissionVerdict } from './admission-verdict.js'
 import type { ObjectReviewer } from './object-reviewer.js'
-
-/** What becomes of an object. */
-export interface AdmissionVerdict {
-  /** Why it is refused; empty lets it pass. */
-  readonly denials: readonly string[]
-  readonly warnings: readonly string[]
-}
 
 /** What the webhook serves with. */
 export interface ObjectWebhookOptions {
