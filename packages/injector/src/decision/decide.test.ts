@@ -30,35 +30,55 @@ describe('decide', () => {
   const hostNetwork = podOf({}, { spec: { hostNetwork: true }, metadata: { annotations: { [injection]: 'enabled' } } })
   const mirror = annotated({ [injection]: 'enabled', 'kubernetes.io/config.mirror': 'a1b2' })
   it.each([
-    ['system-namespace', enabled, namespaceOf({ name: 'kube-system' }), 'namespace kube-system belongs to Kubernetes'],
-    ['system-namespace', enabled, namespaceOf({ name: 'kube-public' }), 'kube-public'],
-    ['control-plane-namespace', enabled, namespaceOf({ name: 'osm-system' }), 'control plane of mesh osm'],
+    [
+      'system-namespace',
+      'namespace-name',
+      enabled,
+      namespaceOf({ name: 'kube-system' }),
+      'namespace kube-system belongs to Kubernetes',
+    ],
+    ['system-namespace', 'namespace-name', enabled, namespaceOf({ name: 'kube-public' }), 'kube-public'],
     [
       'control-plane-namespace',
+      'namespace-name',
+      enabled,
+      namespaceOf({ name: 'osm-system' }),
+      'control plane of mesh osm',
+    ],
+    [
+      'control-plane-namespace',
+      'namespace',
       enabled,
       namespaceOf({ labels: { ...labels, 'control-plane': '' } }),
       'label control-plane',
     ],
     [
       'ignored-namespace',
+      'namespace',
       enabled,
       namespaceOf({ labels: { ...labels, 'openservicemesh.io/ignore': 'false' } }),
       'ignore',
     ],
-    ['unmonitored-namespace', enabled, namespaceOf({ labels: {} }), 'osm namespace add shop'],
+    ['unmonitored-namespace', 'namespace', enabled, namespaceOf({ labels: {} }), 'osm namespace add shop'],
     [
       'unmonitored-namespace',
+      'namespace',
       enabled,
       namespaceOf({ labels: { 'openservicemesh.io/monitored-by': 'mesh-2' } }),
       'monitored-by=osm',
     ],
-    ['host-network', hostNetwork, namespaceOf(), 'network of its node'],
-    ['mirror-pod', mirror, namespaceOf(), 'static pod'],
-    ['disabled', annotated({ [injection]: 'no' }), namespaceOf(), 'of the pod'],
-    ['disabled', podOf(), namespaceOf({ annotations: { [injection]: 'disabled' } }), 'of namespace shop'],
-    ['not-enabled', podOf(), namespaceOf({ annotations: {} }), 'neither the pod nor namespace shop'],
-  ])('skips for %s and says why', (reason, pod, namespace, message) => {
-    expect(decide(pod, namespace, mesh)).toEqual({ kind: 'skip', reason, message: expect.stringContaining(message) })
+    ['host-network', 'pod', hostNetwork, namespaceOf(), 'network of its node'],
+    ['mirror-pod', 'pod', mirror, namespaceOf(), 'static pod'],
+    ['disabled', 'pod', annotated({ [injection]: 'no' }), namespaceOf(), 'of the pod'],
+    ['disabled', 'namespace', podOf(), namespaceOf({ annotations: { [injection]: 'disabled' } }), 'of namespace shop'],
+    ['not-enabled', 'namespace', podOf(), namespaceOf({ annotations: {} }), 'neither the pod nor namespace shop'],
+  ])('skips for %s and says why', (reason, by, pod, namespace, message) => {
+    expect(decide(pod, namespace, mesh)).toEqual({
+      kind: 'skip',
+      reason,
+      by,
+      message: expect.stringContaining(message),
+    })
   })
 
   it.each([

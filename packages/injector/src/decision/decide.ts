@@ -16,10 +16,13 @@ export type SkipReason =
   | 'disabled'
   | 'not-enabled'
 
+/** What has to change for a pod to be decided about in another way: the pod, labels or annotations of its namespace, or the name of that. */
+export type SkippedBy = 'pod' | 'namespace' | 'namespace-name'
+
 /** Whether a pod gets a sidecar, and why. */
 export type Decision =
   | { readonly kind: 'inject'; readonly message: string }
-  | { readonly kind: 'skip'; readonly reason: SkipReason; readonly message: string }
+  | { readonly kind: 'skip'; readonly reason: SkipReason; readonly by: SkippedBy; readonly message: string }
 
 const SYSTEM_NAMESPACES = ['kube-system', 'kube-public']
 /** Marks namespaces of control planes, of OSM and of others. */
@@ -46,11 +49,12 @@ export function decide(
     annotations.injection,
     `namespace ${namespace.name}`,
   )
-  if (ofPod !== undefined) return chosen(ofPod, `annotation ${annotations.injection} of the pod`)
+  if (ofPod !== undefined) return chosen(ofPod, 'pod', `annotation ${annotations.injection} of the pod`)
   if (ofNamespace !== undefined)
-    return chosen(ofNamespace, `annotation ${annotations.injection} of namespace ${namespace.name}`)
+    return chosen(ofNamespace, 'namespace', `annotation ${annotations.injection} of namespace ${namespace.name}`)
   return skip(
     'not-enabled',
+    'namespace',
     `neither the pod nor namespace ${namespace.name} has annotation ${annotations.injection}; ` +
       `set it to enabled on one of them (osm namespace add does)`,
   )
@@ -60,16 +64,26 @@ function neverInjected(
   { name, labels }: NamespaceFacts,
   { meshName, osmNamespace }: Pick<InjectionSettings, 'meshName' | 'osmNamespace'>,
 ): Decision | undefined {
-  if (SYSTEM_NAMESPACES.includes(name)) return skip('system-namespace', `namespace ${name} belongs to Kubernetes`)
+  if (SYSTEM_NAMESPACES.includes(name))
+    return skip('system-namespace', 'namespace-name', `namespace ${name} belongs to Kubernetes`)
   if (name === osmNamespace)
-    return skip('control-plane-namespace', `namespace ${name} is that of the control plane of mesh ${meshName}`)
+    return skip(
+      'control-plane-namespace',
+      'namespace-name',
+      `namespace ${name} is that of the control plane of mesh ${meshName}`,
+    )
   if (Object.hasOwn(labels, ignoreLabel))
-    return skip('ignored-namespace', `namespace ${name} has label ${ignoreLabel}; remove it to let the namespace in`)
+    return skip(
+      'ignored-namespace',
+      'namespace',
+      `namespace ${name} has label ${ignoreLabel}; remove it to let the namespace in`,
+    )
   if (Object.hasOwn(labels, CONTROL_PLANE_LABEL))
-    return skip('control-plane-namespace', `namespace ${name} has label ${CONTROL_PLANE_LABEL}`)
+    return skip('control-plane-namespace', 'namespace', `namespace ${name} has label ${CONTROL_PLANE_LABEL}`)
   if (labels[monitoredByLabel] !== meshName)
     return skip(
       'unmonitored-namespace',
+      'namespace',
       `namespace ${name} has no label ${monitoredByLabel}=${meshName}; osm namespace add ${name} sets it`,
     )
   return undefined
@@ -77,16 +91,16 @@ function neverInjected(
 
 function unfitPod(pod: JsonObject, podAnnotations: Readonly<Record<string, string>>): Decision | undefined {
   if (objectOf(pod.spec).hostNetwork === true)
-    return skip('host-network', 'the pod uses the network of its node, whose traffic is not its own to redirect')
+    return skip('host-network', 'pod', 'the pod uses the network of its node, whose traffic is not its own to redirect')
   if (Object.hasOwn(podAnnotations, MIRROR_ANNOTATION))
-    return skip('mirror-pod', 'the pod is a static pod of a kubelet, which can not be changed by the API server')
+    return skip('mirror-pod', 'pod', 'the pod is a static pod of a kubelet, which can not be changed by the API server')
   return undefined
 }
 
-function chosen(enabled: boolean, by: string): Decision {
-  return enabled ? { kind: 'inject', message: `enabled by ${by}` } : skip('disabled', `disabled by ${by}`)
+function chosen(enabled: boolean, by: SkippedBy, what: string): Decision {
+  return enabled ? { kind: 'inject', message: `enabled by ${what}` } : skip('disabled', by, `disabled by ${what}`)
 }
 
-function skip(reason: SkipReason, message: string): Decision {
-  return { kind: 'skip', reason, message }
+function skip(reason: SkipReason, by: SkippedBy, message: string): Decision {
+  return { kind: 'skip', reason, by, message }
 }

@@ -13,7 +13,7 @@ import { annotations } from '../annotations/annotation-names.js'
 import { readSwitch } from '../annotations/enabled.js'
 import { checkPod, checkUsers } from '../decision/check-pod.js'
 import { chooseClass } from '../decision/choose-class.js'
-import { decide, type SkipReason } from '../decision/decide.js'
+import { decide, type SkippedBy, type SkipReason } from '../decision/decide.js'
 import { jsonPatch, type PatchOperation } from '../json/json-patch.js'
 import { type JsonObject, objectOf, textOf, textsOf, withMembers } from '../json/json.js'
 import { rewriteProbes, type RewrittenProbes } from '../probes/rewrite-probes.js'
@@ -52,7 +52,7 @@ export interface InjectionPorts {
 
 /** What becomes of a pod. */
 export type Injection =
-  | { readonly outcome: 'skipped'; readonly reason: SkipReason; readonly message: string }
+  | { readonly outcome: 'skipped'; readonly reason: SkipReason; readonly by: SkippedBy; readonly message: string }
   | { readonly outcome: 'refused'; readonly error: OsmError }
   | InjectedPod
 
@@ -88,8 +88,9 @@ export async function injectPod(
 ): Promise<Injection> {
   try {
     const decision = decide(request.pod, request.namespace, settings)
-    if (decision.kind === 'skip') return { outcome: 'skipped', reason: decision.reason, message: decision.message }
-    return await inject(request, settings, ports, decision.message)
+    if (decision.kind === 'inject') return await inject(request, settings, ports, decision.message)
+    const { reason, by, message } = decision
+    return { outcome: 'skipped', reason, by, message }
   } catch (error) {
     if (isOsmError(error)) return { outcome: 'refused', error }
     throw error

@@ -30,6 +30,8 @@ const meshConfig = (spec: unknown): KubernetesObject => ({
 class ListedObjects implements Pick<KubernetesApi, 'list' | 'watch' | 'get'> {
   readonly #objects: readonly KubernetesObject[]
   readonly #waiting = new Map<string, (event: WatchEvent) => void>()
+  /** What a namespace is when it is asked for by name. */
+  stored: KubernetesObject | Error | undefined
 
   constructor(objects: readonly KubernetesObject[]) {
     this.#objects = objects
@@ -48,8 +50,9 @@ class ListedObjects implements Pick<KubernetesApi, 'list' | 'watch' | 'get'> {
     }
   }
 
-  async get(): Promise<KubernetesObject> {
-    return namespace('new', { 'openservicemesh.io/metrics': 'enabled' })
+  async get(): Promise<KubernetesObject | undefined> {
+    if (this.stored instanceof Error) throw this.stored
+    return this.stored
   }
 
   /** Tells the watch of a kind as soon as there is one. */
@@ -125,22 +128,35 @@ describe('MeshState', () => {
     expect(() => state.settings()).toThrow(/no usable MeshConfig osm-system\/osm-mesh-config/)
   })
 
-  it('knows namespaces by what it reads of them, and asks for those that are new', async () => {
-    const state = stateOf(
-      new ListedObjects([
-        namespace('shop', { 'openservicemesh.io/sidecar-injection': 'yes', note: 'x' }),
-        meshConfig({}),
-      ]),
-    )
+  it('knows namespaces by what it reads of them, and asks for one as it is now', async () => {
+    const api = new ListedObjects([
+      namespace('shop', { 'openservicemesh.io/sidecar-injection': 'yes', note: 'x' }),
+      meshConfig({}),
+    ])
+    const state = stateOf(api)
     await state.start(end.signal)
-    await expect(state.namespace('shop', end.signal)).resolves.toEqual({
+    expect(state.knownNamespace('shop')).toEqual({
       name: 'shop',
       labels: { 'control-plane': '' },
       annotations: { 'openservicemesh.io/sidecar-injection': 'yes' },
     })
-    await expect(state.namespace('new', end.signal)).resolves.toMatchObject({
+    expect(state.knownNamespace('new')).toBeUndefined()
+    api.stored = namespace('shop', { 'openservicemesh.io/metrics': 'enabled', note: 'y' })
+    await expect(state.readNamespace('shop', end.signal)).resolves.toEqual({
+      name: 'shop',
+      labels: { 'control-plane': '' },
       annotations: { 'openservicemesh.io/metrics': 'enabled' },
     })
+    for (const [stored, message] of [
+      [undefined, 'namespace shop does not exist'],
+      [new Error('no answer'), 'namespace shop can not be read: no answer'],
+    ] as const) {
+      api.stored = stored
+      await expect(state.readNamespace('shop', end.signal)).rejects.toMatchObject({
+        code: 'OSM_INJECT_NOT_READY',
+        message,
+      })
+    }
     end.abort()
   })
 })
@@ -148,7 +164,9 @@ describe('MeshState', () => {
 describe('features of a cluster', () => {
   it.each([
     ['1', '28', false, false],
-    ['1', '29+', true, false],
+    ['1', '29', false, false],
+    ['1', '31+', false, true],
+    ['1', '32+', true, true],
     ['1', '34', true, true],
     ['2', '0', true, true],
     [undefined, undefined, false, false],

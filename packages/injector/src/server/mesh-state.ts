@@ -76,13 +76,28 @@ export class MeshState {
     )
   }
 
-  /** A namespace; one that has just been made is asked for. */
-  async namespace(name: string, signal: AbortSignal): Promise<NamespaceFacts> {
-    const known = this.#namespaces.get({ namespace: '', name })
-    if (known !== undefined) return known
-    const object = await this.#options.api.get(resourceTypes.Namespace, { namespace: '', name }, signal)
-    if (object !== undefined) return namespaceFacts(object)
-    throw notReady(`namespace ${name} does not exist`)
+  /** A namespace as the informer knows it, which may be a moment behind the API server. */
+  knownNamespace(name: string): NamespaceFacts | undefined {
+    return this.#namespaces.get({ namespace: '', name })
+  }
+
+  /**
+   * A namespace as it is stored now.
+   *
+   * @throws OsmError `OSM_INJECT_NOT_READY`
+   */
+  async readNamespace(name: string, signal: AbortSignal): Promise<NamespaceFacts> {
+    let object: KubernetesObject | undefined
+    try {
+      object = await this.#options.api.get(resourceTypes.Namespace, { namespace: '', name }, signal)
+    } catch (error) {
+      throw notReady(
+        `namespace ${name} can not be read: ${error instanceof Error ? error.message : String(error)}`,
+        error,
+      )
+    }
+    if (object === undefined) throw notReady(`namespace ${name} does not exist`)
+    return namespaceFacts(object)
   }
 
   /** What is deleted or can't be used leaves what was in force: a mesh without configuration is no state to fall into. */
@@ -146,6 +161,6 @@ function namespaceFacts({ metadata: { name, labels = {}, annotations = {} } }: K
   return { name, labels: ours(labels), annotations: ours(annotations) }
 }
 
-function notReady(message: string): OsmError<InjectorErrorCode> {
-  return new OsmError<InjectorErrorCode>('OSM_INJECT_NOT_READY', message)
+function notReady(message: string, cause?: unknown): OsmError<InjectorErrorCode> {
+  return new OsmError<InjectorErrorCode>('OSM_INJECT_NOT_READY', message, { cause })
 }

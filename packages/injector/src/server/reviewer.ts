@@ -11,6 +11,7 @@ import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import { injectPod, type Injection, type InjectionPorts } from '../inject/inject-pod.js'
+import type { NamespaceFacts } from '../inject/settings.js'
 import { objectOf, textOf } from '../json/json.js'
 import { InitScripts } from '../sidecar/init-containers.js'
 import type { BootstrapSecrets } from './bootstrap-secrets.js'
@@ -18,7 +19,7 @@ import type { MeshState } from './mesh-state.js'
 
 /** What reviews are made with. */
 export interface ReviewerOptions {
-  readonly state: Pick<MeshState, 'settings' | 'namespace'>
+  readonly state: Pick<MeshState, 'settings' | 'knownNamespace' | 'readNamespace'>
   readonly certificates: Pick<CertificateManager, 'issueCertificate'>
   readonly secrets: Pick<BootstrapSecrets, 'store' | 'reusableUuid'>
   readonly logger: ProcessLogger
@@ -89,12 +90,14 @@ export class PodReviewer {
   async #inject(request: AdmissionRequest, signal: AbortSignal): Promise<Injection> {
     const { state, secrets } = this.#options
     const settings = state.settings()
-    const namespace = await state.namespace(request.namespace, signal)
-    const injection = await injectPod(
-      { pod: request.object ?? {}, namespace, dryRun: request.dryRun, signal },
-      settings,
-      this.#ports,
-    )
+    const injectIn = (namespace: NamespaceFacts): Promise<Injection> =>
+      injectPod({ pod: request.object ?? {}, namespace, dryRun: request.dryRun, signal }, settings, this.#ports)
+    const known = state.knownNamespace(request.namespace)
+    let injection = known === undefined ? undefined : await injectIn(known)
+    // The API server asks about namespaces that are in the mesh, and the informer may not have seen one join. Nothing that is out of date
+    // lets a pod go without a sidecar.
+    if (injection === undefined || (injection.outcome === 'skipped' && injection.by === 'namespace'))
+      injection = await injectIn(await state.readNamespace(request.namespace, signal))
     if (injection.outcome === 'injected' && !request.dryRun)
       await secrets.store(injection.secret, injection.again, signal)
     return injection

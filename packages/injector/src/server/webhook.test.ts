@@ -9,6 +9,7 @@ import {
   createLogger,
   type KubernetesManifest,
   KubernetesError,
+  type KubernetesErrorFacts,
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
@@ -79,7 +80,11 @@ describe('the webhook', () => {
           signal,
         ),
     }
-    const state = { settings: () => settings, namespace: () => Promise.resolve(namespaceOf()) }
+    const state = {
+      settings: () => settings,
+      knownNamespace: () => namespaceOf(),
+      readNamespace: () => Promise.reject(new Error('not asked for')),
+    }
     const reviewer = new PodReviewer({ state, certificates, secrets, logger, metrics })
     server = podWebhook({ reviewer, key: await issue(), timeoutMs: 20_000, logger, metrics })
     await server.app.listen({ host: '127.0.0.1', port: 0 })
@@ -150,7 +155,9 @@ describe('the webhook', () => {
       class: 'envoy',
     })
     expect(`${log.join('')}${patch}`).not.toMatch(/PRIVATE|BEGIN/)
-    expect((await metrics.render()).body).toContain('osm_injector_decisions_total{outcome="injected",reason="new"} 1')
+    const { body } = await metrics.render()
+    expect(body).toContain('osm_injector_decisions_total{outcome="injected",reason="new"} 1')
+    expect(body).toContain('osm_admission_webhook_response_total{kind="Pod",success="true"} 1')
   })
 
   it('skips and refuses with reasons', async () => {
@@ -272,20 +279,21 @@ describe('the webhook', () => {
     const refuse = (
       code: 'OSM_KUBERNETES_FORBIDDEN' | 'OSM_KUBERNETES_UNREACHABLE',
       message: string,
+      facts: KubernetesErrorFacts = {},
     ): BootstrapSecrets => {
-      const fail = (): Promise<never> => Promise.reject(new KubernetesError(code, message))
+      const fail = (): Promise<never> => Promise.reject(new KubernetesError(code, message, facts))
       return new BootstrapSecrets({ create: fail, replace: fail, get: fail } as never, 'osm')
     }
 
     it.each<[string, BootstrapSecrets, RegExp]>([
       [
         'the binding is missing',
-        refuse('OSM_KUBERNETES_FORBIDDEN', 'secrets is forbidden'),
+        refuse('OSM_KUBERNETES_FORBIDDEN', 'create Secret: 403 Forbidden', { forbiddenBy: 'rbac' }),
         /namespace shop: RoleBinding osm-osm-bootstrap-secrets is missing.*OSM_INJECT_SECRET_FORBIDDEN/,
       ],
       [
         'the namespace ends',
-        refuse('OSM_KUBERNETES_FORBIDDEN', 'because it is being terminated'),
+        refuse('OSM_KUBERNETES_FORBIDDEN', 'the namespace is being terminated', { forbiddenBy: 'terminating' }),
         /being terminated \[OSM_INJECT_SECRET\]/,
       ],
       ['the API server is away', refuse('OSM_KUBERNETES_UNREACHABLE', 'no answer'), /no answer \[OSM_INJECT_SECRET\]/],
