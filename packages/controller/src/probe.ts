@@ -1,12 +1,17 @@
 import { createConnection } from 'node:net'
 
+import { Deadline } from '@osm-ts/core'
 import type { HealthProbe } from '@osm-ts/driver-api'
 
 /** Asks one health probe on loopback. Never throws: what can't be reached is not healthy. */
 export async function askProbe(probe: HealthProbe | undefined, signal: AbortSignal): Promise<boolean> {
   if (probe === undefined) return true
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(probe.timeout)])
-  return probe.tcpSocket ? connects(probe.port, limit) : answers(probe, limit)
+  const limit = new Deadline(signal, probe.timeout)
+  try {
+    return await (probe.tcpSocket ? connects(probe.port, limit.signal) : answers(probe, limit.signal))
+  } finally {
+    limit.release()
+  }
 }
 
 async function answers(probe: HealthProbe, signal: AbortSignal): Promise<boolean> {

@@ -2,6 +2,7 @@ export { caSecretName, SecretCaStore, type SecretCaStoreOptions } from '../certi
 export type * from './api.js'
 export { backoffMs, type BackoffLimits, pause } from './backoff.js'
 export type { ClusterAccess, ClusterCredentials, ClusterTls } from './client/cluster-access.js'
+export { Deadline } from './client/deadline.js'
 export { isInCluster, type Environment } from './client/in-cluster-access.js'
 export { connectKubernetes, openKubernetes, type ConnectOptions } from './connect.js'
 export { kubernetesErrorCodes, type KubernetesErrorCode } from './error-codes.js'
