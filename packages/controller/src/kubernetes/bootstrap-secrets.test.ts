@@ -115,6 +115,50 @@ describe('BootstrapSecrets', () => {
     expect(api.find(Secret, secretName('foreign'))).toBeDefined()
   })
 
+  it.each<[string, () => void, () => void]>([
+    ['others have deleted', () => void putSecret('another'), () => undefined],
+    ['others have deleted as the last ones', () => undefined, () => undefined],
+    [
+      'lay in a namespace that has left',
+      () => {
+        cluster.leave(namespace)
+        cluster.join('other')
+      },
+      () => cluster.join(namespace),
+    ],
+  ])('keeps nothing of Secrets that %s', async (_what, meanwhile, again) => {
+    const nextSweeps = async (): Promise<void> => {
+      const seen = sweeps()
+      await until(() => sweeps() > seen + 2)
+    }
+    putSecret('a', 'osm', { uid: 'u' })
+    start()
+    await nextSweeps()
+    meanwhile()
+    api.drop(Secret, secretName('a'))
+    // Long enough for the change of a namespace to be looked at.
+    const left = sweeps()
+    await until(() => sweeps() > left + 50)
+    now = 400_000
+    // Uids never come again; one that does here shows whether it was kept.
+    putSecret('a', 'osm', { uid: 'u' })
+    again()
+    await nextSweeps()
+    expect(api.find(Secret, secretName('a'))).toBeDefined()
+  })
+
+  it('gives a Secret its time although a request for another one fails', async () => {
+    putSecret('a')
+    putPod('a')
+    putSecret('late')
+    api.faults.set('patch secrets', new KubernetesError('OSM_KUBERNETES_UNREACHABLE', 'no'))
+    start()
+    await until(() => api.calls.includes('patch secrets'))
+    now = 300_001
+    api.faults.clear()
+    await until(() => api.find(Secret, secretName('late')) === undefined)
+  })
+
   it('takes a new owner for a pod that came again under the same sidecar', async () => {
     putSecret('a')
     putPod('a', 'first')

@@ -51,8 +51,8 @@ interface Owner {
  */
 export class BootstrapSecrets {
   readonly #options: BootstrapSecretsOptions
-  /** When a Secret without a pod was seen first, by its uid. */
-  readonly #waiting = new Map<string, number>()
+  /** When a Secret without a pod was seen first, by its namespace and uid. */
+  readonly #waiting = new Map<string, ReadonlyMap<string, number>>()
   /** Sidecars whose Secret is tied already. */
   readonly #tied = new Map<string, ReadonlySet<string>>()
   readonly #count: (result: string) => void
@@ -116,34 +116,47 @@ export class BootstrapSecrets {
   async #sweep(namespace: string, signal: AbortSignal): Promise<number> {
     const { cluster, meshName, monotonic, sweepMs = SWEEP_MS, graceMs = SECRET_GRACE_MS } = this.#options
     if (!cluster.isEnrolled(namespace)) {
-      this.#tied.delete(namespace)
+      this.#forget(namespace)
       return sweepMs
     }
     const ours = `${proxyUuidLabel},app.kubernetes.io/instance=${meshName}`
     const secrets = await this.#list(resourceTypes.Secret, namespace, ours, signal)
-    if (secrets.length === 0) return sweepMs
+    if (secrets.length === 0) {
+      this.#forget(namespace)
+      return sweepMs
+    }
     // After the Secrets: a Secret is there before its pod, so that no pod is overlooked whose Secret was seen.
     const pods = await this.#list(resourceTypes.Pod, namespace, proxyUuidLabel, signal)
     const owners = new Map(pods.map(({ uuid, name, uid }) => [uuid, { name, uid }]))
+    const known = this.#waiting.get(namespace)
+    const now = monotonic()
+    // Made anew each time, so that nothing is kept of Secrets that others have deleted; and first, so that a request that fails costs no Secret its time.
+    const waiting = new Map(
+      secrets.filter(({ uuid }) => !owners.has(uuid)).map(({ uid }) => [uid, known?.get(uid) ?? now]),
+    )
+    this.#waiting.set(namespace, waiting)
     const tied = new Set<string>()
     let soonest = sweepMs
     for (const secret of secrets) {
       const owner = owners.get(secret.uuid)
       if (owner !== undefined) {
-        this.#waiting.delete(secret.uid)
         if (!secret.ownedBy.includes(owner.uid)) await this.#tie(namespace, secret, owner, signal)
         tied.add(secret.uuid)
         continue
       }
-      const since = this.#waiting.get(secret.uid) ?? monotonic()
-      this.#waiting.set(secret.uid, since)
+      const since = waiting.get(secret.uid) ?? now
       // A Secret that is tied had its pod, which is gone for good: names of pods come again, uids don't.
-      const left = secret.ownedBy.length > 0 ? 0 : since + graceMs - monotonic()
+      const left = secret.ownedBy.length > 0 ? 0 : since + graceMs - now
       if (left > 0) soonest = Math.min(soonest, left)
       else await this.#remove(namespace, secret, signal)
     }
     this.#tied.set(namespace, tied)
     return soonest
+  }
+
+  #forget(namespace: string): void {
+    this.#waiting.delete(namespace)
+    this.#tied.delete(namespace)
   }
 
   async #tie(namespace: string, { name, resourceVersion }: Labelled, owner: Owner, signal: AbortSignal): Promise<void> {
@@ -165,7 +178,6 @@ export class BootstrapSecrets {
   async #remove(namespace: string, { name, uid }: Labelled, signal: AbortSignal): Promise<void> {
     const { api, logger } = this.#options
     const removed = await api.delete(resourceTypes.Secret, { namespace, name }, { signal, uid })
-    this.#waiting.delete(uid)
     if (!removed) return
     this.#count('removed')
     logger.info({ namespace, name }, 'removed the Secret of a sidecar whose pod does not exist')
