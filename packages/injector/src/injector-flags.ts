@@ -25,7 +25,7 @@ const ownFlags = {
     kind: 'choice',
     values: ['auto', 'on', 'off'],
     default: 'auto',
-    meaning: 'whether sidecars are init containers that go on running; auto asks the API server whether it knows them',
+    meaning: 'whether sidecars are init containers that go on running; auto: where the API server is 1.32 or newer',
   },
   'webhook-port': { kind: 'number', min: 0, max: 65535, default: 9090, meaning: 'port of the webhook' },
   'health-port': { kind: 'number', min: 0, max: 65535, default: 9091, meaning: 'port of health, version and metrics' },

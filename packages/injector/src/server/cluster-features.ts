@@ -1,7 +1,12 @@
 import type { KubernetesApi } from '@osm-ts/core'
 
-/** First minor versions of Kubernetes 1 that have a feature without a feature gate. */
-const SIDECAR_CONTAINERS = 29
+/**
+ * First minor versions of Kubernetes 1 with which a feature is used.
+ *
+ * Kubelets have had native sidecars without a feature gate since 1.29, and may be three versions older than the API server, which is
+ * the only one that is asked. An older kubelet starts no workload beside such a sidecar.
+ */
+const SIDECAR_CONTAINERS = 32
 const SLEEPING_HOOKS = 30
 
 /** How `--native-sidecar` chooses. */
@@ -13,7 +18,7 @@ export interface ClusterFeatures {
   readonly sleepingHooks: boolean
 }
 
-/** Asks the API server for its version. Native sidecars are used where it knows them, unless a flag says otherwise. */
+/** Asks the API server for its version. Native sidecars are used where all kubelets must know them, unless a flag says otherwise. */
 export async function clusterFeatures(
   mode: NativeSidecarMode,
   api: Pick<KubernetesApi, 'read'>,
