@@ -274,13 +274,6 @@ export const refused: readonly AdmissionCase[] = [
     'spec.sidecar.sidecarDrivers[0].config',
   ],
   [
-    'a gateway certificate for a name of the mesh',
-    meshConfig(
-      '{ sidecar: { sidecarClass: fake }, certificate: { ingressGateway: { subjectAltNames: [a.cluster.local], validityDuration: 1h, secret: { name: a, namespace: b } } } }',
-    ),
-    'spec.certificate.ingressGateway.subjectAltNames[0]',
-  ],
-  [
     'two providers of a root',
     'apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshRootCertificate\nmetadata: { name: a, namespace: osm-system }\nspec: { trustDomain: cluster.local, provider: {} }\n',
     'spec.provider',
@@ -289,6 +282,14 @@ export const refused: readonly AdmissionCase[] = [
 
 /** What passes with a warning. */
 export const warned: readonly AdmissionCase[] = [
+  [
+    'an ingress gateway that is named by an identity',
+    meshConfig(
+      '{ certificate: { serviceCertValidityDuration: 24h, certKeyBitSize: 2048, ingressGateway: ' +
+        '{ subjectAltNames: [ingress.ingress.cluster.local], validityDuration: 24h, secret: { name: x, namespace: y } } } }',
+    ),
+    'certificate.ingressGateway.subjectAltNames[0]',
+  ],
   [
     'a TrafficTarget beside its destination where that is not checked',
     target(wrongNamespace),

@@ -23,6 +23,8 @@ export const flagRules: Readonly<Partial<Record<Kind, FlagRule>>> = Object.freez
 const tolerated: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   TrafficTarget: ['OSM_SPEC_ACCOUNT', 'OSM_SPEC_TARGET_RULES', 'OSM_SPEC_ROUTE'],
   HTTPRouteGroup: ['OSM_SPEC_CONFLICT'],
+  // OSM's documents name the gateway's certificate by its identity. No such certificate is issued, and every other setting must stay within reach.
+  MeshConfig: ['OSM_SPEC_CERT_NAME'],
 }
 
 /** Which problems an object is refused for. */
