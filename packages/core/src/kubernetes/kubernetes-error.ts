@@ -2,12 +2,20 @@ import { OsmError, type ErrorDetails } from '@osm-ts/driver-api'
 
 import type { KubernetesErrorCode } from './error-codes.js'
 
+/**
+ * What a 403 is about: the sender has no right to it, a quota of the namespace is used up, or the namespace is ending.
+ * Admission refuses for further reasons, which have no word here.
+ */
+export type ForbiddenBy = 'rbac' | 'quota' | 'terminating'
+
 /** What an API server says beside its status code. */
 export interface KubernetesErrorFacts {
   /** HTTP status; absent if there was no answer. */
   readonly status?: number
   /** Word of the API server, such as `AlreadyExists`. */
   readonly reason?: string
+  /** What a 403 is about, where that is known. */
+  readonly forbiddenBy?: ForbiddenBy
   /** How long the API server asks to wait. */
   readonly retryAfterMs?: number
   readonly details?: ErrorDetails
@@ -20,6 +28,8 @@ export class KubernetesError extends OsmError<KubernetesErrorCode> {
   readonly status: number | undefined
   /** Word of the API server, such as `AlreadyExists`. */
   readonly reason: string | undefined
+  /** What a 403 is about, where that is known. */
+  readonly forbiddenBy: ForbiddenBy | undefined
   /** How long the API server asks to wait. */
   readonly retryAfterMs: number | undefined
 
@@ -29,6 +39,7 @@ export class KubernetesError extends OsmError<KubernetesErrorCode> {
     this.name = 'KubernetesError'
     this.status = facts.status
     this.reason = facts.reason
+    this.forbiddenBy = facts.forbiddenBy
     this.retryAfterMs = facts.retryAfterMs
   }
 

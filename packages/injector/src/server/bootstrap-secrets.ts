@@ -58,7 +58,7 @@ export class BootstrapSecrets {
 
   #failure(error: unknown, { metadata: { namespace = '', name } }: KubernetesManifest): unknown {
     if (!isKubernetesError(error)) return error
-    if (isKubernetesError(error, 'OSM_KUBERNETES_FORBIDDEN') && !/being terminated/.test(error.message)) {
+    if (error.forbiddenBy === 'rbac') {
       return new OsmError<InjectorErrorCode>(
         'OSM_INJECT_SECRET_FORBIDDEN',
         `the injector may not write Secrets in namespace ${namespace}: RoleBinding osm-${this.#meshName}-bootstrap-secrets is missing there. ` +

@@ -1,11 +1,16 @@
-import { codeOfStatus, KubernetesError } from '../kubernetes-error.js'
+import { codeOfStatus, type ForbiddenBy, KubernetesError } from '../kubernetes-error.js'
 
 /** An object of kind Status, as far as it is read. */
 interface StatusObject {
   readonly code?: number
   readonly reason?: string
   readonly message?: string
-  readonly details?: { readonly retryAfterSeconds?: number; readonly causes?: readonly { readonly field?: string }[] }
+  readonly details?: { readonly retryAfterSeconds?: number; readonly causes?: readonly StatusCause[] }
+}
+
+interface StatusCause {
+  readonly reason?: string
+  readonly field?: string
 }
 
 /** How much of a message of the API server is passed on. */
@@ -15,7 +20,8 @@ const MAX_MESSAGE = 2_000
  * The error for an answer that is not a success.
  *
  * @param what - names the request
- * @param secret - true if the message of the API server may quote something secret that was sent; it is left out then
+ * @param secret - true if the message of the API server may quote something secret that was sent; it is left out then,
+ *   and what it says of a 403 is put into fixed words
  */
 export function statusError(
   what: string,
@@ -26,14 +32,21 @@ export function statusError(
   const code = answer.status
   const retryAfterMs = retryAfterOf(answer.retryAfter, status)
   const fields = (status.details?.causes ?? []).flatMap(({ field }) => (typeof field === 'string' ? [field] : []))
-  const text = secret ? fieldsText(fields) : (status.message ?? '')
+  const forbiddenBy = code === 403 ? forbiddenByOf(status) : undefined
+  const text = secret ? safeText(fields, forbiddenBy) : (status.message ?? '')
   const reason = status.reason
   const heading = `${what}: ${code}${reason === undefined ? '' : ` ${reason}`}`
   return new KubernetesError(codeOfStatus(code), text === '' ? heading : `${heading}: ${text.slice(0, MAX_MESSAGE)}`, {
     status: code,
     ...(reason === undefined ? {} : { reason }),
+    ...(forbiddenBy === undefined ? {} : { forbiddenBy }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    details: { status: code, ...(reason === undefined ? {} : { reason }), ...(fields.length > 0 ? { fields } : {}) },
+    details: {
+      status: code,
+      ...(reason === undefined ? {} : { reason }),
+      ...(forbiddenBy === undefined ? {} : { forbiddenBy }),
+      ...(fields.length > 0 ? { fields } : {}),
+    },
   })
 }
 
@@ -43,8 +56,25 @@ export function watchError(what: string, object: unknown): KubernetesError {
   return statusError(what, false, { status: code ?? 500, body: object })
 }
 
-function fieldsText(fields: readonly string[]): string {
+/** The fixed words for a 403 whose own might quote something secret. */
+const FORBIDDEN_TEXT: Readonly<Record<ForbiddenBy, string>> = {
+  rbac: 'no role allows it',
+  quota: 'a quota of the namespace does not allow it',
+  terminating: 'the namespace is being terminated',
+}
+
+function safeText(fields: readonly string[], forbiddenBy: ForbiddenBy | undefined): string {
+  if (forbiddenBy !== undefined) return FORBIDDEN_TEXT[forbiddenBy]
   return fields.length === 0 ? '' : `in ${fields.join(', ')}`
+}
+
+/** The API server has one reason, `Forbidden`, for all of these, and a cause for only one: the message tells them apart. */
+function forbiddenByOf({ message = '', details }: StatusObject): ForbiddenBy | undefined {
+  if (details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true) return 'terminating'
+  const text = message.slice(0, MAX_MESSAGE)
+  if (/forbidden: User ".*" cannot /.test(text)) return 'rbac'
+  if (/forbidden: (?:exceeded|failed|insufficient) quota|forbidden: status unknown for quota/.test(text)) return 'quota'
+  return /forbidden: .*because it is being terminated/.test(text) ? 'terminating' : undefined
 }
 
 function asStatus(body: unknown): StatusObject {
