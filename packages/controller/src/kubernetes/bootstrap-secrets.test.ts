@@ -142,8 +142,10 @@ describe('BootstrapSecrets', () => {
     now = 400_000
     // Uids never come again; one that does here shows whether it was kept.
     putSecret('a', 'osm', { uid: 'u' })
+    putSecret('after')
+    putPod('after')
     again()
-    await nextSweeps()
+    await until(() => owners('after') !== undefined)
     expect(api.find(Secret, secretName('a'))).toBeDefined()
   })
 
