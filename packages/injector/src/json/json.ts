@@ -41,13 +41,8 @@ export function withMembers(
   object: JsonObject,
   members: { readonly [key: string]: JsonValue | undefined },
 ): JsonObject {
-  const kept = Object.entries(object).flatMap(([key, value]): [string, JsonValue][] => {
-    if (!Object.hasOwn(members, key)) return [[key, value]]
-    const changed = members[key]
-    return changed === undefined ? [] : [[key, changed]]
-  })
-  const added = Object.entries(members).filter(
-    (entry): entry is [string, JsonValue] => entry[1] !== undefined && !Object.hasOwn(object, entry[0]),
-  )
-  return Object.fromEntries([...kept, ...added])
+  // A spread defines `__proto__` as a member like any other, which an assignment would not.
+  const copy: Record<string, JsonValue | undefined> = { ...object, ...members }
+  for (const key of Object.keys(members)) if (members[key] === undefined) Reflect.deleteProperty(copy, key)
+  return copy as JsonObject // what was undefined is gone
 }
