@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { build, stop } from 'esbuild'
 import { programs } from '../programs.mjs'
 import { root } from './paths.mjs'
 import { SetUpError } from './set-up-error.mjs'
@@ -14,43 +14,49 @@ const __filename = osmFileURLToPath(import.meta.url)
 const __dirname = osmDirname(__filename)`
 
 /**
- * Bundles programs straight from their TypeScript sources, so that no other compile step has to come first.
+ * Bundles programs straight from their TypeScript sources, so that no other compile step has to come first. All in one
+ * go: what several programs hold is read once.
  * @param {readonly string[]} [names] of tools/programs.mjs; all of them when left out
  * @returns {Promise<string[]>} the bundles' paths
  */
 export async function bundlePrograms(names = Object.keys(programs)) {
-  return Promise.all(names.map(bundleProgram))
+  const chosen = names.map(programNamed)
+  try {
+    await build({
+      absWorkingDir: root,
+      entryPoints: chosen.map(({ entry, bundle }) => ({ in: entry, out: bundle.replace(/\.mjs$/, '') })),
+      outdir: root,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node20',
+      sourcemap: true,
+      // Node keeps the text of a program in memory for as long as it runs, twice. Names stay, for stack traces.
+      minifyWhitespace: true,
+      minifySyntax: true,
+      alias: sourceAliases(),
+      banner: { js: banner },
+      logLevel: 'warning',
+    })
+  } catch {
+    // esbuild has printed what is wrong, and where.
+    throw new SetUpError(`Could not bundle ${chosen.map(({ entry }) => entry).join(', ')}.`)
+  } finally {
+    // Its process would keep everything that it has read for as long as this one runs.
+    await stop()
+  }
+  return chosen.map(({ bundle }) => join(root, bundle))
 }
 
 /** @param {string} name */
-async function bundleProgram(name) {
+function programNamed(name) {
   const program = programs[name]
   if (program === undefined) throw new SetUpError(`tools/programs.mjs lists no program "${name}".`)
-  if (!existsSync(join(root, program.entry))) {
-    throw new SetUpError(
-      `tools/programs.mjs lists ${program.entry} as the entry of "${name}", but there is no such file.`,
-    )
-  }
-  await build({
-    absWorkingDir: root,
-    entryPoints: [program.entry],
-    outfile: program.bundle,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    sourcemap: true,
-    // Node keeps the text of a program in memory for as long as it runs, twice. Names stay, for stack traces.
-    minifyWhitespace: true,
-    minifySyntax: true,
-    alias: sourceAliases(),
-    banner: { js: banner },
-    logLevel: 'warning',
-  }).catch(() => {
-    // esbuild has printed what is wrong, and where.
-    throw new SetUpError(`Could not bundle ${program.entry}.`)
-  })
-  return join(root, program.bundle)
+  if (existsSync(join(root, program.entry))) return program
+  throw new SetUpError(
+    `tools/programs.mjs lists ${program.entry} as the entry of "${name}", but there is no such file.`,
+  )
 }
 
 /** Workspace packages resolve to their sources: their own exports name files that only a compiler makes. */
