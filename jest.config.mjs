@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os'
+
 // One config for every tier; OSM_TEST_TIER picks the files, so that a suite can never be in two tiers or in none.
 /** @type {Map<string, import('jest').Config>} */
 const tiers = new Map([
@@ -5,6 +7,9 @@ const tiers = new Map([
     'unit',
     {
       testMatch: ['packages/*/src', 'tools', 'examples'].map((folder) => `<rootDir>/${folder}/**/*.test.ts`),
+      // ES modules of a test file are not given back to the heap when it ends: a process that has run many is replaced by a fresh one.
+      maxWorkers: Math.max(2, availableParallelism()),
+      workerIdleMemoryLimit: '1GB',
     },
   ],
   // The same tests, many to a file: see tools/lib/unit-groups.mjs.
