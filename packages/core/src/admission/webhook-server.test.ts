@@ -62,4 +62,13 @@ describe('a webhook', () => {
       'osm_admission_webhook_response_total{kind="",success="false"} 1',
     ])
   })
+
+  it("measures answers as OSM's web servers do, with one path for all that nobody serves", async () => {
+    await post('', 'Pod')
+    for (const url of ['/a', '/b']) await server.app.inject({ method: 'GET', url })
+    const { body } = await metrics.render()
+    expect(body).toMatch(/^osm_http_response_total\{code="200",method="POST",path="\/[\w-]+"\} 1$/m)
+    expect(body).toContain('osm_http_response_total{code="404",method="GET",path="other"} 2')
+    expect(body).toContain('osm_http_response_duration_count{code="404",method="GET",path="other"} 2')
+  })
 })

@@ -68,6 +68,7 @@ export function webhookServer(options: WebhookServerOptions): WebhookServer {
     requestTimeout: MAX_REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
   })
+  measureAnswers(app, metrics)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body)
@@ -94,6 +95,25 @@ export function webhookServer(options: WebhookServerOptions): WebhookServer {
       app.server.setSecureContext({ ...next, minVersion })
     },
   }
+}
+
+/** OSM's metrics of its web servers. */
+function measureAnswers(app: FastifyInstance<Server>, metrics: Metrics): void {
+  const labels = ['code', 'method', 'path'] as const
+  const answered = metrics.counter('osm_http_response_total', 'Answers of the webhook', labels)
+  const durations = metrics.histogram(
+    'osm_http_response_duration',
+    'Seconds from a request to the webhook to its answer',
+    labels,
+    [0.005, 0.025, 0.1, 0.5, 1, 5, 20],
+  )
+  app.addHook('onResponse', async (request, reply) => {
+    // Paths that nobody serves are one, however many there are.
+    const path = request.routeOptions.url ?? 'other'
+    const answer = { code: String(reply.statusCode), method: request.method, path }
+    answered.inc(answer)
+    durations.observe(answer, reply.elapsedTime / 1000)
+  })
 }
 
 /** The API server says how long it waits, as `?timeout=10s`. */
