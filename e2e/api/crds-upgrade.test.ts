@@ -9,6 +9,7 @@ import {
 } from '@osm-ts/core'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { definitionOf, liveDefinition, untilServed, type AnyDefinition } from './support/definitions.js'
+import { untilNoConflict } from './support/until-no-conflict.js'
 
 const signal = AbortSignal.timeout(240_000)
 const namespace = 'shop'
@@ -35,9 +36,11 @@ const seen = (object: KubernetesObject | undefined): Seen => object as Seen
 
 /** Does what the bootstrap program does to a definition that is there already. */
 async function replaceDefinition(ours: AnyDefinition): Promise<void> {
-  const { live } = await liveDefinition(api, ours.metadata.name, signal)
-  const metadata = { ...ours.metadata, resourceVersion: live?.metadata.resourceVersion ?? '' }
-  await api.replace(resourceTypes.CustomResourceDefinition, { ...ours, metadata }, { signal })
+  await untilNoConflict(async () => {
+    const { live } = await liveDefinition(api, ours.metadata.name, signal)
+    const metadata = { ...ours.metadata, resourceVersion: live?.metadata.resourceVersion ?? '' }
+    return api.replace(resourceTypes.CustomResourceDefinition, { ...ours, metadata }, { signal })
+  })
   await untilServed(api, ours, signal)
 }
 

@@ -8,6 +8,7 @@ import {
 } from '@osm-ts/core'
 import { programs } from '../../../tools/programs.mjs'
 import { ChildProgram, type ApiServer } from '../harness/index.js'
+import { untilNoConflict } from './until-no-conflict.js'
 
 /** Namespace of the control plane in these tests. */
 export const osmNamespace = 'osm-system'
@@ -92,9 +93,11 @@ export class Objects {
 
   /** Edits an object as kubectl would: from what it is now. */
   async edit(type: ResourceType, name: string, change: (object: KubernetesObject) => KubernetesObject): Promise<void> {
-    const live = await this.get(type, name)
-    if (live === undefined) throw new Error(`no ${type.kind} ${name}`)
-    await this.#api.replace(type, change(live), { signal: this.#signal })
+    await untilNoConflict(async () => {
+      const live = await this.get(type, name)
+      if (live === undefined) throw new Error(`no ${type.kind} ${name}`)
+      return this.#api.replace(type, change(live), { signal: this.#signal })
+    })
   }
 
   async delete(type: ResourceType, name: string): Promise<void> {

@@ -9,6 +9,8 @@ import {
 } from '@osm-ts/core'
 import { parseAllDocuments } from 'yaml'
 
+import { untilNoConflict } from './until-no-conflict.js'
+
 const CREATED = '2026-01-01T00:00:00Z'
 
 /** Writes objects of a mesh as users do. */
@@ -39,14 +41,12 @@ export class MeshObjects {
     const type = typeOf(manifest)
     const options = { dryRun: true, signal: this.#signal }
     const { namespace = '', name } = manifest.metadata
-    const present = await this.#api.get(type, { namespace, name }, this.#signal)
-    if (present === undefined) await this.#api.create(type, manifest, options)
-    else
-      await this.#api.replace(
-        type,
-        { ...manifest, metadata: { ...manifest.metadata, resourceVersion: present.metadata.resourceVersion ?? '' } },
-        options,
-      )
+    await untilNoConflict(async () => {
+      const present = await this.#api.get(type, { namespace, name }, this.#signal)
+      if (present === undefined) return this.#api.create(type, manifest, options)
+      const resourceVersion = present.metadata.resourceVersion ?? ''
+      return this.#api.replace(type, { ...manifest, metadata: { ...manifest.metadata, resourceVersion } }, options)
+    })
   }
 
   async remove(kind: keyof typeof resourceTypes, namespace: string, name: string): Promise<void> {
