@@ -1,5 +1,5 @@
 import {
-  connectKubernetes,
+  connectProgram,
   customResourceDefinitions,
   EventRecorder,
   healthServer,
@@ -30,11 +30,7 @@ export const bootstrapProgram: Program<BootstrapFlags> = {
 
 async function main(context: ProgramContext<BootstrapFlags>): Promise<undefined> {
   const { flags, logger, signal, environment } = context
-  const api = await connectKubernetes({
-    ...(flags.kubeconfig !== '' && { kubeconfig: flags.kubeconfig }),
-    userAgent: flags.osmVersion === '' ? NAME : `${NAME}/${flags.osmVersion}`,
-    environment,
-  })
+  const api = await connectProgram(NAME, { flags, environment })
   const metrics = new Metrics()
   metrics.collectProcessMetrics()
   let ready = false

@@ -1,3 +1,5 @@
+import { instanceLabel, meshObjectLabels, nameLabel, nameValue } from '@osm-ts/core'
+
 /** Which mesh a program works for. */
 export interface MeshIdentity {
   readonly meshName: string
@@ -6,25 +8,15 @@ export interface MeshIdentity {
   readonly osmVersion: string
 }
 
-/** Label that names what wrote an object of the mesh, and its value. */
-export const NAME_LABEL = 'app.kubernetes.io/name'
-export const NAME_VALUE = 'openservicemesh.io'
-/** Label that names the mesh of an object. */
-const INSTANCE_LABEL = 'app.kubernetes.io/instance'
 /** Label of objects that the reconciler restores. */
 export const RECONCILE_LABEL = 'openservicemesh.io/reconcile'
 
-/** Labels of an object that belongs to one mesh. */
-export function meshLabels(mesh: MeshIdentity, app: string): Readonly<Record<string, string>> {
-  return {
-    [NAME_LABEL]: NAME_VALUE,
-    [INSTANCE_LABEL]: mesh.meshName,
-    ...(mesh.osmVersion !== '' && { 'app.kubernetes.io/version': mesh.osmVersion }),
-    app,
-  }
+/** Labels of an object that one program makes for its mesh. */
+export function meshLabels({ meshName, osmVersion }: MeshIdentity, app: string): Readonly<Record<string, string>> {
+  return { ...meshObjectLabels(meshName, osmVersion), app }
 }
 
 /** `key=value,...` of the objects of a mesh. */
 export function meshSelector(meshName: string): string {
-  return `${NAME_LABEL}=${NAME_VALUE},${INSTANCE_LABEL}=${meshName}`
+  return `${nameLabel}=${nameValue},${instanceLabel}=${meshName}`
 }

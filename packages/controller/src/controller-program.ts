@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 
 import {
-  connectKubernetes,
+  connectProgram,
   type KubernetesApi,
   KubernetesEndpointsProvider,
   KubernetesSource,
@@ -39,11 +39,7 @@ export const controllerProgram: Program<ControllerFlags> = {
 async function main(context: ProgramContext<ControllerFlags>): Promise<undefined> {
   const { flags, environment, logger, signal } = context
   const { meshName, osmNamespace, osmConfigName } = flags
-  const api = await connectKubernetes({
-    ...(flags.kubeconfig !== '' && { kubeconfig: flags.kubeconfig }),
-    userAgent: flags.osmVersion === '' ? NAME : `${NAME}/${flags.osmVersion}`,
-    environment,
-  })
+  const api = await connectProgram(NAME, { flags, environment })
   const metrics = new Metrics()
   const source = new KubernetesSource({
     api,

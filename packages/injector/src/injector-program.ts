@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 
 import {
-  connectKubernetes,
+  connectProgram,
   DriverRegistry,
   healthServer,
   type IpFamilies,
@@ -29,11 +29,7 @@ export const injectorProgram: Program<InjectorFlags> = {
 }
 
 async function main({ flags, logger, signal, environment }: ProgramContext<InjectorFlags>): Promise<undefined> {
-  const api = await connectKubernetes({
-    ...(flags.kubeconfig !== '' && { kubeconfig: flags.kubeconfig }),
-    userAgent: flags.osmVersion === '' ? NAME : `${NAME}/${flags.osmVersion}`,
-    environment,
-  })
+  const api = await connectProgram(NAME, { flags, environment })
   const metrics = new Metrics()
   metrics.collectProcessMetrics()
   let ready = (): boolean => false

@@ -1,5 +1,5 @@
 import {
-  connectKubernetes,
+  connectProgram,
   customResourceDefinitions,
   type FlagDefinitions,
   type FlagValues,
@@ -11,6 +11,8 @@ import {
 } from '@osm-ts/core'
 
 import { runCleanup } from './run-cleanup.js'
+
+const NAME = 'osm-cleanup'
 
 const cleanupFlags = {
   ...processFlags,
@@ -32,17 +34,13 @@ const cleanupFlags = {
 
 /** osm-cleanup: removes after a mesh was uninstalled what would do harm without it. */
 export const cleanupProgram: Program<FlagValues<typeof cleanupFlags>> = {
-  name: 'osm-cleanup',
+  name: NAME,
   podNameVariable: 'CLEANUP_POD_NAME',
   definitions: cleanupFlags,
   parse: (argv) => parseFlags(argv, cleanupFlags),
   main: async ({ flags, environment, signal, print }) => {
-    const { kubeconfig, meshName, osmNamespace, osmConfigName, caBundleSecretName, deleteCa, deleteCrds } = flags
-    const api = await connectKubernetes({
-      ...(kubeconfig !== '' && { kubeconfig }),
-      userAgent: 'osm-cleanup',
-      environment,
-    })
+    const { meshName, osmNamespace, osmConfigName, caBundleSecretName, deleteCa, deleteCrds } = flags
+    const api = await connectProgram(NAME, { flags, environment })
     const done = await runCleanup({
       api,
       meshName,

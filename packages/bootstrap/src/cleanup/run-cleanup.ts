@@ -1,8 +1,16 @@
-import { caSecretName, isKubernetesError, pause, type ResourceType, resourceTypes } from '@osm-ts/core'
+import {
+  caSecretName,
+  isKubernetesError,
+  nameLabel,
+  nameValue,
+  pause,
+  type ResourceType,
+  resourceTypes,
+} from '@osm-ts/core'
 
 import { isForeign } from '../crds/merge-definition.js'
 import { listAll } from '../list-all.js'
-import { meshSelector, NAME_LABEL, NAME_VALUE } from '../mesh-identity.js'
+import { meshSelector } from '../mesh-identity.js'
 import { describeMesh, installedMeshes } from '../preinstall/installed-meshes.js'
 import type { CleanupOptions } from './cleanup-options.js'
 
@@ -119,7 +127,7 @@ async function removeDefinitions(options: CleanupOptions): Promise<void> {
     print(
       `[left] ${config}: a mesh that is installed again finds them.\n` +
         `  To remove the settings: kubectl delete meshconfig -n ${osmNamespace} ${configName}\n` +
-        `  To remove all of it, which deletes every policy of every mesh: kubectl delete crd -l ${NAME_LABEL}=${NAME_VALUE}\n`,
+        `  To remove all of it, which deletes every policy of every mesh: kubectl delete crd -l ${nameLabel}=${nameValue}\n`,
     )
   }
   if (!deleteCrds) {

@@ -3,6 +3,7 @@ import {
   type CustomResourceDefinition,
   type KubernetesApi,
   type KubernetesObject,
+  nameLabel,
   pause,
   resourceTypes,
 } from '@osm-ts/core'
@@ -10,7 +11,7 @@ import { OsmError } from '@osm-ts/driver-api'
 
 import type { BootstrapErrorCode } from '../error-codes.js'
 import { fingerprint } from '../fingerprint.js'
-import { NAME_LABEL, RECONCILE_LABEL } from '../mesh-identity.js'
+import { RECONCILE_LABEL } from '../mesh-identity.js'
 import { writeObject } from '../write-object.js'
 import { isForeign, mergeDefinition } from './merge-definition.js'
 import { asDefinition } from './stored-definition.js'
@@ -43,7 +44,7 @@ export async function applyDefinition(
 
 /** What of a definition the reconciler keeps as it was written. */
 export function definitionFingerprint(object: KubernetesObject): string {
-  const { [NAME_LABEL]: name, [RECONCILE_LABEL]: reconcile } = object.metadata.labels ?? {}
+  const { [nameLabel]: name, [RECONCILE_LABEL]: reconcile } = object.metadata.labels ?? {}
   const deleting = object.metadata.deletionTimestamp !== undefined
   return fingerprint({ name, reconcile, deleting, spec: asDefinition(object).spec })
 }

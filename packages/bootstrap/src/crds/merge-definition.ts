@@ -1,6 +1,12 @@
-import type { CustomResourceDefinition, KubernetesManifest, KubernetesObject } from '@osm-ts/core'
+import {
+  type CustomResourceDefinition,
+  type KubernetesManifest,
+  type KubernetesObject,
+  nameLabel,
+  nameValue,
+} from '@osm-ts/core'
 
-import { NAME_LABEL, NAME_VALUE, RECONCILE_LABEL } from '../mesh-identity.js'
+import { RECONCILE_LABEL } from '../mesh-identity.js'
 import { asDefinition, type StoredVersion } from './stored-definition.js'
 
 /** Groups of this name and below are ours alone; the others are shared with other tools. */
@@ -11,7 +17,7 @@ export function isForeign(live: KubernetesObject): boolean {
   const { group } = asDefinition(live).spec
   if (group === OWN_GROUP || group.endsWith(`.${OWN_GROUP}`)) return false
   const labels = live.metadata.labels ?? {}
-  return labels[NAME_LABEL] !== NAME_VALUE && labels[RECONCILE_LABEL] === undefined
+  return labels[nameLabel] !== nameValue && labels[RECONCILE_LABEL] === undefined
 }
 
 /** Versions that the mesh reads and that the definition of another tool does not serve. */

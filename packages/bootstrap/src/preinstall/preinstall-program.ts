@@ -1,5 +1,5 @@
 import {
-  connectKubernetes,
+  connectProgram,
   customResourceDefinitions,
   type FlagDefinitions,
   type FlagValues,
@@ -9,6 +9,8 @@ import {
 } from '@osm-ts/core'
 
 import { preinstallChecks, runChecks } from './run-checks.js'
+
+const NAME = 'osm-preinstall'
 
 const preinstallFlags = {
   ...processFlags,
@@ -23,17 +25,13 @@ const preinstallFlags = {
 
 /** osm-preinstall: says before an installation what would keep it from working. */
 export const preinstallProgram: Program<FlagValues<typeof preinstallFlags>> = {
-  name: 'osm-preinstall',
+  name: NAME,
   podNameVariable: 'PREINSTALL_POD_NAME',
   definitions: preinstallFlags,
   parse: (argv) => parseFlags(argv, preinstallFlags),
   main: async ({ flags, environment, signal, print }) => {
-    const { kubeconfig, namespace, meshName, enforceSingleMesh } = flags
-    const api = await connectKubernetes({
-      ...(kubeconfig !== '' && { kubeconfig }),
-      userAgent: 'osm-preinstall',
-      environment,
-    })
+    const { namespace, meshName, enforceSingleMesh } = flags
+    const api = await connectProgram(NAME, { flags, environment })
     const definitions = customResourceDefinitions()
     const context = { api, meshName, namespace, enforceSingleMesh, definitions, signal }
     return (await runChecks(preinstallChecks, context, print)) ? 0 : 1

@@ -1,6 +1,7 @@
 import {
   type Clock,
   type ClusterView,
+  instanceLabel,
   isKubernetesError,
   type KubernetesApi,
   type KubernetesObject,
@@ -119,7 +120,7 @@ export class BootstrapSecrets {
       this.#forget(namespace)
       return sweepMs
     }
-    const ours = `${proxyUuidLabel},app.kubernetes.io/instance=${meshName}`
+    const ours = `${proxyUuidLabel},${instanceLabel}=${meshName}`
     const secrets = await this.#list(resourceTypes.Secret, namespace, ours, signal)
     if (secrets.length === 0) {
       this.#forget(namespace)

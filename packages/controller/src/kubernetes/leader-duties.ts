@@ -4,6 +4,7 @@ import {
   type KubernetesApi,
   type KubernetesSource,
   LeaderElector,
+  meshObjectLabels,
   type Random,
   StatusWriter,
 } from '@osm-ts/core'
@@ -39,7 +40,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       clock,
       random,
       logger,
-      labels: { 'app.kubernetes.io/name': 'openservicemesh.io', 'app.kubernetes.io/instance': meshName },
+      labels: meshObjectLabels(meshName),
     })
     const leads = metrics.gauge('osm_leader', '1 while this replica leads', [])
     leads.set({}, 0)

@@ -1,6 +1,7 @@
 import {
   backoffMs,
   type KubernetesApi,
+  meshObjectLabels,
   pause,
   type ProcessLogger,
   SecretCaStore,
@@ -31,12 +32,7 @@ export async function openAuthority(options: {
     api,
     namespace: flags.osmNamespace,
     secretName: flags.caBundleSecretName,
-    labels: {
-      'app.kubernetes.io/name': 'openservicemesh.io',
-      'app.kubernetes.io/instance': flags.meshName,
-      ...(flags.osmVersion === '' ? {} : { 'app.kubernetes.io/version': flags.osmVersion }),
-      meshName: flags.meshName,
-    },
+    labels: { ...meshObjectLabels(flags.meshName, flags.osmVersion), meshName: flags.meshName },
     signal,
   })
   const end = performance.now() + PATIENCE_MS

@@ -7,6 +7,7 @@ import {
   isKubernetesError,
   type KubernetesApi,
   type KubernetesManifest,
+  meshObjectLabels,
   type Metrics,
   type ProcessLogger,
   type Random,
@@ -171,10 +172,7 @@ export class RoleBindings {
   }
 
   #labels(): Readonly<Record<string, string>> {
-    return {
-      'app.kubernetes.io/name': 'openservicemesh.io',
-      'app.kubernetes.io/instance': this.#options.meshName,
-    }
+    return meshObjectLabels(this.#options.meshName)
   }
 
   #manifest(namespace: string): KubernetesManifest {

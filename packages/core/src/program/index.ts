@@ -1,3 +1,4 @@
+export { connectProgram } from './connect-program.js'
 export { programErrorCodes, type ProgramErrorCode } from './error-codes.js'
 export { type FatalReason, fatalReasonOf } from './fatal-reason.js'
 export type { FlagDefinition, FlagDefinitions, FlagValues } from './flag-definitions.js'

@@ -5,10 +5,10 @@ import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/liste
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 
-import type { EncodedResource, ProxyResources, TranslatedType } from './types.js'
+import type { EncodedResource, TranslatedType } from './types.js'
 
 /** What can be shown: secrets of callers hold nothing secret, and the others are not among them. */
-type ShownType = TranslatedType | (keyof ProxyResources & 'callers')
+type ShownType = TranslatedType | 'callers'
 
 /** The message type of each xDS type. */
 const resourceSchemas: Readonly<Record<ShownType, DescMessage>> = {

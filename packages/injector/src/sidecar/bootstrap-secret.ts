@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import type { KubernetesManifest, ProxyCertificate } from '@osm-ts/core'
-import { proxyUuidLabel } from '@osm-ts/core'
+import { type KubernetesManifest, meshObjectLabels, type ProxyCertificate, proxyUuidLabel } from '@osm-ts/core'
 import type { FileContent, ProxyUUID, SidecarPatch } from '@osm-ts/driver-api'
 
 import type { InjectionSettings } from '../inject/settings.js'
@@ -39,12 +38,7 @@ export function bootstrapSecret(options: SecretOptions): KubernetesManifest {
     metadata: {
       name: bootstrapSecretName(uuid),
       namespace: known.namespace,
-      labels: {
-        'app.kubernetes.io/name': 'openservicemesh.io',
-        'app.kubernetes.io/instance': settings.meshName,
-        ...(settings.version === '' ? {} : { 'app.kubernetes.io/version': settings.version }),
-        [proxyUuidLabel]: uuid,
-      },
+      labels: { ...meshObjectLabels(settings.meshName, settings.version), [proxyUuidLabel]: uuid },
       annotations: { [admissionAnnotation]: admission },
     },
     type: 'Opaque',

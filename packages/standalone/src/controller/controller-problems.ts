@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-import type { Problem } from '@osm-ts/core'
+import { Deadline, type Problem } from '@osm-ts/core'
 
 import { isRecord } from '../state/state-folder.js'
 
@@ -27,14 +27,15 @@ export async function followControllerProblems(
 }
 
 async function ask(url: string, signal: AbortSignal): Promise<readonly Problem[] | undefined> {
+  const limit = new Deadline(signal, TIMEOUT_MS)
   try {
-    const response = await fetch(`${url}/debug/problems`, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-    })
+    const response = await fetch(`${url}/debug/problems`, { signal: limit.signal })
     const body: unknown = await response.json()
     return isRecord(body) && Array.isArray(body.problems) ? body.problems.filter(isProblem) : undefined
   } catch {
     return undefined
+  } finally {
+    limit.release()
   }
 }
 
