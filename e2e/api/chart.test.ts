@@ -22,7 +22,7 @@ const manifestsOf = (name: string): readonly Manifest[] => rendered.get(name) ??
 
 describe('the chart', () => {
   it('covers the defaults and each sidecar class', () => {
-    expect(cases).toEqual(expect.arrayContaining(['default', 'class-envoy']))
+    expect(cases).toEqual(expect.arrayContaining(['default', 'class-envoy', 'class-pipy']))
   })
 
   it.each(cases)('passes helm lint with values %s', (name) => {

@@ -118,4 +118,18 @@ describe('an upgrade from Open Service Mesh 1.2', () => {
     )
     expect(JSON.parse(answer.body)).toMatchObject({ server: 'server-v1' })
   }, 120_000)
+
+  it('stops before anything is changed where the sidecar class has no driver', async () => {
+    const deployment = async (): Promise<unknown> =>
+      (await get(resourceTypes.Deployment, 'osm-controller', mesh.namespace))?.metadata.generation
+    const before = await deployment()
+    expect(before).toBeDefined()
+    await expect(mesh.helm('upgrade', { values: { sidecarClass: 'pipy' } })).rejects.toThrow(
+      'sidecar class "pipy" has no driver in this version',
+    )
+    await expect(deployment()).resolves.toBe(before)
+    await expect(get(resourceTypes.MeshConfig, 'osm-mesh-config', mesh.namespace)).resolves.toMatchObject({
+      spec: { sidecar: { sidecarClass: 'envoy' } },
+    })
+  }, 120_000)
 })

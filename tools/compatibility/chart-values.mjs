@@ -25,8 +25,8 @@ export const chartValues = {
     never('osm.image.digest.osmHealthcheck', 'probes over TCP need no container of their own', effects),
     never('osm.image.digest.osmInterceptor', noInterceptor, effects),
     works('osm.imagePullSecrets', effects),
-    works('osm.sidecarClass', [values, 'e2e/api/install.test.ts'], {
-      note: 'envoy, where osm-edge had pipy; a class without a driver is refused',
+    works('osm.sidecarClass', [effects, 'e2e/api/install.test.ts', 'e2e/api/upgrade.test.ts'], {
+      note: 'envoy, where osm-edge had pipy; osm-preinstall refuses a class without a driver',
     }),
     works('osm.{sidecarImage,sidecarWindowsImage}', effects),
     works('osm.sidecarDrivers', [effects, values]),

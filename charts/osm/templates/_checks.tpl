@@ -47,7 +47,7 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 {{- end -}}
 {{- $names := list -}}
 {{- $ports := dict -}}
-{{- range $osm.sidecarDrivers -}}
+{{- range include "osm.drivers" . | fromYamlArray -}}
 {{- if has .sidecarName $names -}}
 {{- fail (printf "osm.sidecarDrivers has two entries with sidecarName %q" .sidecarName) -}}
 {{- end -}}
@@ -64,12 +64,25 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 {{- if not (has $osm.sidecarClass $names) -}}
 {{- fail (printf "osm.sidecarClass is %q, but osm.sidecarDrivers has no entry with that sidecarName; it has: %s" $osm.sidecarClass (join ", " $names)) -}}
 {{- end -}}
-{{- if not (has $osm.sidecarClass (include "osm.builtInClasses" . | fromYamlArray)) -}}
-{{- fail (printf "osm.sidecarClass is %q, and no driver of this version has that name; built in: %s" $osm.sidecarClass (join ", " (include "osm.builtInClasses" . | fromYamlArray))) -}}
-{{- end -}}
 {{- end }}
 
-{{/* Sidecar classes whose drivers are in the programs, as a YAML list. */}}
+{{/*
+Entries of osm.sidecarDrivers, as a YAML list. Class pipy may be chosen by its name alone, because it has an entry by default in osm-edge.
+*/}}
+{{- define "osm.drivers" -}}
+{{- $drivers := .Values.osm.sidecarDrivers -}}
+{{- $names := list -}}
+{{- range $drivers }}{{- $names = append $names .sidecarName -}}{{- end -}}
+{{- if and (eq .Values.osm.sidecarClass "pipy") (not (has "pipy" $names)) -}}
+{{- $drivers = append $drivers (dict "sidecarName" "pipy" "sidecarImage" "flomesh/pipy:0.90.3-38" "proxyServerPort" 6060) -}}
+{{- end -}}
+{{ $drivers | toYaml }}
+{{- end }}
+
+{{/*
+Sidecar classes whose drivers are in the programs, as a YAML list. osm-preinstall refuses to install or upgrade a mesh with another class, before
+anything is changed; rendering does not, so that values can be looked at.
+*/}}
 {{- define "osm.builtInClasses" -}}
 - envoy
 {{- end }}

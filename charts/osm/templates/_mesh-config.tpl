@@ -22,7 +22,7 @@ brings a new sidecar, unless the MeshConfig says otherwise.
 {{- define "osm.presetSidecar" -}}
 {{- $osm := .Values.osm -}}
 {{- $drivers := list -}}
-{{- range $osm.sidecarDrivers -}}
+{{- range include "osm.drivers" . | fromYamlArray -}}
 {{- $driver := omit . "sidecarImage" "sidecarWindowsImage" "initContainerImage" -}}
 {{- $_ := set $driver "proxyServerPort" (.proxyServerPort | default 15128 | int) -}}
 {{- with .initContainerImage }}{{- $_ := set $driver "initContainerImage" . -}}{{- end -}}

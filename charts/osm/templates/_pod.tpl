@@ -115,7 +115,7 @@ lifecycle:
 {{- $osm := .Values.osm -}}
 - name: OSM_DEFAULT_SIDECAR_CLASS
   value: {{ $osm.sidecarClass | quote }}
-{{- range $osm.sidecarDrivers }}
+{{- range include "osm.drivers" . | fromYamlArray }}
 {{- if eq .sidecarName $osm.sidecarClass }}
 - name: OSM_DEFAULT_SIDECAR_IMAGE
   value: {{ $osm.sidecarImage | default .sidecarImage | default "" | quote }}

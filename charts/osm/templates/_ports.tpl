@@ -5,7 +5,7 @@ classes are named after the class, as far as the 15 characters of a port's name 
 {{- define "osm.proxyPorts" -}}
 {{- $known := dict "envoy" "ads-port" "pipy" "pipy-admin-port" -}}
 {{- $ports := list -}}
-{{- range $index, $driver := .Values.osm.sidecarDrivers -}}
+{{- range $index, $driver := include "osm.drivers" . | fromYamlArray -}}
 {{- $name := get $known .sidecarName | default (printf "proxy-%d" $index) -}}
 {{- $ports = append $ports (dict "name" $name "port" (.proxyServerPort | default 15128 | int)) -}}
 {{- end -}}

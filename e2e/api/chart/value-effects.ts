@@ -98,6 +98,19 @@ export const effects: readonly ValueEffect[] = [
   effect('osm.image.digest.osmCRDs', digest, [cleanup]),
   effect('osm.image.digest.osmPreinstall', digest, [preinstall]),
   effect('osm.imagePullSecrets', [{ name: 'pull-secret' }], [...pods, health], { shows: ['pull-secret'] }),
+  effect(
+    'osm.sidecarClass',
+    'pipy',
+    [
+      controller,
+      injector,
+      preinstall,
+      'ConfigMap preset-mesh-config',
+      'Service osm-controller',
+      'NetworkPolicy osm-controller',
+    ],
+    { shows: ['pipy', '6060'] },
+  ),
   effect('osm.sidecarImage', 'sidecar.example/envoy:1', [controller, injector]),
   effect('osm.sidecarWindowsImage', 'sidecar.example/windows:1', [controller, injector]),
   effect('osm.nativeSidecar', 'off', [injector], { shows: ['--native-sidecar=off'] }),
@@ -292,7 +305,6 @@ export const withoutEffect: Readonly<Record<string, unknown>> = {
 
 /** Values that are refused unless they say what holds anyway, and what they are refused with. */
 export const refusedValues: Readonly<Record<string, unknown>> = {
-  'osm.sidecarClass': 'pipy',
   'osm.driverPackages': ['@example/driver'],
   'osm.repoServer.standalone': true,
   'osm.certificateProvider.kind': 'vault',

@@ -8,7 +8,7 @@ import {
   type Program,
 } from '@osm-ts/core'
 
-import { preinstallChecks, runChecks } from './run-checks.js'
+import { installChecks, runChecks, upgradeChecks } from './run-checks.js'
 
 const NAME = 'osm-preinstall'
 
@@ -21,6 +21,22 @@ const preinstallFlags = {
     default: true,
     meaning: 'the mesh shall be the only one of the cluster',
   },
+  upgrade: {
+    kind: 'switch',
+    default: false,
+    meaning: 'the mesh is there and is to be upgraded: look only for what stands in the way of that',
+  },
+  'sidecar-class': {
+    kind: 'text',
+    form: 'dns-label',
+    default: '',
+    meaning: 'sidecar class of the mesh; it needs a driver (empty: do not look)',
+  },
+  'available-sidecar-classes': {
+    kind: 'text',
+    default: 'envoy',
+    meaning: 'classes whose drivers are in the programs, separated by commas',
+  },
 } as const satisfies FlagDefinitions
 
 /** osm-preinstall: says before an installation what would keep it from working. */
@@ -30,10 +46,19 @@ export const preinstallProgram: Program<FlagValues<typeof preinstallFlags>> = {
   definitions: preinstallFlags,
   parse: (argv) => parseFlags(argv, preinstallFlags),
   main: async ({ flags, environment, signal, print }) => {
-    const { namespace, meshName, enforceSingleMesh } = flags
+    const { namespace, meshName, enforceSingleMesh, upgrade } = flags
     const api = await connectProgram(NAME, { flags, environment })
     const definitions = customResourceDefinitions()
-    const context = { api, meshName, namespace, enforceSingleMesh, definitions, signal }
-    return (await runChecks(preinstallChecks, context, print)) ? 0 : 1
+    const context = {
+      api,
+      meshName,
+      namespace,
+      enforceSingleMesh,
+      sidecarClass: flags.sidecarClass === '' ? undefined : flags.sidecarClass,
+      availableClasses: flags.availableSidecarClasses.split(',').filter((name) => name !== ''),
+      definitions,
+      signal,
+    }
+    return (await runChecks(upgrade ? upgradeChecks : installChecks, context, print)) ? 0 : 1
   },
 }

@@ -3,7 +3,7 @@ import { customResourceDefinitions, KubernetesError, resourceTypes } from '@osm-
 
 import { MemoryCluster } from '../../test/memory-cluster.js'
 import type { CheckContext } from './check.js'
-import { preinstallChecks, runChecks } from './run-checks.js'
+import { installChecks, runChecks, upgradeChecks } from './run-checks.js'
 
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
 
@@ -16,6 +16,7 @@ function emptyCluster(): MemoryCluster {
 async function check(
   cluster: MemoryCluster,
   options: Partial<CheckContext> = {},
+  checks = installChecks,
 ): Promise<{ readonly passed: boolean; readonly text: string }> {
   const printed: string[] = []
   const context: CheckContext = {
@@ -23,11 +24,12 @@ async function check(
     meshName: 'osm',
     namespace: 'osm-system',
     enforceSingleMesh: false,
+    availableClasses: ['envoy'],
     definitions: customResourceDefinitions(),
     signal: AbortSignal.timeout(10_000),
     ...options,
   }
-  const passed = await runChecks(preinstallChecks, context, (text) => printed.push(text))
+  const passed = await runChecks(checks, context, (text) => printed.push(text))
   return { passed, text: printed.join('') }
 }
 
@@ -41,7 +43,27 @@ describe('the checks before an installation', () => {
   it('find nothing in an empty cluster, and say each', async () => {
     const { passed, text } = await check(emptyCluster(), { enforceSingleMesh: true })
     expect(passed).toBe(true)
-    expect(text.split('\n').filter(Boolean)).toEqual(preinstallChecks.map(({ name }) => `[ok] ${name}`))
+    expect(text.split('\n').filter(Boolean)).toEqual(installChecks.map(({ name }) => `[ok] ${name}`))
+  })
+
+  it('find a sidecar class without a driver, whatever its letters', async () => {
+    const { passed, text } = await check(emptyCluster(), { sidecarClass: 'pipy', availableClasses: ['envoy', 'other'] })
+    expect(passed).toBe(false)
+    expect(text).toContain(
+      'sidecar class "pipy" has no driver in this version\n  -> set osm.sidecarClass to one of: envoy, other',
+    )
+    await expect(check(emptyCluster(), { sidecarClass: 'Envoy' })).resolves.toMatchObject({ passed: true })
+  })
+
+  it('do not mind the mesh that is to be upgraded', async () => {
+    const cluster = emptyCluster()
+    installMesh(cluster, 'osm-system', { meshName: 'osm', enforceSingleMesh: 'true' })
+    const context = { sidecarClass: 'envoy', enforceSingleMesh: true }
+    await expect(check(cluster, context)).resolves.toMatchObject({ passed: false })
+    await expect(check(cluster, context, upgradeChecks)).resolves.toMatchObject({ passed: true })
+    await expect(check(cluster, { ...context, sidecarClass: 'pipy' }, upgradeChecks)).resolves.toMatchObject({
+      passed: false,
+    })
   })
 
   it('find a mesh in the namespace', async () => {
@@ -53,7 +75,7 @@ describe('the checks before an installation', () => {
       '[failed] no mesh in the namespace\n  mesh "first" in namespace osm-system is installed already\n',
     )
     expect(text).toContain('helm list -n osm-system')
-    expect(text).toContain('1 of 6 checks failed; nothing was installed')
+    expect(text).toContain('1 of 7 checks failed; nothing was changed')
   })
 
   it('find another mesh only where one of the two is to be alone', async () => {
@@ -132,6 +154,6 @@ describe('the checks before an installation', () => {
     const { passed, text } = await check(cluster)
     expect(passed).toBe(false)
     expect(text).toContain('could not be checked: may not [OSM_KUBERNETES_FORBIDDEN]')
-    expect(text).toContain('4 of 6 checks failed')
+    expect(text).toContain('4 of 7 checks failed')
   })
 })

@@ -1,18 +1,23 @@
 import { isKubernetesError } from '@osm-ts/core'
 
 import type { Check, CheckContext, Obstacle } from './check.js'
+import { classHasDriver } from './class-checks.js'
 import { apiServerIsRecent, definitionsFit, permissionsAreThere } from './cluster-checks.js'
 import { meshNameIsFree, namespaceIsFree, singleMeshIsKept } from './mesh-checks.js'
 
-/** All checks, in the order in which they are told. */
-export const preinstallChecks: readonly Check[] = [
+/** Checks before an installation, in the order in which they are told. */
+export const installChecks: readonly Check[] = [
   apiServerIsRecent,
   permissionsAreThere,
+  classHasDriver,
   namespaceIsFree,
   singleMeshIsKept,
   meshNameIsFree,
   definitionsFit,
 ]
+
+/** Checks before an upgrade: all but those that look whether there is room for another mesh. */
+export const upgradeChecks: readonly Check[] = [apiServerIsRecent, permissionsAreThere, classHasDriver, definitionsFit]
 
 /**
  * Runs every check, so that whoever has to mend something sees all of it at once, and prints a line for each.
@@ -31,7 +36,7 @@ export async function runChecks(
     for (const { what, advice } of obstacles) print(`  ${what}\n  -> ${advice}\n`)
     if (obstacles.length > 0) failed += 1
   }
-  if (failed > 0) print(`${failed} of ${checks.length} checks failed; nothing was installed\n`)
+  if (failed > 0) print(`${failed} of ${checks.length} checks failed; nothing was changed\n`)
   return failed === 0
 }
 
