@@ -1,5 +1,6 @@
 import {
   connectProgram,
+  countErrorCodes,
   customResourceDefinitions,
   EventRecorder,
   healthServer,
@@ -32,6 +33,7 @@ async function main(context: ProgramContext<BootstrapFlags>): Promise<undefined>
   const { flags, logger, signal, environment } = context
   const api = await connectProgram(NAME, { flags, environment })
   const metrics = new Metrics()
+  countErrorCodes(logger, metrics)
   metrics.collectProcessMetrics()
   let ready = false
   const version = { version: flags.osmVersion, git_commit: '', build_date: '' }

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 
-import { healthServer, listen, SnapshotFeed, SpecRules } from '@osm-ts/core'
+import { countErrorCodes, healthServer, listen, SnapshotFeed, SpecRules } from '@osm-ts/core'
 import type { FastifyInstance } from 'fastify'
 
 import { composeController, tokens } from './composition.js'
@@ -53,6 +53,7 @@ async function start(
 ): Promise<RunningController> {
   const { logger, metrics, bindAddress, ports } = options
   metrics.collectProcessMetrics()
+  countErrorCodes(logger, metrics)
   const health: Health = { alive: async () => true, ready: async () => false }
   const server = healthServer({
     alive: () => health.alive(),

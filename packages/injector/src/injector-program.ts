@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os'
 
 import {
   connectProgram,
+  countErrorCodes,
   DriverRegistry,
   healthServer,
   type IpFamilies,
@@ -31,6 +32,7 @@ export const injectorProgram: Program<InjectorFlags> = {
 async function main({ flags, logger, signal, environment }: ProgramContext<InjectorFlags>): Promise<undefined> {
   const api = await connectProgram(NAME, { flags, environment })
   const metrics = new Metrics()
+  countErrorCodes(logger, metrics)
   metrics.collectProcessMetrics()
   let ready = (): boolean => false
   const health = healthServer({

@@ -7,11 +7,16 @@ import type { Outcome } from './reflector.js'
 export interface InformerMeter {
   ended(what: 'list' | 'watch', outcome: Outcome): void
   relisted(): void
+  /** The API server has told of a change. */
+  told(type: 'ADDED' | 'MODIFIED' | 'DELETED', namespace: string): void
   /** Contact with the API server was lost. */
   lost(): void
   /** Contact is there again after a time, or is not looked for any more. */
   regained(seconds: number): void
 }
+
+/** As OSM names kinds of events, such as `pod-added`. */
+const verbs = { ADDED: 'added', MODIFIED: 'updated', DELETED: 'deleted' } as const
 
 const STALE_BUCKETS = [1, 5, 15, 60, 300, 1_800]
 
@@ -28,6 +33,11 @@ export function informerMeter(metrics: DriverMetrics | undefined, type: Resource
   const lists = metrics.counter('osm_kubernetes_list_count', 'Lists of objects by how they ended', byOutcome)
   const watches = metrics.counter('osm_kubernetes_watch_count', 'Watches of objects by how they ended', byOutcome)
   const relists = metrics.counter('osm_kubernetes_relist_count', 'Complete lists after the first', ['resource'])
+  const events = metrics.counter('osm_k8s_api_event_count', 'Changes of objects that a watch has told of', [
+    'type',
+    'namespace',
+  ])
+  const kind = type.kind.toLowerCase()
   const losses = metrics.counter('osm_kubernetes_stale_count', 'Times that contact with the API server was lost', [
     'resource',
   ])
@@ -40,6 +50,7 @@ export function informerMeter(metrics: DriverMetrics | undefined, type: Resource
   return {
     ended: (what, outcome) => (what === 'list' ? lists : watches).inc({ resource, outcome }),
     relisted: () => relists.inc({ resource }),
+    told: (what, namespace) => events.inc({ type: `${kind}-${verbs[what]}`, namespace }),
     lost: () => losses.inc({ resource }),
     regained: (seconds) => stale.observe({ resource }, seconds),
   }
@@ -48,6 +59,7 @@ export function informerMeter(metrics: DriverMetrics | undefined, type: Resource
 const silentMeter: InformerMeter = {
   ended: () => undefined,
   relisted: () => undefined,
+  told: () => undefined,
   lost: () => undefined,
   regained: () => undefined,
 }

@@ -109,6 +109,7 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
     readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
     readonly object: KubernetesObject
   }): void {
+    this.#meter.told(type, object.metadata.namespace ?? '')
     const change = this.#put(objectKey(object.metadata), type === 'DELETED' ? undefined : this.#options.project(object))
     if (change !== undefined) this.#tell([change])
   }

@@ -9,6 +9,8 @@ export interface ProcessLogger extends Logger {
   setLevel(level: LogLevel): void
   /** A logger that adds `component` to every line. */
   child(component: string): ProcessLogger
+  /** Calls back with the code of every warning and error that has one, logged or not; returns how to end that. */
+  onErrorCode(listener: (code: string) => void): () => void
 }
 
 /** Field names that never leave the process, at any depth that we log. */
@@ -42,6 +44,10 @@ export function createLogger(component: string, level: LogLevel, destination?: D
     },
     destination ?? pino.destination({ fd: 2, sync: true }),
   )
+  const listeners = new Set<(code: string) => void>()
+  const tell = ({ code }: Readonly<Record<string, unknown>>): void => {
+    if (typeof code === 'string') for (const listener of listeners) listener(code)
+  }
   const wrap = (name: string): ProcessLogger => {
     const bound = root.child({ component: name })
     return {
@@ -52,9 +58,11 @@ export function createLogger(component: string, level: LogLevel, destination?: D
         bound.info(fields, message)
       },
       warn: (fields, message) => {
+        tell(fields)
         bound.warn(fields, message)
       },
       error: (fields, message) => {
+        tell(fields)
         bound.error(fields, message)
       },
       setLevel: (next) => {
@@ -62,6 +70,10 @@ export function createLogger(component: string, level: LogLevel, destination?: D
         bound.level = pinoLevel(next)
       },
       child: wrap,
+      onErrorCode: (listener) => {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
     }
   }
   return wrap(component)
