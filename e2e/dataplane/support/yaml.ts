@@ -119,6 +119,10 @@ export function trafficSplit(name: Qualified, apex: string, backends: Readonly<R
   })
 }
 
+export function upstreamTrafficSetting(name: Qualified, spec: Readonly<Record<string, unknown>>): string {
+  return document('policy.openservicemesh.io/v1alpha1', 'UpstreamTrafficSetting', name, { spec })
+}
+
 export function meshConfig(spec: Readonly<Record<string, unknown>>): string {
   return document('config.openservicemesh.io/v1alpha2', 'MeshConfig', 'osm-system/osm-mesh-config', { spec })
 }

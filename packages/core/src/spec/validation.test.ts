@@ -594,6 +594,90 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
     'has UpstreamTrafficSetting default/setting already, which holds',
   ],
   [
+    'a second setting whose host is written in another way',
+    setting('{ host: web.default }', 'z'),
+    'error OSM_SPEC_CONFLICT spec.host',
+    'has UpstreamTrafficSetting default/setting already, which holds',
+  ],
+  [
+    'limits of one instance',
+    setting(
+      '{ host: web-0.web.default.svc, httpRoutes: [{ path: /, rateLimit: { local: { requests: 1, unit: hour } } }] }',
+    ),
+    'warning OSM_SPEC_NO_EFFECT spec.host',
+    'write them for web.default.svc.cluster.local',
+  ],
+  [
+    'a breaker that never opens',
+    setting('{ host: a.b, connectionSettings: { http: { circuitBreaking: { errorAmountThreshold: 0 } } } }'),
+    'warning OSM_SPEC_NO_EFFECT spec.connectionSettings.http.circuitBreaking',
+    'never opens',
+  ],
+  [
+    'slow requests without a measure',
+    setting('{ host: a.b, connectionSettings: { http: { circuitBreaking: { slowRatioThreshold: 0.5 } } } }'),
+    'warning OSM_SPEC_NO_EFFECT spec.connectionSettings.http.circuitBreaking.slowTimeThreshold',
+    'is needed to tell',
+  ],
+  [
+    'a share of more than all',
+    setting('{ host: a.b, connectionSettings: { http: { circuitBreaking: { errorRatioThreshold: 50 } } } }'),
+    'warning OSM_SPEC_NO_EFFECT spec.connectionSettings.http.circuitBreaking.errorRatioThreshold',
+    'is a share',
+  ],
+  [
+    'a header that no answer can have',
+    setting(
+      '{ host: a.b, rateLimit: { local: { http: { requests: 1, unit: hour, responseHeadersToAdd: [{ name: Host, value: x }] } } } }',
+    ),
+    'error OSM_SPEC_HEADER spec.rateLimit.local.http.responseHeadersToAdd[0].name',
+    '"Host" with "x"',
+  ],
+  [
+    'a service without a domain',
+    setting('{ host: a.b, rateLimit: { global: { http: { rateLimitService: { host: h, port: 1 }, domain: "" } } } }'),
+    'error OSM_SPEC_NO_EFFECT spec.rateLimit.global.http.domain',
+    'nothing is limited',
+  ],
+  [
+    'a key that is empty',
+    setting(
+      '{ host: a.b, rateLimit: { global: { tcp: { rateLimitService: { host: h, port: 1 }, domain: d, descriptors: [{ entries: [{ key: "", value: v }] }] } } } }',
+    ),
+    'error OSM_SPEC_NO_EFFECT spec.rateLimit.global.tcp.descriptors[0].entries[0].key',
+    'is empty',
+  ],
+  [
+    'descriptors of a route for no service',
+    setting(
+      '{ host: a.b, httpRoutes: [{ path: /, rateLimit: { global: { descriptors: [{ entries: [{ remoteAddress: {} }] }] } } }] }',
+    ),
+    'error OSM_SPEC_NO_EFFECT spec.httpRoutes[0].rateLimit.global',
+    'give spec.rateLimit.global.http',
+  ],
+  [
+    'a route that stands there twice',
+    setting(
+      '{ host: a.b, httpRoutes: [{ path: /, rateLimit: { local: { requests: 1, unit: hour } } }, { path: /, rateLimit: { local: { requests: 2, unit: hour } } }] }',
+    ),
+    'error OSM_SPEC_CONFLICT spec.httpRoutes[1].path',
+    'an entry before',
+  ],
+  [
+    'a route without a limit',
+    setting('{ host: a.b, httpRoutes: [{ path: / }] }'),
+    'warning OSM_SPEC_NO_EFFECT spec.httpRoutes[0].rateLimit',
+    'says nothing',
+  ],
+  [
+    'a descriptor of no header',
+    setting(
+      '{ host: a.b, rateLimit: { global: { http: { rateLimitService: { host: h, port: 1 }, domain: d, descriptors: [{ entries: [{ requestHeader: { name: "a b", key: k } }] }] } } } }',
+    ),
+    'error OSM_SPEC_HEADER spec.rateLimit.global.http.descriptors[0].entries[0].requestHeader.name',
+    '"a b" is no header name',
+  ],
+  [
     'a bad duration',
     setting('{ host: a.b, connectionSettings: { tcp: { connectTimeout: 5 } } }'),
     'error OSM_SPEC_DURATION spec.connectionSettings.tcp.connectTimeout',
@@ -601,20 +685,22 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
   ],
   [
     'a bad window',
-    setting('{ host: a.b, connectionSettings: { http: { circuitBreaking: { statTimeWindow: -1s } } } }'),
+    setting(
+      '{ host: a.b, connectionSettings: { http: { circuitBreaking: { statTimeWindow: -1s, errorAmountThreshold: 1 } } } }',
+    ),
     'error OSM_SPEC_DURATION spec.connectionSettings.http.circuitBreaking.statTimeWindow',
     '"-1s"',
   ],
   [
     'a bad path',
-    setting('{ host: a.b, httpRoutes: [{ path: "/[" }] }'),
+    setting('{ host: a.b, httpRoutes: [{ path: "/[", rateLimit: { local: { requests: 1, unit: hour } } }] }'),
     'error OSM_SPEC_REGEX spec.httpRoutes[0].path',
     'missing closing ]',
   ],
   [
     'an entry of two kinds',
     setting(
-      '{ host: a.b, httpRoutes: [{ path: /, rateLimit: { global: { descriptors: [{ entries: [{ genericKey: { value: v }, remoteAddress: {} }] }] } } }] }',
+      '{ host: a.b, rateLimit: { global: { http: { rateLimitService: { host: h, port: 1 }, domain: d } } }, httpRoutes: [{ path: /, rateLimit: { global: { descriptors: [{ entries: [{ genericKey: { value: v }, remoteAddress: {} }] }] } } }] }',
     ),
     'error OSM_SPEC_HEADER spec.httpRoutes[0].rateLimit.global.descriptors[0].entries[0]',
     'exactly one of genericKey',

@@ -104,7 +104,7 @@ export class SpecRules {
     const { clusterDomain, trustDomain } = this.#options
     let claims = this.#claims.get(snapshot)
     if (claims === undefined) {
-      claims = new Claims(snapshot)
+      claims = new Claims(snapshot, clusterDomain)
       this.#claims.set(snapshot, claims)
     }
     return { snapshot, clusterDomain, trustDomain, patterns: this.#patterns, claims }

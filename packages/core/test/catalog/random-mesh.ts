@@ -257,6 +257,58 @@ const retry = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
     }),
   )
 
+const upstreamSetting = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
+  object(
+    'UpstreamTrafficSetting',
+    name('u', 3),
+    space,
+    fc.record(
+      {
+        host: fc
+          .tuple(
+            fc.constantFrom('s0', 's1', 's2', 'w1.s0'),
+            namespace,
+            fc.constantFrom('', '.svc', '.svc.cluster.local'),
+          )
+          .map(([service, of, suffix]) => `${service}.${of}${suffix}`),
+        connectionSettings: fc.constantFrom(
+          { tcp: { maxConnections: 1, connectTimeout: 'soon' } },
+          { tcp: { connectTimeout: '1s' }, http: { maxRequests: 0, circuitBreaking: { errorAmountThreshold: 3 } } },
+        ),
+        rateLimit: fc.constantFrom(
+          {
+            local: {
+              tcp: { connections: 1, unit: 'second' },
+              http: { requests: 2, unit: 'hour', responseStatusCode: 429 },
+            },
+          },
+          {
+            global: {
+              http: {
+                rateLimitService: { host: 'limits', port: 1 },
+                domain: 'd',
+                failOpen: true,
+                enableXRateLimitHeaders: false,
+                responseStatusCode: 429,
+              },
+            },
+          },
+        ),
+        httpRoutes: fc.array(
+          fc.record({
+            path: fc.constantFrom('/a', '/b.*', '.*', '('),
+            rateLimit: fc.constantFrom(
+              { local: { requests: 1, unit: 'minute', responseStatusCode: 503 } },
+              { global: { descriptors: [{ entries: [{ remoteAddress: {} }] }] } },
+            ),
+          }),
+          { maxLength: 3 },
+        ),
+      },
+      { requiredKeys: ['host'] },
+    ),
+  )
+
 const namespaceObject = object(
   'Namespace',
   namespace,
@@ -285,6 +337,7 @@ export const anyObject: fc.Arbitrary<MeshObject> = fc.oneof(
   { weight: 8, arbitrary: trafficTarget(anywhere) },
   { weight: 4, arbitrary: trafficSplit(anywhere) },
   { weight: 2, arbitrary: retry(anywhere) },
+  { weight: 3, arbitrary: upstreamSetting(anywhere) },
   { weight: 1, arbitrary: namespaceObject },
   { weight: 1, arbitrary: configObject },
 )

@@ -28,7 +28,8 @@ export function limitedHttpRequests(limit: HttpLocalRateLimit): Any {
     // Envoy refuses a whole route configuration for a status that it has no name for, such as 418.
     status: { code: isNamed(limit.statusCode) ? limit.statusCode : StatusCode.TooManyRequests },
     responseHeadersToAdd: limit.responseHeaders.map(({ name, value }) => ({
-      header: { key: name, value },
+      // Envoy reads values as format strings and refuses a route configuration for one that is none.
+      header: { key: name, value: value.replaceAll('%', '%%') },
       appendAction: AppendAction.APPEND_IF_EXISTS_OR_ADD,
     })),
     filterEnabled: always(),

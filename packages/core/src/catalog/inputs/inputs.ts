@@ -55,6 +55,7 @@ export const objectInputs = {
   TrafficSplit: objects('TrafficSplit'),
   IngressBackend: objects('IngressBackend'),
   Retry: objects('Retry'),
+  UpstreamTrafficSetting: objects('UpstreamTrafficSetting'),
   WorkloadInstance: objects('WorkloadInstance'),
 } as const satisfies { readonly [K in Kind]?: StateInput<NamespacedName, KindMap[K] | undefined> }
 
@@ -83,6 +84,7 @@ export const indexInputs: { readonly [N in IndexName]: StateInput<string, Names>
   ingressByService: index('ingressByService'),
   retriesBySource: index('retriesBySource'),
   servicesByPort: index('servicesByPort'),
+  settingsByService: index('settingsByService'),
 }
 
 /** Names of the services of a namespace. */

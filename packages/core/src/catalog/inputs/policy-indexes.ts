@@ -3,7 +3,15 @@ import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 import { SortedIndex, type Edit } from '../../snapshot/sorted-index.js'
 import { isOfKind, type Kind, type KindMap, type MeshObject } from '../../spec/index.js'
 import { nameKey, sortedUnique, type NamespacedName } from '../policy/keys.js'
-import { apexOf, backendsOf, destinationOf, ingressBackendsOf, retrySourceOf, sourcesOf } from './references.js'
+import {
+  apexOf,
+  backendsOf,
+  destinationOf,
+  ingressBackendsOf,
+  retrySourceOf,
+  settingHostCandidates,
+  sourcesOf,
+} from './references.js'
 
 /** What a policy object is found by. */
 export interface IndexedBy {
@@ -14,6 +22,7 @@ export interface IndexedBy {
   readonly ingressByService: KindMap['IngressBackend']
   readonly retriesBySource: KindMap['Retry']
   readonly servicesByPort: KindMap['Service']
+  readonly settingsByService: KindMap['UpstreamTrafficSetting']
 }
 
 /** Name of an index. */
@@ -47,6 +56,7 @@ const indexDefinitions: IndexDefinitions = {
     kind: 'Service',
     keysOf: (service) => sortedUnique(service.spec.ports.map(({ port }) => String(port))),
   },
+  settingsByService: { kind: 'UpstreamTrafficSetting', keysOf: (setting) => names(settingHostCandidates(setting)) },
 }
 
 /** Names of all indexes. */
@@ -73,6 +83,7 @@ export class PolicyIndexes {
       ingressByService: create(indexDefinitions.ingressByService.keysOf),
       retriesBySource: create(indexDefinitions.retriesBySource.keysOf),
       servicesByPort: create(indexDefinitions.servicesByPort.keysOf),
+      settingsByService: create(indexDefinitions.settingsByService.keysOf),
     })
   }
 
@@ -94,6 +105,7 @@ export class PolicyIndexes {
       ingressByService: this.#indexes.ingressByService.with(edited('IngressBackend')),
       retriesBySource: this.#indexes.retriesBySource.with(edited('Retry')),
       servicesByPort: this.#indexes.servicesByPort.with(edited('Service')),
+      settingsByService: this.#indexes.settingsByService.with(edited('UpstreamTrafficSetting')),
     })
   }
 }

@@ -40,3 +40,15 @@ export function ingressBackendsOf(ingress: KindMap['IngressBackend']): readonly 
 export function retrySourceOf(retry: KindMap['Retry']): ServiceAccountRef {
   return { namespace: retry.spec.source.namespace, name: retry.spec.source.name }
 }
+
+/**
+ * Services that the host of an UpstreamTrafficSetting may stand for: which of them it does depends on the cluster domain, so whoever looks here looks
+ * at the host again.
+ */
+export function settingHostCandidates(setting: KindMap['UpstreamTrafficSetting']): readonly MeshService[] {
+  const { namespace } = setting.metadata
+  const labels = setting.spec.host.toLowerCase().split('.')
+  return labels.flatMap((label, index) =>
+    index > 0 && label === namespace ? [{ namespace, name: labels.slice(0, index).join('.') }] : [],
+  )
+}

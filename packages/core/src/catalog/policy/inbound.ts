@@ -22,6 +22,7 @@ import { objectRefOf } from './problems.js'
 import { isHttp } from './protocol.js'
 import { serviceModel, type MeshServicePort } from './services.js'
 import type { Grant } from './target-rules.js'
+import { servedLimits, type ServedLimits } from './upstream-settings.js'
 
 type Context = QueryContext<CatalogState>
 
@@ -51,12 +52,13 @@ export const inboundPart = defineQuery<CatalogState, ServedPortRef, PolicyPart<I
     const [first] = openings
     if (first === undefined) return undefined
     const http = isHttp(port.protocol)
+    const limits = servedLimits(context, service, port.protocol)
     const rules: InboundRules = http
       ? {
           kind: 'http',
           hosts: servedHosts(context, service),
           allow: openings.map(({ match, allow }) => ({ match, allow: allow.hash })),
-          routeLimits: [],
+          routeLimits: limits.routeLimits,
         }
       : { kind: 'tcp', allow: first.allow.hash }
     const externalAuthorization = http ? context.get(settingInputs.externalAuthorization, '') : undefined
@@ -70,9 +72,10 @@ export const inboundPart = defineQuery<CatalogState, ServedPortRef, PolicyPart<I
         protocol: port.protocol,
         serverNames: [serverNameOf(service, context.get(settingInputs.domains, '').clusterDomain)],
         rules,
+        ...limits.members,
         ...(externalAuthorization === undefined ? {} : { externalAuthorization }),
       },
-      { origins: inboundOrigins(service, port, openings), children: openings.map(({ allow }) => allow) },
+      { origins: inboundOrigins(service, port, openings, limits), children: openings.map(({ allow }) => allow) },
     )
   },
 })
@@ -132,10 +135,16 @@ function merge(
   return [...merged].sort(([a], [b]) => compareText(a, b)).map(([, opening]) => opening)
 }
 
-function inboundOrigins(service: MeshService, port: MeshServicePort, openings: readonly Opening[]): Origins {
+function inboundOrigins(
+  service: MeshService,
+  port: MeshServicePort,
+  openings: readonly Opening[],
+  limits: ServedLimits,
+): Origins {
   const pointer = (index: number): string => (isHttp(port.protocol) ? `/rules/allow/${index}` : '/rules/allow')
   return {
     '': [{ object: objectRefOf('Service', service), field: port.field }],
     ...Object.fromEntries(openings.map(({ origins }, index) => [pointer(index), origins])),
+    ...limits.origins,
   }
 }

@@ -27,6 +27,7 @@ import {
   type CalledService,
   type MeshServicePort,
 } from './services.js'
+import { upstreamConnection } from './upstream-settings.js'
 
 type Context = QueryContext<CatalogState>
 
@@ -104,6 +105,7 @@ export const upstreamPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<
     if (port === undefined) return undefined
     const domains = context.get(settingInputs.domains, '')
     const accounts = context.get(usableAccounts, parent)
+    const settings = upstreamConnection(context, service, port.protocol)
     return makePart<UpstreamPart>(
       {
         kind: 'upstream',
@@ -119,9 +121,10 @@ export const upstreamPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<
         },
         discovery: { kind: 'endpoints' },
         loadBalancing: { policy: 'round-robin' },
+        ...settings.members,
         ...(isHttp(port.protocol) && context.get(settingInputs.activeHealthChecks, '') ? { healthCheck } : {}),
       },
-      { origins: { '': [{ object: objectRefOf('Service', parent), field: port.field }] } },
+      { origins: { '': [{ object: objectRefOf('Service', parent), field: port.field }], ...settings.origins } },
     )
   },
 })

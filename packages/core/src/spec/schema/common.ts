@@ -29,6 +29,9 @@ export function oneOf<const V extends readonly string[]>(
   return Type.Unsafe<V[number]>({ type: 'string', enum: [...values], description, ...extra })
 }
 
+/** Largest count: proxies hold them in 32 bits. */
+export const maxCount = 4_294_967_295
+
 /** A TCP or UDP port number. */
 export function portNumber(description: string) {
   return Type.Integer({ minimum: 1, maximum: 65535, description })

@@ -1,10 +1,14 @@
 import { Type } from '@sinclair/typebox'
 
-import { duration, oneOf, portNumber, struct } from './common.js'
+import { duration, maxCount, oneOf, portNumber, struct } from './common.js'
 
 const unit = oneOf(['second', 'minute', 'hour'], 'Span of time that the limit counts over.')
 const burst = Type.Optional(
-  Type.Integer({ minimum: 0, description: 'Excess over the limit that is let through for a short time.' }),
+  Type.Integer({
+    minimum: 0,
+    maximum: maxCount,
+    description: 'Excess over the limit that is let through for a short time.',
+  }),
 )
 const statusCode = Type.Integer({
   minimum: 400,
@@ -17,7 +21,7 @@ const text = (description: string) => Type.String({ minLength: 1, description })
 /** A limit on requests that each proxy counts on its own. */
 export const HttpLocalRateLimitSchema = struct(
   {
-    requests: Type.Integer({ minimum: 1, description: 'Requests per unit.' }),
+    requests: Type.Integer({ minimum: 1, maximum: maxCount, description: 'Requests per unit.' }),
     unit,
     burst,
     responseStatusCode: statusCode,
@@ -32,7 +36,7 @@ export const HttpLocalRateLimitSchema = struct(
 
 /** A limit on new connections that each proxy counts on its own. */
 export const TcpLocalRateLimitSchema = struct(
-  { connections: Type.Integer({ minimum: 1, description: 'Connections per unit.' }), unit, burst },
+  { connections: Type.Integer({ minimum: 1, maximum: maxCount, description: 'Connections per unit.' }), unit, burst },
   'Limit on new connections.',
 )
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 
-import { duration, struct, type Spec } from './common.js'
+import { duration, maxCount, struct, type Spec } from './common.js'
 import {
   HttpGlobalRateLimitSchema,
   HttpLocalRateLimitSchema,
@@ -9,13 +9,17 @@ import {
   TcpLocalRateLimitSchema,
 } from './rate-limit.js'
 
-const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: maxCount, description }))
 const ratio = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))
 const CircuitBreakingSchema = struct(
   {
     statTimeWindow: Type.Optional(duration('Window that slow and failed requests are counted in.')),
     minRequestAmount: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Requests in a window below which the breaker stays closed.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: maxCount,
+        description: 'Requests in a window below which the breaker stays closed.',
+      }),
     ),
     degradedTimeWindow: Type.Optional(duration('How long the breaker stays open.')),
     slowTimeThreshold: Type.Optional(duration('Response time from which a request counts as slow.')),

@@ -1,3 +1,4 @@
+import { parseDuration } from '../../config/duration.js'
 import type { Problem } from '../../problem.js'
 import type { Snapshot } from '../../snapshot/snapshot.js'
 import type { SpecErrorCode } from '../error-codes.js'
@@ -99,4 +100,12 @@ export function badPattern(pattern: string, field: string, { patterns }: CheckCo
     field,
     'repeats ambiguously: sidecars whose engine backtracks can take very long over it; let each round begin or end with a character of its own',
   )
+}
+
+/** A duration that can't be read, or runs backwards. */
+export function badDuration(text: string | undefined, field: string): Finding | undefined {
+  if (text === undefined) return undefined
+  const milliseconds = parseDuration(text)
+  if (milliseconds !== undefined && milliseconds >= 0) return undefined
+  return fault('OSM_SPEC_DURATION', field, `${JSON.stringify(text)} is no duration such as 5s or 1m30s`)
 }

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../snapshot/snapshot.js'
 import { objectKey, type MeshObject } from '../objects.js'
 import { portProtocol } from '../protocol.js'
-import { splitApexName } from '../service-names.js'
+import { serviceHostName, serviceOfHost, splitApexName } from '../service-names.js'
 
 /** Things that one object only can have. */
 export type ClaimKind = 'split' | 'ingress' | 'access' | 'upstream' | 'gateway' | 'server-first'
@@ -9,10 +9,12 @@ export type ClaimKind = 'split' | 'ingress' | 'access' | 'upstream' | 'gateway' 
 /** Finds out who claims what first, by namespace and name. Looks at each kind of object once, when first asked. */
 export class Claims {
   readonly #snapshot: Snapshot
+  readonly #clusterDomain: string
   readonly #owners = new Map<ClaimKind, ReadonlyMap<string, MeshObject>>()
 
-  constructor(snapshot: Snapshot) {
+  constructor(snapshot: Snapshot, clusterDomain: string) {
     this.#snapshot = snapshot
+    this.#clusterDomain = clusterDomain
   }
 
   /** The object other than this one that has the claim, if any. Another version of this one does not count. */
@@ -25,7 +27,7 @@ export class Claims {
   owner(kind: ClaimKind, claim: string): MeshObject | undefined {
     let owners = this.#owners.get(kind)
     if (owners === undefined) {
-      owners = firstOf(claimants[kind](this.#snapshot))
+      owners = firstOf(claimants[kind](this.#snapshot, this.#clusterDomain))
       this.#owners.set(kind, owners)
     }
     return owners.get(claim)
@@ -46,14 +48,18 @@ export function backendClaim(
   return `${namespace}/${backend.name}|${backend.port.number}`
 }
 
-/** What an UpstreamTrafficSetting claims: its host, within its namespace. */
-export function upstreamClaim({ metadata, spec }: MeshObject<'UpstreamTrafficSetting'>): string {
-  return `${metadata.namespace}/${spec.host.toLowerCase()}`
+/** What an UpstreamTrafficSetting claims: its host, within its namespace. A service is one host, however its name is written. */
+export function upstreamClaim(
+  { metadata: { namespace }, spec: { host } }: MeshObject<'UpstreamTrafficSetting'>,
+  clusterDomain: string,
+): string {
+  const service = serviceOfHost(host, namespace, clusterDomain)
+  return `${namespace}/${service === undefined ? host.toLowerCase() : serviceHostName(service, clusterDomain)}`
 }
 
 type Claim = readonly [claim: string, object: MeshObject]
 
-const claimants: Readonly<Record<ClaimKind, (snapshot: Snapshot) => readonly Claim[]>> = {
+const claimants: Readonly<Record<ClaimKind, (snapshot: Snapshot, clusterDomain: string) => readonly Claim[]>> = {
   split: (snapshot) =>
     snapshot.list('TrafficSplit').flatMap((split) => {
       const claim = splitClaim(split)
@@ -71,8 +77,8 @@ const claimants: Readonly<Record<ClaimKind, (snapshot: Snapshot) => readonly Cla
       .flatMap((object) =>
         object.spec.backends.map((it) => [backendClaim(object.metadata.namespace, it), object] as const),
       ),
-  upstream: (snapshot) =>
-    snapshot.list('UpstreamTrafficSetting').map((object) => [upstreamClaim(object), object] as const),
+  upstream: (snapshot, clusterDomain) =>
+    snapshot.list('UpstreamTrafficSetting').map((object) => [upstreamClaim(object, clusterDomain), object] as const),
   gateway: (snapshot) =>
     snapshot
       .list('EgressGateway')

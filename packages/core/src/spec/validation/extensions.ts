@@ -1,7 +1,6 @@
 import { isAddress } from '../addresses.js'
 import type { KindMap } from '../objects.js'
-import { doubt, fault, findings, missing, pendingFault, type CheckContext, type Finding } from './check.js'
-import { badDuration } from './upstream.js'
+import { badDuration, doubt, fault, findings, missing, pendingFault, type CheckContext, type Finding } from './check.js'
 
 /** PluginChains with plugins that do not exist. */
 export function checkPluginChain({ spec }: KindMap['PluginChain'], { snapshot }: CheckContext): readonly Finding[] {

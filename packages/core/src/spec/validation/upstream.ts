@@ -2,8 +2,9 @@ import { parseDuration } from '../../config/duration.js'
 import { formatObjectRef } from '../../problem.js'
 import { isDnsSubdomain } from '../../identity/index.js'
 import { objectRef, type KindMap } from '../objects.js'
+import { serviceHostName, serviceOfHost } from '../service-names.js'
 import {
-  badPattern,
+  badDuration,
   doubt,
   fault,
   findings,
@@ -13,16 +14,16 @@ import {
   type Finding,
 } from './check.js'
 import { upstreamClaim } from './claims.js'
+import { checkRateLimits } from './rate-limits.js'
 
 type Setting = KindMap['UpstreamTrafficSetting']
 
-/** UpstreamTrafficSettings for no host, or for one that has a setting. */
+/** UpstreamTrafficSettings for no host, for one that has a setting, or with limits that limit nothing. */
 export function checkUpstreamTrafficSetting(setting: Setting, context: CheckContext): readonly Finding[] {
-  const { host, connectionSettings, rateLimit, httpRoutes = [] } = setting.spec
+  const { host, connectionSettings } = setting.spec
   const name = host.toLowerCase()
-  const owner = context.claims.rival('upstream', upstreamClaim(setting), setting)
+  const owner = context.claims.rival('upstream', upstreamClaim(setting, context.clusterDomain), setting)
   const { http, tcp } = connectionSettings ?? {}
-  const breaker = 'spec.connectionSettings.http.circuitBreaking'
   return findings(
     (!isDnsSubdomain(name) || !name.includes('.')) &&
       fault(
@@ -34,73 +35,67 @@ export function checkUpstreamTrafficSetting(setting: Setting, context: CheckCont
     owner !== undefined &&
       fault('OSM_SPEC_CONFLICT', 'spec.host', `has ${formatObjectRef(objectRef(owner))} already, which holds`),
     badDuration(tcp?.connectTimeout, 'spec.connectionSettings.tcp.connectTimeout'),
-    badDuration(http?.circuitBreaking?.statTimeWindow, `${breaker}.statTimeWindow`),
-    badDuration(http?.circuitBreaking?.degradedTimeWindow, `${breaker}.degradedTimeWindow`),
-    badDuration(http?.circuitBreaking?.slowTimeThreshold, `${breaker}.slowTimeThreshold`),
-    badDuration(rateLimit?.global?.tcp?.timeout, 'spec.rateLimit.global.tcp.timeout'),
-    badDuration(rateLimit?.global?.http?.timeout, 'spec.rateLimit.global.http.timeout'),
-    checkDescriptors(rateLimit?.global?.http?.descriptors ?? [], 'spec.rateLimit.global.http.descriptors', context),
-    httpRoutes.flatMap((route, index) => [
-      ...findings(badPattern(route.path, `spec.httpRoutes[${index}].path`, context)),
-      ...checkDescriptors(
-        route.rateLimit?.global?.descriptors ?? [],
-        `spec.httpRoutes[${index}].rateLimit.global.descriptors`,
-        context,
-      ),
-    ]),
+    http?.circuitBreaking && checkBreaker(http.circuitBreaking),
+    checkRateLimits(setting, context),
   )
 }
 
 /** A setting counts for services of its own namespace only. */
-function foreignService(
-  { metadata }: Setting,
-  host: string,
-  { clusterDomain, snapshot }: CheckContext,
-): Finding | undefined {
+function foreignService({ metadata, spec }: Setting, host: string, context: CheckContext): readonly Finding[] {
+  const { clusterDomain, snapshot } = context
   const suffix = `.svc.${clusterDomain}`
-  if (!host.endsWith(suffix)) return undefined
-  const [name = '', namespace = ''] = host.slice(0, -suffix.length).split('.').slice(-2)
-  if (namespace !== metadata.namespace)
-    return fault(
-      'OSM_SPEC_HOST',
-      'spec.host',
-      `is a service of namespace ${JSON.stringify(namespace)}; a setting stands in the namespace of its service, which here is ${JSON.stringify(metadata.namespace)}`,
-    )
-  return snapshot.get('Service', namespace, name) === undefined
-    ? doubt('OSM_SPEC_REFERENCE', 'spec.host', missing(snapshot, 'Service', namespace, name))
-    : undefined
+  const named = serviceOfHost(host, metadata.namespace, clusterDomain)
+  if (named === undefined) {
+    if (!host.endsWith(suffix)) return []
+    const [namespace = ''] = host.slice(0, -suffix.length).split('.').slice(-1)
+    return [
+      fault(
+        'OSM_SPEC_HOST',
+        'spec.host',
+        `is a service of namespace ${JSON.stringify(namespace)}; a setting stands in the namespace of its service, which here is ${JSON.stringify(metadata.namespace)}`,
+      ),
+    ]
+  }
+  const [service = '', ...more] = named.name.split('.').toReversed()
+  const served = spec.rateLimit !== undefined || (spec.httpRoutes ?? []).length > 0
+  return findings(
+    snapshot.get('Service', named.namespace, service) === undefined &&
+      doubt('OSM_SPEC_REFERENCE', 'spec.host', missing(snapshot, 'Service', named.namespace, service)),
+    more.length > 0 &&
+      served &&
+      doubt(
+        'OSM_SPEC_NO_EFFECT',
+        'spec.host',
+        `is one instance of a headless service: its limits on the called side have no effect; write them for ${serviceHostName({ ...named, name: service }, clusterDomain)}`,
+      ),
+  )
 }
 
-type Descriptors = NonNullable<
-  NonNullable<NonNullable<NonNullable<Setting['spec']['rateLimit']>['global']>['http']>['descriptors']
->
+type Breaker = NonNullable<NonNullable<NonNullable<Setting['spec']['connectionSettings']>['http']>['circuitBreaking']>
 
-function checkDescriptors(descriptors: Descriptors, field: string, context: CheckContext): readonly Finding[] {
-  return descriptors.flatMap(({ entries }, descriptor) =>
-    entries.flatMap((entry, index) => {
-      const at = `${field}[${descriptor}].entries[${index}]`
-      const given = Object.keys(entry)
-      return findings(
-        given.length !== 1 &&
-          fault(
-            'OSM_SPEC_HEADER',
-            at,
-            'must have exactly one of genericKey, remoteAddress, requestHeader and headerValueMatch',
-          ),
-        (entry.headerValueMatch?.headers ?? []).flatMap(({ name, ...match }, header) => {
-          const place = `${at}.headerValueMatch.headers[${header}]`
-          return findings(
-            Object.keys(match).length !== 1 &&
-              fault(
-                'OSM_SPEC_HEADER',
-                place,
-                `must say exactly one thing of header ${name}: exact, prefix, suffix, regex, contains or present`,
-              ),
-            match.regex !== undefined && badPattern(match.regex, `${place}.regex`, context),
-          )
-        }),
-      )
-    }),
+function checkBreaker(breaker: Breaker): readonly Finding[] {
+  const field = 'spec.connectionSettings.http.circuitBreaking'
+  const { slowTimeThreshold, slowAmountThreshold, slowRatioThreshold, errorAmountThreshold, errorRatioThreshold } =
+    breaker
+  const slow = Boolean(slowAmountThreshold) || Boolean(slowRatioThreshold)
+  const errors = Boolean(errorAmountThreshold) || Boolean(errorRatioThreshold)
+  const durations = ['statTimeWindow', 'degradedTimeWindow', 'slowTimeThreshold'] as const
+  const ratios = ['slowRatioThreshold', 'errorRatioThreshold'] as const
+  return findings(
+    durations.flatMap((name) => findings(badDuration(breaker[name], `${field}.${name}`))),
+    ratios.flatMap((name) =>
+      findings((breaker[name] ?? 0) > 1 && doubt('OSM_SPEC_NO_EFFECT', `${field}.${name}`, 'is a share: 1 is all')),
+    ),
+    slow &&
+      (parseDuration(slowTimeThreshold ?? '0') ?? 0) <= 0 &&
+      doubt('OSM_SPEC_NO_EFFECT', `${field}.slowTimeThreshold`, 'is needed to tell which requests are slow'),
+    !slow &&
+      !errors &&
+      doubt(
+        'OSM_SPEC_NO_EFFECT',
+        field,
+        'never opens: give slowAmountThreshold, slowRatioThreshold, errorAmountThreshold or errorRatioThreshold',
+      ),
   )
 }
 
@@ -164,12 +159,4 @@ export function checkRetry({ spec }: KindMap['Retry'], { snapshot }: CheckContex
     badDuration(retryPolicy.perTryTimeout, 'spec.retryPolicy.perTryTimeout'),
     badDuration(retryPolicy.retryBackoffBaseInterval, 'spec.retryPolicy.retryBackoffBaseInterval'),
   )
-}
-
-/** A duration that can't be read, or runs backwards. */
-export function badDuration(text: string | undefined, field: string): Finding | undefined {
-  if (text === undefined) return undefined
-  const milliseconds = parseDuration(text)
-  if (milliseconds !== undefined && milliseconds >= 0) return undefined
-  return fault('OSM_SPEC_DURATION', field, `${JSON.stringify(text)} is no duration such as 5s or 1m30s`)
 }
