@@ -38,7 +38,7 @@ export interface UpstreamSettings {
 }
 
 /** What the UpstreamTrafficSetting of that name says; undefined if there is none. */
-export const upstreamSettings = defineQuery<CatalogState, NamespacedName, UpstreamSettings | undefined>({
+const upstreamSettings = defineQuery<CatalogState, NamespacedName, UpstreamSettings | undefined>({
   name: 'upstream-settings',
   keyOf: nameKey,
   equal: deepEqual,
