@@ -27,6 +27,7 @@ export const programs = {
   },
   'osm-cleanup': { entry: 'packages/bootstrap/src/cleanup-main.ts', bundle: 'packages/bootstrap/dist/osm-cleanup.mjs' },
   bench: { entry: 'e2e/bench/main.ts', bundle: 'e2e/dist/bench.mjs' },
+  'scenario-actor': { entry: 'e2e/dataplane/actor/actor-main.ts', bundle: 'e2e/dist/scenario-actor.mjs' },
   'api-server': { entry: 'e2e/api/harness/server-main.ts', bundle: 'e2e/dist/api-server.mjs' },
   'bench-injection-api': { entry: 'e2e/bench/injection-api-main.ts', bundle: 'e2e/dist/bench-injection-api.mjs' },
   'bench-injection-load': { entry: 'e2e/bench/injection-load-main.ts', bundle: 'e2e/dist/bench-injection-load.mjs' },

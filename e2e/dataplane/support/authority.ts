@@ -8,12 +8,32 @@ import {
   parseMeshDomains,
   systemClock,
 } from '@osm-ts/core'
-import type { CertificateSubject } from '@osm-ts/core'
+import type { CertificateNames, CertificateSubject } from '@osm-ts/core'
 
 /** Issues certificates by the roots of a running mesh, as nobody but the mesh should: for tests of what a wrong identity can do. */
 export async function issueLike(
   stateFolder: string,
   subject: CertificateSubject,
+): Promise<{ readonly certificate: Certificate; readonly workloadRoot: string; readonly controlPlaneRoot: string }> {
+  const names = certificateNames(
+    subject,
+    parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
+  )
+  return issue(stateFolder, names)
+}
+
+/** Issues a certificate with any names by the root of workloads. */
+export async function issueNames(
+  stateFolder: string,
+  { commonName, dnsNames }: { readonly commonName: string; readonly dnsNames: readonly string[] },
+): Promise<{ readonly chain: string; readonly privateKey: string }> {
+  const { certificate } = await issue(stateFolder, { kind: 'service', commonName, dnsNames, uris: [], ipAddresses: [] })
+  return { chain: certificate.chain, privateKey: certificate.privateKey() }
+}
+
+async function issue(
+  stateFolder: string,
+  names: CertificateNames,
 ): Promise<{ readonly certificate: Certificate; readonly workloadRoot: string; readonly controlPlaneRoot: string }> {
   const provider = await TresorProvider.open({
     store: new FileCaStore(join(stateFolder, 'ca')),
@@ -21,10 +41,6 @@ export async function issueLike(
     rootKey: { algorithm: 'ECDSA' },
   })
   try {
-    const names = certificateNames(
-      subject,
-      parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
-    )
     const certificate = await provider.issue(
       { ...names, validityMs: 3_600_000, key: { algorithm: 'ECDSA' } },
       AbortSignal.timeout(10_000),

@@ -1,0 +1,34 @@
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
+
+import { Connections } from './connections.js'
+import { perform } from './perform.js'
+import type { Answered, App, Asked, Certificate, Hello } from './protocol.js'
+import { createApp, listen } from './servers.js'
+
+// Plays a workload of a scenario: serves its ports, and calls others when the runner says so.
+const { ACTOR = 'actor', CONTROL = '', PORTS = '{}', CERTIFICATE, HOST = '127.0.0.1' } = process.env
+const ports = JSON.parse(PORTS) as Readonly<Record<string, App>>
+const certificate = CERTIFICATE === undefined ? undefined : (JSON.parse(CERTIFICATE) as Certificate)
+const speaker = { server: ACTOR.slice(ACTOR.indexOf('/') + 1), instance: `${ACTOR}-${process.pid}` }
+
+for (const [name, app] of Object.entries(ports)) {
+  const port = Number(process.env[`PORT_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`])
+  await listen(createApp(app, speaker, certificate), HOST, port)
+}
+
+const connections = new Connections()
+const control = connect({ path: CONTROL })
+const say = (line: Hello | Answered): void => void control.write(`${JSON.stringify(line)}\n`)
+control.on('error', (error) => {
+  console.error(error.message)
+  process.exit(1)
+})
+// Without a runner there is nobody to play for.
+control.on('close', () => process.exit(0))
+process.on('SIGTERM', () => process.exit(0))
+say({ actor: ACTOR })
+createInterface({ input: control }).on('line', (line) => {
+  const { id, call } = JSON.parse(line) as Asked
+  void perform(call, connections).then((answer) => say({ id, answer }))
+})

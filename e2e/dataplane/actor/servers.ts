@@ -1,0 +1,127 @@
+import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http'
+import {
+  createServer as createHttp2Server,
+  createSecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import { createServer as createHttpsServer } from 'node:https'
+import { createServer as createTcpServer, type Server } from 'node:net'
+
+import type { App, Certificate } from './protocol.js'
+
+/** Who answers: the actor's name, and the instance where there are several. */
+export interface Speaker {
+  readonly server: string
+  readonly instance: string
+}
+
+/** A server that tells what it was asked, in the way of the application. It does not listen yet. */
+export function createApp(app: App, speaker: Speaker, certificate?: Certificate): Server {
+  const tls = (): { cert: string; key: string } => {
+    if (certificate === undefined) throw new Error(`${speaker.server} serves ${app} and needs a certificate`)
+    return { cert: certificate.chain, key: certificate.privateKey }
+  }
+  switch (app) {
+    case 'http':
+      return withUpgrades(createServer((request, response) => tell(request, response, speaker)))
+    case 'https':
+      return withUpgrades(createHttpsServer(tls(), (request, response) => tell(request, response, speaker)))
+    case 'http2':
+    case 'grpc':
+      return createHttp2Server().on('stream', (stream, headers) => answerStream(stream, headers, speaker))
+    case 'grpc-tls':
+      return createSecureServer(tls()).on('stream', (stream, headers) => answerStream(stream, headers, speaker))
+    case 'tcp':
+      return echo()
+    case 'tcp-server-first':
+      return echo(`220 ${speaker.server}`)
+  }
+}
+
+/** Listens, and gives the port. */
+export function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+}
+
+function tell(request: IncomingMessage, response: ServerResponse, speaker: Speaker): void {
+  const url = new URL(request.url ?? '/', 'http://server')
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    // `?status=` and `?delay=` let a scenario choose what the server does.
+    setTimeout(
+      () => {
+        response.writeHead(Number(url.searchParams.get('status') ?? 200), { 'content-type': 'application/json' })
+        response.end(
+          JSON.stringify({
+            ...speaker,
+            method: request.method,
+            path: request.url,
+            host: request.headers.host,
+            version: request.httpVersion,
+            headers: request.headers,
+            body: Buffer.concat(chunks).toString(),
+          }),
+        )
+      },
+      Number(url.searchParams.get('delay') ?? 0),
+    )
+  })
+}
+
+function withUpgrades(server: HttpServer): HttpServer {
+  return server.on('upgrade', (request, socket) => {
+    socket.on('error', () => socket.destroy())
+    const protocol = request.headers.upgrade ?? 'websocket'
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`)
+    socket.pipe(socket)
+  })
+}
+
+function answerStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, speaker: Speaker): void {
+  const isGrpc = headers['content-type']?.startsWith('application/grpc') === true
+  const chunks: Buffer[] = []
+  stream.on('error', () => stream.destroy())
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  stream.on('end', () => {
+    const body = Buffer.concat(chunks)
+      .subarray(isGrpc ? 5 : 0)
+      .toString()
+    const plain = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')))
+    const text = JSON.stringify({
+      ...speaker,
+      method: headers[':method'],
+      path: headers[':path'],
+      host: headers[':authority'],
+      version: '2.0',
+      headers: plain,
+      body,
+    })
+    if (!isGrpc) {
+      stream.respond({ ':status': 200, 'content-type': 'application/json' })
+      stream.end(text)
+      return
+    }
+    const message = Buffer.from(text)
+    const prefix = Buffer.alloc(5)
+    prefix.writeUInt32BE(message.length, 1)
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
+    stream.end(Buffer.concat([prefix, message]))
+  })
+}
+
+function echo(banner?: string): Server {
+  return createTcpServer((socket) => {
+    socket.on('error', () => socket.destroy())
+    if (banner !== undefined) socket.write(`${banner}\n`)
+    socket.pipe(socket)
+  })
+}

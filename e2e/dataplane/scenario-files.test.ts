@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals'
+
+import { judge } from './support/scenario/judge.js'
+import { readScenario, readScenarios } from './support/scenario/read-scenario.js'
+
+const head = 'title: t\nmodes: [explicit]\nworkloads: [{ name: shop/client }]\n'
+const step = (expectation: string): string => `${head}steps:\n  - title: s\n    expect:\n      - ${expectation}\n`
+
+describe('scenario files', () => {
+  it('can all be read', () => {
+    expect(readScenarios().length).toBeGreaterThan(0)
+  })
+
+  it.each([
+    [
+      'a field that does not exist',
+      `${head}stepz: []\nsteps: []\n`,
+      /^x\.yaml:4: stepz: Unexpected property \(known: title, /m,
+    ],
+    [
+      'an unknown app',
+      step('{ from: a, http: GET http://b }').replace('client }', 'client, ports: { m: { port: 1, app: ftp } } }'),
+      /^x\.yaml:3: workloads\[0\]\.ports\.m\.app: /m,
+    ],
+    [
+      'a field of an expectation',
+      step('{ from: a, http: GET http://b, code: 3 }'),
+      /^x\.yaml:7: steps\[0\]\.expect\[0\]\.code: Unexpected property \(known: /m,
+    ],
+    [
+      'a URL without a method',
+      step('{ from: a, http: http://b }'),
+      /^x\.yaml:7: steps\[0\]\.expect\[0\]\.http: .*Method and URL/m,
+    ],
+    [
+      'an expectation of no kind',
+      step('{ from: a }'),
+      /^x\.yaml:7: steps\[0\]\.expect\[0\]: needs exactly one of http, grpc/m,
+    ],
+    ['no expectation', `${head}steps: [{ title: s, expect: [] }]\n`, /steps\[0\]\.expect: /],
+    ['no YAML', 'title: [', /^x\.yaml: /],
+  ])('are refused with file, line and field for %s', (_what, text, message) => {
+    expect(() => readScenario('x.yaml', text)).toThrow(message)
+  })
+})
+
+describe('judging answers', () => {
+  const http = { kind: 'http', from: 'a', http: 'GET http://b/' } as const
+  const from = (server: string) => ({ status: 200, body: JSON.stringify({ server, headers: { a: '1' } }) })
+
+  it('finds wrong statuses, servers, counts and headers', () => {
+    expect(judge({ ...http, status: 200 }, [{ status: 503 }])).toEqual(['status 503 instead of 200'])
+    expect(judge({ ...http, status: 'denied' }, [{ status: 0 }, { status: 403 }])).toEqual([])
+    expect(judge({ ...http, status: 'denied' }, [{ status: 404 }])).toHaveLength(1)
+    expect(judge({ ...http, statuses: { 200: 1, 429: [1, 2] } }, [{ status: 200 }, { status: 429 }])).toEqual([])
+    expect(judge({ ...http, statuses: { 200: 2 } }, [{ status: 200 }, { status: 429 }])).toHaveLength(2)
+    expect(judge({ ...http, server: 'b' }, [from('c')])).toEqual(['answered by c instead of b'])
+    expect(judge({ ...http, seen: { headers: { a: '1', b: null } } }, [from('c')])).toEqual([])
+    expect(judge({ ...http, seen: { headers: { a: '2' } } }, [from('c')])).toHaveLength(1)
+    expect(judge({ ...http, responseHeaders: { x: 'y' } }, [from('c')])).toHaveLength(1)
+  })
+
+  it('allows shares five standard deviations, and nothing for nought', () => {
+    const answers = [...Array<string>(310).fill('b'), ...Array<string>(90).fill('c')].map(from)
+    expect(judge({ ...http, shares: { b: 0.75, c: 0.25 } }, answers)).toEqual([])
+    expect(judge({ ...http, shares: { b: 0.5, c: 0.5 } }, answers)).toHaveLength(2)
+    expect(judge({ ...http, shares: { b: 1, c: 0 } }, answers)).toHaveLength(2)
+  })
+
+  it('tells open from closed connections', () => {
+    const tcp = { kind: 'tcp', from: 'a', tcp: 'b:1' } as const
+    expect(judge({ ...tcp, received: 'x' }, [{ status: 0, received: 'x', closed: false }])).toEqual([])
+    expect(judge({ ...tcp, received: 'x' }, [{ status: 0, closed: true }])).toHaveLength(1)
+    expect(judge({ ...tcp, closed: true }, [{ status: 0, error: 'ECONNREFUSED', closed: true }])).toEqual([])
+    expect(judge({ ...tcp, closed: true }, [{ status: 0, closed: false }])).toHaveLength(1)
+  })
+})

@@ -1,0 +1,3 @@
+import { describeScenarios } from './support/scenario/describe-scenarios.js'
+
+describeScenarios('explicit')

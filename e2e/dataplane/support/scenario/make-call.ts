@@ -1,0 +1,102 @@
+import type { Call, CallTls, Target } from '../../actor/protocol.js'
+import type { TestMesh } from '../mesh.js'
+import type { Expectation, ExpectationOf } from './format.js'
+
+/** Expectations that send something. */
+export type Sending = Exclude<Expectation, ExpectationOf<'stats' | 'problem'>>
+
+/** What resolves where a caller connects to. */
+export interface Routes {
+  /** Where to send a request for a URL's authority. */
+  readonly http: (authority: string, scheme: 'http' | 'https') => Target
+  /** Where to open a TCP connection to a service, or to an address. */
+  readonly tcp: (address: string) => Target
+}
+
+/** Routes of a workload: through its sidecar by name in explicit mode; as if there was none in transparent mode. */
+export function workloadRoutes(mesh: TestMesh, workload: string, mode: 'explicit' | 'transparent'): Routes {
+  if (mode === 'transparent')
+    return { http: (authority, scheme) => target(authority, scheme), tcp: (address) => target(address, 'http') }
+  const tcp = (address: string): Target => {
+    const { host, port } = target(address, 'http')
+    const [service = '', namespace = workload.split('/')[0] ?? ''] = host.split('.')
+    const isAddress = /^[0-9.]+$/.test(host) || host === 'localhost'
+    return isAddress ? { host, port } : target(mesh.tcpAddress(workload, `${service}_${namespace}_${port}`), 'http')
+  }
+  return {
+    // What an application encrypts goes through its sidecar as it is.
+    http: (authority, scheme) => {
+      if (scheme === 'https') return tcp(authority)
+      const proxy = new URL(mesh.proxyOf(workload))
+      return { host: proxy.hostname, port: Number(proxy.port), absolute: true }
+    },
+    tcp,
+  }
+}
+
+/** The call that an expectation asks for. */
+export function makeCall(expectation: Sending, routes: Routes, tls: CallTls | undefined): Call {
+  const withTls = tls === undefined ? {} : { tls }
+  switch (expectation.kind) {
+    case 'http': {
+      const [, method = '', scheme = '', authority = '', path = ''] =
+        /^([A-Z]+) (https?):\/\/([^/ ]+)(.*)$/.exec(expectation.http) ?? []
+      const { version = '1.1', headers = {}, body } = expectation
+      return {
+        kind: 'http',
+        method,
+        scheme: scheme === 'https' ? 'https' : 'http',
+        authority,
+        path: path || '/',
+        version,
+        headers,
+        target: routes.http(authority, scheme === 'https' ? 'https' : 'http'),
+        ...(body === undefined ? {} : { body }),
+        ...(scheme === 'https' && tls === undefined ? { tls: { serverName: authority.split(':')[0] ?? '' } } : withTls),
+      }
+    }
+    case 'grpc': {
+      const [, authority = '', path = ''] = /^([^/]+)(.*)$/.exec(expectation.grpc) ?? []
+      const { headers = {}, body } = expectation
+      const scheme = expectation.tls === true ? 'https' : 'http'
+      return {
+        kind: 'grpc',
+        scheme,
+        authority,
+        path,
+        headers,
+        target: routes.http(authority, scheme),
+        ...(body === undefined ? {} : { body }),
+        ...withTls,
+      }
+    }
+    case 'websocket': {
+      const [, authority = '', path = ''] = /^http:\/\/([^/]+)(.*)$/.exec(expectation.websocket) ?? []
+      const { headers = {} } = expectation
+      const target = routes.http(authority, 'http')
+      return {
+        kind: 'upgrade',
+        scheme: 'http',
+        authority,
+        path: path || '/',
+        headers,
+        target,
+        ...lineOf(expectation),
+        ...withTls,
+      }
+    }
+    case 'tcp':
+      return { kind: 'tcp', target: routes.tcp(expectation.tcp), ...lineOf(expectation), ...withTls }
+    case 'kept':
+      return { kind: 'kept', ...lineOf(expectation), keep: expectation.kept }
+  }
+}
+
+function lineOf({ send, keep }: { readonly send?: string; readonly keep?: string }): { send?: string; keep?: string } {
+  return { ...(send === undefined ? {} : { send }), ...(keep === undefined ? {} : { keep }) }
+}
+
+function target(address: string, scheme: 'http' | 'https'): Target {
+  const [host = '', port] = address.split(':')
+  return { host, port: port === undefined ? (scheme === 'https' ? 443 : 80) : Number(port) }
+}
