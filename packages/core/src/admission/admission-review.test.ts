@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { readAdmissionReview } from './admission-review.js'
+import { readAdmissionReview, writeAdmissionReview } from './admission-review.js'
 
 const kind = { group: 'apps', version: 'v1', kind: 'Deployment' }
 
@@ -58,5 +58,33 @@ describe('what the API server asks', () => {
     [{ kind: { ...kind, kind: { a: 1 } } }, 'request.kind.kind that is no text'],
   ])('has text where text belongs (%#)', (request, message) => {
     expect(() => readAdmissionReview(bodyOf(request))).toThrow(message)
+  })
+})
+
+describe('what it is told', () => {
+  const operations = [{ op: 'add', path: '/metadata/labels/a', value: '"ä\\\n🙂' }]
+  const patch = Buffer.from(JSON.stringify(operations)).toString('base64')
+
+  it.each<[Parameters<typeof writeAdmissionReview>[1], object]>([
+    [{ allowed: true, warnings: [] }, { allowed: true }],
+    [{ allowed: true, operations: [], warnings: [] }, { allowed: true }],
+    [
+      { allowed: true, operations, warnings: [] },
+      { allowed: true, patchType: 'JSONPatch', patch },
+    ],
+    [
+      { allowed: true, operations, warnings: ['}} "closed"'] },
+      { allowed: true, patchType: 'JSONPatch', patch, warnings: ['}} "closed"'] },
+    ],
+    [
+      { allowed: false, code: 422, reason: 'Invalid', message: 'no', warnings: [] },
+      { allowed: false, status: { status: 'Failure', code: 422, reason: 'Invalid', message: 'no' } },
+    ],
+  ])('is one AdmissionReview (%#)', (answer, response) => {
+    expect(JSON.parse(writeAdmissionReview('u"1', answer))).toEqual({
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      response: { uid: 'u"1', ...response },
+    })
   })
 })

@@ -1,5 +1,6 @@
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
+import { abandonable, type Abandonable } from '../async/abandonable.js'
 import type { CertificateProvider, LeafRequest } from './certificate-provider.js'
 import type { CertificateSettings } from './certificate-settings.js'
 import type { CertificateNames } from './certificate-subject.js'
@@ -33,7 +34,7 @@ export interface IssuerOptions {
 export class CertificateIssuer {
   readonly #options: IssuerOptions
   readonly #gate = new Gate(CONCURRENCY, MAX_WAITING)
-  readonly #attempts = new Set<AbortController>()
+  readonly #attempts = new Set<Abandonable<Certificate<LeafKind>>>()
 
   constructor(options: IssuerOptions) {
     this.#options = options
@@ -65,11 +66,12 @@ export class CertificateIssuer {
       validityMs: validityMs ?? this.#lifetime(names.kind, settings),
       key: settings.key,
     }
-    const attempt = new AbortController()
+    // A provider that ignores the signal is not waited for.
+    const attempt = abandonable((signal) => provider.issue(request, signal))
     this.#attempts.add(attempt)
-    const cancelTimer = clock.setTimer(() => attempt.abort(timedOut(provider.name, names.commonName)), TIMEOUT_MS)
+    const cancelTimer = clock.setTimer(() => attempt.abandon(timedOut(provider.name, names.commonName)), TIMEOUT_MS)
     try {
-      return await unlessAborted(provider.issue(request, attempt.signal), attempt.signal)
+      return await attempt.done
     } finally {
       cancelTimer()
       this.#attempts.delete(attempt)
@@ -79,7 +81,7 @@ export class CertificateIssuer {
   #close(): void {
     const reason = closed()
     this.#gate.close(reason)
-    for (const attempt of this.#attempts) attempt.abort(reason)
+    for (const attempt of this.#attempts) attempt.abandon(reason)
   }
 
   /** Identities that start together shall not have to be served together ever after. */
@@ -93,15 +95,6 @@ export class CertificateIssuer {
         return settings.controlPlaneValidityMs
     }
   }
-}
-
-/** A provider that ignores the signal is not waited for; what it may still answer is dropped. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error) // only ever aborted with an error
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }
 
 function tooMany(): OsmError {

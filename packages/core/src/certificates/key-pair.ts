@@ -34,22 +34,31 @@ const P256_PRIVATE_PREFIX = Buffer.from(
 const P256_PRIVATE_INFIX = Buffer.from('a144034200', 'hex')
 
 /**
- * A fresh P-256 key.
+ * Makes P-256 keys.
  *
- * The key comes from OpenSSL's generator by way of `createECDH`, and its fixed-size encodings are put around it here:
- * OpenSSL's own encoders take six times as long as making the key, and they are all that issuing a certificate would
- * wait for.
+ * Keys come from OpenSSL's generator by way of `createECDH`, and their fixed-size encodings are put around them here:
+ * OpenSSL's own encoders take six times as long as making a key, and they are all that issuing a certificate would
+ * wait for. Setting up the curve takes as long as a key again, so that whoever makes many keeps one of these. It holds the
+ * key that it made last, and nothing gives that out again.
  */
+export class EcKeyGenerator {
+  readonly #curve = createECDH('prime256v1')
+
+  generate(): KeyPair {
+    const point = this.#curve.generateKeys()
+    const scalar = this.#curve.getPrivateKey()
+    const padding = Buffer.alloc(32 - scalar.length) // getPrivateKey drops leading zeros, the encoding wants 32 octets
+    const pkcs8 = Buffer.concat([P256_PRIVATE_PREFIX, padding, scalar, P256_PRIVATE_INFIX, point])
+    const privateKey = pem('PRIVATE KEY', pkcs8)
+    scalar.fill(0)
+    pkcs8.fill(0)
+    return { algorithm: 'ECDSA', publicKey: Buffer.concat([P256_PUBLIC_PREFIX, point]), privateKey }
+  }
+}
+
+/** A fresh P-256 key. */
 export function generateEcKeyPair(): KeyPair {
-  const ecdh = createECDH('prime256v1')
-  const point = ecdh.generateKeys()
-  const scalar = ecdh.getPrivateKey()
-  const padding = Buffer.alloc(32 - scalar.length) // getPrivateKey drops leading zeros, the encoding wants 32 octets
-  const pkcs8 = Buffer.concat([P256_PRIVATE_PREFIX, padding, scalar, P256_PRIVATE_INFIX, point])
-  const privateKey = pem('PRIVATE KEY', pkcs8)
-  scalar.fill(0)
-  pkcs8.fill(0)
-  return { algorithm: 'ECDSA', publicKey: Buffer.concat([P256_PUBLIC_PREFIX, point]), privateKey }
+  return new EcKeyGenerator().generate()
 }
 
 /**

@@ -8,7 +8,7 @@ import type { CertificateProvider, LeafRequest } from './certificate-provider.js
 import type { Certificate, RootCertificate } from './certificate.js'
 import type { Clock } from './clock.js'
 import type { CertificateErrorCode } from './errors.js'
-import { generateEcKeyPair, type KeyPair, type KeySpec } from './key-pair.js'
+import { EcKeyGenerator, type KeyPair, type KeySpec } from './key-pair.js'
 import { AUTHORITIES, authorityOf, type Authority, type LeafKind } from './kinds.js'
 import { RsaKeyPool } from './rsa-key-pool.js'
 
@@ -31,6 +31,7 @@ export class TresorProvider implements CertificateProvider {
   readonly name = 'tresor'
   readonly #authorities: ReadonlyMap<Authority, CertificateAuthority>
   readonly #clock: Clock
+  readonly #ecKeys = new EcKeyGenerator()
   #rsaKeys: RsaKeyPool | undefined
   #turns: Promise<void> = Promise.resolve()
   #closed = false
@@ -66,7 +67,11 @@ export class TresorProvider implements CertificateProvider {
     await this.#turn()
     signal.throwIfAborted()
     if (this.#closed) throw closed()
-    return this.#authority(authorityOf(request.kind)).issue(request, rsaKey ?? generateEcKeyPair(), this.#clock.now())
+    return this.#authority(authorityOf(request.kind)).issue(
+      request,
+      rsaKey ?? this.#ecKeys.generate(),
+      this.#clock.now(),
+    )
   }
 
   rootCertificate(authority: Authority): RootCertificate {

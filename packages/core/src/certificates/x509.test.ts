@@ -7,7 +7,7 @@ import { CaMaterial } from './ca-store.js'
 import { CertificateAuthority, generateRoot, ROOT_COMMON_NAME } from './certificate-authority.js'
 import type { LeafRequest } from './certificate-provider.js'
 import type { Certificate } from './certificate.js'
-import { generateEcKeyPair, generateRsaKeyPair, type KeyPair, type KeySpec } from './key-pair.js'
+import { EcKeyGenerator, generateEcKeyPair, generateRsaKeyPair, type KeyPair, type KeySpec } from './key-pair.js'
 import { LeafWriter, writeRoot } from './x509.js'
 import { issuerFieldsOf } from './x509-fragments.js'
 
@@ -233,8 +233,11 @@ describe('leaves', () => {
 
 describe('keys', () => {
   it('on P-256 are encoded octet by octet as OpenSSL encodes them', () => {
+    const generator = new EcKeyGenerator()
+    const seen = new Set<string>()
     const generate = () => {
-      const pair = generateEcKeyPair()
+      const pair = generator.generate()
+      seen.add(pair.privateKey)
       const privateKey = createPrivateKey(pair.privateKey)
       expect(privateKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
       expect(privateKey.export({ type: 'pkcs8', format: 'pem' })).toBe(pair.privateKey)
@@ -243,7 +246,9 @@ describe('keys', () => {
       return Buffer.from(pair.privateKey.split('\n').slice(1, -2).join(''), 'base64')[36]
     }
     let keys = 0
-    while (generate() !== 0 || keys < 50) keys += 1
+    do keys += 1
+    while (generate() !== 0 || keys < 50)
+    expect(seen.size).toBe(keys)
   })
 
   it('of RSA have the size that was asked for', async () => {

@@ -39,7 +39,8 @@ function* sidecarReasons(patch: SidecarPatch): Generator<string> {
   for (const { name } of sidecar.env)
     if (!ENV_NAME.test(name)) yield `environment name ${JSON.stringify(name)} is malformed`
   const known = new Set(patch.files.map((file) => file.path))
-  for (const value of [...sidecar.args, ...sidecar.env.map((entry) => entry.value)]) yield* unknownFiles(value, known)
+  for (const value of sidecar.args) if (typeof value !== 'string') yield* unknownFiles(value, known)
+  for (const { value } of sidecar.env) if (typeof value !== 'string') yield* unknownFiles(value, known)
   if (patch.admin !== undefined && !isPort(patch.admin.port))
     yield `admin port ${patch.admin.port} is outside 1 to 65535`
   if (!isPort(patch.ready.http.port)) yield `ready port ${patch.ready.http.port} is outside 1 to 65535`
@@ -60,7 +61,8 @@ function* fileReasons(patch: SidecarPatch): Generator<string> {
         : content.text.reduce((sum, piece) => sum + (typeof piece === 'string' ? piece.length : 0), 0)
     if (length > MAX_FILE_CHARACTERS) yield `file ${path} has ${length} characters, more than ${MAX_FILE_CHARACTERS}`
   }
-  for (const { content } of patch.files) if ('text' in content) yield* unknownFiles(content.text, seen)
+  for (const { content } of patch.files)
+    if ('text' in content && typeof content.text !== 'string') yield* unknownFiles(content.text, seen)
 }
 
 function* surroundingReasons(patch: SidecarPatch, driver: string): Generator<string> {
@@ -83,8 +85,7 @@ function* surroundingReasons(patch: SidecarPatch, driver: string): Generator<str
   }
 }
 
-function* unknownFiles(value: Value, known: ReadonlySet<string>): Generator<string> {
-  if (typeof value === 'string') return
+function* unknownFiles(value: Exclude<Value, string>, known: ReadonlySet<string>): Generator<string> {
   for (const piece of value) {
     if (typeof piece !== 'string' && piece.ref === 'file' && !known.has(piece.path))
       yield `file ${JSON.stringify(piece.path)} is referred to but not given`

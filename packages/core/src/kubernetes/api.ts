@@ -104,6 +104,8 @@ export interface WriteOptions {
   readonly dryRun?: boolean
   /** `status`, `scale` and the like. */
   readonly subresource?: string
+  /** `metadata`: the API server need not send back what was written, which saves both sides most of the answer. Absent: the object. */
+  readonly answer?: 'metadata'
 }
 
 /** How to apply. */

@@ -29,6 +29,19 @@ describe('the metrics of a process', () => {
     expect(await series('observed_sum')).toEqual(['observed_sum{what="other"} 2'])
   })
 
+  it('tell apart what only looks the same in a row', async () => {
+    const counter = metrics.counter('counted', 'help', ['what', 'how'])
+    counter.inc({ what: 'a', how: '1:b' })
+    counter.inc({ what: 'a1:', how: 'b' })
+    counter.inc({ what: 'a', how: '1:b' }, 2)
+    counter.inc({ how: 'b' })
+    expect(await series('counted')).toEqual([
+      'counted{what="a",how="1:b"} 3',
+      'counted{what="a1:",how="b"} 1',
+      'counted{what="",how="b"} 1',
+    ])
+  })
+
   it('have a bounded number of series', async () => {
     const counter = metrics.counter('counted', 'help', ['what'])
     for (let what = 0; what < MAX_SERIES_PER_METRIC + 50; what += 1) counter.inc({ what: String(what) })

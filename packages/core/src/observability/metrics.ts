@@ -24,10 +24,10 @@ export class Metrics implements DriverMetrics {
       () => new Counter({ name, help, labelNames: [...labels], registers: [this.#registry] }),
       Counter,
     )
-    const bound = boundedLabels(labels)
+    const series = boundedSeries(labels, (values) => counter.labels(values))
     return {
       inc: (values, by = 1) => {
-        counter.inc(bound(values), by)
+        series(values).inc(by)
       },
     }
   }
@@ -38,10 +38,10 @@ export class Metrics implements DriverMetrics {
       () => new Gauge({ name, help, labelNames: [...labels], registers: [this.#registry] }),
       Gauge,
     )
-    const bound = boundedLabels(labels)
+    const series = boundedSeries(labels, (values) => gauge.labels(values))
     return {
       set: (values, value) => {
-        gauge.set(bound(values), value)
+        series(values).set(value)
       },
     }
   }
@@ -57,10 +57,10 @@ export class Metrics implements DriverMetrics {
       () => new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers: [this.#registry] }),
       Histogram,
     )
-    const bound = boundedLabels(labels)
+    const series = boundedSeries(labels, (values) => histogram.labels(values))
     return {
       observe: (values, seconds) => {
-        histogram.observe(bound(values), seconds)
+        series(values).observe(seconds)
       },
     }
   }
@@ -78,16 +78,31 @@ export class Metrics implements DriverMetrics {
   }
 }
 
-/** Keeps label combinations of one metric below {@link MAX_SERIES_PER_METRIC}, and their values within {@link MAX_LABEL_LENGTH}. */
-function boundedLabels(names: readonly string[]): (values: Readonly<Record<string, string>>) => Record<string, string> {
-  const seen = new Set<string>()
+/**
+ * Keeps label combinations of one metric below {@link MAX_SERIES_PER_METRIC}, and their values within {@link MAX_LABEL_LENGTH}. The registry
+ * checks and sorts labels each time it is given some; here each combination is shown to it once.
+ */
+function boundedSeries<T>(
+  names: readonly string[],
+  make: (labels: Record<string, string>) => T,
+): (values: Readonly<Record<string, string>>) => T {
+  const known = new Map<string, T>()
+  const makeFor = (valueOf: (name: string) => string): T =>
+    make(Object.fromEntries(names.map((name) => [name, valueOf(name)])))
+  let others: T | undefined
   return (values) => {
-    const labels = Object.fromEntries(names.map((name) => [name, boundedValue(values[name] ?? '')]))
-    const key = JSON.stringify(labels)
-    if (seen.has(key)) return labels
-    if (seen.size >= MAX_SERIES_PER_METRIC) return Object.fromEntries(names.map((name) => [name, OTHER]))
-    seen.add(key)
-    return labels
+    let key = ''
+    for (const name of names) {
+      const value = boundedValue(values[name] ?? '')
+      // With its length before it a value can not be mistaken for parts of two.
+      key += `${value.length}:${value}`
+    }
+    const found = known.get(key)
+    if (found !== undefined) return found
+    if (known.size >= MAX_SERIES_PER_METRIC) return (others ??= makeFor(() => OTHER))
+    const series = makeFor((name) => boundedValue(values[name] ?? ''))
+    known.set(key, series)
+    return series
   }
 }
 

@@ -12,7 +12,17 @@ import { openKubernetes } from '../../src/kubernetes/connect.js'
 import { apiVersionOf, resourceTypes } from '../../src/kubernetes/resource-types.js'
 import { applyFields, mergePatched } from './fake-apply.js'
 import { FakeFaults, type Fault, type SeenRequest } from './fake-faults.js'
-import { befall, readJson, send, statusObject, targetOf, tooOld, type Target } from './fake-http.js'
+import {
+  befall,
+  metadataOf,
+  readJson,
+  send,
+  statusObject,
+  targetOf,
+  tooOld,
+  type Target,
+  wantsMetadata,
+} from './fake-http.js'
 import { FakeFailure, FakeObjects, tableOf } from './fake-objects.js'
 import { fieldPredicate, labelPredicate, type Predicate } from './fake-selectors.js'
 import { FakeWatches } from './fake-watches.js'
@@ -140,14 +150,14 @@ export class FakeApiServer {
       if (this.token !== undefined && request.headers.authorization !== `Bearer ${this.token}`) {
         throw new FakeFailure(401, 'Unauthorized', 'Unauthorized')
       }
-      this.#answer(seen, url.searchParams, body, response)
+      this.#answer(seen, url.searchParams, body, response, request.headers.accept ?? '')
     } catch (error) {
       if (!(error instanceof FakeFailure)) throw error
       send(response, error.status, statusObject(error.status, error.reason, error.message))
     }
   }
 
-  #answer(seen: SeenRequest, query: URLSearchParams, body: unknown, response: ServerResponse): void {
+  #answer(seen: SeenRequest, query: URLSearchParams, body: unknown, response: ServerResponse, accept: string): void {
     const target = this.documents.has(seen.path) ? undefined : targetOf(seen.path, this.#types)
     if (target === undefined) {
       const document = this.documents.get(seen.path)
@@ -157,7 +167,8 @@ export class FakeApiServer {
     } else if (seen.method === 'GET' && target.name === undefined) {
       this.#select(target, query, response)
     } else {
-      send(response, seen.method === 'POST' ? 201 : 200, this.#single(seen.method, target, query, body))
+      const answer = this.#single(seen.method, target, query, body)
+      send(response, seen.method === 'POST' ? 201 : 200, wantsMetadata(accept) ? metadataOf(answer) : answer)
     }
   }
 

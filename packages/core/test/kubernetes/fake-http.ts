@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-import type { ResourceType } from '../../src/kubernetes/api.js'
+import type { KubernetesObject, ResourceType } from '../../src/kubernetes/api.js'
 import { inVersion } from '../../src/kubernetes/resource-types.js'
 import type { FaultAction } from './fake-faults.js'
 import { FakeFailure } from './fake-objects.js'
@@ -54,6 +54,16 @@ export async function befall(fault: FaultAction, response: ServerResponse): Prom
 export function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify(body))
+}
+
+/** True if a client asks for the metadata of objects alone. */
+export function wantsMetadata(accept: string): boolean {
+  return accept.startsWith('application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1')
+}
+
+export function metadataOf(object: unknown): unknown {
+  const { metadata } = object as KubernetesObject
+  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
 }
 
 export function statusObject(code: number, reason: string, message: string): unknown {

@@ -28,10 +28,12 @@ export class BootstrapSecrets {
    * @throws OsmError `OSM_INJECT_SECRET_FORBIDDEN` or `OSM_INJECT_SECRET`
    */
   async store(secret: KubernetesManifest, again: boolean, signal: AbortSignal): Promise<void> {
+    // The private key has no reason to travel back.
+    const options = { signal, answer: 'metadata' } as const
     try {
       await (again
-        ? this.#api.replace(resourceTypes.Secret, secret, { signal })
-        : this.#api.create(resourceTypes.Secret, secret, { signal }))
+        ? this.#api.replace(resourceTypes.Secret, secret, options)
+        : this.#api.create(resourceTypes.Secret, secret, options))
     } catch (error) {
       throw this.#failure(error, secret)
     }

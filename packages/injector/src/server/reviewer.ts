@@ -1,4 +1,5 @@
 import {
+  abandonable,
   type AdmissionAnswer,
   type AdmissionRequest,
   newProxyUUID,
@@ -74,11 +75,10 @@ export class PodReviewer {
       return { allowed: true, warnings: [warning] }
     }
     const start = performance.now()
-    const patience = new AbortController()
-    const timer = setTimeout(() => patience.abort(timedOut(timeoutMs)), timeoutMs)
+    const injection = abandonable((signal) => this.#inject(request, signal))
+    const timer = setTimeout(() => injection.abandon(timedOut(timeoutMs)), timeoutMs)
     try {
-      const injection = await unlessAborted(this.#inject(request, patience.signal), patience.signal)
-      return this.#conclude(request, injection, start)
+      return this.#conclude(request, await injection.done, start)
     } catch (error) {
       // Only what a programmer has done wrong, or the time that has passed.
       return this.#conclude(request, { outcome: 'refused', error: codedError(error) }, start)
@@ -155,18 +155,4 @@ function codedError(error: unknown): OsmError {
   if (isOsmError(error)) return error
   const message = error instanceof Error ? error.message : String(error)
   return new OsmError<InjectorErrorCode>('OSM_INJECT_FAULT', `injection failed: ${message}`, { cause: error })
-}
-
-/** What the work gives, or the reason of the signal as soon as it aborts. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = (): void => undefined
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason as Error) // only ever aborted with an error
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }

@@ -36,7 +36,8 @@ export async function* readLines(body: Readable, maxBytes: number, what: string)
   }
 }
 
-function tooLarge(what: string, maxBytes: number): KubernetesError {
+/** The error for an answer that is larger than what is accepted. */
+export function tooLarge(what: string, maxBytes: number): KubernetesError {
   return new KubernetesError('OSM_KUBERNETES_RESPONSE', `${what}: the answer has more than ${maxBytes} bytes`, {
     reason: TOO_LARGE,
   })

@@ -1,7 +1,7 @@
 import { onAbort } from '../on-abort.js'
 
 /** Says that something took too long. */
-class DeadlineError extends Error {
+export class DeadlineError extends Error {
   readonly code = 'ETIMEDOUT'
 
   constructor(limitMs: number) {

@@ -67,6 +67,16 @@ describe('the REST API', () => {
     expect(server.objects.list(ConfigMap)).toHaveLength(1)
   })
 
+  it('leaves what was written out of the answer where nobody needs it', async () => {
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: a, data: { key: 'aHVzaA==' } }
+    for (const write of ['create', 'replace'] as const) {
+      const answer = await api[write](Secret, secret, { signal, answer: 'metadata' })
+      expect(answer).toMatchObject({ kind: 'PartialObjectMetadata', metadata: a })
+      expect(answer).not.toHaveProperty('data')
+    }
+    expect((await api.get(Secret, a, signal))?.data).toEqual(secret.data)
+  })
+
   it('says what stands in the way of a write', async () => {
     server.put(ConfigMap, a, { data: { one: '1' } })
     const stale = configMap({}, { resourceVersion: '1' })
@@ -191,6 +201,20 @@ describe('the REST API', () => {
     stop.abort(reason)
     await expect(listing).rejects.toBe(stop.signal.reason)
     await expect(api.list(ConfigMap, {}, stop.signal)).rejects.toBe(stop.signal.reason)
+  })
+
+  it('ends with its signal while it waits for a connection, and leaves others alone', async () => {
+    server.freeze()
+    const busy = Array.from({ length: 32 }, (_, index) => api.read(`/version?${index}`, signal))
+    const stop = new AbortController()
+    const waiting = api.create(ConfigMap, configMap({}), { signal: stop.signal })
+    await until(() => server.requests.length === 16)
+    stop.abort(new Error('enough'))
+    await expect(waiting).rejects.toThrow('enough')
+    server.thaw()
+    await Promise.all(busy)
+    expect(server.requests).toHaveLength(busy.length)
+    expect(server.objects.list(ConfigMap)).toEqual([])
   })
 
   it('watches until the API server ends it, and says when it is open', async () => {

@@ -17,14 +17,18 @@ import { readBody, readLines } from './answer-body.js'
 import { asListPage, asObject, asWatchEvent, parseJson } from './decode.js'
 import { collectionPath, listPath, objectPath, watchPath, withQuery } from './request-path.js'
 import { statusError } from './status-error.js'
-import { unreachable, type Transport, type TransportAnswer, type TransportRequest } from './transport.js'
+import { unreachable, type Transport, type TransportRequest } from './transport.js'
+import type { WholeAnswer } from './whole-answer.js'
 
 /** An answer that is read as a whole. A page of 500 objects of usual size has 3 MB. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 /** One change. The largest object that etcd takes has 1.5 MB. */
 const MAX_EVENT_BYTES = 8 * 1024 * 1024
 
-type Request = Omit<TransportRequest, 'what' | 'endless'> & { readonly what: string; readonly secret?: boolean }
+/** An API server that does not know the first answers with the whole object. */
+const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1,application/json'
+
+type Request = TransportRequest & { readonly secret?: boolean }
 
 /** The API server by its REST API. */
 export class RestApi implements KubernetesApi {
@@ -42,10 +46,11 @@ export class RestApi implements KubernetesApi {
 
   async *watch(type: ResourceType, query: WatchQuery, signal: AbortSignal): AsyncGenerator<WatchEvent, void> {
     const what = `watch of ${kindName(type)}`
-    const request = { method: 'GET', path: watchPath(type, query), signal, what, endless: true } as const
-    const answer = await this.#transport.send(request)
+    const request = { method: 'GET', path: watchPath(type, query), signal, what } as const
+    const answer = await this.#transport.open(request)
     try {
-      if (answer.status !== 200) throw await failure(answer, request)
+      if (answer.status !== 200)
+        throw failure({ ...answer, body: await readBody(answer.body, MAX_ANSWER_BYTES, what) }, request)
       query.onOpen?.()
       for await (const line of readLines(answer.body, MAX_EVENT_BYTES, what)) {
         yield asWatchEvent(parseJson(line, what), what)
@@ -153,6 +158,7 @@ export class RestApi implements KubernetesApi {
       path: options.dryRun === true ? `${path}${path.includes('?') ? '&' : '?'}dryRun=All` : path,
       body: JSON.stringify(content),
       contentType,
+      ...(options.answer === 'metadata' ? { accept: METADATA_ONLY } : {}),
       signal: options.signal,
       what,
       secret: isSecret(type),
@@ -171,36 +177,24 @@ export class RestApi implements KubernetesApi {
   }
 
   async #exchange(request: Request): Promise<unknown> {
-    const { signal, what } = request
-    const answer = await this.#transport.send(request)
-    try {
-      if (answer.status < 200 || answer.status > 299) throw await failure(answer, request)
-      const text = (await readBody(answer.body, MAX_ANSWER_BYTES, what)).toString('utf8')
-      return isJson(answer) ? parseJson(text, what) : text
-    } catch (error) {
-      signal.throwIfAborted()
-      throw isKubernetesError(error) ? error : unreachable(what, this.#transport.server, error)
-    } finally {
-      answer.release()
-    }
+    const answer = await this.#transport.exchange(request, MAX_ANSWER_BYTES)
+    if (answer.status < 200 || answer.status > 299) throw failure(answer, request)
+    const text = answer.body.toString('utf8')
+    return isJson(answer) ? parseJson(text, request.what) : text
   }
 }
 
-async function failure(
-  answer: TransportAnswer,
-  request: { readonly what: string; readonly secret?: boolean },
-): Promise<KubernetesError> {
-  const text = (await readBody(answer.body, MAX_ANSWER_BYTES, request.what)).toString('utf8')
+function failure(answer: WholeAnswer, request: { readonly what: string; readonly secret?: boolean }): KubernetesError {
   const retryAfter = answer.headers['retry-after']
   return statusError(request.what, request.secret === true, {
     status: answer.status,
-    body: isJson(answer) ? parseJson(text, request.what) : undefined,
+    body: isJson(answer) ? parseJson(answer.body.toString('utf8'), request.what) : undefined,
     retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
   })
 }
 
-function isJson(answer: TransportAnswer): boolean {
-  return String(answer.headers['content-type']).startsWith('application/json')
+function isJson({ headers }: Pick<WholeAnswer, 'headers'>): boolean {
+  return String(headers['content-type']).startsWith('application/json')
 }
 
 function isSecret(type: ResourceType): boolean {

@@ -2,10 +2,11 @@ import type { Readable } from 'node:stream'
 
 import type { Dispatcher, Pool } from 'undici'
 
-import { KubernetesError } from '../kubernetes-error.js'
+import { isKubernetesError, KubernetesError } from '../kubernetes-error.js'
 import type { ClusterAccess, ClusterCredentials, ClusterTls } from './cluster-access.js'
 import { Deadline } from './deadline.js'
 import { messageOf, systemCode } from './error-facts.js'
+import { dispatchWhole, type WholeAnswer } from './whole-answer.js'
 
 /** A request to the API server. */
 export interface TransportRequest {
@@ -14,14 +15,14 @@ export interface TransportRequest {
   readonly path: string
   readonly body?: string
   readonly contentType?: string
+  /** Absent: JSON. */
+  readonly accept?: string
   readonly signal: AbortSignal
   /** Names the request in errors. */
   readonly what: string
-  /** True for a request whose answer goes on for as long as it likes. */
-  readonly endless?: boolean
 }
 
-/** The head of an answer, and its body to be read. */
+/** The head of an answer that goes on for as long as it likes, and its body to be read. */
 export interface TransportAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -79,67 +80,69 @@ export class Transport {
     this.#basePath = url.pathname.replace(/\/+$/, '')
   }
 
-  /** Sends the request; the answer may have any status. */
-  async send(request: TransportRequest): Promise<TransportAnswer> {
-    const answer = await this.#attempt(request, false)
-    if (answer.status !== 401) return answer
-    answer.release()
-    return this.#attempt(request, true)
+  /** Sends the request and reads an answer of up to `maxBytes`, which may have any status. */
+  async exchange(request: TransportRequest, maxBytes: number): Promise<WholeAnswer> {
+    const attempt = (rejected: boolean): Promise<WholeAnswer> =>
+      this.#attempt(request, rejected, (options, { short }) =>
+        dispatchWhole(short, options, { ...request, timeoutMs: ANSWER_TIMEOUT_MS, maxBytes }),
+      )
+    const answer = await attempt(false)
+    return answer.status === 401 ? attempt(true) : answer
   }
 
-  async #attempt(request: TransportRequest, rejected: boolean): Promise<TransportAnswer> {
+  /** Sends a request whose answer has no end; it may have any status. */
+  async open(request: TransportRequest): Promise<TransportAnswer> {
+    const attempt = (rejected: boolean): Promise<TransportAnswer> =>
+      this.#attempt(request, rejected, (options, { endless }) => openEndless(endless, options, request.signal))
+    const answer = await attempt(false)
+    if (answer.status !== 401) return answer
+    answer.release()
+    return attempt(true)
+  }
+
+  async #attempt<T>(
+    request: TransportRequest,
+    rejected: boolean,
+    dispatch: (options: Dispatcher.RequestOptions, connections: Connections) => Promise<T>,
+  ): Promise<T> {
     const credentials = await this.#access.credentials(rejected)
     request.signal.throwIfAborted()
     const connections = this.#connect(credentials.tls)
+    const options = this.#optionsOf(request, credentials)
     try {
-      return await this.#dispatch(request, credentials, connections)
+      return await dispatch(options, connections)
     } catch (error) {
       request.signal.throwIfAborted()
       // The API server may have closed an idle connection at the moment of its reuse. Reading twice does no harm.
-      if (request.method !== 'GET' || !isBrokenConnection(error)) throw unreachable(request.what, this.server, error)
+      if (request.method !== 'GET' || !isBrokenConnection(error)) throw this.#failure(request, error)
     }
     try {
-      return await this.#dispatch(request, credentials, connections)
+      return await dispatch(options, connections)
     } catch (error) {
       request.signal.throwIfAborted()
-      throw unreachable(request.what, this.server, error)
+      throw this.#failure(request, error)
     }
   }
 
-  async #dispatch(
-    request: TransportRequest,
-    credentials: ClusterCredentials,
-    connections: Connections,
-  ): Promise<TransportAnswer> {
-    const { method, body, contentType, signal } = request
-    const dispatcher = request.endless === true ? connections.endless : connections.short
-    const deadline = new Deadline(signal, request.endless === true ? ACCEPT_TIMEOUT_MS : ANSWER_TIMEOUT_MS)
-    try {
-      const answer = await dispatcher.request({
-        method,
-        path: `${this.#basePath}${request.path}`,
-        headers: {
-          accept: 'application/json',
-          'user-agent': this.#userAgent,
-          ...credentials.headers,
-          ...(contentType === undefined ? {} : { 'content-type': contentType }),
-        },
-        body: body ?? null,
-        signal: deadline.signal,
-        // The deadline is what limits both.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      })
-      if (request.endless === true) deadline.lift()
-      const release = (): void => {
-        deadline.release()
-        // Whoever lets go of a body before its end does not want to hear that it was cut.
-        answer.body.on('error', () => undefined).destroy()
-      }
-      return { status: answer.statusCode, headers: answer.headers, body: answer.body, release }
-    } catch (error) {
-      deadline.release()
-      throw error
+  #failure({ what }: TransportRequest, error: unknown): KubernetesError {
+    return isKubernetesError(error) ? error : unreachable(what, this.server, error)
+  }
+
+  #optionsOf(request: TransportRequest, credentials: ClusterCredentials): Dispatcher.RequestOptions {
+    const { method, path, body, contentType, accept = 'application/json' } = request
+    return {
+      method,
+      path: `${this.#basePath}${path}`,
+      headers: {
+        accept,
+        'user-agent': this.#userAgent,
+        ...credentials.headers,
+        ...(contentType === undefined ? {} : { 'content-type': contentType }),
+      },
+      body: body ?? null,
+      // There are deadlines of our own instead.
+      headersTimeout: 0,
+      bodyTimeout: 0,
     }
   }
 
@@ -161,6 +164,27 @@ export class Transport {
     old?.short.close().catch(() => undefined)
     old?.endless.close().catch(() => undefined)
     return this.#connections
+  }
+}
+
+async function openEndless(
+  dispatcher: Dispatcher,
+  options: Dispatcher.RequestOptions,
+  signal: AbortSignal,
+): Promise<TransportAnswer> {
+  const deadline = new Deadline(signal, ACCEPT_TIMEOUT_MS)
+  try {
+    const answer = await dispatcher.request({ ...options, signal: deadline.signal })
+    deadline.lift()
+    const release = (): void => {
+      deadline.release()
+      // Whoever lets go of a body before its end does not want to hear that it was cut.
+      answer.body.on('error', () => undefined).destroy()
+    }
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body, release }
+  } catch (error) {
+    deadline.release()
+    throw error
   }
 }
 
