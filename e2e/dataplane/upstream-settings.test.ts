@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
+import { startRateLimitService, type RateLimitService } from './support/rate-limit-service.js'
 import { openTcp, throughProxy, type Answer } from './support/traffic.js'
 import { eventually } from './support/wait.js'
 import { account, meshConfig, service, upstreamTrafficSetting, workload } from './support/yaml.js'
@@ -84,6 +85,104 @@ describe('UpstreamTrafficSettings on real Envoys', () => {
     expect(await ask()).toBe('closed')
     await mesh.apply('echo.yaml')
     expect(await ask()).toContain('hello')
+  })
+
+  describe('and a service that counts', () => {
+    let limits: RateLimitService
+
+    beforeAll(async () => {
+      limits = await startRateLimitService((descriptor) => /route=buy|user=thief|who=100%/.test(descriptor))
+    })
+    afterAll(() => {
+      limits.stop()
+    })
+    const service = (more: Readonly<Record<string, unknown>> = {}) => ({
+      rateLimitService: { host: '127.0.0.1', port: limits.port },
+      timeout: '5s',
+      ...more,
+    })
+    const ask = (path: string, user: string): Promise<Answer> =>
+      throughProxy(mesh.proxyOf('shop/client'), `${store}${path}`, { headers: { 'X-User': user } })
+
+    it('ask it about requests, by descriptors of the host or of the route', async () => {
+      await apply({
+        host,
+        rateLimit: {
+          global: {
+            http: service({
+              domain: 'requests',
+              responseStatusCode: 503,
+              descriptors: [
+                { entries: [{ genericKey: { value: '100%' } }, { requestHeader: { name: 'X-User', key: 'user' } }] },
+              ],
+            }),
+          },
+        },
+        httpRoutes: [
+          {
+            path: '/buy',
+            rateLimit: { global: { descriptors: [{ entries: [{ genericKey: { key: 'route', value: 'buy' } }] }] } },
+          },
+        ],
+      })
+      // Connections from before the limit are drained first.
+      await eventually(
+        () => ask('/read', 'thief'),
+        ({ status }) => status === 503,
+        { what: 'a refusal', timeoutMs: 45_000 },
+      )
+      expect((await ask('/read', 'client')).status).toBe(200)
+      expect((await ask('/buy', 'client')).status).toBe(503)
+      expect(new Set(limits.seen)).toEqual(
+        new Set([
+          'requests generic_key=100%,user=client',
+          'requests generic_key=100%,user=thief',
+          'requests route=buy',
+        ]),
+      )
+    })
+
+    it('let requests pass, or refuse them, while it can not be asked', async () => {
+      const nobody = (failOpen: boolean) => ({
+        host,
+        rateLimit: {
+          global: {
+            http: {
+              // Nobody listens there.
+              rateLimitService: { host: '127.0.0.1', port: 1 },
+              domain: 'requests',
+              failOpen,
+              descriptors: [{ entries: [{ remoteAddress: {} }] }],
+            },
+          },
+        },
+      })
+      await apply(nobody(true))
+      expect(await statuses('/any', 2)).toEqual([200, 200])
+      await apply(nobody(false))
+      await eventually(
+        () => get('/any'),
+        ({ status }) => status === 500,
+        { what: 'a refusal', timeoutMs: 45_000 },
+      )
+    })
+
+    it('ask it about connections', async () => {
+      await mesh.apply(
+        'echo.yaml',
+        upstreamTrafficSetting('shop/echo', {
+          host: 'echo.shop.svc',
+          rateLimit: {
+            global: { tcp: service({ domain: 'tcp', descriptors: [{ entries: [{ key: 'who', value: '100%' }] }] }) },
+          },
+        }),
+      )
+      const connection = openTcp(mesh.tcpAddress('shop/client', 'echo_shop_9000'))
+      expect(await connection.ask('hello', 10_000)).toBe('closed')
+      connection.socket.destroy()
+      expect(limits.seen).toContain('tcp who=100%')
+      await mesh.apply('echo.yaml')
+    })
   })
 
   it('bound connections and requests on the calling side', async () => {

@@ -94,7 +94,7 @@ export const chartValues = {
     works('osm.injector.autoScale.{cpu,memory}.targetAverageUtilization', effects),
     works('osm.injector.{affinity,nodeSelector,tolerations,topologySpreadConstraints}', effects),
     works('osm.enablePrivilegedInitContainer', effects),
-    later('osm.featureFlags.enableWASMStats', 'traffic', effects),
+    works('osm.featureFlags.enableWASMStats', effects),
     later('osm.featureFlags.{enableEgressPolicy,enableAccessControlPolicy,enableAccessCertPolicy}', 'traffic', effects),
     works('osm.featureFlags.{enableIngressBackendPolicy,enableRetryPolicy}', effects),
     works('osm.featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', effects),

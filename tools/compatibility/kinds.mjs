@@ -21,9 +21,9 @@ export const kinds = {
     later('MeshRootCertificate', 'open', [storing, reviewing], { note: 'the provider comes from the flags' }),
     later('Egress', 'traffic', [storing, reviewing]),
     works('IngressBackend', ['packages/core/src/catalog/mesh-catalog.test.ts', reviewing]),
-    works('Retry', ['packages/core/src/catalog/testdata/in/explicit.yaml', reviewing]),
+    works('Retry', ['e2e/dataplane/retry.test.ts', 'packages/core/src/catalog/testdata/in/explicit.yaml', reviewing]),
     works('UpstreamTrafficSetting', ['e2e/dataplane/upstream-settings.test.ts', storing, reviewing], {
-      note: 'for services; global limits and circuitBreaking come with issue 5',
+      note: 'for services; circuitBreaking comes with issue 5',
     }),
     later('{EgressGateway,AccessControl,AccessCert}', 'traffic', [storing, reviewing]),
     later('{Telemetry,ExtensionService}', 'traffic', storing, { note: 'of OSM after 1.2' }),

@@ -86,7 +86,7 @@ export const meshConfig = {
       'packages/core/src/spec/validation.test.ts',
     ]),
     later('certificate.ingressGateway.secret.{name,namespace}', 'traffic', [resolving]),
-    later('featureFlags.enableWASMStats', 'traffic', [policies, resolving], {
+    works('featureFlags.enableWASMStats', ['e2e/dataplane/request-metrics.test.ts', policies, resolving], {
       note: 'request metrics, without WebAssembly',
     }),
     later('featureFlags.{enableEgressPolicy,enableAccessControlPolicy,enableAccessCertPolicy}', 'traffic', [

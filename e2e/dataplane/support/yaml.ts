@@ -119,6 +119,24 @@ export function trafficSplit(name: Qualified, apex: string, backends: Readonly<R
   })
 }
 
+export function retry(
+  name: Qualified,
+  options: { readonly from: Qualified; readonly to: Qualified; readonly retryOn: string; readonly times: number },
+): string {
+  return document('policy.openservicemesh.io/v1alpha1', 'Retry', name, {
+    spec: {
+      source: { kind: 'ServiceAccount', ...split(options.from) },
+      destinations: [{ kind: 'Service', ...split(options.to) }],
+      retryPolicy: {
+        retryOn: options.retryOn,
+        numRetries: options.times,
+        perTryTimeout: '10s',
+        retryBackoffBaseInterval: '1ms',
+      },
+    },
+  })
+}
+
 export function upstreamTrafficSetting(name: Qualified, spec: Readonly<Record<string, unknown>>): string {
   return document('policy.openservicemesh.io/v1alpha1', 'UpstreamTrafficSetting', name, { spec })
 }

@@ -53,6 +53,12 @@ scrape_configs:
         regex: ReplicaSet
         replacement: Deployment
     metric_relabel_configs:
+      # Envoy puts its own name before those of all metrics.
+      - source_labels: [__name__]
+        action: replace
+        target_label: __name__
+        regex: envoy_(osm_request_.*)
+        replacement: $1
       - source_labels: [__name__]
         action: keep
         regex: (osm|envoy_server|envoy_cluster|sidecar_server|sidecar_cluster|process|nodejs)_.*

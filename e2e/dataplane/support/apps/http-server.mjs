@@ -1,12 +1,14 @@
-// Answers every request with what it saw. Upgrades to a raw echo on request.
+// Answers every request with what it saw, after `?delay=` milliseconds and with `?status=`. Upgrades to a raw echo on request.
 import { createServer } from 'node:http'
 
 const name = process.env.NAME ?? 'server'
 const server = createServer((request, response) => {
-  const delay = Number(new URL(request.url ?? '/', 'http://server').searchParams.get('delay') ?? 0)
+  const { searchParams } = new URL(request.url ?? '/', 'http://server')
+  const delay = Number(searchParams.get('delay') ?? 0)
+  const status = Number(searchParams.get('status') ?? 200)
   request.resume()
   setTimeout(() => {
-    response.writeHead(200, { 'content-type': 'application/json', server: name })
+    response.writeHead(status, { 'content-type': 'application/json', server: name })
     response.end(
       JSON.stringify({
         server: name,

@@ -715,6 +715,22 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
   ],
 
   [
+    'a retry to services of a namespace that has none',
+    retry(
+      `{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [{ kind: Service, name: '*', namespace: shop }], ${retryPolicy} }`,
+    ),
+    'warning OSM_SPEC_REFERENCE spec.destinations[0].name',
+    'no Service is meant by shop/*',
+  ],
+  [
+    'a retry to a name that no service has anywhere',
+    retry(
+      `{ source: { kind: ServiceAccount, name: client, namespace: default }, destinations: [{ kind: Service, name: wob, namespace: '*' }, { kind: Service, name: '*', namespace: '*' }], ${retryPolicy} }`,
+    ),
+    'warning OSM_SPEC_REFERENCE spec.destinations[0].name',
+    'no Service is meant by */wob',
+  ],
+  [
     'a retry of no account',
     retry(
       `{ source: { kind: Service, name: web, namespace: default }, destinations: [{ kind: Service, name: web, namespace: default }], ${retryPolicy} }`,

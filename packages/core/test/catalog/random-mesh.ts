@@ -245,9 +245,14 @@ const retry = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
     space,
     fc.record({
       source: fc.record({ kind: fc.constant('ServiceAccount'), name: account, namespace }),
-      destinations: fc.array(fc.record({ kind: fc.constant('Service'), name: numbered('s', 4), namespace }), {
-        maxLength: 2,
-      }),
+      destinations: fc.array(
+        fc.record({
+          kind: fc.constant('Service'),
+          name: fc.constantFrom('s0', 's1', 's2', 's3', '*'),
+          namespace: fc.constantFrom(...namespaces, '*'),
+        }),
+        { maxLength: 2 },
+      ),
       retryPolicy: fc.record({
         retryOn: fc.constantFrom('5xx', 'connect-failure, 5xx'),
         numRetries: fc.nat(3),

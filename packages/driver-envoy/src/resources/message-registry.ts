@@ -4,11 +4,16 @@ import { file_envoy_config_endpoint_v3_endpoint } from '@osm-ts/envoy-api/envoy/
 import { file_envoy_config_listener_v3_listener } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
 import { file_envoy_config_route_v3_route } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 import { file_envoy_config_trace_v3_zipkin } from '@osm-ts/envoy-api/envoy/config/trace/v3/zipkin_pb.js'
+import { file_envoy_extensions_access_loggers_stats_v3_stats } from '@osm-ts/envoy-api/envoy/extensions/access_loggers/stats/v3/stats_pb.js'
 import { file_envoy_extensions_access_loggers_stream_v3_stream } from '@osm-ts/envoy-api/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
 import { file_envoy_extensions_clusters_dynamic_forward_proxy_v3_cluster } from '@osm-ts/envoy-api/envoy/extensions/clusters/dynamic_forward_proxy/v3/cluster_pb.js'
 import { file_envoy_extensions_filters_http_custom_response_v3_custom_response } from '@osm-ts/envoy-api/envoy/extensions/filters/http/custom_response/v3/custom_response_pb.js'
 import { file_envoy_extensions_filters_http_dynamic_forward_proxy_v3_dynamic_forward_proxy } from '@osm-ts/envoy-api/envoy/extensions/filters/http/dynamic_forward_proxy/v3/dynamic_forward_proxy_pb.js'
 import { file_envoy_extensions_filters_http_ext_authz_v3_ext_authz } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
+import { file_envoy_extensions_filters_http_header_mutation_v3_header_mutation } from '@osm-ts/envoy-api/envoy/extensions/filters/http/header_mutation/v3/header_mutation_pb.js'
+import { file_envoy_extensions_filters_http_header_to_metadata_v3_header_to_metadata } from '@osm-ts/envoy-api/envoy/extensions/filters/http/header_to_metadata/v3/header_to_metadata_pb.js'
+import { file_envoy_extensions_filters_http_ratelimit_v3_rate_limit } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ratelimit/v3/rate_limit_pb.js'
+import { file_envoy_extensions_filters_network_ratelimit_v3_rate_limit } from '@osm-ts/envoy-api/envoy/extensions/filters/network/ratelimit/v3/rate_limit_pb.js'
 import { file_envoy_extensions_filters_http_health_check_v3_health_check } from '@osm-ts/envoy-api/envoy/extensions/filters/http/health_check/v3/health_check_pb.js'
 import { file_envoy_extensions_filters_http_local_ratelimit_v3_local_rate_limit } from '@osm-ts/envoy-api/envoy/extensions/filters/http/local_ratelimit/v3/local_rate_limit_pb.js'
 import { file_envoy_extensions_filters_http_rbac_v3_rbac } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
@@ -36,7 +41,12 @@ export function messageRegistry(): Registry {
     file_envoy_config_listener_v3_listener,
     file_envoy_config_route_v3_route,
     file_envoy_config_trace_v3_zipkin,
+    file_envoy_extensions_access_loggers_stats_v3_stats,
     file_envoy_extensions_access_loggers_stream_v3_stream,
+    file_envoy_extensions_filters_http_header_mutation_v3_header_mutation,
+    file_envoy_extensions_filters_http_header_to_metadata_v3_header_to_metadata,
+    file_envoy_extensions_filters_http_ratelimit_v3_rate_limit,
+    file_envoy_extensions_filters_network_ratelimit_v3_rate_limit,
     file_envoy_extensions_clusters_dynamic_forward_proxy_v3_cluster,
     file_envoy_extensions_filters_http_custom_response_v3_custom_response,
     file_envoy_extensions_filters_http_dynamic_forward_proxy_v3_dynamic_forward_proxy,

@@ -5,6 +5,7 @@ import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
 import { localCluster, passthroughCluster, upstreamCluster } from './cluster.js'
 import { externalAuthorizationCluster } from './external-authorization.js'
+import { rateLimitCluster, rateLimitServices } from './global-rate-limits.js'
 import { forwardProxyCluster } from './forward-proxy.js'
 import type { Memo, MemoTable } from './memo.js'
 import { names } from './names.js'
@@ -51,7 +52,7 @@ export class ClusterTranslation {
   #own(view: ProxyView): ResourceLayer {
     const { proxy, settings } = view
     const { admin } = proxy.listen
-    const resources = [...this.#local(view), ...this.#authorizations(view)]
+    const resources = [...this.#local(view), ...this.#authorizations(view), ...this.#rateLimits(view)]
     if (settings.mesh.egressEnabled) {
       const [name, encode] =
         proxy.mode === 'transparent'
@@ -90,6 +91,14 @@ export class ClusterTranslation {
       this.#cluster([name, settings.key], name, settings.sources, () =>
         externalAuthorizationCluster(service, settings),
       ),
+    )
+  }
+
+  #rateLimits({ served, servedOutside, settings }: ProxyView): readonly EncodedResource[] {
+    const services = [...served, ...servedOutside].flatMap(({ part }) => rateLimitServices(part.rateLimits))
+    const byName = new Map(services.map((service) => [names.rateLimitCluster(service), service]))
+    return [...byName].map(([name, service]) =>
+      this.#cluster([name, settings.key], name, settings.sources, () => rateLimitCluster(service, settings)),
     )
   }
 

@@ -17,6 +17,7 @@ const filterOrder = {
     { name: 'envoy.filters.network.tcp_proxy', reason: 'terminal, on all others' },
   ],
   http: [
+    { name: 'envoy.filters.http.header_mutation', reason: 'names the workload in every answer, refusals included' },
     {
       name: 'envoy.filters.http.health_check',
       reason:
@@ -28,6 +29,10 @@ const filterOrder = {
     { name: 'envoy.filters.http.ext_authz', reason: 'the dearest check, and it may only deny: so it comes last' },
     { name: 'envoy.filters.http.custom_response', reason: 'answers for the router, so it stands before it' },
     { name: 'envoy.filters.http.dynamic_forward_proxy', reason: 'resolves the host that the router connects to' },
+    {
+      name: 'envoy.filters.http.header_to_metadata',
+      reason: 'sees answers first, to take out what is meant for this proxy alone',
+    },
     { name: 'envoy.filters.http.router', reason: 'terminal' },
   ],
 } as const

@@ -15,6 +15,7 @@ import { adsSource } from './config-source.js'
 import { duration, type Init, pack } from './encode.js'
 import { type FilterConfigs, httpFilters } from './filter-order.js'
 import { http2Limits } from './http-protocol.js'
+import { answeredWorkload, requestMetricsLog } from './request-metrics.js'
 import { zipkinTracing } from './tracing.js'
 
 /** Header that names the virtual host of a served service; set by the proxy itself, whatever the client sent, and never forwarded. */
@@ -46,11 +47,15 @@ export interface HttpManager {
 
 /** The configuration of an HTTP connection manager. */
 export function httpManager({ routes, filters, mesh, mergeSlashes, served }: HttpManager): Any {
+  const measured = mesh.requestMetrics && served === undefined
   return pack(HttpConnectionManagerSchema, {
     statPrefix: routes,
     routeSpecifier: { case: 'rds', value: { routeConfigName: routes, configSource: adsSource() } },
-    httpFilters: httpFilters(filters),
-    accessLog: accessLogs(mesh, 'http'),
+    httpFilters: httpFilters({
+      ...(measured ? { 'envoy.filters.http.header_to_metadata': answeredWorkload() } : {}),
+      ...filters,
+    }),
+    accessLog: [...accessLogs(mesh, 'http'), ...(measured ? [requestMetricsLog()] : [])],
     ...zipkinTracing(mesh),
     earlyHeaderMutationExtensions: [
       {

@@ -1,16 +1,15 @@
-import type { Any } from '@bufbuild/protobuf/wkt'
 import type { InboundPart } from '@osm-ts/driver-api'
 import {
   FilterChainSchema,
   type FilterSchema,
 } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 
+import { connectionLimits } from './connection-limits.js'
 import { drainMetadata } from './drain-epoch.js'
 import { encode, type Init } from './encode.js'
 import { networkFilters } from './filter-order.js'
 import { isHttp } from './http-protocol.js'
 import { names } from './names.js'
-import { limitedConnections } from './rate-limits.js'
 import { servedHttpManager } from './served-http.js'
 import type { Settings } from './settings.js'
 import { tcpProxy } from './tcp-proxy.js'
@@ -56,26 +55,22 @@ export function servedHost(part: InboundPart): string {
 
 function httpChain(part: InboundPart, { mesh }: Settings): FilterInit[] {
   return networkFilters({
-    ...connectionLimit(part),
+    ...connectionLimits(part.rateLimits, names.inboundChain(part)),
     'envoy.filters.network.http_connection_manager': servedHttpManager({
       routes: names.inboundRoutes(part.targetPort),
       virtualHost: servedHost(part),
       mesh,
       authorization: part.externalAuthorization,
       answersHealthChecks: mesh.activeHealthChecks,
+      limit: part.rateLimits?.globalHttp,
+      namesWorkload: mesh.requestMetrics,
     }),
   })
 }
 
 function tcpChain(part: InboundPart, { mesh }: Settings): FilterInit[] {
   return networkFilters({
-    ...connectionLimit(part),
+    ...connectionLimits(part.rateLimits, names.inboundChain(part)),
     'envoy.filters.network.tcp_proxy': tcpProxy(names.inboundChain(part), names.localCluster(part.id), mesh),
   })
-}
-
-function connectionLimit(part: InboundPart): { readonly 'envoy.filters.network.local_ratelimit'?: Any } {
-  const limit = part.rateLimits?.tcp
-  if (limit === undefined) return {}
-  return { 'envoy.filters.network.local_ratelimit': limitedConnections(limit, names.inboundChain(part)) }
 }

@@ -2,6 +2,7 @@ import type { InboundPart } from '@osm-ts/driver-api'
 import { VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
 import { encode } from './encode.js'
+import { requestDescriptors } from './global-rate-limits.js'
 import { servedHost } from './inbound-chain.js'
 import { routeMatch } from './matching.js'
 import { names } from './names.js'
@@ -35,6 +36,7 @@ export function inboundVirtualHost({ part, rules, trustDomain, hostsOfOthers }: 
   return encode(VirtualHostSchema, {
     ...virtualHost,
     routes: servedRoutes(part.id, part.rules.routeLimits),
+    rateLimits: requestDescriptors(part.rateLimits?.globalHttp?.descriptors),
     typedPerFilterConfig: servedConfig(allowRules(rules, { kind: 'identity', trustDomain }), part.rateLimits?.http),
   })
 }

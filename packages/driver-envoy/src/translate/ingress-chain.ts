@@ -2,11 +2,11 @@ import type { IngressPart } from '@osm-ts/driver-api'
 import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 
 import { cidrRange } from './address.js'
+import { connectionLimits } from './connection-limits.js'
 import { drainMetadata } from './drain-epoch.js'
 import { encode } from './encode.js'
 import { networkFilters } from './filter-order.js'
 import { names } from './names.js'
-import { limitedConnections } from './rate-limits.js'
 import { servedHttpManager } from './served-http.js'
 import type { Settings } from './settings.js'
 import { outsideServerTls } from './tls.js'
@@ -26,7 +26,6 @@ export interface IngressChain {
  */
 export function ingressChain({ part, matchPort, drainEpoch }: IngressChain, { mesh, trust }: Settings): Uint8Array {
   const name = names.ingressChain(part)
-  const limit = part.rateLimits?.tcp
   return encode(FilterChainSchema, {
     name,
     filterChainMatch: {
@@ -37,13 +36,15 @@ export function ingressChain({ part, matchPort, drainEpoch }: IngressChain, { me
     },
     ...(part.tls === 'none' ? {} : { transportSocket: outsideServerTls(trust, part.tls === 'mtls') }),
     filters: networkFilters({
-      ...(limit === undefined ? {} : { 'envoy.filters.network.local_ratelimit': limitedConnections(limit, name) }),
+      ...connectionLimits(part.rateLimits, name),
       'envoy.filters.network.http_connection_manager': servedHttpManager({
         routes: names.ingressRoutes,
         virtualHost: part.id,
         mesh,
         authorization: part.externalAuthorization,
         answersHealthChecks: false,
+        limit: part.rateLimits?.globalHttp,
+        namesWorkload: false,
       }),
     }),
     ...drainMetadata(drainEpoch),

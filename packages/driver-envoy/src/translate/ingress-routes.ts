@@ -2,6 +2,7 @@ import type { IngressPart, PrincipalsPart } from '@osm-ts/driver-api'
 import { VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
 import { encode } from './encode.js'
+import { requestDescriptors } from './global-rate-limits.js'
 import { names } from './names.js'
 import { allowRules } from './rbac.js'
 import { servedConfig, servedRoutes } from './served-routes.js'
@@ -18,6 +19,7 @@ export function ingressVirtualHost(part: IngressPart, callers: PrincipalsPart | 
     // Not a host name: the chain says which part its requests are under, see SERVICE_HEADER.
     domains: [part.id],
     routes: servedRoutes(part.id, part.routeLimits),
+    rateLimits: requestDescriptors(part.rateLimits?.globalHttp?.descriptors),
     typedPerFilterConfig: servedConfig(allowRules(rules, { kind: 'name' }), part.rateLimits?.http),
   })
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@bufbuild/protobuf'
 import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api'
 import { TrafficDirection } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import type {
@@ -27,6 +28,8 @@ export interface ListenerShape {
   /** Encoded filter chains; never empty unless there is a default. */
   readonly chains: readonly Uint8Array[]
   readonly defaultChain?: Uint8Array
+  /** What formats of its filters read. */
+  readonly metadata?: JsonObject
 }
 
 /** A listener around filter chains that other listeners may share. */
@@ -36,6 +39,9 @@ export function listener(shape: ListenerShape): Uint8Array {
     ...listenAddress(shape.listen, shape.ipFamilies),
     trafficDirection: shape.direction === 'inbound' ? TrafficDirection.INBOUND : TrafficDirection.OUTBOUND,
     listenerFilters: listenerFilters(shape),
+    ...(shape.metadata === undefined
+      ? {}
+      : { metadata: { filterMetadata: shape.metadata as Record<string, JsonObject> } }),
     // Two proxies of one machine must not share an address unnoticed, each getting some of the connections.
     ...(shape.redirected ? {} : { enableReusePort: false }),
   })

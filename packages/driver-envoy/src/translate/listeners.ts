@@ -22,6 +22,7 @@ import type { Member, Served, ServedOutside } from './policy-reader.js'
 import { probeListeners } from './probes.js'
 import { prometheusChain } from './prometheus.js'
 import type { ProxyView } from './proxy-view.js'
+import { workloadMetadata } from './request-metrics.js'
 
 /** Listeners of proxies. */
 export class ListenerTranslation {
@@ -181,13 +182,14 @@ export class ListenerTranslation {
   }
 
   #ownShape(
-    { proxy }: ProxyView,
+    { proxy, settings }: ProxyView,
     name: string,
     listen: SocketAddress,
     direction: ListenerShape['direction'],
   ): ListenerShape {
     const redirected = proxy.mode === 'transparent'
-    return { name, listen, ipFamilies: proxy.ipFamilies, direction, redirected, inspectsTls: 'never', chains: [] }
+    const shape = { name, listen, ipFamilies: proxy.ipFamilies, direction, redirected, inspectsTls: 'never' as const }
+    return { ...shape, chains: [], ...(settings.mesh.requestMetrics ? { metadata: workloadMetadata(proxy) } : {}) }
   }
 }
 
@@ -203,7 +205,7 @@ function outboundKey(view: ProxyView): readonly unknown[] {
   // Short host names stand in routes, so that proxies of all namespaces can share one listener.
   const chains = proxy.mode === 'explicit' ? '' : reader.members(proxy.outbound, 'outbound').contents
   const egress = proxy.mode === 'explicit' ? isEgressAllowed(view) : (proxy.egress ?? '')
-  return [proxy.mode, listen, proxy.ipFamilies, chains, egress, settings.key]
+  return [proxy.mode, listen, proxy.ipFamilies, chains, egress, settings.key, metadataKey(view)]
 }
 
 function ownKey(view: ProxyView): readonly unknown[] {
@@ -218,5 +220,11 @@ function ownKey(view: ProxyView): readonly unknown[] {
     proxy.outboundBindings.length > 0 ? proxy.outbound : '',
     hasMetrics(view) ? proxy.listen.metrics : undefined,
     proxy.probes,
+    metadataKey(view),
   ]
+}
+
+/** With metrics of requests listeners name their workload, so that no two proxies have the same. */
+function metadataKey({ proxy, settings }: ProxyView): unknown {
+  return settings.mesh.requestMetrics ? workloadMetadata(proxy) : ''
 }

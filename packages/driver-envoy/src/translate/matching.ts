@@ -33,7 +33,8 @@ export function permission({ path, methods, headers }: RouteMatch): PermissionIn
   return { rule: { case: 'andRules', value: { rules } } }
 }
 
-function headerMatchers(headers: readonly HeaderMatch[] = []): readonly HeaderMatcherInit[] {
+/** Conditions on headers, in a fixed order. */
+export function headerMatchers(headers: readonly HeaderMatch[] = []): readonly HeaderMatcherInit[] {
   return [...headers].sort(compareCanonical).map(headerMatcher)
 }
 

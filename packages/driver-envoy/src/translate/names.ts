@@ -48,6 +48,7 @@ export const names = {
   passthroughCluster: 'passthrough-outbound',
   forwardProxyCluster: 'forward-proxy-outbound',
   externalAuthorizationCluster: ({ host, port }: HostAddress) => `ext-authz|${host}:${port}`,
+  rateLimitCluster: ({ host, port }: HostAddress) => `rate-limit|${host}:${port}`,
   metricsCluster: 'sidecar-metrics-cluster',
   tracingCluster: 'sidecar-tracing-cluster',
   probeCluster: (probe: ProbeBinding['probe']) => `${probe}_cluster`,

@@ -65,8 +65,13 @@ export function weightedRoute({ match, targets, timeoutMs }: OutboundRoute): Rou
 }
 
 function retryPolicy(policy: RetryPolicy): Init<typeof RetryPolicySchema> {
+  // Where conditions are words, Envoy wants single statuses apart.
+  const statuses = policy.retryOn.filter((condition) => /^[1-5]\d\d$/.test(condition))
+  const words = policy.retryOn.filter((condition) => !statuses.includes(condition))
+  const conditions = new Set([...words, ...(statuses.length === 0 ? [] : ['retriable-status-codes'])])
   return {
-    retryOn: [...policy.retryOn].sort().join(','),
+    retryOn: [...conditions].sort().join(','),
+    retriableStatusCodes: statuses.map(Number).sort((a, b) => a - b),
     numRetries: policy.numRetries,
     ...(policy.perTryTimeoutMs === undefined ? {} : { perTryTimeout: duration(policy.perTryTimeoutMs) }),
     ...(policy.backoffBaseIntervalMs === undefined

@@ -25,8 +25,7 @@ export function limitedHttpRequests(limit: HttpLocalRateLimit): Any {
   return pack(HttpLocalRateLimitSchema, {
     statPrefix: HTTP_STAT_PREFIX,
     tokenBucket: tokenBucket(limit.bucket),
-    // Envoy refuses a whole route configuration for a status that it has no name for, such as 418.
-    status: { code: isNamed(limit.statusCode) ? limit.statusCode : StatusCode.TooManyRequests },
+    status: { code: namedStatus(limit.statusCode) },
     responseHeadersToAdd: limit.responseHeaders.map(({ name, value }) => ({
       // Envoy reads values as format strings and refuses a route configuration for one that is none.
       header: { key: name, value: value.replaceAll('%', '%%') },
@@ -40,6 +39,11 @@ export function limitedHttpRequests(limit: HttpLocalRateLimit): Any {
 /** A limit on new connections. */
 export function limitedConnections(limit: TcpLocalRateLimit, statPrefix: string): Any {
   return pack(TcpLocalRateLimitSchema, { statPrefix, tokenBucket: tokenBucket(limit.bucket) })
+}
+
+/** Envoy refuses a whole route configuration for a status that it has no name for, such as 418: those become 429. */
+export function namedStatus(status: number): StatusCode {
+  return isNamed(status) ? status : StatusCode.TooManyRequests
 }
 
 function isNamed(status: number): status is StatusCode {

@@ -1,5 +1,11 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import { type ExternalAuthorization, HEALTH_CHECK_HEADER, HEALTH_CHECK_PATH, type MeshPart } from '@osm-ts/driver-api'
+import {
+  type ExternalAuthorization,
+  HEALTH_CHECK_HEADER,
+  HEALTH_CHECK_PATH,
+  type HttpGlobalRateLimit,
+  type MeshPart,
+} from '@osm-ts/driver-api'
 import { HealthCheckSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/health_check/v3/health_check_pb.js'
 import { RBACSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
@@ -7,9 +13,11 @@ import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ro
 import { pack } from './encode.js'
 import { externalAuthorizationFilter } from './external-authorization.js'
 import { httpManager } from './http-manager.js'
+import { countedRequests } from './global-rate-limits.js'
 import { headerValue } from './matching.js'
 import { unlimitedHttpRequests } from './rate-limits.js'
 import { denyAll } from './rbac.js'
+import { answeringWorkload } from './request-metrics.js'
 
 /** A served HTTP port. */
 export interface ServedHttp {
@@ -20,20 +28,27 @@ export interface ServedHttp {
   readonly authorization: ExternalAuthorization | undefined
   /** Whether callers may ask if the proxy lives. */
   readonly answersHealthChecks: boolean
+  /** Counted by a service. */
+  readonly limit: HttpGlobalRateLimit | undefined
+  /** Whether answers name the workload, for metrics of the calling proxy. Never towards callers from outside. */
+  readonly namesWorkload: boolean
 }
 
 /** The connection manager of a served HTTP port, for callers of the mesh and from outside alike. */
-export function servedHttpManager({ routes, virtualHost, mesh, authorization, answersHealthChecks }: ServedHttp): Any {
+export function servedHttpManager(served: ServedHttp): Any {
+  const { routes, virtualHost, mesh, authorization, answersHealthChecks, limit, namesWorkload } = served
   return httpManager({
     routes,
     mesh,
     mergeSlashes: true,
     served: { virtualHost },
     filters: {
+      ...(namesWorkload ? { 'envoy.filters.http.header_mutation': answeringWorkload() } : {}),
       ...(answersHealthChecks ? { 'envoy.filters.http.health_check': healthCheck() } : {}),
       // Virtual hosts bring their own rules. Where none does, nothing is allowed.
       'envoy.filters.http.rbac': pack(RBACSchema, { rules: denyAll }),
       'envoy.filters.http.local_ratelimit': unlimitedHttpRequests(),
+      ...(limit === undefined ? {} : { 'envoy.filters.http.ratelimit': countedRequests(limit) }),
       ...(authorization === undefined
         ? {}
         : { 'envoy.filters.http.ext_authz': externalAuthorizationFilter(authorization) }),

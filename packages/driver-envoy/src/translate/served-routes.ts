@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { HttpLocalRateLimit, RouteLimits, RouteMatch } from '@osm-ts/driver-api'
+import type { HttpLocalRateLimit, HttpRateLimitDescriptor, RouteLimits, RouteMatch } from '@osm-ts/driver-api'
 import type { RBACSchema } from '@osm-ts/envoy-api/envoy/config/rbac/v3/rbac_pb.js'
 import type { RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
@@ -7,6 +7,7 @@ import { RBACPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/h
 
 import { appendTo, duration, encode, type Init, pack } from './encode.js'
 import { HTTP_LOCAL_RATE_LIMIT, HTTP_RBAC } from './filter-order.js'
+import { requestDescriptors } from './global-rate-limits.js'
 import { SERVICE_HEADER } from './http-manager.js'
 import { routeMatch } from './matching.js'
 import { names } from './names.js'
@@ -20,7 +21,7 @@ export function servedRoutes(id: string, routeLimits: readonly RouteLimits[]): R
   return [
     ...pathRuleRoutes(),
     ...routeLimits.map(({ match, rateLimits }) => ({
-      ...localRoute(id, match),
+      ...localRoute(id, match, rateLimits.globalHttpDescriptors),
       typedPerFilterConfig: limitConfig(rateLimits.http),
     })),
     localRoute(id, {}),
@@ -46,12 +47,16 @@ export function servedRouteConfiguration(name: string, virtualHosts: readonly Ui
 }
 
 /** No timeout: how long a request may take is for the calling side to say. */
-function localRoute(id: string, match: RouteMatch): RouteInit {
+function localRoute(id: string, match: RouteMatch, descriptors: readonly HttpRateLimitDescriptor[] = []): RouteInit {
   return {
     match: routeMatch(match),
     action: {
       case: 'route',
-      value: { clusterSpecifier: { case: 'cluster', value: names.localCluster(id) }, timeout: duration(0) },
+      value: {
+        clusterSpecifier: { case: 'cluster', value: names.localCluster(id) },
+        timeout: duration(0),
+        rateLimits: requestDescriptors(descriptors),
+      },
     },
   }
 }

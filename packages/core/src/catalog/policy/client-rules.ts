@@ -12,6 +12,7 @@ import type { KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
+import { withInstances } from './claims.js'
 import { nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
 import { keepPart, makePart, samePart, type PolicyPart, type SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
@@ -102,25 +103,47 @@ export const clientRulesPart = defineQuery<CatalogState, ServiceAccountRef, Poli
   },
 })
 
-/** For each service that the account may call, the first Retry by name that names it. */
+/** A destination, or `*` in place of its name, its namespace or both. */
+const WILDCARD = '*'
+
+/** How much a destination leaves open: 0 names one service. Less holds before more. */
+function openness({ namespace, name }: NamespacedName): number {
+  return (name === WILDCARD ? 1 : 0) + (namespace === WILDCARD ? 2 : 0)
+}
+
+function covers(destination: NamespacedName, service: NamespacedName): boolean {
+  return (['namespace', 'name'] as const).every((key) => [WILDCARD, service[key]].includes(destination[key]))
+}
+
+/** For each service that the account may call, the Retry that names it most closely; of several the first by name. */
 function retriesOf(
   context: QueryContext<CatalogState>,
   account: ServiceAccountRef,
 ): readonly { readonly retry: ClientRetry; readonly origin: SourceRef }[] {
   const names = context.get(settingInputs.retries, '') ? context.get(indexInputs.retriesBySource, nameKey(account)) : []
   if (names.length === 0) return []
-  const reachable = new Set(context.get(allServicesInScope, context.get(scopeOf, account)).map(nameKey))
+  const reachable = context.get(allServicesInScope, context.get(scopeOf, account))
   const found = new Map<string, { readonly retry: ClientRetry; readonly origin: SourceRef }>()
-  for (const name of names) {
+  const offers = names.flatMap((name) => {
     const { policy, destinations = [] } = context.get(retryAnalysis, name) ?? {}
-    if (policy === undefined) continue
-    for (const service of destinations.filter((destination) => reachable.has(nameKey(destination)))) {
-      for (const { port, protocol } of context.get(serviceModel, service)?.ports ?? []) {
-        const outbound = servicePortKey({ ...service, port })
-        if (isHttp(protocol) && !found.has(outbound))
-          found.set(outbound, { retry: { outbound, policy }, origin: { object: objectRefOf('Retry', name) } })
-      }
-    }
+    return policy === undefined ? [] : destinations.map((destination) => ({ name, policy, destination }))
+  })
+  // The sort is stable: what is equally close stays in the order of names.
+  for (const { name, policy, destination } of offers.sort(
+    (a, b) => openness(a.destination) - openness(b.destination),
+  )) {
+    const origin: SourceRef = { object: objectRefOf('Retry', name) }
+    for (const service of reachable.filter((candidate) => covers(destination, candidate)))
+      for (const outbound of httpPorts(context, service))
+        if (!found.has(outbound)) found.set(outbound, { retry: { outbound, policy }, origin })
   }
   return [...found].sort(([a], [b]) => compareText(a, b)).map(([, entry]) => entry)
+}
+
+/** Ids of the `outbound` parts of a service, and of its instances with names of their own, that speak HTTP. */
+function httpPorts(context: QueryContext<CatalogState>, service: NamespacedName): readonly string[] {
+  const ports = (context.get(serviceModel, service)?.ports ?? []).filter(({ protocol }) => isHttp(protocol))
+  return withInstances(context, service).flatMap((called) =>
+    ports.map(({ port }) => servicePortKey({ ...called, port })),
+  )
 }

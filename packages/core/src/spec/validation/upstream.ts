@@ -1,6 +1,9 @@
+import type { MeshService } from '@osm-ts/driver-api'
+
 import { parseDuration } from '../../config/duration.js'
 import { formatObjectRef } from '../../problem.js'
 import { isDnsSubdomain } from '../../identity/index.js'
+import type { Snapshot } from '../../snapshot/snapshot.js'
 import { objectRef, type KindMap } from '../objects.js'
 import { serviceHostName, serviceOfHost } from '../service-names.js'
 import {
@@ -136,14 +139,7 @@ export function checkRetry({ spec }: KindMap['Retry'], { snapshot }: CheckContex
               `must be Service, not ${JSON.stringify(kind)}`,
             ),
           ]
-        : findings(
-            snapshot.get('Service', namespace, name) === undefined &&
-              doubt(
-                'OSM_SPEC_REFERENCE',
-                `spec.destinations[${index}].name`,
-                missing(snapshot, 'Service', namespace, name),
-              ),
-          ),
+        : findings(unknownDestination(snapshot, { namespace, name }, `spec.destinations[${index}].name`)),
     ),
     conditions.flatMap((condition) =>
       findings(
@@ -159,4 +155,16 @@ export function checkRetry({ spec }: KindMap['Retry'], { snapshot }: CheckContex
     badDuration(retryPolicy.perTryTimeout, 'spec.retryPolicy.perTryTimeout'),
     badDuration(retryPolicy.retryBackoffBaseInterval, 'spec.retryPolicy.retryBackoffBaseInterval'),
   )
+}
+
+/** A doubt if no service is meant. `*` stands for every name, or every namespace. */
+function unknownDestination(snapshot: Snapshot, { namespace, name }: MeshService, field: string): Finding | undefined {
+  if (namespace !== '*' && name !== '*')
+    return snapshot.get('Service', namespace, name) === undefined
+      ? doubt('OSM_SPEC_REFERENCE', field, missing(snapshot, 'Service', namespace, name))
+      : undefined
+  const named = namespace === '*' ? snapshot.list('Service') : snapshot.byNamespace('Service', namespace)
+  return named.some(({ metadata }) => name === '*' || metadata.name === name)
+    ? undefined
+    : doubt('OSM_SPEC_REFERENCE', field, `no Service is meant by ${namespace}/${name}`)
 }
