@@ -51,14 +51,14 @@ export function listen(server: Server, host: string, port: number): Promise<numb
 }
 
 function tell(request: IncomingMessage, response: ServerResponse, speaker: Speaker): void {
-  const url = new URL(request.url ?? '/', 'http://server')
+  const wishes = new URLSearchParams((request.url ?? '').split('?')[1])
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
     // `?status=` and `?delay=` let a scenario choose what the server does.
     setTimeout(
       () => {
-        response.writeHead(Number(url.searchParams.get('status') ?? 200), { 'content-type': 'application/json' })
+        response.writeHead(Number(wishes.get('status') ?? 200), { 'content-type': 'application/json' })
         response.end(
           JSON.stringify({
             ...speaker,
@@ -71,7 +71,7 @@ function tell(request: IncomingMessage, response: ServerResponse, speaker: Speak
           }),
         )
       },
-      Number(url.searchParams.get('delay') ?? 0),
+      Number(wishes.get('delay') ?? 0),
     )
   })
 }

@@ -35,6 +35,15 @@ const CONTROL_PLANE_CLUSTER = 'osm-controller'
  */
 const MAX_REGEX_PROGRAM_SIZE = 4096
 
+/**
+ * Header fields that repeat are one value to rules, joined by commas, as they are to applications (RFC 9110, section 5.3). Envoy would let a request in
+ * if any one of them fits, whatever the application makes of the others.
+ */
+const WHOLE_HEADERS = {
+  'envoy.reloadable_features.match_headers_individually': false,
+  'envoy.reloadable_features.rbac_match_headers_individually': false,
+}
+
 /** More connections than file descriptors that a container usually has. Envoy warns at each start if there is no limit at all. */
 const MAX_CONNECTIONS = 50_000n
 
@@ -105,7 +114,7 @@ export function bootstrapConfig(context: BootstrapContext): JsonValue {
           name: 'mesh',
           layerSpecifier: {
             case: 'staticLayer',
-            value: { 're2.max_program_size.error_level': MAX_REGEX_PROGRAM_SIZE },
+            value: { 're2.max_program_size.error_level': MAX_REGEX_PROGRAM_SIZE, ...WHOLE_HEADERS },
           },
         },
       ],

@@ -197,6 +197,21 @@ describe('patch', () => {
     })
   })
 
+  it('has header fields that repeat be one value to rules', async () => {
+    expect(fileText(await patch(context()), 'bootstrap.yaml')).toMatchObject({
+      layeredRuntime: {
+        layers: [
+          {
+            staticLayer: {
+              'envoy.reloadable_features.match_headers_individually': false,
+              'envoy.reloadable_features.rbac_match_headers_individually': false,
+            },
+          },
+        ],
+      },
+    })
+  })
+
   it('keeps statistics that dashboards read, and leaves out those that nothing reads', async () => {
     const bootstrap = fileText(await patch(context()), 'bootstrap.yaml') as {
       readonly statsConfig: {

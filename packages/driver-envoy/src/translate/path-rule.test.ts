@@ -27,11 +27,14 @@ describe('the path rule', () => {
     String.raw`/a\b`,
     '/a%00b',
     '/a/..\xff/%2e%2e/',
+    '/a/..;/b',
+    '/a/.;x=1',
+    '/a/%2e%2e%3Bx/b',
   ])('refuses %j', (path) => {
     expect(ambiguous.test(path)).toBe(true)
   })
 
-  it.each(['/', '/a', '/...', '/.a', '/a.', '/a..b', '/..a/b', '/%2e%2e%2e', '/a%20b', '/a/b.html', '/%2eb', '*'])(
+  it.each(['/', '/a', '/...', '/.a', '/a.', '/a..b', '/..a/b', '/%2e%2e%2e', '/a%20b', '/a/b.html', '/%2eb', '/a;..', '/...;a', '*'])(
     'lets %j pass',
     (path) => {
       expect(ambiguous.test(path)).toBe(false)

@@ -1,0 +1,74 @@
+import { type Known, type Objects, type Ref, shown } from './objects.js'
+import { isAbout, matchesByName } from './route-match.js'
+import type { Place, ReadRequest } from './services.js'
+
+/** The TrafficTarget that lets a caller in; undefined if none does. */
+export function allowing(
+  objects: Objects,
+  from: Ref,
+  place: Place,
+  request: ReadRequest | undefined,
+): Known<'TrafficTarget'> | undefined {
+  return objects
+    .list('TrafficTarget')
+    .filter((target) => counts(target) && isDestination(target, place) && isSource(target, from))
+    .find((target) => opens(objects, target, place, request))
+}
+
+/** A TrafficTarget counts as a whole or not at all. */
+function counts({ spec, namespace }: Known<'TrafficTarget'>): boolean {
+  const { destination, rules = [], sources = [] } = spec
+  return (
+    isAccount(destination.kind) &&
+    (destination.namespace ?? namespace) === namespace &&
+    rules.length > 0 &&
+    sources.length > 0 &&
+    rules.every(({ kind }) => kind === 'HTTPRouteGroup' || kind === 'TCPRoute')
+  )
+}
+
+function isAccount(kind: string | undefined): boolean {
+  return kind === undefined || kind === 'ServiceAccount'
+}
+
+function isDestination({ spec, namespace }: Known<'TrafficTarget'>, place: Place): boolean {
+  return namespace === place.service.namespace && spec.destination.name === place.account
+}
+
+function isSource({ spec, namespace }: Known<'TrafficTarget'>, from: Ref): boolean {
+  return (spec.sources ?? []).some(
+    (source) =>
+      isAccount(source.kind) && shown({ name: source.name, namespace: source.namespace ?? namespace }) === shown(from),
+  )
+}
+
+/** TCPRoutes say on which ports, HTTPRouteGroups which requests. */
+function opens(
+  objects: Objects,
+  target: Known<'TrafficTarget'>,
+  place: Place,
+  request: ReadRequest | undefined,
+): boolean {
+  const { rules = [] } = target.spec
+  const tcp = rules.filter(({ kind }) => kind === 'TCPRoute')
+  const http = rules.filter(({ kind }) => kind === 'HTTPRouteGroup')
+  const opensPort = tcp.some(({ name }) => {
+    const route = objects.find('TCPRoute', { namespace: target.namespace, name })
+    if (route === undefined) return false
+    const ports = route.spec.matches?.ports ?? []
+    return ports.length === 0 || ports.includes(place.targetPort)
+  })
+  if (tcp.length > 0 && !opensPort) return false
+  if (!place.readsRequests) return opensPort
+  if (http.length === 0) return opensPort
+  if (request === undefined) return false
+  return http.some(({ name, matches: wanted = [] }) => {
+    const group = objects.find('HTTPRouteGroup', { namespace: target.namespace, name })
+    const matches = matchesByName(group?.spec.matches ?? [])
+    return [...matches.values()].some(
+      (match) =>
+        (wanted.length === 0 || wanted.includes(match.name)) &&
+        isAbout(match, request.method, request.path, request.headers),
+    )
+  })
+}

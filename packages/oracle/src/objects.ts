@@ -1,0 +1,110 @@
+/** A Kubernetes object as it is written down. */
+export interface OracleObject {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: Labels }
+  readonly spec?: unknown
+}
+
+export type Labels = Readonly<Record<string, string>>
+
+/** Names something in a namespace. */
+export interface Ref {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** What the oracle reads of each kind. Fields may be absent wherever users may leave them out. */
+interface Specs {
+  readonly MeshConfig: { readonly traffic?: { readonly enablePermissiveTrafficPolicyMode?: boolean } }
+  readonly Service: {
+    readonly type?: string
+    readonly selector?: Labels
+    readonly ports?: readonly ServicePort[]
+  }
+  readonly Workload: WorkloadSpec
+  readonly TrafficTarget: {
+    readonly destination: AccountRef
+    readonly sources?: readonly AccountRef[]
+    readonly rules?: readonly { readonly kind: string; readonly name: string; readonly matches?: readonly string[] }[]
+  }
+  readonly HTTPRouteGroup: { readonly matches?: readonly HttpMatch[] }
+  readonly TCPRoute: { readonly matches?: { readonly ports?: readonly number[] } }
+  readonly TrafficSplit: {
+    readonly service: string
+    readonly backends?: readonly { readonly service: string; readonly weight: number }[]
+    readonly matches?: readonly { readonly kind?: string; readonly name: string }[]
+  }
+}
+
+export interface ServicePort {
+  readonly name?: string
+  readonly port: number
+  readonly targetPort?: number | string
+  readonly protocol?: string
+  readonly appProtocol?: string
+}
+
+interface WorkloadSpec {
+  readonly serviceAccountName?: string
+  readonly ports?: readonly { readonly name?: string; readonly port: number }[]
+}
+
+interface AccountRef {
+  readonly kind?: string
+  readonly name: string
+  readonly namespace?: string
+}
+
+export interface HttpMatch {
+  readonly name: string
+  readonly pathRegex?: string
+  readonly methods?: readonly string[]
+  readonly headers?: readonly Readonly<Record<string, string>>[]
+}
+
+export type KnownKind = keyof Specs
+
+/** An object of a kind that the oracle knows. */
+export interface Known<K extends KnownKind> extends Ref {
+  readonly labels: Labels
+  readonly spec: Specs[K]
+}
+
+/** The objects of a mesh by kind, in the order of their names. */
+export class Objects {
+  readonly #objects: readonly OracleObject[]
+  readonly #lists = new Map<KnownKind, readonly Known<KnownKind>[]>()
+
+  constructor(objects: readonly OracleObject[]) {
+    this.#objects = objects
+  }
+
+  list<K extends KnownKind>(kind: K): readonly Known<K>[] {
+    // The lists of a kind hold what its key says.
+    const known = this.#lists.get(kind) as readonly Known<K>[] | undefined
+    if (known !== undefined) return known
+    const list = this.#objects.filter((object) => object.kind === kind).map((object) => read<K>(object))
+    list.sort((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
+    this.#lists.set(kind, list)
+    return list
+  }
+
+  find<K extends KnownKind>(kind: K, { namespace, name }: Ref): Known<K> | undefined {
+    return this.list(kind).find((object) => object.namespace === namespace && object.name === name)
+  }
+}
+
+function read<K extends KnownKind>({ metadata, spec }: OracleObject): Known<K> {
+  const { name, namespace = 'default', labels = {} } = metadata
+  // Users may write anything; what does not fit is another's to report.
+  return { name, namespace, labels, spec: (spec ?? {}) as Specs[K] }
+}
+
+/** `namespace/name`. */
+export function shown({ namespace, name }: Ref): string {
+  return `${namespace}/${name}`
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,126 @@
+import type { Known, Labels, Objects, Ref, ServicePort } from './objects.js'
+import { type HttpRequest, isAbout, matchesByName } from './route-match.js'
+
+/** Somewhere that a request may end up: workloads of one account, at one of their ports. */
+export interface Place {
+  readonly service: Ref
+  readonly account: string
+  readonly targetPort: number
+  readonly readsRequests: boolean
+}
+
+/** A request after the path rule. */
+export type ReadRequest = Omit<HttpRequest, 'target'> & { readonly path: string }
+
+/** Protocols whose bytes are passed on as they are. Everything else is read as HTTP. */
+const OPAQUE = ['https', 'tcp', 'tcp-server-first']
+
+/** True if sidecars read the requests of a port. */
+export function readsRequests({ appProtocol, name }: ServicePort): boolean {
+  if (appProtocol !== undefined && appProtocol !== '') return !OPAQUE.includes(appProtocol.toLowerCase())
+  return !OPAQUE.some((protocol) => name === protocol || name?.startsWith(`${protocol}-`) === true)
+}
+
+/** TCP port of a service by its number. */
+export function portOf({ spec }: Known<'Service'>, number: number): ServicePort | undefined {
+  if (spec.type === 'ExternalName') return undefined
+  return (spec.ports ?? []).find(({ port, protocol = 'TCP' }) => port === number && protocol === 'TCP')
+}
+
+/** Where a request to a service port may end up. Empty if there is nowhere. */
+export function places(
+  objects: Objects,
+  service: Known<'Service'>,
+  port: ServicePort,
+  request: ReadRequest | undefined,
+): readonly Place[] {
+  const split = splitOf(objects, service, port, request)
+  if (split === undefined) return placesBehind(objects, service, port)
+  return backendsOf(objects, split, port)
+    .filter(({ weight }) => weight > 0)
+    .flatMap((backend) => placesBehind(objects, backend.service, backend.port))
+}
+
+/** The TrafficSplit that shares out the request, if one does: those with matches first, then one without. */
+function splitOf(
+  objects: Objects,
+  service: Known<'Service'>,
+  port: ServicePort,
+  request: ReadRequest | undefined,
+): Known<'TrafficSplit'> | undefined {
+  const splits = objects.list('TrafficSplit').filter((split) => {
+    const [name, namespace = split.namespace] = split.spec.service.split('.')
+    const exists = (split.spec.backends ?? []).some(
+      (backend) => backend.weight >= 0 && isService(objects.find('Service', { ...split, name: backend.service })),
+    )
+    return exists && split.namespace === service.namespace && namespace === service.namespace && name === service.name
+  })
+  const limited = splits.filter(({ spec }) => (spec.matches ?? []).length > 0)
+  const [whole] = splits.filter(({ spec }) => (spec.matches ?? []).length === 0)
+  const candidates = [
+    ...(readsRequests(port) && request !== undefined
+      ? limited.filter((split) => isAmong(objects, split, request))
+      : []),
+    ...(whole === undefined ? [] : [whole]),
+  ]
+  return candidates.find((split) => backendsOf(objects, split, port).length > 0)
+}
+
+function isAmong(objects: Objects, split: Known<'TrafficSplit'>, request: ReadRequest): boolean {
+  return (split.spec.matches ?? []).some(({ name }) => {
+    const group = objects.find('HTTPRouteGroup', { namespace: split.namespace, name })
+    const matches = matchesByName(group?.spec.matches ?? [])
+    return [...matches.values()].some((match) => isAbout(match, request.method, request.path, request.headers))
+  })
+}
+
+interface Backend {
+  readonly service: Known<'Service'>
+  readonly port: ServicePort
+  readonly weight: number
+}
+
+/** Backends that have a port for the traffic of the apex's port, with their weights. */
+function backendsOf(objects: Objects, split: Known<'TrafficSplit'>, apex: ServicePort): readonly Backend[] {
+  const usable = (split.spec.backends ?? []).filter(({ weight }) => weight >= 0)
+  const names = [...new Set(usable.map(({ service }) => service))]
+  return names.flatMap((name) => {
+    const service = objects.find('Service', { namespace: split.namespace, name })
+    if (service === undefined || !isService(service)) return []
+    const named = (service.spec.ports ?? [])
+      .filter(
+        ({ name: portName, protocol = 'TCP' }) =>
+          protocol === 'TCP' && portName !== undefined && portName === apex.name,
+      )
+      .toSorted((a, b) => a.port - b.port)
+    const port = portOf(service, apex.port) ?? named[0]
+    if (port === undefined || readsRequests(port) !== readsRequests(apex)) return []
+    const weight = usable.filter((backend) => backend.service === name).reduce((sum, each) => sum + each.weight, 0)
+    return [{ service, port, weight }]
+  })
+}
+
+function isService(service: Known<'Service'> | undefined): boolean {
+  return service !== undefined && service.spec.type !== 'ExternalName'
+}
+
+/** Accounts and ports of the workloads that a service selects. */
+function placesBehind(objects: Objects, service: Known<'Service'>, port: ServicePort): readonly Place[] {
+  const found = new Map<string, Place>()
+  for (const workload of objects.list('Workload')) {
+    if (workload.namespace !== service.namespace || !isSelected(service.spec.selector, workload.labels)) continue
+    const { serviceAccountName: account = 'default', ports = [] } = workload.spec
+    const { targetPort = port.port } = port
+    const number = typeof targetPort === 'number' ? targetPort : ports.find(({ name }) => name === targetPort)?.port
+    if (number === undefined) continue
+    const { namespace, name } = service
+    const place = { service: { namespace, name }, account, targetPort: number, readsRequests: readsRequests(port) }
+    found.set(`${account}|${number}`, place)
+  }
+  return [...found.values()]
+}
+
+function isSelected(selector: Labels | undefined, labels: Labels): boolean {
+  const wanted = Object.entries(selector ?? {})
+  return wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value)
+}
