@@ -1,8 +1,19 @@
 import { X509Certificate } from 'node:crypto'
+import { connect } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import { fromBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { resourceTypes, type KubernetesManifest, type KubernetesObject, type ResourceType } from '@osm-ts/core'
+import {
+  MemoryCaStore,
+  pemCertificates,
+  resourceTypes,
+  systemClock,
+  TresorProvider,
+  type Authority,
+  type KubernetesManifest,
+  type KubernetesObject,
+  type ResourceType,
+} from '@osm-ts/core'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { AdsClient, SECRET } from '../bench/ads-client.js'
 import { eventually } from '../dataplane/support/wait.js'
@@ -19,9 +30,10 @@ import {
   type Pod,
 } from './stand-in/index.js'
 
-const signal = AbortSignal.timeout(300_000)
+const signal = AbortSignal.timeout(600_000)
 const shop = 'twice-shop'
 const certificateName = 'service-cert'
+const rootsName = 'root-cert-for-mtls'
 
 /** What a controller told a proxy: the octets of each resource, by type and name. */
 type Told = ReadonlyMap<string, string>
@@ -34,6 +46,21 @@ function leafOf(secret: Buffer): X509Certificate {
   if (chain?.case !== 'inlineBytes' && chain?.case !== 'inlineString')
     throw new Error('the secret holds no certificate')
   return new X509Certificate(chain.value)
+}
+
+/** Every replica hears of a root in a moment, and lets its certificates follow within 40 s. */
+const REPLACED_MS = 120_000
+
+/** The certificate that a server shows. */
+function shownBy(host: string, port: number): Promise<X509Certificate | undefined> {
+  return new Promise((resolve, reject) => {
+    // What it shows is looked at, whoever has signed it.
+    const socket = connect({ host, port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerX509Certificate())
+      socket.destroy()
+    })
+    socket.on('error', reject)
+  })
 }
 
 describe('two controllers and two injectors', () => {
@@ -51,6 +78,24 @@ describe('two controllers and two injectors', () => {
     const secret = await server.api.get(resourceTypes.Secret, name, signal)
     const data = secret?.data as Data
     return (file) => Buffer.from(data[file] ?? '', 'base64').toString()
+  }
+
+  /** Has another root in place of the one in a Secret. Gives both, that of before first. */
+  async function replaceRoot(authority: Authority): Promise<readonly [X509Certificate, X509Certificate]> {
+    const store = new MemoryCaStore()
+    const rootKey = { algorithm: 'ECDSA' } as const
+    const provider = await TresorProvider.open({ store, clock: systemClock, rootKey })
+    provider.close()
+    const made = await store.load(authority)
+    if (made === undefined) throw new Error('no root')
+    const suffix = authority === 'workload' ? '' : '-control-plane'
+    const name = { namespace: mesh.namespace, name: `osm-ca-bundle${suffix}` }
+    const stored = await server.api.get(resourceTypes.Secret, name, signal)
+    await server.api.delete(resourceTypes.Secret, name, { signal })
+    const data = { 'ca.crt': btoa(made.certificate), 'private.key': btoa(made.privateKey()) }
+    await create(resourceTypes.Secret, { apiVersion: 'v1', kind: 'Secret', metadata: name, data })
+    const before = Buffer.from((stored?.data as Data)['ca.crt'] ?? '', 'base64')
+    return [new X509Certificate(before), new X509Certificate(made.certificate)]
   }
 
   beforeAll(async () => {
@@ -74,7 +119,10 @@ describe('two controllers and two injectors', () => {
     await cluster.stop()
   }, 90_000)
 
-  /** Connects to every controller as the sidecar of the client; gives what each tells it. */
+  /**
+   * Connects to every controller as the sidecar of the client; gives what each tells it. The sidecar itself runs as well: whichever of the two connects
+   * takes the place of the other at that controller, which then comes back.
+   */
   async function listen(): Promise<{ readonly told: readonly Told[]; readonly close: () => void }> {
     const file = await filesOf(pods[1])
     const chain = file('sds_cert.pem')
@@ -82,28 +130,52 @@ describe('two controllers and two injectors', () => {
     const serverName = /"?sni"?: ?"?([^"\s,]+)/.exec(file('bootstrap.yaml'))?.[1] ?? ''
     const connections = (await mesh.endpoints('osm-controller')).map((address) => {
       const resources = new Map<string, string>()
-      const client = new AdsClient({
-        target: `${address}:15128`,
-        serverName,
-        roots: file('cacert.pem'),
-        chain,
-        privateKey: file('sds_key.pem'),
-        nodeId,
-        secrets: [certificateName],
-        onAcknowledged: () => undefined,
-        onError: (error) => resources.set('error', error.message),
-        onResponse: ({ typeUrl, resources: updated, removedResources }) => {
-          for (const { name, resource } of updated)
-            resources.set(`${typeUrl} ${name}`, Buffer.from(resource?.value ?? []).toString('base64'))
-          for (const name of removedResources) resources.delete(`${typeUrl} ${name}`)
+      let stop = (): void => undefined
+      let isOpen = true
+      const connectTo = (): void => {
+        resources.clear()
+        let hasEnded = false
+        const client = new AdsClient({
+          target: `${address}:15128`,
+          serverName,
+          roots: file('cacert.pem'),
+          chain,
+          privateKey: file('sds_key.pem'),
+          nodeId,
+          secrets: [certificateName, rootsName],
+          onAcknowledged: () => undefined,
+          onError: () => {
+            if (!isOpen || hasEnded) return
+            hasEnded = true
+            client.close()
+            const again = setTimeout(connectTo, 100)
+            stop = () => {
+              clearTimeout(again)
+            }
+          },
+          onResponse: ({ typeUrl, resources: updated, removedResources }) => {
+            for (const { name, resource } of updated)
+              resources.set(`${typeUrl} ${name}`, Buffer.from(resource?.value ?? []).toString('base64'))
+            for (const name of removedResources) resources.delete(`${typeUrl} ${name}`)
+          },
+        })
+        stop = () => {
+          client.close()
+        }
+      }
+      connectTo()
+      return {
+        resources,
+        close: () => {
+          isOpen = false
+          stop()
         },
-      })
-      return { resources, client }
+      }
     })
     return {
       told: connections.map(({ resources }) => resources),
       close: () => {
-        for (const { client } of connections) client.close()
+        for (const connection of connections) connection.close()
       },
     }
   }
@@ -150,6 +222,55 @@ describe('two controllers and two injectors', () => {
       close()
     }
   })
+
+  it('take up another root of the workloads, and have sidecars trust both', async () => {
+    const { told, close } = await listen()
+    try {
+      await eventually(
+        () => told.map((resources) => resources.has(`${SECRET} ${certificateName}`)),
+        (found) => !found.includes(false),
+      )
+      const [before, after] = await replaceRoot('workload')
+      const secrets = (name: string): readonly Buffer[] =>
+        told.map((resources) => Buffer.from(resources.get(`${SECRET} ${name}`) ?? '', 'base64'))
+      await eventually(
+        () => ({ leaves: secrets(certificateName), roots: secrets(rootsName).map(String) }),
+        ({ leaves, roots }) =>
+          leaves.every((leaf) => leaf.length > 0 && leafOf(leaf).verify(after.publicKey)) &&
+          roots.every((pem) => [after, before].every((root) => pem.includes(root.toString()))),
+        { timeoutMs: REPLACED_MS, what: 'certificates of the new root, and trust in both' },
+      )
+    } finally {
+      close()
+    }
+  }, 180_000)
+
+  it('take up another root of the control plane without refusing a pod', async () => {
+    const [before, after] = await replaceRoot('control-plane')
+    const servers = [
+      ...(await mesh.endpoints('osm-injector')).map((address) => [address, 9090] as const),
+      ...(await mesh.endpoints('osm-validator')).map((address) => [address, 9093] as const),
+      ...(await mesh.endpoints('osm-controller')).map((address) => [address, 15128] as const),
+    ]
+    expect(servers).toHaveLength(6)
+    let count = 0
+    await eventually(
+      async () => {
+        const manifest = clientPod({ namespace: shop, name: `during-${String(count++)}`, serviceAccountName: 'client' })
+        await server.api.create(resourceTypes.Pod, manifest, { signal, dryRun: true })
+        return Promise.all(servers.map(([address, port]) => shownBy(address, port)))
+      },
+      (shown) => shown.every((certificate) => certificate?.verify(after.publicKey)),
+      { timeoutMs: REPLACED_MS, everyMs: 250, what: 'servers with certificates of the new root' },
+    )
+    const pod = await create(
+      resourceTypes.Pod,
+      clientPod({ namespace: shop, name: 'afterwards', serviceAccountName: 'client' }),
+    )
+    const file = await filesOf(pod as unknown as Pod)
+    expect(pemCertificates(file('cacert.pem'))).toEqual([after, before].map((root) => root.toString().trim()))
+    expect(new X509Certificate(file('sds_cert.pem')).verify(after.publicKey)).toBe(true)
+  }, 180_000)
 
   it('have one leader between them', async () => {
     const lease = await server.api.get(

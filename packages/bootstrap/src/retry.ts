@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, isKubernetesError, pause, type Random } from '@osm-ts/core'
+import { backoffMs, type Clock, isKubernetesError, mayPass, pause, type Random } from '@osm-ts/core'
 import { isOsmError, type Logger } from '@osm-ts/driver-api'
 
 import type { BootstrapErrorCode } from './error-codes.js'
@@ -52,8 +52,5 @@ export async function persist<T>(
 
 /** True for an error that may be gone by itself, or by what somebody does elsewhere. */
 function canPass(error: unknown): boolean {
-  if (isKubernetesError(error)) return !['OSM_KUBERNETES_INVALID', 'OSM_KUBERNETES_CONFIG'].includes(error.code)
-  // The store of the roots wraps errors of the API server.
-  if (isOsmError(error, 'OSM_CERT_STORE_IO')) return error.cause === undefined || canPass(error.cause)
-  return isOsmError(error) && waitingCodes.has(error.code)
+  return mayPass(error) || (isOsmError(error) && waitingCodes.has(error.code))
 }

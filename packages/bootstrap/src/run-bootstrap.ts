@@ -1,4 +1,4 @@
-import { SecretCaStore, TresorProvider } from '@osm-ts/core'
+import { RootBundle, SecretCaStore, TresorProvider } from '@osm-ts/core'
 
 import type { BootstrapOptions } from './bootstrap-options.js'
 import { bringInDefinitions, keptDefinitions } from './crds/kept-definitions.js'
@@ -9,11 +9,7 @@ import { Reconciler } from './reconcile/reconciler.js'
 import { persist } from './retry.js'
 import { RootFollower } from './webhooks/follow-root.js'
 import { keptWebhooks } from './webhooks/kept-webhooks.js'
-import { RootBundle } from './webhooks/root-bundle.js'
 import { trustedSoFar } from './webhooks/trusted-so-far.js'
-
-/** A day, in which injector and controller have taken up a new root or were restarted. */
-const REPLACED_ROOT_MS = 86_400_000
 
 /**
  * Brings in what a mesh needs in the cluster, then keeps it until the signal aborts.
@@ -26,13 +22,13 @@ const REPLACED_ROOT_MS = 86_400_000
 export async function runBootstrap(options: BootstrapOptions): Promise<void> {
   const { api, webhooks: settings, enableReconciler, signal, logger, clock } = options
   const { mesh } = settings
-  const bundle = new RootBundle(clock, REPLACED_ROOT_MS)
+  const bundle = new RootBundle(clock)
   let started = false
   const webhooks = keptWebhooks({
     api,
     settings,
     reconcile: enableReconciler,
-    trust: () => ({ pem: bundle.pem(), since: bundle.since }),
+    trust: () => ({ pem: bundle.roots().join(''), since: bundle.since }),
     extent: () => (enableReconciler ? 'whole' : started ? 'trust' : 'changed'),
   })
   const meshConfig = async (scope: AbortSignal): Promise<void> =>

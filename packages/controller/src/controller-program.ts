@@ -6,18 +6,19 @@ import {
   type KubernetesApi,
   KubernetesEndpointsProvider,
   KubernetesSource,
+  meshObjectLabels,
   Metrics,
   parseMeshDomains,
   type Program,
   type ProgramContext,
   proxyServerPort,
+  SharedAuthority,
   systemClock,
 } from '@osm-ts/core'
 
 import { builtInDrivers } from './builtins.js'
 import { controllerFlags, type ControllerFlags, parseControllerFlags } from './controller-flags.js'
 import { leaderDuties } from './kubernetes/leader-duties.js'
-import { openAuthority } from './kubernetes/open-authority.js'
 import { smiDiscovery } from './kubernetes/smi-discovery.js'
 import { anyAddress } from './any-address.js'
 import type { Attachment } from './options.js'
@@ -52,7 +53,17 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
     metrics,
   })
   const domains = parseMeshDomains(flags)
-  const certificateProvider = await openAuthority({ api, flags, logger, signal })
+  const authority = await SharedAuthority.open({
+    api,
+    namespace: osmNamespace,
+    secretName: flags.caBundleSecretName,
+    labels: { ...meshObjectLabels(meshName, flags.osmVersion), meshName },
+    clock: systemClock,
+    random: Math.random,
+    logger: logger.child('authority'),
+    metrics,
+    signal,
+  })
   const service = environment.CONTROLLER_SVC_NAME || NAME
   try {
     const controller = await startController({
@@ -63,7 +74,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       endpointsProviders: (feed) => [new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() })],
       enrolment: { mode: 'labelled', meshName },
       meshConfig: { name: osmConfigName, anyNamespace: false, required: true },
-      certificateProvider,
+      certificateProvider: authority.provider,
       drivers: builtInDrivers(),
       environment,
       proxyServer: {
@@ -83,14 +94,14 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       debugServer: 'configured',
       version: { version: flags.osmVersion, git_commit: '', build_date: '' },
       metrics,
-      attachments: attachments(context, api, source),
+      attachments: attachments(context, api, source, authority),
       logger,
       signal,
     })
     await controller.stopped
     await source.finished()
   } finally {
-    certificateProvider.close()
+    authority.provider.close()
   }
   return undefined
 }
@@ -99,8 +110,10 @@ function attachments(
   { flags, environment }: ProgramContext<ControllerFlags>,
   api: KubernetesApi,
   source: KubernetesSource,
+  authority: SharedAuthority,
 ): readonly Attachment[] {
   return [
+    async ({ signal }) => ({ ready: async () => true, stopped: authority.follow(signal) }),
     smiDiscovery({ api, clock: systemClock }),
     validatingWebhook({
       address: { host: flags.bindAddress, port: flags.webhookPort },

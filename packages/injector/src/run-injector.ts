@@ -1,4 +1,5 @@
 import {
+  type CertificateManager,
   type Clock,
   defaultCertificateSettings,
   type KubernetesApi,
@@ -7,11 +8,11 @@ import {
   MeshCertificateManager,
   meshObjectLabels,
   type Metrics,
+  patiently,
   type ProcessLogger,
   type Random,
-  SecretCaStore,
   servingCertificate,
-  TresorProvider,
+  SharedAuthority,
 } from '@osm-ts/core'
 
 import type { InjectionSettings } from './inject/settings.js'
@@ -52,23 +53,23 @@ export interface InjectorOptions extends FixedSettings {
  */
 export async function runInjector(options: InjectorOptions): Promise<void> {
   const { api, clock, random, logger, metrics, signal, osmNamespace, domains, meshName } = options
-  const provider = await TresorProvider.open({
-    store: new SecretCaStore({
-      api,
-      namespace: osmNamespace,
-      secretName: options.caBundleSecretName,
-      labels: { ...meshObjectLabels(meshName), meshName },
-      signal,
-      authorities: ['control-plane'],
-    }),
-    clock,
-    rootKey: { algorithm: 'ECDSA' },
+  const authority = await SharedAuthority.open({
+    api,
+    namespace: osmNamespace,
+    secretName: options.caBundleSecretName,
+    labels: { ...meshObjectLabels(meshName), meshName },
     authorities: ['control-plane'],
+    clock,
+    random,
+    logger,
+    metrics,
+    signal,
   })
+  const { provider } = authority
   const settings = (): typeof defaultCertificateSettings => defaultCertificateSettings
   const certificates = new MeshCertificateManager({ provider, settings, clock, random, signal, domains })
-  const features = await clusterFeatures(options.nativeSidecar, api, signal)
-  const trustBundle = certificates.trustBundle('control-plane')
+  const ask = (): Promise<ClusterFeatures> => clusterFeatures(options.nativeSidecar, api, signal)
+  const features = await patiently('version of the API server', ask, options)
   const state = new MeshState({
     api,
     clock,
@@ -76,7 +77,8 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
     logger,
     metrics,
     configName: options.configName,
-    base: { ...settingsOf(options), ...features, trustBundle },
+    base: { ...settingsOf(options), ...features },
+    trustBundle: () => certificates.trustBundle('control-plane'),
   })
   const serving = await servingCertificate({ certificates, domains, osmNamespace, name: SERVICE })
   const secrets = new BootstrapSecrets(api, meshName)
@@ -88,7 +90,12 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
     logger,
     metrics,
   })
-  const work = Promise.all([certificates.run(signal), serving.follow(replaceKey, signal)])
+  const work = Promise.all([
+    certificates.run(signal),
+    serving.follow(replaceKey, signal),
+    authority.follow(signal),
+    followRoots(certificates, () => state.trustChanged(), signal),
+  ])
   try {
     const port = await listen(app, options.listen, 'webhook')
     options.onReady(() => state.ready)
@@ -99,6 +106,12 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
     await app.close()
     provider.close()
   }
+}
+
+/** Calls back when the roots that sidecars trust have changed. */
+async function followRoots(certificates: CertificateManager, listener: () => void, signal: AbortSignal): Promise<void> {
+  for await (const { type } of certificates.subscribe(signal))
+    if (type === 'rootChanged' || type === 'missed') listener()
 }
 
 function settingsOf({

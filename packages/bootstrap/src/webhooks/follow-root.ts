@@ -6,10 +6,11 @@ import {
   type KubernetesApi,
   type Random,
   resourceTypes,
+  type RootBundle,
 } from '@osm-ts/core'
 import { type DriverMetrics, isOsmError, type Logger } from '@osm-ts/driver-api'
 
-import { parseRoots, type RootBundle } from './root-bundle.js'
+import { parseRoots } from './parse-roots.js'
 
 /** What {@link RootFollower} is made of. */
 export interface RootFollowerOptions {

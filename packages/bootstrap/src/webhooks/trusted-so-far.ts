@@ -2,7 +2,7 @@ import type { KubernetesApi } from '@osm-ts/core'
 import { isOsmError } from '@osm-ts/driver-api'
 
 import type { KeptObject } from '../reconcile/kept-object.js'
-import { parseRoots } from './root-bundle.js'
+import { parseRoots } from './parse-roots.js'
 import { TRUSTED_SINCE_ANNOTATION } from './webhook-configurations.js'
 import { webhooksOf } from './write-webhook-configuration.js'
 

@@ -9,6 +9,7 @@ import type { CertificateErrorCode } from './errors.js'
 import { ipOctets } from './ip-address.js'
 import { generateKeyPairFor, type KeyPair, type KeySpec } from './key-pair.js'
 import type { Authority, LeafKind } from './kinds.js'
+import { pemCertificates } from './pem.js'
 import { LeafWriter, writeRoot } from './x509.js'
 import { issuerFieldsOf } from './x509-fragments.js'
 
@@ -22,26 +23,30 @@ const ROOT_VALIDITY_YEARS = 10
 /** One root with its key: signs leaves. */
 export class CertificateAuthority {
   readonly root: RootCertificate
+  /** PEM of each root that the store wants trusted, the one that signs first. */
+  readonly trusted: readonly string[]
   readonly #writer: LeafWriter
 
-  private constructor(root: RootCertificate, writer: LeafWriter) {
+  private constructor(root: RootCertificate, trusted: readonly string[], writer: LeafWriter) {
     this.root = root
+    this.trusted = trusted
     this.#writer = writer
   }
 
   /**
-   * Reads a stored root and makes sure that verifiers will accept what it signs.
+   * Reads a stored root and makes sure that verifiers will accept what it signs. More certificates after the first are
+   * those of roots that are trusted as well, because they have signed before or will sign next.
    *
    * @throws OsmError with code `OSM_CERT_STORE_CORRUPT`, `OSM_CERT_CA_INVALID` or `OSM_CERT_CA_EXPIRED`, naming where
    * the root came from
    */
   static read(material: CaMaterial, now: number): CertificateAuthority {
     const { origin } = material
-    const certificate = readCertificate(material)
+    const [certificate, ...others] = readCertificates(material)
     const key = readPrivateKey(material)
     if (!certificate.checkPrivateKey(key))
       throw corrupt(origin.privateKey, `not the key of the certificate ${origin.certificate}`)
-    if (!certificate.ca)
+    if (![certificate, ...others].every(({ ca }) => ca))
       throw new OsmError<CertificateErrorCode>(
         'OSM_CERT_CA_INVALID',
         `${origin.certificate}: not the certificate of a CA`,
@@ -56,7 +61,8 @@ export class CertificateAuthority {
     })
     checkValidity(root, origin.certificate, now)
     const writer = new LeafWriter({ ...issuerFieldsOf(certificate.raw), key, origin: origin.privateKey })
-    return new CertificateAuthority(root, writer)
+    const trusted = new Set([root.chain, ...others.map((other) => other.toString())])
+    return new CertificateAuthority(root, [...trusted], writer)
   }
 
   /**
@@ -117,9 +123,10 @@ export async function generateRoot(
   return { certificate: pem, privateKey }
 }
 
-function readCertificate({ certificate, origin }: CaMaterial): X509Certificate {
+function readCertificates({ certificate, origin }: CaMaterial): readonly [X509Certificate, ...X509Certificate[]] {
   try {
-    return new X509Certificate(certificate)
+    const [first = '', ...others] = pemCertificates(certificate)
+    return [new X509Certificate(first), ...others.map((other) => new X509Certificate(other))]
   } catch (error) {
     throw corrupt(origin.certificate, 'not a certificate in PEM', error)
   }

@@ -13,8 +13,11 @@ import { authorityOf, type Authority, type LeafKind } from './kinds.js'
 import { ProxyLedger, type ProxyCertificateState } from './proxy-ledger.js'
 import { RotationTimer } from './rotation-timer.js'
 
-/** When a root changes, the certificates that the old one signed are replaced over this time. */
-const ROOT_CHANGE_SPREAD_MS = 30_000
+/**
+ * When another root signs, the certificates of the old one are replaced after and over these times. First all who verify
+ * them have to hear of the new root: other replicas, sidecars, and the API server by way of osm-bootstrap.
+ */
+const ROOT_CHANGE = { delayMs: 10_000, spreadMs: 30_000 } as const
 
 /** What {@link MeshCertificateManager} is made from. */
 export interface CertificateManagerOptions extends IssuerOptions {
@@ -146,13 +149,17 @@ export class MeshCertificateManager implements CertificateManager {
     for (;;) {
       const plan = record.plan
       let certificate: Certificate<LeafKind>
+      let root: string
       try {
+        root = this.#rootOf(record)
         certificate = await this.#issueAlone(key, record, plan)
       } catch (error) {
         this.#failed(key, record, error)
         throw error
       }
       this.#install(record, plan, certificate, requested)
+      // Its signature may have been under way.
+      if (this.#rootOf(record) !== root) this.#replaceSoon(record)
       if (record.plan === plan) return certificate
     }
   }
@@ -206,13 +213,23 @@ export class MeshCertificateManager implements CertificateManager {
   }
 
   #rootChanged(authority: Authority): void {
-    const now = this.#options.clock.now()
     this.#announcements.publish({ type: 'rootChanged', authority })
     for (const record of this.#records.values()) {
       if (authorityOf(record.plan.names.kind) !== authority) continue
-      record.rootChanged(now + ROOT_CHANGE_SPREAD_MS * this.#options.random())
-      this.#timer.wakeBefore(record.nextAttempt)
+      // What is trusted may have changed without what signs.
+      if (record.certificate?.issuingCA.chain !== this.#rootOf(record)) this.#replaceSoon(record)
     }
+  }
+
+  #replaceSoon(record: CertificateRecord): void {
+    const { clock, random } = this.#options
+    record.rootChanged(clock.now() + ROOT_CHANGE.delayMs + ROOT_CHANGE.spreadMs * random())
+    this.#timer.wakeBefore(record.nextAttempt)
+  }
+
+  /** PEM of the root that signs for a record now. */
+  #rootOf({ plan }: CertificateRecord): string {
+    return this.#options.provider.rootCertificate(authorityOf(plan.names.kind)).chain
   }
 
   #uuidOf(commonName: ProxyCommonName) {

@@ -22,7 +22,8 @@ export interface SecretCaStoreOptions {
   readonly authorities?: readonly Authority[]
 }
 
-const CERTIFICATE = 'ca.crt'
+/** Key of a Secret under which its certificates stand. */
+export const CERTIFICATE_KEY = 'ca.crt'
 const PRIVATE_KEY = 'private.key'
 const CONTROL_PLANE_SUFFIX = '-control-plane'
 
@@ -65,7 +66,7 @@ export class SecretCaStore implements CaStore {
       type: 'Opaque',
       // Nobody writes into it by mistake; who wants another root deletes it.
       immutable: true,
-      data: { [CERTIFICATE]: base64(certificate), [PRIVATE_KEY]: base64(privateKey) },
+      data: { [CERTIFICATE_KEY]: base64(certificate), [PRIVATE_KEY]: base64(privateKey) },
     }
     try {
       await api.create(resourceTypes.Secret, manifest, { signal })
@@ -89,8 +90,8 @@ export class SecretCaStore implements CaStore {
 
 function readMaterial(secret: KubernetesObject, name: string): CaMaterial {
   const data = (secret.data ?? {}) as Readonly<Record<string, unknown>> // values are checked below
-  return new CaMaterial(readKey(data, CERTIFICATE, name), readKey(data, PRIVATE_KEY, name), {
-    certificate: `Secret ${name}, key ${CERTIFICATE}`,
+  return new CaMaterial(readKey(data, CERTIFICATE_KEY, name), readKey(data, PRIVATE_KEY, name), {
+    certificate: `Secret ${name}, key ${CERTIFICATE_KEY}`,
     privateKey: `Secret ${name}, key ${PRIVATE_KEY}`,
   })
 }

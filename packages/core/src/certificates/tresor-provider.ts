@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 
 import { OsmError } from '@osm-ts/driver-api'
 
-import type { CaStore } from './ca-store.js'
+import type { CaMaterial, CaStore } from './ca-store.js'
 import { CertificateAuthority, generateRoot } from './certificate-authority.js'
 import type { CertificateProvider, LeafRequest } from './certificate-provider.js'
 import type { Certificate, RootCertificate } from './certificate.js'
@@ -10,6 +10,7 @@ import type { Clock } from './clock.js'
 import type { CertificateErrorCode } from './errors.js'
 import { EcKeyGenerator, type KeyPair, type KeySpec } from './key-pair.js'
 import { AUTHORITIES, authorityOf, type Authority, type LeafKind } from './kinds.js'
+import { RootBundle } from './root-bundle.js'
 import { RsaKeyPool } from './rsa-key-pool.js'
 
 /** What {@link TresorProvider.open} needs. */
@@ -22,22 +23,32 @@ export interface TresorOptions {
   readonly authorities?: readonly Authority[]
 }
 
+/** What signs, and what is trusted. */
+interface OpenAuthority {
+  readonly ca: CertificateAuthority
+  readonly bundle: RootBundle
+}
+
 /**
  * The built-in CA: two roots in a {@link CaStore}, and every leaf signed right here.
  *
- * Its roots stay for ten years and do not change while the process runs.
+ * Its roots stay for ten years, unless somebody replaces them in the store: whoever watches that hands over what is
+ * there by {@link take}.
  */
 export class TresorProvider implements CertificateProvider {
   readonly name = 'tresor'
-  readonly #authorities: ReadonlyMap<Authority, CertificateAuthority>
+  readonly #authorities: Map<Authority, OpenAuthority>
   readonly #clock: Clock
   readonly #ecKeys = new EcKeyGenerator()
+  readonly #listeners = new Set<(authority: Authority) => void>()
+  readonly #timers = new Map<Authority, () => void>()
   #rsaKeys: RsaKeyPool | undefined
   #turns: Promise<void> = Promise.resolve()
   #closed = false
 
   private constructor(authorities: ReadonlyMap<Authority, CertificateAuthority>, clock: Clock) {
-    this.#authorities = authorities
+    this.#authorities = new Map([...authorities].map(([name, ca]) => [name, { ca, bundle: new RootBundle(clock) }]))
+    for (const { ca, bundle } of this.#authorities.values()) bundle.set(ca.trusted)
     this.#clock = clock
   }
 
@@ -52,12 +63,7 @@ export class TresorProvider implements CertificateProvider {
     for (const authority of options.authorities ?? AUTHORITIES)
       authorities.set(authority, await openAuthority(authority, options))
     const [one, other] = [...authorities.values()]
-    if (one !== undefined && other !== undefined && publicKeyOf(one.root).equals(publicKeyOf(other.root))) {
-      throw new OsmError<CertificateErrorCode>(
-        'OSM_CERT_CA_SHARED',
-        'the roots of control plane and workloads have the same key: a workload could pass for the control plane; restore one of them',
-      )
-    }
+    if (one !== undefined && other !== undefined) assertApart(one, other)
     return new TresorProvider(authorities, options.clock)
   }
 
@@ -67,7 +73,7 @@ export class TresorProvider implements CertificateProvider {
     await this.#turn()
     signal.throwIfAborted()
     if (this.#closed) throw closed()
-    return this.#authority(authorityOf(request.kind)).issue(
+    return this.#authority(authorityOf(request.kind)).ca.issue(
       request,
       rsaKey ?? this.#ecKeys.generate(),
       this.#clock.now(),
@@ -75,25 +81,57 @@ export class TresorProvider implements CertificateProvider {
   }
 
   rootCertificate(authority: Authority): RootCertificate {
-    return this.#authority(authority).root
+    return this.#authority(authority).ca.root
   }
 
   trustBundle(authority: Authority): readonly string[] {
-    return [this.#authority(authority).root.chain]
+    return this.#authority(authority).bundle.roots()
   }
 
-  /** Never calls back: see the class. */
-  onRootChange(): () => void {
-    return () => undefined
+  onRootChange(listener: (authority: Authority) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Signs from now on as the store says by now. The roots of before stay trusted for a day: what they have signed is in
+   * use, and not everybody hears of the new one at once.
+   *
+   * @returns false if nothing is new
+   * @throws OsmError as {@link open}; then everything stays as it was
+   */
+  take(authority: Authority, material: CaMaterial): boolean {
+    const opened = this.#authority(authority)
+    const ca = CertificateAuthority.read(material, this.#clock.now())
+    if (this.#closed || ca.trusted.join('') === opened.ca.trusted.join('')) return false
+    for (const [name, other] of this.#authorities) if (name !== authority) assertApart(ca, other.ca)
+    this.#authorities.set(authority, { ...opened, ca })
+    opened.bundle.set(ca.trusted)
+    this.#changed(authority)
+    return true
   }
 
   /** Forgets prepared keys. Whatever is asked for from now on is refused with `OSM_CERT_CLOSED`. */
   close(): void {
     this.#closed = true
+    for (const cancel of this.#timers.values()) cancel()
     this.#rsaKeys?.close()
   }
 
-  #authority(authority: Authority): CertificateAuthority {
+  #changed(authority: Authority): void {
+    for (const listener of this.#listeners) listener(authority)
+    this.#timers.get(authority)?.()
+    this.#timers.delete(authority)
+    const next = this.#authority(authority).bundle.nextChange()
+    if (next === undefined) return
+    const wait = Math.max(0, next - this.#clock.now())
+    this.#timers.set(
+      authority,
+      this.#clock.setTimer(() => this.#changed(authority), wait),
+    )
+  }
+
+  #authority(authority: Authority): OpenAuthority {
     const opened = this.#authorities.get(authority)
     if (opened !== undefined) return opened
     const message = `the CA was opened without its ${authority} authority, and can not answer for it`
@@ -123,6 +161,14 @@ async function openAuthority(
   if (stored !== undefined) return CertificateAuthority.read(stored, clock.now())
   const { certificate, privateKey } = await generateRoot(authority, rootKey, clock.now())
   return CertificateAuthority.read(await store.create(authority, certificate, privateKey), clock.now())
+}
+
+function assertApart(one: CertificateAuthority, other: CertificateAuthority): void {
+  if (!publicKeyOf(one.root).equals(publicKeyOf(other.root))) return
+  throw new OsmError<CertificateErrorCode>(
+    'OSM_CERT_CA_SHARED',
+    'the roots of control plane and workloads have the same key: a workload could pass for the control plane; restore one of them',
+  )
 }
 
 function publicKeyOf(root: RootCertificate): Buffer {

@@ -8,14 +8,7 @@ import { settled } from './fake-clock.js'
 export class FakeProvider implements CertificateProvider {
   readonly name = 'fake'
   /** The root of either authority. */
-  readonly root: RootCertificate = new Certificate({
-    kind: 'root',
-    commonName: 'root',
-    chain: 'root chain',
-    notBefore: 0,
-    expiration: Number.MAX_SAFE_INTEGER,
-    serialNumber: '00',
-  })
+  root: RootCertificate = rootOf('root chain')
   readonly requests: LeafRequest[] = []
   readonly #clock: Clock
   readonly #listeners = new Set<(authority: Authority) => void>()
@@ -44,6 +37,7 @@ export class FakeProvider implements CertificateProvider {
     this.atOnce += 1
     this.mostAtOnce = Math.max(this.mostAtOnce, this.atOnce)
     const serialNumber = String(this.requests.length)
+    const issuingCA = this.root
     await new Promise<void>((resolve) => {
       if (this.#held === undefined) setImmediate(resolve)
       else this.#held.push(resolve)
@@ -55,7 +49,7 @@ export class FakeProvider implements CertificateProvider {
       commonName: request.commonName,
       chain: request.dnsNames.join(),
       privateKey: 'secret key',
-      issuingCA: this.root,
+      issuingCA,
       notBefore: this.#clock.now(),
       expiration: this.#clock.now() + request.validityMs,
       serialNumber,
@@ -75,11 +69,29 @@ export class FakeProvider implements CertificateProvider {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Another root signs. */
   changeRoot(authority: Authority): void {
+    this.root = rootOf(`${this.root.chain} and another`)
+    this.changeTrust(authority)
+  }
+
+  /** Another root is trusted, and the same signs. */
+  changeTrust(authority: Authority): void {
     for (const listener of this.#listeners) listener(authority)
   }
 
   get listeners(): number {
     return this.#listeners.size
   }
+}
+
+function rootOf(chain: string): RootCertificate {
+  return new Certificate({
+    kind: 'root',
+    commonName: 'root',
+    chain,
+    notBefore: 0,
+    expiration: Number.MAX_SAFE_INTEGER,
+    serialNumber: '00',
+  })
 }

@@ -67,6 +67,7 @@ class ListedObjects implements Pick<KubernetesApi, 'list' | 'watch' | 'get'> {
 describe('MeshState', () => {
   const end = new AbortController()
   const log: string[] = []
+  let roots: readonly string[] = ['one']
   afterEach(() => {
     log.length = 0
   })
@@ -89,9 +90,9 @@ describe('MeshState', () => {
         nativeSidecars: true,
         sleepingHooks: true,
         ipFamilies: ['IPv4'],
-        trustBundle: [],
         version: '',
       },
+      trustBundle: () => roots,
     })
   }
 
@@ -119,6 +120,17 @@ describe('MeshState', () => {
     await api.tell('MeshConfig', { type: 'DELETED', object: meshConfig({}) })
     await until(() => log.some((line) => line.includes('is gone')))
     expect(state.settings().config.sidecar.logLevel).toBe('debug')
+  })
+
+  it('hands out the roots of now', async () => {
+    const state = stateOf(new ListedObjects([meshConfig({})]))
+    state.trustChanged()
+    await state.start(end.signal)
+    const { config, trustBundle } = state.settings()
+    expect(trustBundle).toEqual(['one'])
+    roots = ['two', 'one']
+    state.trustChanged()
+    expect(state.settings()).toMatchObject({ config, trustBundle: roots })
   })
 
   it('is not ready without a MeshConfig, and says which one', async () => {

@@ -17,8 +17,10 @@ import type { InjectionSettings, NamespaceFacts } from '../inject/settings.js'
 
 /** What a {@link MeshState} follows, and by which names. */
 export interface MeshStateOptions extends InformerDependencies {
-  /** Everything but what follows from the MeshConfig. */
-  readonly base: Omit<InjectionSettings, 'config' | 'configView'>
+  /** Everything but what may change. */
+  readonly base: Omit<InjectionSettings, 'config' | 'configView' | 'trustBundle'>
+  /** Roots of the control plane now, PEM. */
+  readonly trustBundle: () => readonly string[]
   /** Name of the MeshConfig, in the namespace of the control plane. */
   readonly configName: string
 }
@@ -76,6 +78,11 @@ export class MeshState {
     )
   }
 
+  /** Has what is asked from now on hold the roots of now. */
+  trustChanged(): void {
+    if (this.#settings !== undefined) this.#settings = { ...this.#settings, trustBundle: this.#options.trustBundle() }
+  }
+
   /** A namespace as the informer knows it, which may be a moment behind the API server. */
   knownNamespace(name: string): NamespaceFacts | undefined {
     return this.#namespaces.get({ namespace: '', name })
@@ -103,7 +110,7 @@ export class MeshState {
   /** What is deleted or can't be used leaves what was in force: a mesh without configuration is no state to fall into. */
   #read(): void {
     if (!this.#synced) return
-    const { base, logger, configName } = this.#options
+    const { base, logger, configName, trustBundle } = this.#options
     const name = `${base.osmNamespace}/${configName}`
     const read = this.#configs.get({ namespace: base.osmNamespace, name: configName })
     if (read === undefined) {
@@ -111,7 +118,7 @@ export class MeshState {
     } else if ('faults' in read) {
       logger.error({ meshConfig: name, faults: read.faults }, 'the MeshConfig can not be used; what it said last holds')
     } else {
-      this.#settings = { ...base, ...resolved(read.spec, base, logger) }
+      this.#settings = { ...base, ...resolved(read.spec, base, logger), trustBundle: trustBundle() }
     }
   }
 }

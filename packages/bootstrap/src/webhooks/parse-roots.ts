@@ -1,0 +1,33 @@
+import { X509Certificate } from 'node:crypto'
+
+import { pemCertificates } from '@osm-ts/core'
+import { OsmError } from '@osm-ts/driver-api'
+
+import type { BootstrapErrorCode } from '../error-codes.js'
+
+/**
+ * The certificates of CAs in a PEM text, each in its usual form.
+ *
+ * @param origin - names where the text came from
+ * @throws OsmError with code `OSM_BOOTSTRAP_ROOT`
+ */
+export function parseRoots(pem: string, origin: string): readonly string[] {
+  const roots = pemCertificates(pem).map((text) => readRoot(text, origin))
+  if (roots.length === 0) throw refuse(`${origin} holds no certificate in PEM`)
+  return [...new Set(roots)]
+}
+
+function readRoot(text: string, origin: string): string {
+  let certificate: X509Certificate
+  try {
+    certificate = new X509Certificate(text)
+  } catch {
+    throw refuse(`${origin} holds something that is no certificate`)
+  }
+  if (!certificate.ca) throw refuse(`${origin} holds a certificate that is not one of a CA`)
+  return certificate.toString()
+}
+
+function refuse(message: string): OsmError {
+  return new OsmError<BootstrapErrorCode>('OSM_BOOTSTRAP_ROOT', message)
+}
