@@ -175,8 +175,16 @@ describe('the leading controller', () => {
     const foreign = newProxyUUID()
     await objects.secret(shop, foreign, 'another-mesh')
     const made = performance.now()
-    // Something that has the leader look at the namespace.
-    await objects.pod({ namespace: shop, account: 'server', meshName, name: 'bystander', address: '10.9.1.2' })
+    // A pod that has a sidecar and goes before it runs has the leader look at the whole namespace, and not at the end of the minute.
+    await objects.apply(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'bystander', namespace: shop, labels: { 'osm-proxy-uuid': newProxyUUID() } },
+        spec: { serviceAccountName: 'server', containers: [{ name: 'app', image: 'none' }] },
+      }),
+    )
+    await api.delete(Pod, { namespace: shop, name: 'bystander' }, { signal })
     await eventually(
       () => secretOf(uuid),
       (found) => found === undefined,

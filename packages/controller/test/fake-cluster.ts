@@ -32,11 +32,21 @@ export class FakeCluster {
     this.#tell({ of: 'namespace', scope: scopeOf(namespace) })
   }
 
+  /** A pod has gone whose sidecar never ran. */
+  neverRan(namespace: string, name: string): void {
+    const changes = [{ name: { namespace, name }, before: { awaited: true } }]
+    this.#tell({
+      of: 'content',
+      scope: scopeOf(namespace),
+      change: { of: 'pods', changes },
+    } as unknown as ClusterChange)
+  }
+
   /** A pod of a namespace has got its sidecar, or has gone. */
-  pod(namespace: string, uuid: string, gone = false): void {
+  pod(namespace: string, uuid: string, gone = false, name = uuid): void {
     // As much of a pod as tells whose Secret it has.
     const item = { instance: { spec: { uuid } }, problems: [] }
-    const changes = [{ name: { namespace, name: uuid }, ...(gone ? { before: item } : { after: item }) }]
+    const changes = [{ name: { namespace, name }, ...(gone ? { before: item } : { after: item }) }]
     this.#tell({
       of: 'content',
       scope: scopeOf(namespace),

@@ -1,4 +1,5 @@
 import {
+  type GetOptions,
   type KubernetesApi,
   KubernetesError,
   type KubernetesManifest,
@@ -21,6 +22,8 @@ export class MemoryApi implements Pick<
 > {
   /** Calls that were answered, such as `list secrets`. */
   readonly calls: string[] = []
+  /** Kinds of which more than metadata was read. */
+  readonly readWhole = new Set<string>()
   /** What to refuse, by call. */
   readonly faults = new Map<string, KubernetesError>()
   readonly #objects = new Map<string, KubernetesObject>()
@@ -64,8 +67,9 @@ export class MemoryApi implements Pick<
     return this.#objects.get(`${plural}/${namespace}/${name}`)
   }
 
-  async list(type: ResourceType, { namespace, labelSelector = '' }: Parameters<KubernetesApi['list']>[1]) {
+  async list(type: ResourceType, { namespace, labelSelector = '', answer }: Parameters<KubernetesApi['list']>[1]) {
     this.#called(`list ${type.plural}`)
+    if (answer !== 'metadata') this.readWhole.add(type.plural)
     const wanted = labelSelector === '' ? [] : labelSelector.split(',').map((term) => term.split('='))
     const items = [...this.#objects]
       .filter(([key]) => key.startsWith(`${type.plural}/${namespace === undefined ? '' : `${namespace}/`}`))
@@ -90,7 +94,8 @@ export class MemoryApi implements Pick<
     this.#watchers.delete(watcher)
   }
 
-  async get(type: ResourceType, name: ObjectName) {
+  async get(type: ResourceType, name: ObjectName, _signal: AbortSignal, { answer }: GetOptions = {}) {
+    if (answer !== 'metadata') this.readWhole.add(type.plural)
     return this.find(type, name)
   }
 

@@ -49,22 +49,77 @@ describe('BootstrapSecrets', () => {
     api = new MemoryApi()
     cluster = new FakeCluster()
     now = 0
-    keeper = new BootstrapSecrets({
+    keeper = keeperOf(20)
+    cluster.join(namespace)
+  })
+
+  const keeperOf = (sweepMs: number): BootstrapSecrets =>
+    new BootstrapSecrets({
       api: api.api,
       cluster: cluster.view,
       meshName: 'osm',
       graceMs: 300_000,
-      sweepMs: 20,
+      sweepMs,
       clock: systemClock,
       random: Math.random,
       monotonic: () => now,
       metrics: new Metrics(),
       logger: createLogger('test', 'disabled', { write: () => undefined }),
     })
-    cluster.join(namespace)
-  })
 
   afterEach(stop)
+
+  it('asks for the pod and the Secret that an event is about, and never for what Secrets hold', async () => {
+    keeper = keeperOf(600_000)
+    putSecret('other')
+    putPod('other')
+    start()
+    await until(() => owners('other') !== undefined)
+    const seen = sweeps()
+    putSecret('foreign', 'another')
+    putPod('foreign')
+    cluster.pod(namespace, 'foreign')
+    // Owned by nobody: its pod may be still to come.
+    putSecret('untied')
+    cluster.pod(namespace, 'untied', true)
+    putSecret('a')
+    const { metadata } = putPod('a')
+    cluster.pod(namespace, 'a')
+    await until(() => owners('a') !== undefined)
+    expect(owners('a')).toEqual([metadata.uid])
+    api.drop(Pod, { namespace, name: 'a' })
+    cluster.pod(namespace, 'a', true)
+    await until(() => api.find(Secret, secretName('a')) === undefined)
+    expect(sweeps()).toBe(seen)
+    expect(owners('foreign')).toBeUndefined()
+    expect(api.find(Secret, secretName('untied'))).toBeDefined()
+    expect([...api.readWhole]).toEqual([])
+  })
+
+  it('looks at the whole namespace when a pod has gone of which it does not know the sidecar', async () => {
+    keeper = keeperOf(600_000)
+    putSecret('a')
+    putPod('a')
+    start()
+    await until(() => owners('a') !== undefined)
+    api.drop(Pod, { namespace, name: 'a' })
+    cluster.neverRan(namespace, 'a')
+    await until(() => api.find(Secret, secretName('a')) === undefined)
+  })
+
+  it('removes the Secret of a pod whose name has come again', async () => {
+    keeper = keeperOf(600_000)
+    putSecret('old')
+    putPod('old', 'db-0')
+    start()
+    await until(() => owners('old') !== undefined)
+    api.drop(Pod, { namespace, name: 'db-0' })
+    putSecret('new')
+    const { metadata } = putPod('new', 'db-0')
+    cluster.pod(namespace, 'old', true, 'db-0')
+    await until(() => api.find(Secret, secretName('old')) === undefined)
+    expect(owners('new')).toEqual([metadata.uid])
+  })
 
   it('ties Secrets to their pods, once', async () => {
     putSecret('a')

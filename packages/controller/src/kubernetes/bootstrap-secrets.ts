@@ -1,20 +1,21 @@
 import {
+  bootstrapSecretName,
   type Clock,
   type ClusterView,
   instanceLabel,
   isKubernetesError,
   type KubernetesApi,
-  type KubernetesObject,
   type Metrics,
+  type ObjectName,
   type ProcessLogger,
   proxyUuidLabel,
   type Random,
-  type ResourceType,
   resourceTypes,
   WorkQueue,
 } from '@osm-ts/core'
 
 import type { ControllerErrorCode } from '../errors.js'
+import { labelled, type Labelled, listLabelled } from './labelled-objects.js'
 
 /** What {@link BootstrapSecrets} are kept with. */
 export interface BootstrapSecretsOptions {
@@ -37,14 +38,10 @@ export interface BootstrapSecretsOptions {
 const SECRET_GRACE_MS = 300_000
 /** How often namespaces are looked at without a reason. */
 const SWEEP_MS = 60_000
-/** Pods come in bunches; a namespace is looked at once for all of them. */
+/** A namespace that joins gets its RoleBinding, which takes a moment; and pods go in bunches. */
 const SETTLE_MS = 500
-const PAGE = 500
-
-interface Owner {
-  readonly name: string
-  readonly uid: string
-}
+/** Namespaces and pods that are looked at together. */
+const CONCURRENCY = 4
 
 /**
  * Ties the Secret of every sidecar to its pod, so that the two go together, and removes Secrets whose pod never came or has gone. One keeper at a time: the
@@ -55,7 +52,7 @@ export class BootstrapSecrets {
   /** When a Secret without a pod was seen first, by its namespace and uid. */
   readonly #waiting = new Map<string, ReadonlyMap<string, number>>()
   /** Sidecars whose Secret is tied already. */
-  readonly #tied = new Map<string, ReadonlySet<string>>()
+  readonly #tied = new Map<string, Set<string>>()
   readonly #count: (result: string) => void
 
   constructor(options: BootstrapSecretsOptions) {
@@ -75,14 +72,17 @@ export class BootstrapSecrets {
     this.#waiting.clear()
     this.#tied.clear()
     const queue = new WorkQueue({
-      handle: async (namespace, own) => {
+      handle: async (key, own) => {
+        const [namespace = '', pod, uuid] = key.split('/')
+        if (pod !== undefined) return this.#lookAt({ namespace, name: pod }, uuid, own)
         const next = await this.#sweep(namespace, own)
         if (cluster.isEnrolled(namespace)) queue.addAfter(namespace, next)
       },
-      concurrency: 2,
+      concurrency: CONCURRENCY,
       clock,
       random,
-      onFault: (namespace, error, failures) => {
+      onFault: (key, error, failures) => {
+        const [namespace] = key.split('/')
         // Before the RoleBinding of a new namespace is there, nothing may be read.
         const isEarly = isKubernetesError(error) && error.status === 403 && failures < 5
         if (!isEarly && (failures === 1 || failures === 5))
@@ -95,8 +95,15 @@ export class BootstrapSecrets {
     const end = cluster.onClusterChange((change) => {
       const { namespace } = change.scope
       if (change.of === 'namespace') queue.addAfter(namespace, SETTLE_MS)
-      else if (change.change.of === 'pods' && change.change.changes.some((it) => this.#concerns(namespace, it)))
-        queue.addAfter(namespace, SETTLE_MS)
+      else if (change.change.of === 'pods')
+        for (const { name, before, after } of change.change.changes) {
+          if (!this.#concerns(namespace, { before, after })) continue
+          const gone = after === undefined ? before?.instance?.spec.uuid : undefined
+          // The Secret of a pod that has gone is found by its sidecar, which is not known of one that never ran.
+          if (after === undefined && gone === undefined) queue.addAfter(namespace, SETTLE_MS)
+          // Names of Kubernetes hold no slash.
+          else queue.add([namespace, name.name, ...(gone === undefined ? [] : [gone])].join('/'))
+        }
     })
     try {
       for (const { namespace } of cluster.namespaces()) queue.add(namespace)
@@ -121,14 +128,15 @@ export class BootstrapSecrets {
       return sweepMs
     }
     const ours = `${proxyUuidLabel},${instanceLabel}=${meshName}`
-    const secrets = await this.#list(resourceTypes.Secret, namespace, ours, signal)
+    const { api } = this.#options
+    const secrets = await listLabelled(api, resourceTypes.Secret, namespace, ours, signal)
     if (secrets.length === 0) {
       this.#forget(namespace)
       return sweepMs
     }
     // After the Secrets: a Secret is there before its pod, so that no pod is overlooked whose Secret was seen.
-    const pods = await this.#list(resourceTypes.Pod, namespace, proxyUuidLabel, signal)
-    const owners = new Map(pods.map(({ uuid, name, uid }) => [uuid, { name, uid }]))
+    const pods = await listLabelled(api, resourceTypes.Pod, namespace, proxyUuidLabel, signal)
+    const owners = new Map(pods.map((pod) => [pod.uuid, pod]))
     const known = this.#waiting.get(namespace)
     const now = monotonic()
     // Made anew each time, so that nothing is kept of Secrets that others have deleted; and first, so that a request that fails costs no Secret its time.
@@ -155,19 +163,55 @@ export class BootstrapSecrets {
     return soonest
   }
 
+  /**
+   * Ties the Secret of one pod, or removes it if the pod has gone. What fails to be seen here the next sweep sees.
+   *
+   * @param gone - uuid of the sidecar of a pod that was there
+   */
+  async #lookAt(name: ObjectName, gone: string | undefined, signal: AbortSignal): Promise<void> {
+    const { namespace } = name
+    if (!this.#options.cluster.isEnrolled(namespace)) return
+    const found = await this.#options.api.get(resourceTypes.Pod, name, signal, { answer: 'metadata' })
+    const pod = found === undefined ? undefined : labelled(found)
+    if (pod !== undefined && pod.uuid !== '') {
+      const secret = await this.#secretOf(namespace, pod.uuid, signal)
+      if (secret !== undefined && !secret.ownedBy.includes(pod.uid)) await this.#tie(namespace, secret, pod, signal)
+      this.#tied.set(namespace, (this.#tied.get(namespace) ?? new Set()).add(pod.uuid))
+    }
+    if (gone === undefined || gone === pod?.uuid) return
+    const left = await this.#secretOf(namespace, gone, signal)
+    // One that was never tied may be of a pod that is still to come.
+    if (left !== undefined && left.ownedBy.length > 0) await this.#remove(namespace, left, signal)
+  }
+
+  /** The Secret of a sidecar of this mesh. */
+  async #secretOf(namespace: string, uuid: string, signal: AbortSignal): Promise<Labelled | undefined> {
+    const { api, meshName } = this.#options
+    const name = { namespace, name: bootstrapSecretName(uuid) }
+    const secret = await api.get(resourceTypes.Secret, name, signal, { answer: 'metadata' })
+    const labels = secret?.metadata.labels
+    const isOurs = labels?.[proxyUuidLabel] === uuid && labels[instanceLabel] === meshName
+    return secret === undefined || !isOurs ? undefined : labelled(secret)
+  }
+
   #forget(namespace: string): void {
     this.#waiting.delete(namespace)
     this.#tied.delete(namespace)
   }
 
-  async #tie(namespace: string, { name, resourceVersion }: Labelled, owner: Owner, signal: AbortSignal): Promise<void> {
+  async #tie(
+    namespace: string,
+    { name, resourceVersion }: Labelled,
+    owner: Labelled,
+    signal: AbortSignal,
+  ): Promise<void> {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: owner.name, uid: owner.uid }]
     try {
       await this.#options.api.mergePatch(
         resourceTypes.Secret,
         { namespace, name },
         { metadata: { resourceVersion, ownerReferences } },
-        { signal },
+        { signal, answer: 'metadata' },
       )
     } catch (error) {
       if (isKubernetesError(error) && error.notFound) return
@@ -183,48 +227,13 @@ export class BootstrapSecrets {
     this.#count('removed')
     logger.info({ namespace, name }, 'removed the Secret of a sidecar whose pod does not exist')
   }
-
-  async #list(type: ResourceType, namespace: string, labelSelector: string, signal: AbortSignal): Promise<Labelled[]> {
-    const found: Labelled[] = []
-    let next: string | undefined
-    do {
-      const page = await this.#options.api.list(
-        type,
-        { namespace, labelSelector, limit: PAGE, ...(next === undefined ? {} : { continue: next }) },
-        signal,
-      )
-      found.push(...page.items.map(labelled))
-      next = page.continue
-    } while (next !== undefined && next !== '')
-    return found
-  }
-}
-
-/** What is kept of a Secret or pod; nothing of its contents. */
-interface Labelled {
-  readonly name: string
-  readonly uid: string
-  readonly uuid: string
-  readonly resourceVersion: string
-  readonly ownedBy: readonly string[]
 }
 
 interface PodChange {
-  readonly before?: PodLike
-  readonly after?: PodLike
+  readonly before: PodLike | undefined
+  readonly after: PodLike | undefined
 }
 
 type PodLike =
   | { readonly instance: { readonly spec: { readonly uuid: string } }; readonly awaited?: undefined }
   | { readonly instance?: undefined; readonly awaited: boolean }
-
-function labelled({ metadata }: KubernetesObject): Labelled {
-  const { name, uid = '', resourceVersion = '', labels, ownerReferences = [] } = metadata
-  return {
-    name,
-    uid,
-    uuid: labels?.[proxyUuidLabel] ?? '',
-    resourceVersion,
-    ownedBy: ownerReferences.filter(({ kind }) => kind === 'Pod').map((owner) => owner.uid),
-  }
-}

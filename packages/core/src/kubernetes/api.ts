@@ -66,6 +66,8 @@ export interface ListQuery extends Selection {
   /** `0` lets the API server answer from its cache. */
   readonly resourceVersion?: string
   readonly resourceVersionMatch?: 'NotOlderThan' | 'Exact'
+  /** `metadata`: nothing else of each object is sent, which for Secrets leaves out what is secret. */
+  readonly answer?: 'metadata'
 }
 
 /** A page of a list. */
@@ -95,6 +97,12 @@ export type WatchEvent =
 export interface ObjectName {
   readonly namespace: string
   readonly name: string
+}
+
+/** How to read one object. */
+export interface GetOptions {
+  /** `metadata`: nothing else of it is sent. */
+  readonly answer?: 'metadata'
 }
 
 /** How to write. */
@@ -131,7 +139,12 @@ export interface KubernetesApi {
    */
   watch(type: ResourceType, query: WatchQuery, signal: AbortSignal): AsyncIterable<WatchEvent>
   /** The object, or undefined if there is none. */
-  get(type: ResourceType, name: ObjectName, signal: AbortSignal): Promise<KubernetesObject | undefined>
+  get(
+    type: ResourceType,
+    name: ObjectName,
+    signal: AbortSignal,
+    options?: GetOptions,
+  ): Promise<KubernetesObject | undefined>
   /** Makes an object; `conflict` is true on the error if there is one of the name. */
   create(type: ResourceType, manifest: KubernetesManifest, options: WriteOptions): Promise<KubernetesObject>
   /** Replaces an object; with `metadata.resourceVersion` only if nobody else has (`conflict` on the error otherwise). */

@@ -12,17 +12,7 @@ import { openKubernetes } from '../../src/kubernetes/connect.js'
 import { apiVersionOf, resourceTypes } from '../../src/kubernetes/resource-types.js'
 import { applyFields, mergePatched } from './fake-apply.js'
 import { FakeFaults, type Fault, type SeenRequest } from './fake-faults.js'
-import {
-  befall,
-  metadataOf,
-  readJson,
-  send,
-  statusObject,
-  targetOf,
-  tooOld,
-  type Target,
-  wantsMetadata,
-} from './fake-http.js'
+import { befall, inForm, readJson, send, statusObject, targetOf, tooOld, type Target } from './fake-http.js'
 import { FakeFailure, FakeObjects, tableOf } from './fake-objects.js'
 import { fieldPredicate, labelPredicate, type Predicate } from './fake-selectors.js'
 import { FakeWatches } from './fake-watches.js'
@@ -141,6 +131,7 @@ export class FakeApiServer {
         path: url.pathname,
         query: Object.fromEntries(url.searchParams),
         userAgent: request.headers['user-agent'] ?? '',
+        accept: request.headers.accept ?? '',
       }
       this.requests.push(seen)
       const body = await readJson(request)
@@ -150,14 +141,14 @@ export class FakeApiServer {
       if (this.token !== undefined && request.headers.authorization !== `Bearer ${this.token}`) {
         throw new FakeFailure(401, 'Unauthorized', 'Unauthorized')
       }
-      this.#answer(seen, url.searchParams, body, response, request.headers.accept ?? '')
+      this.#answer(seen, url.searchParams, body, response)
     } catch (error) {
       if (!(error instanceof FakeFailure)) throw error
       send(response, error.status, statusObject(error.status, error.reason, error.message))
     }
   }
 
-  #answer(seen: SeenRequest, query: URLSearchParams, body: unknown, response: ServerResponse, accept: string): void {
+  #answer(seen: SeenRequest, query: URLSearchParams, body: unknown, response: ServerResponse): void {
     const target = this.documents.has(seen.path) ? undefined : targetOf(seen.path, this.#types)
     if (target === undefined) {
       const document = this.documents.get(seen.path)
@@ -165,14 +156,14 @@ export class FakeApiServer {
         throw new FakeFailure(404, 'NotFound', 'the server could not find the requested resource')
       send(response, 200, document)
     } else if (seen.method === 'GET' && target.name === undefined) {
-      this.#select(target, query, response)
+      this.#select(target, query, seen.accept, response)
     } else {
       const answer = this.#single(seen.method, target, query, body)
-      send(response, seen.method === 'POST' ? 201 : 200, wantsMetadata(accept) ? metadataOf(answer) : answer)
+      send(response, seen.method === 'POST' ? 201 : 200, inForm(seen.accept, answer))
     }
   }
 
-  #select(target: Target, query: URLSearchParams, response: ServerResponse): void {
+  #select(target: Target, query: URLSearchParams, accept: string, response: ServerResponse): void {
     const { type, namespace } = target
     const labels = labelPredicate(query.get('labelSelector'))
     const fields = fieldPredicate(query.get('fieldSelector'))
@@ -186,7 +177,7 @@ export class FakeApiServer {
       this.watches.open({ table: tableOf(type), matches, response, kind, from, timeoutSeconds })
       return
     }
-    send(response, 200, this.#page(type, matches, query))
+    send(response, 200, inForm(accept, this.#page(type, matches, query)))
   }
 
   #page(type: ResourceType, matches: Predicate, query: URLSearchParams): unknown {

@@ -4,6 +4,8 @@ export interface SeenRequest {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly userAgent: string
+  /** The form that the client asked for. */
+  readonly accept: string
 }
 
 /** What happens to a request instead of being answered. */

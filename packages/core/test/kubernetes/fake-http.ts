@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-import type { KubernetesObject, ResourceType } from '../../src/kubernetes/api.js'
+import type { ResourceType } from '../../src/kubernetes/api.js'
 import { inVersion } from '../../src/kubernetes/resource-types.js'
 import type { FaultAction } from './fake-faults.js'
 import { FakeFailure } from './fake-objects.js'
@@ -21,6 +21,17 @@ export function targetOf(path: string, types: readonly ResourceType[]): Target |
   const [, group = '', version = '', namespace, plural, name, subresource] = objectPath.exec(path) ?? []
   const found = types.find((type) => type.group === group && type.plural === plural)
   return found === undefined ? undefined : { type: inVersion(found, version), namespace, name, subresource }
+}
+
+/** The answer as the client asked for it: whole, or nothing but metadata. */
+export function inForm(accept: string, answer: unknown): unknown {
+  const [, kind] = /^application\/json;as=(\w+);g=meta\.k8s\.io;v=v1,/.exec(accept) ?? []
+  if (kind === undefined) return answer
+  const { metadata, items } = answer as { readonly metadata: unknown; readonly items?: readonly unknown[] }
+  const form = { apiVersion: 'meta.k8s.io/v1', kind, metadata }
+  return kind === 'PartialObjectMetadataList'
+    ? { ...form, items: items?.map((item) => inForm(accept.replace('List;', ';'), item)) }
+    : form
 }
 
 /** True if nothing more is to be answered. */
@@ -54,16 +65,6 @@ export async function befall(fault: FaultAction, response: ServerResponse): Prom
 export function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify(body))
-}
-
-/** True if a client asks for the metadata of objects alone. */
-export function wantsMetadata(accept: string): boolean {
-  return accept.startsWith('application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1')
-}
-
-export function metadataOf(object: unknown): unknown {
-  const { metadata } = object as KubernetesObject
-  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
 }
 
 export function statusObject(code: number, reason: string, message: string): unknown {

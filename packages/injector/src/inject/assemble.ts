@@ -1,10 +1,10 @@
-import type { InstanceProbeBinding } from '@osm-ts/core'
+import { bootstrapSecretName, type InstanceProbeBinding } from '@osm-ts/core'
 import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import { type JsonObject, objectOf, objectsOf, textOf, withMembers } from '../json/json.js'
 import { driverInitContainers, type InitScripts, interceptionContainer } from '../sidecar/init-containers.js'
-import { BOOTSTRAP_VOLUME, bootstrapSecretName } from '../sidecar/names.js'
+import { BOOTSTRAP_VOLUME } from '../sidecar/names.js'
 import { sidecarContainer } from '../sidecar/sidecar-container.js'
 import type { SidecarPlan } from './plan-sidecar.js'
 import type { InjectionSettings } from './settings.js'

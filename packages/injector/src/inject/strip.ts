@@ -1,8 +1,8 @@
-import { probeBindingsAnnotation, proxyUuidLabel, type ProbeBindingsReader } from '@osm-ts/core'
+import { probeBindingsAnnotation, proxyUuidLabel, type ProbeBindingsReader, uuidOfSecret } from '@osm-ts/core'
 
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf, withMembers } from '../json/json.js'
 import { restoreProbes } from '../probes/restore-probes.js'
-import { BOOTSTRAP_VOLUME, INIT_CONTAINER, SIDECAR_CONTAINER, uuidOfSecret } from '../sidecar/names.js'
+import { BOOTSTRAP_VOLUME, INIT_CONTAINER, SIDECAR_CONTAINER } from '../sidecar/names.js'
 
 /** A pod that was injected before, as it was without that. */
 export interface StrippedPod {

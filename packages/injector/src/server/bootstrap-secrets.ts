@@ -1,4 +1,5 @@
 import {
+  bootstrapSecretName,
   isKubernetesError,
   parseProxyUUID,
   resourceTypes,
@@ -9,7 +10,6 @@ import { isOsmError, OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import { admissionAnnotation } from '../sidecar/bootstrap-secret.js'
-import { bootstrapSecretName } from '../sidecar/names.js'
 
 /** Bootstrap Secrets at the API server. */
 export class BootstrapSecrets {

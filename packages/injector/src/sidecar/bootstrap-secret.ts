@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto'
 
-import { type KubernetesManifest, meshObjectLabels, type ProxyCertificate, proxyUuidLabel } from '@osm-ts/core'
+import {
+  bootstrapSecretName,
+  type KubernetesManifest,
+  meshObjectLabels,
+  type ProxyCertificate,
+  proxyUuidLabel,
+} from '@osm-ts/core'
 import type { FileContent, ProxyUUID, SidecarPatch } from '@osm-ts/driver-api'
 
 import type { InjectionSettings } from '../inject/settings.js'
-import { bootstrapSecretName } from './names.js'
 import { fileText, type KnownFields } from './values.js'
 
 /** Annotation of the Secret that tells for which request it was made, see {@link admissionDigest}. */

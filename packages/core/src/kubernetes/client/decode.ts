@@ -28,12 +28,16 @@ export function asListPage(body: unknown, type: ResourceType, what: string): Lis
   if (metadata?.resourceVersion === undefined || !(Array.isArray(items) || items === null)) {
     throw unexpected(what, 'not a list')
   }
-  const typeMeta = { apiVersion: apiVersionOf(type), kind: type.kind }
   return {
     resourceVersion: metadata.resourceVersion,
     ...(metadata.continue === undefined || metadata.continue === '' ? {} : { continue: metadata.continue }),
-    items: (items ?? []).map((item) => asObject(Object.assign({}, typeMeta, item), what)),
+    items: (items ?? []).map((item) => ofType(type, asObject(item, what))),
   }
+}
+
+/** The object under its own kind: items of lists come without one, and mere metadata under that of metadata. */
+export function ofType(type: ResourceType, object: KubernetesObject): KubernetesObject {
+  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind }
 }
 
 export function asObject(body: unknown, what: string): KubernetesObject {

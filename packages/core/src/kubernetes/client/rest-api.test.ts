@@ -57,6 +57,21 @@ describe('the REST API', () => {
     expect(server.requests[0]?.userAgent).toBe('osm-test')
   })
 
+  it('is sent nothing but metadata where that is asked for', async () => {
+    server.put(Secret, { ...a, uid: 'u', labels: { app: 'x' } }, { data: { key: 'c2VjcmV0' } })
+    const { items } = await api.list(Secret, { namespace: 'ns', answer: 'metadata' }, signal)
+    const got = await api.get(Secret, a, signal, { answer: 'metadata' })
+    for (const object of [...items, got]) {
+      expect(object).toMatchObject({ apiVersion: 'v1', kind: 'Secret', metadata: { uid: 'u', labels: { app: 'x' } } })
+      expect(object).not.toHaveProperty('data')
+    }
+    const patch = { metadata: { labels: { app: 'y' } } }
+    const patched = await api.mergePatch(Secret, a, patch, { signal, answer: 'metadata' })
+    expect(patched).toMatchObject({ kind: 'Secret', metadata: { labels: { app: 'y' } } })
+    expect(patched).not.toHaveProperty('data')
+    expect((await api.get(Secret, a, signal))?.data).toEqual({ key: 'c2VjcmV0' })
+  })
+
   it('stores nothing in a dry run', async () => {
     const options = { signal, dryRun: true }
     await api.create(ConfigMap, configMap({}), options)
@@ -71,7 +86,7 @@ describe('the REST API', () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: a, data: { key: 'aHVzaA==' } }
     for (const write of ['create', 'replace'] as const) {
       const answer = await api[write](Secret, secret, { signal, answer: 'metadata' })
-      expect(answer).toMatchObject({ kind: 'PartialObjectMetadata', metadata: a })
+      expect(answer).toMatchObject({ kind: 'Secret', metadata: a })
       expect(answer).not.toHaveProperty('data')
     }
     expect((await api.get(Secret, a, signal))?.data).toEqual(secret.data)

@@ -1,5 +1,6 @@
 import type {
   ApplyOptions,
+  GetOptions,
   KubernetesApi,
   KubernetesManifest,
   KubernetesObject,
@@ -14,7 +15,7 @@ import type {
 import { isKubernetesError, type KubernetesError } from '../kubernetes-error.js'
 import { apiVersionOf } from '../resource-types.js'
 import { readBody, readLines } from './answer-body.js'
-import { asListPage, asObject, asWatchEvent, parseJson } from './decode.js'
+import { asListPage, asObject, asWatchEvent, ofType, parseJson } from './decode.js'
 import { collectionPath, listPath, objectPath, watchPath, withQuery } from './request-path.js'
 import { statusError } from './status-error.js'
 import { unreachable, type Transport, type TransportRequest } from './transport.js'
@@ -25,8 +26,9 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 /** One change. The largest object that etcd takes has 1.5 MB. */
 const MAX_EVENT_BYTES = 8 * 1024 * 1024
 
-/** An API server that does not know the first answers with the whole object. */
-const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1,application/json'
+/** What the API server makes of objects whose metadata alone is asked for. One that can't answers with whole objects. */
+const METADATA_ONLY = { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json' }
+const METADATA_LIST = { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json' }
 
 type Request = TransportRequest & { readonly secret?: boolean }
 
@@ -40,7 +42,8 @@ export class RestApi implements KubernetesApi {
 
   async list(type: ResourceType, query: ListQuery, signal: AbortSignal): Promise<ListPage> {
     const what = `list of ${kindName(type)}`
-    const body = await this.#exchange({ method: 'GET', path: listPath(type, query), signal, what })
+    const form = query.answer === 'metadata' ? METADATA_LIST : {}
+    const body = await this.#exchange({ method: 'GET', path: listPath(type, query), signal, what, ...form })
     return asListPage(body, type, what)
   }
 
@@ -63,10 +66,16 @@ export class RestApi implements KubernetesApi {
     }
   }
 
-  async get(type: ResourceType, name: ObjectName, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+  async get(
+    type: ResourceType,
+    name: ObjectName,
+    signal: AbortSignal,
+    { answer }: GetOptions = {},
+  ): Promise<KubernetesObject | undefined> {
     const what = `get ${nameOf(type, name)}`
-    const body = await this.#found({ method: 'GET', path: objectPath(type, name), signal, what })
-    return body === undefined ? undefined : asObject(body, what)
+    const form = answer === 'metadata' ? METADATA_ONLY : {}
+    const body = await this.#found({ method: 'GET', path: objectPath(type, name), signal, what, ...form })
+    return body === undefined ? undefined : readObject(body, type, what, answer)
   }
 
   async create(type: ResourceType, manifest: KubernetesManifest, options: WriteOptions): Promise<KubernetesObject> {
@@ -158,12 +167,12 @@ export class RestApi implements KubernetesApi {
       path: options.dryRun === true ? `${path}${path.includes('?') ? '&' : '?'}dryRun=All` : path,
       body: JSON.stringify(content),
       contentType,
-      ...(options.answer === 'metadata' ? { accept: METADATA_ONLY } : {}),
+      ...(options.answer === 'metadata' ? METADATA_ONLY : {}),
       signal: options.signal,
       what,
       secret: isSecret(type),
     })
-    return asObject(body, what)
+    return readObject(body, type, what, options.answer)
   }
 
   /** What was answered, or undefined if there is no such thing. */
@@ -182,6 +191,12 @@ export class RestApi implements KubernetesApi {
     const text = answer.body.toString('utf8')
     return isJson(answer) ? parseJson(text, request.what) : text
   }
+}
+
+/** Mere metadata is read as of its object. */
+function readObject(body: unknown, type: ResourceType, what: string, answer: 'metadata' | undefined): KubernetesObject {
+  const object = asObject(body, what)
+  return answer === 'metadata' ? ofType(type, object) : object
 }
 
 function failure(answer: WholeAnswer, request: { readonly what: string; readonly secret?: boolean }): KubernetesError {

@@ -1,0 +1,52 @@
+import { type KubernetesApi, type KubernetesObject, proxyUuidLabel, type ResourceType } from '@osm-ts/core'
+
+/** What is kept of a Secret or pod; nothing of its contents. */
+export interface Labelled {
+  readonly name: string
+  readonly uid: string
+  readonly uuid: string
+  readonly resourceVersion: string
+  readonly ownedBy: readonly string[]
+}
+
+const PAGE = 500
+
+/** Objects of a namespace with these labels, by their metadata alone. */
+export async function listLabelled(
+  api: Pick<KubernetesApi, 'list'>,
+  type: ResourceType,
+  namespace: string,
+  labelSelector: string,
+  signal: AbortSignal,
+): Promise<readonly Labelled[]> {
+  const found: Labelled[] = []
+  let next: string | undefined
+  do {
+    const page = await api.list(
+      type,
+      {
+        namespace,
+        labelSelector,
+        limit: PAGE,
+        answer: 'metadata',
+        ...(next === undefined ? {} : { continue: next }),
+      },
+      signal,
+    )
+    found.push(...page.items.map(labelled))
+    next = page.continue
+  } while (next !== undefined && next !== '')
+  return found
+}
+
+/** What counts of an object. */
+export function labelled({ metadata }: KubernetesObject): Labelled {
+  const { name, uid = '', resourceVersion = '', labels, ownerReferences = [] } = metadata
+  return {
+    name,
+    uid,
+    uuid: labels?.[proxyUuidLabel] ?? '',
+    resourceVersion,
+    ownedBy: ownerReferences.filter(({ kind }) => kind === 'Pod').map((owner) => owner.uid),
+  }
+}
