@@ -99,6 +99,45 @@ describe('a first start', () => {
   })
 })
 
+describe('a write that a webhook refuses', () => {
+  const refused = new KubernetesError('OSM_KUBERNETES_INVALID', 'a class without a driver', { status: 422 })
+  const unsaid = new KubernetesError('OSM_KUBERNETES_FORBIDDEN', 'denied the request', { status: 403 })
+
+  it.each([refused, unsaid])('is told once, does not hold up the rest, and is tried again: %s', async (refusal) => {
+    const cluster = clusterWithPreset()
+    let refusals = 0
+    cluster.before = ({ verb, kind }) => {
+      if (verb !== 'create' || (kind !== 'MeshConfig' && kind !== 'MeshRootCertificate') || refusals >= 6) return
+      refusals += 1
+      throw refusal
+    }
+    const bootstrap = bootstraps.start(cluster, { enableMeshRootCertificate: true })
+    await bootstrap.ready
+    expect(trustOf(mutatingOf(cluster))).toBe(rootOf(cluster))
+    expect(configOf(cluster)).toBeUndefined()
+    expect(bootstrap.reports).toEqual([
+      ['MeshConfigRefused', refusal.message],
+      ['MeshRootCertificateRefused', refusal.message],
+    ])
+    await until(() => configOf(cluster) !== undefined)
+    await until(() => cluster.all(resourceTypes.MeshRootCertificate).length === 1)
+    expect(bootstrap.reports).toHaveLength(2)
+  })
+
+  it('says so when the next attempt fails for another reason, and goes on', async () => {
+    const cluster = clusterWithPreset()
+    const outcomes: (KubernetesError | undefined)[] = [refused, new KubernetesError('OSM_KUBERNETES_FAILED', 'broken')]
+    cluster.before = ({ verb, kind }) => {
+      const outcome = verb === 'create' && kind === 'MeshConfig' ? outcomes.shift() : undefined
+      if (outcome !== undefined) throw outcome
+    }
+    const bootstrap = bootstraps.start(cluster)
+    await bootstrap.ready
+    await until(() => configOf(cluster) !== undefined)
+    expect(bootstrap.logger.lines.map(({ message }) => message)).toContain('a write that was refused before has failed')
+  })
+})
+
 describe('an upgrade', () => {
   it('adds new defaults, and keeps what the user has set or removed', async () => {
     const cluster = clusterWithPreset()

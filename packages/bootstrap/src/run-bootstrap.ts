@@ -6,6 +6,7 @@ import { ensureMeshConfig } from './mesh-config/ensure-mesh-config.js'
 import { ensureMeshRootCertificate } from './mesh-config/ensure-mesh-root-certificate.js'
 import { meshLabels } from './mesh-identity.js'
 import { Reconciler } from './reconcile/reconciler.js'
+import { RefusableStep } from './refusable-step.js'
 import { persist } from './retry.js'
 import { RootFollower } from './webhooks/follow-root.js'
 import { keptWebhooks } from './webhooks/kept-webhooks.js'
@@ -31,16 +32,25 @@ export async function runBootstrap(options: BootstrapOptions): Promise<void> {
     trust: () => ({ pem: bundle.roots().join(''), since: bundle.since }),
     extent: () => (enableReconciler ? 'whole' : started ? 'trust' : 'changed'),
   })
-  const meshConfig = async (scope: AbortSignal): Promise<void> =>
-    ensureMeshConfig({ api, mesh, configName: options.configName, logger }, scope)
-  const definitions = keptDefinitions({ ...options, meshConfig: () => (started ? meshConfig : undefined) })
+  const meshConfig = new RefusableStep({
+    ...options,
+    kind: 'MeshConfig',
+    run: (scope) => ensureMeshConfig({ api, mesh, configName: options.configName, logger }, scope),
+  })
+  const rootCertificate = new RefusableStep({
+    ...options,
+    kind: 'MeshRootCertificate',
+    run: (scope) => ensureMeshRootCertificate(api, mesh, scope),
+  })
+  const runMeshConfig = (scope: AbortSignal): Promise<void> => meshConfig.run(scope)
+  const definitions = keptDefinitions({ ...options, meshConfig: () => (started ? runMeshConfig : undefined) })
   const reconciler = new Reconciler({ ...options, objects: [...definitions, ...webhooks] })
   const step = <T>(name: string, run: (scope: AbortSignal) => Promise<T>): Promise<T> => persist(name, run, options)
 
   await step('CustomResourceDefinitions', (scope) => bringInDefinitions(reconciler, definitions, options, scope))
-  await step('MeshConfig', meshConfig)
+  await step('MeshConfig', runMeshConfig)
   if (options.enableMeshRootCertificate) {
-    await step('MeshRootCertificate', (scope) => ensureMeshRootCertificate(api, mesh, scope))
+    await step('MeshRootCertificate', (scope) => rootCertificate.run(scope))
   }
   await step('certificate authority', () => ensureRoots(options))
   const roots = new RootFollower({
@@ -59,7 +69,12 @@ export async function runBootstrap(options: BootstrapOptions): Promise<void> {
   started = true
   options.onReady()
   logger.info({ mesh: mesh.meshName, reconciler: enableReconciler }, 'the cluster has what the mesh needs')
-  await Promise.all([reconciler.run(signal), ...(enableReconciler ? [reconciler.watch(signal)] : [])])
+  await Promise.all([
+    reconciler.run(signal),
+    meshConfig.follow(signal),
+    rootCertificate.follow(signal),
+    ...(enableReconciler ? [reconciler.watch(signal)] : []),
+  ])
 }
 
 /** Makes the roots of control plane and workloads unless they are there, and reads them to be sure that they can be used. */
