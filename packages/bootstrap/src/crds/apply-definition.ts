@@ -68,6 +68,8 @@ export async function untilEstablished(
     signal.throwIfAborted()
     const live = await api.get(type, { namespace: '', name }, signal)
     const conditions = live === undefined ? [] : (asDefinition(live).status?.conditions ?? [])
+    // Served under the names that it had, though one of the new ones may be taken.
+    if (conditions.some(({ type: what, status }) => what === 'Established' && status === 'True')) return
     const refused = conditions.find(({ type: what, status }) => what === 'NamesAccepted' && status === 'False')
     if (refused !== undefined) {
       throw new OsmError<BootstrapErrorCode>(
@@ -75,7 +77,6 @@ export async function untilEstablished(
         `CustomResourceDefinition ${name} is not served: ${refused.message ?? 'one of its names is taken'}; remove the definition that has the name`,
       )
     }
-    if (conditions.some(({ type: what, status }) => what === 'Established' && status === 'True')) return
     if (clock.now() >= end) {
       throw new OsmError<BootstrapErrorCode>(
         'OSM_BOOTSTRAP_CRD_PENDING',

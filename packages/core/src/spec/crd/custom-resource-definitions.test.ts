@@ -63,6 +63,14 @@ function decode(object: WrittenObject): Decoded {
 }
 
 describe('custom resource definitions', () => {
+  it('have short names that the API server takes where a definition without them is replaced', () => {
+    for (const { spec } of definitions) {
+      const { singular, plural, shortNames = [] } = spec.names
+      expect(shortNames).not.toContain(singular)
+      expect(shortNames).not.toContain(plural)
+    }
+  })
+
   it.each(definitions.map((definition) => [definition.metadata.name, definition] as const))(
     '%s is structural in every version',
     (_name, { spec }) => {

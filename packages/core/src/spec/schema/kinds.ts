@@ -26,6 +26,10 @@ export interface KindDefinition<S extends TSchema = TSchema> {
   /** Older or other versions that are read and converted. */
   readonly alsoAccepted: readonly string[]
   readonly plural: string
+  /**
+   * None equals the singular, which kubectl knows anyway: the API server takes it for taken where a definition without it
+   * is replaced.
+   */
   readonly shortNames: readonly string[]
   readonly scope: 'Namespaced' | 'Cluster'
   /** `user`: written by people; `runtime`: written by the supervisor of local processes. */
@@ -90,21 +94,18 @@ export const kindDefinitions = {
   }),
   MeshConfig: define(`${config}/v1alpha2`, 'meshconfigs', MeshConfigSpecSchema, {
     also: ['v1alpha1'],
-    short: ['meshconfig'],
   }),
   MeshRootCertificate: define(`${config}/v1alpha2`, 'meshrootcertificates', MeshRootCertificateSpecSchema, {
     short: ['mrc'],
   }),
-  Egress: define(policy, 'egresses', EgressSpecSchema, { short: ['egress'] }),
-  IngressBackend: define(policy, 'ingressbackends', IngressBackendSpecSchema, { short: ['ingressbackend'] }),
-  Retry: define(policy, 'retries', RetrySpecSchema, { short: ['retry'] }),
-  UpstreamTrafficSetting: define(policy, 'upstreamtrafficsettings', UpstreamTrafficSettingSpecSchema, {
-    short: ['upstreamtrafficsetting'],
-  }),
-  EgressGateway: define(policy, 'egressgateways', EgressGatewaySpecSchema, { short: ['egressgateway'] }),
-  AccessControl: define(policy, 'accesscontrols', AccessControlSpecSchema, { short: ['accesscontrol'] }),
+  Egress: define(policy, 'egresses', EgressSpecSchema),
+  IngressBackend: define(policy, 'ingressbackends', IngressBackendSpecSchema),
+  Retry: define(policy, 'retries', RetrySpecSchema),
+  UpstreamTrafficSetting: define(policy, 'upstreamtrafficsettings', UpstreamTrafficSettingSpecSchema),
+  EgressGateway: define(policy, 'egressgateways', EgressGatewaySpecSchema),
+  AccessControl: define(policy, 'accesscontrols', AccessControlSpecSchema),
   AccessCert: define(policy, 'accesscerts', AccessCertSpecSchema, { short: ['acct'] }),
-  Telemetry: define(policy, 'telemetries', TelemetrySpecSchema, { short: ['telemetry'] }),
+  Telemetry: define(policy, 'telemetries', TelemetrySpecSchema),
   ExtensionService: define(`${config}/v1alpha2`, 'extensionservices', ExtensionServiceSpecSchema, {
     short: ['extsvc'],
   }),
