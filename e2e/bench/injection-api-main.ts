@@ -4,7 +4,10 @@ import { FakeApiServer } from '../../packages/core/test/kubernetes/fake-api-serv
 import { BENCH_NAMESPACE, meshConfigSpec } from './injection-pods.js'
 
 // An API server for the injector under test, in a process of its own: it takes no time from the injector, and every Secret is a request over a socket.
-// It prints its address, answers `requests` with how many Secrets it has stored, and ends with its standard input.
+// It prints its address, and ends with its standard input.
+
+/** How often Secrets of pods are forgotten. Kept, tens of thousands of them would make this process pause for its own heap, in the middle of reviews. */
+const FORGET_EVERY_MS = 100
 
 const server = await FakeApiServer.start()
 server.put(resourceTypes.Namespace, {
@@ -14,6 +17,15 @@ server.put(resourceTypes.Namespace, {
 })
 server.put(resourceTypes.MeshConfig, { name: 'osm-mesh-config', namespace: 'osm-system' }, { spec: meshConfigSpec })
 console.log(server.url)
+const forgetting = setInterval(() => {
+  server.requests.length = 0
+  for (const { metadata } of server.objects.list(resourceTypes.Secret)) {
+    const { namespace = '', name } = metadata
+    if (namespace === BENCH_NAMESPACE) server.remove(resourceTypes.Secret, { namespace, name })
+  }
+  server.objects.compact()
+}, FORGET_EVERY_MS)
 process.stdin.resume().on('end', () => {
+  clearInterval(forgetting)
   void server.close()
 })

@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
+/** Seconds that the load at a fixed rate runs before it counts. */
+export const OWN_WARM_UP_SECONDS = 3
+
 /** What is asked of the injector, and how often. */
 export interface LoadOptions {
   /** Of the webhook. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-import { type LoadOptions, runLoad } from './injection-load.js'
+import { type LoadOptions, OWN_WARM_UP_SECONDS, runLoad } from './injection-load.js'
 import { InjectorProgram } from './injection-program.js'
 import { round, type Summary, summarize } from './statistics.js'
 
@@ -19,6 +19,12 @@ export interface InjectionOptions {
 
 /** Milliseconds of a review, and how many there were. */
 export interface InjectionResult {
+  /** What the figures are of, in words. */
+  readonly measured: {
+    readonly processorTime: string
+    readonly latency: string
+    readonly warmUp: string
+  }
   readonly closedLoop: {
     readonly reviewsPerSecond: number
     /** What one core would do that has nothing else to do: reviews by processor time of the injector. */
@@ -80,6 +86,13 @@ async function measure(injector: InjectorProgram, ca: string, options: Injection
   const cpu = (await injector.cpuSeconds()) - cpuBefore
   const open = await run({ kind: 'open', seconds: options.openSeconds, perSecond: OPEN_PER_SECOND })
   return {
+    measured: {
+      processorTime:
+        'of osm-injector with all of its threads; load generator and API server are processes of their own',
+      latency:
+        'as the load generator sees it: TLS, the review and the Secret at the API server; it shares the cores with both',
+      warmUp: `${WARM_UP_SECONDS} s of as many reviews as possible, then ${OWN_WARM_UP_SECONDS} s at the fixed rate before that counts`,
+    },
     closedLoop: {
       reviewsPerSecond: round(closed.latencies.length / closed.seconds),
       reviewsPerCpuSecond: round(closed.latencies.length / cpu),
