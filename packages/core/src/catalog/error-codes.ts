@@ -17,6 +17,9 @@ export const catalogErrorCodes = {
     'a TrafficSplit with HTTP matches does not apply to ports of the apex that do not speak HTTP',
   OSM_POLICY_SPLIT_SHADOWED: 'a match of a TrafficSplit is also in another one of the same apex, which holds',
   OSM_POLICY_RETRY_NAMESPACE: 'a Retry is in another namespace than its source and is ignored',
+  OSM_POLICY_INGRESS_SOURCE: 'a source of an IngressBackend or AccessControl lets nobody in',
+  OSM_POLICY_INGRESS_CONFLICT:
+    'two objects, or two services on one port, let in the same callers on different terms; the first one holds for them',
   OSM_POLICY_ENDPOINT_ADDRESS:
     'an endpoint is known by host name only; proxies are given IP addresses, so it is left out',
   OSM_POLICY_ENDPOINTS_UNSURE:

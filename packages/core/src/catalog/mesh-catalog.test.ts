@@ -324,7 +324,7 @@ describe('MeshCatalog and its questions', () => {
         protocol: 'https',
         hosts: ['a.example', 'b.example'],
         routes: [{}],
-        sources: ['10.0.0.1', '10.0.0.2', '10.9.0.0/16'],
+        sources: ['10.0.0.1/32', '10.0.0.2/32', '10.9.0.0/16'],
         principals: ['gateway.edge'],
         tls: 'mtls',
       },

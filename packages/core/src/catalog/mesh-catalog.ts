@@ -269,17 +269,15 @@ export class MeshCatalog {
 
   /** Routes by host name that IngressBackends open to a service; `*` stands for any name. */
   getIngressRoutesPerHost(service: MeshService): ReadonlyMap<string, readonly RouteMatch[]> {
-    const { state } = this.#computation
-    return ingressRoutes(state === undefined ? [] : ingressPolicies(state, service))
+    return ingressRoutes(ingressPolicies(this.#computation, service))
   }
 
   /** What IngressBackends let in to a service; nothing if the account is not behind the service. */
   getIngressPoliciesForService(service: MeshService, account: ServiceAccountRef): readonly IngressTrafficPolicy[] {
-    const { state } = this.#computation
     const member = this.#access
       .accountsOf(service)
       .some(({ namespace, name }) => namespace === account.namespace && name === account.name)
-    return state === undefined || !member ? [] : ingressPolicies(state, service)
+    return member ? ingressPolicies(this.#computation, service) : []
   }
 
   // --- Endpoints ----------------------------------------------------------------------------------------------------------------------------------

@@ -109,11 +109,20 @@ function listeners(first: number): Readonly<Record<string, { readonly address: s
   return Object.fromEntries(keys.map((key, index) => [key, { address: '127.0.0.1', port: first + index }]))
 }
 
+/** The same for callers from outside, by ports of workloads. */
+function outsideListeners(first: number): ReturnType<typeof listeners> {
+  const keys = namespaces.flatMap((space) =>
+    [0, 1, 2, 3].flatMap((index) => [8080, 8081, 9090].map((port) => `${space}/s${index}|${port}`)),
+  )
+  return Object.fromEntries(keys.map((key, index) => [key, { address: '127.0.0.1', port: first + index }]))
+}
+
 const instance = (place: Place): fc.Arbitrary<MeshObject> =>
   fc.tuple(place.space, place.name('w', 5), fc.boolean()).chain(([space, name, explicit]) => {
     const index = Number(name.slice(1)) + (space === 'a' ? 0 : 5)
     const allocations = {
       inbound: listeners(20_000 + 1000 * index),
+      ingress: outsideListeners(20_250 + 1000 * index),
       outboundTcp: listeners(20_500 + 1000 * index),
       outboundHttp: { address: '127.0.0.1', port: 40_000 + index },
     }
@@ -314,6 +323,60 @@ const upstreamSetting = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
     ),
   )
 
+const accessObject = (kind: 'IngressBackend' | 'AccessControl', { space, name }: Place): fc.Arbitrary<MeshObject> =>
+  object(
+    kind,
+    name('i', 3),
+    space,
+    fc.record({
+      backends: fc.array(
+        fc.record(
+          {
+            name: numbered('s', 4),
+            port: fc.record({
+              number: fc.constantFrom(8080, 8080, 9090, 81),
+              protocol: fc.constantFrom('http', 'http', 'https', 'https', 'grpc', 'mqtt'),
+            }),
+            tls: fc.record(
+              {
+                skipClientCertValidation: fc.boolean(),
+                sniHosts: fc.subarray(['a.example', 'b.example', '*.example', 's0.a.svc.cluster.local', 'no host']),
+              },
+              { requiredKeys: ['skipClientCertValidation'] },
+            ),
+          },
+          { requiredKeys: ['name', 'port'] },
+        ),
+        { maxLength: 3 },
+      ),
+      sources: fc.array(
+        fc.oneof(
+          fc.record({
+            kind: fc.constant('IPRange'),
+            name: fc.constantFrom('10.0.0.0/8', '10.9.0.0/16', '10.9.1.1/16', '192.0.2.1/32', 'fd00:0::/8', 'here'),
+          }),
+          fc.record(
+            { kind: fc.constant('Service'), name: numbered('s', 4), namespace },
+            { requiredKeys: ['kind', 'name'] },
+          ),
+          fc.record({
+            kind: fc.constant('AuthenticatedPrincipal'),
+            name: fc.constantFrom('gateway.example', 'Other.example', '*.example'),
+          }),
+        ),
+        { maxLength: 3 },
+      ),
+      matches: fc.array(
+        fc.record({
+          apiGroup: fc.constant('specs.smi-spec.io/v1alpha4'),
+          kind: fc.constantFrom('HTTPRouteGroup', 'HTTPRouteGroup', 'TCPRoute'),
+          name: numbered('g', 3),
+        }),
+        { maxLength: 2 },
+      ),
+    }),
+  )
+
 const namespaceObject = object(
   'Namespace',
   namespace,
@@ -328,6 +391,10 @@ const configObject = object(
   fc.constant('osm-system'),
   fc.record({
     traffic: fc.record({ enablePermissiveTrafficPolicyMode: fc.constantFrom(false, false, true) }),
+    featureFlags: fc.record({
+      enableIngressBackendPolicy: fc.constantFrom(true, true, false),
+      enableAccessControlPolicy: fc.constantFrom(true, true, false),
+    }),
     sidecar: fc.record({ localProxyMode: fc.constantFrom('Localhost', 'PodIP') }),
   }),
 )
@@ -343,6 +410,8 @@ export const anyObject: fc.Arbitrary<MeshObject> = fc.oneof(
   { weight: 4, arbitrary: trafficSplit(anywhere) },
   { weight: 2, arbitrary: retry(anywhere) },
   { weight: 3, arbitrary: upstreamSetting(anywhere) },
+  { weight: 4, arbitrary: accessObject('IngressBackend', anywhere) },
+  { weight: 3, arbitrary: accessObject('AccessControl', anywhere) },
   { weight: 1, arbitrary: namespaceObject },
   { weight: 1, arbitrary: configObject },
 )
@@ -356,6 +425,8 @@ const alwaysThere = namespaces.flatMap((space) => [
   ...[0, 1].flatMap((index) => [routeGroup, tcpRoute].map((make) => make(at(space, index)))),
   ...[0, 1, 2].flatMap((index) => [service, instance, trafficTarget].map((make) => make(at(space, index)))),
   trafficSplit(at(space, 0)),
+  accessObject('IngressBackend', at(space, 0)),
+  accessObject('AccessControl', at(space, 0)),
 ])
 
 /** A mesh in which something is going on. Later objects of one name replace earlier ones. */

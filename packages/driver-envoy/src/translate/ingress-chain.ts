@@ -11,26 +11,64 @@ import { servedHttpManager } from './served-http.js'
 import type { Settings } from './settings.js'
 import { outsideServerTls } from './tls.js'
 
+/** How a caller's TLS hello selects a filter chain. */
+export interface IngressMatch {
+  /** SNI names; empty for those that no other chain has. */
+  readonly serverNames: readonly string[]
+  /** Empty for any. */
+  readonly applicationProtocols: readonly string[]
+}
+
 /** What decides the bytes of a filter chain for callers from outside the mesh. */
 export interface IngressChain {
   readonly part: IngressPart
+  readonly match: IngressMatch
   /** Transparent mode: one listener has all ports, and the original destination selects. */
   readonly matchPort: boolean
   /** Changes when access was withdrawn. */
   readonly drainEpoch: string | undefined
 }
 
+/** What callers from outside may offer. Callers of the mesh offer the protocol of the mesh, and nothing else. */
+const OUTSIDE_PROTOCOLS = ['h2', 'http/1.1']
+
+/**
+ * The matches by which the callers of a part are told from others on one listener.
+ *
+ * Envoy follows the name of the hello first, and then does not turn back: who asks for a name of the mesh finds the chain of the mesh alone. A part that takes
+ * such names as well has a second chain for them, which differs by what is offered in ALPN, so that it takes nothing from callers of the mesh.
+ *
+ * @param meshNames - SNI names that chains of the mesh have on the same port
+ */
+export function ingressMatches(
+  { tls, serverNames }: Pick<IngressPart, 'tls' | 'serverNames'>,
+  meshNames: readonly string[],
+): readonly IngressMatch[] {
+  const any = serverNames.length === 0
+  if (tls === 'none') return [{ serverNames: [], applicationProtocols: [] }]
+  const own = serverNames.filter((name) => !meshNames.includes(name))
+  const shared = any ? meshNames : serverNames.filter((name) => meshNames.includes(name))
+  return [
+    ...(any || own.length > 0 ? [{ serverNames: [...own].sort(), applicationProtocols: [] }] : []),
+    ...(shared.length > 0 ? [{ serverNames: [...shared].sort(), applicationProtocols: OUTSIDE_PROTOCOLS }] : []),
+  ]
+}
+
 /**
  * The filter chain of a port for callers from outside the mesh. It takes connections of the given sources only; others find no chain, or that of the
  * mesh, which asks for a certificate of the mesh.
  */
-export function ingressChain({ part, matchPort, drainEpoch }: IngressChain, { mesh, trust }: Settings): Uint8Array {
+export function ingressChain(
+  { part, match, matchPort, drainEpoch }: IngressChain,
+  { mesh, trust }: Settings,
+): Uint8Array {
   const name = names.ingressChain(part)
   return encode(FilterChainSchema, {
-    name,
+    name: match.applicationProtocols.length === 0 ? name : `${name}_alpn`,
     filterChainMatch: {
       transportProtocol: part.tls === 'none' ? 'raw_buffer' : 'tls',
-      serverNames: [...part.serverNames].sort(),
+      serverNames: [...match.serverNames],
+      applicationProtocols: [...match.applicationProtocols],
       sourcePrefixRanges: [...part.sources].sort().map(cidrRange),
       ...(matchPort ? { destinationPort: part.targetPort } : {}),
     },

@@ -7,7 +7,7 @@ import type { EncodedResource, ResourceSet } from '../resources/types.js'
 import { hasMetrics } from './clusters.js'
 import { egressChains, inspectedPorts } from './egress-chain.js'
 import { inboundChain } from './inbound-chain.js'
-import { ingressChain } from './ingress-chain.js'
+import { ingressChain, ingressMatches } from './ingress-chain.js'
 import { type ListenerShape, listener } from './listener.js'
 import type { Memo, MemoTable } from './memo.js'
 import { names } from './names.js'
@@ -114,7 +114,7 @@ export class ListenerTranslation {
     const shape = this.#ownShape(view, names.inboundListener, proxy.listen.inbound, 'inbound')
     const chains = [
       ...served.map((service) => this.#inboundChain(service, view)),
-      ...servedOutside.map((service) => this.#ingressChain(service, view)),
+      ...servedOutside.flatMap((service) => this.#ingressChains(service, view)),
     ]
     const sources = [...[...served, ...servedOutside].flatMap((service) => service.sources), ...settings.sources]
     return this.#listener({ ...shape, inspectsTls: 'always', chains }, sources)
@@ -130,12 +130,13 @@ export class ListenerTranslation {
       const chains = [this.#inboundChain(service, view)]
       return this.#listener({ ...shape, inspectsTls: 'always', chains }, [...service.sources, ...settings.sources])
     })
-    const ingress = servedOutside.flatMap((service) => {
-      const { listen, id } = service.binding
-      if (listen === undefined) return []
-      const shape = this.#ownShape(view, names.boundIngressListener(id), listen, 'inbound')
-      const chains = [this.#ingressChain(service, view)]
-      return this.#listener({ ...shape, inspectsTls: 'always', chains }, [...service.sources, ...settings.sources])
+    const ingress = [...byAddress(servedOutside)].flatMap(([listen, services]) => {
+      const [first] = services
+      if (first === undefined) return []
+      const shape = this.#ownShape(view, names.boundIngressListener(first.binding.id), listen, 'inbound')
+      const chains = services.flatMap((service) => this.#ingressChains(service, view))
+      const sources = services.flatMap((service) => service.sources)
+      return this.#listener({ ...shape, inspectsTls: 'always', chains }, [...sources, ...settings.sources])
     })
     const called = new Map(reader.members(proxy.outbound, 'outbound').list.map((member) => [member.part.id, member]))
     const outbound = proxy.outboundBindings.flatMap(({ id, listen }) => {
@@ -159,12 +160,18 @@ export class ListenerTranslation {
     return this.#chains.get(key, build) ?? build()
   }
 
-  #ingressChain({ binding, part }: ServedOutside, { proxy, settings, drainEpochs }: ProxyView): Uint8Array {
+  #ingressChains(
+    { binding, part }: ServedOutside,
+    { proxy, served, settings, drainEpochs }: ProxyView,
+  ): readonly Uint8Array[] {
     const matchPort = proxy.mode === 'transparent'
     const drainEpoch = drainEpochs.get(part.id)
-    const key = JSON.stringify(['ingress', binding.part, settings.key, matchPort, drainEpoch])
-    const build = (): Uint8Array => ingressChain({ part, matchPort, drainEpoch }, settings)
-    return this.#chains.get(key, build) ?? build()
+    const meshNames = matchPort ? meshNamesOn(part.targetPort, served) : []
+    return ingressMatches(part, meshNames).map((match) => {
+      const key = JSON.stringify(['ingress', binding.part, settings.key, matchPort, drainEpoch, match])
+      const build = (): Uint8Array => ingressChain({ part, match, matchPort, drainEpoch }, settings)
+      return this.#chains.get(key, build) ?? build()
+    })
   }
 
   #metrics(view: ProxyView): readonly EncodedResource[] {
@@ -193,6 +200,28 @@ export class ListenerTranslation {
   }
 }
 
+/** SNI names by which callers of the mesh select a port; sorted. */
+function meshNamesOn(port: number, served: readonly Served[]): readonly string[] {
+  return served
+    .filter(({ part }) => part.targetPort === port)
+    .flatMap(({ part }) => part.serverNames)
+    .sort()
+}
+
+/** Explicit mode: what is served to callers from outside, by where they connect. */
+function byAddress(services: readonly ServedOutside[]): ReadonlyMap<SocketAddress, readonly ServedOutside[]> {
+  const groups = new Map<string, readonly [SocketAddress, ServedOutside[]]>()
+  for (const service of services) {
+    const { listen } = service.binding
+    if (listen === undefined) continue
+    const key = `${listen.address} ${listen.port}`
+    const group = groups.get(key) ?? [listen, []]
+    group[1].push(service)
+    groups.set(key, group)
+  }
+  return new Map(groups.values())
+}
+
 /** True if the forward proxy of explicit mode may have to resolve hosts outside the mesh. */
 function isEgressAllowed({ proxy, settings }: ProxyView): boolean {
   return settings.mesh.egressEnabled || proxy.egress !== undefined
@@ -215,7 +244,9 @@ function ownKey(view: ProxyView): readonly unknown[] {
     proxy.ipFamilies,
     settings.key,
     proxy.listen.inbound,
-    [...served, ...servedOutside].map(({ binding, part }) => [binding.part, binding.listen, drainEpochs.get(part.id)]),
+    [served, servedOutside].map((list) =>
+      list.map(({ binding, part }) => [binding.part, binding.listen, drainEpochs.get(part.id)]),
+    ),
     proxy.outboundBindings,
     proxy.outboundBindings.length > 0 ? proxy.outbound : '',
     hasMetrics(view) ? proxy.listen.metrics : undefined,

@@ -74,6 +74,31 @@ describe('ExplicitSite', () => {
     expect(inbound['shop/also|80']).not.toEqual(inbound['shop/web|80'])
   })
 
+  it('has a listener for callers from outside where an object opens a port of the workload, whatever port of a service leads there', async () => {
+    const access = (kind: string, name: string, backends: string): string =>
+      `apiVersion: policy.openservicemesh.io/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name}, namespace: shop }\nspec: { backends: [${backends}], sources: [{ kind: IPRange, name: 127.0.0.0/8 }] }`
+    const closed = [
+      workload('ports: [{ name: main, port: 8080 }]'),
+      service('web', '{ port: 81, targetPort: main }, { port: 80, targetPort: 8080 }'),
+    ]
+    const open = snapshotOf(
+      ...closed,
+      access('IngressBackend', 'a', '{ name: web, port: { number: 8080, protocol: http } }'),
+      access(
+        'AccessControl',
+        'b',
+        '{ name: web, port: { number: 8080, protocol: https } }, { name: web, port: { number: 80, protocol: http } }',
+      ),
+    )
+    const site = await openSite(open)
+    const { allocations } = await site.refresh(open)
+    expect(Object.keys(allocations?.ingress ?? {})).toEqual(['shop/web|8080'])
+    const taken = [...Object.values(allocations?.inbound ?? {}), ...Object.values(site.listen)].map(({ port }) => port)
+    expect(taken).not.toContain(allocations?.ingress?.['shop/web|8080']?.port)
+    expect((await site.refresh(snapshotOf(...closed))).allocations).not.toHaveProperty('ingress')
+    expect((await site.refresh(open)).allocations).toEqual(allocations)
+  })
+
   it('gives ports back that services no longer need, and finds them again', async () => {
     const bare = workload('')
     const before = snapshotOf(bare, service('db', '{ port: 5432, appProtocol: tcp }', 'app: db'))

@@ -61,20 +61,26 @@ export class ExplicitSite implements Site {
     if (outboundHttp === undefined || metrics === undefined || admin === undefined)
       return { allocations: undefined, variables: {}, problems: unreachable(desired, snapshot) }
     const current = snapshot.get('Workload', desired.namespace, desired.workload.metadata.name) ?? desired.workload
-    const served = inboundKeys(servedPorts(snapshot, current, this.ports))
+    const ports = servedPorts(snapshot, current, this.ports)
+    const served = inboundKeys(ports)
+    const opened = openedKeys(snapshot, ports)
     const own = new Set(served.keys())
     const called = withoutClashes(tcpServicePorts(snapshot.list('Service')))
       .ports.map(({ service, port, variable }) => ({ key: allocationKey(service, port), variable }))
       .filter(({ key }) => !own.has(key))
-    const ports = await ledger.claim(desired.key, [
+    const claims = await ledger.claim(desired.key, [
       ...[...served.values()].map(inboundPurpose),
+      ...opened.map(ingressPurpose),
       ...called.map(({ key }) => tcpPurpose(key)),
     ])
-    ledger.retain(desired.key, new Set([...ports.values(), ...this.#fixedPorts()]))
-    const at = (purpose: string): SocketAddress => loopback(claimed(ports, purpose))
+    ledger.retain(desired.key, new Set([...claims.values(), ...this.#fixedPorts()]))
+    const at = (purpose: string): SocketAddress => loopback(claimed(claims, purpose))
     return {
       allocations: {
         inbound: Object.fromEntries([...served].map(([key, first]) => [key, at(inboundPurpose(first))])),
+        ...(opened.length > 0 && {
+          ingress: Object.fromEntries(opened.map((key) => [key, at(ingressPurpose(key))])),
+        }),
         outboundHttp,
         outboundTcp: Object.fromEntries(called.map(({ key }) => [key, at(tcpPurpose(key))])),
         metrics,
@@ -84,7 +90,7 @@ export class ExplicitSite implements Site {
         HTTP_PROXY: `http://${LOOPBACK}:${outboundHttp.port}`,
         http_proxy: `http://${LOOPBACK}:${outboundHttp.port}`,
         ...Object.fromEntries(
-          called.map(({ key, variable }) => [variable, `${LOOPBACK}:${claimed(ports, tcpPurpose(key))}`]),
+          called.map(({ key, variable }) => [variable, `${LOOPBACK}:${claimed(claims, tcpPurpose(key))}`]),
         ),
       },
       problems: [],
@@ -125,6 +131,20 @@ function inboundKeys(served: readonly ServedPort[]): ReadonlyMap<string, string>
       return [key, first]
     }),
   )
+}
+
+/**
+ * Ports of the workload that some object opens to callers outside the mesh, by service and port of the workload. Each has one listener, whatever the
+ * number of objects.
+ */
+function openedKeys(snapshot: Snapshot, served: readonly ServedPort[]): readonly string[] {
+  const opened = new Set(
+    [...snapshot.list('IngressBackend'), ...snapshot.list('AccessControl')].flatMap(({ metadata, spec }) =>
+      spec.backends.map(({ name, port }) => allocationKey({ namespace: metadata.namespace, name }, port.number)),
+    ),
+  )
+  const keys = served.map(({ service, targetPort }) => allocationKey(service, targetPort))
+  return [...new Set(keys)].filter((key) => opened.has(key)).sort()
 }
 
 async function claimOwnListeners(owner: string, ledger: PortLedger): Promise<ListenAddresses> {
@@ -178,6 +198,10 @@ function unreachable({ workload }: DesiredInstance, snapshot: Snapshot): readonl
 
 function inboundPurpose(key: string): string {
   return `inbound ${key}`
+}
+
+function ingressPurpose(key: string): string {
+  return `ingress ${key}`
 }
 
 function tcpPurpose(key: string): string {

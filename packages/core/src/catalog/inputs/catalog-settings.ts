@@ -21,6 +21,8 @@ export interface CatalogSettings {
   readonly retries: boolean
   /** True: IngressBackend objects count. */
   readonly ingressBackends: boolean
+  /** True: AccessControl objects count. */
+  readonly accessControls: boolean
   /** Class of sidecars that name none. */
   readonly sidecarClass: string
   readonly externalAuthorization: ExternalAuthorization | undefined
@@ -70,6 +72,7 @@ export function catalogSettings(config: MeshConfig, { meshName, domains }: MeshN
     localProxyMode: sidecar.localProxyMode,
     retries: featureFlags.enableRetryPolicy,
     ingressBackends: featureFlags.enableIngressBackendPolicy,
+    accessControls: featureFlags.enableAccessControlPolicy,
     sidecarClass: sidecar.sidecarClass,
     externalAuthorization: traffic.inboundExternalAuthorization,
     cluster: clusterKey(config.clusterSet),

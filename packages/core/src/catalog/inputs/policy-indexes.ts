@@ -7,7 +7,7 @@ import {
   apexOf,
   backendsOf,
   destinationOf,
-  ingressBackendsOf,
+  openedServicesOf,
   retrySourceOf,
   settingHostCandidates,
   sourcesOf,
@@ -20,6 +20,7 @@ export interface IndexedBy {
   readonly splitsByApex: KindMap['TrafficSplit']
   readonly splitsByBackend: KindMap['TrafficSplit']
   readonly ingressByService: KindMap['IngressBackend']
+  readonly accessByService: KindMap['AccessControl']
   readonly retriesBySource: KindMap['Retry']
   readonly servicesByPort: KindMap['Service']
   readonly settingsByService: KindMap['UpstreamTrafficSetting']
@@ -50,7 +51,8 @@ const indexDefinitions: IndexDefinitions = {
     },
   },
   splitsByBackend: { kind: 'TrafficSplit', keysOf: (split) => names(backendsOf(split)) },
-  ingressByService: { kind: 'IngressBackend', keysOf: (ingress) => names(ingressBackendsOf(ingress)) },
+  ingressByService: { kind: 'IngressBackend', keysOf: (ingress) => names(openedServicesOf(ingress)) },
+  accessByService: { kind: 'AccessControl', keysOf: (access) => names(openedServicesOf(access)) },
   retriesBySource: { kind: 'Retry', keysOf: (retry) => [nameKey(retrySourceOf(retry))] },
   servicesByPort: {
     kind: 'Service',
@@ -81,6 +83,7 @@ export class PolicyIndexes {
       splitsByApex: create(indexDefinitions.splitsByApex.keysOf),
       splitsByBackend: create(indexDefinitions.splitsByBackend.keysOf),
       ingressByService: create(indexDefinitions.ingressByService.keysOf),
+      accessByService: create(indexDefinitions.accessByService.keysOf),
       retriesBySource: create(indexDefinitions.retriesBySource.keysOf),
       servicesByPort: create(indexDefinitions.servicesByPort.keysOf),
       settingsByService: create(indexDefinitions.settingsByService.keysOf),
@@ -103,6 +106,7 @@ export class PolicyIndexes {
       splitsByApex: splitsByApex.with(splits),
       splitsByBackend: splitsByBackend.with(splits),
       ingressByService: this.#indexes.ingressByService.with(edited('IngressBackend')),
+      accessByService: this.#indexes.accessByService.with(edited('AccessControl')),
       retriesBySource: this.#indexes.retriesBySource.with(edited('Retry')),
       servicesByPort: this.#indexes.servicesByPort.with(edited('Service')),
       settingsByService: this.#indexes.settingsByService.with(edited('UpstreamTrafficSetting')),

@@ -31,9 +31,12 @@ export function backendsOf(split: KindMap['TrafficSplit']): readonly MeshService
   return split.spec.backends.map(({ service }) => ({ namespace, name: service }))
 }
 
-/** Services that an IngressBackend opens. */
-export function ingressBackendsOf(ingress: KindMap['IngressBackend']): readonly MeshService[] {
-  return ingress.spec.backends.map(({ name }) => ({ namespace: ingress.metadata.namespace, name }))
+/** Services that an IngressBackend or AccessControl opens. */
+export function openedServicesOf({
+  metadata,
+  spec,
+}: KindMap['IngressBackend' | 'AccessControl']): readonly MeshService[] {
+  return spec.backends.map(({ name }) => ({ namespace: metadata.namespace, name }))
 }
 
 /** Service account whose requests a Retry repeats. */

@@ -4,10 +4,13 @@ import { isAddress } from '../../spec/addresses.js'
 import { deepEqual, defineQuery, textKey, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { endpointsOfService, nameInputs, objectInputs } from '../inputs/inputs.js'
+import { accessKinds } from './access-objects.js'
 import { isUsableAccount } from './accounts.js'
 import { contestedAddresses } from './claims.js'
 import { retryAnalysis } from './client-rules.js'
 import { targetAnalysis } from './grants.js'
+import { ingressOfInstance } from './ingress-of-instance.js'
+import { accessProblems } from './ingress.js'
 import { nameKey, type NamespacedName } from './keys.js'
 import { outboundProblems } from './outbound.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
@@ -30,9 +33,13 @@ export const allProblems = defineQuery<CatalogState, '', readonly PolicyProblem[
       ...names('HTTPRouteGroup').flatMap((name) => context.get(routeGroup, name)?.problems ?? []),
       ...names('TrafficSplit').flatMap((name) => context.get(splitAnalysis, name)?.problems ?? []),
       ...names('Retry').flatMap((name) => context.get(retryAnalysis, name)?.problems ?? []),
+      ...accessKinds.flatMap((kind) => names(kind).flatMap((name) => context.get(accessProblems, { kind, ...name }))),
       ...names('Service').flatMap((name) => context.get(serviceProblems, name)),
       ...context.get(addressProblems, ''),
-      ...names('WorkloadInstance').flatMap((name) => instanceProblems(context, name)),
+      ...names('WorkloadInstance').flatMap((name) => [
+        ...instanceProblems(context, name),
+        ...context.get(ingressOfInstance, name).problems,
+      ]),
     ]
     return [...new Map(found.map((problem) => [canonicalJson(problem), problem])).values()]
   },

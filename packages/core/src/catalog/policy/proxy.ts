@@ -4,6 +4,8 @@ import {
   compareText,
   type InboundBinding,
   type InboundPart,
+  type IngressBinding,
+  type IngressPart,
   type ListenAddresses,
   type MeshService,
   type OutboundBinding,
@@ -21,6 +23,8 @@ import { instanceByUuid, objectInputs, servicesOfInstance, settingInputs } from 
 import { isUsableAccount } from './accounts.js'
 import { clientRulesPart } from './client-rules.js'
 import { inboundPart } from './inbound.js'
+import { ingressOfInstance } from './ingress-of-instance.js'
+import { ingressPart } from './ingress.js'
 import { nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
 import { meshPart, trustPart } from './mesh-parts.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
@@ -28,8 +32,9 @@ import { localPort, probeBindings } from './probes.js'
 import { objectRefOf } from './problems.js'
 import { isHttp } from './protocol.js'
 import { allServicesInScope, scopeOf, type Scope } from './reach.js'
-import { serviceModel, type MeshServicePort } from './services.js'
+import { serviceModel } from './services.js'
 import { rootSet } from './sets.js'
+import { targetPortOf } from './target-port.js'
 import { transparentListenAddresses, type IpFamilies } from './sidecar-addresses.js'
 
 type Context = QueryContext<CatalogState>
@@ -75,13 +80,15 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
   const trust = context.get(trustPart, '')
   const mesh = context.get(meshPart, '')
   const inbound = inboundBindings(context, instance, account)
+  const ingress = ingressBindings(context, instance)
   const set = (of: 'outbound' | 'upstream' | 'endpoints') =>
     context.get(rootSet, { of, scope, readers: of === 'outbound' ? metadata.namespace : '' })
   const outbound = set('outbound')
   const upstreams = set('upstream')
   const endpoints = set('endpoints')
   const clientRules = context.get(clientRulesPart, account)
-  const children = [trust, mesh, ...inbound.map(({ part }) => part), outbound, upstreams, endpoints, clientRules]
+  const served = [...inbound, ...ingress].map(({ part }) => part)
+  const children = [trust, mesh, ...served, outbound, upstreams, endpoints, clientRules]
   return makePart<ProxyPart>(
     {
       kind: 'proxy',
@@ -100,7 +107,7 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
       listen: listenAddresses(instance, families),
       probes: probeBindings(instance, families),
       inbound: inbound.map(({ binding }) => binding),
-      ingress: [],
+      ingress: ingress.map(({ binding }) => binding),
       outboundBindings: outboundBindings(context, instance, scope),
       trust: trust.hash,
       mesh: mesh.hash,
@@ -132,13 +139,16 @@ function listenAddresses({ spec: { mode, allocations } }: Instance, families: Ip
   }
 }
 
-interface BoundPart {
-  readonly part: PolicyPart<InboundPart>
-  readonly binding: InboundBinding
+interface BoundPart<P extends InboundPart | IngressPart, B extends InboundBinding | IngressBinding> {
+  readonly part: PolicyPart<P>
+  readonly binding: B
 }
 
+type BoundInbound = BoundPart<InboundPart, InboundBinding>
+type BoundIngress = BoundPart<IngressPart, IngressBinding>
+
 /** Sorted by id. */
-function inboundBindings(context: Context, instance: Instance, account: ServiceAccountRef): readonly BoundPart[] {
+function inboundBindings(context: Context, instance: Instance, account: ServiceAccountRef): readonly BoundInbound[] {
   const { namespace, name } = instance.metadata
   const bindings = context
     .get(servicesOfInstance, { namespace, name })
@@ -152,9 +162,9 @@ interface ServedService {
   readonly service: MeshService
 }
 
-function bindingsOf(context: Context, { instance, account, service }: ServedService): readonly BoundPart[] {
+function bindingsOf(context: Context, { instance, account, service }: ServedService): readonly BoundInbound[] {
   const served = new Set<number>()
-  return (context.get(serviceModel, service)?.ports ?? []).flatMap((port): readonly BoundPart[] => {
+  return (context.get(serviceModel, service)?.ports ?? []).flatMap((port): readonly BoundInbound[] => {
     const targetPort = targetPortOf(instance, port)
     // Ports come sorted: where several lead to one target port, the lowest stands for all.
     if (targetPort === undefined || served.has(targetPort)) return []
@@ -173,8 +183,23 @@ function bindingsOf(context: Context, { instance, account, service }: ServedServ
   })
 }
 
-function targetPortOf({ spec }: Instance, { target }: MeshServicePort): number | undefined {
-  return typeof target === 'number' ? target : spec.ports.find(({ name }) => name === target)?.port
+/** Sorted by id. */
+function ingressBindings(context: Context, instance: Instance): readonly BoundIngress[] {
+  const { metadata, spec } = instance
+  const { doors } = context.get(ingressOfInstance, { namespace: metadata.namespace, name: metadata.name })
+  const bindings = doors.flatMap((door): readonly BoundIngress[] => {
+    const part = context.get(ingressPart, door)
+    const listen = spec.allocations?.ingress?.[allocationKey(door, door.targetPort)]
+    if (part === undefined || (spec.mode === 'explicit' && listen === undefined)) return []
+    const binding: IngressBinding = {
+      part: part.hash,
+      id: part.part.id,
+      ...(spec.mode === 'explicit' && listen !== undefined ? { listen } : {}),
+      local: { address: localAddress(context, instance), port: localPort(instance, door.targetPort) },
+    }
+    return [{ part, binding }]
+  })
+  return bindings.sort((a, b) => compareText(a.binding.id, b.binding.id))
 }
 
 /** Where the application answers: on the loopback, or on the workload's own address for applications that bind nothing else. */

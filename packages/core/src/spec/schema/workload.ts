@@ -126,6 +126,12 @@ export const WorkloadInstanceSpecSchema = struct(
             'Listener of the sidecar by namespace/service|port.',
             { default: {} },
           ),
+          ingress: Type.Optional(
+            mapOf(
+              ListenAddressSchema('Where the sidecar accepts connections from outside the mesh.'),
+              'Listener of the sidecar by namespace/service|port, the port being that of the workload.',
+            ),
+          ),
           outboundHttp: Type.Optional(ListenAddressSchema('Where the sidecar takes outbound HTTP requests.')),
           outboundTcp: mapOf(
             ListenAddressSchema('Where the sidecar takes outbound connections.'),

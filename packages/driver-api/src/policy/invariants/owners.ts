@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 
 import type { IssueList } from '../issues.js'
-import type { SocketAddress } from '../parts.js'
+import type { IngressPart, SocketAddress } from '../parts.js'
 import type { ProxyPolicy } from '../policy.js'
 import type { PolicyView } from './policy-view.js'
 
@@ -10,7 +10,7 @@ import type { PolicyView } from './policy-view.js'
  * invent a precedence.
  */
 export function checkOwners(policy: ProxyPolicy, view: PolicyView, issues: IssueList): void {
-  checkListeners(policy, issues)
+  checkListeners(policy, view, issues)
   checkServed(view, issues)
   checkCalled(view, issues)
 }
@@ -35,19 +35,32 @@ interface Listener {
   readonly socket: SocketAddress
   readonly name: string
   readonly pointer: string
-  /** Listeners of equal groups may share an address: probes are told apart by their paths. */
+  /** Listeners of equal groups may share an address: probes are told apart by their paths, callers from outside by source and SNI name. */
   readonly group?: string
 }
 
-function checkListeners({ proxy }: ProxyPolicy, issues: IssueList): void {
+function checkListeners({ proxy }: ProxyPolicy, view: PolicyView, issues: IssueList): void {
   const { dns, ...tcp } = proxy.listen
+  const portOf = new Map(view.ingress.map(({ index, part }) => [index, `${serviceOf(part)}|${part.targetPort}`]))
   const listeners: readonly Listener[] = [
     ...Object.entries(tcp).map(([name, socket]: [string, SocketAddress]) => ({
       socket,
       name: `the ${name} listener`,
       pointer: `/proxy/listen/${name}`,
     })),
-    ...(['inbound', 'ingress', 'outboundBindings'] as const).flatMap((list) =>
+    ...proxy.ingress.flatMap(({ id, listen }, index) =>
+      listen === undefined
+        ? []
+        : [
+            {
+              socket: listen,
+              name: `ingress ${id}`,
+              pointer: `/proxy/ingress/${index}/listen`,
+              group: `ingress ${portOf.get(index) ?? id}`,
+            },
+          ],
+    ),
+    ...(['inbound', 'outboundBindings'] as const).flatMap((list) =>
       proxy[list].flatMap(({ id, listen }, index) =>
         listen === undefined
           ? []
@@ -108,6 +121,10 @@ function checkServed(view: PolicyView, issues: IssueList): void {
       }
     }
   }
+}
+
+function serviceOf({ service }: IngressPart): string {
+  return `${service.namespace}/${service.name}`
 }
 
 function doorOf(listen: SocketAddress | undefined, targetPort: number): string {

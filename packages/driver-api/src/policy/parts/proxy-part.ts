@@ -49,7 +49,7 @@ export interface IngressBinding {
   readonly part: PartHash
   /** Id of that part. */
   readonly id: string
-  /** Explicit mode: the address of this binding's own listener. */
+  /** Explicit mode: where callers connect. Bindings of one port of a service share it, as they do the port in transparent mode. */
   readonly listen?: SocketAddress
   /** Where the application answers. */
   readonly local: SocketAddress

@@ -75,7 +75,10 @@ export interface InboundPart {
  */
 export interface IngressPart {
   readonly kind: 'ingress'
-  /** `<namespace>/<service>|<targetPort>`; followed by `|<discriminator>` where several objects open one port to different callers. */
+  /**
+   * `<namespace>/<service>|<targetPort>`; followed by `|<discriminator>` where several parts open one port, or where the part has another protocol than
+   * the port has inside the mesh.
+   */
   readonly id: string
   /** The service. */
   readonly service: MeshService

@@ -1,0 +1,51 @@
+import { SocketAddress } from 'node:net'
+
+import { ipOctets } from '../certificates/ip-address.js'
+import { isCidr } from './addresses.js'
+
+/** A range of IP addresses. IPv4 and IPv6 have nothing in common, as sidecars see it. */
+export interface IpRange {
+  /** Canonical CIDR form: no bits behind the prefix, IPv6 in its shortest spelling. */
+  readonly text: string
+  /** Of the first address. */
+  readonly octets: readonly number[]
+  readonly bits: number
+}
+
+/** Every address there is. */
+export const EVERY_ADDRESS: readonly string[] = ['0.0.0.0/0', '::/0']
+
+/** Reads a range in CIDR form, or an address, which is a range of one; undefined for any other text. */
+export function parseIpRange(text: string): IpRange | undefined {
+  if (text.includes('/') && !isCidr(text)) return undefined
+  const [address = '', length] = text.split('/')
+  const octets = ipOctets(address)
+  if (octets === undefined) return undefined
+  const bits = length === undefined ? octets.length * 8 : Number(length)
+  const first = [...octets].map((octet, index) => octet & mask(bits - index * 8))
+  return { text: `${format(first)}/${bits}`, octets: first, bits }
+}
+
+/** True if every address of the second range is in the first. */
+export function coversRange(outer: IpRange, inner: IpRange): boolean {
+  if (outer.octets.length !== inner.octets.length || outer.bits > inner.bits) return false
+  return outer.octets.every((octet, index) => octet === ((inner.octets[index] ?? 0) & mask(outer.bits - index * 8)))
+}
+
+/** True if some address is in both. Of two ranges that meet, one holds the other. */
+export function rangesMeet(a: IpRange, b: IpRange): boolean {
+  return coversRange(a, b) || coversRange(b, a)
+}
+
+/** The octet whose first so many bits are set. */
+function mask(bits: number): number {
+  return (0xff00 >> Math.min(8, Math.max(0, bits))) & 0xff
+}
+
+function format(octets: readonly number[]): string {
+  if (octets.length === 4) return octets.join('.')
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    (((octets[index * 2] ?? 0) << 8) | (octets[index * 2 + 1] ?? 0)).toString(16),
+  )
+  return new SocketAddress({ address: groups.join(':'), family: 'ipv6' }).address
+}
