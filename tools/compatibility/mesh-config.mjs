@@ -89,11 +89,9 @@ export const meshConfig = {
     works('featureFlags.enableWASMStats', ['e2e/dataplane/request-metrics.test.ts', policies, resolving], {
       note: 'request metrics, without WebAssembly',
     }),
-    later('featureFlags.{enableEgressPolicy,enableAccessControlPolicy,enableAccessCertPolicy}', 'traffic', [
-      admission,
-      resolving,
-    ]),
-    works('featureFlags.enableIngressBackendPolicy', ['packages/core/src/catalog/mesh-catalog.test.ts', admission]),
+    later('featureFlags.{enableEgressPolicy,enableAccessCertPolicy}', 'traffic', [admission, resolving]),
+    works('featureFlags.enableIngressBackendPolicy', ['e2e/scenarios/ingress-http.yaml', admission]),
+    works('featureFlags.enableAccessControlPolicy', ['e2e/scenarios/ingress-access-control.yaml', admission]),
     works('featureFlags.enableRetryPolicy', [admission, resolving]),
     works('featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', [policies, resolving]),
     later('featureFlags.enablePluginPolicy', 'pipy', [admission, resolving]),

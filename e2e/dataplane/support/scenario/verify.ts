@@ -92,6 +92,8 @@ async function clientTls(client: ScenarioClient, session: Session): Promise<Call
   return { ...base, certificate: { chain, privateKey } }
 }
 
+type Listeners = Readonly<Record<string, { readonly address: string; readonly port: number }>>
+
 /** Where the sidecar of a workload accepts connections for a port. */
 async function inboundAddress(at: string, session: Session): Promise<Target> {
   const [, workload = '', port = ''] = /^(.*):([0-9]+)$/.exec(at) ?? []
@@ -103,13 +105,17 @@ async function inboundAddress(at: string, session: Session): Promise<Target> {
         readonly uuid: string
         readonly addresses: readonly string[]
         readonly allocations?: {
-          readonly inbound: Readonly<Record<string, { readonly address: string; readonly port: number }>>
+          readonly inbound: Listeners
+          /** What is open to the outside has a listener of its own. */
+          readonly ingress?: Listeners
         }
       }
     }
     if (spec.uuid !== uuid) continue
     if (session.mode === 'transparent') return { host: spec.addresses[0] ?? '', port: Number(port) }
-    const [, address] = Object.entries(spec.allocations?.inbound ?? {}).find(([key]) => key.endsWith(`|${port}`)) ?? []
+    const { ingress = {}, inbound = {} } = spec.allocations ?? {}
+    const listeners = [...Object.entries(ingress), ...Object.entries(inbound)]
+    const [, address] = listeners.find(([key]) => key.endsWith(`|${port}`)) ?? []
     if (address !== undefined) return { host: address.address, port: address.port }
   }
   throw new Error(`no sidecar of ${workload} listens for port ${port}`)

@@ -21,7 +21,8 @@ export const specErrorCodes = {
   OSM_SPEC_HEADER: 'a header name is not valid, or a header match does not say exactly one thing',
   OSM_SPEC_HOST: 'a host is not a valid host name',
   OSM_SPEC_NO_EFFECT: 'an object, or a part of it, says nothing that could have an effect',
-  OSM_SPEC_PRINCIPAL: 'clients must show a certificate, but no source says whose',
+  OSM_SPEC_PRINCIPAL:
+    'clients must show a certificate, but no source says whose, or one says a name that no certificate holds',
   OSM_SPEC_PROTOCOL: 'the application protocol is not known, or clashes with another one on the same port',
   OSM_SPEC_PROVIDER: 'a MeshRootCertificate does not name exactly one provider',
   OSM_SPEC_REFERENCE: 'a referenced object does not exist, or is of a kind that is not read there',

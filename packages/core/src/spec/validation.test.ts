@@ -526,6 +526,22 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
     'name at least one source of kind AuthenticatedPrincipal',
   ],
   [
+    'ingress of clients that no certificate can name',
+    ingress(
+      '{ backends: [{ name: web, port: { number: 8080, protocol: https } }], sources: [{ kind: AuthenticatedPrincipal, name: "*" }] }',
+    ),
+    'error OSM_SPEC_PRINCIPAL spec.sources[0].name',
+    'is no DNS name that a certificate could hold',
+  ],
+  [
+    'ingress under a name that nobody can ask for',
+    ingress(
+      `{ backends: [{ name: web, port: { number: 8080, protocol: https }, tls: { skipClientCertValidation: true, sniHosts: ["*.a.example", "a b"] } }], ${ranges} }`,
+    ),
+    'error OSM_SPEC_HOST spec.backends[0].tls.sniHosts[1]',
+    'is no host name',
+  ],
+  [
     'ingress with useless TLS',
     ingress(
       `{ backends: [{ name: web, port: { number: 8080, protocol: http }, tls: { skipClientCertValidation: true } }], ${ranges} }`,

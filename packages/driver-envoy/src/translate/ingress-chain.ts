@@ -72,7 +72,9 @@ export function ingressChain(
       sourcePrefixRanges: [...part.sources].sort().map(cidrRange),
       ...(matchPort ? { destinationPort: part.targetPort } : {}),
     },
-    ...(part.tls === 'none' ? {} : { transportSocket: outsideServerTls(trust, part.tls === 'mtls') }),
+    ...(part.tls === 'none'
+      ? {}
+      : { transportSocket: outsideServerTls(trust, part.tls === 'mtls', part.protocol !== 'http') }),
     filters: networkFilters({
       ...connectionLimits(part.rateLimits, name),
       'envoy.filters.network.http_connection_manager': servedHttpManager({

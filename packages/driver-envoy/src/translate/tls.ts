@@ -93,8 +93,17 @@ export function meshServerTls(
   }
 }
 
-/** TLS towards callers from outside the mesh, with a client certificate of its roots or without any. HTTP/2 is offered, which such callers may want. */
-export function outsideServerTls(trust: TrustPart, mutual: boolean): Init<typeof TransportSocketSchema> {
+/**
+ * TLS towards callers from outside the mesh.
+ *
+ * @param mutual - true: they show a certificate of its roots
+ * @param http2 - true: HTTP/2 is offered. What a caller speaks is what the application is spoken to, so that only those that know HTTP/2 offer it
+ */
+export function outsideServerTls(
+  trust: TrustPart,
+  mutual: boolean,
+  http2: boolean,
+): Init<typeof TransportSocketSchema> {
   return {
     name: TRANSPORT_SOCKET,
     configType: {
@@ -104,7 +113,7 @@ export function outsideServerTls(trust: TrustPart, mutual: boolean): Init<typeof
         commonTlsContext: {
           ...ownCertificate(trust),
           ...(mutual ? verification('any') : {}),
-          alpnProtocols: ['h2', 'http/1.1'],
+          alpnProtocols: [...(http2 ? ['h2'] : []), 'http/1.1'],
         },
         ...withoutResumption,
       }),

@@ -7,10 +7,11 @@ import { indexInputs, settingInputs } from '../inputs/inputs.js'
 import { accessAnalysis, accessKinds, type AccessBackend, type AccessKind, type AccessRef } from './access-objects.js'
 import { doorsOf, type Door } from './doors.js'
 import { nameKey, servicePortKey, targetPortKey, type ServicePortRef, type TargetPortRef } from './keys.js'
-import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
+import { keepPart, makePart, samePart, type Origins, type PolicyPart } from './policy-part.js'
 import { principalList, principalsKey } from './principals.js'
 import { ProblemList, type PolicyProblem } from './problems.js'
 import { isHttp } from './protocol.js'
+import { servedLimits, type ServedLimits } from './upstream-settings.js'
 import { serviceModel, type MeshServicePort } from './services.js'
 
 type Context = QueryContext<CatalogState>
@@ -118,6 +119,7 @@ function buildPart(
   const service: MeshService = { namespace: key.namespace, name: key.name }
   const protocol = protocolOf(served, spoken)
   const allow = tls === 'mtls' ? context.get(principalList, principalsKey(principals)) : undefined
+  const limits = servedLimits(context, service, protocol)
   const externalAuthorization = context.get(settingInputs.externalAuthorization, '')
   // The cluster of the application goes by the id, and is shared with callers of the mesh where that is possible.
   const discriminators = [...(protocol === served ? [] : [protocol]), ...(key.door === 0 ? [] : [String(key.door)])]
@@ -134,13 +136,21 @@ function buildPart(
       serverNames,
       ...(allow === undefined ? {} : { allow: allow.hash }),
       matches,
-      routeLimits: [],
+      routeLimits: limits.routeLimits,
+      ...limits.members,
       ...(externalAuthorization === undefined ? {} : { externalAuthorization }),
     },
     {
       children: allow === undefined ? [] : [allow],
-      origins: { '': backends.flatMap(({ opening }) => opening?.origins ?? []) },
+      origins: { '': backends.flatMap(({ opening }) => opening?.origins ?? []), ...limitOrigins(limits) },
     },
+  )
+}
+
+/** Route limits stand at the top of the part, not among the rules, as those of callers of the mesh do. */
+function limitOrigins({ origins }: ServedLimits): Origins {
+  return Object.fromEntries(
+    Object.entries(origins).map(([pointer, sources]) => [pointer.replace(/^\/rules\//, '/'), sources]),
   )
 }
 

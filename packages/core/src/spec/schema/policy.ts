@@ -109,7 +109,9 @@ const accessProperties = {
     ),
     { description: 'Who may come in.' },
   ),
-  matches: Type.Optional(typedReferences('Accepted for compatibility; not read.')),
+  matches: Type.Optional(
+    typedReferences('HTTPRouteGroups that limit the requests; without any, all requests are let in.'),
+  ),
 }
 
 /** policy.openservicemesh.io IngressBackend. */

@@ -1,4 +1,5 @@
 import { formatObjectRef } from '../../problem.js'
+import { isDnsDomain } from '../../identity/index.js'
 import { isCidr } from '../addresses.js'
 import { objectRef, type KindMap } from '../objects.js'
 import { doubt, fault, findings, missing, type CheckContext, type Finding } from './check.js'
@@ -70,6 +71,16 @@ function checkBackend(
     backend.tls !== undefined &&
       protocol !== 'https' &&
       doubt('OSM_SPEC_NO_EFFECT', `${field}.tls`, `is read for protocol https only, not for ${protocol}`),
+    (backend.tls?.sniHosts ?? []).flatMap((host, index) =>
+      findings(
+        !isDnsDomain(host.toLowerCase().replace(/^\*\./, '')) &&
+          fault(
+            'OSM_SPEC_HOST',
+            `${field}.tls.sniHosts[${index}]`,
+            `${JSON.stringify(host)} is no host name that clients could ask for`,
+          ),
+      ),
+    ),
     checkService(namespace, backend, field, snapshot),
   )
 }
@@ -117,6 +128,13 @@ function checkSource(
           fault('OSM_SPEC_ADDRESS', `${field}.name`, `${JSON.stringify(name)} is no range such as 10.0.0.0/8`),
       )
     case 'AuthenticatedPrincipal':
-      return []
+      return findings(
+        !isDnsDomain(name.toLowerCase()) &&
+          fault(
+            'OSM_SPEC_PRINCIPAL',
+            `${field}.name`,
+            `${JSON.stringify(name)} is no DNS name that a certificate could hold; nobody is let in by it`,
+          ),
+      )
   }
 }
