@@ -1,6 +1,7 @@
 import {
   createLogger,
   type MeshObject,
+  ObjectDecoder,
   objectKey,
   type ObjectKey,
   type ObjectSource,
@@ -35,6 +36,8 @@ export const base = {
 /** A logger that nobody hears. */
 export const silent = () => createLogger('test', 'disabled', { write: () => undefined })
 
+const decoders = [new ObjectDecoder('user'), new ObjectDecoder('runtime')]
+
 /** Objects in memory, edited by YAML. */
 export class TextSource implements ObjectSource {
   readonly name = 'text'
@@ -42,7 +45,7 @@ export class TextSource implements ObjectSource {
   readonly #listeners = new Set<(change: SourceChange) => void>()
 
   put(yaml: string): void {
-    const upserts = [...readObjects(yaml).objects, ...readObjects(yaml, { writtenBy: 'runtime' }).objects]
+    const upserts = decoders.flatMap((decoder) => readObjects(yaml, { decoder }).objects)
     for (const object of upserts) this.#objects.set(objectKey(object), object)
     this.#tell({ upserts, deletes: [], problems: [] })
   }

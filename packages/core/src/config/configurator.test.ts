@@ -2,9 +2,10 @@ import { describe, expect, it } from '@jest/globals'
 
 import { parseMeshDomains } from '../identity/index.js'
 import { SnapshotBuilder, type SnapshotUpdate } from '../snapshot/index.js'
-import { readObjects, type ObjectKey } from '../spec/index.js'
+import { ObjectDecoder, readObjects, type ObjectKey } from '../spec/index.js'
 import { MeshConfigurator, type ConfigChange, type ConfiguratorOptions } from './configurator.js'
 
+const decoder = new ObjectDecoder()
 const text = (spec: string, namespace = 'osm-system', name = 'osm-mesh-config'): string =>
   `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: ${name}, namespace: ${namespace} }\nspec: ${spec}\n`
 
@@ -18,7 +19,7 @@ function setUp(
   listeners: () => number
 } {
   const builder = new SnapshotBuilder(['x'])
-  builder.apply([{ source: 'x', upserts: readObjects(before).objects, deletes: [] }])
+  builder.apply([{ source: 'x', upserts: readObjects(before, { decoder }).objects, deletes: [] }])
   const listeners = new Set<(update: SnapshotUpdate) => void>()
   const configurator = new MeshConfigurator({
     meshName: 'osm',
@@ -38,7 +39,7 @@ function setUp(
     const update = builder.apply([
       {
         source: 'x',
-        upserts: readObjects(upserts, { file: 'c.yaml' }).objects,
+        upserts: readObjects(upserts, { file: 'c.yaml', decoder }).objects,
         deletes: deletes as readonly ObjectKey[],
       },
     ])

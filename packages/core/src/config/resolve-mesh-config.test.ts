@@ -1,18 +1,19 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { readObjects, type KindMap } from '../spec/index.js'
+import { ObjectDecoder, readObjects, type KindMap } from '../spec/index.js'
 import { standalonePreset, type ConfigEnvironment, type MeshConfig } from './mesh-config.js'
 import { resolveMeshConfig } from './resolve-mesh-config.js'
 import { allowedClasses, driverConfig, initContainerImage, proxyServerPort, sidecarImage } from './sidecar-images.js'
 import { withoutSecrets } from './without-secrets.js'
 
+const decoder = new ObjectDecoder()
 const head = 'apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config }\n'
 
 function resolve(
   spec: string,
   environment: ConfigEnvironment = {},
 ): { config: MeshConfig; problems: readonly string[] } {
-  const { objects, problems: faults } = readObjects(`${head}spec: ${spec}`)
+  const { objects, problems: faults } = readObjects(`${head}spec: ${spec}`, { decoder })
   expect(faults).toEqual([])
   const object = objects[0] as unknown as KindMap['MeshConfig']
   const { config, problems } = resolveMeshConfig(

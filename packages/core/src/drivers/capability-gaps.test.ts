@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { type Capabilities, optionalFeatures } from '@osm-ts/driver-api'
 
-import { readObjects } from '../spec/index.js'
+import { ObjectDecoder, readObjects } from '../spec/index.js'
 import { capabilityGaps } from './capability-gaps.js'
 
 const all: Capabilities = {
@@ -18,8 +18,10 @@ const all: Capabilities = {
 }
 const none: Capabilities = { ...all, pathMatches: ['prefix'], headerMatches: [], features: [] }
 
+const decoder = new ObjectDecoder()
+
 function gaps(yaml: string, capabilities: Capabilities): readonly string[] {
-  const { objects, problems } = readObjects(yaml)
+  const { objects, problems } = readObjects(yaml, { decoder })
   expect(problems).toEqual([])
   return objects.flatMap((object) =>
     capabilityGaps(object, capabilities).map(({ field, feature }) => `${field} ${feature}`),

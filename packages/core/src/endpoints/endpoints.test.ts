@@ -1,11 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
 
 import { SnapshotBuilder, type SnapshotUpdate } from '../snapshot/index.js'
-import { makeObjectKey, readObjects, type MeshObject } from '../spec/index.js'
+import { makeObjectKey, ObjectDecoder, readObjects, type MeshObject } from '../spec/index.js'
 import { known, type Answer, type Endpoint, type EndpointsAnnouncement, type EndpointsProvider } from './endpoint.js'
 import { LastGoodEndpointsProvider } from './last-good-provider.js'
 import { MergedEndpointsProvider } from './merged-provider.js'
 import { SnapshotEndpointsProvider } from './snapshot-endpoints-provider.js'
+
+const decoder = new ObjectDecoder()
+const runtimeDecoder = new ObjectDecoder('runtime')
 
 const userText = `
 apiVersion: v1
@@ -72,8 +75,8 @@ const runtimeText = [
 ].join('\n---\n')
 
 function objects(): readonly MeshObject[] {
-  const user = readObjects(userText)
-  const runtime = readObjects(runtimeText, { writtenBy: 'runtime' })
+  const user = readObjects(userText, { decoder })
+  const runtime = readObjects(runtimeText, { decoder: runtimeDecoder })
   expect([...user.problems, ...runtime.problems]).toEqual([])
   return [...user.objects, ...runtime.objects]
 }
@@ -84,7 +87,7 @@ function setUp(extra = ''): {
 } {
   const builder = new SnapshotBuilder(['x'])
   const listeners = new Set<(update: SnapshotUpdate) => void>()
-  builder.apply([{ source: 'x', upserts: [...objects(), ...readObjects(extra).objects], deletes: [] }])
+  builder.apply([{ source: 'x', upserts: [...objects(), ...readObjects(extra, { decoder }).objects], deletes: [] }])
   const provider = new SnapshotEndpointsProvider({
     id: 'folder',
     current: () => builder.snapshot,
@@ -187,9 +190,9 @@ describe('SnapshotEndpointsProvider', () => {
     apply([], ['web-1'])
     expect(heard).toEqual([{ services: [web], accounts: [web] }])
     // A service whose selector moves concerns the workloads it had and those it gets.
-    apply(readObjects(userText.replace('selector: { app: db }', 'selector: { app: web }')).objects)
+    apply(readObjects(userText.replace('selector: { app: db }', 'selector: { app: web }'), { decoder }).objects)
     expect(heard[1]).toEqual({ services: [db], accounts: [db, { namespace: 'shop', name: 'db-old' }, web] })
-    apply(readObjects('{apiVersion: v1, kind: ServiceAccount, metadata: {name: x}}').objects)
+    apply(readObjects('{apiVersion: v1, kind: ServiceAccount, metadata: {name: x}}', { decoder }).objects)
     end()
     apply([], ['web-2'])
     expect(heard).toHaveLength(2)

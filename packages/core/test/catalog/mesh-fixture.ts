@@ -1,3 +1,4 @@
+import { ObjectDecoder } from '../../src/spec/object-decoder.js'
 import { readObjects } from '../../src/spec/read-objects.js'
 import type { ProxyPolicy, ProxyUUID } from '@osm-ts/driver-api'
 
@@ -24,6 +25,7 @@ export interface FixtureOptions {
   readonly locate?: Locate
 }
 
+const decoders = { user: new ObjectDecoder('user'), runtime: new ObjectDecoder('runtime') }
 const ROOT = '-----BEGIN CERTIFICATE-----\nroot of the fixture\n-----END CERTIFICATE-----\n'
 
 /** A catalog over objects that a test gives it, with the endpoints provider of a folder. */
@@ -113,7 +115,7 @@ export function objectsOf(text: string, file = 'mesh.yaml'): readonly MeshObject
   const documents = text.split(/^---$/m)
   const isRuntime = (document: string): boolean => /^kind: WorkloadInstance$/m.test(document)
   const read = (documentsRead: readonly string[], writtenBy: 'user' | 'runtime'): readonly MeshObject[] => {
-    const { objects, problems } = readObjects(documentsRead.join('\n---\n'), { file, writtenBy })
+    const { objects, problems } = readObjects(documentsRead.join('\n---\n'), { file, decoder: decoders[writtenBy] })
     const errors = problems.filter(({ severity }) => severity === 'error')
     if (errors.length > 0) throw new Error(`${file}: ${JSON.stringify(errors, undefined, 2)}`)
     return objects

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import { readObjects, type KindMap } from '@osm-ts/core'
+import { ObjectDecoder, readObjects, type KindMap } from '@osm-ts/core'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
@@ -13,9 +13,11 @@ const newFile = (): string => join(folder(), 'addresses.json')
 const openLedger = (file: string, range = '10.190.1.0/24'): AddressLedger =>
   new AddressLedger(file, parseIpv4Range(range)!)
 
+const decoder = new ObjectDecoder()
+
 function service(name: string, spec: object = {}): KindMap['Service'] {
   const text = JSON.stringify({ apiVersion: 'v1', kind: 'Service', metadata: { namespace: 'shop', name }, spec })
-  const [object] = readObjects(text).objects
+  const [object] = readObjects(text, { decoder }).objects
   if (object?.kind !== 'Service') throw new Error('expected a Service')
   return object
 }

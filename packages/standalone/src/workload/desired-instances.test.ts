@@ -1,10 +1,12 @@
-import { MeshSnapshot, objectKey, readObjects, type Snapshot } from '@osm-ts/core'
+import { MeshSnapshot, ObjectDecoder, objectKey, readObjects, type Snapshot } from '@osm-ts/core'
 import { describe, expect, it } from '@jest/globals'
 
 import { desiredInstances } from './desired-instances.js'
 
+const decoder = new ObjectDecoder()
+
 function snapshotOf(...documents: readonly string[]): Snapshot {
-  const { objects, problems } = readObjects(documents.join('\n---\n'), { file: '/specs/shop/web.yaml' })
+  const { objects, problems } = readObjects(documents.join('\n---\n'), { file: '/specs/shop/web.yaml', decoder })
   expect(problems).toEqual([])
   return MeshSnapshot.empty().with(objects.map((after) => ({ key: objectKey(after), before: undefined, after })))
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import { MeshSnapshot, objectKey, readObjects, type Snapshot } from '@osm-ts/core'
+import { MeshSnapshot, ObjectDecoder, objectKey, readObjects, type Snapshot } from '@osm-ts/core'
 import { describe, expect, it } from '@jest/globals'
 
 import { temporaryFolders } from '../../test/temporary-folders.js'
@@ -25,8 +25,10 @@ const workload = (spec: string): string =>
 const service = (name: string, ports: string, selector = 'app: web'): string =>
   `apiVersion: v1\nkind: Service\nmetadata: { name: ${name}, namespace: shop }\nspec: { selector: { ${selector} }, ports: [${ports}] }`
 
+const decoder = new ObjectDecoder()
+
 function snapshotOf(...documents: readonly string[]): Snapshot {
-  const { objects, problems } = readObjects(documents.join('\n---\n'), { file: '/specs/web.yaml' })
+  const { objects, problems } = readObjects(documents.join('\n---\n'), { file: '/specs/web.yaml', decoder })
   expect(problems).toEqual([])
   return MeshSnapshot.empty().with(objects.map((after) => ({ key: objectKey(after), before: undefined, after })))
 }

@@ -1,7 +1,9 @@
-import { readObjects, type KindMap } from '@osm-ts/core'
+import { ObjectDecoder, readObjects, type KindMap } from '@osm-ts/core'
 import { describe, expect, it } from '@jest/globals'
 
 import { inheritedEnvironment, portVariables, tcpServicePorts, tcpVariable, withoutClashes } from './variables.js'
+
+const decoder = new ObjectDecoder()
 
 function service(namespace: string, name: string, ports: readonly object[], more: object = {}): KindMap['Service'] {
   const text = JSON.stringify({
@@ -10,7 +12,7 @@ function service(namespace: string, name: string, ports: readonly object[], more
     metadata: { namespace, name },
     spec: { ports, ...more },
   })
-  const [object] = readObjects(text).objects
+  const [object] = readObjects(text, { decoder }).objects
   if (object?.kind !== 'Service') throw new Error('expected a Service')
   return object
 }

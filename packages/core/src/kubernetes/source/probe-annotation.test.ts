@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
+import { Ajv } from 'ajv'
 import fc from 'fast-check'
 
 import type { InstanceProbeBinding } from '../../spec/schema/workload.js'
-import { formatProbeBindings, ProbeBindingsReader } from './probe-annotation.js'
+import { formatProbeBindings, probeBindingsSchema, ProbeBindingsReader } from './probe-annotation.js'
 
 const reader = new ProbeBindingsReader()
 const binding: InstanceProbeBinding = {
@@ -16,6 +17,10 @@ const binding: InstanceProbeBinding = {
 const other = { ...binding, container: 'other', path: '/osm-readiness-probe/other' }
 
 describe('the annotation of probe bindings', () => {
+  it('has a schema that is one', () => {
+    expect(new Ajv().validateSchema(probeBindingsSchema)).toBe(true)
+  })
+
   it('is read as it was written', () => {
     expect(reader.read(formatProbeBindings([binding, other]))).toEqual({ bindings: [binding, other] })
     expect(reader.read('[]')).toEqual({ bindings: [] })

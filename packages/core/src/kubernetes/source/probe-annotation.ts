@@ -27,13 +27,8 @@ export function formatProbeBindings(bindings: readonly InstanceProbeBinding[]): 
 
 /** Reads the annotation. Users can write annotations too, so that nothing in it is believed before it was checked. */
 export class ProbeBindingsReader {
-  readonly #validate: ValidateFunction
-
-  constructor() {
-    const ajv = new Ajv({ allErrors: false, useDefaults: true, strict: true, removeAdditional: false })
-    for (const keyword of kubernetesKeywords) ajv.addKeyword(keyword)
-    this.#validate = ajv.compile(Type.Array(ProbeBindingSchema, { maxItems: MAX_BINDINGS }))
-  }
+  /** Compiled when first needed: many meshes have no such pod. */
+  #validate: ValidateFunction | undefined
 
   read(text: string): ProbeBindingsReading {
     if (text.length > MAX_LENGTH) return refused(`is longer than ${MAX_LENGTH} characters`)
@@ -43,8 +38,9 @@ export class ProbeBindingsReader {
     } catch {
       return refused('is no JSON')
     }
-    if (!this.#validate(value)) {
-      const [error] = this.#validate.errors ?? []
+    const validate = (this.#validate ??= compileSchema())
+    if (!validate(value)) {
+      const [error] = validate.errors ?? []
       return refused(`is no list of probe bindings: ${error?.instancePath ?? ''} ${error?.message ?? ''}`)
     }
     // The schema was just checked, and it is what the type is made from.
@@ -68,6 +64,21 @@ export class ProbeBindingsReader {
 /** Enough for any pod; a bound, because the text is a user's. */
 const MAX_BINDINGS = 300
 const MAX_LENGTH = 256 * 1024
+
+/** How all annotations are checked. The schema is ours, and a test holds it against the schema of schemas. */
+export const probeBindingsSchema = Type.Array(ProbeBindingSchema, { maxItems: MAX_BINDINGS })
+
+function compileSchema(): ValidateFunction {
+  const ajv = new Ajv({
+    allErrors: false,
+    useDefaults: true,
+    strict: true,
+    removeAdditional: false,
+    validateSchema: false,
+  })
+  for (const keyword of kubernetesKeywords) ajv.addKeyword(keyword)
+  return ajv.compile(probeBindingsSchema)
+}
 
 function refused(fault: string): ProbeBindingsReading {
   return { bindings: [], fault }
