@@ -201,6 +201,17 @@ describe('writing to a real API server', () => {
     expect(await api.delete(ConfigMap, name, { signal, uid: created.metadata.uid! })).toBe(true)
   })
 
+  it('does not send a Secret back to whoever asks for its metadata alone', async () => {
+    const metadata = { namespace: await newNamespace(), name: 'quiet' }
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata, data: { key: 'aHVzaA==' } }
+    for (const write of ['create', 'replace'] as const) {
+      const answer = await api[write](Secret, secret, { signal, answer: 'metadata' })
+      expect(answer).toMatchObject({ kind: 'Secret', metadata })
+      expect(answer).not.toHaveProperty('data')
+    }
+    expect((await api.get(Secret, metadata, signal))?.data).toEqual(secret.data)
+  })
+
   it('says nothing of a Secret that it refuses', async () => {
     const namespace = await newNamespace()
     const data = { 'not a key!': Buffer.from('hush').toString('base64') }
