@@ -6,11 +6,16 @@ import { runCli } from '../run-cli.js'
 
 const testdata = new URL('../../testdata/inject', import.meta.url).pathname
 
-async function inject(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const { context, stdout, stderr } = fakeContext({ cwd: testdata })
+async function injectWith(
+  variables: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { context, stdout, stderr } = fakeContext({ cwd: testdata, variables })
   const code = await runCli(['inject', ...args], context)
   return { code, stdout: stdout.text, stderr: stderr.text }
 }
+
+const inject = (...args: readonly string[]): ReturnType<typeof injectWith> => injectWith({}, ...args)
 
 interface Manifest {
   readonly kind: string
@@ -37,6 +42,17 @@ describe('osm inject', () => {
       expect(Object.keys(template?.metadata ?? {}).sort()).toEqual(['annotations', 'labels'])
     }
     expect(stdout).not.toContain('PRIVATE')
+  })
+
+  it.each([
+    ['injected', {}, []],
+    ['injected', { OSM_NAMESPACE: '' }, []],
+    ['skipped', { OSM_NAMESPACE: 'shop' }, []],
+    ['skipped', {}, ['--osm-namespace', 'shop']],
+    ['injected', { OSM_NAMESPACE: 'shop' }, ['--osm-namespace', 'mesh']],
+  ])('has a pod %s by %j and %j: none of the control plane gets a sidecar', async (expected, variables, flags) => {
+    const { stdout } = await injectWith(variables, '-f', 'objects.yaml', '-c', 'mesh.yaml', '--explain', ...flags)
+    expect(stdout).toContain(`Deployment shop/books: ${expected}`)
   })
 
   it('explains each decision', async () => {

@@ -10,7 +10,7 @@ interface InjectFlags {
   readonly config?: string
   readonly namespace: string
   readonly meshName: string
-  readonly osmNamespace: string
+  readonly osmNamespace?: string
   readonly nativeSidecar: 'on' | 'off'
   readonly explain?: true
   readonly diff?: true
@@ -26,7 +26,7 @@ export function addInject(program: Command, { context, onExit }: CommandHost): v
     .option('-c, --config <file>', 'YAML with the MeshConfig and the Namespaces; defaults where it names none')
     .option('-n, --namespace <namespace>', 'namespace of objects that name none', 'default')
     .option('--mesh-name <name>', 'name of the mesh', 'osm')
-    .option('--osm-namespace <namespace>', 'namespace of the control plane', 'osm-system')
+    .option('--osm-namespace <namespace>', 'namespace of the control plane (default: $OSM_NAMESPACE, else osm-system)')
     .addOption(
       new Option('--native-sidecar <mode>', 'whether sidecars are init containers that go on running')
         .choices(['on', 'off'])
@@ -48,7 +48,9 @@ Examples:
     .action(async (flags: InjectFlags) => {
       const { runInject } = await import('../inject/run-inject.js')
       const { explain = false, diff = false } = flags
-      const results = await runInject({ ...flags, cwd: context.cwd, signal: context.signal })
+      // Empty is what a script makes of a variable that is not set.
+      const osmNamespace = flags.osmNamespace ?? (context.variables['OSM_NAMESPACE'] || 'osm-system')
+      const results = await runInject({ ...flags, osmNamespace, cwd: context.cwd, signal: context.signal })
       const pods = results.flatMap(({ pod }) => pod ?? [])
       if (flags.output === 'json') {
         const objects = results.map(({ object }) => object)
