@@ -215,7 +215,6 @@ export const refused: readonly AdmissionCase[] = [
     ),
     'spec.retryPolicy.perTryTimeout',
   ],
-  ['a Plugin while its flag is off', plugin('Plugin', '{ pipyscript: "1" }'), 'enablePluginPolicy', { config: '{}' }],
   [
     'a PluginChain while its flag is off',
     plugin(
@@ -319,6 +318,7 @@ export const warned: readonly AdmissionCase[] = [
     ),
     'spec.matches[0].name',
   ],
+  ['a Plugin while its flag is off', plugin('Plugin', '{ pipyscript: "1" }'), 'enablePluginPolicy', { config: '{}' }],
   [
     'an Egress while its flag is off',
     policy('Egress', `{ sources: [${account}], hosts: [a.example.com], ports: [{ number: 80, protocol: http }] }`),

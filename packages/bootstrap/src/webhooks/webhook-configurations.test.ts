@@ -58,6 +58,7 @@ describe('webhook configurations', () => {
           clientConfig: { service: { namespace: 'mesh', name: 'osm-validator', port: 9093, path: '/validate' } },
           sideEffects: 'None',
         },
+        { name: 'osm-cluster-validator.k8s.io' },
         { name: 'osm-mesh-config.k8s.io' },
       ],
     })
@@ -94,7 +95,6 @@ describe('webhook configurations', () => {
       'ingressbackends',
       'pluginchains',
       'pluginconfigs',
-      'plugins',
       'retries',
       'trafficsplits',
       'upstreamtrafficsettings',
@@ -103,8 +103,19 @@ describe('webhook configurations', () => {
     expect(resources(webhookOf('validating'))).toEqual([...policies, 'traffictargets'].sort())
   })
 
-  it('have the settings of the mesh reviewed, and never held up', () => {
+  it('have what all meshes share reviewed, and never held up', () => {
     const [, webhook] = webhookConfiguration('validating', settings, trust, false).webhooks
+    expect(webhook).toMatchObject({
+      name: 'osm-cluster-validator.k8s.io',
+      clientConfig: { service: { name: 'osm-validator' }, caBundle: Buffer.from('PEM').toString('base64') },
+      rules: [{ apiGroups: ['plugin.flomesh.io'], resources: ['plugins'], scope: 'Cluster' }],
+      failurePolicy: 'Ignore',
+      timeoutSeconds: 5,
+    })
+  })
+
+  it('have the settings of the mesh reviewed, and never held up', () => {
+    const [, , webhook] = webhookConfiguration('validating', settings, trust, false).webhooks
     expect(webhook).toMatchObject({
       name: 'osm-mesh-config.k8s.io',
       clientConfig: { service: { name: 'osm-validator' }, caBundle: Buffer.from('PEM').toString('base64') },

@@ -52,7 +52,9 @@ export function webhookConfiguration(
 ): KubernetesManifest & { readonly webhooks: readonly Webhook[] } {
   const type = webhookType(kind)
   const webhooks =
-    kind === 'mutating' ? [mutatingWebhook(settings)] : [validatingWebhook(settings), configWebhook(settings)]
+    kind === 'mutating'
+      ? [mutatingWebhook(settings)]
+      : [validatingWebhook(settings), clusterWebhook(settings), configWebhook(settings)]
   return {
     apiVersion: apiVersionOf(type),
     kind: type.kind,
@@ -108,7 +110,7 @@ function validatingWebhook(settings: WebhookSettings): Webhook {
     clientConfig: service(settings, 'osm-validator', 9093, '/validate'),
     rules: [
       rule(operations, 'policy.openservicemesh.io', ['v1alpha1'], policies, 'Namespaced'),
-      rule(operations, 'plugin.flomesh.io', ['v1alpha1'], ['plugins', 'pluginchains', 'pluginconfigs'], '*'),
+      rule(operations, 'plugin.flomesh.io', ['v1alpha1'], ['pluginchains', 'pluginconfigs'], 'Namespaced'),
       rule(operations, 'specs.smi-spec.io', ['v1alpha4'], ['httproutegroups'], 'Namespaced'),
       rule(operations, 'split.smi-spec.io', ['v1alpha2', 'v1alpha4'], ['trafficsplits'], 'Namespaced'),
       ...(settings.validateTrafficTarget
@@ -122,6 +124,20 @@ function validatingWebhook(settings: WebhookSettings): Webhook {
 
 /** Longest that the API server waits for a review that may be left out. */
 const ADVICE_SECONDS = 5
+
+/**
+ * Has Plugins reviewed, which are outside of namespaces: no selector keeps those of other meshes away. They are shared by all meshes, and so one that is
+ * down must not hold them up.
+ */
+function clusterWebhook(settings: WebhookSettings): Webhook {
+  return {
+    ...validatingWebhook(settings),
+    name: 'osm-cluster-validator.k8s.io',
+    rules: [rule(['CREATE', 'UPDATE'], 'plugin.flomesh.io', ['v1alpha1'], ['plugins'], 'Cluster')],
+    failurePolicy: 'Ignore',
+    timeoutSeconds: Math.min(settings.timeoutSeconds, ADVICE_SECONDS),
+  }
+}
 
 /**
  * Has settings of the mesh itself reviewed, which stand in the one namespace that all else leaves alone. Without the
@@ -189,7 +205,7 @@ function rule(
   group: string,
   versions: readonly string[],
   resources: readonly string[],
-  scope: 'Namespaced' | '*',
+  scope: 'Namespaced' | 'Cluster',
 ): unknown {
   return { operations, apiGroups: [group], apiVersions: versions, resources, scope }
 }

@@ -9,7 +9,8 @@ interface FlagRule {
 
 /** Kinds that count only while a feature flag is on. */
 export const flagRules: Readonly<Partial<Record<Kind, FlagRule>>> = Object.freeze({
-  Plugin: { flag: 'enablePluginPolicy', off: 'deny' },
+  // OSM refused them as well. They are outside of namespaces, so that all meshes of a cluster review them, and what one has off another may use.
+  Plugin: { flag: 'enablePluginPolicy', off: 'warn' },
   PluginChain: { flag: 'enablePluginPolicy', off: 'deny' },
   PluginConfig: { flag: 'enablePluginPolicy', off: 'deny' },
   AccessCert: { flag: 'enableAccessCertPolicy', off: 'deny' },
