@@ -9,6 +9,7 @@ import { runCleanup } from './run-cleanup.js'
 const {
   CustomResourceDefinition,
   Deployment,
+  Lease,
   MeshConfig,
   MutatingWebhookConfiguration,
   Pod,
@@ -29,6 +30,8 @@ async function uninstalledCluster(): Promise<MemoryCluster> {
       cluster.put(RoleBinding, { metadata: { namespace, name }, roleRef: { kind: 'ClusterRole', name } })
     }
   }
+  for (const mesh of ['osm', 'other'])
+    cluster.put(Lease, { metadata: { namespace: 'osm-system', name: `osm-controller-${mesh}` } })
   cluster.put(RoleBinding, {
     metadata: { namespace: 'foreign', name: 'osm-osm-bootstrap-secrets' },
     roleRef: { kind: 'ClusterRole', name: 'view' },
@@ -82,6 +85,7 @@ describe('a cleanup', () => {
       'bank/osm-other-bootstrap-secrets',
       'foreign/osm-osm-bootstrap-secrets',
     ])
+    expect(namesOf(cluster, Lease)).toEqual(['osm-controller-other'])
     expect(cluster.all(Secret)).toHaveLength(2)
     expect(cluster.all(CustomResourceDefinition)).toHaveLength(customResourceDefinitions().length)
     expect(cluster.all(MeshConfig)).toHaveLength(1)

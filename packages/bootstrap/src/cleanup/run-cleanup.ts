@@ -28,7 +28,7 @@ interface Doomed {
 
 /**
  * Removes what outlives a control plane and would do harm without it: webhook configurations, which refuse pods that nobody
- * answers for, and the RoleBindings in namespaces of the mesh. Says what it leaves and how to remove that.
+ * answers for, the RoleBindings in namespaces of the mesh, and the Lease of its leader. Says what it leaves and how to remove that.
  *
  * @returns true if all that was to be removed is gone
  */
@@ -54,6 +54,7 @@ export async function runCleanup(options: CleanupOptions): Promise<boolean> {
     })
   }
   await step('rolebindings', () => removeRoleBindings(options))
+  await step('leases', () => removeLease(options))
   await step('root certificates', () => removeRoots(options))
   await step('CustomResourceDefinitions', () => removeDefinitions(options))
   return done
@@ -105,6 +106,15 @@ async function removeRoleBindings(options: CleanupOptions): Promise<void> {
     const { namespace = '', uid } = metadata
     await remove(options, { type, namespace, name, ...(uid !== undefined && { uid }) })
   }
+}
+
+/**
+ * What the last leader could not give back: its rights go before it does. A mesh that is installed again would wait for its end. Who held it can do
+ * nothing any more.
+ */
+async function removeLease(options: CleanupOptions): Promise<void> {
+  const { osmNamespace: namespace, meshName } = options
+  await remove(options, { type: resourceTypes.Lease, namespace, name: `osm-controller-${meshName}` })
 }
 
 async function removeRoots(options: CleanupOptions): Promise<void> {
