@@ -55,7 +55,7 @@ export const meshConfig = {
     works('traffic.interceptionMode', [injecting, patching], {
       note: 'iptables and none; with ebpf, pods are refused',
     }),
-    works('traffic.enableEgress', ['e2e/dataplane/http-policy.test.ts', 'e2e/dataplane/tcp.test.ts']),
+    works('traffic.enableEgress', ['e2e/scenarios/egress.yaml', 'e2e/scenarios/egress-explicit.yaml']),
     works('traffic.{outboundIPRangeExclusionList,outboundIPRangeInclusionList}', [lists, resolving]),
     works('traffic.{outboundPortExclusionList,inboundPortExclusionList}', [lists, resolving]),
     works('traffic.networkInterfaceExclusionList', [lists, resolving]),
@@ -89,7 +89,8 @@ export const meshConfig = {
     works('featureFlags.enableWASMStats', ['e2e/dataplane/request-metrics.test.ts', policies, resolving], {
       note: 'request metrics, without WebAssembly',
     }),
-    later('featureFlags.{enableEgressPolicy,enableAccessCertPolicy}', 'traffic', [admission, resolving]),
+    works('featureFlags.enableEgressPolicy', ['e2e/scenarios/egress-explicit.yaml', admission]),
+    later('featureFlags.enableAccessCertPolicy', 'traffic', [admission, resolving]),
     works('featureFlags.enableIngressBackendPolicy', ['e2e/scenarios/ingress-http.yaml', admission]),
     works('featureFlags.enableAccessControlPolicy', ['e2e/scenarios/ingress-access-control.yaml', admission]),
     works('featureFlags.enableRetryPolicy', [admission, resolving]),

@@ -15,6 +15,7 @@ const apps = join(root, 'e2e/dataplane/support/apps')
 export const programs = {
   http: join(apps, 'http-server.mjs'),
   tcp: join(apps, 'tcp-server.mjs'),
+  tls: join(apps, 'tls-server.mjs'),
   idle: join(apps, 'idle.mjs'),
 } as const
 

@@ -27,10 +27,11 @@ export function service(
   name: Qualified,
   app: string,
   port: number,
-  options: { readonly protocol?: string; readonly targetPort?: number } = {},
+  options: { readonly protocol?: string; readonly targetPort?: number; readonly headless?: boolean } = {},
 ): string {
   return document('v1', 'Service', name, {
     spec: {
+      ...(options.headless === true ? { clusterIP: 'None' } : {}),
       selector: { app },
       ports: [
         {
@@ -42,6 +43,11 @@ export function service(
       ],
     },
   })
+}
+
+/** A namespace that takes no part in the mesh. */
+export function ignoredNamespace(name: string): string {
+  return `${JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { 'openservicemesh.io/ignore': 'true' } } })}\n`
 }
 
 export function account(name: Qualified): string {
@@ -58,6 +64,7 @@ export function workload(
     readonly env?: Readonly<Record<string, string>>
     readonly labels?: Readonly<Record<string, string>>
     readonly replicas?: number
+    readonly sidecar?: boolean
   },
 ): string {
   const own = split(name).name
@@ -66,6 +73,7 @@ export function workload(
     spec: {
       serviceAccountName: options.account ?? own,
       replicas: options.replicas ?? 1,
+      ...(options.sidecar === undefined ? {} : { sidecar: options.sidecar }),
       ports: options.port === undefined ? [] : [{ name: 'main', port: options.port }],
       command: [process.execPath, options.program],
       env: Object.entries({ NAME: own, ...options.env }).map(([key, value]) => ({ name: key, value })),
@@ -139,6 +147,46 @@ export function retry(
 
 export function upstreamTrafficSetting(name: Qualified, spec: Readonly<Record<string, unknown>>): string {
   return document('policy.openservicemesh.io/v1alpha1', 'UpstreamTrafficSetting', name, { spec })
+}
+
+/** An Egress for some accounts. */
+export function egress(
+  name: Qualified,
+  options: {
+    readonly from: readonly Qualified[]
+    readonly hosts?: readonly string[]
+    readonly ipAddresses?: readonly string[]
+    /** `<number>/<protocol>`. */
+    readonly ports: readonly `${number}/${string}`[]
+    /** Names of HTTPRouteGroups. */
+    readonly routes?: readonly string[]
+    /** Name of an UpstreamTrafficSetting. */
+    readonly settings?: string
+    readonly mtls?: Readonly<Record<string, unknown>>
+  },
+): string {
+  const { from, hosts, ipAddresses, ports, routes = [], settings, mtls } = options
+  return document('policy.openservicemesh.io/v1alpha1', 'Egress', name, {
+    spec: {
+      sources: from.map((source) => ({
+        kind: 'ServiceAccount',
+        ...split(source),
+        ...(mtls === undefined ? {} : { mtls }),
+      })),
+      ...(hosts === undefined ? {} : { hosts }),
+      ...(ipAddresses === undefined ? {} : { ipAddresses }),
+      ports: ports.map((port) => {
+        const [number, protocol] = port.split('/')
+        return { number: Number(number), protocol }
+      }),
+      matches: [
+        ...routes.map((route) => ({ apiGroup: 'specs.smi-spec.io/v1alpha4', kind: 'HTTPRouteGroup', name: route })),
+        ...(settings === undefined
+          ? []
+          : [{ apiGroup: 'policy.openservicemesh.io/v1alpha1', kind: 'UpstreamTrafficSetting', name: settings }]),
+      ],
+    },
+  })
 }
 
 export function meshConfig(spec: Readonly<Record<string, unknown>>): string {

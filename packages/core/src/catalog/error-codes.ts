@@ -16,6 +16,13 @@ export const catalogErrorCodes = {
   OSM_POLICY_SPLIT_MATCHES:
     'a TrafficSplit with HTTP matches does not apply to ports of the apex that do not speak HTTP',
   OSM_POLICY_SPLIT_SHADOWED: 'a match of a TrafficSplit is also in another one of the same apex, which holds',
+  OSM_POLICY_EGRESS_MESH:
+    'an Egress names a host or an address of the mesh, which no Egress opens; allow it by a TrafficTarget',
+  OSM_POLICY_EGRESS_HOST:
+    'an Egress opens a protocol that has no host names, or names an address for one that has nothing else',
+  OSM_POLICY_EGRESS_CONFLICT:
+    'two Egress objects, or two ports of one, open a destination in two ways to the same workloads; the first by namespace and name holds',
+  OSM_POLICY_EGRESS_MTLS: 'an Egress asks for a client certificate where the sidecar can show none; nothing is opened',
   OSM_POLICY_RETRY_NAMESPACE: 'a Retry is in another namespace than its source and is ignored',
   OSM_POLICY_INGRESS_SOURCE: 'a source of an IngressBackend or AccessControl lets nobody in',
   OSM_POLICY_INGRESS_CONFLICT:

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { isAddress, isCidr } from './addresses.js'
+import { canonicalCidr, isAddress, isCidr } from './addresses.js'
 
 describe('addresses', () => {
   it.each(['10.0.0.0/8', '0.0.0.0/0', '192.0.2.7/32', 'fd00::/8', '::/0', '::1/128'])(
@@ -35,5 +35,20 @@ describe('addresses', () => {
       false,
       false,
     ])
+  })
+
+  it.each([
+    ['10.1.2.3/8', '10.0.0.0/8'],
+    ['10.1.2.3/32', '10.1.2.3/32'],
+    ['203.0.113.255/25', '203.0.113.128/25'],
+    ['255.255.255.255/0', '0.0.0.0/0'],
+    ['FD00:0:0:0::1/64', 'fd00::/64'],
+    ['2001:db8:ffff::1/36', '2001:db8:f000::/36'],
+    ['::1/128', '::1/128'],
+    ['::ffff:10.1.2.3/104', '::ffff:a00:0/104'],
+    ['::/0', '::/0'],
+  ])('write %s as %s, whoever wrote it', (range, canonical) => {
+    expect(canonicalCidr(range)).toBe(canonical)
+    expect(isCidr(canonical)).toBe(true)
   })
 })

@@ -271,6 +271,87 @@ const retry = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
     }),
   )
 
+const egressSource = fc.record({
+  kind: fc.constant('ServiceAccount'),
+  name: account,
+  namespace,
+})
+const egressCertificate = fc.constantFrom(
+  { issuer: 'osm' },
+  { issuer: 'other', cert: { sn: 1, expiration: '2030-01-01T00:00:00Z', secret: { name: 'c', namespace: 'a' } } },
+)
+
+/** Hosts of the mesh and of nobody, addresses that services have, and ports on which services are. */
+const egress = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
+  object(
+    'Egress',
+    name('e', 4),
+    space,
+    fc.record({
+      sources: fc.array(
+        fc.oneof(
+          { weight: 4, arbitrary: egressSource },
+          {
+            weight: 1,
+            arbitrary: fc.tuple(egressSource, egressCertificate).map(([source, mtls]) => ({ ...source, mtls })),
+          },
+        ),
+        { maxLength: 3 },
+      ),
+      hosts: fc.array(
+        fc.constantFrom(
+          'x.example',
+          'X.example.',
+          '*.example',
+          '*',
+          's0.a',
+          's1',
+          'w1.s0.b.svc',
+          '*.a.svc.cluster.local',
+          '10.96.0.1',
+          'fd00::1',
+          '-',
+        ),
+        { maxLength: 4 },
+      ),
+      ipAddresses: fc.array(
+        fc.constantFrom(
+          '10.0.0.0/8',
+          '10.1.2.3/8',
+          '10.96.0.1/32',
+          '10.96.0.2/32',
+          '10.0.0.2/32',
+          'fd00::/8',
+          '::/0',
+          'x',
+        ),
+        { maxLength: 3 },
+      ),
+      ports: fc.array(
+        fc.record({
+          number: fc.constantFrom(80, 90, 91, 443),
+          protocol: fc.constantFrom('http', 'HTTPS', 'tcp', 'tcp-server-first', 'udp'),
+        }),
+        { maxLength: 3 },
+      ),
+      matches: fc.array(
+        fc.oneof(
+          fc.record({
+            apiGroup: fc.constant('specs.smi-spec.io/v1alpha4'),
+            kind: fc.constant('HTTPRouteGroup'),
+            name: numbered('h', 3),
+          }),
+          fc.record({
+            apiGroup: fc.constant('policy.openservicemesh.io/v1alpha1'),
+            kind: fc.constantFrom('UpstreamTrafficSetting', 'Egress'),
+            name: numbered('u', 3),
+          }),
+        ),
+        { maxLength: 2 },
+      ),
+    }),
+  )
+
 const upstreamSetting = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
   object(
     'UpstreamTrafficSetting',
@@ -412,6 +493,7 @@ export const anyObject: fc.Arbitrary<MeshObject> = fc.oneof(
   { weight: 3, arbitrary: upstreamSetting(anywhere) },
   { weight: 4, arbitrary: accessObject('IngressBackend', anywhere) },
   { weight: 3, arbitrary: accessObject('AccessControl', anywhere) },
+  { weight: 4, arbitrary: egress(anywhere) },
   { weight: 1, arbitrary: namespaceObject },
   { weight: 1, arbitrary: configObject },
 )

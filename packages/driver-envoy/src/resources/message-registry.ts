@@ -23,6 +23,7 @@ import { file_envoy_extensions_filters_listener_tls_inspector_v3_tls_inspector }
 import { file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { file_envoy_extensions_filters_network_local_ratelimit_v3_local_rate_limit } from '@osm-ts/envoy-api/envoy/extensions/filters/network/local_ratelimit/v3/local_rate_limit_pb.js'
 import { file_envoy_extensions_filters_network_rbac_v3_rbac } from '@osm-ts/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac_pb.js'
+import { file_envoy_extensions_filters_network_sni_dynamic_forward_proxy_v3_sni_dynamic_forward_proxy } from '@osm-ts/envoy-api/envoy/extensions/filters/network/sni_dynamic_forward_proxy/v3/sni_dynamic_forward_proxy_pb.js'
 import { file_envoy_extensions_filters_network_tcp_proxy_v3_tcp_proxy } from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'
 import { file_envoy_extensions_http_custom_response_local_response_policy_v3_local_response_policy } from '@osm-ts/envoy-api/envoy/extensions/http/custom_response/local_response_policy/v3/local_response_policy_pb.js'
 import { file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation } from '@osm-ts/envoy-api/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
@@ -60,6 +61,7 @@ export function messageRegistry(): Registry {
     file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager,
     file_envoy_extensions_filters_network_local_ratelimit_v3_local_rate_limit,
     file_envoy_extensions_filters_network_rbac_v3_rbac,
+    file_envoy_extensions_filters_network_sni_dynamic_forward_proxy_v3_sni_dynamic_forward_proxy,
     file_envoy_extensions_filters_network_tcp_proxy_v3_tcp_proxy,
     file_envoy_extensions_http_custom_response_local_response_policy_v3_local_response_policy,
     file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation,

@@ -8,16 +8,25 @@ import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ro
 import { cidrRange } from './address.js'
 import { encode, type Init, pack } from './encode.js'
 import { networkFilters } from './filter-order.js'
-import { forwardProxyFilter } from './forward-proxy.js'
+import { forwardProxyFilter, sniForwardProxyFilter } from './forward-proxy.js'
 import { httpManager } from './http-manager.js'
 import { names } from './names.js'
 import { weightedTcpFilters } from './tcp-proxy.js'
 
+/** Stands for every server in {@link EgressPart.serverNames}. */
+const ANY_SERVER = '*'
+
 /**
  * Filter chains of destinations outside the mesh, in transparent mode. Services of the mesh are selected by address, which Envoy prefers to a port
  * alone, so that they never come here.
+ *
+ * @param byServerName - ids of upstreams whose addresses are those of the server name
  */
-export function egressChains(parts: readonly EgressPart[], mesh: MeshPart): readonly Uint8Array[] {
+export function egressChains(
+  parts: readonly EgressPart[],
+  mesh: MeshPart,
+  byServerName: ReadonlySet<string>,
+): readonly Uint8Array[] {
   const httpPorts = [...new Set(parts.filter(({ protocol }) => protocol === 'http').map(({ port }) => port))]
   return [
     ...httpPorts.sort((a, b) => a - b).map((port) => httpChain(port, mesh)),
@@ -25,7 +34,7 @@ export function egressChains(parts: readonly EgressPart[], mesh: MeshPart): read
       .filter(({ protocol }) => protocol !== 'http')
       // Two chains must not match alike: any address of a port is what an HTTP chain already takes.
       .filter((part) => selects(part) || !httpPorts.includes(part.port))
-      .map((part) => tcpChain(part, mesh)),
+      .map((part) => tcpChain(part, mesh, byServerName)),
   ]
 }
 
@@ -54,12 +63,18 @@ function httpChain(port: number, mesh: MeshPart): Uint8Array {
   })
 }
 
-function tcpChain(part: EgressPart, mesh: MeshPart): Uint8Array {
+function tcpChain(part: EgressPart, mesh: MeshPart, byServerName: ReadonlySet<string>): Uint8Array {
   const name = names.egressChain(part)
+  const isResolved = part.protocol === 'https' && part.targets.some(({ upstream }) => byServerName.has(upstream))
   return encode(FilterChainSchema, {
     name,
     filterChainMatch: { destinationPort: part.port, ...selector(part) },
-    filters: weightedTcpFilters(name, part.targets, mesh),
+    filters: weightedTcpFilters(
+      name,
+      part.targets,
+      mesh,
+      isResolved ? { 'envoy.filters.network.sni_dynamic_forward_proxy': sniForwardProxyFilter(part.port) } : {},
+    ),
   })
 }
 
@@ -68,6 +83,8 @@ function selects({ serverNames, cidrs }: EgressPart): boolean {
 }
 
 function selector(part: EgressPart): Init<typeof FilterChainMatchSchema> {
-  if (part.protocol === 'https') return { transportProtocol: 'tls', serverNames: [...part.serverNames].sort() }
-  return { prefixRanges: [...part.cidrs].sort().map(cidrRange) }
+  if (part.protocol !== 'https') return { prefixRanges: [...part.cidrs].sort().map(cidrRange) }
+  // To Envoy every name, and none, is what no name stands for.
+  const serverNames = part.serverNames.includes(ANY_SERVER) ? [] : [...part.serverNames].sort()
+  return { transportProtocol: 'tls', serverNames }
 }

@@ -20,11 +20,12 @@ export function takesAnyHost(part: EgressPart): boolean {
 export function egressVirtualHost(part: EgressPart, form: HostForm): Uint8Array {
   const hosts = [...part.hosts].sort()
   const withPort = hosts.map((host) => `${host}:${part.port}`)
-  const withoutPort = form === 'by-port' || part.port === 80 ? hosts : []
+  // Hosts of a wildcard are resolved with the port that the request names, which is 80 if it names none.
+  const withoutPort = hosts.filter((host) => part.port === 80 || (form === 'by-port' && !host.startsWith(ANY_HOST)))
   return encode(VirtualHostSchema, {
     name: names.egressVirtualHost(part.id),
     domains: takesAnyHost(part) ? [ANY_HOST] : [...withoutPort, ...withPort].sort(),
-    routes: part.routes.map(weightedRoute),
+    routes: part.routes.map((route) => weightedRoute(takesAnyHost(part) ? onPort(route, part.port) : route)),
   })
 }
 
@@ -54,7 +55,7 @@ export function forwardProxyFallback(anyHost: readonly EgressPart[], egressEnabl
   })
 }
 
-/** The route for requests whose host header names the port, or for port 80 none. */
+/** The route for requests whose host header names the port, or for port 80 none: they must not choose another one by it. */
 function onPort(route: OutboundRoute, port: number): OutboundRoute {
   const host = String.raw`(?:\[[^\]]*\]|[^:]*)`
   const value = port === 80 ? `${host}(?::80)?` : `${host}:${port}`

@@ -13,6 +13,10 @@ const filterOrder = {
     { name: 'envoy.filters.network.rbac', reason: 'who may not speak must not use up tokens or reach a parser' },
     { name: 'envoy.filters.network.local_ratelimit', reason: 'counts connections of callers that are allowed' },
     { name: 'envoy.filters.network.ratelimit', reason: 'asks a service, so only for what the local limit lets pass' },
+    {
+      name: 'envoy.filters.network.sni_dynamic_forward_proxy',
+      reason: 'resolves the server name that the next one connects to',
+    },
     { name: 'envoy.filters.network.http_connection_manager', reason: 'terminal, on HTTP ports' },
     { name: 'envoy.filters.network.tcp_proxy', reason: 'terminal, on all others' },
   ],

@@ -10,6 +10,7 @@ import {
 import { ClusterConfigSchema } from '@osm-ts/envoy-api/envoy/extensions/clusters/dynamic_forward_proxy/v3/cluster_pb.js'
 import { type DnsCacheConfigSchema } from '@osm-ts/envoy-api/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache_pb.js'
 import { FilterConfigSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/dynamic_forward_proxy/v3/dynamic_forward_proxy_pb.js'
+import { FilterConfigSchema as SniFilterConfigSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/sni_dynamic_forward_proxy/v3/sni_dynamic_forward_proxy_pb.js'
 import { GetAddrInfoDnsResolverConfigSchema } from '@osm-ts/envoy-api/envoy/extensions/network/dns_resolver/getaddrinfo/v3/getaddrinfo_dns_resolver_pb.js'
 
 import { circuitBreakers } from './circuit-breakers.js'
@@ -34,6 +35,14 @@ function dnsCache(): Init<typeof DnsCacheConfigSchema> {
 /** The filter that resolves the host of a request. */
 export function forwardProxyFilter(): Any {
   return pack(FilterConfigSchema, { implementationSpecifier: { case: 'dnsCacheConfig', value: dnsCache() } })
+}
+
+/** The filter that resolves the server name of a TLS connection. */
+export function sniForwardProxyFilter(port: number): Any {
+  return pack(SniFilterConfigSchema, {
+    dnsCacheConfig: dnsCache(),
+    portSpecifier: { case: 'portValue', value: port },
+  })
 }
 
 /** A cluster whose hosts are what requests name. */

@@ -80,7 +80,7 @@ export class ListenerTranslation {
           inspectsTls: inspectedPorts(outside),
           chains: [
             ...chains.flatMap(({ value }) => (value === undefined ? [] : [value])),
-            ...egressChains(outside, settings.mesh),
+            ...egressChains(outside, settings.mesh, namedByServers(view)),
           ],
           ...(settings.mesh.egressEnabled ? { defaultChain: passthroughChain(settings.mesh) } : {}),
         },
@@ -227,6 +227,13 @@ function isEgressAllowed({ proxy, settings }: ProxyView): boolean {
   return settings.mesh.egressEnabled || proxy.egress !== undefined
 }
 
+/** Ids of the upstreams that connections without HTTP reach by their server name. */
+function namedByServers({ proxy, reader }: ProxyView): ReadonlySet<string> {
+  if (!reader.members(proxy.egress, 'egress').list.some(({ part }) => part.protocol === 'https')) return new Set()
+  const upstreams = reader.members(proxy.upstreams, 'upstream').list
+  return new Set(upstreams.flatMap(({ part }) => (part.discovery.kind === 'forwardProxy' ? [part.id] : [])))
+}
+
 function outboundKey(view: ProxyView): readonly unknown[] {
   const { proxy, reader, settings } = view
   const { outbound, outboundHttp } = proxy.listen
@@ -234,7 +241,8 @@ function outboundKey(view: ProxyView): readonly unknown[] {
   // Short host names stand in routes, so that proxies of all namespaces can share one listener.
   const chains = proxy.mode === 'explicit' ? '' : reader.members(proxy.outbound, 'outbound').contents
   const egress = proxy.mode === 'explicit' ? isEgressAllowed(view) : (proxy.egress ?? '')
-  return [proxy.mode, listen, proxy.ipFamilies, chains, egress, settings.key, metadataKey(view)]
+  const resolved = proxy.mode === 'explicit' ? [] : [...namedByServers(view)]
+  return [proxy.mode, listen, proxy.ipFamilies, chains, egress, resolved, settings.key, metadataKey(view)]
 }
 
 function ownKey(view: ProxyView): readonly unknown[] {

@@ -6,7 +6,7 @@ import { TcpProxySchema } from '@osm-ts/envoy-api/envoy/extensions/filters/netwo
 
 import { accessLogs } from './access-log.js'
 import { duration, type Init, pack } from './encode.js'
-import { networkFilters } from './filter-order.js'
+import { type FilterConfigs, networkFilters } from './filter-order.js'
 import { denyAll } from './rbac.js'
 import { positiveWeights } from './weights.js'
 
@@ -18,11 +18,16 @@ export function tcpProxy(statPrefix: string, cluster: string, mesh: MeshPart): A
   return proxy(statPrefix, { case: 'cluster', value: cluster }, mesh)
 }
 
-/** Filters that spread connections over upstreams; where no target has weight, they close every connection. */
+/**
+ * Filters that spread connections over upstreams; where no target has weight, they close every connection.
+ *
+ * @param before - what connections pass before that
+ */
 export function weightedTcpFilters(
   statPrefix: string,
   targets: readonly WeightedUpstream[],
   mesh: MeshPart,
+  before: Omit<FilterConfigs<'network'>, 'envoy.filters.network.tcp_proxy'> = {},
 ): Init<typeof FilterSchema>[] {
   const clusters = positiveWeights(targets)
   const [only] = clusters
@@ -31,7 +36,7 @@ export function weightedTcpFilters(
     clusters.length === 1
       ? { case: 'cluster', value: only.name }
       : { case: 'weightedClusters', value: { clusters: [...clusters] } }
-  return networkFilters({ 'envoy.filters.network.tcp_proxy': proxy(statPrefix, specifier, mesh) })
+  return networkFilters({ ...before, 'envoy.filters.network.tcp_proxy': proxy(statPrefix, specifier, mesh) })
 }
 
 /** Filters that close every connection. */

@@ -23,6 +23,8 @@ export interface CatalogSettings {
   readonly ingressBackends: boolean
   /** True: AccessControl objects count. */
   readonly accessControls: boolean
+  /** True: Egress objects count. */
+  readonly egressPolicies: boolean
   /** Class of sidecars that name none. */
   readonly sidecarClass: string
   readonly externalAuthorization: ExternalAuthorization | undefined
@@ -73,6 +75,7 @@ export function catalogSettings(config: MeshConfig, { meshName, domains }: MeshN
     retries: featureFlags.enableRetryPolicy,
     ingressBackends: featureFlags.enableIngressBackendPolicy,
     accessControls: featureFlags.enableAccessControlPolicy,
+    egressPolicies: featureFlags.enableEgressPolicy,
     sidecarClass: sidecar.sidecarClass,
     externalAuthorization: traffic.inboundExternalAuthorization,
     cluster: clusterKey(config.clusterSet),

@@ -57,6 +57,7 @@ export const objectInputs = {
   AccessControl: objects('AccessControl'),
   Retry: objects('Retry'),
   UpstreamTrafficSetting: objects('UpstreamTrafficSetting'),
+  Egress: objects('Egress'),
   WorkloadInstance: objects('WorkloadInstance'),
 } as const satisfies { readonly [K in Kind]?: StateInput<NamespacedName, KindMap[K] | undefined> }
 
@@ -72,6 +73,7 @@ export const nameInputs = {
   IngressBackend: namesOf('IngressBackend'),
   AccessControl: namesOf('AccessControl'),
   Retry: namesOf('Retry'),
+  Egress: namesOf('Egress'),
   WorkloadInstance: namesOf('WorkloadInstance'),
 } as const satisfies { readonly [K in Kind]?: StateInput<'', Names> }
 
@@ -87,6 +89,7 @@ export const indexInputs: { readonly [N in IndexName]: StateInput<string, Names>
   ingressByService: index('ingressByService'),
   accessByService: index('accessByService'),
   retriesBySource: index('retriesBySource'),
+  egressBySource: index('egressBySource'),
   servicesByPort: index('servicesByPort'),
   settingsByService: index('settingsByService'),
 }
@@ -167,6 +170,7 @@ export const settingInputs: { readonly [K in keyof CatalogSettings]: StateInput<
   retries: settingInput('retries'),
   ingressBackends: settingInput('ingressBackends'),
   accessControls: settingInput('accessControls'),
+  egressPolicies: settingInput('egressPolicies'),
   sidecarClass: settingInput('sidecarClass'),
   externalAuthorization: settingInput('externalAuthorization'),
   cluster: settingInput('cluster'),

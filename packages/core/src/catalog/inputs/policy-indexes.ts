@@ -7,6 +7,7 @@ import {
   apexOf,
   backendsOf,
   destinationOf,
+  egressSourcesOf,
   openedServicesOf,
   retrySourceOf,
   settingHostCandidates,
@@ -22,6 +23,7 @@ export interface IndexedBy {
   readonly ingressByService: KindMap['IngressBackend']
   readonly accessByService: KindMap['AccessControl']
   readonly retriesBySource: KindMap['Retry']
+  readonly egressBySource: KindMap['Egress']
   readonly servicesByPort: KindMap['Service']
   readonly settingsByService: KindMap['UpstreamTrafficSetting']
 }
@@ -54,6 +56,7 @@ const indexDefinitions: IndexDefinitions = {
   ingressByService: { kind: 'IngressBackend', keysOf: (ingress) => names(openedServicesOf(ingress)) },
   accessByService: { kind: 'AccessControl', keysOf: (access) => names(openedServicesOf(access)) },
   retriesBySource: { kind: 'Retry', keysOf: (retry) => [nameKey(retrySourceOf(retry))] },
+  egressBySource: { kind: 'Egress', keysOf: (egress) => names(egressSourcesOf(egress)) },
   servicesByPort: {
     kind: 'Service',
     keysOf: (service) => sortedUnique(service.spec.ports.map(({ port }) => String(port))),
@@ -85,6 +88,7 @@ export class PolicyIndexes {
       ingressByService: create(indexDefinitions.ingressByService.keysOf),
       accessByService: create(indexDefinitions.accessByService.keysOf),
       retriesBySource: create(indexDefinitions.retriesBySource.keysOf),
+      egressBySource: create(indexDefinitions.egressBySource.keysOf),
       servicesByPort: create(indexDefinitions.servicesByPort.keysOf),
       settingsByService: create(indexDefinitions.settingsByService.keysOf),
     })
@@ -108,6 +112,7 @@ export class PolicyIndexes {
       ingressByService: this.#indexes.ingressByService.with(edited('IngressBackend')),
       accessByService: this.#indexes.accessByService.with(edited('AccessControl')),
       retriesBySource: this.#indexes.retriesBySource.with(edited('Retry')),
+      egressBySource: this.#indexes.egressBySource.with(edited('Egress')),
       servicesByPort: this.#indexes.servicesByPort.with(edited('Service')),
       settingsByService: this.#indexes.settingsByService.with(edited('UpstreamTrafficSetting')),
     })

@@ -55,3 +55,8 @@ export function settingHostCandidates(setting: KindMap['UpstreamTrafficSetting']
     index > 0 && label === namespace ? [{ namespace, name: labels.slice(0, index).join('.') }] : [],
   )
 }
+
+/** Service accounts that an Egress lets out, in the order of the object; an account may be named more than once. */
+export function egressSourcesOf(egress: KindMap['Egress']): readonly ServiceAccountRef[] {
+  return egress.spec.sources.map(({ namespace, name }) => ({ namespace, name }))
+}

@@ -3,15 +3,17 @@ import { canonicalJson, type MeshService } from '@osm-ts/driver-api'
 import { isAddress } from '../../spec/addresses.js'
 import { deepEqual, defineQuery, textKey, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { endpointsOfService, nameInputs, objectInputs } from '../inputs/inputs.js'
+import { endpointsOfService, nameInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
 import { accessKinds } from './access-objects.js'
 import { isUsableAccount } from './accounts.js'
 import { contestedAddresses } from './claims.js'
 import { retryAnalysis } from './client-rules.js'
 import { targetAnalysis } from './grants.js'
+import { egressPlan } from './egress-plan.js'
+import { egressRules } from './egress-rules.js'
 import { ingressOfInstance } from './ingress-of-instance.js'
 import { accessProblems } from './ingress.js'
-import { nameKey, type NamespacedName } from './keys.js'
+import { nameKey, sameName, type NamespacedName } from './keys.js'
 import { outboundProblems } from './outbound.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 import { accountOf } from './proxy.js'
@@ -34,6 +36,7 @@ export const allProblems = defineQuery<CatalogState, '', readonly PolicyProblem[
       ...names('TrafficSplit').flatMap((name) => context.get(splitAnalysis, name)?.problems ?? []),
       ...names('Retry').flatMap((name) => context.get(retryAnalysis, name)?.problems ?? []),
       ...accessKinds.flatMap((kind) => names(kind).flatMap((name) => context.get(accessProblems, { kind, ...name }))),
+      ...names('Egress').flatMap((name) => context.get(egressProblems, name)),
       ...names('Service').flatMap((name) => context.get(serviceProblems, name)),
       ...context.get(addressProblems, ''),
       ...names('WorkloadInstance').flatMap((name) => [
@@ -42,6 +45,20 @@ export const allProblems = defineQuery<CatalogState, '', readonly PolicyProblem[
       ]),
     ]
     return [...new Map(found.map((problem) => [canonicalJson(problem), problem])).values()]
+  },
+})
+
+const egressProblems = defineQuery<CatalogState, NamespacedName, readonly PolicyProblem[]>({
+  name: 'egress-problems',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, name) => {
+    if (!context.get(settingInputs.egressPolicies, '')) return []
+    const { sources = [], problems = [] } = context.get(egressRules, name) ?? {}
+    const own = sources
+      .flatMap(({ account }) => context.get(egressPlan, account).problems)
+      .filter(({ object }) => sameName(object, name))
+    return [...problems, ...own]
   },
 })
 

@@ -5,7 +5,7 @@ import type { QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { settingInputs } from '../inputs/inputs.js'
 import { nameKey } from './keys.js'
-import { calledService, serviceModel } from './services.js'
+import { calledService, podServices, serviceModel } from './services.js'
 
 /** Host names of a service port, and those that another service holds. */
 export interface HostNames {
@@ -52,6 +52,30 @@ function serviceCalled(host: string, clusterDomain: ClusterDomain): MeshService 
   if (name === undefined || namespace === undefined) return undefined
   const service = { namespace, name }
   return rest.length === 0 || allHosts(service, clusterDomain).includes(host) ? service : undefined
+}
+
+/**
+ * The service of the mesh, or the instance of a headless one, that a host name stands for where clients are in a namespace; undefined if it is nobody of
+ * the mesh.
+ */
+export function meshServiceCalled(
+  context: QueryContext<CatalogState>,
+  host: string,
+  readers: string,
+): MeshService | undefined {
+  const { clusterDomain } = context.get(settingInputs.domains, '')
+  const [first = '', second, third] = host.split('.')
+  const full = [
+    ...(second === undefined ? [] : [{ namespace: second, name: first }]),
+    ...(second === undefined || third === undefined ? [] : [{ namespace: third, name: `${first}.${second}` }]),
+  ].filter((service) => allHosts(service, clusterDomain).includes(host))
+  return [...full, { namespace: readers, name: host }].find((service) => isCalled(context, service))
+}
+
+function isCalled(context: QueryContext<CatalogState>, service: MeshService): boolean {
+  const { parent, hostname } = calledService(service)
+  if (context.get(serviceModel, parent) === undefined) return false
+  return hostname === undefined || context.get(podServices, parent).some((pod) => pod.hostname === hostname)
 }
 
 function hasPort(context: QueryContext<CatalogState>, service: MeshService, port: number): boolean {

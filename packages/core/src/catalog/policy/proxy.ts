@@ -22,6 +22,7 @@ import type { CatalogState } from '../inputs/catalog-state.js'
 import { instanceByUuid, objectInputs, servicesOfInstance, settingInputs } from '../inputs/inputs.js'
 import { isUsableAccount } from './accounts.js'
 import { clientRulesPart } from './client-rules.js'
+import { egressSet } from './egress-parts.js'
 import { inboundPart } from './inbound.js'
 import { ingressOfInstance } from './ingress-of-instance.js'
 import { ingressPart } from './ingress.js'
@@ -81,14 +82,20 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
   const mesh = context.get(meshPart, '')
   const inbound = inboundBindings(context, instance, account)
   const ingress = ingressBindings(context, instance)
+  const egress = context.get(egressSet, account)
   const set = (of: 'outbound' | 'upstream' | 'endpoints') =>
-    context.get(rootSet, { of, scope, readers: of === 'outbound' ? metadata.namespace : '' })
+    context.get(rootSet, {
+      of,
+      scope,
+      readers: of === 'outbound' ? metadata.namespace : '',
+      ...(of === 'upstream' && egress !== undefined && { egressOf: account }),
+    })
   const outbound = set('outbound')
   const upstreams = set('upstream')
   const endpoints = set('endpoints')
   const clientRules = context.get(clientRulesPart, account)
   const served = [...inbound, ...ingress].map(({ part }) => part)
-  const children = [trust, mesh, ...served, outbound, upstreams, endpoints, clientRules]
+  const children = [trust, mesh, ...served, outbound, upstreams, endpoints, egress, clientRules]
   return makePart<ProxyPart>(
     {
       kind: 'proxy',
@@ -114,6 +121,7 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
       ...(outbound === undefined ? {} : { outbound: outbound.hash }),
       ...(upstreams === undefined ? {} : { upstreams: upstreams.hash }),
       ...(endpoints === undefined ? {} : { endpoints: endpoints.hash }),
+      ...(egress === undefined ? {} : { egress: egress.hash }),
       ...(clientRules === undefined ? {} : { clientRules: clientRules.hash }),
       extensions: [],
     },

@@ -1,8 +1,9 @@
-import { compareText, type SetMemberKind, type SetPart, type SetRef } from '@osm-ts/driver-api'
+import { compareText, type ServiceAccountRef, type SetMemberKind, type SetPart, type SetRef } from '@osm-ts/driver-api'
 
 import { defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
+import { egressUpstreamSet } from './egress-parts.js'
+import { nameKey, servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
 import { calledParts, outboundPart } from './outbound.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import {
@@ -68,24 +69,28 @@ export interface RootSetRef {
   readonly scope: Scope
   /** `outbound` sets: namespace of the readers, whose short names hold. */
   readonly readers: string
+  /** `upstream` sets: an account whose ways out of the mesh belong to the set; absent where it has none, so that others can share the set. */
+  readonly egressOf?: ServiceAccountRef
 }
 
 /** Everything of a kind that a scope offers; undefined if there is nothing. */
 export const rootSet = defineQuery<CatalogState, RootSetRef, PolicyPart<SetPart> | undefined>({
   name: 'root-set',
-  keyOf: ({ of, scope, readers }) => `${of} ${scopeKey(scope)}>${readers}`,
+  keyOf: ({ of, scope, readers, egressOf }) =>
+    `${of} ${scopeKey(scope)}>${readers}>${egressOf === undefined ? '' : nameKey(egressOf)}`,
   equal: samePart,
   whenEqual: keepPart,
-  compute: (context, { of, scope, readers }) => {
+  compute: (context, { of, scope, readers, egressOf }) => {
     const nested = context.get(namespacesInScope, scope).flatMap((namespace) => {
       const set = context.get(namespaceSet, { of, scope, namespace })
-      return set === undefined ? [] : [{ namespace, set }]
+      return set === undefined ? [] : [{ set, isShort: of === 'outbound' && namespace === readers }]
     })
-    if (nested.length === 0) return undefined
-    const sets = nested.map(({ namespace, set: { part, hash } }): SetRef => {
-      const ref = { id: part.id, hash }
-      return of === 'outbound' && namespace === readers ? { ...ref, shortNames: true } : ref
-    })
-    return makePart<SetPart>({ kind: 'set', id: of, of, members: [], sets }, { children: nested.map(({ set }) => set) })
+    const egress = egressOf && context.get(egressUpstreamSet, egressOf)
+    const all = [...nested, ...(egress === undefined ? [] : [{ set: egress, isShort: false }])]
+    if (all.length === 0) return undefined
+    const sets = all
+      .map(({ set: { part, hash }, isShort }): SetRef => ({ id: part.id, hash, ...(isShort && { shortNames: true }) }))
+      .sort((a, b) => compareText(a.id, b.id))
+    return makePart<SetPart>({ kind: 'set', id: of, of, members: [], sets }, { children: all.map(({ set }) => set) })
   },
 })

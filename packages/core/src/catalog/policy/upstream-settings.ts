@@ -69,13 +69,24 @@ const settingOfService = defineQuery<CatalogState, MeshService, NamespacedName |
   },
 })
 
-/** Members of an `upstream` part, with where they came from. An instance of a headless service without a setting of its own takes the service's. */
-export function upstreamConnection(
-  context: Context,
-  service: MeshService,
-  protocol: Protocol,
-): { readonly members: ConnectionSettings; readonly origins: Origins } {
+/** Members of an `upstream` part, with where they came from. */
+export interface UpstreamConnection {
+  readonly members: ConnectionSettings
+  readonly origins: Origins
+}
+
+/** Towards a service. An instance of a headless service without a setting of its own takes the service's. */
+export function upstreamConnection(context: Context, service: MeshService, protocol: Protocol): UpstreamConnection {
   const name = context.get(settingOfService, service) ?? context.get(settingOfService, calledService(service).parent)
+  return settingConnection(context, name, protocol)
+}
+
+/** What the UpstreamTrafficSetting of that name, if there is one, says to callers. */
+export function settingConnection(
+  context: Context,
+  name: NamespacedName | undefined,
+  protocol: Protocol,
+): UpstreamConnection {
   const settings = name === undefined ? undefined : context.get(upstreamSettings, name)
   if (name === undefined || settings === undefined) return { members: {}, origins: {} }
   const { connectTimeoutMs, limits, circuitBreaker } = settings.connection

@@ -1,6 +1,6 @@
 import { formatObjectRef } from '../../problem.js'
-import { isDnsSubdomain } from '../../identity/index.js'
-import { isAddress, isCidr } from '../addresses.js'
+import { isCidr } from '../addresses.js'
+import { parseEgressHost } from '../egress-host.js'
 import { objectRef, type KindMap } from '../objects.js'
 import {
   doubt,
@@ -34,7 +34,7 @@ export function checkEgress({ metadata, spec }: Egress, context: CheckContext): 
       fault('OSM_SPEC_NO_EFFECT', 'spec.hosts', 'is missing: for http and https the hosts must be named'),
     (spec.hosts ?? []).flatMap((host, index) =>
       findings(
-        !isEgressHost(host) &&
+        parseEgressHost(host) === undefined &&
           fault(
             'OSM_SPEC_HOST',
             `spec.hosts[${index}]`,
@@ -115,12 +115,6 @@ function checkMatches(
         pendingFault('OSM_SPEC_REFERENCE', `${field}.name`, missing(snapshot, expected, namespace, name)),
     )
   })
-}
-
-/** A host name, an address, or a wildcard for all hosts or those of one domain. */
-function isEgressHost(host: string): boolean {
-  const name = host.toLowerCase().replace(/\.$/, '')
-  return name === '*' || isAddress(name) || isDnsSubdomain(name.replace(/^\*\./, ''))
 }
 
 /** EgressGateways that name what does not exist, and all but the first with global gateways. */

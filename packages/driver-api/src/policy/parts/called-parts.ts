@@ -75,7 +75,7 @@ export type Discovery =
   | { readonly kind: 'dns'; readonly host: string; readonly port: number }
   /** The address that the workload dialled; `port` restricts it. */
   | { readonly kind: 'originalDestination'; readonly port?: number }
-  /** The host that the HTTP request names. */
+  /** The host that the HTTP request names; for other protocols, the server name of the TLS connection, on the port of the upstream. */
   | { readonly kind: 'forwardProxy' }
   /** These, sorted by address and port. */
   | { readonly kind: 'static'; readonly addresses: readonly SocketAddress[] }

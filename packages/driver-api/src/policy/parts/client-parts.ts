@@ -65,9 +65,9 @@ export interface EgressPart {
   readonly port: number
   /** What the workload speaks. */
   readonly protocol: 'http' | 'https' | 'tcp' | 'tcp-server-first'
-  /** `http`: host names without ports, sorted; `*` alone stands for any. */
+  /** `http`: host names without ports, sorted; `*.<domain>` stands for every name below a domain, `*` alone for any. IPv6 addresses have brackets. */
   readonly hosts: readonly string[]
-  /** `https`: SNI names, sorted. */
+  /** `https`: SNI names, sorted; `*.<domain>` stands for every name below a domain, `*` alone for any, and for none. */
   readonly serverNames: readonly string[]
   /** `tcp`, `tcp-server-first`: destinations, sorted; empty means any. */
   readonly cidrs: readonly Cidr[]

@@ -1,0 +1,147 @@
+import {
+  compareText,
+  type EgressPart,
+  type ServiceAccountRef,
+  type SetMemberKind,
+  type SetPart,
+  type UpstreamPart,
+  type WeightedUpstream,
+} from '@osm-ts/driver-api'
+
+import { defineQuery, type QueryContext } from '../incremental/index.js'
+import type { CatalogState } from '../inputs/catalog-state.js'
+import { ANYWHERE } from './egress-destinations.js'
+import { egressPlan, type PlannedEgress } from './egress-plan.js'
+import { nameKey, sortedUnique } from './keys.js'
+import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from './policy-part.js'
+import { settingConnection } from './upstream-settings.js'
+
+/** Weight of a destination's only upstream: all of its traffic, whatever the number. */
+const WHOLE = 100
+
+type Context = QueryContext<CatalogState>
+
+/** The set of egress parts of an account; undefined if nothing outside the mesh is opened to it. */
+export const egressSet = defineQuery<CatalogState, ServiceAccountRef, PolicyPart<SetPart> | undefined>({
+  name: 'egress-set',
+  keyOf: nameKey,
+  equal: samePart,
+  whenEqual: keepPart,
+  compute: (context, account) =>
+    setOf('egress', 'egress', groups(context.get(egressPlan, account).destinations, partId).map(egressPart)),
+})
+
+/** The set of upstreams that the egress parts of an account lead to. */
+export const egressUpstreamSet = defineQuery<CatalogState, ServiceAccountRef, PolicyPart<SetPart> | undefined>({
+  name: 'egress-upstream-set',
+  keyOf: nameKey,
+  equal: samePart,
+  whenEqual: keepPart,
+  compute: (context, account) => {
+    const planned = groups(context.get(egressPlan, account).destinations, upstreamId)
+    const parts = planned.map((group) => upstreamPart(context, group))
+    // No set of a namespace is called so: those have a slash where this one has none.
+    return setOf('upstream-egress', 'upstream', parts)
+  },
+})
+
+function setOf(id: string, of: SetMemberKind, members: readonly PolicyPart[]): PolicyPart<SetPart> | undefined {
+  if (members.length === 0) return undefined
+  const sorted = members.toSorted((a, b) => compareText(a.part.id, b.part.id))
+  return makePart<SetPart>(
+    { kind: 'set', id, of, members: sorted.map(({ part, hash }) => ({ id: part.id, hash })), sets: [] },
+    { children: sorted },
+  )
+}
+
+/** Destinations that one part stands for. */
+type Group = readonly [PlannedEgress, ...(readonly PlannedEgress[])]
+
+function groups(planned: readonly PlannedEgress[], keyOf: (destination: PlannedEgress) => string): readonly Group[] {
+  const found = new Map<string, [PlannedEgress, ...PlannedEgress[]]>()
+  for (const destination of planned) {
+    const group = found.get(keyOf(destination))
+    if (group === undefined) found.set(keyOf(destination), [destination])
+    else group.push(destination)
+  }
+  return [...found.values()]
+}
+
+/** One host, or all ranges of a port. */
+function partId({ protocol, port, target }: PlannedEgress): string {
+  return protocol === 'http' || protocol === 'https' ? `${protocol}|${host(target)}:${port}` : `${protocol}|${port}`
+}
+
+/** As in URLs: IPv6 addresses have brackets. */
+function host(target: string): string {
+  return target.includes(':') ? `[${target}]` : target
+}
+
+function egressPart(group: Group): PolicyPart<EgressPart> {
+  const [first] = group
+  const { protocol, port, target, routes } = first
+  const targets: readonly WeightedUpstream[] = [{ upstream: upstreamId(first), weight: WHOLE }]
+  const ranges = sortedUnique(group.map((each) => each.target))
+  const isPlain = protocol === 'tcp' || protocol === 'tcp-server-first'
+  return makePart<EgressPart>(
+    {
+      kind: 'egress',
+      id: partId(first),
+      port,
+      protocol,
+      hosts: protocol === 'http' ? [host(target)] : [],
+      serverNames: protocol === 'https' ? [target] : [],
+      // Every address is more than some.
+      cidrs: !isPlain || ranges.includes(ANYWHERE) ? [] : ranges,
+      routes: routes.map(({ match }) => ({ match, targets, timeoutMs: 0 })),
+      targets: protocol === 'http' ? [] : targets,
+    },
+    { origins: originsOf(group) },
+  )
+}
+
+function originsOf(group: Group): Origins {
+  const whole = group.flatMap(({ origins }) => origins)
+  const routes = group[0].routes.map(({ origins }, index): [string, readonly SourceRef[]] => [
+    `/routes/${index}`,
+    origins,
+  ])
+  return { '': whole, ...Object.fromEntries(routes) }
+}
+
+/** Names of OSM: `<host>:<port>` for HTTP, `<port>` for what goes where it was dialled to. */
+function upstreamId({ protocol, port, target }: PlannedEgress): string {
+  if (protocol === 'http') return `${host(target)}:${port}`
+  return protocol === 'https' && target !== ANYWHERE ? `tls|${target}:${port}` : String(port)
+}
+
+function upstreamPart(context: Context, group: Group): PolicyPart<UpstreamPart> {
+  const [first] = group
+  const { port, target, originate } = first
+  const protocol = first.protocol === 'http' ? 'http' : 'tcp'
+  const settings = group.find((each) => each.settings !== undefined)?.settings
+  const connection = settingConnection(context, settings, protocol)
+  return makePart<UpstreamPart>(
+    {
+      kind: 'upstream',
+      id: upstreamId(first),
+      port,
+      protocol,
+      tls: originate === undefined ? { mode: 'none' } : { mode: 'originate', serverName: target, ...originate },
+      discovery: discovery(first),
+      loadBalancing: { policy: 'round-robin' },
+      ...connection.members,
+    },
+    { origins: { '': group.flatMap(({ origins }) => origins), ...connection.origins } },
+  )
+}
+
+/**
+ * Where a host is named, its own addresses count and not the one that was dialled: otherwise a request, or a TLS handshake, that only says an allowed name
+ * could go anywhere.
+ */
+function discovery({ protocol, port, target }: PlannedEgress): UpstreamPart['discovery'] {
+  const isPlain = protocol === 'tcp' || protocol === 'tcp-server-first'
+  if (isPlain || (protocol === 'https' && target === ANYWHERE)) return { kind: 'originalDestination', port }
+  return target.startsWith(ANYWHERE) ? { kind: 'forwardProxy' } : { kind: 'dns', host: target, port }
+}

@@ -1,0 +1,184 @@
+import { canonicalJson, type ServiceAccountRef } from '@osm-ts/driver-api'
+
+import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
+import type { CatalogState } from '../inputs/catalog-state.js'
+import { indexInputs, settingInputs } from '../inputs/inputs.js'
+import { ANYWHERE, type EgressDestination, type EgressProtocol } from './egress-destinations.js'
+import {
+  egressRules,
+  opensTo,
+  type EgressOrigination,
+  type EgressRoute,
+  type EgressRules,
+  type EgressSource,
+} from './egress-rules.js'
+import { nameKey, sameName, type NamespacedName } from './keys.js'
+import type { SourceRef } from './policy-part.js'
+import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
+import { matchesEverything } from './route-match.js'
+import { serviceModel } from './services.js'
+
+/** A destination that workloads of one account may reach, whatever number of objects open it. */
+export interface PlannedEgress {
+  readonly protocol: EgressProtocol
+  readonly port: number
+  /** As in {@link EgressDestination}. */
+  readonly target: string
+  readonly originate: EgressOrigination | undefined
+  /** `http` only, in order. */
+  readonly routes: readonly EgressRoute[]
+  /** UpstreamTrafficSetting: that of the first object with one. */
+  readonly settings: NamespacedName | undefined
+  readonly origins: readonly SourceRef[]
+}
+
+/** What workloads of an account may reach outside the mesh. */
+export interface EgressPlan {
+  /** In the order of the objects that open them. */
+  readonly destinations: readonly PlannedEgress[]
+  readonly problems: readonly PolicyProblem[]
+}
+
+type Context = QueryContext<CatalogState>
+
+/** One destination of one object, as it is opened to one account. */
+interface Opening {
+  readonly rules: EgressRules
+  readonly source: EgressSource
+  readonly destination: EgressDestination
+}
+
+interface Refusal {
+  readonly code: PolicyProblem['code']
+  readonly field: string
+  readonly message: string
+}
+
+/** A destination with the object that opened it first. */
+interface Claim {
+  readonly holder: NamespacedName
+  readonly planned: PlannedEgress
+}
+
+/**
+ * What Egress objects open to an account together. They add up: a request that any of them lets out to a host may leave. Where they would open one
+ * destination in two ways, the first by namespace and name holds.
+ */
+export const egressPlan = defineQuery<CatalogState, ServiceAccountRef, EgressPlan>({
+  name: 'egress-plan',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, account) => {
+    const names = context.get(settingInputs.egressPolicies, '')
+      ? context.get(indexInputs.egressBySource, nameKey(account))
+      : []
+    const openings = names.flatMap((name) => openingsOf(context, name, account))
+    const problems: PolicyProblem[] = []
+    const claims = new Map<string, Claim>()
+    for (const opening of openings) {
+      const refusal = clash(context, opening, openings) ?? claim(claims, opening)
+      if (refusal === undefined) continue
+      const list = new ProblemList(objectRefOf('Egress', opening.rules.egress))
+      list.error(refusal.code, refusal.field, refusal.message)
+      problems.push(...list.items)
+    }
+    return { destinations: [...claims.values()].map(({ planned }) => planned), problems }
+  },
+})
+
+function openingsOf(context: Context, name: NamespacedName, account: ServiceAccountRef): readonly Opening[] {
+  const rules = context.get(egressRules, name)
+  if (rules === undefined) return []
+  return rules.sources
+    .filter((source) => sameName(source.account, account))
+    .flatMap((source) =>
+      rules.destinations
+        .filter((destination) => opensTo(source, destination))
+        // Without a route no request may leave: what opens nothing takes nothing from others either.
+        .filter(({ protocol }) => protocol !== 'http' || rules.routes.length > 0)
+        .map((destination) => ({ rules, source, destination })),
+    )
+}
+
+/** What keeps a destination from being told apart from others on its port. */
+function clash(context: Context, { destination }: Opening, openings: readonly Opening[]): Refusal | undefined {
+  const { protocol, port, target, field } = destination
+  const beside = (other: EgressProtocol): string | undefined => {
+    const found = openings.find(
+      (opening) => opening.destination.port === port && opening.destination.protocol === other,
+    )
+    return found && `Egress ${nameKey(found.rules.egress)}`
+  }
+  if (protocol === 'https') {
+    const rival = serverFirstService(context, port) ?? beside('tcp-server-first')
+    if (rival === undefined) return undefined
+    const message = `https on port ${port} waits for the client, but ${rival} lets the server speak first there; use another port for one of them`
+    return { code: 'OSM_SPEC_PROTOCOL', field: `${field}.protocol`, message }
+  }
+  const http = target === ANYWHERE && protocol !== 'http' ? beside('http') : undefined
+  if (http === undefined) return undefined
+  const message = `every address on port ${port} is told by hosts already, because of ${http}, which holds; name addresses in spec.ipAddresses`
+  return { code: 'OSM_POLICY_EGRESS_CONFLICT', field: `${field}.protocol`, message }
+}
+
+/** A service of the mesh on this port whose server speaks first, in words. */
+function serverFirstService(context: Context, port: number): string | undefined {
+  const found = context
+    .get(indexInputs.servicesByPort, String(port))
+    .find((service) =>
+      context
+        .get(serviceModel, service)
+        ?.ports.some((candidate) => candidate.port === port && candidate.protocol === 'tcp-server-first'),
+    )
+  return found && `Service ${nameKey(found)}`
+}
+
+/** Adds an opening to what is open already. */
+function claim(claims: Map<string, Claim>, { rules, source, destination }: Opening): Refusal | undefined {
+  const { protocol, port, target, field, targetField } = destination
+  const { originate } = source
+  const key = `${protocol === 'tcp-server-first' ? 'tcp' : protocol} ${target} ${port}`
+  const object = objectRefOf('Egress', rules.egress)
+  const origins = [...new Set([field, targetField])].map((path): SourceRef => ({ object, field: path }))
+  const routes = protocol === 'http' ? rules.routes.map((route) => withOrigin(route, object, field)) : []
+  const held = claims.get(key)
+  if (held === undefined) {
+    claims.set(key, {
+      holder: rules.egress,
+      planned: { protocol, port, target, originate, routes, settings: rules.settings, origins },
+    })
+    return undefined
+  }
+  const { planned, holder } = held
+  if (planned.protocol !== protocol || !deepEqual(planned.originate, originate)) {
+    const way = planned.protocol === protocol ? 'with another client certificate, or none,' : `as ${planned.protocol}`
+    const message = `port ${port} of ${target} is opened ${way} by Egress ${nameKey(holder)} already, which holds`
+    return { code: 'OSM_POLICY_EGRESS_CONFLICT', field: `${field}.protocol`, message }
+  }
+  const merged = {
+    ...planned,
+    routes: union(planned.routes, routes),
+    settings: planned.settings ?? rules.settings,
+    origins: [...planned.origins, ...origins],
+  }
+  claims.set(key, { holder, planned: merged })
+  return undefined
+}
+
+/** Every route has an origin: that of its match, or the port that is open to all requests. */
+function withOrigin(route: EgressRoute, object: SourceRef['object'], field: string): EgressRoute {
+  return route.origins.length > 0 ? route : { ...route, origins: [{ object, field }] }
+}
+
+/** In order, each match once, and nothing behind one that holds for every request. */
+function union(first: readonly EgressRoute[], second: readonly EgressRoute[]): readonly EgressRoute[] {
+  const routes = new Map<string, EgressRoute>()
+  for (const route of [...first, ...second]) {
+    const text = canonicalJson(route.match)
+    const known = routes.get(text)
+    routes.set(text, known === undefined ? route : { ...known, origins: [...known.origins, ...route.origins] })
+  }
+  const all = [...routes.values()]
+  const catchAll = all.findIndex(({ match }) => matchesEverything(match))
+  return catchAll === -1 ? all : all.slice(0, catchAll + 1)
+}

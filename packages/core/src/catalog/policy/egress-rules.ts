@@ -1,0 +1,159 @@
+import type { CredentialRef, RouteMatch, ServiceAccountRef } from '@osm-ts/driver-api'
+
+import type { KindMap } from '../../spec/index.js'
+import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
+import type { CatalogState } from '../inputs/catalog-state.js'
+import { objectInputs } from '../inputs/inputs.js'
+import { ANYWHERE, egressDestinations, type EgressDestination } from './egress-destinations.js'
+import { nameKey, sortedUnique, type NamespacedName } from './keys.js'
+import type { SourceRef } from './policy-part.js'
+import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
+import { routeGroup } from './route-groups.js'
+
+/** Somebody whom an Egress lets out. */
+export interface EgressSource {
+  readonly account: ServiceAccountRef
+  /** Present: the sidecar speaks TLS to the destination, and shows a certificate. */
+  readonly originate: EgressOrigination | undefined
+}
+
+/** How a sidecar speaks TLS to a destination. */
+export interface EgressOrigination {
+  /** Its client certificate. */
+  readonly credential: CredentialRef
+  /** What the server's certificate is verified by. */
+  readonly roots: CredentialRef
+  /** One of them must stand in the server's certificate; empty stands for the host. Sorted. */
+  readonly subjectAltNames: readonly string[]
+}
+
+/** Requests that an Egress lets out. */
+export interface EgressRoute {
+  readonly match: RouteMatch
+  readonly origins: readonly SourceRef[]
+}
+
+/** An Egress with all its references followed. */
+export interface EgressRules {
+  readonly egress: NamespacedName
+  readonly sources: readonly EgressSource[]
+  readonly destinations: readonly EgressDestination[]
+  /** For `http`, in order. Empty: no request is let out. */
+  readonly routes: readonly EgressRoute[]
+  /** UpstreamTrafficSetting of the destinations. */
+  readonly settings: NamespacedName | undefined
+  readonly problems: readonly PolicyProblem[]
+}
+
+type Context = QueryContext<CatalogState>
+type Egress = KindMap['Egress']
+
+const ROUTE_GROUPS = 'specs.smi-spec.io/v1alpha4'
+const POLICIES = 'policy.openservicemesh.io/v1alpha1'
+
+/** What an Egress says; undefined if there is none of that name. */
+export const egressRules = defineQuery<CatalogState, NamespacedName, EgressRules | undefined>({
+  name: 'egress-rules',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, key) => {
+    const egress = context.get(objectInputs.Egress, key)
+    if (egress === undefined) return undefined
+    const problems = new ProblemList(objectRefOf('Egress', key))
+    const destinations = egressDestinations(context, egress, problems)
+    return {
+      egress: key,
+      sources: sourcesIn(egress, destinations, problems),
+      destinations,
+      routes: routesIn(context, egress, problems),
+      settings: settingsOf(context, egress, problems),
+      problems: problems.items,
+    }
+  },
+})
+
+/** False where the sidecar was to speak TLS and can't: nothing then leaves in the clear or without the certificate. */
+export function opensTo({ originate }: EgressSource, { protocol, target }: EgressDestination): boolean {
+  return originate === undefined || (protocol === 'http' && !target.startsWith(ANYWHERE))
+}
+
+function sourcesIn(
+  { spec }: Egress,
+  destinations: readonly EgressDestination[],
+  problems: ProblemList,
+): readonly EgressSource[] {
+  return spec.sources.flatMap(({ namespace, name, mtls }, index): readonly EgressSource[] => {
+    const field = `spec.sources[${index}].mtls`
+    const account = { namespace, name }
+    if (mtls === undefined) return [{ account, originate: undefined }]
+    if (mtls.issuer === 'other' && mtls.cert === undefined) {
+      const message = 'is missing: issuer other needs the Secret of a certificate; this source is not let out'
+      problems.error('OSM_POLICY_EGRESS_MTLS', `${field}.cert`, message)
+      return []
+    }
+    const source: EgressSource = { account, originate: originationOf(mtls) }
+    const closed = destinations.filter((destination) => !opensTo(source, destination))
+    if (closed.length > 0) {
+      const named = sortedUnique(closed.map(({ protocol, target, port }) => `${protocol} ${target} port ${port}`))
+      const message = `is for http to hosts that are named in full; not opened to this source: ${named.join(', ')}`
+      problems.error('OSM_POLICY_EGRESS_MTLS', field, message)
+    }
+    return [source]
+  })
+}
+
+/** A server that takes certificates of the mesh is taken to hold one as well, such as that of an AccessCert. */
+function originationOf(mtls: NonNullable<Egress['spec']['sources'][number]['mtls']>): EgressOrigination {
+  const subjectAltNames = sortedUnique(mtls.cert?.subjectAltNames ?? [])
+  const secret = mtls.issuer === 'other' ? mtls.cert?.secret : undefined
+  const credential: CredentialRef =
+    secret === undefined ? { kind: 'service' } : { kind: 'secret', namespace: secret.namespace, name: secret.name }
+  return { credential, roots: credential, subjectAltNames }
+}
+
+/** The first UpstreamTrafficSetting that the Egress names. */
+function settingsOf(context: Context, { spec, metadata }: Egress, problems: ProblemList): NamespacedName | undefined {
+  const named = (spec.matches ?? []).flatMap(({ apiGroup, kind, name }, index) =>
+    apiGroup === POLICIES && kind === 'UpstreamTrafficSetting' ? [{ name, field: `spec.matches[${index}]` }] : [],
+  )
+  const [first, ...surplus] = named
+  for (const { field } of surplus)
+    problems.error('OSM_SPEC_REFERENCE', field, 'is a second UpstreamTrafficSetting; the first one holds')
+  if (first === undefined) return undefined
+  const key = { namespace: metadata.namespace, name: first.name }
+  if (context.get(objectInputs.UpstreamTrafficSetting, key) !== undefined) return key
+  const message = `there is no UpstreamTrafficSetting ${nameKey(key)}`
+  problems.error('OSM_SPEC_REFERENCE', `${first.field}.name`, message)
+  return undefined
+}
+
+/** Without route groups every request may leave. A reference that leads nowhere must not widen the rest to every request. */
+function routesIn(context: Context, { spec, metadata }: Egress, problems: ProblemList): readonly EgressRoute[] {
+  const references = (spec.matches ?? []).map((reference, index) => ({ ...reference, field: `spec.matches[${index}]` }))
+  const limits = references.filter(({ apiGroup, kind }) => apiGroup !== POLICIES || kind !== 'UpstreamTrafficSetting')
+  if (limits.length === 0) return [{ match: {}, origins: [] }]
+  return limits.flatMap(({ apiGroup, kind, name, field }): readonly EgressRoute[] => {
+    if (apiGroup !== ROUTE_GROUPS && apiGroup !== POLICIES) {
+      const message = `must be ${ROUTE_GROUPS} or ${POLICIES}, not ${JSON.stringify(apiGroup)}`
+      problems.error('OSM_SPEC_REFERENCE', `${field}.apiGroup`, message)
+      return []
+    }
+    const expected = apiGroup === ROUTE_GROUPS ? 'HTTPRouteGroup' : 'UpstreamTrafficSetting'
+    if (kind !== expected) {
+      const message = `must be ${expected} for ${apiGroup}, not ${JSON.stringify(kind)}`
+      problems.error('OSM_SPEC_REFERENCE', `${field}.kind`, message)
+      return []
+    }
+    const key = { namespace: metadata.namespace, name }
+    const group = context.get(routeGroup, key)
+    if (group === undefined)
+      problems.error('OSM_SPEC_REFERENCE', `${field}.name`, `there is no HTTPRouteGroup ${nameKey(key)}`)
+    return (group?.matches ?? []).map((match) => ({
+      match: match.match,
+      origins: [
+        { object: objectRefOf('Egress', metadata), field },
+        { object: objectRefOf('HTTPRouteGroup', key), field: match.field },
+      ],
+    }))
+  })
+}
