@@ -31,7 +31,9 @@ export const kinds = {
       note: 'for services; circuitBreaking comes with issue 5',
     }),
     later('{EgressGateway,AccessCert}', 'traffic', [storing, reviewing]),
-    later('{Telemetry,ExtensionService}', 'traffic', storing, { note: 'of OSM after 1.2' }),
+    works('{Telemetry,ExtensionService}', ['e2e/dataplane/telemetry.test.ts', storing], {
+      note: 'of OSM after 1.2; for workloads of the own namespace',
+    }),
     later('{Plugin,PluginChain,PluginConfig}', 'pipy', [storing, reviewing]),
     later('{ServiceImport,GlobalTrafficPolicy}', 'traffic', [storing, imports], { note: 'endpoints are read' }),
     later('ServiceExport', 'traffic', storing),

@@ -75,6 +75,9 @@ export const meshConfig = {
     works('observability.enableDebugServer', ['e2e/api/controller.test.ts', resolving], { note: 'live' }),
     works('observability.tracing.{enable,address,sampledFraction}', [policies, resolving]),
     works('observability.tracing.{port,endpoint}', resolving),
+    works('observability.tracing.provider', 'e2e/dataplane/telemetry.test.ts', {
+      note: 'new: spans for OpenTelemetry',
+    }),
     later('observability.remoteLogging.{enable,address,port,level,authorization,sampledFraction}', 'pipy', resolving, {
       note: 'a problem says that class envoy has none',
     }),

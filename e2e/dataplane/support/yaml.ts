@@ -145,6 +145,14 @@ export function retry(
   })
 }
 
+export function telemetry(name: Qualified, spec: Readonly<Record<string, unknown>>): string {
+  return document('policy.openservicemesh.io/v1alpha1', 'Telemetry', name, { spec })
+}
+
+export function extensionService(name: Qualified, spec: { readonly host: string; readonly port: number }): string {
+  return document('config.openservicemesh.io/v1alpha2', 'ExtensionService', name, { spec })
+}
+
 export function upstreamTrafficSetting(name: Qualified, spec: Readonly<Record<string, unknown>>): string {
   return document('policy.openservicemesh.io/v1alpha1', 'UpstreamTrafficSetting', name, { spec })
 }

@@ -17,6 +17,8 @@ export const capabilities: Capabilities = {
   operatingSystems: ['darwin', 'linux'],
   drain: true,
   features: [
+    'access-log-format',
+    'access-log-opentelemetry',
     'active-health-checks',
     'connection-limits',
     'egress-global',
@@ -39,6 +41,7 @@ export const capabilities: Capabilities = {
     'request-metrics',
     'retries',
     'tls-parameters',
+    'tracing-opentelemetry',
     'tracing-zipkin',
     'withdrawal-of-open-connections',
   ],

@@ -77,16 +77,21 @@ export interface ExternalAuthorizationConfig {
   readonly failureModeAllow: boolean
 }
 
-/** Where spans go. */
-export interface TracingConfig {
+/** Something that takes spans or records over HTTP. */
+export interface CollectorConfig {
   readonly host: string
   readonly port: number
   readonly endpoint: string
   readonly sampledFraction: number
 }
 
+/** Where spans go, and in which form. */
+export interface TracingConfig extends CollectorConfig {
+  readonly provider: 'zipkin' | 'opentelemetry'
+}
+
 /** Where records of requests go. */
-export interface RemoteLoggingConfig extends TracingConfig {
+export interface RemoteLoggingConfig extends CollectorConfig {
   readonly level: 0 | 1 | 2
   /** Value of the `authorization` header. Secret. */
   readonly authorization: string

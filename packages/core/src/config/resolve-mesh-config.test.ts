@@ -126,6 +126,7 @@ describe('resolveMeshConfig', () => {
       observability: {
         osmLogLevel: 'warn',
         tracing: {
+          provider: 'zipkin',
           host: 'jaeger.osm-system.svc.example.local',
           port: 9411,
           endpoint: '/api/v2/spans',

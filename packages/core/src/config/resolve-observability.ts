@@ -19,13 +19,19 @@ export function resolveObservability(
       tracing?.enable === true
         ? {
             host: tracing.address || jaegerHost,
-            port: tracing.port || 9411,
-            endpoint: tracing.endpoint || '/api/v2/spans',
+            ...collector(tracing),
             sampledFraction: findings.fraction(tracing.sampledFraction, 'spec.observability.tracing.sampledFraction'),
           }
         : undefined,
     remoteLogging: remoteLogging(spec.remoteLogging, findings),
   }
+}
+
+/** The ports and paths that collectors of either kind have by convention. */
+function collector({ provider = 'zipkin', port, endpoint }: NonNullable<ObservabilitySpec['tracing']>) {
+  const usual =
+    provider === 'zipkin' ? { port: 9411, endpoint: '/api/v2/spans' } : { port: 4318, endpoint: '/v1/traces' }
+  return { provider, port: port || usual.port, endpoint: endpoint || usual.endpoint }
 }
 
 function remoteLogging(spec: ObservabilitySpec['remoteLogging'], findings: Findings): RemoteLoggingConfig | undefined {

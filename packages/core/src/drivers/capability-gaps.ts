@@ -72,7 +72,11 @@ function meshConfigAsks({
   return [
     ['spec.traffic.enableEgress', 'egress-global', traffic?.enableEgress],
     [authorization, 'external-authorization', traffic?.inboundExternalAuthorization?.enable],
-    ['spec.observability.tracing.enable', 'tracing-zipkin', observability?.tracing?.enable],
+    [
+      'spec.observability.tracing.enable',
+      observability?.tracing?.provider === 'opentelemetry' ? 'tracing-opentelemetry' : 'tracing-zipkin',
+      observability?.tracing?.enable,
+    ],
     ['spec.observability.remoteLogging.enable', 'remote-logging', observability?.remoteLogging?.enable],
     ['spec.sidecar.localDNSProxy.enable', 'dns-proxy', sidecar?.localDNSProxy?.enable],
     ['spec.sidecar.cipherSuites', 'tls-parameters', sidecar?.cipherSuites],

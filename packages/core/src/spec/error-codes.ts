@@ -20,6 +20,7 @@ export const specErrorCodes = {
   OSM_SPEC_DURATION: 'a duration is not one that Go reads',
   OSM_SPEC_HEADER: 'a header name is not valid, or a header match does not say exactly one thing',
   OSM_SPEC_HOST: 'a host is not a valid host name',
+  OSM_SPEC_LOG_FORMAT: 'the format of an access log is none, or has a command that is not taken',
   OSM_SPEC_NO_EFFECT: 'an object, or a part of it, says nothing that could have an effect',
   OSM_SPEC_PRINCIPAL:
     'clients must show a certificate, but no source says whose, or one says a name that no certificate holds',

@@ -25,6 +25,7 @@ export { YamlFolderSource, type FolderTimes, type YamlFolderOptions } from './ya
 export * from './mesh-spec.js'
 export { knownAppProtocols, portProtocol, type PortProtocol } from './protocol.js'
 export { isAnswerHeader, isHeaderName } from './header-name.js'
+export { readLogFormat, type LogFormat } from './log-format.js'
 export { serviceHostName, serviceOfHost, splitApexName } from './service-names.js'
 export { maxPatternLength, PatternChecker, type PatternFacts } from './pattern.js'
 export { canBacktrackBadly } from './regex-cost.js'

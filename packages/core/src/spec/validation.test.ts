@@ -931,6 +931,21 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
     'ExtensionService default/c does not exist',
   ],
   [
+    'a log format with an unknown command',
+    object(policy, 'Telemetry', 't', '{ accessLog: { format: "%DURATON%" } }'),
+    'error OSM_SPEC_LOG_FORMAT spec.accessLog.format',
+    '%DURATON% is no command',
+  ],
+  [
+    'Telemetry for workloads that another one has',
+    [
+      object(policy, 'Telemetry', 't', '{ selector: { app: web } }'),
+      object(policy, 'Telemetry', 's', '{ selector: { app: web }, accessLog: {} }'),
+    ].join('\n---\n'),
+    'error OSM_SPEC_CONFLICT spec.selector',
+    'the same workloads as Telemetry default/s, which holds',
+  ],
+  [
     'a collector with a bad timeout',
     object('config.openservicemesh.io/v1alpha2', 'ExtensionService', 'c', '{ host: h, port: 1, connectTimeout: x }'),
     'error OSM_SPEC_DURATION spec.connectTimeout',

@@ -458,6 +458,34 @@ const accessObject = (kind: 'IngressBackend' | 'AccessControl', { space, name }:
     }),
   )
 
+const telemetry = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
+  object(
+    'Telemetry',
+    name('l', 2),
+    space,
+    fc.record(
+      {
+        selector: fc.record({ app: fc.constantFrom(...apps) }),
+        accessLog: fc.record(
+          {
+            format: fc.constantFrom('%DURATION%', '{ "x": "%PROTOCOL%" }', '%'),
+            openTelemetry: fc.record({ extensionService: fc.record({ namespace, name: fc.constant('e0') }) }),
+          },
+          { requiredKeys: [] },
+        ),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+
+const extensionService = ({ space }: Place): fc.Arbitrary<MeshObject> =>
+  object(
+    'ExtensionService',
+    fc.constant('e0'),
+    space,
+    fc.record({ host: fc.constantFrom('collector', '192.0.2.1'), port: fc.constant(4317) }),
+  )
+
 const namespaceObject = object(
   'Namespace',
   namespace,
@@ -494,6 +522,8 @@ export const anyObject: fc.Arbitrary<MeshObject> = fc.oneof(
   { weight: 4, arbitrary: accessObject('IngressBackend', anywhere) },
   { weight: 3, arbitrary: accessObject('AccessControl', anywhere) },
   { weight: 4, arbitrary: egress(anywhere) },
+  { weight: 2, arbitrary: telemetry(anywhere) },
+  { weight: 1, arbitrary: extensionService(anywhere) },
   { weight: 1, arbitrary: namespaceObject },
   { weight: 1, arbitrary: configObject },
 )

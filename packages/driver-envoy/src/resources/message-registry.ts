@@ -3,7 +3,9 @@ import { file_envoy_config_cluster_v3_cluster } from '@osm-ts/envoy-api/envoy/co
 import { file_envoy_config_endpoint_v3_endpoint } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import { file_envoy_config_listener_v3_listener } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
 import { file_envoy_config_route_v3_route } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
+import { file_envoy_config_trace_v3_opentelemetry } from '@osm-ts/envoy-api/envoy/config/trace/v3/opentelemetry_pb.js'
 import { file_envoy_config_trace_v3_zipkin } from '@osm-ts/envoy-api/envoy/config/trace/v3/zipkin_pb.js'
+import { file_envoy_extensions_access_loggers_open_telemetry_v3_logs_service } from '@osm-ts/envoy-api/envoy/extensions/access_loggers/open_telemetry/v3/logs_service_pb.js'
 import { file_envoy_extensions_access_loggers_stats_v3_stats } from '@osm-ts/envoy-api/envoy/extensions/access_loggers/stats/v3/stats_pb.js'
 import { file_envoy_extensions_access_loggers_stream_v3_stream } from '@osm-ts/envoy-api/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
 import { file_envoy_extensions_clusters_dynamic_forward_proxy_v3_cluster } from '@osm-ts/envoy-api/envoy/extensions/clusters/dynamic_forward_proxy/v3/cluster_pb.js'
@@ -41,7 +43,9 @@ export function messageRegistry(): Registry {
     file_envoy_config_endpoint_v3_endpoint,
     file_envoy_config_listener_v3_listener,
     file_envoy_config_route_v3_route,
+    file_envoy_config_trace_v3_opentelemetry,
     file_envoy_config_trace_v3_zipkin,
+    file_envoy_extensions_access_loggers_open_telemetry_v3_logs_service,
     file_envoy_extensions_access_loggers_stats_v3_stats,
     file_envoy_extensions_access_loggers_stream_v3_stream,
     file_envoy_extensions_filters_http_header_mutation_v3_header_mutation,

@@ -3,6 +3,7 @@ import type { PartRef, UpstreamPart } from '@osm-ts/driver-api'
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
+import { accessLogCluster } from './access-log.js'
 import { localCluster, passthroughCluster, upstreamCluster } from './cluster.js'
 import { externalAuthorizationCluster } from './external-authorization.js'
 import { rateLimitCluster, rateLimitServices } from './global-rate-limits.js'
@@ -61,6 +62,8 @@ export class ClusterTranslation {
       resources.push(this.#cluster([name, settings.key], name, settings.sources, () => encode(settings)))
     }
     const tracing = tracingCluster(settings.mesh)
+    const accessLog = accessLogCluster(settings.mesh)
+    if (accessLog !== undefined) resources.push(encodedResource(names.accessLogCluster, accessLog, settings.sources))
     if (tracing !== undefined) resources.push(encodedResource(names.tracingCluster, tracing, settings.sources))
     if (hasMetrics(view) && admin !== undefined) {
       resources.push(this.#cluster(['metrics', admin], names.metricsCluster, [], () => metricsCluster(admin)))

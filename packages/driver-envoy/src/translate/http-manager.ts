@@ -1,5 +1,4 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { MeshPart } from '@osm-ts/driver-api'
 import type { HeaderMutationSchema as MutationSchema } from '@osm-ts/envoy-api/envoy/config/common/mutation_rules/v3/mutation_rules_pb.js'
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import {
@@ -16,7 +15,8 @@ import { duration, type Init, pack } from './encode.js'
 import { type FilterConfigs, httpFilters } from './filter-order.js'
 import { http2Limits } from './http-protocol.js'
 import { answeredWorkload, requestMetricsLog } from './request-metrics.js'
-import { zipkinTracing } from './tracing.js'
+import type { MeshSettings } from './settings.js'
+import { requestTracing } from './tracing.js'
 
 /** Header that names the virtual host of a served service; set by the proxy itself, whatever the client sent, and never forwarded. */
 export const SERVICE_HEADER = 'x-osm-service'
@@ -35,7 +35,7 @@ const MAX_HEADERS = 100
 export interface HttpManager {
   readonly routes: string
   readonly filters: FilterConfigs<'http'>
-  readonly mesh: MeshPart
+  readonly mesh: MeshSettings
   /** False only where requests for the outside pass, whose paths are not ours to change. */
   readonly mergeSlashes: boolean
   /** Present on the serving side. */
@@ -56,7 +56,7 @@ export function httpManager({ routes, filters, mesh, mergeSlashes, served }: Htt
       ...filters,
     }),
     accessLog: [...accessLogs(mesh, 'http'), ...(measured ? [requestMetricsLog()] : [])],
-    ...zipkinTracing(mesh),
+    ...requestTracing(mesh),
     earlyHeaderMutationExtensions: [
       {
         name: 'envoy.http.early_header_mutation.header_mutation',

@@ -49,6 +49,7 @@ export const names = {
   forwardProxyCluster: 'forward-proxy-outbound',
   externalAuthorizationCluster: ({ host, port }: HostAddress) => `ext-authz|${host}:${port}`,
   rateLimitCluster: ({ host, port }: HostAddress) => `rate-limit|${host}:${port}`,
+  accessLogCluster: 'sidecar-access-log-cluster',
   metricsCluster: 'sidecar-metrics-cluster',
   tracingCluster: 'sidecar-tracing-cluster',
   probeCluster: (probe: ProbeBinding['probe']) => `${probe}_cluster`,

@@ -81,10 +81,12 @@ export class PolicyReader {
   settings(proxy: ProxyPart): Settings {
     const mesh = this.part(proxy.mesh, 'mesh')
     const trust = this.part(proxy.trust, 'trust')
+    // Proxies of different identities share everything but the names that their spans bear.
+    const named = mesh.tracing?.provider === 'opentelemetry'
     return {
-      mesh,
+      mesh: named ? { ...mesh, serviceName: proxy.identity } : mesh,
       trust,
-      key: `${proxy.trust}|${proxy.mesh}`,
+      key: `${proxy.trust}|${proxy.mesh}${named ? `|${proxy.identity}` : ''}`,
       sources: [refOf(trust, proxy.trust), refOf(mesh, proxy.mesh)],
     }
   }

@@ -85,11 +85,11 @@ export function catalogSettings(config: MeshConfig, { meshName, domains }: MeshN
 function observability({
   observability: { tracing, remoteLogging },
 }: MeshConfig): Pick<MeshPart, 'tracing' | 'remoteLogging'> {
-  if (remoteLogging === undefined) return tracing === undefined ? {} : { tracing: { provider: 'zipkin', ...tracing } }
+  if (remoteLogging === undefined) return tracing === undefined ? {} : { tracing }
   // The header's value is a secret: the policy names it, the host hands it out.
   const { authorization, ...rest } = remoteLogging
   return {
-    ...(tracing === undefined ? {} : { tracing: { provider: 'zipkin', ...tracing } }),
+    ...(tracing === undefined ? {} : { tracing }),
     remoteLogging: {
       ...rest,
       ...(authorization === '' ? {} : { authorization: { kind: 'egress', name: REMOTE_LOGGING_CREDENTIAL } }),

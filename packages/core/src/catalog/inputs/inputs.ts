@@ -56,6 +56,8 @@ export const objectInputs = {
   IngressBackend: objects('IngressBackend'),
   AccessControl: objects('AccessControl'),
   Retry: objects('Retry'),
+  Telemetry: objects('Telemetry'),
+  ExtensionService: objects('ExtensionService'),
   UpstreamTrafficSetting: objects('UpstreamTrafficSetting'),
   Egress: objects('Egress'),
   WorkloadInstance: objects('WorkloadInstance'),
@@ -99,6 +101,14 @@ export const servicesInNamespace = defineInput<CatalogState, string, Names>({
   name: 'services-in-namespace',
   keyOf: textKey,
   read: ({ snapshot }, namespace) => snapshot.byNamespace('Service', namespace).map(toName),
+  equal: sameNames,
+})
+
+/** Names of the Telemetry objects of a namespace. */
+export const telemetriesInNamespace = defineInput<CatalogState, string, Names>({
+  name: 'telemetries-in-namespace',
+  keyOf: textKey,
+  read: ({ snapshot }, namespace) => snapshot.byNamespace('Telemetry', namespace).map(toName),
   equal: sameNames,
 })
 

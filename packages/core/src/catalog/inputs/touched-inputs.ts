@@ -17,6 +17,7 @@ import {
   servicesOfAccount,
   servicesOfInstance,
   settingInputs,
+  telemetriesInNamespace,
   trustRoots,
   type NameInputKind,
   type ObjectInputKind,
@@ -64,6 +65,7 @@ function* touchedByName({ kind, metadata }: MeshObject, cameOrWent: boolean): Ge
   const name: NamespacedName = { namespace: metadata.namespace, name: metadata.name }
   if (isReadByName(kind)) yield touched(objectInputs[kind], name)
   if (!cameOrWent) return
+  if (kind === 'Telemetry') yield touched(telemetriesInNamespace, name.namespace)
   if (isListed(kind)) yield touched(nameInputs[kind], '')
   if (kind !== 'Service') return
   yield touched(servicesInNamespace, name.namespace)

@@ -27,7 +27,7 @@ import { inboundPart } from './inbound.js'
 import { ingressOfInstance } from './ingress-of-instance.js'
 import { ingressPart } from './ingress.js'
 import { nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
-import { meshPart, trustPart } from './mesh-parts.js'
+import { trustPart } from './mesh-parts.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { localPort, probeBindings } from './probes.js'
 import { objectRefOf } from './problems.js'
@@ -37,6 +37,7 @@ import { serviceModel } from './services.js'
 import { rootSet } from './sets.js'
 import { targetPortOf } from './target-port.js'
 import { transparentListenAddresses, type IpFamilies } from './sidecar-addresses.js'
+import { meshPartOf } from './telemetry.js'
 
 type Context = QueryContext<CatalogState>
 type Instance = KindMap['WorkloadInstance']
@@ -79,7 +80,7 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
   const scope = context.get(scopeOf, account)
   const families = ipFamilies(spec.addresses)
   const trust = context.get(trustPart, '')
-  const mesh = context.get(meshPart, '')
+  const mesh = meshPartOf(context, instance)
   const inbound = inboundBindings(context, instance, account)
   const ingress = ingressBindings(context, instance)
   const egress = context.get(egressSet, account)

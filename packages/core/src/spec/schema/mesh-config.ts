@@ -145,7 +145,17 @@ const ObservabilitySchema = struct(
   {
     osmLogLevel: text('Log level of the control plane; info when absent.'),
     enableDebugServer: bool('True: the controller serves debug pages.'),
-    tracing: Type.Optional(struct(endpointProperties, 'Where spans are sent.')),
+    tracing: Type.Optional(
+      struct(
+        {
+          ...endpointProperties,
+          provider: Type.Optional(
+            oneOf(['zipkin', 'opentelemetry'], 'What the collector speaks, both over HTTP; zipkin when absent.'),
+          ),
+        },
+        'Where spans are sent.',
+      ),
+    ),
     remoteLogging: Type.Optional(
       struct(
         {

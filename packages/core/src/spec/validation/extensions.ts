@@ -1,4 +1,6 @@
 import { isAddress } from '../addresses.js'
+import { sameValue } from '../content.js'
+import { readLogFormat } from '../log-format.js'
 import type { KindMap } from '../objects.js'
 import { badDuration, doubt, fault, findings, missing, pendingFault, type CheckContext, type Finding } from './check.js'
 
@@ -53,17 +55,31 @@ export function checkServiceImport({ spec }: KindMap['ServiceImport']): readonly
   )
 }
 
-/** Telemetry with collectors that do not exist. */
-export function checkTelemetry({ spec }: KindMap['Telemetry'], { snapshot }: CheckContext): readonly Finding[] {
-  const reference = spec.accessLog?.openTelemetry?.extensionService
-  if (reference === undefined) return []
-  const { namespace, name } = reference
+/** Telemetry with formats that can't be read, collectors that do not exist, or workloads that another one has. */
+export function checkTelemetry(telemetry: KindMap['Telemetry'], { snapshot }: CheckContext): readonly Finding[] {
+  const { accessLog, selector } = telemetry.spec
+  const reference = accessLog?.openTelemetry?.extensionService
+  const format = accessLog?.format === undefined ? undefined : readLogFormat(accessLog.format)
+  const { namespace, name } = telemetry.metadata
+  const twin = snapshot
+    .byNamespace('Telemetry', namespace)
+    .find((other) => sameValue(other.spec.selector ?? {}, selector ?? {}))
   return findings(
-    snapshot.get('ExtensionService', namespace, name) === undefined &&
+    format?.kind === 'fault' &&
+      fault('OSM_SPEC_LOG_FORMAT', 'spec.accessLog.format', `${format.message}; the usual format holds`),
+    reference !== undefined &&
+      snapshot.get('ExtensionService', reference.namespace, reference.name) === undefined &&
       pendingFault(
         'OSM_SPEC_REFERENCE',
         'spec.accessLog.openTelemetry.extensionService.name',
-        missing(snapshot, 'ExtensionService', namespace, name),
+        missing(snapshot, 'ExtensionService', reference.namespace, reference.name),
+      ),
+    twin !== undefined &&
+      twin.metadata.name < name &&
+      fault(
+        'OSM_SPEC_CONFLICT',
+        'spec.selector',
+        `selects the same workloads as Telemetry ${namespace}/${twin.metadata.name}, which holds`,
       ),
   )
 }
