@@ -16,6 +16,7 @@ export const programs = {
   http: join(apps, 'http-server.mjs'),
   tcp: join(apps, 'tcp-server.mjs'),
   tls: join(apps, 'tls-server.mjs'),
+  httpAndTcp: join(apps, 'http-and-tcp-server.mjs'),
   idle: join(apps, 'idle.mjs'),
 } as const
 

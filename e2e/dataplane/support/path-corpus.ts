@@ -165,6 +165,9 @@ const targets: readonly string[] = [
   // Other forms of a request's target.
   '*',
   '',
+  '//',
+  '///',
+  '//?a',
   'open',
   'secret',
   'open/../secret',

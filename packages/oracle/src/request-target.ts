@@ -29,6 +29,7 @@ export function readTarget(target: string | Uint8Array): RequestTarget {
   if (raw.some((byte) => byte < FIRST_PRINTABLE || byte === DEL))
     return refused('it has a space or a control character')
   if (raw.includes(BACKSLASH)) return refused('it has a backslash')
+  if (raw.length > 1 && raw.every((byte) => byte === SLASH)) return refused('it is nothing but slashes')
   const decoded: number[] = []
   for (let at = 0; at < raw.length; at += 1) {
     const byte = raw[at] ?? NUL

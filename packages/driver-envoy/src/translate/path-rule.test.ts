@@ -28,6 +28,7 @@ describe('the path rule', () => {
     '/a%00b',
     '/a/..\xff/%2e%2e/',
     '/a/..;/b',
+    '//',
     '/a/.;x=1',
     '/a/%2e%2e%3Bx/b',
   ])('refuses %j', (path) => {

@@ -11,9 +11,10 @@ type RouteInit = Init<typeof RouteSchema>
 /**
  * Paths that two readers could understand differently: an encoded slash or backslash, a backslash, NUL, and dot segments, encoded or not, with
  * parameters or without: some servers take `..;a=b` for `..`.
+ * Nothing but slashes is left as two by Envoy's merging, which rules and readers would not expect.
  * `\C` is any byte, so that bytes that are not UTF-8 cannot hide what stands beside them. Matched against the path without the query.
  */
-export const AMBIGUOUS_PATH = String.raw`\C*(?:\\|%2[fF]|%5[cC]|%00)\C*|(?:\C*/)?(?:\.|%2[eE]){1,2}(?:(?:/|;|%3[bB])\C*)?`
+export const AMBIGUOUS_PATH = String.raw`\C*(?:\\|%2[fF]|%5[cC]|%00)\C*|(?:\C*/)?(?:\.|%2[eE]){1,2}(?:(?:/|;|%3[bB])\C*)?|//`
 
 /** One encoded byte that continues a character. */
 const CONTINUATION = '%[89abAB][0-9a-fA-F]'

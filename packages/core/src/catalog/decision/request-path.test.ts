@@ -23,6 +23,8 @@ describe('requestPath', () => {
     ['/a/%2e%2E/b', 'dot segment'],
     ['/a/.%2e', 'dot segment'],
     ['/a/..;x=1/b', 'dot segment'],
+    ['//', 'slashes'],
+    ['///?a', 'slashes'],
     ['/a/%2e%3B', 'dot segment'],
     ['/a%2fb', 'encoded slash'],
     ['/a%5Cb', 'encoded slash, backslash'],

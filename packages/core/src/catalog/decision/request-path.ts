@@ -14,6 +14,7 @@ export function requestPath(target: string): RequestPath {
   if (/%(2f|5c|00)/i.test(path)) return { ok: false, reason: 'the path holds an encoded slash, backslash or NUL' }
   if (path.split('/').some((segment) => /^(\.|%2e){1,2}(;|%3b|$)/i.test(segment)))
     return { ok: false, reason: 'the path holds a dot segment' }
+  if (/^\/{2,}$/.test(path)) return { ok: false, reason: 'the path is nothing but slashes' }
   if (!isText(path)) return { ok: false, reason: 'the path is no UTF-8 text' }
   return { ok: true, path: path.replace(/\/{2,}/g, '/') }
 }

@@ -1,0 +1,111 @@
+import { type Socket, connect } from 'node:net'
+
+import { type TestMesh, startTestMesh } from '../mesh.js'
+import { throughProxy } from '../traffic.js'
+import { eventually } from '../wait.js'
+import { meshConfig } from '../yaml.js'
+import type { Policy } from './question.js'
+import type { Attempt } from './random-policy.js'
+import { RawClient } from './raw-http.js'
+import { bytesThroughProxy } from './raw-request.js'
+import { HTTP_PORT, TCP_PORT, canaryPolicy, canaryUrl, clients, topology } from './topology.js'
+
+/** What became of an attempt: who answered, and which path it saw; or how it was refused. */
+export type Outcome =
+  | { readonly passed: true; readonly server: string; readonly path?: string }
+  | { readonly passed: false; readonly status: number }
+
+const FILE = 'policy.yaml'
+
+/** Real Envoys whose policies change, and requests through them. */
+export class Bed {
+  readonly #mesh: TestMesh
+  readonly #clients: ReadonlyMap<string, RawClient>
+  #state = 0
+
+  private constructor(mesh: TestMesh) {
+    this.#mesh = mesh
+    this.#clients = new Map(
+      clients.map((name) => {
+        const { hostname, port } = new URL(mesh.proxyOf(name))
+        return [name, new RawClient(() => opened(hostname, Number(port)))]
+      }),
+    )
+  }
+
+  static async open(): Promise<Bed> {
+    return new Bed(await startTestMesh({ 'topology.yaml': topology, [FILE]: [configOf(false)] }))
+  }
+
+  /** Puts a policy into force, in the place of the one before. */
+  async apply({ permissive, documents }: Policy): Promise<void> {
+    this.#state += 1
+    await this.#mesh.write(FILE, configOf(permissive), ...documents, ...canaryPolicy(this.#state))
+    const url = canaryUrl(this.#state)
+    if (permissive) {
+      // Everything is answered then, the canary of every state too.
+      await eventually(
+        () => this.#mesh.debug('/debug/policies'),
+        (page) => page.includes(`/state-${this.#state}`),
+        { what: 'that the policy is read' },
+      )
+    }
+    await eventually(
+      () => throughProxy(this.#mesh.proxyOf(clients[0]), url),
+      ({ status }) => status === 200,
+      { everyMs: 10, what: `state ${this.#state}` },
+    )
+    await eventually(
+      () => this.#mesh.statuses(),
+      (all) =>
+        all.every(
+          ({ state, wantedVersion, appliedVersion }) => state === 'applied' && wantedVersion === appliedVersion,
+        ),
+      { everyMs: 10, what: 'that every sidecar has applied its policy' },
+    )
+  }
+
+  /** Sends what is attempted. */
+  async attempt(attempt: Attempt): Promise<Outcome> {
+    const [namespace = '', name = ''] = attempt.to.split('/')
+    if (attempt.kind === 'tcp') {
+      const server = await answerOverTcp(this.#mesh.tcpAddress(attempt.from, `${name}_${namespace}_${TCP_PORT}`))
+      return server === undefined ? { passed: false, status: 0 } : { passed: true, server }
+    }
+    const client = this.#clients.get(attempt.from)
+    if (client === undefined) throw new Error(`${attempt.from} is no client`)
+    const { status, body } = await client.ask(bytesThroughProxy(`${name}.${namespace}:${HTTP_PORT}`, attempt.request))
+    return body.startsWith('{"server"')
+      ? { passed: true, ...(JSON.parse(body) as { server: string; path: string }) }
+      : { passed: false, status }
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients.values()) client.close()
+    await this.#mesh.stop()
+  }
+}
+
+function configOf(permissive: boolean): string {
+  return meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: permissive, enableEgress: false } })
+}
+
+function opened(host: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port }, () => resolve(socket))
+    socket.once('error', reject)
+  })
+}
+
+/** The line that comes back; undefined if the connection is closed before. */
+function answerOverTcp(address: string): Promise<string | undefined> {
+  const [host = '', port = ''] = address.split(':')
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port) }, () => socket.write('?\n'))
+    let heard = ''
+    socket.setTimeout(10_000, () => socket.destroy())
+    socket.on('error', () => socket.destroy())
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString()))
+    socket.on('close', () => resolve(heard === '' ? undefined : heard.trimEnd()))
+  })
+}

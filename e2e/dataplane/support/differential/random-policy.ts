@@ -1,0 +1,207 @@
+import fc from 'fast-check'
+
+import { type RawRequest } from './raw-request.js'
+import { HTTP_PORT, TCP_PORT, clients, document, servers, services } from './topology.js'
+
+/*
+ * Random policies over a mesh that stays. Names come from small pools, so that objects often refer to each other, change each other's meaning, and
+ * contradict each other.
+ */
+
+const namespace = fc.constantFrom('a', 'b')
+const accounts = [...clients, ...servers].map((name) => {
+  const [home = '', own = ''] = name.split('/')
+  return { kind: 'ServiceAccount', namespace: home, name: own }
+})
+
+const pathRegex = fc.constantFrom(
+  '/a',
+  '/a/.*',
+  '/[ab]/c',
+  '/a|/b',
+  '.*',
+  '/A',
+  '(?i)/a',
+  '/a/[^/]*',
+  '/%41',
+  '/a;x',
+  '/.*c',
+  '/',
+  '/a/?',
+  '/caf(é|%C3%A9)',
+  '/a.b',
+  String.raw`/a\.b`,
+  '/(a/)*b',
+  '/a{2}',
+  '',
+  '(',
+)
+const headerRegex = fc.constantFrom('root', 'r.*', '.*', 'root|rita', '', '[a-z]+', 'a,b', '.*,.*')
+
+const httpMatch = fc.record(
+  {
+    name: fc.constantFrom('m0', 'm1', 'm2'),
+    pathRegex,
+    methods: fc.constantFrom(['GET'], ['*'], ['POST', 'GET'], ['DELETE'], []),
+    headers: fc.oneof(
+      headerRegex.map((pattern) => [{ 'x-user': pattern }]),
+      fc.tuple(headerRegex, headerRegex).map(([one, two]) => [{ 'X-User': one }, { 'x-role': two }]),
+      headerRegex.map((pattern) => [{ 'x-user': 'nobody' }, { 'X-USER': pattern }]),
+    ),
+  },
+  { requiredKeys: ['name'] },
+)
+
+const routeGroup = fc
+  .tuple(namespace, fc.nat(1), fc.array(httpMatch, { minLength: 1, maxLength: 4 }))
+  .map(([home, number, matches]) =>
+    document('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', `${home}/g${number}`, { spec: { matches } }),
+  )
+
+const tcpRoute = fc
+  .tuple(
+    namespace,
+    fc.nat(1),
+    fc.constantFrom(
+      {},
+      { matches: { ports: [] } },
+      { matches: { ports: [HTTP_PORT] } },
+      { matches: { ports: [TCP_PORT, 1] } },
+    ),
+  )
+  .map(([home, number, spec]) => document('specs.smi-spec.io/v1alpha4', 'TCPRoute', `${home}/t${number}`, { spec }))
+
+const rule = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record(
+      {
+        kind: fc.constant('HTTPRouteGroup'),
+        name: fc.constantFrom('g0', 'g1', 'g2'),
+        matches: fc.subarray(['m0', 'm1', 'm2', 'm3']),
+      },
+      { requiredKeys: ['kind', 'name'] },
+    ),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('TCPRoute'), name: fc.constantFrom('t0', 't1', 't2') }) },
+)
+
+const trafficTarget = fc
+  .tuple(
+    fc.nat(7),
+    fc.constantFrom(...accounts),
+    // Now and then in the wrong place.
+    fc.option(namespace, { freq: 8 }),
+    fc.array(rule, { minLength: 1, maxLength: 2 }),
+    fc.uniqueArray(fc.constantFrom(...accounts), { minLength: 1, maxLength: 3 }),
+  )
+  .map(([number, destination, elsewhere, rules, sources]) =>
+    document('access.smi-spec.io/v1alpha3', 'TrafficTarget', `${elsewhere ?? destination.namespace}/tt${number}`, {
+      spec: { destination, rules, sources },
+    }),
+  )
+
+const backend = fc.record({ service: fc.constantFrom('web', 'twin', 'both', 'store', 'none'), weight: fc.nat(3) })
+const trafficSplit = fc
+  .tuple(
+    namespace,
+    fc.nat(2),
+    fc.record(
+      {
+        service: fc.constantFrom('web', 'twin', 'both', 'store', 'both.a', 'web.b', 'both.a.svc.cluster.local'),
+        backends: fc.array(backend, { minLength: 1, maxLength: 3 }),
+        matches: fc.constantFrom([{ kind: 'HTTPRouteGroup', name: 'g0' }], [{ kind: 'HTTPRouteGroup', name: 'g2' }]),
+      },
+      { requiredKeys: ['service', 'backends'] },
+    ),
+  )
+  .map(([home, number, spec]) =>
+    document('split.smi-spec.io/v1alpha4', 'TrafficSplit', `${home}/sp${number}`, { spec }),
+  )
+
+/** Documents of a policy, no two of one name. */
+export const anyPolicy: fc.Arbitrary<{ readonly permissive: boolean; readonly documents: readonly string[] }> =
+  fc.record({
+    permissive: fc.nat(9).map((number) => number === 0),
+    documents: fc
+      .tuple(
+        fc.array(routeGroup, { minLength: 2, maxLength: 4 }),
+        fc.array(tcpRoute, { maxLength: 3 }),
+        fc.array(trafficTarget, { minLength: 2, maxLength: 8 }),
+        fc.array(trafficSplit, { maxLength: 3 }),
+      )
+      .map((lists) => withoutDoubles(lists.flat())),
+  })
+
+function withoutDoubles(documents: readonly string[]): readonly string[] {
+  const byName = new Map(
+    documents.map((text) => {
+      const { kind, metadata } = JSON.parse(text) as {
+        readonly kind: string
+        readonly metadata: { readonly namespace: string; readonly name: string }
+      }
+      return [`${kind} ${metadata.namespace}/${metadata.name}`, text] as const
+    }),
+  )
+  return [...byName.values()]
+}
+
+/** One thing that a client tries. */
+export type Attempt = { readonly from: string; readonly to: string } & (
+  { readonly kind: 'tcp' } | { readonly kind: 'http'; readonly request: RawRequest }
+)
+
+const segment = fc.constantFrom(
+  'a',
+  'b',
+  'c',
+  'A',
+  'aa',
+  'a.b',
+  'axb',
+  '%41',
+  '%61',
+  'a;x',
+  '',
+  '..',
+  '.',
+  '%2e%2e',
+  '..;',
+  '%2f',
+  'caf%C3%A9',
+  '%ff',
+  '%',
+  '*',
+  '~',
+  'a=b&c',
+)
+const target = fc
+  .tuple(fc.array(segment, { maxLength: 4 }), fc.constantFrom('', '', '', '?', '?q=/../', '?%2f', '/'))
+  .map(([segments, end]) => `/${segments.join('/')}${end}`)
+const userValue = fc.constantFrom('root', 'rita', 'bob', '', 'Root', 'root ', 'a,b')
+const headers = fc.oneof(
+  fc.constant([]),
+  userValue.map((value) => [['x-user', value] as const]),
+  fc.tuple(userValue, userValue).map(([one, two]) => [['x-user', one] as const, ['X-Role', two] as const]),
+  fc.tuple(userValue, userValue).map(([one, two]) => [['x-user', one] as const, ['X-User', two] as const]),
+)
+
+export const anyAttempt: fc.Arbitrary<Attempt> = fc.oneof(
+  {
+    weight: 9,
+    arbitrary: fc.record({
+      kind: fc.constant('http' as const),
+      from: fc.constantFrom(...clients),
+      to: fc.constantFrom(...services),
+      request: fc.record({ method: fc.constantFrom('GET', 'GET', 'POST', 'DELETE'), target, headers }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('tcp' as const),
+      from: fc.constantFrom(...clients),
+      to: fc.constantFrom(...services),
+    }),
+  },
+)

@@ -1,0 +1,82 @@
+import type { OracleObject } from '@osm-ts/oracle'
+import { parseAllDocuments } from 'yaml'
+
+import { programs } from '../mesh.js'
+import { account, routeGroup, service, trafficTarget, workload } from '../yaml.js'
+
+/** What never changes while policies do, so that no Envoy starts in between: two namespaces, three clients, three servers, and services over them. */
+export const clients = ['a/alice', 'a/bob', 'b/carol'] as const
+export const servers = ['a/web', 'a/twin', 'b/store'] as const
+export const HTTP_PORT = 8080
+export const TCP_PORT = 9000
+
+const CANARY = 'canary'
+
+/** Services with the ports that requests go to. */
+export const services = ['a/web', 'a/twin', 'a/both', 'b/store'] as const
+
+/** The documents that stay. */
+export const topology: readonly string[] = [
+  ...clients.flatMap((name) => [account(name), workload(name, { program: programs.idle })]),
+  ...servers.flatMap((name) => [
+    account(name),
+    document('standalone.openservicemesh.io/v1alpha1', 'Workload', name, {
+      metadata: { labels: { app: name.slice(2), tier: 'server' } },
+      spec: {
+        serviceAccountName: name.slice(2),
+        ports: [
+          { name: 'http', port: HTTP_PORT },
+          { name: 'tcp', port: TCP_PORT },
+        ],
+        command: [process.execPath, programs.httpAndTcp],
+        env: [{ name: 'NAME', value: name }],
+      },
+    }),
+    twoPorts(name, { app: name.slice(2) }),
+  ]),
+  twoPorts('a/both', { tier: 'server' }),
+  account(`a/${CANARY}`),
+  workload(`a/${CANARY}`, { program: programs.http, port: HTTP_PORT }),
+  service(`a/${CANARY}`, CANARY, HTTP_PORT),
+]
+
+/** Lets the first client ask a server of its own for a path that names the state: once it is answered, this is the state that policies are made from. */
+export function canaryPolicy(state: number): readonly string[] {
+  return [
+    routeGroup(`a/${CANARY}`, [{ name: 'state', pathRegex: `/state-${state}` }]),
+    trafficTarget(`a/${CANARY}`, {
+      to: `a/${CANARY}`,
+      from: [clients[0]],
+      rules: [{ kind: 'HTTPRouteGroup', name: CANARY }],
+    }),
+  ]
+}
+
+/** URL of the canary for a state. */
+export function canaryUrl(state: number): string {
+  return `http://${CANARY}.a:${HTTP_PORT}/state-${state}`
+}
+
+/** Documents as the oracle reads them. */
+export function parsed(documents: readonly string[]): readonly OracleObject[] {
+  return documents.flatMap((text) => parseAllDocuments(text).map((each) => each.toJS() as OracleObject))
+}
+
+function twoPorts(name: string, selector: Readonly<Record<string, string>>): string {
+  const ports = [
+    { name: 'http', port: HTTP_PORT, targetPort: HTTP_PORT, appProtocol: 'http' },
+    { name: 'tcp', port: TCP_PORT, targetPort: TCP_PORT, appProtocol: 'tcp' },
+  ]
+  return document('v1', 'Service', name, { spec: { selector, ports } })
+}
+
+/** One document of YAML. */
+export function document(
+  apiVersion: string,
+  kind: string,
+  name: string,
+  { metadata = {}, ...rest }: { readonly metadata?: object; readonly spec: object },
+): string {
+  const [namespace, own] = name.split('/')
+  return `${JSON.stringify({ apiVersion, kind, metadata: { namespace, name: own, ...metadata }, ...rest })}\n`
+}
