@@ -4,7 +4,8 @@ import type { Capabilities } from '@osm-ts/driver-api'
  * What this driver enforces, and nothing beyond it: the host refuses or reports the rest.
  *
  * `egress-https` and `egress-tcp` select by what the workload dialled and therefore work in transparent mode only; in explicit mode such destinations are
- * refused.
+ * refused. `egress-tls-origination` shows the proxy's own certificate, to servers with certificates of the mesh; upstreams with other credentials or roots
+ * are refused.
  */
 export const capabilities: Capabilities = {
   protocols: ['grpc', 'http', 'http2', 'https', 'tcp', 'tcp-server-first'],
@@ -25,6 +26,7 @@ export const capabilities: Capabilities = {
     'egress-http',
     'egress-https',
     'egress-tcp',
+    'egress-tls-origination',
     'external-authorization',
     'ingress-http',
     'ingress-https',

@@ -25,24 +25,35 @@ import { forwardProxyClusterType } from './forward-proxy.js'
 import { httpProtocolOptions, isHttp } from './http-protocol.js'
 import { names } from './names.js'
 import type { Settings } from './settings.js'
-import { meshClientTls } from './tls.js'
+import { meshClientTls, originatedTls } from './tls.js'
 
 type ClusterInit = Init<typeof ClusterSchema>
 
 /** The cluster of an upstream. */
 export function upstreamCluster(part: UpstreamPart, settings: Settings): Uint8Array {
+  const transportSocket = transportSocketTo(part, settings)
   return encode(ClusterSchema, {
     name: part.id,
     connectTimeout: duration(part.connectTimeoutMs ?? settings.mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(part.limits),
     typedExtensionProtocolOptions: httpProtocolOptions(part.protocol, part.limits?.maxRequestsPerConnection),
-    ...discovery(part),
+    // What is to be encrypted and can't be gets no address, never plaintext.
+    ...(part.tls.mode !== 'none' && transportSocket === undefined ? staticCluster(part.id, []) : discovery(part)),
     ...balancing(part.discovery, part.loadBalancing),
-    ...(part.tls.mode === 'mesh'
-      ? { transportSocket: meshClientTls(part.tls.serverName, part.tls.principals, settings.trust) }
-      : {}),
+    ...(transportSocket === undefined ? {} : { transportSocket }),
     ...(part.healthCheck === undefined ? {} : { healthChecks: [healthCheck(part.healthCheck, part)] }),
   })
+}
+
+function transportSocketTo({ tls }: UpstreamPart, { trust }: Settings): ClusterInit['transportSocket'] {
+  switch (tls.mode) {
+    case 'mesh':
+      return meshClientTls(tls.serverName, tls.principals, trust)
+    case 'originate':
+      return originatedTls(tls, trust)
+    case 'none':
+      return undefined
+  }
 }
 
 /** The cluster through which inbound traffic of a service port reaches the application. */
@@ -104,8 +115,6 @@ export function passthroughCluster(settings: Settings): Uint8Array {
 }
 
 function discovery(part: UpstreamPart): ClusterInit {
-  // TLS towards the outside is not declared by this driver. What asks for it anyway gets no address, never plaintext.
-  if (part.tls.mode === 'originate') return staticCluster(part.id, [])
   const source = part.discovery
   switch (source.kind) {
     case 'endpoints':

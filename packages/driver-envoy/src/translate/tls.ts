@@ -1,4 +1,12 @@
-import { MESH_ALPN, type Principal, type PrincipalsPart, type TlsVersion, type TrustPart } from '@osm-ts/driver-api'
+import { isIP } from 'node:net'
+import {
+  MESH_ALPN,
+  type Principal,
+  type PrincipalsPart,
+  type TlsVersion,
+  type TrustPart,
+  type UpstreamTls,
+} from '@osm-ts/driver-api'
 import type { TransportSocketSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import {
   type CertificateValidationContextSchema,
@@ -49,6 +57,41 @@ export function meshClientTls(
         maxSessionKeys: 0,
       }),
     },
+  }
+}
+
+/** What an upstream outside the mesh is told to be spoken TLS to by. */
+type Origination = Extract<UpstreamTls, { readonly mode: 'originate' }>
+
+/**
+ * TLS towards a server outside the mesh that holds a certificate of the mesh, with the own certificate. Undefined for other certificates and roots: this
+ * driver has none.
+ */
+export function originatedTls(
+  { serverName, subjectAltNames, credential, roots }: Origination,
+  trust: TrustPart,
+): Init<typeof TransportSocketSchema> | undefined {
+  if (credential?.kind !== 'service' || roots?.kind !== 'service') return undefined
+  const expected = subjectAltNames.length > 0 ? [...subjectAltNames].sort() : [serverName]
+  return {
+    name: TRANSPORT_SOCKET,
+    configType: {
+      case: 'typedConfig',
+      value: pack(UpstreamTlsContextSchema, {
+        // Addresses are no server names (RFC 6066, section 3).
+        ...(isIP(serverName) === 0 ? { sni: serverName } : {}),
+        commonTlsContext: { ...ownCertificate(trust), ...verification(expected.map(nameMatcher)) },
+        // As in the mesh: a resumed session would outlive a root that was withdrawn.
+        maxSessionKeys: 0,
+      }),
+    },
+  }
+}
+
+function nameMatcher(name: string): SanMatcher {
+  return {
+    sanType: isIP(name) === 0 ? SanType.DNS : SanType.IP_ADDRESS,
+    matcher: { matchPattern: { case: 'exact', value: name } },
   }
 }
 

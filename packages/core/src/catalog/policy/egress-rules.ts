@@ -86,10 +86,11 @@ function sourcesIn(
     const field = `spec.sources[${index}].mtls`
     const account = { namespace, name }
     if (mtls === undefined) return [{ account, originate: undefined }]
-    if (mtls.issuer === 'other' && mtls.cert === undefined) {
-      const message = 'is missing: issuer other needs the Secret of a certificate; this source is not let out'
-      problems.error('OSM_POLICY_EGRESS_MTLS', `${field}.cert`, message)
-      return []
+    if (mtls.issuer === 'other') {
+      // The destinations stay, without an address: nobody else, and no global egress, must open them in the clear.
+      const message =
+        'sidecars are given no certificates of other issuers, so that requests of this source are answered 503; use osm'
+      problems.error('OSM_POLICY_EGRESS_MTLS', `${field}.issuer`, message)
     }
     const source: EgressSource = { account, originate: originationOf(mtls) }
     const closed = destinations.filter((destination) => !opensTo(source, destination))
@@ -105,9 +106,8 @@ function sourcesIn(
 /** A server that takes certificates of the mesh is taken to hold one as well, such as that of an AccessCert. */
 function originationOf(mtls: NonNullable<Egress['spec']['sources'][number]['mtls']>): EgressOrigination {
   const subjectAltNames = sortedUnique(mtls.cert?.subjectAltNames ?? [])
-  const secret = mtls.issuer === 'other' ? mtls.cert?.secret : undefined
-  const credential: CredentialRef =
-    secret === undefined ? { kind: 'service' } : { kind: 'secret', namespace: secret.namespace, name: secret.name }
+  const { namespace = '', name = '' } = mtls.cert?.secret ?? {}
+  const credential: CredentialRef = mtls.issuer === 'osm' ? { kind: 'service' } : { kind: 'secret', namespace, name }
   return { credential, roots: credential, subjectAltNames }
 }
 
