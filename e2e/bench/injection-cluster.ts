@@ -49,6 +49,9 @@ export async function measureClusterInjection(options: ClusterInjectionOptions):
       `--bind-address=${address}`,
       '--webhook-port=0',
       '--health-port=0',
+      // As many as it can.
+      '--secret-rate=0',
+      '--namespace-secret-rate=0',
     ])
     try {
       await register(server, injector, end.signal)

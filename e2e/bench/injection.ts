@@ -58,6 +58,9 @@ export async function measureInjection(options: InjectionOptions): Promise<Injec
       '--bind-address=127.0.0.1',
       '--webhook-port=0',
       '--health-port=0',
+      // As many as it can.
+      '--secret-rate=0',
+      '--namespace-secret-rate=0',
     ])
     try {
       return await measure(injector, await rootOf(url), options)

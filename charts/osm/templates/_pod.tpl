@@ -110,6 +110,36 @@ lifecycle:
 {{- toYaml $flags }}
 {{- end }}
 
+{{/* The flag of a webhook that asks for certificates, as a YAML list; empty where it does not. */}}
+{{- define "osm.webhookClientFlags" -}}
+{{- if .Values.osm.webhookClientCaSecret }}
+- --webhook-client-ca=/etc/osm/webhook-client-ca/ca.crt
+{{- end }}
+{{- end }}
+
+{{/* Where the container of such a webhook finds the CA. */}}
+{{- define "osm.webhookClientMounts" -}}
+{{- if .Values.osm.webhookClientCaSecret }}
+volumeMounts:
+  - name: webhook-client-ca
+    mountPath: /etc/osm/webhook-client-ca
+    readOnly: true
+{{- end }}
+{{- end }}
+
+{{/* What its pod needs for that: of the Secret the certificate alone. */}}
+{{- define "osm.webhookClientVolumes" -}}
+{{- with .Values.osm.webhookClientCaSecret }}
+volumes:
+  - name: webhook-client-ca
+    secret:
+      secretName: {{ . | quote }}
+      items:
+        - key: ca.crt
+          path: ca.crt
+{{- end }}
+{{- end }}
+
 {{/* Environment that MeshConfig falls back to, as a YAML list. */}}
 {{- define "osm.defaultsEnvironment" -}}
 {{- $osm := .Values.osm -}}

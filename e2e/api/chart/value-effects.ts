@@ -119,6 +119,11 @@ export const effects: readonly ValueEffect[] = [
   ...scaling('osm.osmController', controller, 'osm-controller'),
   ...deployment('osm.injector', injector),
   ...scaling('osm.injector', injector, 'osm-injector'),
+  effect('osm.injector.secretRate', 7, [injector], { shows: ['--secret-rate=7'] }),
+  effect('osm.injector.namespaceSecretRate', 7, [injector], { shows: ['--namespace-secret-rate=7'] }),
+  effect('osm.webhookClientCaSecret', 'api-server-ca', [controller, injector], {
+    shows: ['--webhook-client-ca=/etc/osm/webhook-client-ca/ca.crt'],
+  }),
   effect('osm.injector.webhookTimeoutSeconds', 7, [bootstrap, injector], { shows: ['--webhook-timeout=7'] }),
   ...deployment('osm.osmBootstrap', bootstrap),
   ...placement('osm.preinstall', [preinstall, health]),
@@ -178,6 +183,12 @@ export const effects: readonly ValueEffect[] = [
   effect('osm.featureFlags.enableMeshRootCertificate', true, programs, {
     shows: ['--enable-mesh-root-certificate=true', '--enable-mesh-root-certificate"'],
   }),
+  effect(
+    'osm.networkPolicy.webhookClients',
+    [{ ipBlock: { cidr: '192.0.2.7/32' } }],
+    ['NetworkPolicy osm-controller', 'NetworkPolicy osm-injector'],
+    { shows: ['192.0.2.7/32'] },
+  ),
   effect('osm.networkPolicy.enable', false, [
     'NetworkPolicy osm-bootstrap',
     'NetworkPolicy osm-controller',

@@ -28,6 +28,12 @@ const ownFlags = {
     default: true,
     meaning: 'refuse TrafficTargets in another namespace than their destination',
   },
+  'webhook-client-ca': {
+    kind: 'text',
+    default: '',
+    meaning:
+      'file with the CA by whose certificates alone the webhook may be called; without it whoever reaches it may',
+  },
   'health-port': port(9091, 'port of health, version and metrics'),
   'debug-port': port(9092, 'port of the debug server'),
   'webhook-port': port(9093, 'port of the validating webhook'),

@@ -12,6 +12,7 @@ import {
   type Program,
   type ProgramContext,
   proxyServerPort,
+  readClientCa,
   SharedAuthority,
   systemClock,
 } from '@osm-ts/core'
@@ -53,6 +54,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
     metrics,
   })
   const domains = parseMeshDomains(flags)
+  const clientCa = await readClientCa(flags.webhookClientCa)
   const authority = await SharedAuthority.open({
     api,
     namespace: osmNamespace,
@@ -94,7 +96,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       debugServer: 'configured',
       version: { version: flags.osmVersion, git_commit: '', build_date: '' },
       metrics,
-      attachments: attachments(context, api, source, authority),
+      attachments: attachments(context, api, source, authority, clientCa),
       logger,
       signal,
     })
@@ -111,6 +113,7 @@ function attachments(
   api: KubernetesApi,
   source: KubernetesSource,
   authority: SharedAuthority,
+  clientCa: string | undefined,
 ): readonly Attachment[] {
   return [
     async ({ signal }) => ({ ready: async () => true, stopped: authority.follow(signal) }),
@@ -119,6 +122,7 @@ function attachments(
       address: { host: flags.bindAddress, port: flags.webhookPort },
       serviceName: 'osm-validator',
       configName: flags.osmConfigName,
+      clientCa,
       environment,
       validateTrafficTarget: flags.validateTrafficTarget,
     }),

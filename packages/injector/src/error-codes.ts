@@ -11,6 +11,7 @@ export const injectorErrorCodes = {
   OSM_INJECT_PATCH: 'the patch of a driver holds something that can not be said of a pod',
   OSM_INJECT_SECRET_FORBIDDEN: 'the injector may not write Secrets in the namespace of the pod (yet)',
   OSM_INJECT_SECRET: 'the bootstrap Secret of a sidecar could not be written',
+  OSM_INJECT_RATE: 'more pods are injected than one namespace, or all of them together, may have in this time',
   OSM_INJECT_NOT_READY: 'the injector does not have what it needs to decide yet: namespaces or MeshConfig',
   OSM_INJECT_TIMEOUT: 'the API server would not have waited for the answer any longer',
   OSM_INJECT_FAULT: 'injection failed for a reason that is no fault of the pod; the log has more',

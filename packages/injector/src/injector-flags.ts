@@ -27,6 +27,26 @@ const ownFlags = {
     default: 'auto',
     meaning: 'whether sidecars are init containers that go on running; auto: where the API server is 1.32 or newer',
   },
+  'secret-rate': {
+    kind: 'number',
+    min: 0,
+    max: 100_000,
+    default: 200,
+    meaning: 'Secrets of sidecars written a second at most, ten seconds of which may come at once; 0: any number',
+  },
+  'namespace-secret-rate': {
+    kind: 'number',
+    min: 0,
+    max: 100_000,
+    default: 100,
+    meaning: 'the same for each namespace',
+  },
+  'webhook-client-ca': {
+    kind: 'text',
+    default: '',
+    meaning:
+      'file with the CA by whose certificates alone the webhook may be called; without it whoever reaches it may',
+  },
   'webhook-port': { kind: 'number', min: 0, max: 65535, default: 9090, meaning: 'port of the webhook' },
   'health-port': { kind: 'number', min: 0, max: 65535, default: 9091, meaning: 'port of health, version and metrics' },
 } as const satisfies FlagDefinitions

@@ -11,6 +11,7 @@ import {
   parseMeshDomains,
   type Program,
   type ProgramContext,
+  readClientCa,
   systemClock,
 } from '@osm-ts/core'
 
@@ -61,6 +62,8 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
       ipFamilies: ownFamilies(),
       listen: { host: flags.bindAddress, port: flags.webhookPort },
       timeoutMs: flags.webhookTimeout * 1000,
+      clientCa: await readClientCa(flags.webhookClientCa),
+      secretRates: { rate: flags.secretRate, namespaceRate: flags.namespaceSecretRate },
       clock: systemClock,
       random: Math.random,
       logger,

@@ -21,6 +21,7 @@ import { MeshState } from './server/mesh-state.js'
 import { clusterFeatures, type ClusterFeatures, type NativeSidecarMode } from './server/cluster-features.js'
 import { PodReviewer } from './server/reviewer.js'
 import { podWebhook } from './server/pod-webhook.js'
+import { SecretBudget, type SecretBudgetOptions } from './server/secret-budget.js'
 
 /** The Service that the API server calls, as OSM has it. */
 const SERVICE = 'osm-injector'
@@ -37,6 +38,9 @@ export interface InjectorOptions extends FixedSettings {
   readonly listen: ListenAddress
   /** How long the API server waits at most. */
   readonly timeoutMs: number
+  /** PEM. Present: the API server has to show a certificate of this CA. */
+  readonly clientCa: string | undefined
+  readonly secretRates: Omit<SecretBudgetOptions, 'monotonic'>
   readonly clock: Clock
   readonly random: Random
   readonly logger: ProcessLogger
@@ -81,12 +85,14 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
     trustBundle: () => certificates.trustBundle('control-plane'),
   })
   const serving = await servingCertificate({ certificates, domains, osmNamespace, name: SERVICE })
-  const secrets = new BootstrapSecrets(api, meshName)
+  const budget = new SecretBudget({ ...options.secretRates, monotonic: () => performance.now() })
+  const secrets = new BootstrapSecrets(api, meshName, budget)
   const reviewer = new PodReviewer({ state, certificates, secrets, logger, metrics })
   const { app, replaceKey } = podWebhook({
     reviewer,
     key: serving.current(),
     timeoutMs: options.timeoutMs,
+    clientCa: options.clientCa,
     logger,
     metrics,
   })

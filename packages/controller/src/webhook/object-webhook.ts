@@ -16,6 +16,8 @@ import type { ObjectReviewer } from './object-reviewer.js'
 export interface ObjectWebhookOptions {
   readonly reviewer: Pick<ObjectReviewer, 'review'>
   readonly key: ServingKey
+  /** PEM, see `WebhookServerOptions`. */
+  readonly clientCa?: string | undefined
   readonly metrics: Metrics
   readonly logger: ProcessLogger
 }

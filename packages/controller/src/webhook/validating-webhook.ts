@@ -11,6 +11,8 @@ export interface ValidatingWebhookOptions {
   /** Name of the Service that the API server calls. */
   readonly serviceName: string
   readonly configName: string
+  /** PEM. Present: the API server has to show a certificate of this CA. */
+  readonly clientCa?: string | undefined
   readonly environment: ConfigEnvironment
   /** False: a TrafficTarget may stand in another namespace than its destination, where it has no effect. */
   readonly validateTrafficTarget: boolean
@@ -36,7 +38,7 @@ export function validatingWebhook(options: ValidatingWebhookOptions): Attachment
       snapshot: feed.reader().current,
     })
     const certificate = await servingCertificate({ certificates, domains, osmNamespace, name: options.serviceName })
-    const server = objectWebhook({ reviewer, key: certificate.current(), metrics, logger })
+    const server = objectWebhook({ reviewer, key: certificate.current(), clientCa: options.clientCa, metrics, logger })
     const port = await listen(server.app, options.address, 'validating webhook')
     options.onListening?.(port)
     logger.info({ port }, 'validating webhook started')

@@ -6,6 +6,7 @@ export {
   readAdmissionReview,
   writeAdmissionReview,
 } from './admission-review.js'
+export { readClientCa } from './client-ca.js'
 export { admissionErrorCodes, type AdmissionErrorCode } from './error-codes.js'
 export { type ServingCertificate, servingCertificate, type ServingKey } from './serving-certificate.js'
 export { type WebhookServer, webhookServer, type WebhookServerOptions } from './webhook-server.js'

@@ -23,6 +23,8 @@ export interface WebhookServerOptions {
   /** Answers within the time given, in milliseconds. */
   readonly review: (request: AdmissionRequest, patienceMs: number) => Promise<AdmissionAnswer>
   readonly key: ServingKey
+  /** PEM. Present: whoever calls has to show a certificate of this CA. */
+  readonly clientCa?: string | undefined
   /** Octets of a request at most. */
   readonly bodyLimit: number
   /** How long the API server waits where it does not say so itself. */
@@ -50,7 +52,7 @@ const BAD_REVIEW: AdmissionErrorCode = 'OSM_ADMISSION_REVIEW'
 
 /** Serves a webhook: `POST <path>` over TLS 1.3. */
 export function webhookServer(options: WebhookServerOptions): WebhookServer {
-  const { path, kinds, review, key, bodyLimit, timeoutMs, logger, metrics } = options
+  const { path, kinds, review, key, clientCa, bodyLimit, timeoutMs, logger, metrics } = options
   const responses = metrics.counter('osm_admission_webhook_response_total', 'Reviews that were answered', [
     'kind',
     'success',
@@ -62,7 +64,7 @@ export function webhookServer(options: WebhookServerOptions): WebhookServer {
     return known.has(last) ? last : OTHER_KIND
   }
   const app = fastify({
-    https: { ...key, minVersion },
+    https: { ...key, minVersion, ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true }) },
     logger: false,
     bodyLimit,
     requestTimeout: MAX_REQUEST_MS,
@@ -92,7 +94,7 @@ export function webhookServer(options: WebhookServerOptions): WebhookServer {
   return {
     app,
     replaceKey: (next) => {
-      app.server.setSecureContext({ ...next, minVersion })
+      app.server.setSecureContext({ ...next, minVersion, ...(clientCa === undefined ? {} : { ca: clientCa }) })
     },
   }
 }

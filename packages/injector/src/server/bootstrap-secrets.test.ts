@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { type KubernetesErrorFacts, KubernetesError, type KubernetesManifest } from '@osm-ts/core'
+import { OsmError } from '@osm-ts/driver-api'
 
 import { BootstrapSecrets } from './bootstrap-secrets.js'
 
@@ -14,7 +15,7 @@ function forbidden(forbiddenBy?: NonNullable<KubernetesErrorFacts['forbiddenBy']
     ...(forbiddenBy === undefined ? {} : { forbiddenBy }),
   })
   const fail = (): Promise<never> => Promise.reject(error)
-  return new BootstrapSecrets({ create: fail, replace: fail } as never, 'osm')
+  return new BootstrapSecrets({ create: fail, replace: fail } as never, 'osm', { spend: () => undefined })
 }
 
 describe('a Secret that may not be written', () => {
@@ -34,4 +35,19 @@ describe('a Secret that may not be written', () => {
       })
     },
   )
+})
+
+describe('a Secret beyond the budget', () => {
+  it('is not written, unless it takes the place of one', async () => {
+    const written: string[] = []
+    const write = (verb: string) => (): Promise<unknown> => Promise.resolve(written.push(verb))
+    const spend = (): never => {
+      throw new OsmError('OSM_INJECT_RATE', 'too many')
+    }
+    const api = { create: write('create'), replace: write('replace') } as never
+    const secrets = new BootstrapSecrets(api, 'osm', { spend })
+    await expect(secrets.store(secret, false, signal)).rejects.toMatchObject({ code: 'OSM_INJECT_RATE' })
+    await secrets.store(secret, true, signal)
+    expect(written).toEqual(['replace'])
+  })
 })

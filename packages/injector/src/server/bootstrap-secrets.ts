@@ -10,24 +10,28 @@ import { isOsmError, OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
 import { admissionAnnotation } from '../sidecar/bootstrap-secret.js'
+import type { SecretBudget } from './secret-budget.js'
 
 /** Bootstrap Secrets at the API server. */
 export class BootstrapSecrets {
   readonly #api: KubernetesApi
   readonly #meshName: string
+  readonly #budget: Pick<SecretBudget, 'spend'>
 
-  constructor(api: KubernetesApi, meshName: string) {
+  constructor(api: KubernetesApi, meshName: string, budget: Pick<SecretBudget, 'spend'>) {
     this.#api = api
     this.#meshName = meshName
+    this.#budget = budget
   }
 
   /**
    * Writes the Secret of a sidecar.
    *
    * @param again - there is one, from when the same pod was looked at before; it is replaced
-   * @throws OsmError `OSM_INJECT_SECRET_FORBIDDEN` or `OSM_INJECT_SECRET`
+   * @throws OsmError `OSM_INJECT_RATE`, `OSM_INJECT_SECRET_FORBIDDEN` or `OSM_INJECT_SECRET`
    */
   async store(secret: KubernetesManifest, again: boolean, signal: AbortSignal): Promise<void> {
+    if (!again) this.#budget.spend(secret.metadata.namespace ?? '')
     // The private key has no reason to travel back.
     const options = { signal, answer: 'metadata' } as const
     try {

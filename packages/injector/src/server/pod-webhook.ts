@@ -6,6 +6,8 @@ import type { PodReviewer } from './reviewer.js'
 export interface PodWebhookOptions {
   readonly reviewer: Pick<PodReviewer, 'review'>
   readonly key: ServingKey
+  /** PEM, see `WebhookServerOptions`. */
+  readonly clientCa?: string | undefined
   /** How long the API server waits where it does not say so itself. */
   readonly timeoutMs: number
   readonly logger: ProcessLogger

@@ -31,6 +31,7 @@ export interface ReviewerOptions {
 const PASSING: ReadonlySet<string> = new Set<InjectorErrorCode>([
   'OSM_INJECT_SECRET_FORBIDDEN',
   'OSM_INJECT_SECRET',
+  'OSM_INJECT_RATE',
   'OSM_INJECT_NOT_READY',
   'OSM_INJECT_TIMEOUT',
   'OSM_INJECT_FAULT',

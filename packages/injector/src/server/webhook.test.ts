@@ -28,6 +28,8 @@ import { podWebhook } from './pod-webhook.js'
 import { PodReviewer, type ReviewerOptions } from './reviewer.js'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
+const unlimited = { spend: () => undefined }
+
 const host = 'osm-injector.osm-system.svc'
 
 interface ReviewResponse {
@@ -282,7 +284,7 @@ describe('the webhook', () => {
       facts: KubernetesErrorFacts = {},
     ): BootstrapSecrets => {
       const fail = (): Promise<never> => Promise.reject(new KubernetesError(code, message, facts))
-      return new BootstrapSecrets({ create: fail, replace: fail, get: fail } as never, 'osm')
+      return new BootstrapSecrets({ create: fail, replace: fail, get: fail } as never, 'osm', unlimited)
     }
 
     it.each<[string, BootstrapSecrets, RegExp]>([
@@ -308,7 +310,7 @@ describe('the webhook', () => {
       await start()
       const uuid = '0b6fbeee-0a6c-4b36-9d0c-000000000001'
       const secretWith = (metadata: object) =>
-        new BootstrapSecrets({ get: () => Promise.resolve({ metadata }) } as never, 'osm')
+        new BootstrapSecrets({ get: () => Promise.resolve({ metadata }) } as never, 'osm', unlimited)
       const made = { annotations: { 'openservicemesh.io/admission': 'digest' } }
       const again: ProxyUUID | undefined = await secretWith(made).reusableUuid('shop', uuid, 'digest', signal)
       expect(again).toBe(uuid)
