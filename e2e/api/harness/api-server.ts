@@ -12,6 +12,8 @@ export interface ApiServerDescription {
   /** Addresses of services: nobody has them, and nothing sent there leaves this machine. */
   readonly serviceRange: string
   readonly caPem: string
+  /** PEM of the CA of the certificate that it shows to the webhooks of the namespace `known-system`. */
+  readonly webhookClientCaPem: string
   /** Kubeconfig of the administrator. */
   readonly kubeconfigPath: string
   /** Folder for files of this run. */
@@ -54,6 +56,11 @@ export class ApiServer {
   /** PEM of the root that its certificate comes from. */
   get caPem(): string {
     return this.#description.caPem
+  }
+
+  /** PEM of the root of the certificate that it shows to the webhooks of the namespace `known-system`, and to no others. */
+  get webhookClientCaPem(): string {
+    return this.#description.webhookClientCaPem
   }
 
   /** A folder for files that last as long as the API server. */

@@ -13,6 +13,9 @@ export interface ApiServerCredentials {
   /** Private key by which tokens of service accounts are signed, and its public half. */
   readonly signingKeyFile: string
   readonly verifyingKeyFile: string
+  /** Configuration by which the API server shows a certificate to the webhooks of the namespace `known-system`, and its CA. */
+  readonly admissionFile: string
+  readonly webhookClientCaPem: string
 }
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
@@ -41,6 +44,12 @@ export async function writeCredentials(folder: string, address: string): Promise
       writeFileSync(path, content, { mode: 0o600 })
       return path
     }
+    const clients = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey: key })
+    const client = await clients.issue(
+      { ...names, kind: 'control-plane', validityMs: oneDayMs, key },
+      AbortSignal.timeout(10_000),
+    )
+    clients.close()
     const adminToken = randomBytes(24).toString('base64url')
     const signing = generateKeyPairSync('rsa', {
       modulusLength: 2048,
@@ -55,8 +64,27 @@ export async function writeCredentials(folder: string, address: string): Promise
       tokenFile: file('tokens.csv', `${adminToken},admin,admin,"system:masters"\n`),
       signingKeyFile: file('accounts.key', signing.privateKey),
       verifyingKeyFile: file('accounts.pub', signing.publicKey),
+      admissionFile: file('admission.json', admissionConfiguration(file, client.chain, client.privateKey())),
+      webhookClientCaPem: clients.rootCertificate('control-plane').chain,
     }
   } finally {
     authority.close()
   }
+}
+
+/** As the guide of injection has it. */
+function admissionConfiguration(file: (name: string, content: string) => string, chain: string, key: string): string {
+  const user = { 'client-certificate': file('webhooks.crt', chain), 'client-key': file('webhooks.key', key) }
+  const names = ['osm-injector.known-system.svc:9090', 'osm-validator.known-system.svc:9093']
+  const users = names.map((name) => ({ name, user }))
+  const configuration = {
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'WebhookAdmissionConfiguration',
+    kubeConfigFile: file('webhooks.json', JSON.stringify({ apiVersion: 'v1', kind: 'Config', users })),
+  }
+  return JSON.stringify({
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'AdmissionConfiguration',
+    plugins: ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'].map((name) => ({ name, configuration })),
+  })
 }

@@ -79,6 +79,7 @@ export class OwnApiServer {
       address,
       serviceRange,
       caPem,
+      webhookClientCaPem: credentials.webhookClientCaPem,
       kubeconfigPath: writeKubeconfig(join(folder, 'admin.kubeconfig'), { url, caPem, token }),
       folder,
       auditLog: join(folder, 'audit.log'),
@@ -200,6 +201,7 @@ function apiServerFlags(
     'allow-privileged': 'true',
     'audit-policy-file': join(folder, 'audit-policy.json'),
     'audit-log-path': auditLog,
+    'admission-control-config-file': credentials.admissionFile,
     profiling: 'false',
   }
   return Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
