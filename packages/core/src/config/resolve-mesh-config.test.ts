@@ -217,6 +217,24 @@ describe('resolveMeshConfig', () => {
       1,
     ],
     [
+      'sidecar: { cipherSuites: [ECDHE-RSA-AES128-GCM-SHA256, ECDHE-RSA-AES128-GCM-SHA265] }',
+      'error OSM_CONFIG_TLS_NAME spec.sidecar.cipherSuites[1]: "ECDHE-RSA-AES128-GCM-SHA265" is not known and left out; did you mean "ECDHE-RSA-AES128-GCM-SHA256"?',
+      'sidecar.cipherSuites.length',
+      1,
+    ],
+    [
+      'sidecar: { cipherSuites: ["[AES128-SHA|AES256-SHA]", "[AES128-SHA|none]"] }',
+      'error OSM_CONFIG_TLS_NAME spec.sidecar.cipherSuites[1]: "none" is not known',
+      'sidecar.cipherSuites.length',
+      1,
+    ],
+    [
+      'sidecar: { ecdhCurves: [P-256, secp256r1] }',
+      'error OSM_CONFIG_TLS_NAME spec.sidecar.ecdhCurves[1]: "secp256r1" is not known',
+      'sidecar.ecdhCurves.length',
+      1,
+    ],
+    [
       'traffic: { networkInterfaceExclusionList: [eth0, "-j ACCEPT"] }',
       'error OSM_CONFIG_ADDRESS spec.traffic.networkInterfaceExclusionList[1]',
       'traffic.networkInterfaceExclusionList.length',

@@ -3,6 +3,7 @@ import type { TlsVersion } from '@osm-ts/driver-api'
 import { isDnsLabel } from '../identity/index.js'
 import type { MeshConfigSpec } from '../spec/schema/mesh-config.js'
 import type { Findings } from './findings.js'
+import { knownCipherSuites, knownCurves } from './tls-names.js'
 import type { ConfigEnvironment, DriverEntry, SidecarConfig, SidecarImages } from './mesh-config.js'
 
 type SidecarSpec = NonNullable<MeshConfigSpec['sidecar']>
@@ -26,8 +27,8 @@ export function resolveSidecar(spec: SidecarSpec, environment: ConfigEnvironment
     configResyncIntervalMs: resolveResync(spec.configResyncInterval, findings),
     sidecarTimeoutMs: (timeout > 0 ? timeout : defaultTimeoutSeconds) * 1000,
     ...resolveTls(spec, findings),
-    cipherSuites: spec.cipherSuites ?? [],
-    ecdhCurves: spec.ecdhCurves ?? [],
+    cipherSuites: knownCipherSuites(spec.cipherSuites ?? [], findings),
+    ecdhCurves: knownCurves(spec.ecdhCurves ?? [], findings),
     localProxyMode: spec.localProxyMode ?? 'Localhost',
     localDNSProxy: {
       enable: spec.localDNSProxy?.enable ?? false,

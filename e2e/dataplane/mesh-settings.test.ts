@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+
+import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
+import { openTcp, throughProxy, type Answer } from './support/traffic.js'
+import { eventually } from './support/wait.js'
+import { account, meshConfig, service, workload } from './support/yaml.js'
+
+jest.setTimeout(120_000)
+
+type Settings = Readonly<Record<string, unknown>>
+
+const config = (sidecar: Settings, featureFlags: Settings = {}): string =>
+  meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true, enableEgress: false }, sidecar, featureFlags })
+
+describe('settings of the mesh on real Envoys', () => {
+  let mesh: TestMesh
+
+  const get = (): Promise<Answer> => throughProxy(mesh.proxyOf('shop/client'), 'http://store.shop:8080/any')
+
+  /** Counters of a sidecar by name, without those that are nought. */
+  async function counters(workloadName: string, filter: string): Promise<ReadonlyMap<string, number>> {
+    const { address = '', port = 0 } = mesh.instance(workloadName).admin ?? {}
+    const text = await (
+      await fetch(`http://${address}:${port}/stats?usedonly&filter=${encodeURIComponent(filter)}`)
+    ).text()
+    return new Map([...text.matchAll(/^(\S+): ([1-9]\d*)$/gm)].map(([, name = '', value]) => [name, Number(value)]))
+  }
+
+  /** What connections to the store have agreed on, such as `versions.TLSv1.3`. */
+  async function agreed(): Promise<readonly string[]> {
+    const found = await counters('shop/store', String.raw`ssl\.(versions|ciphers|curves)`)
+    return [...found.keys()].map((name) => name.replace(/^.*\.ssl\./, ''))
+  }
+
+  beforeAll(async () => {
+    mesh = await startTestMesh({
+      'config.yaml': [config({})],
+      'workloads.yaml': [
+        account('shop/client'),
+        workload('shop/client', { program: programs.idle }),
+        account('shop/store'),
+        workload('shop/store', { program: programs.http, port: 8080 }),
+        service('shop/store', 'store', 8080),
+        account('shop/echo'),
+        workload('shop/echo', { program: programs.tcp, port: 9000 }),
+        service('shop/echo', 'echo', 9000, { protocol: 'tcp' }),
+      ],
+    })
+  }, 120_000)
+  afterAll(async () => {
+    await mesh.stop()
+  }, 60_000)
+
+  it('prefer TLS 1.3 where nothing is said', async () => {
+    expect((await get()).status).toBe(200)
+    const found = await agreed()
+    expect(found).toContain('versions.TLSv1.3')
+    expect(found).not.toContain('versions.TLSv1.2')
+  })
+
+  it('bound the version of TLS, and name ciphers and curves', async () => {
+    const cipher = 'ECDHE-ECDSA-AES256-GCM-SHA384'
+    await mesh.apply(
+      'config.yaml',
+      config({
+        tlsMaxProtocolVersion: 'TLSv1_2',
+        cipherSuites: [cipher, 'NO-SUCH-SUITE'],
+        ecdhCurves: ['P-384', 'P-256'],
+      }),
+    )
+    // Connections from before the change are drained first.
+    const found = await eventually(
+      async () => {
+        expect((await get()).status).toBe(200)
+        return agreed()
+      },
+      (all) => all.includes('versions.TLSv1.2'),
+      { what: 'a connection with TLS 1.2', timeoutMs: 60_000, everyMs: 200 },
+    )
+    expect(found).toContain(`ciphers.${cipher}`)
+    expect(found).toContain('curves.P-384')
+    // A sidecar would refuse everything for a name that it does not know.
+    expect(await mesh.problems()).toContainEqual(
+      expect.objectContaining({ code: 'OSM_CONFIG_TLS_NAME', field: 'spec.sidecar.cipherSuites[1]' }),
+    )
+  })
+
+  it('refuse all traffic where the highest version is one that the mesh does not speak', async () => {
+    await mesh.apply('config.yaml', config({ tlsMaxProtocolVersion: 'TLSv1_1' }))
+    await eventually(get, ({ status }) => status === 503, { what: 'a refusal', timeoutMs: 60_000, everyMs: 200 })
+    await mesh.apply('config.yaml', config({}))
+    await eventually(get, ({ status }) => status === 200, { what: 'an answer', timeoutMs: 60_000, everyMs: 200 })
+  })
+
+  it('close connections on which nothing is said for the timeout of sidecars', async () => {
+    await mesh.apply('config.yaml', config({ sidecarTimeout: 2 }))
+    const connection = openTcp(mesh.tcpAddress('shop/client', 'echo_shop_9000'))
+    expect(await connection.ask('hello', 20_000)).toBe('hello')
+    // The usual timeout of 60 seconds would keep it for longer than this waits.
+    await eventually(
+      () => connection.ended(),
+      (ended) => ended,
+      { what: 'the end of the connection', timeoutMs: 40_000 },
+    )
+  })
+
+  it('probe the proxies of called services, by the flag', async () => {
+    const probes = (): Promise<ReadonlyMap<string, number>> =>
+      counters('shop/client', String.raw`^cluster\.shop/store\|8080\.health_check\.(success|failure)`)
+    expect([...(await probes())]).toEqual([])
+    await mesh.apply('config.yaml', config({}, { enableSidecarActiveHealthChecks: true }))
+    const found = await eventually(probes, (all) => all.has('cluster.shop/store|8080.health_check.success'), {
+      what: 'a probe that succeeds',
+      timeoutMs: 60_000,
+    })
+    expect([...found.keys()]).toEqual(['cluster.shop/store|8080.health_check.success'])
+    expect((await get()).status).toBe(200)
+  })
+})
