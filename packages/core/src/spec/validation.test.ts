@@ -965,6 +965,15 @@ describe('SpecRules', () => {
     expect(problems[0]).toMatchObject({ object: { namespace: expect.any(String) }, origin: { file: 'f.yaml' } })
   })
 
+  it('finds nothing wrong with https and server-first egress of different accounts', () => {
+    const others = object('v1', 'ServiceAccount', 'other', '{}')
+    const mail = egress('ports: [{ number: 443, protocol: tcp-server-first }]', 'mail').replace(
+      'name: client',
+      'name: other',
+    )
+    expect(rules.checkAll(snapshotOf(world, `${others}\n---\n${mail}`)).map(formatProblem)).toEqual([])
+  })
+
   it('looks at every kind that can be wrong beside others', () => {
     const never = [
       'Namespace',

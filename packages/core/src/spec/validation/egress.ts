@@ -1,7 +1,7 @@
 import { formatObjectRef } from '../../problem.js'
 import { isCidr } from '../addresses.js'
 import { parseEgressHost } from '../egress-host.js'
-import { objectRef, type KindMap } from '../objects.js'
+import { isOfKind, objectRef, type KindMap, type MeshObject } from '../objects.js'
 import {
   doubt,
   fault,
@@ -14,6 +14,7 @@ import {
 } from './check.js'
 
 type Egress = KindMap['Egress']
+type Sources = Egress['spec']['sources']
 
 const protocols = ['http', 'https', 'tcp', 'tcp-server-first']
 const routeGroups = 'specs.smi-spec.io/v1alpha4'
@@ -52,7 +53,7 @@ export function checkEgress({ metadata, spec }: Egress, context: CheckContext): 
           ),
       ),
     ),
-    spec.ports.flatMap((port, index) => checkPort(port, `spec.ports[${index}]`, context)),
+    spec.ports.flatMap((port, index) => checkPort(port, `spec.ports[${index}]`, spec.sources, context)),
     checkMatches(metadata.namespace, spec.matches ?? [], context),
   )
 }
@@ -60,9 +61,12 @@ export function checkEgress({ metadata, spec }: Egress, context: CheckContext): 
 function checkPort(
   { number, protocol }: Egress['spec']['ports'][number],
   field: string,
+  sources: Sources,
   { claims }: CheckContext,
 ): readonly Finding[] {
-  const serverFirst = protocol.toLowerCase() === 'https' ? claims.owner('server-first', String(number)) : undefined
+  const owner = protocol.toLowerCase() === 'https' ? claims.owner('server-first', String(number)) : undefined
+  // Egress objects of different accounts never meet in one sidecar.
+  const serverFirst = owner !== undefined && concerns(owner, sources) ? owner : undefined
   return findings(
     !protocols.includes(protocol.toLowerCase()) &&
       fault(
@@ -77,6 +81,13 @@ function checkPort(
         `https on port ${number} waits for the client, but ${formatObjectRef(objectRef(serverFirst))} lets the server speak first there; ` +
           'use another port for one of them',
       ),
+  )
+}
+
+function concerns(owner: MeshObject, sources: Sources): boolean {
+  if (!isOfKind(owner, 'Egress')) return true
+  return owner.spec.sources.some((source) =>
+    sources.some(({ namespace, name }) => namespace === source.namespace && name === source.name),
   )
 }
 
