@@ -1,6 +1,7 @@
 import type { Call, CallTls, Target } from '../../actor/protocol.js'
 import type { TestMesh } from '../mesh.js'
 import type { Expectation, ExpectationOf } from './format.js'
+import { instanceSpec } from './instance-spec.js'
 
 /** Expectations that send something. */
 export type Sending = Exclude<Expectation, ExpectationOf<'stats' | 'problem'>>
@@ -14,14 +15,21 @@ export interface Routes {
 }
 
 /** Routes of a workload: through its sidecar by name in explicit mode; as if there was none in transparent mode. */
-export function workloadRoutes(mesh: TestMesh, workload: string, mode: 'explicit' | 'transparent'): Routes {
+export async function workloadRoutes(
+  mesh: TestMesh,
+  workload: string,
+  mode: 'explicit' | 'transparent',
+): Promise<Routes> {
   if (mode === 'transparent')
     return { http: (authority, scheme) => target(authority, scheme), tcp: (address) => target(address, 'http') }
+  const { allocations } = await instanceSpec(mesh, workload)
   const tcp = (address: string): Target => {
     const { host, port } = target(address, 'http')
     const [service = '', namespace = workload.split('/')[0] ?? ''] = host.split('.')
-    const isAddress = /^[0-9.]+$/.test(host) || host === 'localhost'
-    return isAddress ? { host, port } : target(mesh.tcpAddress(workload, `${service}_${namespace}_${port}`), 'http')
+    if (/^[0-9.]+$/.test(host) || host === 'localhost') return { host, port }
+    const listener = allocations?.outboundTcp?.[`${namespace}/${service}|${port}`]
+    if (listener === undefined) throw new Error(`the sidecar of ${workload} has no listener for ${address}`)
+    return { host: listener.address, port: listener.port }
   }
   return {
     // What an application encrypts goes through its sidecar as it is.

@@ -1,11 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-
 import { testAuthority } from '../../../../packages/driver-envoy/test/xds/test-certificates.js'
 import { perform } from '../../actor/perform.js'
 import type { CallAnswer, CallTls, Target } from '../../actor/protocol.js'
 import { issueNames } from '../authority.js'
 import type { Expectation, ExpectationOf, ScenarioClient } from './format.js'
+import { instanceSpec } from './instance-spec.js'
 import { fits, judge } from './judge.js'
 import { type Routes, type Sending, makeCall, workloadRoutes } from './make-call.js'
 import type { Session } from './session.js'
@@ -18,7 +16,8 @@ export async function verify(expectation: Expectation, session: Session): Promis
   const filled = session.outside.fill(expectation)
   const deadline = performance.now() + TIME_LIMIT_MS
   for (;;) {
-    const faults = await faultsOf(filled, session)
+    // What is not there yet may come: an error is an answer like others until the time is over.
+    const faults = await faultsOf(filled, session).catch((error: unknown) => [String(error)])
     if (faults.length === 0) return
     if (filled.once === true || performance.now() > deadline)
       throw new Error(`${describe(filled)}\n  ${faults.join('\n  ')}`)
@@ -57,7 +56,7 @@ async function answersTo(expectation: Sending, session: Session): Promise<readon
 }
 
 async function workloadSender(expectation: Sending, session: Session): Promise<CallAnswer> {
-  const routes = workloadRoutes(session.mesh, expectation.from, session.mode)
+  const routes = await workloadRoutes(session.mesh, expectation.from, session.mode)
   const tls = 'tls' in expectation && expectation.tls ? {} : undefined
   return session.actors.call(expectation.from, makeCall(expectation, routes, tls))
 }
@@ -92,33 +91,16 @@ async function clientTls(client: ScenarioClient, session: Session): Promise<Call
   return { ...base, certificate: { chain, privateKey } }
 }
 
-type Listeners = Readonly<Record<string, { readonly address: string; readonly port: number }>>
-
 /** Where the sidecar of a workload accepts connections for a port. */
 async function inboundAddress(at: string, session: Session): Promise<Target> {
   const [, workload = '', port = ''] = /^(.*):([0-9]+)$/.exec(at) ?? []
-  const { uuid } = session.mesh.instance(workload)
-  const folder = join(session.mesh.stateFolder, 'instances')
-  for (const file of await readdir(folder)) {
-    const { spec } = JSON.parse(await readFile(join(folder, file), 'utf8')) as {
-      readonly spec: {
-        readonly uuid: string
-        readonly addresses: readonly string[]
-        readonly allocations?: {
-          readonly inbound: Listeners
-          /** What is open to the outside has a listener of its own. */
-          readonly ingress?: Listeners
-        }
-      }
-    }
-    if (spec.uuid !== uuid) continue
-    if (session.mode === 'transparent') return { host: spec.addresses[0] ?? '', port: Number(port) }
-    const { ingress = {}, inbound = {} } = spec.allocations ?? {}
-    const listeners = [...Object.entries(ingress), ...Object.entries(inbound)]
-    const [, address] = listeners.find(([key]) => key.endsWith(`|${port}`)) ?? []
-    if (address !== undefined) return { host: address.address, port: address.port }
-  }
-  throw new Error(`no sidecar of ${workload} listens for port ${port}`)
+  const { addresses, allocations } = await instanceSpec(session.mesh, workload)
+  if (session.mode === 'transparent') return { host: addresses[0] ?? '', port: Number(port) }
+  const { ingress = {}, inbound = {} } = allocations ?? {}
+  const listeners = [...Object.entries(ingress), ...Object.entries(inbound)]
+  const [, address] = listeners.find(([key]) => key.endsWith(`|${port}`)) ?? []
+  if (address === undefined) throw new Error(`no sidecar of ${workload} listens for port ${port}`)
+  return { host: address.address, port: address.port }
 }
 
 async function statsFaults({ stats, values }: ExpectationOf<'stats'>, session: Session): Promise<readonly string[]> {
