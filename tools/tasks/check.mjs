@@ -6,6 +6,7 @@ import { checkChart } from '../chart/check-chart.mjs'
 import { hashInputs } from '../lib/cache.mjs'
 import { partLine } from '../lib/counts.mjs'
 import { checkErrorReference } from '../lib/error-reference.mjs'
+import { checkFeatures } from '../lib/features.mjs'
 import { runJest } from '../lib/jest.mjs'
 import { localBin, root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
@@ -37,6 +38,7 @@ const steps = {
     program('depcruise', ['--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', 'packages', 'tools']),
   format: ({ fix }) => program('prettier', ['.', fix ? '--write' : '--check', '--log-level=warn', '--cache']),
   errors: async (options) => findings(checkErrorReference(options)),
+  features: async () => findings(checkFeatures()),
   compatibility: async (options) => findings(await checkCompatibility(options)),
   crds: async (options) => findings(await checkCustomResources(options)),
   projects: async (options) => findings(checkProjectReferences(options)),
