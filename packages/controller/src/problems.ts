@@ -1,9 +1,15 @@
 import {
+  capabilityGaps,
   compareProblems,
   formatProblem,
   type MeshCatalog,
+  type DriverRegistry,
+  type Kind,
   type MeshConfigurator,
+  type MeshObject,
+  objectRef,
   type Problem,
+  type Snapshot,
   type SnapshotFeed,
   type SpecRules,
 } from '@osm-ts/core'
@@ -14,19 +20,56 @@ export interface ProblemSources {
   readonly rules: SpecRules
   readonly configurator: MeshConfigurator
   readonly catalog: MeshCatalog
+  readonly registry: DriverRegistry
 }
 
+/** Kinds that ask a sidecar for something that not every class can do. */
+const asking: readonly Kind[] = [
+  'MeshConfig',
+  'HTTPRouteGroup',
+  'UpstreamTrafficSetting',
+  'Retry',
+  'Egress',
+  'EgressGateway',
+  'IngressBackend',
+  'AccessControl',
+  'Telemetry',
+]
+
 /** Lists everything that is wrong with what users wrote, sorted by place. */
-export function problemsOf({ feed, rules, configurator, catalog }: ProblemSources): () => readonly Problem[] {
+export function problemsOf(sources: ProblemSources): () => readonly Problem[] {
+  const { feed, rules, configurator, catalog } = sources
   return () => {
     const snapshot = feed.current()
     const found = [
       ...feed.problems(),
-      ...(snapshot === undefined ? [] : rules.checkAll(snapshot)),
+      ...(snapshot === undefined ? [] : [...rules.checkAll(snapshot), ...beyondCapabilities(snapshot, sources)]),
       ...configurator.problems(),
       ...catalog.problems(),
     ]
     // Two of them may find the same thing.
     return [...new Map(found.map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
   }
+}
+
+/** What objects ask for and the class that most proxies are of can't do. */
+function beyondCapabilities(snapshot: Snapshot, { configurator, registry }: ProblemSources): readonly Problem[] {
+  const { sidecarClass } = configurator.current().sidecar
+  if (!registry.names().includes(sidecarClass)) return []
+  const { capabilities } = registry.get(sidecarClass)
+  const objects = asking.flatMap((kind): readonly MeshObject[] => snapshot.list(kind))
+  return objects.flatMap((object) =>
+    capabilityGaps(object, capabilities).map(({ field, feature }): Problem => {
+      const message = `sidecar class ${sidecarClass} can not do this (${feature}); it is not enforced`
+      const { origin } = object
+      return {
+        code: 'OSM_ADMISSION_CAPABILITY',
+        severity: 'warning',
+        message,
+        object: objectRef(object),
+        origin,
+        field,
+      }
+    }),
+  )
 }

@@ -94,7 +94,7 @@ async function start(
     }),
   )
   followConfiguration({ configurator, broker: container.get(tokens.broker), logger })
-  const problems = problemsOf({ feed, rules, configurator, catalog })
+  const problems = problemsOf({ feed, rules, configurator, catalog, registry: container.get(tokens.registry) })
   const parts: ControllerParts = {
     meshName: options.meshName,
     osmNamespace: options.osmNamespace,
