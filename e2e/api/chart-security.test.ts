@@ -16,6 +16,8 @@ const all = cases.flatMap((name) => (manifests.get(name) ?? []).map((manifest) =
 const rules: readonly PlacedRule[] = all.flatMap(({ name, manifest: role }) =>
   (role.rules ?? []).map((rule) => ({ where: `${name}: ${title(role)}`, role, rule })),
 )
+/** Secrets of the control plane's namespace that the leading controller issues certificates of ingress gateways into. */
+const gatewayCertificates = ['osm-contour-envoy-client-cert', 'osm-ingress-client-cert', 'osm-nginx-client-cert']
 const isBootstrapSecrets = ({ metadata }: Manifest): boolean => metadata.name.endsWith('-bootstrap-secrets')
 const touches = (rule: Rule, resource: string): boolean =>
   rule.resources.some((name) => name.split('/')[0] === resource)
@@ -65,6 +67,18 @@ describe('the rights of the chart', () => {
     expect(names('osm-controller')).toEqual(['osm-ca-bundle', 'osm-ca-bundle-control-plane'])
     expect(names('osm-preinstall')).toBeUndefined()
     expect(names('osm-cleanup')).toBeUndefined()
+  })
+
+  it('let programs change no Secret of the control plane but certificates of ingress gateways', () => {
+    const writing = rules.filter(
+      ({ role, rule }) =>
+        role.kind === 'Role' &&
+        touches(rule, 'secrets') &&
+        rule.verbs.some((verb) => ['update', 'patch'].includes(verb)),
+    )
+    expect(writing.map(({ role, rule }) => [role.metadata.name, rule.resourceNames])).toEqual(
+      cases.map(() => ['osm-controller', gatewayCertificates]),
+    )
   })
 
   it('let nobody but bootstrap and its hooks write what the whole cluster obeys', () => {

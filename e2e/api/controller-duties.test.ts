@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto'
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { customResourceDefinitions, type KubernetesApi, newProxyUUID, resourceTypes } from '@osm-ts/core'
 
@@ -13,7 +15,7 @@ const osmNamespace = 'osm-system'
 const shop = 'shop'
 const roleName = `osm-${meshName}-bootstrap-secrets`
 const member = { 'openservicemesh.io/monitored-by': meshName }
-const { RoleBinding, Secret, Pod, IngressBackend } = resourceTypes
+const { RoleBinding, Secret, Pod, IngressBackend, AccessCert, MeshConfig } = resourceTypes
 /** Seconds that a Secret waits for its pod here. */
 const grace = 4
 
@@ -44,7 +46,7 @@ describe('the leading controller', () => {
     }
     await objects.apply(
       `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\n` +
-        'spec: { sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: true }, featureFlags: { enableIngressBackendPolicy: true } }\n',
+        'spec: { sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: true }, featureFlags: { enableIngressBackendPolicy: true, enableAccessCertPolicy: true } }\n',
     )
     await objects.namespace(shop, member)
     // Both at once: one makes the roots, and the other takes them over.
@@ -135,6 +137,76 @@ describe('the leading controller', () => {
       (found) => (found?.roleRef as { readonly name?: string } | undefined)?.name === roleName,
     )
   }, 60_000)
+
+  it('issues certificates to callers outside into Secrets, for as long as somebody asks for them', async () => {
+    const accessCert = (name: string): Promise<unknown> =>
+      objects.apply(
+        `apiVersion: policy.openservicemesh.io/v1alpha1\nkind: AccessCert\nmetadata: { name: caller, namespace: ${shop} }\n` +
+          `spec: { subjectAltNames: [${name}], secret: { name: caller-cert, namespace: ${shop} } }\n`,
+      )
+    const gateway = (certificate: unknown): Promise<unknown> =>
+      api.mergePatch(
+        MeshConfig,
+        { namespace: osmNamespace, name: 'osm-mesh-config' },
+        { spec: { certificate } },
+        { signal },
+      )
+    const leafOf = async (namespace: string, name: string): Promise<X509Certificate | undefined> => {
+      const secret = await api.get(Secret, { namespace, name }, signal)
+      const chain = (secret?.data as Readonly<Record<string, string>> | undefined)?.['tls.crt']
+      return chain === undefined ? undefined : new X509Certificate(Buffer.from(chain, 'base64'))
+    }
+    const namesOf = async (namespace: string, name: string): Promise<string | undefined> =>
+      (await leafOf(namespace, name))?.subjectAltName
+    await accessCert('caller.example')
+    await eventually(
+      () => namesOf(shop, 'caller-cert'),
+      (names) => names === 'DNS:caller.example',
+      { timeoutMs: 30_000, what: 'the certificate of the AccessCert' },
+    )
+    const caller = await api.get(Secret, { namespace: shop, name: 'caller-cert' }, signal)
+    expect(caller).toMatchObject({ type: 'kubernetes.io/tls', data: { 'ca.crt': expect.any(String) } })
+    await accessCert('other.example')
+    await eventually(
+      () => namesOf(shop, 'caller-cert'),
+      (names) => names === 'DNS:other.example',
+      { timeoutMs: 30_000, what: 'the certificate of another name' },
+    )
+    const conditions = async (type: typeof AccessCert, namespace: string, name: string) =>
+      JSON.stringify((await api.get(type, { namespace, name }, signal))?.status ?? {})
+    await eventually(
+      () => conditions(AccessCert, shop, 'caller'),
+      (status) => status.includes('"currentStatus":"committed"'),
+      { timeoutMs: 30_000, what: 'the status of the AccessCert' },
+    )
+
+    const own = { name: 'osm-nginx-client-cert', namespace: osmNamespace }
+    await gateway({ ingressGateway: { subjectAltNames: ['gateway.example'], validityDuration: '8s', secret: own } })
+    const first = await eventually(
+      () => leafOf(osmNamespace, own.name),
+      (leaf) => leaf !== undefined,
+      { timeoutMs: 30_000, what: 'the certificate of the gateway' },
+    )
+    await eventually(
+      () => leafOf(osmNamespace, own.name),
+      (leaf) => leaf !== undefined && leaf.serialNumber !== first?.serialNumber,
+      { timeoutMs: 30_000, what: 'its successor' },
+    )
+    // OSM's documents name gateways so. Whoever holds such a certificate could pass for a workload.
+    await gateway({ ingressGateway: { subjectAltNames: ['gateway.edge.cluster.local'] } })
+    await eventually(
+      () => conditions(MeshConfig, osmNamespace, 'osm-mesh-config'),
+      (status) => status.includes('no certificate is issued'),
+      { timeoutMs: 30_000, what: 'the refusal' },
+    )
+    await gateway(null)
+    await api.delete(AccessCert, { namespace: shop, name: 'caller' }, { signal })
+    await eventually(
+      async () => [await namesOf(shop, 'caller-cert'), await namesOf(osmNamespace, own.name)],
+      (left) => left.every((names) => names === undefined),
+      { timeoutMs: 30_000, what: 'that both Secrets are gone' },
+    )
+  }, 150_000)
 
   it('ties the Secret of a sidecar to its pod, scheduled or not, and lets it go with it', async () => {
     const pod = { namespace: shop, account: 'server', meshName }

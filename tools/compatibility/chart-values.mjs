@@ -96,7 +96,7 @@ export const chartValues = {
     works('osm.injector.{affinity,nodeSelector,tolerations,topologySpreadConstraints}', effects),
     works('osm.enablePrivilegedInitContainer', effects),
     works('osm.featureFlags.enableWASMStats', effects),
-    later('osm.featureFlags.enableAccessCertPolicy', 'traffic', effects),
+    works('osm.featureFlags.enableAccessCertPolicy', effects),
     works('osm.featureFlags.{enableEgressPolicy,enableIngressBackendPolicy}', effects),
     works('osm.featureFlags.{enableAccessControlPolicy,enableRetryPolicy}', effects),
     works('osm.featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', effects),

@@ -30,7 +30,10 @@ export const kinds = {
     works('UpstreamTrafficSetting', ['e2e/dataplane/upstream-settings.test.ts', storing, reviewing], {
       note: 'circuitBreaking is not enforced by class envoy, and reported',
     }),
-    later('{EgressGateway,AccessCert}', 'traffic', [storing, reviewing]),
+    works('AccessCert', ['e2e/api/controller-duties.test.ts', storing, reviewing], {
+      note: 'into its own namespace, and for no name of the mesh',
+    }),
+    later('EgressGateway', 'traffic', [storing, reviewing]),
     works('{Telemetry,ExtensionService}', ['e2e/dataplane/telemetry.test.ts', storing], {
       note: 'of OSM after 1.2; for workloads of the own namespace',
     }),

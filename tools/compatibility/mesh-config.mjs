@@ -10,6 +10,7 @@ const restarting = 'packages/core/src/config/restart-only.test.ts'
 const injecting = 'packages/injector/src/inject/inject-pod.test.ts'
 const lists = 'packages/injector/src/inject/traffic-lists.test.ts'
 const noResync = 'what a sidecar acknowledged is known, so nothing is ever sent again without a change'
+const outside = 'e2e/api/controller-duties.test.ts'
 const admission = 'packages/controller/src/webhook/object-reviewer.test.ts'
 
 /** @type {Section} */
@@ -84,16 +85,17 @@ export const meshConfig = {
     later('observability.remoteLogging.endpoint', 'pipy', reading),
     works('certificate.{serviceCertValidityDuration,certKeyBitSize}', ['e2e/dataplane/continuity.test.ts', resolving]),
     works('certificate.keyAlgorithm', resolving, { note: 'new; ECDSA, where OSM had RSA only' }),
-    later('certificate.ingressGateway.{subjectAltNames,validityDuration}', 'traffic', [
-      resolving,
-      'packages/core/src/spec/validation.test.ts',
-    ]),
-    later('certificate.ingressGateway.secret.{name,namespace}', 'traffic', [resolving]),
+    works('certificate.ingressGateway.{subjectAltNames,validityDuration}', [outside, resolving], {
+      note: 'no name of the mesh, which OSM allowed',
+    }),
+    works('certificate.ingressGateway.secret.{name,namespace}', [outside, resolving], {
+      note: 'in a namespace of the mesh, or under three names beside the control plane',
+    }),
     works('featureFlags.enableWASMStats', ['e2e/dataplane/request-metrics.test.ts', policies, resolving], {
       note: 'request metrics, without WebAssembly',
     }),
     works('featureFlags.enableEgressPolicy', ['e2e/scenarios/egress-explicit.yaml', admission]),
-    later('featureFlags.enableAccessCertPolicy', 'traffic', [admission, resolving]),
+    works('featureFlags.enableAccessCertPolicy', [outside, admission, resolving]),
     works('featureFlags.enableIngressBackendPolicy', ['e2e/scenarios/ingress-http.yaml', admission]),
     works('featureFlags.enableAccessControlPolicy', ['e2e/scenarios/ingress-access-control.yaml', admission]),
     works('featureFlags.enableRetryPolicy', [admission, resolving]),

@@ -132,6 +132,7 @@ function attachments(
       identity: `${environment[POD_NAME_VARIABLE] || hostname()}_${randomUUID()}`,
       accounts: [...new Set([flags.osmServiceAccount, flags.injectorServiceAccount])],
       secretGraceMs: flags.bootstrapSecretGrace * 1000,
+      configName: flags.osmConfigName,
       clock: systemClock,
       random: Math.random,
     }),

@@ -11,7 +11,9 @@ import {
 
 import type { Attachment } from '../options.js'
 import { BootstrapSecrets } from './bootstrap-secrets.js'
+import { OutsideCertificates } from './outside-certificates.js'
 import { RoleBindings } from './role-bindings.js'
+import { wantedCertificates } from './wanted-certificates.js'
 
 /** What the duties of the leader are done with. */
 export interface LeaderDutiesOptions {
@@ -22,6 +24,8 @@ export interface LeaderDutiesOptions {
   /** Service accounts of the control plane that need the Secrets of sidecars. */
   readonly accounts: readonly string[]
   readonly secretGraceMs: number
+  /** Name of the MeshConfig. */
+  readonly configName: string
   readonly clock: Clock
   readonly random: Random
 }
@@ -29,7 +33,7 @@ export interface LeaderDutiesOptions {
 /** Elects a leader among the replicas. Any of them serves proxies; only the leader writes. */
 export function leaderDuties(options: LeaderDutiesOptions): Attachment {
   return async (parts) => {
-    const { api, source, identity, accounts, secretGraceMs, clock, random } = options
+    const { api, source, identity, accounts, secretGraceMs, configName, clock, random } = options
     const { meshName, osmNamespace, metrics, feed, configurator, catalog, host, problems, signal } = parts
     const logger = parts.logger.child('leader')
     const elector = new LeaderElector({
@@ -48,11 +52,29 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
     const shared = { api, cluster: source, meshName, clock, random, metrics, logger }
     const bindings = new RoleBindings({ ...shared, osmNamespace, accounts })
     const secrets = new BootstrapSecrets({ ...shared, graceMs: secretGraceMs, monotonic: () => performance.now() })
+    const outside = new OutsideCertificates({
+      ...shared,
+      osmNamespace,
+      certificates: parts.certificates,
+      wanted: () =>
+        wantedCertificates({
+          config: configurator.current(),
+          configName: { namespace: osmNamespace, name: configName },
+          snapshot: feed.current(),
+          isEnrolled: (namespace) => source.isEnrolled(namespace),
+        }),
+      subscribe: (listener) => {
+        const ends = [feed.subscribe(listener), configurator.onRead(listener)]
+        return () => {
+          for (const end of ends) end()
+        }
+      },
+    })
     const statuses = new StatusWriter({
       api,
       targets: source,
       events,
-      problems,
+      problems: () => [...problems(), ...outside.problems()],
       proxies: () => host.statuses(),
       subscribe: (listener) => {
         const ends = [
@@ -60,6 +82,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
           source.subscribe(listener),
           configurator.onRead(listener),
           catalog.announcements(listener),
+          outside.onProblems(listener),
         ]
         return () => {
           for (const end of ends) end()
@@ -74,7 +97,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       .run(signal, async (term) => {
         leads.set({}, 1)
         try {
-          await Promise.all([bindings.run(term), secrets.run(term), statuses.run(term)])
+          await Promise.all([bindings.run(term), secrets.run(term), outside.run(term), statuses.run(term)])
         } finally {
           leads.set({}, 0)
         }

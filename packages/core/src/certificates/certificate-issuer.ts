@@ -93,6 +93,8 @@ export class CertificateIssuer {
         return settings.proxyValidityMs
       case 'control-plane':
         return settings.controlPlaneValidityMs
+      case 'outside':
+        return settings.serviceValidityMs
     }
   }
 }

@@ -44,6 +44,13 @@ describe('names in certificates', () => {
       'OSM_CERT_REQUEST',
     ],
     ['a server at no address', { ...ads, ipAddresses: ['localhost'] }, 'OSM_CERT_REQUEST'],
+    [
+      'an outside caller under the trust domain',
+      { kind: 'outside', names: ['ok.example', 'Gateway.Edge.cluster.local'] },
+      'OSM_CERT_REQUEST',
+    ],
+    ['an outside caller with a wildcard', { kind: 'outside', names: ['*.example'] }, 'OSM_CERT_REQUEST'],
+    ['an outside caller without a name', { kind: 'outside', names: [] }, 'OSM_CERT_REQUEST'],
   ])('are not made for %s', (_, subject, code) => {
     expect(() => certificateNames(subject, domains)).toThrow(expect.objectContaining({ code }))
   })

@@ -7,7 +7,7 @@ import {
   type ServiceAccountRef,
 } from '@osm-ts/driver-api'
 
-import { isDnsLabel, isDnsSubdomain, quoted } from '../identity/dns-name.js'
+import { isDnsDomain, isDnsLabel, isDnsSubdomain, quoted } from '../identity/dns-name.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import { proxyCommonName, tryParseProxyCommonName } from '../identity/proxy-identity.js'
 import { readsAsServerName, serverNameOf } from '../identity/server-name.js'
@@ -42,8 +42,15 @@ export interface ControlPlaneSubject {
   readonly ipAddresses: readonly string[]
 }
 
+/** A caller that is no part of the mesh, such as an ingress gateway. */
+export interface OutsideSubject {
+  readonly kind: 'outside'
+  /** At least one; the first is the common name. None may lie where names of the mesh are. */
+  readonly names: readonly string[]
+}
+
 /** Whom a certificate is for. */
-export type CertificateSubject = ProxySubject | ServiceSubject | ControlPlaneSubject
+export type CertificateSubject = ProxySubject | ServiceSubject | ControlPlaneSubject | OutsideSubject
 
 /**
  * Names one certificate. The kind is part of the name: the common name of a proxy may be the principal of an account.
@@ -52,6 +59,7 @@ export type CertificateRef =
   | { readonly kind: 'proxy'; readonly commonName: ProxyCommonName }
   | { readonly kind: 'service'; readonly commonName: Principal }
   | { readonly kind: 'control-plane'; readonly commonName: string }
+  | { readonly kind: 'outside'; readonly commonName: string }
 
 /** Names in a certificate, without what the settings add. */
 export type CertificateNames = Omit<LeafRequest, 'validityMs' | 'key'>
@@ -75,6 +83,8 @@ export function certificateRef(subject: CertificateSubject, domains: MeshDomains
       return { kind: 'service', commonName: principalOf(subject.serviceAccount, domains.trustDomain) }
     case 'control-plane':
       return { kind: 'control-plane', commonName: `${subject.name}.${domains.trustDomain}` }
+    case 'outside':
+      return { kind: 'outside', commonName: subject.names[0]?.toLowerCase() ?? '' }
   }
 }
 
@@ -95,6 +105,8 @@ export function certificateNames(subject: CertificateSubject, domains: MeshDomai
       return serviceNames(subject, domains)
     case 'control-plane':
       return controlPlaneNames(subject, domains)
+    case 'outside':
+      return outsideNames(subject, domains)
   }
 }
 
@@ -144,6 +156,22 @@ function controlPlaneNames(subject: ControlPlaneSubject, domains: MeshDomains): 
   for (const address of ipAddresses)
     if (ipOctets(address) === undefined) throw refuse(address, 'an IP address without zone')
   return { kind: 'control-plane', commonName, dnsNames, uris: [], ipAddresses }
+}
+
+/**
+ * No name of the mesh, whoever asks: a verifier that knows DNS names only would take its bearer for a workload or a service. Wildcards would cover
+ * such names, or names of other callers.
+ */
+function outsideNames(subject: OutsideSubject, domains: MeshDomains): CertificateNames {
+  const { commonName } = certificateRef<'outside'>(subject, domains)
+  const dnsNames = [...new Set([commonName, ...subject.names.map((name) => name.toLowerCase())])]
+  for (const name of dnsNames) {
+    if (!isDnsDomain(name)) throw refuse(name, 'a DNS name without wildcard')
+    const domain = [domains.trustDomain, domains.clusterDomain].find((it) => name === it || name.endsWith(`.${it}`))
+    if (domain !== undefined)
+      throw refuse(name, `a name outside ${domain}, where names of services and workloads of the mesh are`)
+  }
+  return { kind: 'outside', commonName, dnsNames, uris: [], ipAddresses: [] }
 }
 
 function refuse(text: string, expected: string): OsmError {
