@@ -1,4 +1,10 @@
-import { compareText, type AccessLog, type MeshPart, type OpenTelemetryAccessLog } from '@osm-ts/driver-api'
+import {
+  canonicalJson,
+  compareText,
+  type AccessLog,
+  type MeshPart,
+  type OpenTelemetryAccessLog,
+} from '@osm-ts/driver-api'
 
 import { parseDuration } from '../../config/index.js'
 import { readLogFormat, type KindMap } from '../../spec/index.js'
@@ -8,7 +14,6 @@ import { objectInputs, settingInputs, telemetriesInNamespace } from '../inputs/i
 import { nameKey, type NamespacedName } from './keys.js'
 import { meshPart } from './mesh-parts.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
-import { objectRefOf } from './problems.js'
 
 type Context = QueryContext<CatalogState>
 type Instance = KindMap['WorkloadInstance']
@@ -73,24 +78,28 @@ function collector(
   }
 }
 
-/** The `mesh` part of workloads under a Telemetry, by its `<namespace>/<name>`; with equal settings it is that of the mesh. */
-const meshPartUnder = defineQuery<CatalogState, string, PolicyPart<MeshPart>>({
-  name: 'mesh-part-under',
+/**
+ * The `mesh` part with another access log, by its canonical JSON: whichever Telemetry asks for it, equal settings are one part. So no Telemetry is named
+ * as its origin.
+ */
+const meshPartWith = defineQuery<CatalogState, string, PolicyPart<MeshPart>>({
+  name: 'mesh-part-with',
   keyOf: textKey,
   equal: samePart,
   whenEqual: keepPart,
-  compute: (context, key) => {
-    const [namespace = '', name = ''] = key.split('/')
-    const accessLog = context.get(accessLogOf, { namespace, name })
+  compute: (context, text) => {
     const usual = context.get(meshPart, '')
-    if (accessLog === undefined) return usual
-    const origin = { object: objectRefOf('Telemetry', { namespace, name }), field: 'spec.accessLog' }
-    return makePart<MeshPart>({ ...usual.part, accessLog }, { origins: { ...usual.origins, '/accessLog': [origin] } })
+    return makePart<MeshPart>({ ...usual.part, accessLog: JSON.parse(text) as AccessLog }, { origins: usual.origins })
   },
 })
 
 /** Settings of one proxy. */
 export function meshPartOf(context: Context, { metadata }: Instance): PolicyPart<MeshPart> {
   const telemetry = context.get(telemetryOfInstance, { namespace: metadata.namespace, name: metadata.name })
-  return telemetry === undefined ? context.get(meshPart, '') : context.get(meshPartUnder, nameKey(telemetry))
+  const accessLog = telemetry && context.get(accessLogOf, telemetry)
+  if (accessLog === undefined) return context.get(meshPart, '')
+  const text = canonicalJson(accessLog)
+  return text === canonicalJson(context.get(settingInputs.mesh, '').accessLog)
+    ? context.get(meshPart, '')
+    : context.get(meshPartWith, text)
 }
