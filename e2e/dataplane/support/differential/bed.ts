@@ -42,14 +42,12 @@ export class Bed {
     this.#state += 1
     await this.#mesh.write(FILE, configOf(permissive), ...documents, ...canaryPolicy(this.#state))
     const url = canaryUrl(this.#state)
-    if (permissive) {
-      // Everything is answered then, the canary of every state too.
-      await eventually(
-        () => this.#mesh.debug('/debug/policies'),
-        (page) => page.includes(`/state-${this.#state}`),
-        { what: 'that the policy is read' },
-      )
-    }
+    // Where everything is answered, the canary of every state is too.
+    await eventually(
+      () => this.#mesh.debug('/debug/policies'),
+      (page) => page.includes(`/state-${this.#state}`),
+      { everyMs: 10, what: 'that the policy is read' },
+    )
     await eventually(
       () => throughProxy(this.#mesh.proxyOf(clients[0]), url),
       ({ status }) => status === 200,
@@ -87,7 +85,10 @@ export class Bed {
 }
 
 function configOf(permissive: boolean): string {
-  return meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: permissive, enableEgress: false } })
+  return meshConfig({
+    traffic: { enablePermissiveTrafficPolicyMode: permissive, enableEgress: false },
+    featureFlags: { enableEgressPolicy: true, enableIngressBackendPolicy: true, enableRetryPolicy: true },
+  })
 }
 
 function opened(host: string, port: number): Promise<Socket> {

@@ -133,7 +133,8 @@ export const anyPolicy: fc.Arbitrary<{ readonly permissive: boolean; readonly do
       .map((lists) => withoutDoubles(lists.flat())),
   })
 
-function withoutDoubles(documents: readonly string[]): readonly string[] {
+/** The last document of each name. */
+export function withoutDoubles(documents: readonly string[]): readonly string[] {
   const byName = new Map(
     documents.map((text) => {
       const { kind, metadata } = JSON.parse(text) as {
