@@ -130,7 +130,7 @@ async function unitTests() {
   let output = ''
   await writeUnitGroups()
   const counts = await runJest('unit-groups', [`--maxWorkers=${stepsAtOnce}`], async (jest, args, env) => {
-    const { code, stderr } = await run(jest, args, { env: { OSM_PROPERTY_RUNS: '20', ...env } })
+    const { code, stderr } = await run(jest, args, { env: { OSM_PROPERTY_RUNS: '10', ...env } })
     output = stderr
     return code
   })
