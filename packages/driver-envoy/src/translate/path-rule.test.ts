@@ -35,13 +35,25 @@ describe('the path rule', () => {
     expect(ambiguous.test(path)).toBe(true)
   })
 
-  it.each(['/', '/a', '/...', '/.a', '/a.', '/a..b', '/..a/b', '/%2e%2e%2e', '/a%20b', '/a/b.html', '/%2eb', '/a;..', '/...;a', '*'])(
-    'lets %j pass',
-    (path) => {
-      expect(ambiguous.test(path)).toBe(false)
-      expect(utf8.test(path)).toBe(true)
-    },
-  )
+  it.each([
+    '/',
+    '/a',
+    '/...',
+    '/.a',
+    '/a.',
+    '/a..b',
+    '/..a/b',
+    '/%2e%2e%2e',
+    '/a%20b',
+    '/a/b.html',
+    '/%2eb',
+    '/a;..',
+    '/...;a',
+    '*',
+  ])('lets %j pass', (path) => {
+    expect(ambiguous.test(path)).toBe(false)
+    expect(utf8.test(path)).toBe(true)
+  })
 
   it.each([
     '/%ff',
