@@ -122,14 +122,14 @@ function lintCache() {
 }
 
 /**
- * A part of the runs of every property test, many files at once, and as many workers as steps at once: what is sought
- * here is a quick answer. `npm test` takes all runs, and each file by itself.
+ * A part of the runs of every property test, many files at once, and a worker more than steps at once, since tests wait for
+ * timers and for other programs a fourth of their time: what is sought here is a quick answer. `npm test` takes all runs, and each file by itself.
  * @returns {Promise<StepResult>}
  */
 async function unitTests() {
   let output = ''
   await writeUnitGroups()
-  const counts = await runJest('unit-groups', [`--maxWorkers=${stepsAtOnce}`], async (jest, args, env) => {
+  const counts = await runJest('unit-groups', [`--maxWorkers=${stepsAtOnce + 1}`], async (jest, args, env) => {
     const { code, stderr } = await run(jest, args, { env: { OSM_PROPERTY_RUNS: '20', ...env } })
     output = stderr
     return code

@@ -179,13 +179,13 @@ describe('Translator', () => {
     // Not kept: the result is unreachable at once.
     translate(read('permissive.json'), translator)
     expect(translator.remembered).toBeGreaterThan(0)
-    const deadline = Date.now() + 10_000
-    while (translator.remembered > 0 && Date.now() < deadline) {
+    // What is remembered goes layer by layer, and a collection takes long where many tests share a process.
+    while (translator.remembered > 0) {
       collectGarbage()
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect(translator.remembered).toBe(0)
-  })
+  }, 60_000)
 
   it('changes the chain of a port whose access was withdrawn, and of no other', () => {
     const policy = read('explicit.json')
