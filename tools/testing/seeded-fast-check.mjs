@@ -24,6 +24,19 @@ export const assert = (property, parameters = {}) =>
     numRuns: Math.ceil(((parameters.numRuns ?? DEFAULT_RUNS) * (parameters.seed === undefined ? percent : 100)) / 100),
   })
 
+/** Any code point but surrogates, which stand for no character alone. */
+const codePoint = fc
+  .integer({ min: 0, max: 0x10ffff - 0x800 })
+  .map((number) => String.fromCodePoint(number < 0xd800 ? number : number + 0x800))
+
+/**
+ * As fast-check's. Its unit `binary` first makes a table of all characters, which takes a second of every process that asks for it; this one is as wide and
+ * does without.
+ * @param {import('fast-check').StringConstraints} [constraints]
+ */
+export const string = (constraints = {}) =>
+  fc.string(constraints.unit === 'binary' ? { ...constraints, unit: codePoint } : constraints)
+
 export * from '../../node_modules/fast-check/lib/fast-check.js'
-const all = { ...fc, assert }
+const all = { ...fc, assert, string }
 export { all as default }
