@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 
 import {
@@ -39,8 +41,9 @@ let changed: () => void
 let end: AbortController
 let finished: Promise<void>
 
-async function start(): Promise<void> {
+async function start(onceSynced: () => void = () => undefined): Promise<void> {
   await running.start()
+  onceSynced()
   const writer = new StatusWriter({
     api: await server.api(),
     targets: running.source,
@@ -153,6 +156,20 @@ describe('StatusWriter', () => {
     await eventually('it is accepted', () => condition('Accepted')?.status === 'True')
     expect(condition('Accepted')).toMatchObject({ reason: 'OSM_SPEC_CONFLICT', message: 'spec.backends[0]: is odd' })
     expect(Date.parse(condition('Accepted')?.lastTransitionTime ?? '')).toBeGreaterThan(Date.parse(since ?? ''))
+  })
+
+  it('keeps that time although its own writing has not come back', async () => {
+    problems = [fault('is claimed already')]
+    await start(() => server.watches.freeze())
+    await eventually('the status is there', () => status() !== undefined)
+    const since = condition('Accepted')?.lastTransitionTime
+    // Times are written in seconds, and 50 ms are one of this clock.
+    await sleep(60)
+    problems = [fault('is claimed by another')]
+    changed()
+    await eventually('the words change', () => condition('Accepted')?.message.includes('another') === true)
+    expect(condition('Accepted')?.lastTransitionTime).toBe(since)
+    server.watches.thaw()
   })
 
   it('observes a new generation, and writes nothing for other changes', async () => {

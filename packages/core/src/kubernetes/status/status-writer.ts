@@ -185,7 +185,7 @@ export class StatusWriter {
     const { api, clock } = this.#options
     const { type, facts } = served
     const { namespace, name } = nameOf(key)
-    const status = inForm(nextStatus(wanted, facts.status, clock.now()), form)
+    const status = inForm(nextStatus(wanted, this.#known(key, served), clock.now()), form)
     const manifest: KubernetesManifest = {
       apiVersion: apiVersionOf(type),
       kind: type.kind,
@@ -228,6 +228,12 @@ export class StatusWriter {
     if (written === undefined || !sameValue(written.wanted, wanted)) return false
     if (sameValue(written.answered, facts.status)) return true
     return this.#options.clock.now() < written.until && sameValue(written.before, facts.status)
+  }
+
+  /** The status as it stands: what was written last, for as long as the watch still shows what was there before. */
+  #known(key: ObjectKey, { facts }: ServedObject): unknown {
+    const written = this.#written.get(key)
+    return written !== undefined && sameValue(written.before, facts.status) ? written.answered : facts.status
   }
 
   #wanted(key: ObjectKey, { facts }: ServedObject): WantedStatus {
