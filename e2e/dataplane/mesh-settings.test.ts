@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
-import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
+import { startTestMesh, type TestMesh } from './support/mesh.js'
+import { clientAndStore, echo } from './support/store.js'
 import { openTcp, throughProxy, type Answer } from './support/traffic.js'
 import { eventually } from './support/wait.js'
-import { account, meshConfig, service, workload } from './support/yaml.js'
+import { meshConfig } from './support/yaml.js'
 
 jest.setTimeout(120_000)
 
@@ -35,16 +36,7 @@ describe('settings of the mesh on real Envoys', () => {
   beforeAll(async () => {
     mesh = await startTestMesh({
       'config.yaml': [config({})],
-      'workloads.yaml': [
-        account('shop/client'),
-        workload('shop/client', { program: programs.idle }),
-        account('shop/store'),
-        workload('shop/store', { program: programs.http, port: 8080 }),
-        service('shop/store', 'store', 8080),
-        account('shop/echo'),
-        workload('shop/echo', { program: programs.tcp, port: 9000 }),
-        service('shop/echo', 'echo', 9000, { protocol: 'tcp' }),
-      ],
+      'workloads.yaml': [...clientAndStore, ...echo],
     })
   }, 120_000)
   afterAll(async () => {

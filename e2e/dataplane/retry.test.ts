@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
-import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
+import { startTestMesh, type TestMesh } from './support/mesh.js'
+import { clientAndStore } from './support/store.js'
 import { throughProxy } from './support/traffic.js'
-import { account, meshConfig, retry, service, workload } from './support/yaml.js'
+import { meshConfig, retry } from './support/yaml.js'
 
 jest.setTimeout(60_000)
 
@@ -35,13 +36,7 @@ describe('Retries on real Envoys', () => {
   beforeAll(async () => {
     mesh = await startTestMesh({
       'config.yaml': [config(true)],
-      'workloads.yaml': [
-        account('shop/client'),
-        workload('shop/client', { program: programs.idle }),
-        account('shop/store'),
-        workload('shop/store', { program: programs.http, port: 8080 }),
-        service('shop/store', 'store', 8080),
-      ],
+      'workloads.yaml': clientAndStore,
       'retry.yaml': [retry('shop/retry', { from: 'shop/client', to: 'shop/store', retryOn: '5xx', times: 5 })],
     })
   }, 120_000)

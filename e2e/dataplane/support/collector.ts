@@ -1,7 +1,9 @@
 import { createServer, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js'
+import { Server, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js'
+
+import { grpcPort } from './grpc-port.js'
 
 /** What a collector was sent. */
 export interface Received {
@@ -67,12 +69,7 @@ export async function startLogCollector(): Promise<Collector> {
       },
     },
   )
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
-      if (error === null) resolve(bound)
-      else reject(error)
-    })
-  })
+  const port = await grpcPort(server)
   return {
     port,
     received,

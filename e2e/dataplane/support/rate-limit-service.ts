@@ -1,5 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js'
+import { Server, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js'
 import {
   RateLimitRequestSchema,
   RateLimitResponse_Code as Code,
@@ -7,6 +7,8 @@ import {
   type RateLimitRequest,
   type RateLimitResponse,
 } from '@osm-ts/envoy-api/envoy/service/ratelimit/v3/rls_pb.js'
+
+import { grpcPort } from './grpc-port.js'
 
 /** A descriptor as the service got it: `domain key=value,key=value`. */
 export type SeenDescriptor = string
@@ -49,12 +51,7 @@ export async function startRateLimitService(
     },
     { shouldRateLimit: answer },
   )
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
-      if (error === null) resolve(bound)
-      else reject(error)
-    })
-  })
+  const port = await grpcPort(server)
   return {
     port,
     seen,

@@ -6,10 +6,10 @@ import {
   pause,
   type ResourceType,
   resourceTypes,
+  listAll,
 } from '@osm-ts/core'
 
 import { isForeign } from '../crds/merge-definition.js'
-import { listAll } from '../list-all.js'
 import { meshSelector } from '../mesh-identity.js'
 import { describeMesh, installedMeshes } from '../preinstall/installed-meshes.js'
 import type { CleanupOptions } from './cleanup-options.js'

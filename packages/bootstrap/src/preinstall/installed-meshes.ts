@@ -1,6 +1,4 @@
-import { type KubernetesApi, resourceTypes } from '@osm-ts/core'
-
-import { listAll } from '../list-all.js'
+import { type KubernetesApi, resourceTypes, listAll } from '@osm-ts/core'
 
 /** A mesh whose controller is in the cluster. */
 export interface InstalledMesh {

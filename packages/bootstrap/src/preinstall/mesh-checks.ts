@@ -1,6 +1,5 @@
-import { type KubernetesObject, resourceTypes } from '@osm-ts/core'
+import { type KubernetesObject, resourceTypes, listAll } from '@osm-ts/core'
 
-import { listAll } from '../list-all.js'
 import { meshSelector } from '../mesh-identity.js'
 import { webhooksOf } from '../webhooks/write-webhook-configuration.js'
 import type { Check, Obstacle } from './check.js'

@@ -1,11 +1,10 @@
 import {
+  caCertificateInformer,
   caSecretName,
   type Clock,
-  createInformer,
   type Informer,
   type KubernetesApi,
   type Random,
-  resourceTypes,
   type RootBundle,
 } from '@osm-ts/core'
 import { type DriverMetrics, isOsmError, type Logger } from '@osm-ts/driver-api'
@@ -38,18 +37,8 @@ export class RootFollower {
 
   constructor(options: RootFollowerOptions) {
     this.#options = options
-    const { api, namespace, clock, random, logger, metrics } = options
-    this.#informer = createInformer<string>({
-      api,
-      clock,
-      random,
-      logger,
-      metrics,
-      type: resourceTypes.Secret,
-      namespace,
-      fieldSelector: `metadata.name=${this.#name}`,
-      project: (secret) => certificatesOf(secret.data),
-    })
+    const { namespace, caBundleSecretName: secretName } = options
+    this.#informer = caCertificateInformer({ namespace, secretName, authority: 'control-plane' }, options)
   }
 
   get #name(): string {
@@ -116,9 +105,4 @@ export class RootFollower {
     onChange()
     this.schedule()
   }
-}
-
-function certificatesOf(data: unknown): string {
-  const value = (data as Readonly<Record<string, string>> | undefined)?.['ca.crt'] ?? '' // what a Secret's data is
-  return Buffer.from(value, 'base64').toString('utf8')
 }

@@ -1,4 +1,4 @@
-import { type KubernetesApi, type KubernetesObject, proxyUuidLabel, type ResourceType } from '@osm-ts/core'
+import { eachObject, type KubernetesApi, type KubernetesObject, proxyUuidLabel, type ResourceType } from '@osm-ts/core'
 
 /** What is kept of a Secret or pod; nothing of its contents. */
 export interface Labelled {
@@ -20,22 +20,8 @@ export async function listLabelled(
   signal: AbortSignal,
 ): Promise<readonly Labelled[]> {
   const found: Labelled[] = []
-  let next: string | undefined
-  do {
-    const page = await api.list(
-      type,
-      {
-        namespace,
-        labelSelector,
-        limit: PAGE,
-        answer: 'metadata',
-        ...(next === undefined ? {} : { continue: next }),
-      },
-      signal,
-    )
-    found.push(...page.items.map(labelled))
-    next = page.continue
-  } while (next !== undefined && next !== '')
+  const query = { namespace, labelSelector, limit: PAGE, answer: 'metadata' } as const
+  for await (const object of eachObject(api, type, query, signal)) found.push(labelled(object))
   return found
 }
 

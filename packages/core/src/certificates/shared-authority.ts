@@ -1,11 +1,10 @@
 import { type DriverMetrics, isOsmError } from '@osm-ts/driver-api'
 
-import { createInformer } from '../kubernetes/informer.js'
 import { mayPass, patiently, type PatienceOptions } from '../kubernetes/patience.js'
-import { resourceTypes } from '../kubernetes/resource-types.js'
 import { WorkQueue } from '../kubernetes/work-queue.js'
+import { caCertificateInformer } from './ca-certificate-informer.js'
 import { AUTHORITIES, type Authority } from './kinds.js'
-import { CERTIFICATE_KEY, caSecretName, SecretCaStore, type SecretCaStoreOptions } from './secret-ca-store.js'
+import { caSecretName, SecretCaStore, type SecretCaStoreOptions } from './secret-ca-store.js'
 import { TresorProvider } from './tresor-provider.js'
 
 /** What a {@link SharedAuthority} is opened with. */
@@ -63,19 +62,8 @@ export class SharedAuthority {
 
   /** Calls back for what is there, which may be newer than what was opened, and for each change. */
   async #watch(authority: Authority, onChange: () => void, signal: AbortSignal): Promise<void> {
-    const { api, namespace, secretName, clock, random, logger, metrics } = this.#options
-    const informer = createInformer<string>({
-      api,
-      clock,
-      random,
-      logger,
-      metrics,
-      type: resourceTypes.Secret,
-      namespace,
-      fieldSelector: `metadata.name=${caSecretName(secretName, authority)}`,
-      // No key is kept a second time: it is read when it is needed.
-      project: ({ data }) => (data as Readonly<Record<string, string>> | undefined)?.[CERTIFICATE_KEY] ?? '',
-    })
+    const { namespace, secretName } = this.#options
+    const informer = caCertificateInformer({ namespace, secretName, authority }, this.#options)
     informer.subscribe(onChange)
     try {
       await informer.start(signal)
