@@ -10,7 +10,9 @@ export const servers = ['a/web', 'a/twin', 'b/store'] as const
 export const HTTP_PORT = 8080
 export const TCP_PORT = 9000
 
-const CANARY = 'canary'
+/** Has a namespace of its own: a random Retry of all services of a namespace may let a request wait for an hour. */
+const CANARY = 'canary/canary'
+const CANARY_HOST = 'canary.canary'
 
 /** Services with the ports that requests go to. */
 export const services = ['a/web', 'a/twin', 'a/both', 'b/store'] as const
@@ -35,26 +37,26 @@ export const topology: readonly string[] = [
     twoPorts(name, { app: name.slice(2) }),
   ]),
   twoPorts('a/both', { tier: 'server' }),
-  account(`a/${CANARY}`),
-  workload(`a/${CANARY}`, { program: programs.http, port: HTTP_PORT }),
-  service(`a/${CANARY}`, CANARY, HTTP_PORT),
+  account(CANARY),
+  workload(CANARY, { program: programs.http, port: HTTP_PORT }),
+  service(CANARY, 'canary', HTTP_PORT),
 ]
 
 /** Lets the first client ask a server of its own for a path that names the state: once it is answered, this is the state that policies are made from. */
 export function canaryPolicy(state: number): readonly string[] {
   return [
-    routeGroup(`a/${CANARY}`, [{ name: 'state', pathRegex: `/state-${state}` }]),
-    trafficTarget(`a/${CANARY}`, {
-      to: `a/${CANARY}`,
+    routeGroup(CANARY, [{ name: 'state', pathRegex: `/state-${state}` }]),
+    trafficTarget(CANARY, {
+      to: CANARY,
       from: [clients[0]],
-      rules: [{ kind: 'HTTPRouteGroup', name: CANARY }],
+      rules: [{ kind: 'HTTPRouteGroup', name: 'canary' }],
     }),
   ]
 }
 
 /** URL of the canary for a state. */
 export function canaryUrl(state: number): string {
-  return `http://${CANARY}.a:${HTTP_PORT}/state-${state}`
+  return `http://${CANARY_HOST}:${HTTP_PORT}/state-${state}`
 }
 
 /** Documents as the oracle reads them. */
