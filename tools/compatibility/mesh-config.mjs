@@ -47,7 +47,10 @@ export const meshConfig = {
       note: 'never below TLSv1_2',
     }),
     works('sidecar.{cipherSuites,ecdhCurves}', [patching, 'packages/driver-envoy/src/translate/blame.test.ts']),
-    works('sidecar.localProxyMode', 'e2e/dataplane/interception.transparent.test.ts'),
+    works('sidecar.localProxyMode', [
+      'e2e/scenarios/statefulset.yaml',
+      'e2e/dataplane/interception.transparent.test.ts',
+    ]),
     later('sidecar.localDNSProxy.enable', 'pipy', [resolving, patching], {
       note: 'a problem says that class envoy has no DNS proxy',
     }),

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { createInterface } from 'node:readline'
 
 import { Connections } from './connections.js'
@@ -7,14 +8,23 @@ import type { Answered, App, Asked, Certificate, Hello } from './protocol.js'
 import { createApp, listen } from './servers.js'
 
 // Plays a workload of a scenario: serves its ports, and calls others when the runner says so.
-const { ACTOR = 'actor', CONTROL = '', PORTS = '{}', CERTIFICATE, HOST = '127.0.0.1' } = process.env
+const {
+  ACTOR = 'actor',
+  CONTROL = '',
+  PORTS = '{}',
+  CERTIFICATE,
+  HOST = '127.0.0.1',
+  BIND,
+  HOSTNAME = '',
+} = process.env
 const ports = JSON.parse(PORTS) as Readonly<Record<string, App>>
 const certificate = CERTIFICATE === undefined ? undefined : (JSON.parse(CERTIFICATE) as Certificate)
-const speaker = { server: ACTOR.slice(ACTOR.indexOf('/') + 1), instance: `${ACTOR}-${process.pid}` }
+const speaker = { server: ACTOR.slice(ACTOR.indexOf('/') + 1), instance: HOSTNAME }
+const host = BIND === 'own' ? ownAddress() : HOST
 
 for (const [name, app] of Object.entries(ports)) {
   const port = Number(process.env[`PORT_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`])
-  await listen(createApp(app, speaker, certificate), HOST, port)
+  await listen(createApp(app, speaker, certificate), host, port)
 }
 
 const connections = new Connections()
@@ -27,8 +37,16 @@ control.on('error', (error) => {
 // Without a runner there is nobody to play for.
 control.on('close', () => process.exit(0))
 process.on('SIGTERM', () => process.exit(0))
-say({ actor: ACTOR })
+say({ actor: ACTOR, instance: `${ACTOR.split('/')[0] ?? ''}/${HOSTNAME}` })
 createInterface({ input: control }).on('line', (line) => {
   const { id, call } = JSON.parse(line) as Asked
   void perform(call, connections).then((answer) => say({ id, answer }))
 })
+
+/** The address by which others reach this machine, or network namespace, and not the loopback address. */
+function ownAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  const own = all.find(({ internal, family }) => !internal && family === 'IPv4')
+  if (own === undefined) throw new Error(`${ACTOR} has no address of its own`)
+  return own.address
+}

@@ -68,7 +68,10 @@ export interface CallAnswer {
 
 /** The first line of an actor. */
 export interface Hello {
+  /** The workload, as namespace/name. */
   readonly actor: string
+  /** The one instance of it, likewise. */
+  readonly instance: string
 }
 
 /** Every further line of the runner, and of the actor. */

@@ -30,7 +30,7 @@ export interface TestMesh {
   readonly write: (name: string, ...documents: readonly string[]) => Promise<void>
   /** Writes a file, and waits until some policy has changed and every proxy has applied what it should. */
   readonly apply: (name: string, ...documents: readonly string[]) => Promise<void>
-  /** The instance of a workload, `namespace/workload`. */
+  /** The instance of a workload, `namespace/workload`, or the one of that name. */
   readonly instance: (workload: string) => RunningInstance
   /** URL of the forward proxy of a workload's sidecar. */
   readonly proxyOf: (workload: string) => string
@@ -117,7 +117,9 @@ function access(
   mesh: RunningMesh,
 ): Omit<TestMesh, 'apply' | 'mesh' | 'folder' | 'stateFolder' | 'events' | 'write' | 'stop'> {
   const instance = (workload: string): RunningInstance => {
-    const found = mesh.instances().find((each) => `${each.namespace}/${each.workload}` === workload)
+    const found =
+      mesh.instances().find((each) => `${each.namespace}/${each.workload}` === workload) ??
+      mesh.instances().find((each) => `${each.namespace}/${each.name}` === workload)
     if (found === undefined) throw new Error(`no instance of ${workload} runs`)
     return found
   }

@@ -10,6 +10,8 @@ import { eventually } from '../wait.js'
 interface Actor {
   readonly socket: Socket
   readonly pending: Map<number, (answer: CallAnswer) => void>
+  /** Empty until it has said who it is. */
+  instance: string
 }
 
 /** The actors of all workloads: each connects when it starts, and calls others when it is told to. */
@@ -38,10 +40,10 @@ export class Actors {
     return actors
   }
 
-  /** Has an actor make a call. Waits for the actor if it is about to start. */
+  /** Has a workload, or one instance of it, make a call. Waits for it if it is about to start. */
   async call(name: string, call: Call): Promise<CallAnswer> {
     const [actor] = await eventually(
-      () => this.#actors.get(name) ?? [],
+      () => this.#actors.get(name) ?? this.#instances(name),
       ({ length }) => length > 0,
       { what: `that ${name} runs` },
     )
@@ -65,8 +67,12 @@ export class Actors {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
+  #instances(name: string): readonly Actor[] {
+    return [...this.#actors.values()].flat().filter(({ instance }) => instance === name)
+  }
+
   #welcome(socket: Socket): void {
-    const actor: Actor = { socket, pending: new Map() }
+    const actor: Actor = { socket, pending: new Map(), instance: '' }
     let name: string | undefined
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
@@ -81,6 +87,7 @@ export class Actors {
       const message = JSON.parse(line) as Hello | Answered
       if ('actor' in message) {
         name = message.actor
+        actor.instance = message.instance
         this.#actors.set(name, [...(this.#actors.get(name) ?? []), actor])
         return
       }

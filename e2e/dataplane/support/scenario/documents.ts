@@ -50,7 +50,13 @@ export function workloadDocuments(workload: ScenarioWorkload, settings: ActorSet
       program: settings.program,
       replicas: workload.replicas ?? 1,
       labels: workload.labels ?? {},
-      env: { ACTOR: name, CONTROL: settings.control, CERTIFICATE: settings.certificate, PORTS: JSON.stringify(apps) },
+      env: {
+        ACTOR: name,
+        CONTROL: settings.control,
+        CERTIFICATE: settings.certificate,
+        PORTS: JSON.stringify(apps),
+        ...(workload.bind === undefined ? {} : { BIND: workload.bind }),
+      },
     }),
   ) as { spec: Record<string, unknown> }
   document.spec.ports = ports.map(([portName, { port }]) => ({ name: portName, port }))

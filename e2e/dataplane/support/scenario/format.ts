@@ -48,6 +48,12 @@ export const WorkloadSchema = closed(
       }),
     ),
     sidecar: Type.Optional(Type.Boolean({ description: 'False: the workload is no part of the mesh.' })),
+    bind: Type.Optional(
+      oneOf(
+        ['own'],
+        'own: it listens on its own address and no other. In transparent mode only: elsewhere it has none.',
+      ),
+    ),
   },
   'An actor: an Envoy with a program beside it that serves ports and sends requests.',
 )
@@ -79,7 +85,7 @@ const common = {
     Type.Boolean({ description: 'True: it is tried once, since trying again would change what is counted.' }),
   ),
 }
-const from = text('Workload as namespace/name, or outside/<name of a client>.')
+const from = text('Workload, or one instance of it, as namespace/name, or outside/<name of a client>.')
 const at = Type.Optional(
   Type.String({
     pattern: '^[a-z0-9-]+/[a-z0-9.-]+:[0-9]+$',

@@ -126,7 +126,7 @@ export async function attachWorkload(
     signal,
   )
   // Rules first, address last: there is no moment at which the workload could be reached past its sidecar.
-  const warnings = await intercept(options.interception, at.namespace, signal)
+  const warnings = await intercept(options.interception, at, signal)
   await runIpBatch(
     [
       'link set lo up',
@@ -145,11 +145,11 @@ export async function attachWorkload(
 
 async function intercept(
   options: InterceptionOptions | 'none',
-  namespace: string,
+  { namespace, address }: Attachment,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   if (options === 'none') return []
-  const rules = interceptionRules(options)
+  const rules = interceptionRules({ podAddresses: [address], ...options })
   await restore('iptables-restore', rules.ipv4, namespace, signal)
   if (!existsSync('/proc/net/if_inet6')) return ['this kernel has no IPv6, so there is nothing to intercept there']
   await restore('ip6tables-restore', rules.ipv6, namespace, signal)

@@ -116,6 +116,14 @@ export class InstanceProgram {
     const { site, services, desired, view } = this.#options
     this.#given = { HOST: site.host, ...portVariables(site.ports), ...view().variables }
     const written = desired.workload.spec.env.map(({ name, value }) => [name, value] as const)
-    return { ...services.environment, ...this.#given, ...Object.fromEntries(written), [MARK]: services.paths.folder }
+    // As a pod has it.
+    const own = { HOSTNAME: desired.name }
+    return {
+      ...services.environment,
+      ...own,
+      ...this.#given,
+      ...Object.fromEntries(written),
+      [MARK]: services.paths.folder,
+    }
   }
 }

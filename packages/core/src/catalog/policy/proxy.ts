@@ -211,10 +211,14 @@ function ingressBindings(context: Context, instance: Instance): readonly BoundIn
   return bindings.sort((a, b) => compareText(a.binding.id, b.binding.id))
 }
 
-/** Where the application answers: on the loopback, or on the workload's own address for applications that bind nothing else. */
+/**
+ * Where the application answers: on the loopback, or on the workload's own address for applications that bind nothing else. With interception the
+ * kernel sends connections to the loopback on to the own address; those that the proxy makes to the own address come back to the proxy.
+ */
 function localAddress(context: Context, { spec }: Instance): string {
   const [first] = spec.addresses
-  const own = context.get(settingInputs.localProxyMode, '') === 'PodIP' ? first : undefined
+  const isOwn = spec.mode === 'explicit' && context.get(settingInputs.localProxyMode, '') === 'PodIP'
+  const own = isOwn ? first : undefined
   return (
     own ?? (first !== undefined && isIPv6(first) && !spec.addresses.some((it) => !isIPv6(it)) ? '::1' : '127.0.0.1')
   )
