@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, type KubernetesApi, newProxyUUID, resourceTypes } from '@osm-ts/core'
+import { customResourceDefinitions, type KubernetesApi, newProxyUUID, type Problem, resourceTypes } from '@osm-ts/core'
 
+import { testAuthority } from '../../packages/driver-envoy/test/xds/test-certificates.js'
 import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess } from './support/controller-process.js'
@@ -46,7 +47,7 @@ describe('the leading controller', () => {
     }
     await objects.apply(
       `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\n` +
-        'spec: { sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: true }, featureFlags: { enableIngressBackendPolicy: true, enableAccessCertPolicy: true } }\n',
+        'spec: { sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: true }, featureFlags: { enableIngressBackendPolicy: true, enableAccessCertPolicy: true, enableEgressPolicy: true } }\n',
     )
     await objects.namespace(shop, member)
     // Both at once: one makes the roots, and the other takes them over.
@@ -207,6 +208,63 @@ describe('the leading controller', () => {
       { timeoutMs: 30_000, what: 'that both Secrets are gone' },
     )
   }, 150_000)
+
+  it('reads the Secrets that Egress objects name, by their names, as they come and go', async () => {
+    const names = { shop, other: 'egress-other' }
+    await objects.namespace(names.other, member)
+    const egress = (namespace: string, secretNamespace: string): string =>
+      `apiVersion: policy.openservicemesh.io/v1alpha1\nkind: Egress\nmetadata: { name: partner, namespace: ${namespace} }\nspec:\n` +
+      `  sources: [{ kind: ServiceAccount, name: client, namespace: ${namespace}, mtls: { issuer: other, cert: { sn: 1, expiration: '2040-01-01T00:00:00Z', secret: { name: partner, namespace: ${secretNamespace} } } } }]\n` +
+      '  hosts: [partner.example]\n  ports: [{ number: 8443, protocol: http }]\n'
+    const complaint = async (replica: ControllerProcess | undefined, namespace: string): Promise<string> => {
+      const page = await replica?.debugJson<{ readonly problems: readonly Problem[] }>('/debug/problems')
+      const found = page?.problems.find(
+        ({ code, object }) => code === 'OSM_POLICY_EGRESS_MTLS' && object?.namespace === namespace,
+      )
+      return found?.message ?? 'none'
+    }
+    const untilSaid = async (namespace: string, what: RegExp): Promise<void> => {
+      for (const replica of replicas)
+        await eventually(
+          () => complaint(replica, namespace),
+          (message) => what.test(message),
+          { timeoutMs: 60_000, what: `${what} in ${namespace}` },
+        )
+    }
+    const authority = testAuthority('a partner')
+    const { chain, privateKey } = authority.issue('client')
+    const data = { 'tls.crt': chain, 'tls.key': privateKey, 'ca.crt': authority.certificate }
+    const write = (stringData: Readonly<Record<string, string>>) =>
+      objects.apply(
+        JSON.stringify({
+          apiVersion: 'v1',
+          kind: 'Secret',
+          metadata: { name: 'partner', namespace: shop },
+          stringData,
+        }),
+      )
+    await objects.apply(egress(shop, shop))
+    await objects.apply(egress(names.other, shop))
+    await untilSaid(shop, /Secret shop\/partner does not exist/)
+    await write(data)
+    await untilSaid(shop, /^none$/)
+    await write({ ...data, 'tls.key': authority.issue('other').privateKey })
+    await untilSaid(shop, /tls\.key is not the key/)
+    // What is good enough for the Egress beside it is not for those of other namespaces.
+    await write(data)
+    await untilSaid(shop, /^none$/)
+    await untilSaid(names.other, /must be egress-other, the namespace of the Egress/)
+    await api.delete(Secret, { namespace: shop, name: 'partner' }, { signal })
+    await untilSaid(shop, /does not exist/)
+    for (const namespace of [shop, names.other]) await objects.remove('Egress', namespace, 'partner')
+    for (const replica of replicas) {
+      await eventually(
+        () => complaint(replica, shop),
+        (message) => message === 'none',
+      )
+      expect(replica.program.log()).not.toContain(privateKey.split('\n')[1])
+    }
+  }, 240_000)
 
   it('ties the Secret of a sidecar to its pod, scheduled or not, and lets it go with it', async () => {
     const pod = { namespace: shop, account: 'server', meshName }

@@ -7,6 +7,7 @@ import { startController } from '@osm-ts/controller'
 import {
   createLogger,
   defaultCertificateSettings,
+  FolderSecrets,
   MemoryCaStore,
   MeshCertificateManager,
   Metrics,
@@ -86,14 +87,13 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
       rootKey: { algorithm: 'ECDSA' },
     })
     const port = await freePort()
+    const source = new YamlFolderSource({ name: 'folder', folder })
     const controller = await startController({
       meshName: 'bench',
       osmNamespace: 'osm-system',
       domains,
-      sources: [
-        new YamlFolderSource({ name: 'folder', folder }),
-        new YamlFolderSource({ name: 'instances', folder: instances, writtenBy: 'runtime' }),
-      ],
+      sources: [source, new YamlFolderSource({ name: 'instances', folder: instances, writtenBy: 'runtime' })],
+      secrets: new FolderSecrets(source, () => undefined),
       certificateProvider: provider,
       drivers: [createEnvoyDriver()],
       environment: { OSM_DEFAULT_SIDECAR_CLASS: 'envoy' },

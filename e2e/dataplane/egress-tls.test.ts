@@ -1,15 +1,17 @@
+import { chmod, readdir, readFile } from 'node:fs/promises'
 import { createServer as createHttpsServer, type Server } from 'node:https'
 import { createServer as createTcpServer, type Server as TcpServer } from 'node:net'
+import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 import { testAuthority } from '../../packages/driver-envoy/test/xds/test-certificates.js'
 import { issueLike, issueNames } from './support/authority.js'
 import { type TestMesh, programs, startTestMesh } from './support/mesh.js'
 import { throughProxy } from './support/traffic.js'
 import { eventually } from './support/wait.js'
-import { account, egress, meshConfig, workload } from './support/yaml.js'
+import { account, egress, meshConfig, type Qualified, secret, workload } from './support/yaml.js'
 
 jest.setTimeout(60_000)
 
@@ -31,12 +33,14 @@ describe('TLS that sidecars speak to servers outside the mesh', () => {
     server.on('connection', () => connections.set(port, (connections.get(port) ?? 0) + 1))
     return port
   }
-  /** A server that takes clients with certificates of the mesh, and says whose certificate one was. */
-  const serve = ({ chain, privateKey }: Identity): Promise<number> =>
+  /** A server that takes clients with certificates of the authority, that of the mesh unless said otherwise, and says whose certificate one was. */
+  const serve = ({ chain, privateKey }: Identity, ca = root): Promise<number> =>
     listen(
-      createHttpsServer({ cert: chain, key: privateKey, ca: root, requestCert: true }, (request, response) => {
+      createHttpsServer({ cert: chain, key: privateKey, ca, requestCert: true }, (request, response) => {
         const { socket } = request
         const client = socket instanceof TLSSocket ? socket.getPeerCertificate().subject.CN : 'nobody'
+        // The next request shows its certificate again.
+        response.setHeader('connection', 'close')
         response.end(JSON.stringify({ server: client }))
       }).on('tlsClientError', () => undefined),
     )
@@ -137,8 +141,117 @@ describe('TLS that sidecars speak to servers outside the mesh', () => {
     expect(connections.get(port)).toBeUndefined()
     const problems = (await mesh.problems()).filter(({ object }) => object?.kind === 'Egress')
     expect(problems.map(({ code, object, field }) => [code, object?.name, field])).toEqual([
-      ['OSM_POLICY_EGRESS_MTLS', 'a-other', 'spec.sources[0].mtls.issuer'],
+      ['OSM_POLICY_EGRESS_MTLS', 'a-other', 'spec.sources[0].mtls.cert'],
       ['OSM_POLICY_EGRESS_CONFLICT', 'b-clear', 'spec.ports[0].protocol'],
     ])
+  })
+
+  describe('with a certificate of another issuer', () => {
+    const partner = testAuthority('a partner')
+    const cert = { sn: 1, expiration: '2040-01-01T00:00:00Z', secret: { name: 'partner', namespace: 'shop' } }
+    const mtls = { issuer: 'other', cert }
+    const show = ({ chain, privateKey }: Identity, name: Qualified = 'shop/partner'): Promise<void> =>
+      mesh.write(
+        'secret.yaml',
+        secret(name, { 'tls.crt': chain, 'tls.key': privateKey, 'ca.crt': partner.certificate }),
+      )
+    const answers = (port: number, ...expected: readonly [number, string?]): Promise<unknown> =>
+      eventually(
+        () => get(port),
+        ({ status, server }) => status === expected[0] && server === expected[1],
+        { what: `${expected.join(' ')} from outside` },
+      )
+    const complaints = async (): Promise<readonly string[]> =>
+      (await mesh.problems()).flatMap(({ code, field, message }) =>
+        code === 'OSM_POLICY_EGRESS_MTLS' ? [`${field}: ${message}`] : [],
+      )
+    const complains = (pattern: RegExp): Promise<readonly string[]> =>
+      eventually(complaints, (found) => found.some((text) => pattern.test(text)), { what: `${pattern}` })
+
+    beforeAll(() => mesh.write('config.yaml', config(false)))
+    afterEach(() => mesh.write('secret.yaml'))
+
+    it('shows it, and nobody gets to see its key', async () => {
+      const port = await serve(partner.issue('localhost'), partner.certificate)
+      const client = partner.issue('buyer-1')
+      await show(client)
+      await mesh.apply('egress.yaml', open('partner', port, mtls))
+      await answers(port, 200, 'buyer-1')
+      await expect(get(port, 'shop/thief')).resolves.toMatchObject({ status: 403 })
+      await expect(complaints()).resolves.toEqual([])
+
+      const [, key = ''] = client.privateKey.split('\n')
+      expect(key.length).toBeGreaterThan(40)
+      const { uuid } = mesh.instance('shop/client')
+      const pages = [
+        'status',
+        'problems',
+        'certs',
+        'config',
+        'policies',
+        `policy?uuid=${uuid}`,
+        `proxy?uuid=${uuid}&cfg`,
+        'xds',
+      ]
+      const shown = await Promise.all(pages.map((page) => mesh.debug(`/debug/${page}`)))
+      const files = await readdir(mesh.stateFolder, { recursive: true, withFileTypes: true })
+      const written = await Promise.all(
+        files
+          .filter((file) => file.isFile() && !file.parentPath.endsWith('/ca'))
+          .map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8').catch(() => '')),
+      )
+      // The policy names the Secret, so that what is looked through is the right thing.
+      expect(shown[5]).toContain('"partner"')
+      for (const text of [...shown, ...written, JSON.stringify(mesh.events)]) expect(text).not.toContain(key)
+    })
+
+    it('takes over another one while it runs, and gives up what is gone', async () => {
+      const port = await serve(partner.issue('localhost'), partner.certificate)
+      await show(partner.issue('buyer-1'))
+      await mesh.apply('egress.yaml', open('partner', port, mtls))
+      await answers(port, 200, 'buyer-1')
+      await show(partner.issue('buyer-2'))
+      await answers(port, 200, 'buyer-2')
+      await mesh.write('secret.yaml')
+      await answers(port, 503)
+      await complains(/^spec\.sources\[0\]\.mtls\.cert\.secret: Secret shop\/partner is not written down/)
+      await show(partner.issue('buyer-3'))
+      await answers(port, 200, 'buyer-3')
+      await eventually(complaints, ({ length }) => length === 0, { what: 'no complaint' })
+    })
+
+    it('is shown to no server that others have signed', async () => {
+      const strangers = testAuthority('a stranger')
+      const port = await serve(strangers.issue('localhost'), partner.certificate)
+      await show(partner.issue('buyer-1'))
+      await mesh.apply('egress.yaml', open('partner', port, mtls))
+      await eventually(
+        async () => [(await get(port)).status, connections.has(port)],
+        ([, connected]) => connected === true,
+        { what: 'a connection' },
+      )
+      await expect(get(port)).resolves.toMatchObject({ status: 503 })
+    })
+
+    it('sends nothing with a Secret that is unusable, lies open, or lies in another namespace', async () => {
+      const port = await serve(partner.issue('localhost'), partner.certificate)
+      const good = partner.issue('buyer-1')
+      await show({ ...good, privateKey: partner.issue('somebody else').privateKey })
+      await mesh.apply('egress.yaml', open('partner', port, mtls))
+      await complains(/tls\.key is not the key of the first certificate/)
+      await expect(get(port)).resolves.toMatchObject({ status: 503 })
+
+      await show(good)
+      await answers(port, 200, 'buyer-1')
+      await chmod(join(mesh.folder, 'secret.yaml'), 0o644)
+      await answers(port, 503)
+      await complains(/secret\.yaml, which is open to other users of the machine \(mode 0644\)/)
+
+      await show(good, 'vault/partner')
+      const elsewhere = { ...cert, secret: { name: 'partner', namespace: 'vault' } }
+      await mesh.write('egress.yaml', open('partner', port, { issuer: 'other', cert: elsewhere }))
+      await complains(/^spec\.sources\[0\]\.mtls\.cert\.secret\.namespace: must be shop/)
+      await expect(get(port)).resolves.toMatchObject({ status: 503 })
+    })
   })
 })

@@ -7,6 +7,7 @@ import { describe, expect, it } from '@jest/globals'
 import { startController } from '@osm-ts/controller'
 import {
   createLogger,
+  FolderSecrets,
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
@@ -28,11 +29,13 @@ describe('the metrics of a controller', () => {
       clock: systemClock,
       rootKey: { algorithm: 'ECDSA' },
     })
+    const source = new YamlFolderSource({ folder })
     const controller = await startController({
       meshName: 'osm',
       osmNamespace: 'osm-system',
       domains: parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
-      sources: [new YamlFolderSource({ folder })],
+      sources: [source],
+      secrets: new FolderSecrets(source, () => undefined),
       certificateProvider: provider,
       drivers: [createEnvoyDriver()],
       environment: { OSM_DEFAULT_SIDECAR_CLASS: 'envoy' },

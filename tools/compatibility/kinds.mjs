@@ -20,7 +20,7 @@ export const kinds = {
     works('MeshConfig', ['e2e/api/crds-upgrade.test.ts', 'e2e/api/controller.test.ts']),
     later('MeshRootCertificate', 'open', [storing, reviewing], { note: 'the provider comes from the flags' }),
     works('Egress', ['e2e/scenarios/egress-policy.yaml', 'e2e/dataplane/egress-tls.test.ts', reviewing], {
-      note: 'named hosts are looked up by the sidecar; `mtls` with issuer osm only',
+      note: 'named hosts are looked up by the sidecar; a Secret for `mtls` lies in the namespace of the Egress',
     }),
     works('IngressBackend', ['e2e/scenarios/ingress-http.yaml', 'e2e/scenarios/ingress-https.yaml', reviewing], {
       note: '`matches` limits requests, which OSM did not read',

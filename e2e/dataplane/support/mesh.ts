@@ -71,7 +71,8 @@ export async function startTestMesh(
       await rm(path, { force: true })
       return
     }
-    await writeFile(join(scratch, name), documents.join('---\n'))
+    // Secrets are taken from files that are closed to others only.
+    await writeFile(join(scratch, name), documents.join('---\n'), { mode: 0o600 })
     await rename(join(scratch, name), path)
   }
   for (const [name, documents] of Object.entries(files)) await write(name, ...documents)

@@ -157,6 +157,12 @@ export function upstreamTrafficSetting(name: Qualified, spec: Readonly<Record<st
   return document('policy.openservicemesh.io/v1alpha1', 'UpstreamTrafficSetting', name, { spec })
 }
 
+/** A Secret of type kubernetes.io/tls, or of the like. */
+export function secret(name: Qualified, data: Readonly<Record<string, string>>): string {
+  const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')] as const)
+  return document('v1', 'Secret', name, { type: 'kubernetes.io/tls', data: Object.fromEntries(encoded) })
+}
+
 /** An Egress for some accounts. */
 export function egress(
   name: Qualified,

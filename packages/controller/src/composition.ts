@@ -101,6 +101,7 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
         policies: catalog,
         instances,
         certificates,
+        secrets: options.secrets,
         domains,
         configurator: configurator.forDrivers(),
         servicesOf: (account) => endpoints.listServicesForIdentity(account).items,

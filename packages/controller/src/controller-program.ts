@@ -5,6 +5,7 @@ import {
   connectProgram,
   type KubernetesApi,
   KubernetesEndpointsProvider,
+  KubernetesSecrets,
   KubernetesSource,
   meshObjectLabels,
   Metrics,
@@ -53,6 +54,13 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
     logger: logger.child('source'),
     metrics,
   })
+  const secrets = new KubernetesSecrets({
+    api,
+    clock: systemClock,
+    random: Math.random,
+    logger: logger.child('secrets'),
+    signal,
+  })
   const domains = parseMeshDomains(flags)
   const clientCa = await readClientCa(flags.webhookClientCa)
   const authority = await SharedAuthority.open({
@@ -73,6 +81,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       osmNamespace,
       domains,
       sources: [source],
+      secrets,
       endpointsProviders: (feed) => [new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() })],
       enrolment: { mode: 'labelled', meshName },
       meshConfig: { name: osmConfigName, anyNamespace: false, required: true },
@@ -101,7 +110,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       signal,
     })
     await controller.stopped
-    await source.finished()
+    await Promise.all([source.finished(), secrets.finished()])
   } finally {
     authority.provider.close()
   }

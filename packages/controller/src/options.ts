@@ -15,6 +15,7 @@ import type {
   ObjectSource,
   Problem,
   ProcessLogger,
+  SecretSource,
   SnapshotFeed,
   SpecRules,
 } from '@osm-ts/core'
@@ -26,6 +27,8 @@ export interface ControllerOptions {
   readonly domains: MeshDomains
   /** Where the mesh is written down, in order of precedence. */
   readonly sources: readonly ObjectSource[]
+  /** Where Secrets are read that policies name. */
+  readonly secrets: SecretSource
   /** Where services run, in order of precedence. Called once, after the sources were read. */
   readonly endpointsProviders: (feed: SnapshotFeed) => readonly EndpointsProvider[]
   /** Which namespaces take part. */

@@ -4,6 +4,7 @@ import {
   type MeshCatalog,
   type MeshConfigurator,
   Recompute,
+  type SecretSource,
   type SnapshotFeed,
   systemClock,
 } from '@osm-ts/core'
@@ -15,6 +16,7 @@ export interface FollowOptions {
   readonly feed: SnapshotFeed
   readonly configurator: MeshConfigurator
   readonly certificates: CertificateManager
+  readonly secrets: SecretSource
   /** Told of every recomputation: how long it took, and for how many proxies it changed something. */
   readonly onRecomputed: (milliseconds: number, changed: number) => void
   /** Told of what a recomputation threw. */
@@ -26,7 +28,7 @@ export interface FollowOptions {
  * Brings everything that policies depend on into the catalog: objects, endpoints, configuration and roots. Ends with the signal.
  */
 export async function followMesh(options: FollowOptions): Promise<void> {
-  const { catalog, endpoints, feed, configurator, certificates, signal } = options
+  const { catalog, endpoints, feed, configurator, certificates, secrets, signal } = options
   const recompute = new Recompute((update) => {
     const start = performance.now()
     try {
@@ -43,6 +45,7 @@ export async function followMesh(options: FollowOptions): Promise<void> {
   recompute.add({
     config,
     roots,
+    secrets: secrets.states(),
     ...(snapshot === undefined ? {} : { spec: { snapshot, changed: [] } }),
   })
   const ends = [
@@ -51,6 +54,9 @@ export async function followMesh(options: FollowOptions): Promise<void> {
     }),
     endpoints.announcements((announcement) => {
       recompute.add({ endpoints: announcement })
+    }),
+    secrets.subscribe(() => {
+      recompute.add({ secrets: secrets.states() })
     }),
     configurator.subscribe(({ after }) => {
       recompute.add({ config: after })

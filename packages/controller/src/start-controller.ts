@@ -9,6 +9,7 @@ import { debugPages } from './debug-pages.js'
 import { followConfiguration } from './follow-configuration.js'
 import { debugServer } from './debug-server.js'
 import type { ControllerOptions, ControllerParts, RunningAttachment, RunningController } from './options.js'
+import { followSecrets } from './follow-secrets.js'
 import { followMesh } from './policy-loop.js'
 import { meshMetrics } from './mesh-metrics.js'
 import { problemsOf } from './problems.js'
@@ -75,6 +76,8 @@ async function start(
   const runner = container.get(tokens.runner)
   const rules = new SpecRules({ ...options.domains, locate: feed.locate.bind(feed) })
   configurator.start()
+  const { secrets, enrolment } = options
+  await unlessAborted(followSecrets({ feed, configurator, enrolment, secrets, signal }), signal)
   const observed = meshMetrics({ metrics, configurator, certificates, feed, version: options.version, signal })
   loops.push(
     certificates.run(signal),
@@ -86,6 +89,7 @@ async function start(
       feed,
       configurator,
       certificates,
+      secrets,
       onFault: (error) => {
         logger.error({ reason: String(error) }, 'a recomputation of policies failed')
       },

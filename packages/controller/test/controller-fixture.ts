@@ -1,5 +1,6 @@
 import {
   createLogger,
+  FolderSecrets,
   type MeshObject,
   ObjectDecoder,
   objectKey,
@@ -22,6 +23,7 @@ export const base = {
   meshName: 'test',
   osmNamespace: 'osm-system',
   domains,
+  secrets: new FolderSecrets({ secrets: () => new Map(), onSecrets: () => () => undefined }, () => undefined),
   endpointsProviders: (feed) => [new SnapshotEndpointsProvider({ id: 'text', ...feed.reader() })],
   enrolment: { mode: 'all' },
   meshConfig: { preset: standalonePreset, anyNamespace: true, required: false },

@@ -14,6 +14,8 @@ export interface Credential {
   readonly expiry: string
   /** Hexadecimal, lower case. */
   readonly serialNumber: string
+  /** Roots that the other side is verified by, PEM, where they come with the material: that of Secrets. */
+  readonly roots?: readonly string[]
 }
 
 /** Roots for one purpose. */

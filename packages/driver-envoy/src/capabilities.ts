@@ -4,8 +4,8 @@ import type { Capabilities } from '@osm-ts/driver-api'
  * What this driver enforces, and nothing beyond it: the host refuses or reports the rest.
  *
  * `egress-https` and `egress-tcp` select by what the workload dialled and therefore work in transparent mode only; in explicit mode such destinations are
- * refused. `egress-tls-origination` shows the proxy's own certificate, to servers with certificates of the mesh; upstreams with other credentials or roots
- * are refused.
+ * refused. `egress-tls-origination` shows the proxy's own certificate to servers with certificates of the mesh, and certificates of Secrets to servers that
+ * the roots beside them have signed; what mixes the two is refused.
  */
 export const capabilities: Capabilities = {
   protocols: ['grpc', 'http', 'http2', 'https', 'tcp', 'tcp-server-first'],

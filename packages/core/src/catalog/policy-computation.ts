@@ -2,6 +2,7 @@ import type { ProxyPart, ProxyUUID } from '@osm-ts/driver-api'
 
 import type { MeshConfig } from '../config/index.js'
 import type { EndpointsAnnouncement, EndpointsProvider } from '../endpoints/index.js'
+import type { SecretStates } from '../secrets/index.js'
 import type { Snapshot, SnapshotUpdate } from '../snapshot/index.js'
 import type { Enrolment, MeshObject } from '../spec/index.js'
 import type { Edit } from '../snapshot/sorted-index.js'
@@ -29,6 +30,8 @@ export interface CatalogUpdate {
   readonly config?: MeshConfig
   /** Roots that sign service certificates, PEM, the one in use first. */
   readonly roots?: readonly string[]
+  /** Secrets that objects name. Never given: nobody knows about Secrets, and each is taken to be there. */
+  readonly secrets?: SecretStates
 }
 
 /** A proxy whose policy became another one. */
@@ -56,6 +59,7 @@ export class PolicyComputation {
   #indexes = PolicyIndexes.empty()
   #settings: CatalogSettings | undefined
   #roots: readonly string[] | undefined
+  #secrets: SecretStates | undefined
   #specRead = false
   #engine: Engine<CatalogState> | undefined
   #state: CatalogState | undefined
@@ -79,6 +83,7 @@ export class PolicyComputation {
   apply(update: CatalogUpdate): readonly PolicyChange[] {
     if (update.config !== undefined) this.#settings = catalogSettings(update.config, this.#options)
     if (update.roots !== undefined) this.#roots = update.roots
+    if (update.secrets !== undefined) this.#secrets = update.secrets
     const edits = update.spec === undefined ? [] : this.#read(update.spec)
     const state = this.#nextState()
     if (state === undefined) return []
@@ -139,6 +144,7 @@ export class PolicyComputation {
       endpoints: this.#options.endpoints,
       settings: this.#settings,
       roots: this.#roots,
+      secrets: this.#secrets,
     }
   }
 

@@ -30,11 +30,13 @@ import type { CertificateManager } from '../certificates/certificate-manager.js'
 import { type Authority } from '../certificates/kinds.js'
 import { PeerVerifier } from '../certificates/verify.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
+import type { SecretSource } from '../secrets/secret-source.js'
 import { IdentityCredentials } from './identity-credentials.js'
 import type { InstanceProvider, PolicyProvider } from './policy-provider.js'
 import { PolicyStream } from './policy-stream.js'
 import { proxyStatuses } from './proxy-status.js'
 import { ProxySessions } from './proxy-sessions.js'
+import { credentialDenied, SecretCredentials } from './secret-credentials.js'
 import { serverCredentials } from './server-credentials.js'
 import type { ProxyStatus } from './status.js'
 
@@ -43,6 +45,7 @@ export interface DriverHostOptions {
   readonly policies: PolicyProvider
   readonly instances: InstanceProvider
   readonly certificates: CertificateManager
+  readonly secrets: SecretSource
   readonly domains: MeshDomains
   readonly configurator: Configurator
   readonly servicesOf: (account: ServiceAccountRef) => readonly MeshService[]
@@ -81,6 +84,7 @@ export class DriverHost {
   readonly #streams = new Map<string, PolicyStream>()
   readonly #sessions: ProxySessions
   readonly #credentials: IdentityCredentials
+  readonly #secrets: SecretCredentials
   readonly #workloadRoots = new Latest<TrustBundle>()
   readonly #controlPlaneRoots = new Latest<TrustBundle>()
   readonly #evictions = new Map<string, BoundedQueue<Eviction>>()
@@ -92,6 +96,7 @@ export class DriverHost {
     this.#refreshRoots()
     this.#verifier = this.#makeVerifier()
     this.#credentials = new IdentityCredentials(options)
+    this.#secrets = new SecretCredentials(options)
     this.#sessions = new ProxySessions({
       ...options,
       trustDomain: options.domains.trustDomain,
@@ -245,14 +250,14 @@ export class DriverHost {
   }
 
   #credential(proxy: ProxyRef, ref: CredentialRef, signal: AbortSignal): AsyncIterable<Credential> {
-    if (ref.kind === 'service') return this.#credentials.watch(proxy, this.#accountOf(proxy), signal)
-    throw new OsmError(
-      'OSM_CREDENTIAL_DENIED',
-      `the policy of proxy ${proxy.uuid} holds no reference to ${ref.kind} ${ref.name}`,
-      {
-        details: { uuid: proxy.uuid, kind: ref.kind, name: ref.name },
-      },
-    )
+    switch (ref.kind) {
+      case 'service':
+        return this.#credentials.watch(proxy, this.#accountOf(proxy), signal)
+      case 'secret':
+        return this.#secrets.watch(proxy, ref, signal)
+      case 'egress':
+        throw credentialDenied(proxy, ref)
+    }
   }
 
   async *#readEvictions(driverClass: string, signal: AbortSignal): AsyncGenerator<Eviction, void, undefined> {

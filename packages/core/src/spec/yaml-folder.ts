@@ -10,6 +10,7 @@ import { FolderState, type Hints } from './folder/folder-state.js'
 import { FolderWatcher } from './folder/folder-watcher.js'
 import { isSpecFileName, reasonOf } from './folder/list-files.js'
 import { readDocuments } from './folder/read-documents.js'
+import type { HeldSecret } from './folder/resolve-secrets.js'
 import { ObjectDecoder } from './object-decoder.js'
 import { PatternChecker } from './pattern.js'
 import type { ObjectSource, SourceChange } from './object-source.js'
@@ -56,6 +57,7 @@ export class YamlFolderSource implements ObjectSource {
   readonly #watcher: FolderWatcher
   readonly #onFault: (error: unknown) => void
   readonly #listeners = new Set<(change: SourceChange) => void>()
+  readonly #secretListeners = new Set<() => void>()
   #hints: Set<string> | 'all' = new Set()
   #wake: (() => void) | undefined
   #pollMs: number
@@ -74,7 +76,7 @@ export class YamlFolderSource implements ObjectSource {
     this.#state = new FolderState({
       folder,
       times: this.#times,
-      parse: (file, text) => readDocuments(text, decoder, { file, defaultNamespace }),
+      parse: (file, text, mode) => readDocuments(text, decoder, { file, defaultNamespace, mode }),
     })
     this.#watcher = new FolderWatcher((path) => {
       this.#hint(path)
@@ -121,6 +123,20 @@ export class YamlFolderSource implements ObjectSource {
     return [...this.#state.held.values()].map(({ object }) => object)
   }
 
+  /** Secrets that are written down in the folder, by `<namespace>/<name>`. They are no objects of the mesh, and in none of its snapshots. */
+  secrets(): ReadonlyMap<string, HeldSecret> {
+    return this.#state.secrets
+  }
+
+  /** Calls the listener whenever {@link secrets} gives another answer, before other listeners hear of the same edit. The result ends it. */
+  onSecrets(listener: () => void): () => void {
+    const entry = (): void => {
+      listener()
+    }
+    this.#secretListeners.add(entry)
+    return () => this.#secretListeners.delete(entry)
+  }
+
   locate(key: ObjectKey, field?: string): ObjectOrigin | undefined {
     return this.#state.held.get(key)?.definition.locate(field === undefined ? [] : parseFieldPath(field))
   }
@@ -148,7 +164,7 @@ export class YamlFolderSource implements ObjectSource {
       const hints = pollIsDue ? 'all' : this.#hints
       this.#hints = new Set()
       const { change, waitMs, watching } = await this.#look(hints)
-      if (change !== undefined) this.#publish(change)
+      if (change !== undefined) this.#tell(this.#listeners, change)
       return watching ? waitMs : 0
     } catch (error) {
       this.#onFault(error)
@@ -163,7 +179,9 @@ export class YamlFolderSource implements ObjectSource {
     /** False if a directory came under watch only after the look: what happened in between is still to be seen. */
     readonly watching: boolean
   }> {
+    const secrets = this.#state.secrets
     const { change, waitMs, directories, failure } = await this.#state.look(hints)
+    if (secrets !== this.#state.secrets) this.#tell(this.#secretListeners, undefined)
     // A failed look counts too: the next try waits for its turn.
     if (hints === 'all' || directories !== undefined) this.#lastWholeLook = performance.now()
     if (directories === undefined) return { change, waitMs, failure, watching: true }
@@ -173,8 +191,8 @@ export class YamlFolderSource implements ObjectSource {
     return { change, waitMs, failure, watching: !added }
   }
 
-  #publish(change: SourceChange): void {
-    for (const listener of [...this.#listeners]) {
+  #tell<T>(listeners: ReadonlySet<(change: T) => void>, change: T): void {
+    for (const listener of [...listeners]) {
       try {
         listener(change)
       } catch (error) {

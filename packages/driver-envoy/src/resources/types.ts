@@ -1,4 +1,4 @@
-import type { PartRef } from '@osm-ts/driver-api'
+import type { CredentialRef, PartRef } from '@osm-ts/driver-api'
 
 /** The xDS types that translation produces. Secrets are not among them: they come from credential streams, never from policy. */
 export type TranslatedType = 'cluster' | 'endpoints' | 'listener' | 'route'
@@ -36,7 +36,12 @@ export interface ProxyResources {
   readonly types: Readonly<Record<TranslatedType, ResourceSet>>
   /** Secrets that hold nothing secret: who may finish a handshake with each TCP port that the proxy serves. Sorted by name. */
   readonly callers: readonly EncodedResource[]
+  /** Client certificates that clusters show to servers outside the mesh. What they are comes by streams of their own. */
+  readonly credentials: readonly SecretCredentialRef[]
 }
+
+/** A client certificate of a Secret. */
+export type SecretCredentialRef = Extract<CredentialRef, { readonly kind: 'secret' }>
 
 /** SDS name of the proxy's own service certificate; one constant, so that cluster bytes do not differ between downstreams. */
 export const SERVICE_CERT_SECRET = 'service-cert'

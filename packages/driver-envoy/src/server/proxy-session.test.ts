@@ -72,6 +72,7 @@ const translator: ResourceTranslator = {
         route: one('rds-inbound.80', `rules ${binding.part}`),
       },
       callers: [encodedResource(callersName, Buffer.from(`callers ${binding.part}`), sources)],
+      credentials: [],
     }
   },
   release() {

@@ -1,7 +1,13 @@
 import { status } from '@grpc/grpc-js'
 import type { ApplyReport, Credential, Logger, PolicyUpdate, ProxyRef } from '@osm-ts/driver-api'
 
-import { CALLERS_SECRET_PREFIX, type EncodedResource, type ProxyResources } from '../resources/types.js'
+import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
+import {
+  CALLERS_SECRET_PREFIX,
+  type EncodedResource,
+  type ProxyResources,
+  type SecretCredentialRef,
+} from '../resources/types.js'
 import { ApplyTracker } from './apply-tracker.js'
 import { blame } from './blame.js'
 import { limits } from './limits.js'
@@ -10,7 +16,7 @@ import type { AnyRequest, Protocol } from './protocols.js'
 import { PushHistory } from './push-history.js'
 import type { Acknowledgement, Push, StreamState } from './push.js'
 import { redact } from './redact.js'
-import { secretSet, serviceCertificate } from './secrets.js'
+import { egressSecrets, secretSet, serviceCertificate } from './secrets.js'
 import { StreamRefusal } from './stream-refusal.js'
 import type { RefusalTracer, ResourceDiffer } from './translator-port.js'
 import { epochsOf } from './version-label.js'
@@ -58,6 +64,10 @@ export class ProxySession<Request extends AnyRequest> {
   #certificate: EncodedResource | undefined
   #roots: EncodedResource | undefined
   #shown: readonly EncodedResource[] = []
+  /** Client certificates of Secrets, with their roots, by SDS name. */
+  readonly #credentials = new Map<string, readonly EncodedResource[]>()
+  /** SDS names that a policy of this session has given a meaning to. */
+  readonly #credentialNames = new Set<string>()
   #denials = 0
 
   constructor(options: ProxySessionOptions<Request>) {
@@ -125,6 +135,12 @@ export class ProxySession<Request extends AnyRequest> {
 
   setCertificate(credential: Credential): void {
     this.#certificate = serviceCertificate(credential)
+    this.#showSecrets()
+  }
+
+  /** Takes in a client certificate that the policy names. */
+  setCredential(ref: SecretCredentialRef, credential: Credential): void {
+    this.#credentials.set(egressCertSecret(ref), egressSecrets(ref, credential))
     this.#showSecrets()
   }
 
@@ -211,7 +227,7 @@ export class ProxySession<Request extends AnyRequest> {
     const { protocol, follower } = this.#options
     const callers = follower.resources?.callers
     if (this.#certificate === undefined || this.#roots === undefined || callers === undefined) return
-    const secrets = [this.#certificate, this.#roots, ...callers]
+    const secrets = [this.#certificate, this.#roots, ...callers, ...this.#credentialSecrets()]
     // Policies change often, and rarely in who may call a TCP port.
     const same = secrets.length === this.#shown.length && secrets.every((secret, at) => this.#shown[at] === secret)
     if (same) return
@@ -219,12 +235,25 @@ export class ProxySession<Request extends AnyRequest> {
     this.#state.updateSecrets(secretSet(secrets), protocol.secretLabel(this.#roots, callers))
   }
 
+  /** What the policy names no more is let go of: nobody may be given it again without being asked for it anew. */
+  #credentialSecrets(): readonly EncodedResource[] {
+    const refs = this.resources?.credentials ?? []
+    const named = new Set(refs.map(egressCertSecret))
+    for (const ref of refs) {
+      this.#credentialNames.add(egressCertSecret(ref))
+      this.#credentialNames.add(egressRootsSecret(ref))
+    }
+    for (const name of this.#credentials.keys()) if (!named.has(name)) this.#credentials.delete(name)
+    return [...this.#credentials.values()].flat()
+  }
+
   #noteForeignSecrets(request: Request): void {
     const own = [this.#certificate?.name, this.#roots?.name]
     if (this.#certificate === undefined || this.#roots === undefined) return
     for (const name of this.#options.protocol.namesOf(request)) {
       // A port that is served no more may be asked about for as long as its connections drain.
-      if (own.includes(name) || name.startsWith(CALLERS_SECRET_PREFIX) || this.#denials >= MAX_LOGGED_DENIALS) continue
+      const known = own.includes(name) || name.startsWith(CALLERS_SECRET_PREFIX) || this.#credentialNames.has(name)
+      if (known || this.#denials >= MAX_LOGGED_DENIALS) continue
       this.#denials += 1
       this.#warn(
         'OSM_ENVOY_SECRET_DENIED',

@@ -7,11 +7,13 @@ import type {
   Eviction,
   Logger,
   PolicySource,
+  PolicyUpdate,
   Proxies,
   ProxyRef,
 } from '@osm-ts/driver-api'
 
 import type { ConnectionGate } from './connection-gate.js'
+import { CredentialFollower } from './credential-follower.js'
 import { limits } from './limits.js'
 import { PolicyFollower, type PolicyFollowerPorts } from './policy-follower.js'
 import type { PreparedResponses } from './prepared-responses.js'
@@ -30,7 +32,7 @@ import type { XdsMetrics } from './xds-metrics.js'
 export interface StreamPorts extends PolicyFollowerPorts {
   readonly proxies: Proxies
   readonly catalog: Pick<PolicySource, 'policies'>
-  readonly certificates: Pick<DriverCertificates, 'identity'>
+  readonly certificates: Pick<DriverCertificates, 'identity' | 'credentials'>
   readonly roots: TrustRoots
   readonly diff: ResourceDiffer
   readonly trace: RefusalTracer
@@ -155,8 +157,35 @@ export class XdsStream<Request extends AnyRequest> {
   }
 
   async #followPolicy(session: ProxySession<Request>): Promise<void> {
-    for await (const update of this.#ports.catalog.policies.watch(session.proxy, this.#over.signal)) {
+    const { catalog, certificates, logger } = this.#ports
+    const { signal } = this.#over
+    const stop = new AbortController()
+    const credentials = new CredentialFollower({
+      proxy: session.proxy,
+      certificates,
+      logger,
+      onCredential: (ref, credential) => {
+        session.setCredential(ref, credential)
+        this.#sendable.notify()
+      },
+      signal: AbortSignal.any([signal, stop.signal]),
+    })
+    try {
+      await this.#applyPolicies(session, catalog.policies.watch(session.proxy, signal), credentials)
+    } finally {
+      stop.abort()
+      await credentials.finished()
+    }
+  }
+
+  async #applyPolicies(
+    session: ProxySession<Request>,
+    updates: AsyncIterable<PolicyUpdate>,
+    credentials: CredentialFollower,
+  ): Promise<void> {
+    for await (const update of updates) {
       const failure = await session.applyPolicy(update)
+      credentials.follow(session.resources?.credentials ?? [])
       if (failure !== undefined) await this.#tell(failure)
       this.#changed()
     }

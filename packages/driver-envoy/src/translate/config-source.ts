@@ -2,6 +2,9 @@ import { ApiVersion, type ConfigSourceSchema } from '@osm-ts/envoy-api/envoy/con
 
 import { duration, type Init, oneOf } from './encode.js'
 
+/** Longest time that a cluster waits for material that the control plane may not have any more. */
+const SECRET_PATIENCE_MS = 3_000
+
 /**
  * Whatever one resource needs of others comes over the same stream, and is waited for without limit: serving without it would be plaintext, a 404 or an
  * empty cluster where the policy says otherwise.
@@ -12,4 +15,12 @@ export function adsSource(): Init<typeof ConfigSourceSchema> {
     initialFetchTimeout: duration(0),
     resourceApiVersion: ApiVersion.V3,
   }
+}
+
+/**
+ * For client certificates of Secrets, which may vanish at any time. While a cluster waits, Envoy acknowledges no clusters at all; without its secret it
+ * connects to nobody, so that going on is safe.
+ */
+export function vanishingSource(): Init<typeof ConfigSourceSchema> {
+  return { ...adsSource(), initialFetchTimeout: duration(SECRET_PATIENCE_MS) }
 }

@@ -21,8 +21,9 @@ import {
   UpstreamTlsContextSchema,
 } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 
-import { ROOT_CERT_SECRET, SERVICE_CERT_SECRET } from '../resources/types.js'
-import { adsSource } from './config-source.js'
+import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
+import { ROOT_CERT_SECRET, type SecretCredentialRef, SERVICE_CERT_SECRET } from '../resources/types.js'
+import { adsSource, vanishingSource } from './config-source.js'
 import { type Init, pack } from './encode.js'
 import { spiffeId, spiffePrefix } from './identity-names.js'
 
@@ -64,15 +65,17 @@ export function meshClientTls(
 type Origination = Extract<UpstreamTls, { readonly mode: 'originate' }>
 
 /**
- * TLS towards a server outside the mesh that holds a certificate of the mesh, with the own certificate. Undefined for other certificates and roots: this
- * driver has none.
+ * TLS towards a server outside the mesh: with the own certificate to one that holds a certificate of the mesh, or with a certificate of a Secret to one
+ * that the roots beside it have signed. Undefined for other certificates and roots: this driver has none.
  */
 export function originatedTls(
-  { serverName, subjectAltNames, credential, roots }: Origination,
+  origination: Origination,
   trust: TrustPart,
 ): Init<typeof TransportSocketSchema> | undefined {
-  if (credential?.kind !== 'service' || roots?.kind !== 'service') return undefined
-  const expected = subjectAltNames.length > 0 ? [...subjectAltNames].sort() : [serverName]
+  const { serverName, subjectAltNames } = origination
+  const expected = (subjectAltNames.length > 0 ? [...subjectAltNames].sort() : [serverName]).map(nameMatcher)
+  const material = originationMaterial(origination, expected, trust)
+  if (material === undefined) return undefined
   return {
     name: TRANSPORT_SOCKET,
     configType: {
@@ -80,12 +83,41 @@ export function originatedTls(
       value: pack(UpstreamTlsContextSchema, {
         // Addresses are no server names (RFC 6066, section 3).
         ...(isIP(serverName) === 0 ? { sni: serverName } : {}),
-        commonTlsContext: { ...ownCertificate(trust), ...verification(expected.map(nameMatcher)) },
+        commonTlsContext: material,
         // As in the mesh: a resumed session would outlive a root that was withdrawn.
         maxSessionKeys: 0,
       }),
     },
   }
+}
+
+/** What is shown, and what the server is verified by: both of the mesh, or both of one Secret. */
+function originationMaterial(
+  origination: Origination,
+  expected: readonly SanMatcher[],
+  trust: TrustPart,
+): Init<typeof CommonTlsContextSchema> | undefined {
+  if (origination.credential?.kind === 'service' && origination.roots?.kind === 'service')
+    return { ...ownCertificate(trust), ...verification(expected) }
+  const secret = secretOf(origination)
+  if (secret === undefined) return undefined
+  return {
+    tlsParams: tlsParameters(trust),
+    tlsCertificateSdsSecretConfigs: [{ name: egressCertSecret(secret), sdsConfig: vanishingSource() }],
+    validationContextType: {
+      case: 'combinedValidationContext',
+      value: {
+        defaultValidationContext: { matchTypedSubjectAltNames: [...expected] },
+        validationContextSdsSecretConfig: { name: egressRootsSecret(secret), sdsConfig: vanishingSource() },
+      },
+    },
+  }
+}
+
+/** The Secret that a destination is spoken TLS to with; undefined if it is none, or more than one. */
+export function secretOf({ credential, roots }: Origination): SecretCredentialRef | undefined {
+  if (credential?.kind !== 'secret' || roots?.kind !== 'secret') return undefined
+  return credential.namespace === roots.namespace && credential.name === roots.name ? credential : undefined
 }
 
 function nameMatcher(name: string): SanMatcher {

@@ -3,6 +3,7 @@ import type { ProxyPart } from '@osm-ts/driver-api'
 import type { ProxyResources } from '../resources/types.js'
 import { CallersTranslation } from './callers.js'
 import { ClusterTranslation } from './clusters.js'
+import { CredentialTranslation } from './credentials.js'
 import { EndpointTranslation } from './endpoint-sets.js'
 import { ListenerTranslation } from './listeners.js'
 import { Memo } from './memo.js'
@@ -23,6 +24,7 @@ export class Translator {
   readonly #sets = setTable(this.#memo)
   readonly #callers = new CallersTranslation(this.#memo)
   readonly #clusters = new ClusterTranslation(this.#memo)
+  readonly #credentials = new CredentialTranslation(this.#memo)
   readonly #endpoints = new EndpointTranslation(this.#memo)
   readonly #listeners = new ListenerTranslation(this.#memo)
   readonly #routes = new RouteTranslation(this.#memo)
@@ -60,6 +62,7 @@ export class Translator {
           route: this.#routes.translate(view),
         },
         callers: this.#callers.translate(view),
+        credentials: this.#credentials.translate(view),
       }
     })
     const held = { proxyId: proxy.id, resources: new WeakRef(lease.value), release: lease.release }

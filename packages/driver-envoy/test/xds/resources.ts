@@ -34,6 +34,7 @@ export function resourcesOf(state: State, revision = 1): ProxyResources {
       route: setOf(state.route ?? {}),
     },
     callers: [],
+    credentials: [],
   }
 }
 

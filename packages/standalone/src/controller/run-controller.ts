@@ -1,6 +1,7 @@
 import {
   createLogger,
   FileCaStore,
+  FolderSecrets,
   Metrics,
   SnapshotEndpointsProvider,
   standalonePreset,
@@ -35,12 +36,13 @@ export async function runController(
 ): Promise<ControllerRun> {
   const logger = createLogger('osm-controller', 'info')
   const book = new FixedAddressBook(config.virtualAddresses)
+  const folder = new YamlFolderSource({ folder: config.folder })
   const controller: RunningController = await startController({
     meshName: MESH_NAME,
     osmNamespace: OSM_NAMESPACE,
     domains: meshDomains(),
     sources: [
-      new AddressedSource(new YamlFolderSource({ folder: config.folder }), book),
+      new AddressedSource(folder, book),
       new YamlFolderSource({
         name: 'instances',
         folder: config.instances,
@@ -49,6 +51,9 @@ export async function runController(
         times: { debounceMs: 5, settleMs: 0 },
       }),
     ],
+    secrets: new FolderSecrets(folder, (error) =>
+      logger.error({ error: String(error) }, 'a listener to Secrets failed'),
+    ),
     certificateProvider: await TresorProvider.open({
       store: new FileCaStore(config.ca),
       clock: systemClock,

@@ -1,4 +1,5 @@
 import type { EndpointsProvider } from '../../endpoints/index.js'
+import type { SecretStates } from '../../secrets/index.js'
 import type { Snapshot } from '../../snapshot/index.js'
 import type { CatalogSettings } from './catalog-settings.js'
 import type { PolicyIndexes } from './policy-indexes.js'
@@ -13,4 +14,6 @@ export interface CatalogState {
   readonly settings: CatalogSettings
   /** Roots that sign service certificates, PEM, the one in use first. */
   readonly roots: readonly string[]
+  /** Secrets that objects name; undefined where nobody knows about them, and each is taken to be there. */
+  readonly secrets: SecretStates | undefined
 }

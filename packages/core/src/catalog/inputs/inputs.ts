@@ -1,6 +1,7 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { Answer, Endpoint } from '../../endpoints/index.js'
+import type { SecretState } from '../../secrets/index.js'
 import { sameContent, type Kind, type KindMap } from '../../spec/index.js'
 import { deepEqual, defineInput, sameItems, textKey, type Input } from '../incremental/index.js'
 import { nameKey, sameName, type NamespacedName } from '../policy/keys.js'
@@ -185,6 +186,17 @@ export const settingInputs: { readonly [K in keyof CatalogSettings]: StateInput<
   externalAuthorization: settingInput('externalAuthorization'),
   cluster: settingInput('cluster'),
 }
+
+/** Whether a Secret can be used. */
+export const secretState = defineInput<CatalogState, NamespacedName, SecretState>({
+  name: 'secret-state',
+  keyOf: nameKey,
+  read: ({ secrets }, name) =>
+    secrets === undefined
+      ? { usable: true }
+      : (secrets.get(nameKey(name)) ?? { usable: false, fault: 'is not read yet' }),
+  equal: deepEqual,
+})
 
 /** Roots that sign service certificates. */
 export const trustRoots = defineInput<CatalogState, '', readonly string[]>({

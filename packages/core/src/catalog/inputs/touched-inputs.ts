@@ -3,7 +3,7 @@ import type { Snapshot } from '../../snapshot/index.js'
 import type { Edit } from '../../snapshot/sorted-index.js'
 import { isOfKind, type MeshObject } from '../../spec/index.js'
 import { touched, type Touched } from '../incremental/index.js'
-import type { NamespacedName } from '../policy/keys.js'
+import { parseNameKey, type NamespacedName } from '../policy/keys.js'
 import type { CatalogState } from './catalog-state.js'
 import {
   accountsOfService,
@@ -12,6 +12,7 @@ import {
   instanceByUuid,
   nameInputs,
   objectInputs,
+  secretState,
   serviceNamespaces,
   servicesInNamespace,
   servicesOfAccount,
@@ -48,6 +49,9 @@ export function* touchedInputs({ before, after, edits, endpoints }: StateChange)
   for (const account of endpoints.accounts) yield touched(servicesOfAccount, account)
   if (before.settings !== after.settings) for (const input of Object.values(settingInputs)) yield touched(input, '')
   if (before.roots !== after.roots) yield touched(trustRoots, '')
+  if (before.secrets !== after.secrets)
+    for (const key of new Set([...(before.secrets?.keys() ?? []), ...(after.secrets?.keys() ?? [])]))
+      yield touched(secretState, parseNameKey(key))
 }
 
 function* touchedByEdit(edit: Edit<MeshObject>, before: Snapshot, after: Snapshot): Generator<TouchedInput> {

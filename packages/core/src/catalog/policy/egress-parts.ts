@@ -12,6 +12,7 @@ import { defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { ANYWHERE } from './egress-destinations.js'
 import { egressPlan, type PlannedEgress } from './egress-plan.js'
+import type { EgressOrigination } from './egress-rules.js'
 import { nameKey, sortedUnique } from './keys.js'
 import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from './policy-part.js'
 import { settingConnection } from './upstream-settings.js'
@@ -127,7 +128,7 @@ function upstreamPart(context: Context, group: Group): PolicyPart<UpstreamPart> 
       id: upstreamId(first),
       port,
       protocol,
-      tls: originate === undefined ? { mode: 'none' } : { mode: 'originate', serverName: target, ...originate },
+      tls: isTls(originate) ? { mode: 'originate', serverName: target, ...originate } : { mode: 'none' },
       discovery: discovery(first),
       loadBalancing: { policy: 'round-robin' },
       ...connection.members,
@@ -136,11 +137,17 @@ function upstreamPart(context: Context, group: Group): PolicyPart<UpstreamPart> 
   )
 }
 
+function isTls(originate: PlannedEgress['originate']): originate is EgressOrigination {
+  return originate !== undefined && originate !== 'unavailable'
+}
+
 /**
  * Where a host is named, its own addresses count and not the one that was dialled: otherwise a request, or a TLS handshake, that only says an allowed name
  * could go anywhere.
  */
-function discovery({ protocol, port, target }: PlannedEgress): UpstreamPart['discovery'] {
+function discovery({ protocol, port, target, originate }: PlannedEgress): UpstreamPart['discovery'] {
+  // The destination stays, without an address: nobody else, and no global egress, must open it in the clear.
+  if (originate === 'unavailable') return { kind: 'static', addresses: [] }
   const isPlain = protocol === 'tcp' || protocol === 'tcp-server-first'
   if (isPlain || (protocol === 'https' && target === ANYWHERE)) return { kind: 'originalDestination', port }
   return target.startsWith(ANYWHERE) ? { kind: 'forwardProxy' } : { kind: 'dns', host: target, port }

@@ -86,6 +86,48 @@ spec: { featureFlags: { enableEgressPolicy: false } }
     expect(fixture.catalog.problems().filter(({ object }) => object?.kind === 'Egress')).toEqual([])
   })
 
+  it('have an address only while the Secret of their client certificate can be used, and are computed again for nobody else', () => {
+    const fixture = mesh()
+    const upstream = (): unknown =>
+      Object.values(fixture.document('shop/buyer-0').parts).find(
+        ({ kind, id }) => kind === 'upstream' && id === 'pay.example.com:8443',
+      )
+    const complaints = (): readonly string[] =>
+      fixture.catalog
+        .problems()
+        .flatMap(({ object, field, message }) => (object?.name === 'h-tls' && field?.includes('cert') ? [message] : []))
+    const named = { kind: 'secret', namespace: 'shop', name: 'pay-client' }
+    expect(upstream()).toMatchObject({ tls: { credential: named, roots: named } })
+
+    fixture.catalog.resetCounters()
+    fixture.catalog.apply({ secrets: new Map([['shop/pay-client', { usable: false, fault: 'does not exist' }]]) })
+    expect(upstream()).toMatchObject({ tls: { mode: 'none' }, discovery: { kind: 'static', addresses: [] } })
+    expect(complaints()).toEqual(['Secret shop/pay-client does not exist; requests of this source are answered 503'])
+    expect(computed(fixture, 'proxy-part')).toBe(1)
+    expect(computed(fixture, 'egress-rules')).toBe(1)
+
+    fixture.catalog.apply({ secrets: new Map([['shop/pay-client', { usable: true }]]) })
+    expect(upstream()).toMatchObject({ tls: { credential: named }, discovery: { kind: 'dns' } })
+    expect(complaints()).toEqual([])
+    fixture.catalog.apply({ secrets: new Map() })
+    expect(complaints()).toEqual(['Secret shop/pay-client is not read yet; requests of this source are answered 503'])
+  })
+
+  it.each([
+    [undefined, 'spec.sources[0].mtls.cert', 'is missing'],
+    [{ name: 'pay-client', namespace: 'vault' }, 'spec.sources[0].mtls.cert.secret.namespace', 'must be shop'],
+  ])('stay closed without a Secret in the namespace of the Egress: %j', (secret, field, message) => {
+    const fixture = mesh()
+    const { spec, ...rest } = egress(fixture, 'h-tls')
+    const [source] = spec.sources
+    if (source === undefined) throw new Error('it has sources')
+    const cert = secret === undefined ? {} : { cert: { sn: 1, expiration: '2030-01-01T00:00:00Z', secret } }
+    fixture.apply([{ ...rest, spec: { ...spec, sources: [{ ...source, mtls: { issuer: 'other', ...cert } }] } }])
+    const problem = fixture.catalog.problems().find((each) => each.field === field)
+    expect(problem?.message).toContain(message)
+    expect(JSON.stringify(fixture.document('shop/buyer-0').parts)).not.toContain('"kind":"secret"')
+  })
+
   it('say which objects a destination and its routes came from', () => {
     const fixture = mesh()
     const { parts } = fixture.document('shop/buyer-0')

@@ -4,14 +4,7 @@ import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, settingInputs } from '../inputs/inputs.js'
 import { ANYWHERE, type EgressDestination, type EgressProtocol } from './egress-destinations.js'
-import {
-  egressRules,
-  opensTo,
-  type EgressOrigination,
-  type EgressRoute,
-  type EgressRules,
-  type EgressSource,
-} from './egress-rules.js'
+import { egressRules, opensTo, type EgressRoute, type EgressRules, type EgressSource } from './egress-rules.js'
 import { nameKey, sameName, type NamespacedName } from './keys.js'
 import type { SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
@@ -24,7 +17,7 @@ export interface PlannedEgress {
   readonly port: number
   /** As in {@link EgressDestination}. */
   readonly target: string
-  readonly originate: EgressOrigination | undefined
+  readonly originate: EgressSource['originate']
   /** `http` only, in order. */
   readonly routes: readonly EgressRoute[]
   /** UpstreamTrafficSetting: that of the first object with one. */

@@ -3,7 +3,7 @@ import type { CredentialRef, RouteMatch, ServiceAccountRef } from '@osm-ts/drive
 import type { KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { objectInputs } from '../inputs/inputs.js'
+import { objectInputs, secretState } from '../inputs/inputs.js'
 import { ANYWHERE, egressDestinations, type EgressDestination } from './egress-destinations.js'
 import { nameKey, sortedUnique, type NamespacedName } from './keys.js'
 import type { SourceRef } from './policy-part.js'
@@ -13,8 +13,8 @@ import { routeGroup } from './route-groups.js'
 /** Somebody whom an Egress lets out. */
 export interface EgressSource {
   readonly account: ServiceAccountRef
-  /** Present: the sidecar speaks TLS to the destination, and shows a certificate. */
-  readonly originate: EgressOrigination | undefined
+  /** Present: the sidecar speaks TLS to the destination, and shows a certificate. `unavailable`: it was to, and has none to show. */
+  readonly originate: EgressOrigination | 'unavailable' | undefined
 }
 
 /** How a sidecar speaks TLS to a destination. */
@@ -63,7 +63,7 @@ export const egressRules = defineQuery<CatalogState, NamespacedName, EgressRules
     const destinations = egressDestinations(context, egress, problems)
     return {
       egress: key,
-      sources: sourcesIn(egress, destinations, problems),
+      sources: sourcesIn(context, egress, destinations, problems),
       destinations,
       routes: routesIn(context, egress, problems),
       settings: settingsOf(context, egress, problems),
@@ -78,7 +78,8 @@ export function opensTo({ originate }: EgressSource, { protocol, target }: Egres
 }
 
 function sourcesIn(
-  { spec }: Egress,
+  context: Context,
+  { spec, metadata }: Egress,
   destinations: readonly EgressDestination[],
   problems: ProblemList,
 ): readonly EgressSource[] {
@@ -86,13 +87,12 @@ function sourcesIn(
     const field = `spec.sources[${index}].mtls`
     const account = { namespace, name }
     if (mtls === undefined) return [{ account, originate: undefined }]
-    if (mtls.issuer === 'other') {
-      // The destinations stay, without an address: nobody else, and no global egress, must open them in the clear.
-      const message =
-        'sidecars are given no certificates of other issuers, so that requests of this source are answered 503; use osm'
-      problems.error('OSM_POLICY_EGRESS_MTLS', `${field}.issuer`, message)
+    const unavailable = mtls.issuer === 'osm' ? undefined : whyUnavailable(context, metadata.namespace, mtls)
+    if (unavailable !== undefined) {
+      const message = `${unavailable.message}; requests of this source are answered 503`
+      problems.error('OSM_POLICY_EGRESS_MTLS', `${field}.${unavailable.field}`, message)
     }
-    const source: EgressSource = { account, originate: originationOf(mtls) }
+    const source: EgressSource = { account, originate: unavailable === undefined ? originationOf(mtls) : 'unavailable' }
     const closed = destinations.filter((destination) => !opensTo(source, destination))
     if (closed.length > 0) {
       const named = sortedUnique(closed.map(({ protocol, target, port }) => `${protocol} ${target} port ${port}`))
@@ -103,8 +103,27 @@ function sourcesIn(
   })
 }
 
+type Mtls = NonNullable<Egress['spec']['sources'][number]['mtls']>
+
+/** What keeps a sidecar from showing the certificate of another issuer. */
+function whyUnavailable(
+  context: Context,
+  namespace: string,
+  { cert }: Mtls,
+): { readonly field: string; readonly message: string } | undefined {
+  if (cert === undefined) return { field: 'cert', message: 'is missing: its secret holds the certificate to show' }
+  const { secret } = cert
+  if (secret.namespace !== namespace) {
+    // Whoever may write an Egress must not get at Secrets of other namespaces by it.
+    const message = `must be ${namespace}, the namespace of the Egress, not ${JSON.stringify(secret.namespace)}`
+    return { field: 'cert.secret.namespace', message }
+  }
+  const state = context.get(secretState, secret)
+  return state.usable ? undefined : { field: 'cert.secret', message: `Secret ${nameKey(secret)} ${state.fault}` }
+}
+
 /** A server that takes certificates of the mesh is taken to hold one as well, such as that of an AccessCert. */
-function originationOf(mtls: NonNullable<Egress['spec']['sources'][number]['mtls']>): EgressOrigination {
+function originationOf(mtls: Mtls): EgressOrigination {
   const subjectAltNames = sortedUnique(mtls.cert?.subjectAltNames ?? [])
   const { namespace = '', name = '' } = mtls.cert?.secret ?? {}
   const credential: CredentialRef = mtls.issuer === 'osm' ? { kind: 'service' } : { kind: 'secret', namespace, name }

@@ -27,6 +27,12 @@ export function nameKey({ namespace, name }: NamespacedName): string {
   return `${namespace}/${name}`
 }
 
+/** The name that {@link nameKey} made a text of. */
+export function parseNameKey(key: string): NamespacedName {
+  const slash = key.indexOf('/')
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
+}
+
 /** `<namespace>/<service>|<port>`: id of `outbound` parts. */
 export function servicePortKey(ref: ServicePortRef): string {
   return `${nameKey(ref)}|${ref.port}`

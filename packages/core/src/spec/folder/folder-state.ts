@@ -8,13 +8,15 @@ import type { MeshObject, ObjectKey } from '../objects.js'
 import { listFiles, reasonOf, stampFile, unreadableStamp, type FileStamp } from './list-files.js'
 import type { Definition } from './read-documents.js'
 import { resolveDefinitions, type HeldObject } from './resolve-definitions.js'
+import { resolveSecrets, type HeldSecret } from './resolve-secrets.js'
 import { TrackedFile, type FilePhase, type SettleTimes } from './tracked-file.js'
 
 /** What a {@link FolderState} is made of. */
 export interface FolderStateOptions {
   readonly folder: string
   readonly times: SettleTimes
-  readonly parse: (file: string, text: string) => readonly Definition[]
+  /** Takes the mode of the file too. */
+  readonly parse: (file: string, text: string, mode: number) => readonly Definition[]
 }
 
 /** Paths that may have changed, or the whole folder. */
@@ -46,6 +48,7 @@ export class FolderState {
   #settlingSince: number | undefined
   #held: ReadonlyMap<ObjectKey, HeldObject> = new Map()
   #problems: readonly Problem[] = []
+  #secrets: ReadonlyMap<string, HeldSecret> = new Map()
 
   constructor(options: FolderStateOptions) {
     this.#options = options
@@ -57,6 +60,11 @@ export class FolderState {
 
   get problems(): readonly Problem[] {
     return this.#problems
+  }
+
+  /** Secrets of the folder, by `<namespace>/<name>`. */
+  get secrets(): ReadonlyMap<string, HeldSecret> {
+    return this.#secrets
   }
 
   /** Looks at the hinted files, and at those that have not settled, and takes over what has. */
@@ -106,7 +114,7 @@ export class FolderState {
     let file = this.#files.get(path)
     if (file === undefined) {
       if (stamp === undefined) return
-      file = new TrackedFile(path, this.#options.times, (text) => this.#options.parse(path, text))
+      file = new TrackedFile(path, this.#options.times, (text, mode) => this.#options.parse(path, text, mode))
       this.#files.set(path, file)
     }
     file.observe(stamp, performance.now(), stamp === undefined ? 0 : Date.now() - stamp.changedAt)
@@ -167,6 +175,7 @@ export class FolderState {
     const before = this.#held
     const contents = files.map((file) => file.content)
     const { held, problems: found } = resolveDefinitions(contents, before)
+    this.#secrets = resolveSecrets(contents, this.#secrets)
     const problems = [...this.#folderProblems, ...files.flatMap((file) => file.problems), ...found].sort(
       compareProblems,
     )

@@ -8,6 +8,8 @@ export interface FileStamp {
   readonly size: number
   /** Newer of modification and status change, in milliseconds since the epoch. */
   readonly changedAt: number
+  /** Who may do what with it, as the file system has it. */
+  readonly mode: number
 }
 
 /** What a folder holds at one moment. */
@@ -77,6 +79,7 @@ export async function stampFile(path: string): Promise<FileStamp | undefined> {
       signature: `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`,
       size: Number(stats.size),
       changedAt: Math.max(Number(stats.mtimeMs), Number(stats.ctimeMs)),
+      mode: Number(stats.mode),
     }
   } catch (error) {
     if (isMissing(error)) return undefined
@@ -117,4 +120,4 @@ async function stampAll(paths: readonly string[]): Promise<ReadonlyMap<string, F
 }
 
 /** Stands for a file that exists but refuses to be looked at; reading it will tell the reason. */
-export const unreadableStamp: FileStamp = { signature: 'unreadable', size: 0, changedAt: 0 }
+export const unreadableStamp: FileStamp = { signature: 'unreadable', size: 0, changedAt: 0, mode: 0 }

@@ -5,6 +5,7 @@ import type { ObjectDecoder } from '../object-decoder.js'
 import type { MeshObject, ObjectKey } from '../objects.js'
 import { isPlainObject } from '../shape.js'
 import { ParsedDocument, type Place } from './document.js'
+import { isSecretDocument, readSecretDocument, type WrittenSecret } from './secret-document.js'
 import { splitDocuments } from './split-documents.js'
 
 /** What one place of a file says about one object. */
@@ -18,6 +19,8 @@ export interface Definition {
   /** True if the text is no well-formed YAML, so that even the key may be half-written. */
   readonly malformed: boolean
   readonly problems: readonly Problem[]
+  /** Present: it is no object of the mesh but a Secret that objects may name. */
+  readonly secret?: WrittenSecret
   /** Where a field is written down. */
   locate(path: FieldPath): ObjectOrigin
 }
@@ -27,6 +30,8 @@ export interface ReadOptions {
   /** Name of the file, for origins. */
   readonly file: string
   readonly defaultNamespace: string
+  /** Mode of the file; undefined for what is no file. */
+  readonly mode?: number
 }
 
 /** Members that SMI objects had at the top before they had a `spec`, by the name they have now. */
@@ -54,6 +59,20 @@ function define(
   decoder: ObjectDecoder,
   options: ReadOptions,
 ): Definition {
+  if (isSecretDocument(value)) {
+    // Its text is let go of: places would be looked up in it.
+    const origin = originOf(options.file, document.locate(base))
+    const secret = readSecretDocument(value, { ...options, origin })
+    return {
+      key: undefined,
+      named: undefined,
+      object: undefined,
+      malformed: false,
+      problems: [],
+      secret,
+      locate: () => origin,
+    }
+  }
   const locate = (path: FieldPath): ObjectOrigin => originOf(options.file, locateField(document, base, value, path))
   const { key, named, object, problems } = decoder.decode(value, {
     origin: locate([]),

@@ -47,14 +47,14 @@ const absent = 'absent'
 export class TrackedFile {
   readonly #path: string
   readonly #times: SettleTimes
-  readonly #parse: (text: string) => readonly Definition[]
+  readonly #parse: (text: string, mode: number) => readonly Definition[]
   #accepted: Version = { signature: absent, definitions: [], endsWithNewline: false, problems: [] }
   #candidate: Version | undefined
   #stamp: FileStamp | undefined
   #signature = absent
   #since = 0
 
-  constructor(path: string, times: SettleTimes, parse: (text: string) => readonly Definition[]) {
+  constructor(path: string, times: SettleTimes, parse: (text: string, mode: number) => readonly Definition[]) {
     this.#path = path
     this.#times = times
     this.#parse = parse
@@ -127,7 +127,8 @@ export class TrackedFile {
       const text = await readFile(this.#path, 'utf8')
       const after = await stampFile(this.#path)
       if (after?.signature !== signature && signature !== 'unreadable') return undefined
-      return { signature, definitions: this.#parse(text), endsWithNewline: text.endsWith('\n'), problems: [] }
+      const definitions = this.#parse(text, after?.mode ?? 0)
+      return { signature, definitions, endsWithNewline: text.endsWith('\n'), problems: [] }
     } catch (error) {
       return this.#unread(`can not be read: ${reasonOf(error)}`)
     }

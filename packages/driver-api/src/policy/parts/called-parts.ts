@@ -55,7 +55,8 @@ export type UpstreamTls =
   | { readonly mode: 'mesh'; readonly serverName: string; readonly principals: readonly Principal[] }
   /**
    * TLS towards an outside server, with the given or no client credential. One of `subjectAltNames` (sorted; empty means `serverName`) must stand in
-   * its certificate. Without `roots` the proxy's system roots count; with those of kind `service`, the roots of the `trust` part.
+   * its certificate. Without `roots` the proxy's system roots count; with those of kind `service`, the roots of the `trust` part;
+   * with those of kind `secret`, the roots that come with that credential.
    */
   | {
       readonly mode: 'originate'

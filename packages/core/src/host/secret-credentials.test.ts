@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals'
+import type { Credential, CredentialRef, ProxyPart, ProxyRef, UpstreamPart } from '@osm-ts/driver-api'
+
+import { makePart, type PolicyPart } from '../catalog/policy/policy-part.js'
+import type { SecretSource } from '../secrets/secret-source.js'
+import { SecretCredentials } from './secret-credentials.js'
+
+const partner = { kind: 'secret', namespace: 'shop', name: 'partner' } as const
+const proxy = { uuid: 'u' } as unknown as ProxyRef
+const credential = (serialNumber: string): Credential => ({ chain: '', privateKey: '', expiry: '', serialNumber })
+
+/** A policy with one way out. */
+function policy(ref: CredentialRef): PolicyPart<ProxyPart> {
+  const upstream = makePart({
+    kind: 'upstream',
+    id: 'pay.example.com:8443',
+    tls: { mode: 'originate', serverName: 'pay.example.com', subjectAltNames: [], credential: ref, roots: ref },
+  } as unknown as UpstreamPart)
+  const set = makePart({ kind: 'set', id: 's', of: 'upstream', members: [], sets: [] }, { children: [upstream] })
+  return makePart({ kind: 'proxy', id: 'u' } as unknown as ProxyPart, { children: [set, set] })
+}
+
+function host(inForce: PolicyPart<ProxyPart> | undefined) {
+  const listeners = new Set<() => void>()
+  const state = { policy: inForce, credential: undefined as Credential | undefined }
+  const secrets: SecretSource = {
+    follow: () => undefined,
+    states: () => new Map(),
+    credential: () => state.credential,
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    settled: async () => undefined,
+  }
+  const change = (after: Partial<typeof state>): void => {
+    Object.assign(state, after)
+    for (const listener of listeners) listener()
+  }
+  return {
+    change,
+    listeners,
+    credentials: new SecretCredentials({ policies: { policyFor: () => state.policy }, secrets }),
+  }
+}
+
+describe('client certificates of Secrets', () => {
+  it('are given to proxies whose policy names them, with whatever replaces them, until it names them no more', async () => {
+    const { credentials, change, listeners } = host(policy(partner))
+    const given = credentials.watch(proxy, partner, new AbortController().signal)[Symbol.asyncIterator]()
+    const next = async () => {
+      const step = await given.next()
+      return step.done === true ? 'the end' : (step.value as Credential).serialNumber
+    }
+    const first = next()
+    change({ credential: credential('1') })
+    await expect(first).resolves.toBe('1')
+    const second = next()
+    change({ credential: undefined })
+    change({ credential: credential('2') })
+    await expect(second).resolves.toBe('2')
+    const end = next()
+    change({ credential: credential('3'), policy: policy({ kind: 'service' }) })
+    await expect(end).resolves.toBe('the end')
+    expect(listeners.size).toBe(0)
+  })
+
+  it.each([
+    ['is not there', undefined],
+    ['names another', policy({ ...partner, name: 'other' })],
+    ['shows the own certificate', policy({ kind: 'service' })],
+  ])('are given to nobody whose policy %s', (_, inForce) => {
+    const { credentials } = host(inForce)
+    expect(() => credentials.watch(proxy, partner, new AbortController().signal)).toThrow(
+      expect.objectContaining({ code: 'OSM_CREDENTIAL_DENIED' }),
+    )
+  })
+})

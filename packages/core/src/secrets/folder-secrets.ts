@@ -1,0 +1,51 @@
+import type { Credential } from '@osm-ts/driver-api'
+
+import type { YamlFolderSource } from '../spec/yaml-folder.js'
+import { SecretBook, secretKey } from './secret-book.js'
+import type { SecretName, SecretSource, SecretStates } from './secret-source.js'
+
+/** Secrets of a folder of YAML files. They are read along with the folder. */
+export class FolderSecrets implements SecretSource {
+  readonly #folder: Pick<YamlFolderSource, 'secrets' | 'onSecrets'>
+  readonly #book: SecretBook
+  #followed: ReadonlyMap<string, SecretName> = new Map()
+
+  /**
+   * @param folder - outlives this
+   * @param onFault - told of a listener that throws
+   */
+  constructor(folder: Pick<YamlFolderSource, 'secrets' | 'onSecrets'>, onFault: (error: unknown) => void) {
+    this.#folder = folder
+    this.#book = new SecretBook(onFault)
+    folder.onSecrets(() => this.#read())
+  }
+
+  follow(names: readonly SecretName[]): void {
+    const wanted = new Map(names.map((name) => [secretKey(name), name]))
+    for (const [key, name] of this.#followed) if (!wanted.has(key)) this.#book.put(name, undefined)
+    this.#followed = wanted
+    this.#read()
+  }
+
+  states(): SecretStates {
+    return this.#book.states
+  }
+
+  credential(name: SecretName): Credential | undefined {
+    return this.#book.credential(name)
+  }
+
+  subscribe(listener: () => void): () => void {
+    return this.#book.subscribe(listener)
+  }
+
+  settled(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  #read(): void {
+    const secrets = this.#folder.secrets()
+    for (const [key, name] of this.#followed)
+      this.#book.put(name, secrets.get(key)?.reading ?? { usable: false, fault: 'is not written down in the folder' })
+  }
+}
