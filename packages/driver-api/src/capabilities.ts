@@ -34,6 +34,7 @@ export const optionalFeatures = [
   'tls-parameters',
   'load-balancing-hash',
   'load-balancing-least-request',
+  'load-balancing-locality',
   'withdrawal-of-open-connections',
 ] as const
 

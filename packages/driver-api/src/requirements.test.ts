@@ -226,6 +226,7 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
     '/healthCheck',
     false,
   ],
+  ['load-balancing-locality', { ...endpoints, preferClose: true }, '/preferClose', false],
   [
     'multi-cluster',
     { ...endpoints, endpoints: endpoints.endpoints.map((one) => ({ ...one, cluster: 'east' })) },

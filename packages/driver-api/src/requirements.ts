@@ -153,6 +153,7 @@ const table: Table = {
     { security: false, places: (part) => given(part.healthCheck, 'active-health-checks', 'healthCheck') },
   ],
   endpoints: [
+    { security: false, places: (part) => given(part.preferClose, 'load-balancing-locality', 'preferClose') },
     {
       security: false,
       places: ({ endpoints }) =>

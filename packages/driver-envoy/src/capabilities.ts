@@ -32,6 +32,7 @@ export const capabilities: Capabilities = {
     'ingress-https',
     'load-balancing-hash',
     'load-balancing-least-request',
+    'load-balancing-locality',
     'per-try-timeout',
     'probes-grpc',
     'probes-http',

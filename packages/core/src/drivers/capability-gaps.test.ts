@@ -61,6 +61,10 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
     policy('IngressBackend', '{ backends: [{ name: a, port: { number: 80, protocol: grpc } }], sources: [] }'),
     ['spec.backends[0].port.protocol ingress-http'],
   ],
+  [
+    'apiVersion: v1\nkind: Service\nmetadata: { name: a }\nspec: { trafficDistribution: PreferClose }\n',
+    ['spec.trafficDistribution load-balancing-locality'],
+  ],
   [policy('EgressGateway', '{ global: [] }'), ['spec egress-gateway']],
   [
     'apiVersion: specs.smi-spec.io/v1alpha4\nkind: HTTPRouteGroup\nmetadata: { name: a }\nspec: { matches: [{ name: a, pathRegex: /x, headers: [{ host: y }] }, { name: b, pathRegex: ".*" }] }\n',

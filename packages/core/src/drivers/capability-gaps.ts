@@ -53,6 +53,8 @@ function asks(object: MeshObject): readonly Ask[] {
         ['spec.accessLog.format', 'access-log-format', object.spec.accessLog?.format],
         ['spec.accessLog.openTelemetry', 'access-log-opentelemetry', object.spec.accessLog?.openTelemetry],
       ]
+    case 'Service':
+      return [['spec.trafficDistribution', 'load-balancing-locality', object.spec.trafficDistribution]]
     case 'ServiceImport':
     case 'ServiceExport':
     case 'GlobalTrafficPolicy':

@@ -59,7 +59,8 @@ afterEach(async () => {
 
 describe('KubernetesEndpointsProvider', () => {
   it('joins slices, families and ports, with identity, sidecar and zone', async () => {
-    cluster.pod('shop', 'plain', { labels: { app: 'store' }, account: 'legacy', ips: ['10.1.0.2'] })
+    const labels = { app: 'store', 'topology.kubernetes.io/region': 'east', 'topology.kubernetes.io/zone': 'east-1' }
+    cluster.pod('shop', 'plain', { labels, account: 'legacy', ips: ['10.1.0.2'] })
     cluster.service('shop', 'store', {
       ports: [
         { name: 'http', port: 80, targetPort: 'web', protocol: 'TCP' },
@@ -92,6 +93,7 @@ describe('KubernetesEndpointsProvider', () => {
       locality: { region: '', zone: 'west-1', subZone: '' },
       weight: 100,
     })
+    expect(items[2]).toMatchObject({ locality: { region: 'east', zone: 'east-1', subZone: '' } })
     expect(provider.listIdentitiesForService({ namespace: 'shop', name: 'store' }).items).toEqual([
       { namespace: 'shop', name: 'legacy' },
       { namespace: 'shop', name: 'store' },

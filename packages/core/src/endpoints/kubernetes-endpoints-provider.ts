@@ -1,17 +1,16 @@
-import type { Locality, MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { Problem } from '../problem.js'
 import type { ClusterView } from '../kubernetes/source/cluster-view.js'
 import type { SliceEndpoint } from '../kubernetes/source/endpoint-slice.js'
 import type { NamespaceScope } from '../kubernetes/source/namespace-scope.js'
-import { podAccount, podAddresses, type PodItem } from '../kubernetes/source/pod.js'
+import { podAccount, podAddresses, podLabels, type PodItem } from '../kubernetes/source/pod.js'
 import type { Snapshot, SnapshotUpdate } from '../snapshot/snapshot.js'
 import type { KindMap } from '../spec/objects.js'
 import {
   known,
   sortedNames,
   uniqueEndpoints,
-  unknownLocality,
   type Answer,
   type Endpoint,
   type EndpointsAnnouncement,
@@ -21,6 +20,7 @@ import {
 import type { EndpointsErrorCode } from './error-codes.js'
 import { importedEndpoints } from './imported-endpoints.js'
 import { endpointsAffectedBy, servicesOfPods } from './kubernetes-endpoints-changes.js'
+import { localityOf } from './locality.js'
 import { UnsureAnswers } from './unsure-answers.js'
 
 /** Where the provider reads. */
@@ -175,7 +175,7 @@ function endpointsOf({ scope, service, hostname }: Query): readonly Endpoint[] {
               account: pod && { namespace, name: podAccount(pod) },
               sidecar: sidecarOf(pod),
               hostname: endpoint.hostname,
-              locality: localityOf(endpoint.zone),
+              locality: localityOf(pod && podLabels(pod), endpoint.zone),
               cluster: '',
               path: undefined,
             },
@@ -237,8 +237,4 @@ class PodFinder {
 function sidecarOf(pod: PodItem | undefined): EndpointSidecar | undefined {
   const spec = pod?.instance?.spec
   return spec && { uuid: spec.uuid, class: spec.sidecarClass, mode: spec.mode }
-}
-
-function localityOf(zone: string | undefined): Locality {
-  return zone === undefined ? unknownLocality : { region: '', zone, subZone: '' }
 }

@@ -4,7 +4,8 @@ import type { Snapshot } from '../snapshot/snapshot.js'
 import type { KindMap } from '../spec/objects.js'
 import type { ServicePort } from '../spec/schema/core-v1.js'
 import type { WorkloadPort } from '../spec/schema/workload.js'
-import { unknownLocality, type Endpoint } from './endpoint.js'
+import type { Endpoint } from './endpoint.js'
+import { localityOf } from './locality.js'
 
 /** A service as it is asked for: the name may be `<hostname>.<service>` for one instance of a headless service. */
 export interface ServiceQuery {
@@ -73,7 +74,7 @@ function ofInstance(
       account: { namespace: metadata.namespace, name: spec.serviceAccountName },
       sidecar: { uuid: spec.uuid, class: spec.sidecarClass, mode: spec.mode },
       hostname: spec.hostname,
-      locality: unknownLocality,
+      locality: localityOf(metadata.labels),
       cluster: '',
       path: undefined,
     },
@@ -93,7 +94,7 @@ function ofAddress(port: ServicePort, { metadata, spec }: KindMap['Workload']): 
       account: { namespace: metadata.namespace, name: spec.serviceAccountName },
       sidecar: spec.sidecar ? { uuid: '', class: spec.sidecarClass ?? '', mode: 'transparent' } : undefined,
       hostname: undefined,
-      locality: unknownLocality,
+      locality: localityOf(metadata.labels),
       cluster: '',
       path: undefined,
     },

@@ -135,8 +135,12 @@ const policyEndpoint = fc
   })
   .map(({ required, optional, tls }) => ({ ...required, ...optional, ...(required.cluster === '' ? {} : { tls }) }))
 
-export const endpointsPart: fc.Arbitrary<PartOf<'endpoints'>> = fc.record({
-  kind: fc.constant('endpoints' as const),
-  id: name,
-  endpoints: sortedList(policyEndpoint, bySocket),
-})
+export const endpointsPart: fc.Arbitrary<PartOf<'endpoints'>> = fc.record(
+  {
+    kind: fc.constant('endpoints' as const),
+    id: name,
+    preferClose: fc.constant(true as const),
+    endpoints: sortedList(policyEndpoint, bySocket),
+  },
+  { requiredKeys: ['kind', 'id', 'endpoints'] },
+)

@@ -1,3 +1,5 @@
+import type { Locality } from '@osm-ts/driver-api'
+
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
@@ -5,7 +7,9 @@ import { loadAssignment } from './endpoints.js'
 import type { Memo, MemoTable } from './memo.js'
 import type { ProxyView } from './proxy-view.js'
 
-/** Endpoints of proxies: the same set for all that may see the same upstreams. */
+const NOWHERE: Locality = { region: '', zone: '', subZone: '' }
+
+/** Endpoints of proxies: the same set for all of a locality that may see the same upstreams. */
 export class EndpointTranslation {
   readonly #assignments: MemoTable<EncodedResource>
   readonly #sets: MemoTable<ResourceSet>
@@ -16,12 +20,19 @@ export class EndpointTranslation {
   }
 
   translate({ proxy, reader }: ProxyView): ResourceSet {
-    return this.#sets.get(proxy.endpoints ?? '', () => {
+    return this.#sets.get(JSON.stringify([proxy.endpoints, ...placeOf(proxy.locality)]), () => {
       const { list } = reader.members(proxy.endpoints, 'endpoints')
-      const assignments = list.map(({ part, ref }) =>
-        this.#assignments.get(ref.hash, () => encodedResource(part.id, loadAssignment(part), [ref])),
-      )
+      const assignments = list.map(({ part, ref }) => {
+        // Most services prefer nobody: what they have is one for all localities.
+        const locality = part.preferClose === true ? proxy.locality : NOWHERE
+        const key = JSON.stringify([ref.hash, ...placeOf(locality)])
+        return this.#assignments.get(key, () => encodedResource(part.id, loadAssignment(part, locality), [ref]))
+      })
       return new LayeredResourceSet([new ResourceLayer(assignments)])
     })
   }
+}
+
+function placeOf({ region, zone, subZone }: Locality): readonly string[] {
+  return [region, zone, subZone]
 }

@@ -14,7 +14,7 @@ import {
   type ServiceAccountRef,
 } from '@osm-ts/driver-api'
 
-import { allocationKey } from '../../endpoints/index.js'
+import { allocationKey, localityOf } from '../../endpoints/index.js'
 import { principalOf, serviceIdentity, spiffeIdOf } from '../../identity/index.js'
 import type { KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, textKey, type QueryContext } from '../incremental/index.js'
@@ -108,7 +108,7 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
       mode: spec.mode,
       namespace: metadata.namespace,
       workload: { kind: 'Workload', name: spec.workload, instance: metadata.name },
-      locality: { region: '', zone: '', subZone: '' },
+      locality: localityOf(metadata.labels),
       cluster: context.get(settingInputs.cluster, ''),
       ipFamilies: families,
       addresses: sortedUnique(spec.addresses),

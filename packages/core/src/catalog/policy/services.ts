@@ -31,10 +31,17 @@ export interface ServiceModel {
   readonly headless: boolean
   /** Virtual addresses, sorted. */
   readonly addresses: readonly string[]
+  /** True: clients prefer endpoints of their own zone. */
+  readonly preferClose: boolean
   /** Sorted by port. Ports that can't be served are left out. */
   readonly ports: readonly MeshServicePort[]
   readonly problems: readonly PolicyProblem[]
 }
+
+/** Annotation of Kubernetes from before trafficDistribution. */
+const topologyMode = 'service.kubernetes.io/topology-mode'
+/** Nodes are nobody's locality here, so that the zone stands for them. */
+const closeDistributions: ReadonlySet<string> = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode'])
 
 /** The service of that name; undefined if there is none, or if it only is an alias of a host outside. */
 export const serviceModel = defineQuery<CatalogState, MeshService, ServiceModel | undefined>({
@@ -44,11 +51,13 @@ export const serviceModel = defineQuery<CatalogState, MeshService, ServiceModel 
   compute: (context, key) => {
     const service = context.get(objectInputs.Service, key)
     if (service === undefined || service.spec.type === 'ExternalName') return undefined
-    const { clusterIP, clusterIPs = [] } = service.spec
+    const { clusterIP, clusterIPs = [], trafficDistribution = '' } = service.spec
+    const { [topologyMode]: topology = '' } = service.metadata.annotations
     const problems = new ProblemList(objectRefOf('Service', key))
     return {
       headless: clusterIP === 'None',
       addresses: sortedUnique([clusterIP ?? '', ...clusterIPs].filter((address) => isAddress(address))),
+      preferClose: closeDistributions.has(trafficDistribution) || topology.toLowerCase() === 'auto',
       ports: servedPorts(service, problems),
       problems: problems.items,
     }

@@ -144,8 +144,14 @@ export const endpointsPart = defineQuery<CatalogState, TargetPortRef, PolicyPart
       // Proxies are told IP addresses: what a host name stands for is not theirs to find out.
       .filter(({ servicePort, address }) => numbers.includes(servicePort) && isAddress(address))
       .map((endpoint) => policyEndpoint(context, endpoint))
+    const preferClose = context.get(serviceModel, called.parent)?.preferClose === true
     return makePart<EndpointsPart>(
-      { kind: 'endpoints', id: targetPortKey(key), endpoints: distinct(endpoints) },
+      {
+        kind: 'endpoints',
+        id: targetPortKey(key),
+        ...(preferClose && { preferClose }),
+        endpoints: distinct(endpoints),
+      },
       { origins: { '': [{ object: objectRefOf('Service', called.parent) }] } },
     )
   },

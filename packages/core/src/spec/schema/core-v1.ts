@@ -35,6 +35,11 @@ export const ServiceSpecSchema = struct(
     clusterIP: Type.Optional(Type.String({ description: 'Virtual address, or None for a headless service.' })),
     clusterIPs: Type.Optional(Type.Array(Type.String(), { description: 'Virtual addresses of both IP families.' })),
     externalName: Type.Optional(Type.String({ description: 'DNS name behind a service of type ExternalName.' })),
+    trafficDistribution: Type.Optional(
+      Type.String({
+        description: 'PreferClose, PreferSameZone or PreferSameNode: endpoints close to the client first.',
+      }),
+    ),
     publishNotReadyAddresses: Type.Optional(
       Type.Boolean({ description: 'True: endpoints count before they are ready.' }),
     ),

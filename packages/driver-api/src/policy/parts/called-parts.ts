@@ -139,6 +139,8 @@ export interface EndpointsPart {
   readonly kind: 'endpoints'
   /** Id of the `upstream` part. */
   readonly id: string
+  /** True: of endpoints of one priority those in the proxy's own zone are used first, then those in its region, then others. Absent: all alike. */
+  readonly preferClose?: true
   /** Sorted by address and port. */
   readonly endpoints: readonly PolicyEndpoint[]
 }

@@ -99,6 +99,7 @@ const policyEndpoint = closed({
 export const endpointsPartSchema = closed({
   kind: Type.Literal('endpoints'),
   id: nameSchema,
+  preferClose: Type.Optional(Type.Literal(true)),
   endpoints: list(policyEndpoint),
 })
 
