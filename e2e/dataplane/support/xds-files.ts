@@ -92,7 +92,7 @@ function secretNamed(
   { chain, privateKey, roots }: TestSecrets,
   callers: Readonly<Record<string, Json>>,
 ): Json {
-  if (name === 'service-cert') {
+  if (name === 'service-cert' || name.startsWith('egress-cert|')) {
     return {
       name,
       tlsCertificate: { certificateChain: { inlineString: chain }, privateKey: { inlineString: privateKey } },
