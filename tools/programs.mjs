@@ -31,5 +31,9 @@ export const programs = {
   'api-server': { entry: 'e2e/api/harness/server-main.ts', bundle: 'e2e/dist/api-server.mjs' },
   'bench-injection-api': { entry: 'e2e/bench/injection-api-main.ts', bundle: 'e2e/dist/bench-injection-api.mjs' },
   'bench-injection-load': { entry: 'e2e/bench/injection-load-main.ts', bundle: 'e2e/dist/bench-injection-load.mjs' },
+  'bench-sidecar-latency-load': {
+    entry: 'e2e/bench/sidecar-latency-load-main.ts',
+    bundle: 'e2e/dist/bench-sidecar-latency-load.mjs',
+  },
   'bench-clients': { entry: 'e2e/bench/clients-main.ts', bundle: 'e2e/dist/bench-clients.mjs' },
 }

@@ -7,6 +7,10 @@ import { measureClusterInjection } from './injection-cluster.js'
 import { measureInjection } from './injection.js'
 import { measureKubernetesSync } from './kubernetes-sync.js'
 import { measureLiveEdit } from './live-edit.js'
+import { measureLostRequests } from './lost-requests.js'
+import { measurePolicyKinds } from './policy-kinds.js'
+import type { MeshPrograms } from './real-mesh.js'
+import { measureSidecarLatency } from './sidecar-latency.js'
 import { measureTranslation } from './translation.js'
 
 // The benchmarks. `--json` prints one JSON object as the last line of standard output; names choose some of them; `--quick` takes fewer repetitions.
@@ -22,8 +26,11 @@ const { values, positionals } = parseArgs({
 const names = [
   'certificates',
   'translation',
+  'policy-kinds',
   'convergence',
   'edit',
+  'lost-requests',
+  'sidecar-latency',
   'kubernetes-sync',
   'injection',
   'injection-cluster',
@@ -58,6 +65,22 @@ async function run(): Promise<void> {
   console.log(values.json ? JSON.stringify(report) : JSON.stringify(report, null, 2))
 }
 
+/** Programs that workloads of a mesh run. */
+const applications = {
+  server: new URL('../dataplane/support/apps/http-server.mjs', import.meta.url).pathname,
+  idle: new URL('../dataplane/support/apps/idle.mjs', import.meta.url).pathname,
+}
+
+/** Programs of a mesh with real sidecars. */
+function meshPrograms(): MeshPrograms {
+  const envoy = process.env.ENVOY_BIN ?? ''
+  if (envoy === '') throw new Error('ENVOY_BIN names no Envoy; `npm run bench` provides one')
+  return {
+    envoy,
+    controllerProgram: new URL('../../packages/standalone/dist/controller.mjs', import.meta.url).pathname,
+  }
+}
+
 /** How each benchmark is run, at full length or quickly. */
 const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
   certificates: () => measureCertificateRatio(),
@@ -68,6 +91,10 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       results.push(await measureTranslation({ services, repetitions: values.quick ? 5 : 25 }))
     return results
   },
+  'policy-kinds': () =>
+    Promise.resolve(
+      measurePolicyKinds({ repetitions: values.quick ? { small: 2, large: 1 } : { small: 25, large: 5 } }),
+    ),
   convergence: async () => {
     const clientsProgram = new URL('./bench-clients.mjs', import.meta.url).pathname
     const results = []
@@ -110,16 +137,21 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       : { pods: 5000, services: 1000, namespaces: 50 }
     return measureKubernetesSync({ ...size, rounds: values.quick ? 1 : 3 })
   },
-  edit: () => {
-    const envoy = process.env.ENVOY_BIN ?? ''
-    if (envoy === '') throw new Error('ENVOY_BIN names no Envoy; `npm run bench` provides one')
-    return measureLiveEdit({
+  edit: () =>
+    measureLiveEdit({
+      ...meshPrograms(),
       rounds: values.quick ? 3 : 15,
-      envoy,
       example: new URL('../../examples/bookstore', import.meta.url).pathname,
-      controllerProgram: new URL('../../packages/standalone/dist/controller.mjs', import.meta.url).pathname,
-    })
-  },
+    }),
+  'lost-requests': () => measureLostRequests({ ...meshPrograms(), ...applications, changes: values.quick ? 50 : 200 }),
+  'sidecar-latency': () =>
+    measureSidecarLatency({
+      ...meshPrograms(),
+      ...applications,
+      loadProgram: new URL('./bench-sidecar-latency-load.mjs', import.meta.url).pathname,
+      warmUp: values.quick ? 300 : 2000,
+      requests: values.quick ? 3000 : 20_000,
+    }),
 }
 
 if (values.help) {

@@ -1,16 +1,8 @@
-import {
-  type MeshObject,
-  PolicyComputation,
-  type PolicyPart,
-  readObjects,
-  resolveMeshConfig,
-  SnapshotBuilder,
-  SnapshotEndpointsProvider,
-  parseMeshDomains,
-} from '@osm-ts/core'
-import type { Part, PartHash, ProxyUUID } from '@osm-ts/driver-api'
+import type { PolicyPart } from '@osm-ts/core'
+import type { ProxyUUID } from '@osm-ts/driver-api'
 import { Translator } from '@osm-ts/driver-envoy'
 
+import { ComputedPolicies, octetsOf, readGenerated, resourcesOf } from './computed-policies.js'
 import { generateMesh } from './mesh.js'
 import { type Summary, round, summarize } from './statistics.js'
 
@@ -56,44 +48,15 @@ export async function measureTranslation({
   readonly repetitions: number
 }): Promise<Translation> {
   const mesh = generateMesh({ services, proxies: services, calls: CALLS, everyoneCallsHub: false })
-  const builder = new SnapshotBuilder(['bench'])
-  const listeners = new Set<Parameters<ConstructorParameters<typeof SnapshotEndpointsProvider>[0]['subscribe']>[0]>()
-  const endpoints = new SnapshotEndpointsProvider({
-    id: 'bench',
-    current: () => builder.snapshot,
-    subscribe: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-  })
-  const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
-  const computation = new PolicyComputation({ meshName: 'bench', domains, endpoints, enrolment: { mode: 'all' } })
-  const { config } = resolveMeshConfig(
-    undefined,
-    { osmNamespace: 'osm-system', clusterDomain: 'cluster.local', environment: {} },
-    { object: undefined, locate: () => undefined },
-  )
-
-  const objects = [read(mesh.policy), read(mesh.movable(0)), read(mesh.instances, 'runtime')].flat()
-  const first = performance.now()
-  computation.apply({
-    spec: builder.apply([{ source: 'bench', upserts: objects, deletes: [] }]),
-    config,
-    roots: ['root'],
-  })
-  const firstComputationMs = performance.now() - first
-
+  const policies = new ComputedPolicies()
+  const { computation } = policies
+  const firstComputationMs = policies.start([
+    ...readGenerated(mesh.policy),
+    ...readGenerated(mesh.movable(0)),
+    ...readGenerated(mesh.instances, 'runtime'),
+  ])
   const translator = new Translator()
-  const parts = (hash: PartHash): Part => {
-    const part = computation.parts.get(hash)
-    if (part === undefined) throw new Error(`part ${hash} is not held`)
-    return part
-  }
-  const translate = (uuid: ProxyUUID, revision: number) => {
-    const policy = computation.policyFor(uuid)
-    if (policy === undefined) throw new Error(`proxy ${uuid} has no policy`)
-    return translator.translate(policy.part, parts, revision)
-  }
+  const translate = (uuid: ProxyUUID, revision: number) => policies.translate(translator, uuid, revision)
   const firsts = mesh.proxies.map(({ uuid }) => timed(() => translate(uuid, 1)))
   const again = mesh.proxies.map(({ uuid }) => timed(() => translate(uuid, 2)))
   const octets = mesh.proxies.map(({ uuid }) => octetsOf(translate(uuid, 3)))
@@ -104,16 +67,15 @@ export async function measureTranslation({
   )
 
   const sent = new Map(mesh.proxies.map(({ uuid }) => [uuid, translate(uuid, 5)] as const))
-  const reach = mesh.proxies.filter(({ uuid }) => callsHub(computation, uuid)).length
+  const reach = mesh.proxies.filter(({ uuid }) => callsHub(policies, uuid)).length
   const costs: number[] = []
   let recomputed = 0
   let resources = 0
   for (let n = 1; n <= repetitions; n += 1) {
-    const upserts = read(mesh.movable(n))
+    const upserts = readGenerated(mesh.movable(n))
     computation.resetCounters()
     const start = performance.now()
-    const update = builder.apply([{ source: 'bench', upserts, deletes: [] }])
-    const changes = computation.apply({ spec: update, endpoints: hubAnnouncement })
+    const changes = policies.change(upserts, hubAnnouncement)
     const translated = changes.map(({ uuid }) => [uuid, translate(uuid, 10 + n)] as const)
     costs.push(performance.now() - start)
     recomputed = computation.counters().get('proxy-part')?.computed ?? 0
@@ -136,13 +98,6 @@ export async function measureTranslation({
   }
 }
 
-function read(text: string, writtenBy: 'user' | 'runtime' = 'user'): readonly MeshObject[] {
-  const { objects, problems } = readObjects(text, { writtenBy })
-  const [problem] = problems
-  if (problem !== undefined) throw new Error(`the generated mesh is wrong: ${problem.message}`)
-  return objects
-}
-
 function timed(call: () => unknown): number {
   const start = performance.now()
   call()
@@ -150,16 +105,6 @@ function timed(call: () => unknown): number {
 }
 
 type Resources = ReturnType<Translator['translate']>
-
-function* resourcesOf({ types }: Resources): Generator<{ readonly value: Uint8Array }> {
-  for (const set of Object.values(types)) yield* set
-}
-
-function octetsOf(resources: Resources): number {
-  let sum = 0
-  for (const { value } of resourcesOf(resources)) sum += value.length
-  return sum
-}
 
 function changedResources(before: Resources, after: Resources): number {
   let changed = 0
@@ -172,9 +117,8 @@ function changedResources(before: Resources, after: Resources): number {
 }
 
 /** True if the policy of a proxy holds the endpoints of the hub. Asked of the document, not of what was computed. */
-function callsHub(computation: PolicyComputation, uuid: ProxyUUID): boolean {
-  const root: PolicyPart | undefined = computation.policyFor(uuid)
-  const open = [root]
+function callsHub(policies: ComputedPolicies, uuid: ProxyUUID): boolean {
+  const open: PolicyPart[] = [policies.policyOf(uuid)]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (next.part.kind === 'endpoints' && next.part.id.startsWith('hub/hub|')) return true
     open.push(...next.children)

@@ -11,6 +11,7 @@ export async function task(args, { env }) {
     'bench-clients',
     'bench-injection-api',
     'bench-injection-load',
+    'bench-sidecar-latency-load',
     'controller',
     'osm-injector',
   ])

@@ -1,24 +1,30 @@
-// Answers every request with what it saw, after `?delay=` milliseconds and with `?status=`. Upgrades to a raw echo on request.
+// Answers every request with what it saw and how many there were, after `?delay=` milliseconds and with `?status=`. Upgrades to a raw echo on request.
 import { createServer } from 'node:http'
 
 const name = process.env.NAME ?? 'server'
+let served = 0
 const server = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '/', 'http://server')
   const delay = Number(searchParams.get('delay') ?? 0)
   const status = Number(searchParams.get('status') ?? 200)
   request.resume()
-  setTimeout(() => {
+  served += 1
+  const answer = () => {
     response.writeHead(status, { 'content-type': 'application/json', server: name })
     response.end(
       JSON.stringify({
         server: name,
+        served,
         method: request.method,
         path: request.url,
         host: request.headers.host,
         headers: request.headers,
       }),
     )
-  }, delay)
+  }
+  // A timer takes a millisecond at least.
+  if (delay > 0) setTimeout(answer, delay)
+  else answer()
 })
 server.on('upgrade', (request, socket) => {
   socket.on('error', () => socket.destroy())

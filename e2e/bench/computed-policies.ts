@@ -1,0 +1,92 @@
+import {
+  type MeshObject,
+  PolicyComputation,
+  type PolicyPart,
+  SnapshotBuilder,
+  SnapshotEndpointsProvider,
+  parseMeshDomains,
+  readObjects,
+  resolveMeshConfig,
+} from '@osm-ts/core'
+import type { Part, PartHash, ProxyPart, ProxyUUID } from '@osm-ts/driver-api'
+import type { Translator } from '@osm-ts/driver-envoy'
+
+type Translated = ReturnType<Translator['translate']>
+type CatalogUpdate = Parameters<PolicyComputation['apply']>[0]
+
+/** The policies of a mesh that is given as objects, without anything that runs. */
+export class ComputedPolicies {
+  readonly computation: PolicyComputation
+  readonly #builder = new SnapshotBuilder(['bench'])
+
+  constructor() {
+    const endpoints = new SnapshotEndpointsProvider({
+      id: 'bench',
+      current: () => this.#builder.snapshot,
+      // Benchmarks announce what they change themselves.
+      subscribe: () => () => undefined,
+    })
+    const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
+    this.computation = new PolicyComputation({ meshName: 'bench', domains, endpoints, enrolment: { mode: 'all' } })
+  }
+
+  /** Computes all policies from nothing. Gives the milliseconds that it took. */
+  start(objects: readonly MeshObject[]): number {
+    const start = performance.now()
+    const spec = this.#builder.apply([{ source: 'bench', upserts: objects, deletes: [] }])
+    const [written] = this.#builder.snapshot.list('MeshConfig')
+    const { config } = resolveMeshConfig(
+      written?.spec,
+      { osmNamespace: 'osm-system', clusterDomain: 'cluster.local', environment: {} },
+      { object: undefined, locate: () => undefined },
+    )
+    this.computation.apply({ spec, config, roots: ['root'] })
+    return performance.now() - start
+  }
+
+  /** Computes what other objects change. */
+  change(
+    upserts: readonly MeshObject[],
+    endpoints: NonNullable<CatalogUpdate['endpoints']>,
+  ): ReturnType<PolicyComputation['apply']> {
+    const spec = this.#builder.apply([{ source: 'bench', upserts, deletes: [] }])
+    return this.computation.apply({ spec, endpoints })
+  }
+
+  /** Translates the policy of a proxy. */
+  translate(translator: Translator, uuid: ProxyUUID, revision: number): Translated {
+    return translator.translate(this.policyOf(uuid).part, (hash) => this.#part(hash), revision)
+  }
+
+  policyOf(uuid: ProxyUUID): PolicyPart<ProxyPart> {
+    const policy = this.computation.policyFor(uuid)
+    if (policy === undefined) throw new Error(`proxy ${uuid} has no policy`)
+    return policy
+  }
+
+  #part(hash: PartHash): Part {
+    const part = this.computation.parts.get(hash)
+    if (part === undefined) throw new Error(`part ${hash} is not held`)
+    return part
+  }
+}
+
+/** The objects of a generated text, which must have no fault. */
+export function readGenerated(text: string, writtenBy: 'user' | 'runtime' = 'user'): readonly MeshObject[] {
+  const { objects, problems } = readObjects(text, { writtenBy })
+  const [problem] = problems
+  if (problem !== undefined) throw new Error(`the generated mesh is wrong: ${problem.message}`)
+  return objects
+}
+
+/** Every resource of a proxy, of all types. */
+export function* resourcesOf({ types }: Translated): Generator<{ readonly value: Uint8Array }> {
+  for (const set of Object.values(types)) yield* set
+}
+
+/** Octets of every resource of a proxy. */
+export function octetsOf(translated: Translated): number {
+  let sum = 0
+  for (const { value } of resourcesOf(translated)) sum += value.length
+  return sum
+}

@@ -1,0 +1,273 @@
+/** An object as it is written down. */
+export interface WrittenObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly namespace: string; readonly name: string; readonly labels?: Record<string, string> }
+  readonly spec: object
+}
+
+/** Namespace of everything, and the workload whose proxy is measured. */
+const NAMESPACE = 'bench'
+export const MEASURED = 'measured'
+
+const policyApi = 'policy.openservicemesh.io/v1alpha1'
+const standaloneApi = 'standalone.openservicemesh.io/v1alpha1'
+const routes = { kind: 'HTTPRouteGroup', name: 'routes' }
+const routeMatch = { apiGroup: 'specs.smi-spec.io/v1alpha4', ...routes }
+const measuredAccount = accountRef(MEASURED)
+
+/**
+ * For each kind of policy a mesh in which `size` things of the kind concern the measured proxy: services that it may call, destinations outside, or
+ * ports, callers and routes that it serves.
+ */
+export const policyKindMeshes: Readonly<Record<string, (size: number) => readonly WrittenObject[]>> = {
+  permissive: (size) => [...client(true), ...services(size)],
+  smi: (size) => callable(size),
+  trafficSplit: (size) => [
+    ...callable(size),
+    ...numbers(size).flatMap((n) => [
+      service(`apex-${n}`, { app: serviceName(n) }, 80, 8080),
+      written('split.smi-spec.io/v1alpha4', 'TrafficSplit', `split-${n}`, {
+        service: `apex-${n}`,
+        backends: [
+          { service: serviceName(n), weight: 3 },
+          { service: serviceName((n + 1) % size), weight: 1 },
+        ],
+      }),
+    ]),
+  ],
+  retry: (size) => [
+    ...callable(size),
+    written(policyApi, 'Retry', 'retry', {
+      source: measuredAccount,
+      destinations: numbers(size).map((n) => ({ kind: 'Service', name: serviceName(n), namespace: NAMESPACE })),
+      retryPolicy: { retryOn: '5xx', perTryTimeout: '1s', numRetries: 2, retryBackoffBaseInterval: '25ms' },
+    }),
+  ],
+  connectionSettings: (size) => [
+    ...callable(size),
+    ...numbers(size).map((n) =>
+      setting(serviceName(n), {
+        connectionSettings: {
+          tcp: { maxConnections: 100, connectTimeout: '1s' },
+          http: { maxRequests: 100, maxRequestsPerConnection: 1000, maxPendingRequests: 10, maxRetries: 3 },
+        },
+      }),
+    ),
+  ],
+  egressHosts: (size) => [...client(), routeGroup(1), ...numbers(size).map((n) => egressTo(n, 'http', 80))],
+  egressServerNames: (size) => [...client(), ...numbers(size).map((n) => egressTo(n, 'https', 443))],
+  egressRanges: (size) => [
+    ...client(),
+    ...numbers(size).map((n) =>
+      egress(n, { ipAddresses: [`203.${n >> 8}.${n & 255}.0/24`], ports: [{ number: 5432, protocol: 'tcp' }] }),
+    ),
+  ],
+  servedPorts: (size) => serving(size),
+  callers: (size) => [
+    ...server(1),
+    routeGroup(1),
+    ...numbers(size).map((n) => account(serviceName(n))),
+    target(
+      MEASURED,
+      numbers(size).map((n) => serviceName(n)),
+    ),
+  ],
+  routes: (size) => [...server(1), routeGroup(size), account('caller'), target(MEASURED, ['caller'])],
+  localRateLimit: (size) => [
+    ...serving(size),
+    ...servedNames(size).map((name) =>
+      setting(name, {
+        rateLimit: { local: { http: { requests: 100, unit: 'second', burst: 10 } } },
+        httpRoutes: [{ path: '/route-0/.*', rateLimit: { local: { requests: 10, unit: 'second' } } }],
+      }),
+    ),
+  ],
+  globalRateLimit: (size) => [
+    ...serving(size),
+    ...servedNames(size).map((name) =>
+      setting(name, {
+        rateLimit: {
+          global: {
+            http: {
+              rateLimitService: { host: '192.0.2.1', port: 8081 },
+              domain: name,
+              descriptors: [{ entries: [{ genericKey: { value: name } }, { remoteAddress: {} }] }],
+            },
+          },
+        },
+      }),
+    ),
+  ],
+  ingressBackend: (size) => [
+    ...server(size),
+    routeGroup(1),
+    ...servedNames(size).map((name, n) => outside('IngressBackend', name, n, ['203.0.113.0/24'])),
+  ],
+  accessControl: (size) => [
+    ...server(size),
+    routeGroup(1),
+    ...servedNames(size).map((name, n) => outside('AccessControl', name, n, ['203.0.113.0/24'])),
+  ],
+  ingressSources: (size) => [
+    ...server(1),
+    routeGroup(1),
+    outside(
+      'IngressBackend',
+      servedNames(1)[0] ?? '',
+      0,
+      numbers(size).map((n) => `203.${n >> 8}.${n & 255}.0/24`),
+    ),
+  ],
+}
+
+/** The measured workload as a client. */
+function client(permissive = false): readonly WrittenObject[] {
+  return [meshConfig(permissive), account(MEASURED), instance(MEASURED, 0, [8080])]
+}
+
+/** Services, each with a workload of its own. */
+function services(size: number): readonly WrittenObject[] {
+  return numbers(size).flatMap((n) => [
+    account(serviceName(n)),
+    instance(serviceName(n), n + 1, [8080]),
+    service(serviceName(n), { app: serviceName(n) }, 80, 8080),
+  ])
+}
+
+/** Services that the measured proxy may call, and no other. */
+function callable(size: number): readonly WrittenObject[] {
+  return [
+    ...client(),
+    ...services(size),
+    routeGroup(1),
+    ...numbers(size).map((n) => target(serviceName(n), [MEASURED])),
+  ]
+}
+
+/** The measured workload as a server: one service for each of its ports. */
+function server(ports: number): readonly WrittenObject[] {
+  return [
+    meshConfig(false),
+    account(MEASURED),
+    instance(
+      MEASURED,
+      0,
+      numbers(ports).map((n) => targetPort(n)),
+    ),
+    ...servedNames(ports).map((name, n) => service(name, { app: MEASURED }, 80, targetPort(n))),
+  ]
+}
+
+/** A server whose ports are open to one caller. */
+function serving(ports: number): readonly WrittenObject[] {
+  return [...server(ports), routeGroup(1), account('caller'), target(MEASURED, ['caller'])]
+}
+
+function serviceName(n: number): string {
+  return `svc-${n}`
+}
+
+function servedNames(ports: number): readonly string[] {
+  return numbers(ports).map((n) => `served-${n}`)
+}
+
+function targetPort(n: number): number {
+  return 8080 + n
+}
+
+function account(name: string): WrittenObject {
+  return written('v1', 'ServiceAccount', name, {})
+}
+
+function accountRef(name: string): object {
+  return { kind: 'ServiceAccount', name, namespace: NAMESPACE }
+}
+
+function service(name: string, selector: object, port: number, to: number): WrittenObject {
+  return written('v1', 'Service', name, { selector, ports: [{ name: 'http', port, targetPort: to }] })
+}
+
+function instance(name: string, index: number, ports: readonly number[]): WrittenObject {
+  const uuid = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
+  return {
+    apiVersion: standaloneApi,
+    kind: 'WorkloadInstance',
+    metadata: { namespace: NAMESPACE, name: `${name}-0`, labels: { app: name } },
+    spec: {
+      uuid,
+      workload: name,
+      serviceAccountName: name,
+      sidecarClass: 'envoy',
+      mode: 'transparent',
+      addresses: [`10.128.${index >> 8}.${index & 255}`],
+      ports: ports.map((port) => ({ port })),
+      ready: true,
+      createdAt: '2026-01-01T00:00:00Z',
+    },
+  }
+}
+
+function routeGroup(matches: number): WrittenObject {
+  return written('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', 'routes', {
+    matches: numbers(matches).map((n) => ({ name: `route-${n}`, pathRegex: `/route-${n}/.*`, methods: ['GET'] })),
+  })
+}
+
+function target(destination: string, sources: readonly string[]): WrittenObject {
+  return written('access.smi-spec.io/v1alpha3', 'TrafficTarget', destination, {
+    destination: accountRef(destination),
+    sources: sources.map(accountRef),
+    rules: [routes],
+  })
+}
+
+function setting(name: string, spec: object): WrittenObject {
+  return written(policyApi, 'UpstreamTrafficSetting', name, {
+    host: `${name}.${NAMESPACE}.svc.cluster.local`,
+    ...spec,
+  })
+}
+
+function egressTo(n: number, protocol: 'http' | 'https', number: number): WrittenObject {
+  const matches = protocol === 'http' ? [routeMatch] : []
+  return egress(n, { hosts: [`host-${n}.example.com`], ports: [{ number, protocol }], matches })
+}
+
+function egress(n: number, spec: object): WrittenObject {
+  return written(policyApi, 'Egress', `egress-${n}`, { sources: [measuredAccount], ...spec })
+}
+
+function outside(
+  kind: 'IngressBackend' | 'AccessControl',
+  name: string,
+  n: number,
+  ranges: readonly string[],
+): WrittenObject {
+  return written(policyApi, kind, name, {
+    backends: [{ name, port: { number: targetPort(n), protocol: 'http' } }],
+    sources: ranges.map((range) => ({ kind: 'IPRange', name: range })),
+    matches: [routeMatch],
+  })
+}
+
+function meshConfig(permissive: boolean): WrittenObject {
+  const config = written('config.openservicemesh.io/v1alpha2', 'MeshConfig', 'osm-mesh-config', {
+    traffic: { enablePermissiveTrafficPolicyMode: permissive },
+    featureFlags: {
+      enableEgressPolicy: true,
+      enableIngressBackendPolicy: true,
+      enableAccessControlPolicy: true,
+      enableRetryPolicy: true,
+    },
+  })
+  return { ...config, metadata: { namespace: 'osm-system', name: 'osm-mesh-config' } }
+}
+
+function written(apiVersion: string, kind: string, name: string, spec: object): WrittenObject {
+  return { apiVersion, kind, metadata: { namespace: NAMESPACE, name }, spec }
+}
+
+function numbers(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, n) => n)
+}

@@ -1,0 +1,105 @@
+import { type MeshObject, ObjectDecoder } from '@osm-ts/core'
+import type { ProxyUUID } from '@osm-ts/driver-api'
+import { Translator } from '@osm-ts/driver-envoy'
+
+import { ComputedPolicies, octetsOf } from './computed-policies.js'
+import { MEASURED, type WrittenObject, policyKindMeshes } from './policy-kind-meshes.js'
+import { round } from './statistics.js'
+
+/** What one proxy costs when some number of things of a kind concern it. */
+export interface PolicyKindSize {
+  readonly size: number
+  /** Milliseconds of computation of all policies of the mesh, from nothing. */
+  readonly computeMs: number
+  /** Milliseconds of processor time of a translation for the measured proxy, with nothing remembered: the least of some. */
+  readonly translateMs: number
+  /** Octets of encoded resources of the measured proxy. */
+  readonly octets: number
+  /** The same, divided by the size. */
+  readonly each: { readonly translateMicroseconds: number; readonly octets: number }
+}
+
+/** How the costs of a kind grow. */
+export interface PolicyKindCost {
+  readonly sizes: readonly PolicyKindSize[]
+  /** Cost for each thing at the largest size, divided by that at 100. About 1 is linear; 10 would be quadratic. */
+  readonly growth: { readonly translate: number; readonly octets: number }
+}
+
+const SIZES = [10, 100, 300, 1000] as const
+const REFERENCE = 100
+
+/**
+ * Measures for each kind of policy that time and bytes are linear in what a proxy can reach.
+ *
+ * @param repetitions - translations of a small mesh; a large one takes fewer
+ */
+export function measurePolicyKinds({
+  repetitions,
+}: {
+  readonly repetitions: { readonly small: number; readonly large: number }
+}): Readonly<Record<string, PolicyKindCost>> {
+  const decoder = { user: new ObjectDecoder('user'), runtime: new ObjectDecoder('runtime') }
+  const kinds = Object.entries(policyKindMeshes)
+  // The first translations of a process are slow whatever they translate.
+  for (const [, mesh] of kinds) measure(decode(mesh(REFERENCE), decoder), REFERENCE, 1)
+  return Object.fromEntries(
+    kinds.map(([kind, mesh]) => {
+      const sizes = SIZES.map((size) =>
+        measure(decode(mesh(size), decoder), size, size > REFERENCE ? repetitions.large : repetitions.small),
+      )
+      return [kind, { sizes, growth: growthOf(sizes) }]
+    }),
+  )
+}
+
+function measure(objects: readonly MeshObject[], size: number, repetitions: number): PolicyKindSize {
+  const policies = new ComputedPolicies()
+  const computeMs = policies.start(objects)
+  const uuid = objects.flatMap((object) =>
+    object.kind === 'WorkloadInstance' && object.spec.workload === MEASURED ? [object.spec.uuid as ProxyUUID] : [],
+  )[0]
+  if (uuid === undefined) throw new Error('the mesh has no proxy to measure')
+  const times: number[] = []
+  let octets = 0
+  for (let repetition = 0; repetition < repetitions; repetition += 1) {
+    const translator = new Translator()
+    const start = process.cpuUsage()
+    const translated = policies.translate(translator, uuid, 1)
+    const { user, system } = process.cpuUsage(start)
+    times.push((user + system) / 1000)
+    octets = octetsOf(translated)
+  }
+  const translateMs = Math.min(...times)
+  return {
+    size,
+    computeMs: round(computeMs),
+    translateMs: round(translateMs),
+    octets,
+    each: { translateMicroseconds: round((translateMs * 1000) / size), octets: round(octets / size) },
+  }
+}
+
+function growthOf(sizes: readonly PolicyKindSize[]): PolicyKindCost['growth'] {
+  const reference = sizes.find(({ size }) => size === REFERENCE)?.each
+  const largest = sizes.at(-1)?.each
+  if (reference === undefined || largest === undefined) throw new Error(`size ${REFERENCE} was not measured`)
+  return {
+    translate: round(largest.translateMicroseconds / reference.translateMicroseconds),
+    octets: round(largest.octets / reference.octets),
+  }
+}
+
+function decode(
+  written: readonly WrittenObject[],
+  decoders: Readonly<Record<'user' | 'runtime', ObjectDecoder>>,
+): readonly MeshObject[] {
+  const origin = { kind: 'file', file: 'generated', line: 1, column: 1 } as const
+  const context = { origin, defaultNamespace: 'default', locate: () => origin, sourceText: () => undefined }
+  return written.map((each) => {
+    const decoder = each.kind === 'WorkloadInstance' ? decoders.runtime : decoders.user
+    const { object, problems } = decoder.decode(each, context)
+    if (object === undefined) throw new Error(`the generated mesh is wrong: ${problems[0]?.message ?? each.kind}`)
+    return object
+  })
+}

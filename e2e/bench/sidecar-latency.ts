@@ -1,0 +1,134 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+import { account, meshConfig, routeGroup, service, trafficTarget, workload } from '../dataplane/support/yaml.js'
+import { PlainEnvoys } from './plain-envoys.js'
+import { type MeshPrograms, RealMesh } from './real-mesh.js'
+import { type Summary, round, summarize } from './statistics.js'
+
+/** What a pair of sidecars costs a request, beside a pair of Envoys of the same version that were configured by hand. All in one run, request by request in turn. */
+export interface SidecarLatency {
+  /** Milliseconds from the client to the server and back, without any proxy. */
+  readonly direct: Summary
+  /** Milliseconds through two Envoys with mutual TLS between them and nothing else. */
+  readonly plainEnvoys: Summary
+  /** Milliseconds through the sidecars of client and server, under SMI policy. */
+  readonly sidecars: Summary
+  /** Milliseconds that each pair adds to `direct`. */
+  readonly added: { readonly plainEnvoys: Percentiles; readonly sidecars: Percentiles }
+  /** `sidecars` divided by `plainEnvoys`, of the whole and of what is added. */
+  readonly ratio: { readonly whole: Percentiles; readonly added: Percentiles }
+}
+
+interface Percentiles {
+  readonly p50: number
+  readonly p99: number
+}
+
+/** What is measured. */
+export interface SidecarLatencyOptions extends MeshPrograms {
+  readonly requests: number
+  readonly warmUp: number
+  readonly server: string
+  readonly idle: string
+  /** Bundle of sidecar-latency-load-main.ts. */
+  readonly loadProgram: string
+}
+
+/** What the load is told: where to send which bytes. */
+export interface LatencyLoad {
+  readonly paths: Readonly<Record<string, { readonly host: string; readonly port: number; readonly bytes: string }>>
+  readonly warmUp: number
+  readonly requests: number
+}
+
+/** Milliseconds of each request, by path. */
+export type LatencySamples = Readonly<Record<string, readonly number[]>>
+
+const AUTHORITY = 'server.bench:8080'
+
+/** Measures {@link SidecarLatency}. */
+export async function measureSidecarLatency(options: SidecarLatencyOptions): Promise<SidecarLatency> {
+  const mesh = await RealMesh.of(options, {
+    'mesh.yaml': [
+      meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress: false } }),
+      account('bench/client'),
+      workload('bench/client', { program: options.idle }),
+      account('bench/server'),
+      workload('bench/server', { program: options.server, port: 8080 }),
+      service('bench/server', 'server', 8080, { protocol: 'http' }),
+      routeGroup('bench/server', [{ name: 'read', pathRegex: '/books/.*', methods: ['GET'] }]),
+      trafficTarget('bench/server', {
+        to: 'bench/server',
+        from: ['bench/client'],
+        rules: [{ kind: 'HTTPRouteGroup', name: 'server' }],
+      }),
+    ],
+  })
+  try {
+    // In explicit mode the application's own port can be reached on the machine.
+    const application = { host: '127.0.0.1', port: applicationPort(mesh) }
+    const { envoys, client } = await PlainEnvoys.start(options.envoy, join(mesh.scratch, 'plain'), application)
+    try {
+      const samples = await run(options, {
+        direct: { ...application, bytes: requestTo('') },
+        plainEnvoys: { ...client, bytes: requestTo(`http://${AUTHORITY}`) },
+        sidecars: { ...mesh.proxyOf('client'), bytes: requestTo(`http://${AUTHORITY}`) },
+      })
+      return compared(samples)
+    } finally {
+      await envoys.stop()
+    }
+  } finally {
+    await mesh.stop()
+  }
+}
+
+function applicationPort(mesh: RealMesh): number {
+  const port = mesh.mesh.instances().find(({ workload: name }) => name === 'server')?.environment.PORT
+  if (port === undefined) throw new Error('the server was given no PORT')
+  return Number(port)
+}
+
+function requestTo(base: string): string {
+  return `GET ${base}/books/1 HTTP/1.1\r\nhost: ${AUTHORITY}\r\n\r\n`
+}
+
+async function run(
+  { loadProgram, warmUp, requests }: SidecarLatencyOptions,
+  paths: LatencyLoad['paths'],
+): Promise<LatencySamples> {
+  const load = fork(loadProgram, { execArgv: [] })
+  load.send({ paths, warmUp, requests } satisfies LatencyLoad)
+  let samples: LatencySamples | undefined
+  load.once('message', (message) => {
+    // The only message of sidecar-latency-load-main.ts.
+    samples = message as LatencySamples
+  })
+  // Comes after every message, and when the process ends early.
+  await once(load, 'disconnect')
+  if (samples === undefined) throw new Error('the load ended without a result')
+  return samples
+}
+
+function compared(samples: LatencySamples): SidecarLatency {
+  const of = (path: string): Summary => summarize(samples[path] ?? [])
+  const [direct, plainEnvoys, sidecars] = [of('direct'), of('plainEnvoys'), of('sidecars')]
+  const added = { plainEnvoys: difference(plainEnvoys, direct), sidecars: difference(sidecars, direct) }
+  return {
+    direct,
+    plainEnvoys,
+    sidecars,
+    added,
+    ratio: { whole: quotient(sidecars, plainEnvoys), added: quotient(added.sidecars, added.plainEnvoys) },
+  }
+}
+
+function difference(a: Percentiles, b: Percentiles): Percentiles {
+  return { p50: round(a.p50 - b.p50), p99: round(a.p99 - b.p99) }
+}
+
+function quotient(a: Percentiles, b: Percentiles): Percentiles {
+  return { p50: round(a.p50 / b.p50), p99: round(a.p99 / b.p99) }
+}
