@@ -1,18 +1,22 @@
 import { availableParallelism } from 'node:os'
 
+const besideCode = ['packages/*/src', 'tools', 'examples']
+
 // One config for every tier; OSM_TEST_TIER picks the files, so that a suite can never be in two tiers or in none.
 /** @type {Map<string, import('jest').Config>} */
 const tiers = new Map([
   [
     'unit',
     {
-      testMatch: ['packages/*/src', 'tools', 'examples'].map((folder) => `<rootDir>/${folder}/**/*.test.ts`),
+      testMatch: besideCode.map((folder) => `<rootDir>/${folder}/**/!(*.integration).test.ts`),
       // ES modules of a test file are not given back to the heap when it ends: a process that has run many is replaced by a fresh one.
       maxWorkers: Math.max(2, availableParallelism()),
       workerIdleMemoryLimit: '1GB',
     },
   ],
-  // The same tests, many to a file: see tools/lib/unit-groups.mjs.
+  // Start programs, or whole components with what they talk to.
+  ['integration', { testMatch: besideCode.map((folder) => `<rootDir>/${folder}/**/*.integration.test.ts`) }],
+  // Unit tests again, many to a file: see tools/lib/unit-groups.mjs.
   ['unit-groups', { testMatch: ['<rootDir>/.cache/unit-groups/*.test.ts'] }],
   ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 1 }],
   [

@@ -24,7 +24,7 @@ export const meshConfig = {
     }),
     works('sidecar.enablePrivilegedInitContainer', [injecting, resolving]),
     works('sidecar.logLevel', [patching, resolving], { note: 'an unquoted `off` is taken too' }),
-    works('sidecar.maxDataPlaneConnections', 'packages/controller/src/start-controller.test.ts'),
+    works('sidecar.maxDataPlaneConnections', 'packages/controller/src/start-controller.integration.test.ts'),
     works('sidecar.sidecarClass', [admission, restarting], { note: 'takes effect when the control plane starts' }),
     works('sidecar.sidecarImage', [injecting, patching]),
     works('sidecar.sidecarWindowsImage', resolving),

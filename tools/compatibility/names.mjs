@@ -42,7 +42,7 @@ export const labels = {
   rows: [
     works(`${prefix}monitored-by`, [deciding, webhooks], { note: 'namespaces' }),
     works(`${prefix}ignore`, [deciding, webhooks], { note: 'namespaces' }),
-    works(`${prefix}reconcile`, ['packages/bootstrap/src/run-bootstrap.test.ts', webhooks], {
+    works(`${prefix}reconcile`, ['packages/bootstrap/src/run-bootstrap.integration.test.ts', webhooks], {
       note: 'CRDs and webhook configurations',
     }),
     works('osm-proxy-uuid', [injecting, 'e2e/api/install.test.ts'], { note: 'pods with a sidecar' }),

@@ -61,7 +61,7 @@ async function testsBelow(path) {
     entries.map(async (entry) => {
       const inner = `${path}/${entry.name}`
       if (entry.isDirectory()) return skipped.has(entry.name) ? [] : testsBelow(inner)
-      return entry.name.endsWith('.test.ts') ? [inner] : []
+      return /(?<!\.integration)\.test\.ts$/.test(entry.name) ? [inner] : []
     }),
   )
   return found.flat()

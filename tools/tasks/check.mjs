@@ -123,7 +123,7 @@ function lintCache() {
 
 /**
  * A part of the runs of every property test, many files at once, and a worker more than steps at once, since tests wait for
- * timers and for other programs a fourth of their time: what is sought here is a quick answer. `npm test` takes all runs, and each file by itself.
+ * timers a fourth of their time: what is sought here is a quick answer. `npm test` takes all runs, each file by itself, and the integration tests.
  * @returns {Promise<StepResult>}
  */
 async function unitTests() {

@@ -17,6 +17,7 @@ const tiers = {
     return counts
   },
   unit: (args, env) => runJestVisibly('unit', args, env),
+  integration: (args, env) => runJestVisibly('integration', args, env),
   dataplane: async (args, env) => {
     // The scenarios start the programs as their users do.
     await bundlePrograms()

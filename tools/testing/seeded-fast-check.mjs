@@ -37,6 +37,18 @@ const codePoint = fc
 export const string = (constraints = {}) =>
   fc.string(constraints.unit === 'binary' ? { ...constraints, unit: codePoint } : constraints)
 
+const plain = "ABCXYZabcxyz0189-._~!$&'()*+,;=:@"
+const pathCharacter = fc.oneof(
+  { weight: 10, arbitrary: fc.constantFrom(...Array.from(plain)) },
+  { weight: 1, arbitrary: codePoint.map((character) => encodeURIComponent(character)) },
+)
+
+/** As fast-check's, which makes that table too: path-absolute of RFC 3986, with percent-encoded characters of all kinds. */
+export const webPath = () =>
+  fc
+    .array(fc.string({ unit: pathCharacter, maxLength: 10 }))
+    .map((segments) => segments.map((each) => `/${each}`).join(''))
+
 export * from '../../node_modules/fast-check/lib/fast-check.js'
-const all = { ...fc, assert, string }
+const all = { ...fc, assert, string, webPath }
 export { all as default }

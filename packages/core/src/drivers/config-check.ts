@@ -14,7 +14,7 @@ export type DriverConfigCheck = (config: JsonValue | undefined) => void
 export function driverConfigCheck(driver: Pick<Driver, 'name' | 'configSchema'>): DriverConfigCheck {
   let validate: ReturnType<Ajv2020['compile']> | undefined
   return (config) => {
-    validate ??= new Ajv2020({ allErrors: true, strict: false }).compile(driver.configSchema)
+    validate ??= new Ajv2020({ allErrors: true, strict: false, code: { optimize: false } }).compile(driver.configSchema)
     if (validate(config ?? {})) return
     const reasons = (validate.errors ?? []).map(({ instancePath, message, params }) => {
       const extra = (params as { readonly additionalProperty?: string }).additionalProperty

@@ -390,7 +390,7 @@ describe('hostile input', () => {
   })
 
   it('refuses nesting without end, in YAML and in JSON', () => {
-    for (const depth of [1000, 100_000]) {
+    for (const depth of [1000, 20_000]) {
       const nested = doc(
         'plugin.flomesh.io/v1alpha1',
         'PluginConfig',

@@ -28,9 +28,12 @@ const schemas: Readonly<Record<string, TSchema>> = {
   applyReportSchema,
 }
 
+/** Unpolished code is as strict, and made in half the time. */
+const code = { optimize: false }
+
 describe('published schemas', () => {
   it.each(Object.keys(schemas))('%s is a JSON Schema that a strict checker compiles', (name) => {
-    const ajv = new Ajv({ strict: true, validateSchema: true })
+    const ajv = new Ajv({ strict: true, validateSchema: true, code })
     expect(() => ajv.compile(published(schemas[name] as TSchema))).not.toThrow()
   })
 
@@ -49,7 +52,7 @@ describe('published schemas', () => {
   })
 
   it('accept and refuse the same parts in another checker', () => {
-    const ajv = new Ajv({ strict: true })
+    const ajv = new Ajv({ strict: true, code })
     const accepts = ajv.compile(published(partSchema))
     fc.assert(
       fc.property(anyPart, mutatedPart(anyPart), (part, { value }) => {
@@ -61,7 +64,7 @@ describe('published schemas', () => {
   })
 
   it('keep kinds apart', () => {
-    const ajv = new Ajv({ strict: true })
+    const ajv = new Ajv({ strict: true, code })
     const checks = Object.entries(partSchemas).map(([kind, schema]) => [kind, ajv.compile(published(schema))] as const)
     fc.assert(
       fc.property(
@@ -74,7 +77,7 @@ describe('published schemas', () => {
   })
 
   it('accept whole documents', () => {
-    const accepts = new Ajv({ strict: true }).compile(published(proxyPolicySchema))
+    const accepts = new Ajv({ strict: true, code }).compile(published(proxyPolicySchema))
     for (const policy of [bookbuyer(), bookstore(), ledger(), mysql()]) expect(accepts(policy)).toBe(true)
   })
 })
