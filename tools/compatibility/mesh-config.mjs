@@ -60,8 +60,16 @@ export const meshConfig = {
       note: 'iptables and none; with ebpf, pods are refused',
     }),
     works('traffic.enableEgress', ['e2e/scenarios/egress.yaml', 'e2e/scenarios/egress-explicit.yaml']),
-    works('traffic.{outboundIPRangeExclusionList,outboundIPRangeInclusionList}', [lists, resolving]),
-    works('traffic.{outboundPortExclusionList,inboundPortExclusionList}', [lists, resolving]),
+    works('traffic.{outboundIPRangeExclusionList,outboundIPRangeInclusionList}', [
+      'e2e/scenarios/ip-exclusion.yaml',
+      lists,
+      resolving,
+    ]),
+    works('traffic.{outboundPortExclusionList,inboundPortExclusionList}', [
+      'e2e/scenarios/port-exclusion.yaml',
+      lists,
+      resolving,
+    ]),
     works('traffic.networkInterfaceExclusionList', [lists, resolving]),
     later('traffic.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}', 'traffic', resolving, {
       note: 'class envoy balances request by request',
@@ -101,7 +109,7 @@ export const meshConfig = {
     works('featureFlags.enableAccessCertPolicy', [outside, admission, resolving]),
     works('featureFlags.enableIngressBackendPolicy', ['e2e/scenarios/ingress-http.yaml', admission]),
     works('featureFlags.enableAccessControlPolicy', ['e2e/scenarios/ingress-access-control.yaml', admission]),
-    works('featureFlags.enableRetryPolicy', [admission, resolving]),
+    works('featureFlags.enableRetryPolicy', ['e2e/scenarios/retry-policy.yaml', admission, resolving]),
     works('featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', [policies, resolving]),
     later('featureFlags.enablePluginPolicy', 'pipy', [admission, resolving]),
     never(

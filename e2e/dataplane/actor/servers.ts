@@ -22,11 +22,12 @@ export function createApp(app: App, speaker: Speaker, certificate?: Certificate)
     if (certificate === undefined) throw new Error(`${speaker.server} serves ${app} and needs a certificate`)
     return { cert: certificate.chain, key: certificate.privateKey }
   }
+  const turns: Turns = { taken: 0 }
   switch (app) {
     case 'http':
-      return withUpgrades(createServer((request, response) => tell(request, response, speaker)))
+      return withUpgrades(createServer((request, response) => tell(request, response, speaker, turns)))
     case 'https':
-      return withUpgrades(createHttpsServer(tls(), (request, response) => tell(request, response, speaker)))
+      return withUpgrades(createHttpsServer(tls(), (request, response) => tell(request, response, speaker, turns)))
     case 'http2':
     case 'grpc':
       return createHttp2Server().on('stream', (stream, headers) => answerStream(stream, headers, speaker))
@@ -50,15 +51,23 @@ export function listen(server: Server, host: string, port: number): Promise<numb
   })
 }
 
-function tell(request: IncomingMessage, response: ServerResponse, speaker: Speaker): void {
+/** How many requests a server has been asked to be flaky for. */
+interface Turns {
+  taken: number
+}
+
+function tell(request: IncomingMessage, response: ServerResponse, speaker: Speaker, turns: Turns): void {
   const wishes = new URLSearchParams((request.url ?? '').split('?')[1])
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
-    // `?status=` and `?delay=` let a scenario choose what the server does.
+    // `?status=`, `?delay=` and `?flaky=` let a scenario choose what the server does.
+    const flaky = Number(wishes.get('flaky') ?? 0)
+    if (flaky > 0) turns.taken += 1
+    const status = Number(wishes.get('status') ?? (flaky === 0 || turns.taken % (flaky + 1) === 0 ? 200 : 503))
     setTimeout(
       () => {
-        response.writeHead(Number(wishes.get('status') ?? 200), { 'content-type': 'application/json' })
+        response.writeHead(status, { 'content-type': 'application/json' })
         response.end(
           JSON.stringify({
             ...speaker,

@@ -63,13 +63,14 @@ export function workload(
     readonly port?: number
     readonly env?: Readonly<Record<string, string>>
     readonly labels?: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
     readonly replicas?: number
     readonly sidecar?: boolean
   },
 ): string {
   const own = split(name).name
   return document('standalone.openservicemesh.io/v1alpha1', 'Workload', name, {
-    metadata: { labels: { app: options.app ?? own, ...options.labels } },
+    metadata: { labels: { app: options.app ?? own, ...options.labels }, annotations: options.annotations ?? {} },
     spec: {
       serviceAccountName: options.account ?? own,
       replicas: options.replicas ?? 1,

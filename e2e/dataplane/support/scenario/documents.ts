@@ -50,6 +50,7 @@ export function workloadDocuments(workload: ScenarioWorkload, settings: ActorSet
       program: settings.program,
       replicas: workload.replicas ?? 1,
       labels: workload.labels ?? {},
+      annotations: workload.annotations ?? {},
       env: {
         ACTOR: name,
         CONTROL: settings.control,

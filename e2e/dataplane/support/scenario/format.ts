@@ -41,6 +41,7 @@ export const WorkloadSchema = closed(
     account: Type.Optional(text('Service account; the name of the workload if it is left out.')),
     replicas: Type.Optional(Type.Integer({ minimum: 0, maximum: 5, description: 'Instances; 1 if it is left out.' })),
     labels: Type.Optional(texts('Labels beside app, which is the name of the workload.')),
+    annotations: Type.Optional(texts('Annotations.')),
     ports: Type.Optional(Type.Record(text('Name of the port.'), PortSchema, { description: 'Served ports by name.' })),
     service: Type.Optional(
       Type.Boolean({

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { MeshMode } from '@osm-ts/standalone'
 
 import { testAuthority } from '../../../../packages/driver-envoy/test/xds/test-certificates.js'
+import { inside } from '../inside.js'
 import { type TestMesh, startTestMesh } from '../mesh.js'
 import { eventually } from '../wait.js'
 import { Actors } from './actors.js'
@@ -100,7 +101,7 @@ export class Session {
       ...[...this.#objects.values()].map((object) => `${JSON.stringify(object)}\n`),
       namespaceDocument(mark),
     ])
-    await mesh.write(FILE, ...documents)
+    await mesh.write(FILE, ...[...documents].map((document) => this.located(document)))
     await eventually(
       async () => mesh.debug('/debug/namespaces'),
       (page) => page.includes(`"${mark}"`),
@@ -120,6 +121,14 @@ export class Session {
         all.length === instances && all.every(({ state, ready }) => ready && state !== 'unknown' && state !== 'stale'),
       { what: 'that every sidecar has its policy', timeoutMs: 60_000 },
     )
+  }
+
+  /** Puts addresses of workloads into the place of `{{<namespace>/<workload>.address}}`. In transparent mode they have some. */
+  located(text: string): string {
+    return text.replaceAll(/\{\{([a-z0-9-]+\/[a-z0-9.-]+)\.address\}\}/g, (_, workload: string) => {
+      if (this.mode !== 'transparent') throw new Error(`${workload} has an address of its own in transparent mode only`)
+      return inside(this.mesh, workload).address
+    })
   }
 
   async #start(mark: string): Promise<Running> {

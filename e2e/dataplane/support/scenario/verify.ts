@@ -13,7 +13,7 @@ const PAUSE_MS = 100
 
 /** Tries an expectation until it holds; throws with what was wrong the last time if that takes too long. */
 export async function verify(expectation: Expectation, session: Session): Promise<void> {
-  const filled = session.outside.fill(expectation)
+  const filled = JSON.parse(session.located(JSON.stringify(session.outside.fill(expectation)))) as Expectation
   const deadline = performance.now() + TIME_LIMIT_MS
   for (;;) {
     // What is not there yet may come: an error is an answer like others until the time is over.
