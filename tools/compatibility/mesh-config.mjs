@@ -11,6 +11,7 @@ const injecting = 'packages/injector/src/inject/inject-pod.test.ts'
 const lists = 'packages/injector/src/inject/traffic-lists.test.ts'
 const noResync = 'what a sidecar acknowledged is known, so nothing is ever sent again without a change'
 const outside = 'e2e/api/controller-duties.test.ts'
+const authorizing = 'e2e/dataplane/external-authorization.test.ts'
 const admission = 'packages/controller/src/webhook/object-reviewer.test.ts'
 
 /** @type {Section} */
@@ -79,9 +80,9 @@ export const meshConfig = {
       'packages/core/src/catalog/testdata/in/permissive.yaml',
     ]),
     never('traffic.useHTTPSIngress', 'an IngressBackend says it for each backend', resolving),
-    works('traffic.inboundExternalAuthorization.{enable,address,port}', [policies, resolving]),
-    works('traffic.inboundExternalAuthorization.{statPrefix,failureModeAllow}', resolving),
-    works('traffic.inboundExternalAuthorization.timeout', [resolving, reading]),
+    works('traffic.inboundExternalAuthorization.{enable,address,port,failureModeAllow}', [authorizing, policies]),
+    works('traffic.inboundExternalAuthorization.statPrefix', resolving),
+    works('traffic.inboundExternalAuthorization.timeout', [authorizing, resolving, reading]),
     works('traffic.policyWithdrawalTimeout', 'e2e/dataplane/tcp.test.ts', { note: 'new' }),
     works('observability.osmLogLevel', resolving, { note: 'live' }),
     works('observability.enableDebugServer', ['e2e/api/controller.test.ts', resolving], { note: 'live' }),
