@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   customResourceDefinitions,
@@ -147,7 +149,11 @@ describe('osm-bootstrap', () => {
     expect(await page('/health/alive')).toEqual([200, 'Service is alive'])
     expect(await page('/health/ready')).toEqual([200, 'Service is ready'])
     expect(await page('/healthz')).toEqual([200, 'Health OK'])
-    expect((await page('/version'))[1]).toContain('v1.0.0')
+    const commit = existsSync(new URL('../../.git', import.meta.url)) ? /^[0-9a-f]{40}(-dirty)?$/ : /^$/
+    expect(JSON.parse((await page('/version'))[1])).toMatchObject({
+      version: 'v1.0.0',
+      git_commit: expect.stringMatching(commit),
+    })
     expect((await page('/metrics'))[1]).toContain('osm_reconciliation_total')
   })
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { build, stop } from 'esbuild'
 import { programs } from '../programs.mjs'
 import { root } from './paths.mjs'
+import { run } from './process.mjs'
 import { SetUpError } from './set-up-error.mjs'
 
 // Bundled CommonJS packages call require and look for files beside them; an ES module has neither name.
@@ -36,6 +37,7 @@ export async function bundlePrograms(names = Object.keys(programs)) {
       minifyWhitespace: true,
       minifySyntax: true,
       alias: sourceAliases(),
+      define: await sourceDefinitions(),
       banner: { js: banner },
       logLevel: 'warning',
     })
@@ -47,6 +49,25 @@ export async function bundlePrograms(names = Object.keys(programs)) {
     await stop()
   }
   return chosen.map(({ bundle }) => join(root, bundle))
+}
+
+/**
+ * What programs say of their sources; a date of the build itself would make every build another. Empty outside of git.
+ * @returns {Promise<Record<string, string>>}
+ */
+async function sourceDefinitions() {
+  const [commit, date] = await Promise.all([
+    gitSays(['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*']),
+    gitSays(['log', '-1', '--format=%cI']),
+  ])
+  return { OSM_GIT_COMMIT: JSON.stringify(commit), OSM_BUILD_DATE: JSON.stringify(date) }
+}
+
+/** @param {readonly string[]} args */
+async function gitSays(args) {
+  if (!existsSync(join(root, '.git'))) return ''
+  const { code, stdout } = await run('git', args)
+  return code === 0 ? stdout.toString().trim() : ''
 }
 
 /** @param {string} name */

@@ -1,4 +1,5 @@
 import {
+  buildVersion,
   connectProgram,
   countErrorCodes,
   customResourceDefinitions,
@@ -36,12 +37,11 @@ async function main(context: ProgramContext<BootstrapFlags>): Promise<undefined>
   countErrorCodes(logger, metrics)
   metrics.collectProcessMetrics()
   let ready = false
-  const version = { version: flags.osmVersion, git_commit: '', build_date: '' }
   const health = healthServer({
     alive: async () => true,
     ready: async () => ready,
     metrics: () => metrics.render(),
-    version,
+    version: buildVersion(flags.osmVersion),
   })
   const events = new EventRecorder({ api, component: NAME, namespace: flags.osmNamespace, clock: systemClock, logger })
   try {

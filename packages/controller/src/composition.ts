@@ -18,6 +18,7 @@ import { Container, type ServiceIdentifier } from 'inversify'
 import { DriverRunner } from './driver-runner.js'
 import { SnapshotInstances } from './instances.js'
 import type { ControllerOptions } from './options.js'
+import { timedProvider } from './timed-provider.js'
 
 const token = <T>(name: string): ServiceIdentifier<T> => Symbol(name)
 
@@ -67,7 +68,7 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
   container.bind(tokens.certificates).toResolvedValue(
     (configurator) =>
       new MeshCertificateManager({
-        provider: options.certificateProvider,
+        provider: timedProvider(options.certificateProvider, options.metrics),
         settings: () => certificateSettings(configurator.current().certificate),
         domains,
         clock: systemClock,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 
 import {
+  buildVersion,
   connectProgram,
   type KubernetesApi,
   KubernetesEndpointsProvider,
@@ -103,7 +104,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       bindAddress: flags.bindAddress,
       ports: { debug: flags.debugPort, health: flags.healthPort },
       debugServer: 'configured',
-      version: { version: flags.osmVersion, git_commit: '', build_date: '' },
+      version: buildVersion(flags.osmVersion),
       metrics,
       attachments: attachments(context, api, source, authority, clientCa),
       logger,

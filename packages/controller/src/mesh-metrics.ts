@@ -50,13 +50,20 @@ export function meshMetrics(options: MeshMetricsOptions): MeshMetrics {
   const namespaces = metrics.gauge('osm_resource_namespace_count', 'Namespaces of the mesh', [])
   const setNamespaces = (): void => namespaces.set({}, feed.current()?.namespaces().length ?? 0)
   setNamespaces()
+  const queue = metrics.gauge('osm_events_queued', 'Changes of objects that no recomputation has taken in yet', [])
+  let queued = 0
+  queue.set({}, queued)
   feed.subscribe(({ changed }) => {
+    queued += changed.length
+    queue.set({}, queued)
     if (changed.some((key) => key.startsWith('Namespace/'))) setNamespaces()
   })
   recomputed.inc({}, 0)
   broadcasts.inc({}, 0)
   return {
     recomputed: (milliseconds, changed) => {
+      queued = 0
+      queue.set({}, queued)
       recomputation.observe({}, milliseconds / 1000)
       recomputed.inc({}, changed)
       if (changed > 0) broadcasts.inc({})

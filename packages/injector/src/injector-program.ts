@@ -1,6 +1,7 @@
 import { networkInterfaces } from 'node:os'
 
 import {
+  buildVersion,
   connectProgram,
   countErrorCodes,
   DriverRegistry,
@@ -40,7 +41,7 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
     alive: async () => true,
     ready: async () => ready(),
     metrics: () => metrics.render(),
-    version: { version: flags.osmVersion, git_commit: '', build_date: '' },
+    version: buildVersion(flags.osmVersion),
   })
   const registry = new DriverRegistry()
   for (const driver of builtInDrivers()) registry.register(driver)

@@ -1,3 +1,4 @@
+export { buildVersion } from './build-version.js'
 export { connectProgram } from './connect-program.js'
 export { programErrorCodes, type ProgramErrorCode } from './error-codes.js'
 export { type FatalReason, fatalReasonOf } from './fatal-reason.js'

@@ -1,4 +1,5 @@
 import {
+  buildVersion,
   createLogger,
   FileCaStore,
   FolderSecrets,
@@ -73,7 +74,7 @@ export async function runController(
     ports: config.ports,
     debugServer: 'always',
     metrics: new Metrics(),
-    version: { version, git_commit: '', build_date: '' },
+    version: buildVersion(version),
     logger,
     signal,
   })
