@@ -2,13 +2,14 @@
 import { createServer } from 'node:http'
 
 const name = process.env.NAME ?? 'server'
-let served = 0
+const seen = { requests: 0 }
 const server = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '/', 'http://server')
   const delay = Number(searchParams.get('delay') ?? 0)
   const status = Number(searchParams.get('status') ?? 200)
   request.resume()
-  served += 1
+  seen.requests += 1
+  const served = seen.requests
   const answer = () => {
     response.writeHead(status, { 'content-type': 'application/json', server: name })
     response.end(
