@@ -27,6 +27,12 @@ describe('settings of the mesh on real Envoys', () => {
     return new Map([...text.matchAll(/^(\S+): ([1-9]\d*)$/gm)].map(([, name = '', value]) => [name, Number(value)]))
   }
 
+  /** How many handshakes of the store have agreed on something. */
+  async function handshakes(on: string): Promise<number> {
+    const found = await counters('shop/store', String.raw`ssl\.(versions|ciphers|curves)`)
+    return [...found].reduce((sum, [name, count]) => sum + (name.endsWith(`.ssl.${on}`) ? count : 0), 0)
+  }
+
   /** What connections to the store have agreed on, such as `versions.TLSv1.3`. */
   async function agreed(): Promise<readonly string[]> {
     const found = await counters('shop/store', String.raw`ssl\.(versions|ciphers|curves)`)
@@ -75,6 +81,38 @@ describe('settings of the mesh on real Envoys', () => {
     expect(await mesh.problems()).toContainEqual(
       expect.objectContaining({ code: 'OSM_CONFIG_TLS_NAME', field: 'spec.sidecar.cipherSuites[1]' }),
     )
+  })
+
+  it('name a curve that the certificates are not on, with TLS 1.3', async () => {
+    await mesh.apply('config.yaml', config({ ecdhCurves: ['P-521'] }))
+    await eventually(
+      async () => {
+        expect((await get()).status).toBe(200)
+        return agreed()
+      },
+      (all) => all.includes('curves.P-521'),
+      { what: 'a connection by the other curve', timeoutMs: 60_000, everyMs: 200 },
+    )
+    expect(await mesh.problems()).toEqual([])
+  })
+
+  it('leave out lists by which sidecars could not agree, and say so', async () => {
+    const before = await handshakes('versions.TLSv1.2')
+    const lists = { ecdhCurves: ['P-384'], cipherSuites: ['ECDHE-RSA-AES128-GCM-SHA256'] }
+    await mesh.apply('config.yaml', config({ tlsMaxProtocolVersion: 'TLSv1_2', ...lists }))
+    // Had one of the lists been obeyed, there would be no such handshake, and 503 once connections from before have drained.
+    await eventually(
+      async () => {
+        expect((await get()).status).toBe(200)
+        return handshakes('versions.TLSv1.2')
+      },
+      (now) => now > before,
+      { what: 'a connection with TLS 1.2', timeoutMs: 60_000, everyMs: 200 },
+    )
+    expect((await mesh.problems()).map(({ code, field }) => [code, field])).toEqual([
+      ['OSM_CONFIG_TLS', 'spec.sidecar.ecdhCurves'],
+      ['OSM_CONFIG_TLS', 'spec.sidecar.cipherSuites'],
+    ])
   })
 
   it('refuse all traffic where the highest version is one that the mesh does not speak', async () => {

@@ -47,7 +47,9 @@ export const meshConfig = {
     works('sidecar.{tlsMinProtocolVersion,tlsMaxProtocolVersion}', [patching, resolving], {
       note: 'never below TLSv1_2',
     }),
-    works('sidecar.{cipherSuites,ecdhCurves}', [patching, 'packages/driver-envoy/src/translate/blame.test.ts']),
+    works('sidecar.{cipherSuites,ecdhCurves}', ['e2e/dataplane/mesh-settings.test.ts', resolving], {
+      note: 'a list by which sidecars could not agree with TLS 1.2 is left out, with a problem',
+    }),
     works('sidecar.localProxyMode', [
       'e2e/scenarios/statefulset.yaml',
       'e2e/dataplane/interception.transparent.test.ts',

@@ -1,7 +1,8 @@
 /** Codes of problems of the mesh configuration, with the meaning of each. */
 export const configErrorCodes = {
   OSM_CONFIG_DURATION: 'a duration can not be read, or lies outside its range; another value holds',
-  OSM_CONFIG_TLS: 'a TLS version is below what the mesh allows, or the range of versions is empty',
+  OSM_CONFIG_TLS:
+    'a TLS version is below what the mesh allows, the range of versions is empty, or sidecars could not agree by a list of curves or suites',
   OSM_CONFIG_TLS_NAME: 'a cipher suite or curve is not known and is left out',
   OSM_CONFIG_KEY_SIZE: 'the size of RSA keys lies outside 2048 to 4096; 2048 holds',
   OSM_CONFIG_FRACTION: 'a sampled fraction is no number from 0 to 1; 1 holds',

@@ -185,6 +185,30 @@ describe('resolveMeshConfig', () => {
       'TLSv1_2',
     ],
     [
+      'sidecar: { tlsMaxProtocolVersion: TLSv1_2, ecdhCurves: [P-384, X25519] }',
+      'error OSM_CONFIG_TLS spec.sidecar.ecdhCurves: with TLS 1.2 at most, sidecars would refuse all traffic between them; the list is left out. It needs P-256, the curve of the certificates of sidecars, or allow TLS 1.3',
+      'sidecar.ecdhCurves.length',
+      0,
+    ],
+    [
+      'sidecar: { tlsMaxProtocolVersion: TLSv1_2, cipherSuites: [ECDHE-RSA-AES128-GCM-SHA256, AES128-SHA] }',
+      'error OSM_CONFIG_TLS spec.sidecar.cipherSuites: with TLS 1.2 at most',
+      'sidecar.cipherSuites.length',
+      0,
+    ],
+    [
+      'certificate: { keyAlgorithm: RSA }, sidecar: { tlsMaxProtocolVersion: TLSv1_2, cipherSuites: ["[ECDHE-ECDSA-AES128-SHA|ECDHE-ECDSA-AES256-SHA]"] }',
+      'It needs a suite for the RSA certificates of sidecars',
+      'sidecar.cipherSuites.length',
+      0,
+    ],
+    [
+      'certificate: { keyAlgorithm: RSA }, sidecar: { tlsMaxProtocolVersion: TLSv1_2, ecdhCurves: [X25519MLKEM768] }',
+      'error OSM_CONFIG_TLS spec.sidecar.ecdhCurves',
+      'sidecar.ecdhCurves.length',
+      0,
+    ],
+    [
       'sidecar: { configResyncInterval: 5s }',
       'warning OSM_CONFIG_DURATION spec.sidecar.configResyncInterval: must be 0s (off) or at least 30s; 30s holds',
       'sidecar.configResyncIntervalMs',
@@ -287,6 +311,24 @@ describe('resolveMeshConfig', () => {
       tlsMinProtocolVersion: 'TLSv1_2',
       tlsMaxProtocolVersion: 'TLSv1_3',
     })
+  })
+
+  it.each([
+    ['{ sidecar: { ecdhCurves: [P-384], cipherSuites: [ECDHE-RSA-AES128-SHA] } }', ['P-384'], 1],
+    ['{ sidecar: { tlsMaxProtocolVersion: TLSv1_2, ecdhCurves: [P-384, P-256] } }', ['P-384', 'P-256'], 0],
+    [
+      '{ sidecar: { tlsMaxProtocolVersion: TLSv1_2, cipherSuites: ["[ECDHE-RSA-AES128-SHA|ECDHE-ECDSA-AES128-SHA]"] } }',
+      [],
+      1,
+    ],
+    [
+      '{ certificate: { keyAlgorithm: RSA }, sidecar: { tlsMaxProtocolVersion: TLSv1_2, ecdhCurves: [X25519], cipherSuites: [AES128-SHA] } }',
+      ['X25519'],
+      1,
+    ],
+  ])('takes lists of TLS by which sidecars can agree: %s', (spec, curves, suites) => {
+    const { sidecar } = clean(spec)
+    expect([sidecar.ecdhCurves, sidecar.cipherSuites.length]).toEqual([curves, suites])
   })
 
   it('takes a number that only looks like a size for a mistake even while ECDSA holds', () => {

@@ -6,6 +6,7 @@ import type { CertificateConfig, ConfigEnvironment, MeshConfig, PluginStage } fr
 import { resolveObservability } from './resolve-observability.js'
 import { resolveSidecar } from './resolve-sidecar.js'
 import { resolveTraffic } from './resolve-traffic.js'
+import { agreeableTls } from './tls-agreement.js'
 
 const hourMs = 3_600_000
 const defaultValidityMs = 24 * hourMs
@@ -38,7 +39,11 @@ export function resolveMeshConfig(
   const { osmNamespace, clusterDomain, environment } = options
   const config: MeshConfig = {
     clusterSet: Object.fromEntries((spec.clusterSet?.properties ?? []).map(({ name, value }) => [name, value])),
-    sidecar: resolveSidecar(spec.sidecar ?? {}, environment, findings),
+    sidecar: agreeableTls(
+      resolveSidecar(spec.sidecar ?? {}, environment, findings),
+      spec.certificate?.keyAlgorithm ?? 'ECDSA',
+      findings,
+    ),
     repoServer: {
       ipaddr: environment.OSM_REPO_SERVER_IPADDR || spec.repoServer?.ipaddr || '127.0.0.1',
       codebase: (environment.OSM_REPO_SERVER_CODEBASE || spec.repoServer?.codebase || '').replace(/^\/|\/$/g, ''),
