@@ -28,7 +28,11 @@ export const annotations = {
       { word: 'sidecar-resource-' },
     ),
     works('prometheus.io/{scrape,port,path}', injecting, { note: 'written to pods' }),
-    missing(`${prefix}egress-gateway-mode`, 'traffic', 'of Services'),
+    works(
+      `${prefix}egress-gateway-mode`,
+      ['packages/core/src/catalog/testdata/in/egress-gateway.yaml', 'e2e/scenarios/egress-gateway-explicit.yaml'],
+      { note: 'of Services' },
+    ),
     works(`${prefix}network-interface-exclusion-list`, [lists, injecting], { note: 'new' }),
     works(`${prefix}sidecar-class`, injecting, { note: 'new' }),
     missing(`${prefix}{inbound-port-inclusion-list,outbound-port-inclusion-list,port}`, 'open', 'interception by eBPF'),

@@ -8,6 +8,7 @@ import {
 import { createServer as createHttpsServer } from 'node:https'
 import { createServer as createTcpServer, type Server } from 'node:net'
 
+import { connectProxy } from './connect-proxy.js'
 import type { App, Certificate } from './protocol.js'
 
 /** Who answers: the actor's name, and the instance where there are several. */
@@ -37,6 +38,8 @@ export function createApp(app: App, speaker: Speaker, certificate?: Certificate)
       return echo()
     case 'tcp-server-first':
       return echo(`220 ${speaker.server}`)
+    case 'connect-proxy':
+      return connectProxy()
   }
 }
 

@@ -63,6 +63,14 @@ export function writeXdsFiles(folder: string, resources: ResourceJson, secrets: 
     Object.values(resources[type]).map((item) => redirected(item))
   return {
     node: { id: 'golden', cluster: 'golden' },
+    bootstrapExtensions: [
+      {
+        name: 'envoy.bootstrap.internal_listener',
+        typedConfig: {
+          '@type': 'type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener',
+        },
+      },
+    ],
     admin: { address: { socketAddress: { address: '127.0.0.1', portValue: 0 } } },
     dynamicResources: {
       cdsConfig: source(write('cluster', all('cluster'))),

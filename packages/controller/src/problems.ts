@@ -31,6 +31,7 @@ const asking: readonly Kind[] = [
   'Retry',
   'Egress',
   'EgressGateway',
+  'Service',
   'IngressBackend',
   'AccessControl',
   'Telemetry',

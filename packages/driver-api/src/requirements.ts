@@ -193,7 +193,7 @@ const table: Table = {
     {
       // Traffic would leave past the gateway that is to see it.
       security: true,
-      places: ({ gateways }) => gateways.flatMap((_, i) => needs('egress-gateway', 'gateways', i)),
+      places: ({ gateways }) => gateways.flatMap(({ mode }, i) => needs(`egress-gateway-${mode}`, 'gateways', i)),
     },
   ],
   // With global egress, a destination whose rules are left out would be open without them.

@@ -22,6 +22,7 @@ export const capabilities: Capabilities = {
     'access-log-opentelemetry',
     'active-health-checks',
     'connection-limits',
+    'egress-gateway-http2tunnel',
     'egress-global',
     'egress-http',
     'egress-https',

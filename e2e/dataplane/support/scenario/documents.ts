@@ -18,6 +18,7 @@ const appProtocols: Readonly<Record<App, string>> = {
   'grpc-tls': 'tcp',
   tcp: 'tcp',
   'tcp-server-first': 'tcp-server-first',
+  'connect-proxy': 'tcp',
 }
 
 type Qualified = `${string}/${string}`

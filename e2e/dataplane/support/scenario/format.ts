@@ -22,8 +22,8 @@ const count = Type.Union([Type.Integer({ minimum: 0 }), Type.Tuple([Type.Integer
   description: 'A number, or the least and the most, both allowed.',
 })
 const app = oneOf(
-  ['http', 'http2', 'https', 'grpc', 'grpc-tls', 'tcp', 'tcp-server-first'],
-  'How it answers: HTTP servers with JSON that tells what they were asked, TCP servers with what they are sent; server-first ones speak first.',
+  ['http', 'http2', 'https', 'grpc', 'grpc-tls', 'tcp', 'tcp-server-first', 'connect-proxy'],
+  'How it answers: HTTP servers with JSON that tells what they were asked, TCP servers with what they are sent; server-first ones speak first. Proxies connect to where CONNECT requests say.',
 )
 
 const PortSchema = closed(

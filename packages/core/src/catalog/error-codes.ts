@@ -23,6 +23,8 @@ export const catalogErrorCodes = {
   OSM_POLICY_EGRESS_CONFLICT:
     'two Egress objects, or two ports of one, open a destination in two ways to the same workloads; the first by namespace and name holds',
   OSM_POLICY_EGRESS_MTLS: 'an Egress asks for a client certificate where the sidecar can show none; nothing is opened',
+  OSM_POLICY_EGRESS_GATEWAY:
+    'an EgressGateway names a gateway that can not be used; without any that can, the traffic does not leave',
   OSM_POLICY_RETRY_NAMESPACE: 'a Retry is in another namespace than its source and is ignored',
   OSM_POLICY_INGRESS_SOURCE: 'a source of an IngressBackend or AccessControl lets nobody in',
   OSM_POLICY_INGRESS_CONFLICT:

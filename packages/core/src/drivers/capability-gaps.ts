@@ -1,5 +1,6 @@
 import type { Capabilities, OptionalFeature } from '@osm-ts/driver-api'
 
+import { EGRESS_GATEWAY_MODE, egressGatewayMode } from '../spec/egress-gateway-mode.js'
 import { isOfKind, type KindMap, type MeshObject } from '../spec/objects.js'
 
 /** Something that an object asks for and a sidecar class can't do. */
@@ -40,7 +41,16 @@ function asks(object: MeshObject): readonly Ask[] {
     case 'Egress':
       return egressAsks(object.spec)
     case 'EgressGateway':
-      return [['spec', 'egress-gateway', true]]
+      return [['spec', 'egress-gateway-http2tunnel', true]]
+    case 'Service':
+      return [
+        ['spec.trafficDistribution', 'load-balancing-locality', object.spec.trafficDistribution],
+        [
+          `metadata.annotations[${EGRESS_GATEWAY_MODE}]`,
+          'egress-gateway-socks5',
+          egressGatewayMode(object) === 'socks5',
+        ],
+      ]
     case 'IngressBackend':
     case 'AccessControl':
       return object.spec.backends.map(({ port }, index) => [
@@ -53,8 +63,6 @@ function asks(object: MeshObject): readonly Ask[] {
         ['spec.accessLog.format', 'access-log-format', object.spec.accessLog?.format],
         ['spec.accessLog.openTelemetry', 'access-log-opentelemetry', object.spec.accessLog?.openTelemetry],
       ]
-    case 'Service':
-      return [['spec.trafficDistribution', 'load-balancing-locality', object.spec.trafficDistribution]]
     case 'ServiceImport':
     case 'ServiceExport':
     case 'GlobalTrafficPolicy':

@@ -823,6 +823,33 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
   ],
 
   [
+    'gateways without a share',
+    object(
+      policy,
+      'EgressGateway',
+      'g',
+      '{ rules: [{ egressPolicies: [{ name: egress, namespace: default }], egressGateways: [{ service: web, namespace: default, weight: 0 }] }] }',
+    ),
+    'warning OSM_SPEC_NO_EFFECT spec.rules[0].egressGateways',
+    'names no gateway with a weight',
+  ],
+  [
+    'a second rule for an Egress',
+    ['first', 'g']
+      .map((name) =>
+        object(
+          policy,
+          'EgressGateway',
+          name,
+          '{ rules: [{ egressPolicies: [{ name: egress, namespace: default }], egressGateways: [{ service: web, namespace: default }] }] }',
+        ),
+      )
+      .join('\n---\n'),
+    'error OSM_SPEC_CONFLICT spec.rules[0].egressPolicies[0]',
+    'has gateways already, by EgressGateway default/first',
+  ],
+
+  [
     'a certificate for an identity',
     object(
       policy,

@@ -8,6 +8,7 @@ import {
   type ConfigSourceSchema,
 } from '@osm-ts/envoy-api/envoy/config/core/v3/config_source_pb.js'
 import type { OverloadManagerSchema } from '@osm-ts/envoy-api/envoy/config/overload/v3/overload_pb.js'
+import { InternalListenerSchema } from '@osm-ts/envoy-api/envoy/extensions/bootstrap/internal_listener/v3/internal_listener_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { DownstreamConnectionsConfigSchema } from '@osm-ts/envoy-api/envoy/extensions/resource_monitors/downstream_connections/v3/downstream_connections_pb.js'
@@ -129,6 +130,8 @@ export function bootstrapConfig(context: BootstrapContext): JsonValue {
     // Nothing but scrapes reads them.
     statsFlush: { case: 'statsFlushOnAdmin', value: true },
     overloadManager: overloadManager(),
+    // Tunnels to egress gateways begin at listeners inside the proxy, which it has to be told beforehand that there may be.
+    bootstrapExtensions: [{ name: 'envoy.bootstrap.internal_listener', typedConfig: pack(InternalListenerSchema, {}) }],
   })
   const registry = createRegistry(
     UpstreamTlsContextSchema,
@@ -136,6 +139,7 @@ export function bootstrapConfig(context: BootstrapContext): JsonValue {
     DownstreamConnectionsConfigSchema,
     HttpConnectionManagerSchema,
     RouterSchema,
+    InternalListenerSchema,
   )
   return toJson(BootstrapSchema, bootstrap, { registry })
 }

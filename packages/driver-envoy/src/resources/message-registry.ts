@@ -30,6 +30,10 @@ import { file_envoy_extensions_filters_network_tcp_proxy_v3_tcp_proxy } from '@o
 import { file_envoy_extensions_http_custom_response_local_response_policy_v3_local_response_policy } from '@osm-ts/envoy-api/envoy/extensions/http/custom_response/local_response_policy/v3/local_response_policy_pb.js'
 import { file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation } from '@osm-ts/envoy-api/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
 import { file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver } from '@osm-ts/envoy-api/envoy/extensions/network/dns_resolver/getaddrinfo/v3/getaddrinfo_dns_resolver_pb.js'
+import { file_envoy_extensions_filters_http_set_filter_state_v3_set_filter_state } from '@osm-ts/envoy-api/envoy/extensions/filters/http/set_filter_state/v3/set_filter_state_pb.js'
+import { file_envoy_extensions_filters_network_set_filter_state_v3_set_filter_state } from '@osm-ts/envoy-api/envoy/extensions/filters/network/set_filter_state/v3/set_filter_state_pb.js'
+import { file_envoy_extensions_transport_sockets_internal_upstream_v3_internal_upstream } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/internal_upstream/v3/internal_upstream_pb.js'
+import { file_envoy_extensions_transport_sockets_raw_buffer_v3_raw_buffer } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer_pb.js'
 import { file_envoy_extensions_transport_sockets_tls_v3_secret } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { file_envoy_extensions_transport_sockets_tls_v3_tls } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import { file_envoy_extensions_upstreams_http_tcp_v3_tcp_connection_pool } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/tcp/v3/tcp_connection_pool_pb.js'
@@ -70,6 +74,10 @@ export function messageRegistry(): Registry {
     file_envoy_extensions_http_custom_response_local_response_policy_v3_local_response_policy,
     file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation,
     file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver,
+    file_envoy_extensions_filters_http_set_filter_state_v3_set_filter_state,
+    file_envoy_extensions_filters_network_set_filter_state_v3_set_filter_state,
+    file_envoy_extensions_transport_sockets_internal_upstream_v3_internal_upstream,
+    file_envoy_extensions_transport_sockets_raw_buffer_v3_raw_buffer,
     file_envoy_extensions_transport_sockets_tls_v3_secret,
     file_envoy_extensions_transport_sockets_tls_v3_tls,
     file_envoy_extensions_upstreams_http_tcp_v3_tcp_connection_pool,

@@ -45,7 +45,8 @@ export function upstreamCluster(part: UpstreamPart, settings: Settings): Uint8Ar
   })
 }
 
-function transportSocketTo({ tls }: UpstreamPart, { trust }: Settings): ClusterInit['transportSocket'] {
+/** How an upstream is spoken to; undefined: in the clear, or not at all where it asks for TLS that this driver has no certificates for. */
+export function transportSocketTo({ tls }: UpstreamPart, { trust }: Settings): ClusterInit['transportSocket'] {
   switch (tls.mode) {
     case 'mesh':
       return meshClientTls(tls.serverName, tls.principals, trust)

@@ -16,6 +16,7 @@ import { metricsCluster } from './prometheus.js'
 import type { ProxyView } from './proxy-view.js'
 import type { Settings } from './settings.js'
 import { tracingCluster } from './tracing.js'
+import { tunnelledCluster, tunnelledPassthrough } from './tunnel.js'
 
 /** Clusters of proxies: those of upstreams, which most of the mesh shares, and those of the proxy's own workload. */
 export class ClusterTranslation {
@@ -53,14 +54,13 @@ export class ClusterTranslation {
   #own(view: ProxyView): ResourceLayer {
     const { proxy, settings } = view
     const { admin } = proxy.listen
-    const resources = [...this.#local(view), ...this.#authorizations(view), ...this.#rateLimits(view)]
-    if (settings.mesh.egressEnabled) {
-      const [name, encode] =
-        proxy.mode === 'transparent'
-          ? ([names.passthroughCluster, passthroughCluster] as const)
-          : ([names.forwardProxyCluster, forwardProxyCluster] as const)
-      resources.push(this.#cluster([name, settings.key], name, settings.sources, () => encode(settings)))
-    }
+    const resources = [
+      ...this.#local(view),
+      ...this.#authorizations(view),
+      ...this.#rateLimits(view),
+      ...this.#tunnelled(view),
+    ]
+    if (settings.mesh.egressEnabled) resources.push(this.#passthrough(view))
     const tracing = tracingCluster(settings.mesh)
     const accessLog = accessLogCluster(settings.mesh)
     if (accessLog !== undefined) resources.push(encodedResource(names.accessLogCluster, accessLog, settings.sources))
@@ -105,6 +105,36 @@ export class ClusterTranslation {
     )
   }
 
+  #passthrough({ proxy, settings, waysOut: { others, sources } }: ProxyView): EncodedResource {
+    const [name, encode] =
+      proxy.mode === 'transparent'
+        ? ([names.passthroughCluster, passthroughCluster] as const)
+        : ([names.forwardProxyCluster, forwardProxyCluster] as const)
+    if (others === undefined) return this.#cluster([name, settings.key], name, settings.sources, () => encode(settings))
+    const value = tunnelledPassthrough(name, others, settings)
+    return encodedResource(names.tunnelledCluster(name, others.name), value, [...sources, ...settings.sources])
+  }
+
+  /** One for each upstream and tunnel that lead to a destination together. */
+  #tunnelled({ proxy, reader, settings, waysOut }: ProxyView): readonly EncodedResource[] {
+    if (waysOut.byPart.size === 0) return []
+    const upstreams = new Map(
+      reader.members(proxy.upstreams, 'upstream').list.map((member) => [member.part.id, member]),
+    )
+    const clusters = new Map<string, EncodedResource>()
+    for (const { part } of reader.members(proxy.egress, 'egress').list) {
+      const tunnel = waysOut.byPart.get(part.id)?.tunnel
+      for (const { upstream } of [...part.targets, ...part.routes.flatMap(({ targets }) => targets)]) {
+        const member = upstreams.get(upstream)
+        if (tunnel === undefined || member === undefined) continue
+        const name = names.tunnelledCluster(upstream, tunnel.name)
+        const sources = [member.ref, ...waysOut.sources, ...settings.sources]
+        clusters.set(name, encodedResource(name, tunnelledCluster(member.part, tunnel, settings), sources))
+      }
+    }
+    return [...clusters.values()]
+  }
+
   #cluster(
     key: readonly unknown[],
     name: string,
@@ -122,7 +152,7 @@ export function hasMetrics({ proxy }: ProxyView): boolean {
 
 /** Everything that {@link ClusterTranslation} reads for the proxy's own clusters. */
 function ownKey(view: ProxyView): readonly unknown[] {
-  const { proxy, settings, served, servedOutside } = view
+  const { proxy, settings, served, servedOutside, waysOut } = view
   return [
     proxy.mode,
     settings.key,
@@ -130,5 +160,7 @@ function ownKey(view: ProxyView): readonly unknown[] {
     hasMetrics(view) ? proxy.listen.admin : undefined,
     proxy.probes,
     proxy.ipFamilies,
+    waysOut.key,
+    ...(waysOut.byPart.size > 0 ? [proxy.upstreams, proxy.egress] : []),
   ]
 }

@@ -7,11 +7,13 @@ import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ro
 
 import { cidrRange } from './address.js'
 import { encode, type Init, pack } from './encode.js'
-import { networkFilters } from './filter-order.js'
+import { HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
 import { forwardProxyFilter, sniForwardProxyFilter } from './forward-proxy.js'
 import { httpManager } from './http-manager.js'
 import { names } from './names.js'
 import { weightedTcpFilters } from './tcp-proxy.js'
+import { connectionDestinationFilter, requestDestinationFilter } from './tunnel.js'
+import { throughGateways, type WayOut, type WaysOut } from './ways-out.js'
 
 /** Stands for every server in {@link EgressPart.serverNames}. */
 const ANY_SERVER = '*'
@@ -21,20 +23,22 @@ const ANY_SERVER = '*'
  * alone, so that they never come here.
  *
  * @param byServerName - ids of upstreams whose addresses are those of the server name
+ * @param waysOut - which of them are reached through gateways
  */
 export function egressChains(
   parts: readonly EgressPart[],
   mesh: MeshPart,
   byServerName: ReadonlySet<string>,
+  waysOut: WaysOut,
 ): readonly Uint8Array[] {
   const httpPorts = [...new Set(parts.filter(({ protocol }) => protocol === 'http').map(({ port }) => port))]
   return [
-    ...httpPorts.sort((a, b) => a - b).map((port) => httpChain(port, mesh)),
+    ...httpPorts.sort((a, b) => a - b).map((port) => httpChain(port, mesh, waysOut.key !== '')),
     ...parts
       .filter(({ protocol }) => protocol !== 'http')
       // Two chains must not match alike: any address of a port is what an HTTP chain already takes.
       .filter((part) => selects(part) || !httpPorts.includes(part.port))
-      .map((part) => tcpChain(part, mesh, byServerName)),
+      .map((part) => tcpChain(part, mesh, byServerName, waysOut.byPart.get(part.id))),
   ]
 }
 
@@ -44,7 +48,7 @@ export function inspectedPorts(parts: readonly EgressPart[]): readonly number[] 
   return [...new Set(ports)].sort((a, b) => a - b)
 }
 
-function httpChain(port: number, mesh: MeshPart): Uint8Array {
+function httpChain(port: number, mesh: MeshPart, hasTunnels: boolean): Uint8Array {
   return encode(FilterChainSchema, {
     name: names.egressHttpChain(port),
     filterChainMatch: { destinationPort: port },
@@ -56,6 +60,7 @@ function httpChain(port: number, mesh: MeshPart): Uint8Array {
         mergeSlashes: false,
         filters: {
           'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter(),
+          ...(hasTunnels ? { [HTTP_SET_FILTER_STATE]: requestDestinationFilter() } : {}),
           'envoy.filters.http.router': pack(RouterSchema, {}),
         },
       }),
@@ -63,18 +68,25 @@ function httpChain(port: number, mesh: MeshPart): Uint8Array {
   })
 }
 
-function tcpChain(part: EgressPart, mesh: MeshPart, byServerName: ReadonlySet<string>): Uint8Array {
+function tcpChain(
+  part: EgressPart,
+  mesh: MeshPart,
+  byServerName: ReadonlySet<string>,
+  way: WayOut | undefined,
+): Uint8Array {
   const name = names.egressChain(part)
-  const isResolved = part.protocol === 'https' && part.targets.some(({ upstream }) => byServerName.has(upstream))
+  const { targets } = throughGateways(part, way)
+  const destination = way?.destinations[0]
+  const isResolved = part.protocol === 'https' && targets.some(({ upstream }) => byServerName.has(upstream))
   return encode(FilterChainSchema, {
     name,
     filterChainMatch: { destinationPort: part.port, ...selector(part) },
-    filters: weightedTcpFilters(
-      name,
-      part.targets,
-      mesh,
-      isResolved ? { 'envoy.filters.network.sni_dynamic_forward_proxy': sniForwardProxyFilter(part.port) } : {},
-    ),
+    filters: weightedTcpFilters(name, targets, mesh, {
+      ...(destination === undefined
+        ? {}
+        : { 'envoy.filters.network.set_filter_state': connectionDestinationFilter(destination) }),
+      ...(isResolved ? { 'envoy.filters.network.sni_dynamic_forward_proxy': sniForwardProxyFilter(part.port) } : {}),
+    }),
   })
 }
 

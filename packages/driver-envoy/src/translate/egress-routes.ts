@@ -5,6 +5,8 @@ import { duration, encode, type Init } from './encode.js'
 import { routeMatch } from './matching.js'
 import { names } from './names.js'
 import { type HostForm, weightedRoute } from './outbound-routes.js'
+import { requestDestination } from './tunnel.js'
+import { throughGateways, type Tunnel, type WayOut, type WaysOut } from './ways-out.js'
 
 type RouteInit = Init<typeof RouteSchema>
 
@@ -16,8 +18,14 @@ export function takesAnyHost(part: EgressPart): boolean {
   return part.hosts.includes(ANY_HOST)
 }
 
+/** A host in a host header; IPv6 addresses have brackets. */
+const HOST = String.raw`(?:\[[^\]]*\]|[^:]*)`
+
+/** Holds for requests whose host header names a port. */
+const NAMES_PORT: HeaderMatch = { name: ':authority', match: { type: 'regex', value: `${HOST}:[0-9]+` } }
+
 /** The virtual host of an HTTP destination outside the mesh. */
-export function egressVirtualHost(part: EgressPart, form: HostForm): Uint8Array {
+export function egressVirtualHost(part: EgressPart, form: HostForm, way: WayOut | undefined): Uint8Array {
   const hosts = [...part.hosts].sort()
   const withPort = hosts.map((host) => `${host}:${part.port}`)
   // Hosts of a wildcard are resolved with the port that the request names, which is 80 if it names none.
@@ -25,16 +33,42 @@ export function egressVirtualHost(part: EgressPart, form: HostForm): Uint8Array 
   return encode(VirtualHostSchema, {
     name: names.egressVirtualHost(part.id),
     domains: takesAnyHost(part) ? [ANY_HOST] : [...withoutPort, ...withPort].sort(),
-    routes: part.routes.map((route) => weightedRoute(takesAnyHost(part) ? onPort(route, part.port) : route)),
+    routes: [...egressRoutes(part, way)],
   })
 }
 
+function egressRoutes(part: EgressPart, way: WayOut | undefined): readonly RouteInit[] {
+  return throughGateways(part, way).routes.flatMap((route, index): readonly RouteInit[] => {
+    const limited = takesAnyHost(part) ? onPort(route, part.port) : route
+    const destination = way?.destinations[index]
+    if (destination === undefined) return [weightedRoute(limited)]
+    if (destination.kind !== 'named') return [tunnelled(weightedRoute(limited), destination)]
+    const withPort = {
+      ...limited,
+      match: { ...limited.match, headers: [...(limited.match.headers ?? []), NAMES_PORT] },
+    }
+    return [
+      tunnelled(weightedRoute(withPort), { kind: 'named', withPort: true }),
+      // On other ports requests have to name it to come here.
+      ...(part.port === 80 ? [tunnelled(weightedRoute(limited), { kind: 'named', withPort: false })] : []),
+    ]
+  })
+}
+
+function tunnelled(route: RouteInit, destination: Parameters<typeof requestDestination>[0]): RouteInit {
+  return { ...route, typedPerFilterConfig: requestDestination(destination) }
+}
+
 /** Transparent mode, with global egress: HTTP to hosts that no rule names goes on to the address that was dialled. */
-export function passthroughVirtualHost(): Uint8Array {
+export function passthroughVirtualHost(tunnel: Tunnel | undefined): Uint8Array {
   return encode(VirtualHostSchema, {
     name: names.egressVirtualHost(ANY_HOST),
     domains: [ANY_HOST],
-    routes: [forwardTo(names.passthroughCluster)],
+    routes: [
+      tunnel === undefined
+        ? forwardTo(names.passthroughCluster)
+        : tunnelled(forwardTo(names.tunnelledCluster(names.passthroughCluster, tunnel.name)), { kind: 'dialled' }),
+    ],
   })
 }
 
@@ -43,29 +77,42 @@ export function passthroughVirtualHost(): Uint8Array {
  * one port.
  *
  * @param anyHost - parts that take any host on their port
+ * @param waysOut - what leaves through gateways
  */
-export function forwardProxyFallback(anyHost: readonly EgressPart[], egressEnabled: boolean): Uint8Array {
+export function forwardProxyFallback(
+  anyHost: readonly EgressPart[],
+  egressEnabled: boolean,
+  waysOut: WaysOut,
+): Uint8Array {
   return encode(VirtualHostSchema, {
     name: names.outboundVirtualHost(ANY_HOST),
     domains: [ANY_HOST],
     routes: [
-      ...anyHost.flatMap((part) => part.routes.map((route) => weightedRoute(onPort(route, part.port)))),
-      egressEnabled ? forwardTo(names.forwardProxyCluster) : refusal,
+      ...anyHost.flatMap((part) => egressRoutes(part, waysOut.byPart.get(part.id))),
+      ...(egressEnabled ? passthroughRoutes(waysOut.others) : [refusal]),
     ],
   })
 }
 
+function passthroughRoutes(tunnel: Tunnel | undefined): readonly RouteInit[] {
+  if (tunnel === undefined) return [forwardTo(names.forwardProxyCluster)]
+  const cluster = names.tunnelledCluster(names.forwardProxyCluster, tunnel.name)
+  return [
+    tunnelled(forwardTo(cluster, [NAMES_PORT]), { kind: 'named', withPort: true }),
+    tunnelled(forwardTo(cluster), { kind: 'named', withPort: false }),
+  ]
+}
+
 /** The route for requests whose host header names the port, or for port 80 none: they must not choose another one by it. */
 function onPort(route: OutboundRoute, port: number): OutboundRoute {
-  const host = String.raw`(?:\[[^\]]*\]|[^:]*)`
-  const value = port === 80 ? `${host}(?::80)?` : `${host}:${port}`
+  const value = port === 80 ? `${HOST}(?::80)?` : `${HOST}:${port}`
   const authority: HeaderMatch = { name: ':authority', match: { type: 'regex', value } }
   return { ...route, match: { ...route.match, headers: [...(route.match.headers ?? []), authority] } }
 }
 
-function forwardTo(cluster: string): RouteInit {
+function forwardTo(cluster: string, headers: readonly HeaderMatch[] = []): RouteInit {
   return {
-    match: routeMatch({}),
+    match: routeMatch({ headers }),
     action: {
       case: 'route',
       value: { clusterSpecifier: { case: 'cluster', value: cluster }, timeout: duration(0) },

@@ -13,6 +13,7 @@ const filterOrder = {
     { name: 'envoy.filters.network.rbac', reason: 'who may not speak must not use up tokens or reach a parser' },
     { name: 'envoy.filters.network.local_ratelimit', reason: 'counts connections of callers that are allowed' },
     { name: 'envoy.filters.network.ratelimit', reason: 'asks a service, so only for what the local limit lets pass' },
+    { name: 'envoy.filters.network.set_filter_state', reason: 'says where a tunnel is to lead, before one is opened' },
     {
       name: 'envoy.filters.network.sni_dynamic_forward_proxy',
       reason: 'resolves the server name that the next one connects to',
@@ -33,6 +34,7 @@ const filterOrder = {
     { name: 'envoy.filters.http.ext_authz', reason: 'the dearest check, and it may only deny: so it comes last' },
     { name: 'envoy.filters.http.custom_response', reason: 'answers for the router, so it stands before it' },
     { name: 'envoy.filters.http.dynamic_forward_proxy', reason: 'resolves the host that the router connects to' },
+    { name: 'envoy.filters.http.set_filter_state', reason: 'says where a tunnel is to lead, before one is opened' },
     {
       name: 'envoy.filters.http.header_to_metadata',
       reason: 'sees answers first, to take out what is meant for this proxy alone',
@@ -54,6 +56,9 @@ export const HTTP_LOCAL_RATE_LIMIT = 'envoy.filters.http.local_ratelimit'
 export const HTTP_CUSTOM_RESPONSE = 'envoy.filters.http.custom_response'
 /** Name of the HTTP filter that routes can take themselves out of. */
 export const HTTP_EXTERNAL_AUTHORIZATION = 'envoy.filters.http.ext_authz'
+
+/** Name of the HTTP filter by which routes say where a tunnel is to lead. */
+export const HTTP_SET_FILTER_STATE = 'envoy.filters.http.set_filter_state'
 
 /** Network filters as the table orders them. */
 export function networkFilters(configs: FilterConfigs<'network'>): Init<typeof FilterSchema>[] {

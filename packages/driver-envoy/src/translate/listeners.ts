@@ -23,6 +23,7 @@ import { probeListeners } from './probes.js'
 import { prometheusChain } from './prometheus.js'
 import type { ProxyView } from './proxy-view.js'
 import { workloadMetadata } from './request-metrics.js'
+import { tunnelListener } from './tunnel.js'
 
 /** Listeners of proxies. */
 export class ListenerTranslation {
@@ -55,37 +56,41 @@ export class ListenerTranslation {
   }
 
   #outbound(view: ProxyView): ResourceLayer {
-    const { proxy, reader, settings } = view
+    const { proxy, reader, settings, waysOut } = view
     const { outbound, outboundHttp } = proxy.listen
+    const tunnels = this.#tunnels(view)
     if (proxy.mode === 'explicit') {
       const shape = outboundHttp && this.#ownShape(view, names.outboundListener, outboundHttp, 'outbound')
-      return new ResourceLayer(
-        shape === undefined
-          ? []
-          : this.#listener(
-              { ...shape, chains: [forwardProxyChain(settings.mesh, isEgressAllowed(view))] },
-              settings.sources,
-            ),
-      )
+      if (shape === undefined) return new ResourceLayer([])
+      const chain = forwardProxyChain(settings.mesh, isEgressAllowed(view), waysOut.key !== '')
+      return new ResourceLayer([...this.#listener({ ...shape, chains: [chain] }, settings.sources), ...tunnels])
     }
     if (outbound === undefined) return new ResourceLayer([])
     const chains = reader.members(proxy.outbound, 'outbound').list.map((member) => this.#outboundChain(member, view))
     const egress = reader.members(proxy.egress, 'egress').list
     const outside = egress.map(({ part }) => part)
     const shape = this.#ownShape(view, names.outboundListener, outbound, 'outbound')
-    return new ResourceLayer(
-      this.#listener(
+    return new ResourceLayer([
+      ...this.#listener(
         {
           ...shape,
           inspectsTls: inspectedPorts(outside),
           chains: [
             ...chains.flatMap(({ value }) => (value === undefined ? [] : [value])),
-            ...egressChains(outside, settings.mesh, namedByServers(view)),
+            ...egressChains(outside, settings.mesh, namedByServers(view), waysOut),
           ],
-          ...(settings.mesh.egressEnabled ? { defaultChain: passthroughChain(settings.mesh) } : {}),
+          ...(settings.mesh.egressEnabled ? { defaultChain: passthroughChain(settings.mesh, waysOut.others) } : {}),
         },
-        [...chains.map(({ ref }) => ref), ...egress.map(({ ref }) => ref), ...settings.sources],
+        [...chains.map(({ ref }) => ref), ...egress.map(({ ref }) => ref), ...waysOut.sources, ...settings.sources],
       ),
+      ...tunnels,
+    ])
+  }
+
+  #tunnels({ waysOut, settings }: ProxyView): readonly EncodedResource[] {
+    const sources = [...waysOut.sources, ...settings.sources]
+    return [...waysOut.tunnels.values()].map((tunnel) =>
+      encodedResource(tunnel.name, tunnelListener(tunnel, settings.mesh), sources),
     )
   }
 
@@ -242,7 +247,8 @@ function outboundKey(view: ProxyView): readonly unknown[] {
   const chains = proxy.mode === 'explicit' ? '' : reader.members(proxy.outbound, 'outbound').contents
   const egress = proxy.mode === 'explicit' ? isEgressAllowed(view) : (proxy.egress ?? '')
   const resolved = proxy.mode === 'explicit' ? [] : [...namedByServers(view)]
-  return [proxy.mode, listen, proxy.ipFamilies, chains, egress, resolved, settings.key, metadataKey(view)]
+  const { key: waysOut } = view.waysOut
+  return [proxy.mode, listen, proxy.ipFamilies, chains, egress, resolved, waysOut, settings.key, metadataKey(view)]
 }
 
 function ownKey(view: ProxyView): readonly unknown[] {

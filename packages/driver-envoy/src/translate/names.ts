@@ -9,6 +9,7 @@ import type {
 } from '@osm-ts/driver-api'
 
 import { CALLERS_SECRET_PREFIX } from '../resources/types.js'
+import type { ClusterShare } from './weights.js'
 
 /**
  * Names of xDS resources and of what stands in them. They are part of what users know: dashboards, statistics and `config_dump` show them, and they
@@ -31,6 +32,8 @@ export const names = {
   egressChain: ({ protocol, port, id }: EgressPart) => `egress-${protocol}.${port}|${id}`,
   passthroughChain: 'outbound-egress-filter-chain',
   forwardProxyChain: 'outbound_http-proxy',
+  tunnel: (gateways: readonly ClusterShare[]) =>
+    `tunnel|${gateways.map(({ name, weight }) => `${name}=${weight}`).join(',') || 'none'}`,
 
   inboundRoutes: (port: number) => `rds-inbound.${port}`,
   outboundRoutes: (port: number) => `rds-outbound.${port}`,
@@ -47,6 +50,7 @@ export const names = {
   localCluster: (id: string) => `${id}|local`,
   passthroughCluster: 'passthrough-outbound',
   forwardProxyCluster: 'forward-proxy-outbound',
+  tunnelledCluster: (upstream: string, tunnel: string) => `${upstream}|${tunnel}`,
   externalAuthorizationCluster: ({ host, port }: HostAddress) => `ext-authz|${host}:${port}`,
   rateLimitCluster: ({ host, port }: HostAddress) => `rate-limit|${host}:${port}`,
   accessLogCluster: 'sidecar-access-log-cluster',

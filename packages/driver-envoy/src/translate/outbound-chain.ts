@@ -5,11 +5,13 @@ import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ro
 
 import { hostRange } from './address.js'
 import { encode, pack } from './encode.js'
-import { networkFilters } from './filter-order.js'
+import { HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
 import { forwardProxyFilter } from './forward-proxy.js'
 import { httpManager } from './http-manager.js'
 import { names } from './names.js'
 import { tcpProxy, weightedTcpFilters } from './tcp-proxy.js'
+import { connectionDestinationFilter, requestDestinationFilter } from './tunnel.js'
+import type { Tunnel } from './ways-out.js'
 
 /** Gives the connection manager of a port. */
 export type OutboundManager = (port: number) => Any
@@ -44,15 +46,16 @@ export function boundOutboundChain(
 }
 
 /** The chain of destinations that no other chain takes, while global egress is on. */
-export function passthroughChain(mesh: MeshPart): Uint8Array {
+export function passthroughChain(mesh: MeshPart, tunnel: Tunnel | undefined): Uint8Array {
+  const cluster =
+    tunnel === undefined ? names.passthroughCluster : names.tunnelledCluster(names.passthroughCluster, tunnel.name)
   return encode(FilterChainSchema, {
     name: names.passthroughChain,
     filters: networkFilters({
-      'envoy.filters.network.tcp_proxy': tcpProxy(
-        `egress-tcp-proxy.${names.passthroughCluster}`,
-        names.passthroughCluster,
-        mesh,
-      ),
+      ...(tunnel === undefined
+        ? {}
+        : { 'envoy.filters.network.set_filter_state': connectionDestinationFilter({ kind: 'dialled' }) }),
+      'envoy.filters.network.tcp_proxy': tcpProxy(`egress-tcp-proxy.${names.passthroughCluster}`, cluster, mesh),
     }),
   })
 }
@@ -61,8 +64,9 @@ export function passthroughChain(mesh: MeshPart): Uint8Array {
  * The only chain of the forward proxy of explicit mode: HTTP to any host, routed by the host that requests name.
  *
  * @param leavesMesh - whether requests for hosts outside the mesh may pass
+ * @param hasTunnels - whether any of them do so through gateways
  */
-export function forwardProxyChain(mesh: MeshPart, leavesMesh: boolean): Uint8Array {
+export function forwardProxyChain(mesh: MeshPart, leavesMesh: boolean, hasTunnels: boolean): Uint8Array {
   return encode(FilterChainSchema, {
     name: names.forwardProxyChain,
     filters: networkFilters({
@@ -73,6 +77,7 @@ export function forwardProxyChain(mesh: MeshPart, leavesMesh: boolean): Uint8Arr
         mergeSlashes: !leavesMesh,
         filters: {
           ...(leavesMesh ? { 'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter() } : {}),
+          ...(hasTunnels ? { [HTTP_SET_FILTER_STATE]: requestDestinationFilter() } : {}),
           'envoy.filters.http.router': pack(RouterSchema, {}),
         },
       }),

@@ -2,6 +2,7 @@ import type { ProxyPart } from '@osm-ts/driver-api'
 
 import type { PolicyReader, Served, ServedOutside } from './policy-reader.js'
 import type { Settings } from './settings.js'
+import type { WaysOut } from './ways-out.js'
 
 /** Marks of withdrawn access by id of the inbound part; a chain whose mark changes is drained. */
 export type DrainEpochs = ReadonlyMap<string, string>
@@ -15,5 +16,6 @@ export interface ProxyView {
   readonly served: readonly Served[]
   /** Sorted by id. */
   readonly servedOutside: readonly ServedOutside[]
+  readonly waysOut: WaysOut
   readonly drainEpochs: DrainEpochs
 }

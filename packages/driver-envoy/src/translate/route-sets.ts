@@ -120,16 +120,21 @@ export class RouteTranslation {
     if (view.proxy.listen.outboundHttp === undefined) return []
     const virtualHosts = called.map((member) => this.#virtualHost(member, retries, 'by-host-and-port', view))
     const outside = this.#httpEgress(view)
+    const { waysOut } = view
     const named = outside
       .filter(({ part }) => !takesAnyHost(part))
-      .map(({ part, ref }) => ({ value: egressVirtualHost(part, 'by-host-and-port'), sources: [ref] }))
+      .map(({ part, ref }) => ({
+        value: egressVirtualHost(part, 'by-host-and-port', waysOut.byPart.get(part.id)),
+        sources: [ref, ...waysOut.sources],
+      }))
     const anyHost = outside.filter(({ part }) => takesAnyHost(part))
     const fallback = {
       value: forwardProxyFallback(
         anyHost.map(({ part }) => part),
         view.settings.mesh.egressEnabled,
+        waysOut,
       ),
-      sources: [...anyHost.map(({ ref }) => ref), ...view.settings.sources],
+      sources: [...anyHost.map(({ ref }) => ref), ...waysOut.sources, ...view.settings.sources],
     }
     return [configuration(names.forwardProxyRoutes, [...virtualHosts, ...named, fallback])]
   }
@@ -149,13 +154,20 @@ export class RouteTranslation {
   }
 }
 
-function egressPort(port: number, members: readonly Member<EgressPart>[], { settings }: ProxyView): EncodedResource {
+function egressPort(
+  port: number,
+  members: readonly Member<EgressPart>[],
+  { settings, waysOut }: ProxyView,
+): EncodedResource {
   const virtualHosts: VirtualHost[] = members.map(({ part, ref }) => ({
-    value: egressVirtualHost(part, 'by-port'),
-    sources: [ref],
+    value: egressVirtualHost(part, 'by-port', waysOut.byPart.get(part.id)),
+    sources: [ref, ...waysOut.sources],
   }))
   if (settings.mesh.egressEnabled && !members.some(({ part }) => takesAnyHost(part))) {
-    virtualHosts.push({ value: passthroughVirtualHost(), sources: settings.sources })
+    virtualHosts.push({
+      value: passthroughVirtualHost(waysOut.others),
+      sources: [...waysOut.sources, ...settings.sources],
+    })
   }
   return configuration(names.egressRoutes(port), virtualHosts)
 }
@@ -177,6 +189,7 @@ function outboundKey(view: ProxyView): readonly unknown[] {
     retriesOf(view).size > 0 ? proxy.clientRules : '',
     proxy.mode,
     proxy.egress ?? '',
+    view.waysOut.key,
     // What becomes of hosts that nothing names depends on global egress.
     explicit || proxy.egress !== undefined ? settings.key : '',
     explicit,

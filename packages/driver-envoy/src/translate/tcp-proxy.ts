@@ -10,6 +10,8 @@ import { type FilterConfigs, networkFilters } from './filter-order.js'
 import { denyAll } from './rbac.js'
 import { positiveWeights } from './weights.js'
 
+type ClusterSpecifier = NonNullable<Init<typeof TcpProxySchema>['clusterSpecifier']>
+
 /** Name under which `network-rbac.*` statistics appear, as OSM has it. */
 const NETWORK_RBAC_STAT_PREFIX = 'network-'
 
@@ -29,14 +31,37 @@ export function weightedTcpFilters(
   mesh: MeshPart,
   before: Omit<FilterConfigs<'network'>, 'envoy.filters.network.tcp_proxy'> = {},
 ): Init<typeof FilterSchema>[] {
+  const specifier = weightedSpecifier(targets)
+  if (specifier === undefined) return closingFilters(statPrefix, mesh)
+  return networkFilters({ ...before, 'envoy.filters.network.tcp_proxy': proxy(statPrefix, specifier, mesh) })
+}
+
+/**
+ * Filters that make a stream of HTTP/2 of each connection; where no gateway has weight, they close every connection.
+ *
+ * @param destination - format of what a gateway is told to connect to
+ */
+export function tunnelFilters(
+  statPrefix: string,
+  gateways: readonly WeightedUpstream[],
+  mesh: MeshPart,
+  destination: string,
+): Init<typeof FilterSchema>[] {
+  const specifier = weightedSpecifier(gateways)
+  if (specifier === undefined) return closingFilters(statPrefix, mesh)
+  // Whatever enters the tunnel is in the access log already.
+  const unlogged = { ...mesh, accessLog: { ...mesh.accessLog, enabled: false } }
+  const tunnel = { tunnelingConfig: { hostname: destination } }
+  return networkFilters({ 'envoy.filters.network.tcp_proxy': proxy(statPrefix, specifier, unlogged, tunnel) })
+}
+
+function weightedSpecifier(targets: readonly WeightedUpstream[]): ClusterSpecifier | undefined {
   const clusters = positiveWeights(targets)
   const [only] = clusters
-  if (only === undefined) return closingFilters(statPrefix, mesh)
-  const specifier: NonNullable<Init<typeof TcpProxySchema>['clusterSpecifier']> =
-    clusters.length === 1
-      ? { case: 'cluster', value: only.name }
-      : { case: 'weightedClusters', value: { clusters: [...clusters] } }
-  return networkFilters({ ...before, 'envoy.filters.network.tcp_proxy': proxy(statPrefix, specifier, mesh) })
+  if (only === undefined) return undefined
+  return clusters.length === 1
+    ? { case: 'cluster', value: only.name }
+    : { case: 'weightedClusters', value: { clusters: [...clusters] } }
 }
 
 /** Filters that close every connection. */
@@ -49,8 +74,9 @@ function closingFilters(statPrefix: string, mesh: MeshPart): Init<typeof FilterS
 
 function proxy(
   statPrefix: string,
-  clusterSpecifier: NonNullable<Init<typeof TcpProxySchema>['clusterSpecifier']>,
+  clusterSpecifier: ClusterSpecifier,
   mesh: MeshPart,
+  more: Pick<Init<typeof TcpProxySchema>, 'tunnelingConfig'> = {},
 ): Any {
   const init: Init<typeof TcpProxySchema> = {
     statPrefix,
@@ -59,6 +85,7 @@ function proxy(
     // Only clusters that balance by hash look at it.
     hashPolicy: [{ policySpecifier: { case: 'sourceIp', value: {} } }],
     clusterSpecifier,
+    ...more,
   }
   return pack(TcpProxySchema, init)
 }

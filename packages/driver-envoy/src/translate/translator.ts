@@ -10,6 +10,7 @@ import { Memo } from './memo.js'
 import { type PartLookup, PolicyReader, setTable } from './policy-reader.js'
 import type { DrainEpochs, ProxyView } from './proxy-view.js'
 import { RouteTranslation } from './route-sets.js'
+import { waysOutOf } from './ways-out.js'
 
 const NO_EPOCHS: DrainEpochs = new Map()
 
@@ -51,6 +52,7 @@ export class Translator {
         settings: reader.settings(proxy),
         served: reader.served(proxy),
         servedOutside: reader.servedOutside(proxy),
+        waysOut: waysOutOf(proxy, reader),
         drainEpochs,
       }
       return {

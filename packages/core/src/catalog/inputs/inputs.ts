@@ -61,6 +61,7 @@ export const objectInputs = {
   ExtensionService: objects('ExtensionService'),
   UpstreamTrafficSetting: objects('UpstreamTrafficSetting'),
   Egress: objects('Egress'),
+  EgressGateway: objects('EgressGateway'),
   WorkloadInstance: objects('WorkloadInstance'),
 } as const satisfies { readonly [K in Kind]?: StateInput<NamespacedName, KindMap[K] | undefined> }
 
@@ -77,6 +78,7 @@ export const nameInputs = {
   AccessControl: namesOf('AccessControl'),
   Retry: namesOf('Retry'),
   Egress: namesOf('Egress'),
+  EgressGateway: namesOf('EgressGateway'),
   WorkloadInstance: namesOf('WorkloadInstance'),
 } as const satisfies { readonly [K in Kind]?: StateInput<'', Names> }
 
@@ -93,6 +95,8 @@ export const indexInputs: { readonly [N in IndexName]: StateInput<string, Names>
   accessByService: index('accessByService'),
   retriesBySource: index('retriesBySource'),
   egressBySource: index('egressBySource'),
+  gatewaysByEgress: index('gatewaysByEgress'),
+  gatewaysByService: index('gatewaysByService'),
   servicesByPort: index('servicesByPort'),
   settingsByService: index('settingsByService'),
 }

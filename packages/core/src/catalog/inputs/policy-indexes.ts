@@ -8,8 +8,10 @@ import {
   backendsOf,
   destinationOf,
   egressSourcesOf,
+  gatewayServicesOf,
   openedServicesOf,
   retrySourceOf,
+  ruledEgressesOf,
   settingHostCandidates,
   sourcesOf,
 } from './references.js'
@@ -24,6 +26,8 @@ export interface IndexedBy {
   readonly accessByService: KindMap['AccessControl']
   readonly retriesBySource: KindMap['Retry']
   readonly egressBySource: KindMap['Egress']
+  readonly gatewaysByEgress: KindMap['EgressGateway']
+  readonly gatewaysByService: KindMap['EgressGateway']
   readonly servicesByPort: KindMap['Service']
   readonly settingsByService: KindMap['UpstreamTrafficSetting']
 }
@@ -57,6 +61,8 @@ const indexDefinitions: IndexDefinitions = {
   accessByService: { kind: 'AccessControl', keysOf: (access) => names(openedServicesOf(access)) },
   retriesBySource: { kind: 'Retry', keysOf: (retry) => [nameKey(retrySourceOf(retry))] },
   egressBySource: { kind: 'Egress', keysOf: (egress) => names(egressSourcesOf(egress)) },
+  gatewaysByEgress: { kind: 'EgressGateway', keysOf: (gateway) => names(ruledEgressesOf(gateway)) },
+  gatewaysByService: { kind: 'EgressGateway', keysOf: (gateway) => names(gatewayServicesOf(gateway)) },
   servicesByPort: {
     kind: 'Service',
     keysOf: (service) => sortedUnique(service.spec.ports.map(({ port }) => String(port))),
@@ -89,6 +95,8 @@ export class PolicyIndexes {
       accessByService: create(indexDefinitions.accessByService.keysOf),
       retriesBySource: create(indexDefinitions.retriesBySource.keysOf),
       egressBySource: create(indexDefinitions.egressBySource.keysOf),
+      gatewaysByEgress: create(indexDefinitions.gatewaysByEgress.keysOf),
+      gatewaysByService: create(indexDefinitions.gatewaysByService.keysOf),
       servicesByPort: create(indexDefinitions.servicesByPort.keysOf),
       settingsByService: create(indexDefinitions.settingsByService.keysOf),
     })
@@ -103,6 +111,7 @@ export class PolicyIndexes {
     const edited = <K extends Kind>(kind: K): readonly Edit<KindMap[K]>[] => edits.flatMap((edit) => narrow(edit, kind))
     const targets = edited('TrafficTarget')
     const splits = edited('TrafficSplit')
+    const gateways = edited('EgressGateway')
     const { targetsByDestination, targetsBySource, splitsByApex, splitsByBackend } = this.#indexes
     return new PolicyIndexes({
       targetsByDestination: targetsByDestination.with(targets),
@@ -113,6 +122,8 @@ export class PolicyIndexes {
       accessByService: this.#indexes.accessByService.with(edited('AccessControl')),
       retriesBySource: this.#indexes.retriesBySource.with(edited('Retry')),
       egressBySource: this.#indexes.egressBySource.with(edited('Egress')),
+      gatewaysByEgress: this.#indexes.gatewaysByEgress.with(gateways),
+      gatewaysByService: this.#indexes.gatewaysByService.with(gateways),
       servicesByPort: this.#indexes.servicesByPort.with(edited('Service')),
       settingsByService: this.#indexes.settingsByService.with(edited('UpstreamTrafficSetting')),
     })

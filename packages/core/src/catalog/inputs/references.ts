@@ -1,6 +1,7 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { KindMap } from '../../spec/index.js'
+import type { NamespacedName } from '../policy/keys.js'
 
 /** Service account that a TrafficTarget opens. */
 export function destinationOf(target: KindMap['TrafficTarget']): ServiceAccountRef {
@@ -59,4 +60,19 @@ export function settingHostCandidates(setting: KindMap['UpstreamTrafficSetting']
 /** Service accounts that an Egress lets out, in the order of the object; an account may be named more than once. */
 export function egressSourcesOf(egress: KindMap['Egress']): readonly ServiceAccountRef[] {
   return egress.spec.sources.map(({ namespace, name }) => ({ namespace, name }))
+}
+
+/** Egress objects whose traffic rules of an EgressGateway are about, in the order of the object; one may be named more than once. */
+export function ruledEgressesOf({ spec }: KindMap['EgressGateway']): readonly NamespacedName[] {
+  return (spec.rules ?? []).flatMap(({ egressPolicies }) =>
+    egressPolicies.map(({ namespace, name }) => ({ namespace, name })),
+  )
+}
+
+/** Services that an EgressGateway names as gateways, in the order of the object; a service may be named more than once. */
+export function gatewayServicesOf({
+  spec: { global = [], rules = [] },
+}: KindMap['EgressGateway']): readonly MeshService[] {
+  const entries = [...global, ...rules.flatMap(({ egressGateways }) => egressGateways)]
+  return entries.map(({ namespace, service }) => ({ namespace, name: service }))
 }

@@ -9,6 +9,7 @@ import { isUsableAccount } from './accounts.js'
 import { contestedAddresses } from './claims.js'
 import { retryAnalysis } from './client-rules.js'
 import { targetAnalysis } from './grants.js'
+import { egressGatewayProblems } from './egress-gateways.js'
 import { egressPlan } from './egress-plan.js'
 import { egressRules } from './egress-rules.js'
 import { ingressOfInstance } from './ingress-of-instance.js'
@@ -37,6 +38,7 @@ export const allProblems = defineQuery<CatalogState, '', readonly PolicyProblem[
       ...names('Retry').flatMap((name) => context.get(retryAnalysis, name)?.problems ?? []),
       ...accessKinds.flatMap((kind) => names(kind).flatMap((name) => context.get(accessProblems, { kind, ...name }))),
       ...names('Egress').flatMap((name) => context.get(egressProblems, name)),
+      ...names('EgressGateway').flatMap((name) => context.get(egressGatewayProblems, name)),
       ...names('Service').flatMap((name) => context.get(serviceProblems, name)),
       ...context.get(addressProblems, ''),
       ...names('WorkloadInstance').flatMap((name) => [

@@ -1,5 +1,6 @@
 import {
   compareText,
+  type ClientGateway,
   type ClientRetry,
   type ClientRulesPart,
   type RetryPolicy,
@@ -13,6 +14,8 @@ import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
 import { withInstances } from './claims.js'
+import { gatewayRules, type GatewayRule } from './egress-parts.js'
+import { gatewayUpstreamId } from './gateway-service.js'
 import { nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
 import { keepPart, makePart, samePart, type PolicyPart, type SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
@@ -87,8 +90,12 @@ export const clientRulesPart = defineQuery<CatalogState, ServiceAccountRef, Poli
   whenEqual: keepPart,
   compute: (context, account) => {
     const found = retriesOf(context, account)
-    if (found.length === 0) return undefined
-    const origins = found.map(({ origin }, index): [string, readonly SourceRef[]] => [`/retries/${index}`, [origin]])
+    const gateways = context.get(gatewayRules, account)
+    if (found.length === 0 && gateways.length === 0) return undefined
+    const origins = [
+      ...found.map(({ origin }, index): [string, readonly SourceRef[]] => [`/retries/${index}`, [origin]]),
+      ...gateways.map(({ choice }, index): [string, readonly SourceRef[]] => [`/gateways/${index}`, [choice.origin]]),
+    ]
     return makePart<ClientRulesPart>(
       {
         kind: 'clientRules',
@@ -96,12 +103,17 @@ export const clientRulesPart = defineQuery<CatalogState, ServiceAccountRef, Poli
         retries: found.map(({ retry }) => retry),
         preFilters: [],
         egressCredentials: [],
-        gateways: [],
+        gateways: gateways.map(clientGateway),
       },
       { origins: Object.fromEntries(origins) },
     )
   },
 })
+
+function clientGateway({ egress, choice: { mode, targets } }: GatewayRule): ClientGateway {
+  const weighted = targets.map(({ upstream, weight }) => ({ upstream: gatewayUpstreamId(upstream), weight }))
+  return { egress, mode, targets: weighted.toSorted((a, b) => compareText(a.upstream, b.upstream)) }
+}
 
 /** A destination, or `*` in place of its name, its namespace or both. */
 const WILDCARD = '*'

@@ -8,11 +8,14 @@ import {
   type WeightedUpstream,
 } from '@osm-ts/driver-api'
 
-import { defineQuery, type QueryContext } from '../incremental/index.js'
+import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
+import { settingInputs } from '../inputs/inputs.js'
 import { ANYWHERE } from './egress-destinations.js'
+import { globalGateways, isGatewayAccount, type GatewayChoice } from './egress-gateways.js'
 import { egressPlan, type PlannedEgress } from './egress-plan.js'
 import type { EgressOrigination } from './egress-rules.js'
+import { gatewayEndpointsPart, gatewayUpstreamId, gatewayUpstreamPart } from './gateway-service.js'
 import { nameKey, sortedUnique } from './keys.js'
 import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from './policy-part.js'
 import { settingConnection } from './upstream-settings.js'
@@ -46,6 +49,55 @@ export const egressUpstreamSet = defineQuery<CatalogState, ServiceAccountRef, Po
   },
 })
 
+/** Gateways through which an account reaches a destination. */
+export interface GatewayRule {
+  /** As in the contract: an egress part, or {@link ANYWHERE} for every destination without gateways of its own. */
+  readonly egress: string
+  readonly choice: GatewayChoice
+}
+
+/** Gateways through which an account leaves the mesh, sorted by destination. */
+export const gatewayRules = defineQuery<CatalogState, ServiceAccountRef, readonly GatewayRule[]>({
+  name: 'gateway-rules',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, account) => {
+    const { destinations } = context.get(egressPlan, account)
+    const own = groups(destinations, partId).flatMap(([first, ...others]): readonly GatewayRule[] => {
+      const { gateways } = [first, ...others].find((each) => each.gateways !== undefined) ?? first
+      return gateways === undefined ? [] : [{ egress: partId(first), choice: gateways }]
+    })
+    const leaves = destinations.length > 0 || context.get(settingInputs.mesh, '').egressEnabled
+    const others = leaves && !context.get(isGatewayAccount, account) ? context.get(globalGateways, '') : undefined
+    const all = others === undefined ? own : [...own, { egress: ANYWHERE, choice: others }]
+    return all.toSorted((a, b) => compareText(a.egress, b.egress))
+  },
+})
+
+/** The set of parts of one kind that stand for the gateways of an account; undefined if it has none that can be used. */
+export const gatewaySet = defineQuery<
+  CatalogState,
+  { readonly of: 'upstream' | 'endpoints'; readonly account: ServiceAccountRef },
+  PolicyPart<SetPart> | undefined
+>({
+  name: 'gateway-set',
+  keyOf: ({ of, account }) => `${of} ${nameKey(account)}`,
+  equal: samePart,
+  whenEqual: keepPart,
+  compute: (context, { of, account }) => {
+    const targets = context.get(gatewayRules, account).flatMap(({ choice }) => choice.targets)
+    const upstreams = new Map(targets.map(({ upstream }) => [gatewayUpstreamId(upstream), upstream]))
+    const parts = [...upstreams.values()].map((upstream): PolicyPart | undefined =>
+      of === 'upstream' ? context.get(gatewayUpstreamPart, upstream) : context.get(gatewayEndpointsPart, upstream),
+    )
+    return setOf(
+      `${of}-gateways`,
+      of,
+      parts.filter((part) => part !== undefined),
+    )
+  },
+})
+
 function setOf(id: string, of: SetMemberKind, members: readonly PolicyPart[]): PolicyPart<SetPart> | undefined {
   if (members.length === 0) return undefined
   const sorted = members.toSorted((a, b) => compareText(a.part.id, b.part.id))
@@ -68,9 +120,10 @@ function groups(planned: readonly PlannedEgress[], keyOf: (destination: PlannedE
   return [...found.values()]
 }
 
-/** One host, or all ranges of a port. */
-function partId({ protocol, port, target }: PlannedEgress): string {
-  return protocol === 'http' || protocol === 'https' ? `${protocol}|${host(target)}:${port}` : `${protocol}|${port}`
+/** One host, or all ranges of a port that leave by the same gateways. */
+function partId({ protocol, port, target, gateways }: PlannedEgress): string {
+  if (protocol === 'http' || protocol === 'https') return `${protocol}|${host(target)}:${port}`
+  return `${protocol}|${port}${gateways === undefined ? '' : `|${gateways.key}`}`
 }
 
 /** As in URLs: IPv6 addresses have brackets. */

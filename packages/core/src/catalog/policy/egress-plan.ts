@@ -4,6 +4,7 @@ import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, settingInputs } from '../inputs/inputs.js'
 import { ANYWHERE, type EgressDestination, type EgressProtocol } from './egress-destinations.js'
+import { gatewaysOfEgress, isGatewayAccount, type GatewayChoice } from './egress-gateways.js'
 import { egressRules, opensTo, type EgressRoute, type EgressRules, type EgressSource } from './egress-rules.js'
 import { nameKey, sameName, type NamespacedName } from './keys.js'
 import type { SourceRef } from './policy-part.js'
@@ -22,6 +23,8 @@ export interface PlannedEgress {
   readonly routes: readonly EgressRoute[]
   /** UpstreamTrafficSetting: that of the first object with one. */
   readonly settings: NamespacedName | undefined
+  /** Gateways that rules give to the objects; those of the first object with any. */
+  readonly gateways: GatewayChoice | undefined
   readonly origins: readonly SourceRef[]
 }
 
@@ -39,6 +42,7 @@ interface Opening {
   readonly rules: EgressRules
   readonly source: EgressSource
   readonly destination: EgressDestination
+  readonly gateways: GatewayChoice | undefined
 }
 
 interface Refusal {
@@ -82,6 +86,7 @@ export const egressPlan = defineQuery<CatalogState, ServiceAccountRef, EgressPla
 function openingsOf(context: Context, name: NamespacedName, account: ServiceAccountRef): readonly Opening[] {
   const rules = context.get(egressRules, name)
   if (rules === undefined) return []
+  const gateways = context.get(isGatewayAccount, account) ? undefined : context.get(gatewaysOfEgress, name)
   return rules.sources
     .filter((source) => sameName(source.account, account))
     .flatMap((source) =>
@@ -89,7 +94,7 @@ function openingsOf(context: Context, name: NamespacedName, account: ServiceAcco
         .filter((destination) => opensTo(source, destination))
         // Without a route no request may leave: what opens nothing takes nothing from others either.
         .filter(({ protocol }) => protocol !== 'http' || rules.routes.length > 0)
-        .map((destination) => ({ rules, source, destination })),
+        .map((destination) => ({ rules, source, destination, gateways })),
     )
 }
 
@@ -127,7 +132,7 @@ function serverFirstService(context: Context, port: number): string | undefined 
 }
 
 /** Adds an opening to what is open already. */
-function claim(claims: Map<string, Claim>, { rules, source, destination }: Opening): Refusal | undefined {
+function claim(claims: Map<string, Claim>, { rules, source, destination, gateways }: Opening): Refusal | undefined {
   const { protocol, port, target, field, targetField } = destination
   const { originate } = source
   const key = `${protocol === 'tcp-server-first' ? 'tcp' : protocol} ${target} ${port}`
@@ -138,7 +143,7 @@ function claim(claims: Map<string, Claim>, { rules, source, destination }: Openi
   if (held === undefined) {
     claims.set(key, {
       holder: rules.egress,
-      planned: { protocol, port, target, originate, routes, settings: rules.settings, origins },
+      planned: { protocol, port, target, originate, routes, settings: rules.settings, gateways, origins },
     })
     return undefined
   }
@@ -148,10 +153,15 @@ function claim(claims: Map<string, Claim>, { rules, source, destination }: Openi
     const message = `port ${port} of ${target} is opened ${way} by Egress ${nameKey(holder)} already, which holds`
     return { code: 'OSM_POLICY_EGRESS_CONFLICT', field: `${field}.protocol`, message }
   }
+  if (planned.gateways !== undefined && gateways !== undefined && planned.gateways.key !== gateways.key) {
+    const message = `port ${port} of ${target} leaves by the gateways of EgressGateway ${nameKey(planned.gateways.origin.object)} already, which hold`
+    return { code: 'OSM_POLICY_EGRESS_CONFLICT', field: `${field}.protocol`, message }
+  }
   const merged = {
     ...planned,
     routes: union(planned.routes, routes),
     settings: planned.settings ?? rules.settings,
+    gateways: planned.gateways ?? gateways,
     origins: [...planned.origins, ...origins],
   }
   claims.set(key, { holder, planned: merged })

@@ -22,7 +22,7 @@ import type { CatalogState } from '../inputs/catalog-state.js'
 import { instanceByUuid, objectInputs, servicesOfInstance, settingInputs } from '../inputs/inputs.js'
 import { isUsableAccount } from './accounts.js'
 import { clientRulesPart } from './client-rules.js'
-import { egressSet } from './egress-parts.js'
+import { egressSet, gatewayRules } from './egress-parts.js'
 import { inboundPart } from './inbound.js'
 import { ingressOfInstance } from './ingress-of-instance.js'
 import { ingressPart } from './ingress.js'
@@ -84,12 +84,14 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
   const inbound = inboundBindings(context, instance, account)
   const ingress = ingressBindings(context, instance)
   const egress = context.get(egressSet, account)
+  const hasGateways = context.get(gatewayRules, account).length > 0
+  const hasWaysOut = { outbound: false, upstream: egress !== undefined || hasGateways, endpoints: hasGateways }
   const set = (of: 'outbound' | 'upstream' | 'endpoints') =>
     context.get(rootSet, {
       of,
       scope,
       readers: of === 'outbound' ? metadata.namespace : '',
-      ...(of === 'upstream' && egress !== undefined && { egressOf: account }),
+      ...(hasWaysOut[of] && { egressOf: account }),
     })
   const outbound = set('outbound')
   const upstreams = set('upstream')

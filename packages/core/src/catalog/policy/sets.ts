@@ -2,7 +2,7 @@ import { compareText, type ServiceAccountRef, type SetMemberKind, type SetPart, 
 
 import { defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { egressUpstreamSet } from './egress-parts.js'
+import { egressUpstreamSet, gatewaySet } from './egress-parts.js'
 import { nameKey, servicePortKey, targetPortKey, type TargetPortRef } from './keys.js'
 import { calledParts, outboundPart } from './outbound.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
@@ -69,7 +69,10 @@ export interface RootSetRef {
   readonly scope: Scope
   /** `outbound` sets: namespace of the readers, whose short names hold. */
   readonly readers: string
-  /** `upstream` sets: an account whose ways out of the mesh belong to the set; absent where it has none, so that others can share the set. */
+  /**
+   * `upstream` and `endpoints` sets: an account whose ways out of the mesh belong to the set; absent where it has none, so that others can share the
+   * set.
+   */
   readonly egressOf?: ServiceAccountRef
 }
 
@@ -85,8 +88,8 @@ export const rootSet = defineQuery<CatalogState, RootSetRef, PolicyPart<SetPart>
       const set = context.get(namespaceSet, { of, scope, namespace })
       return set === undefined ? [] : [{ set, isShort: of === 'outbound' && namespace === readers }]
     })
-    const egress = egressOf && context.get(egressUpstreamSet, egressOf)
-    const all = [...nested, ...(egress === undefined ? [] : [{ set: egress, isShort: false }])]
+    const outside = egressOf === undefined ? [] : waysOut(context, of, egressOf)
+    const all = [...nested, ...outside.map((set) => ({ set, isShort: false }))]
     if (all.length === 0) return undefined
     const sets = all
       .map(({ set: { part, hash }, isShort }): SetRef => ({ id: part.id, hash, ...(isShort && { shortNames: true }) }))
@@ -94,3 +97,9 @@ export const rootSet = defineQuery<CatalogState, RootSetRef, PolicyPart<SetPart>
     return makePart<SetPart>({ kind: 'set', id: of, of, members: [], sets }, { children: all.map(({ set }) => set) })
   },
 })
+
+function waysOut(context: Context, of: SetKind, account: ServiceAccountRef): readonly PolicyPart<SetPart>[] {
+  if (of === 'outbound') return []
+  const egress = of === 'upstream' ? context.get(egressUpstreamSet, account) : undefined
+  return [egress, context.get(gatewaySet, { of, account })].filter((set) => set !== undefined)
+}

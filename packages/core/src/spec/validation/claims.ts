@@ -79,11 +79,18 @@ const claimants: Readonly<Record<ClaimKind, (snapshot: Snapshot, clusterDomain: 
       ),
   upstream: (snapshot, clusterDomain) =>
     snapshot.list('UpstreamTrafficSetting').map((object) => [upstreamClaim(object, clusterDomain), object] as const),
-  gateway: (snapshot) =>
-    snapshot
-      .list('EgressGateway')
-      .flatMap((object) => ((object.spec.global ?? []).length > 0 ? [['', object] as const] : [])),
+  gateway: (snapshot) => snapshot.list('EgressGateway').flatMap(gatewayClaims),
   'server-first': (snapshot) => [...serverFirstServices(snapshot), ...serverFirstEgress(snapshot)],
+}
+
+/** The global gateways of the mesh, and those of each Egress. */
+function gatewayClaims(object: MeshObject<'EgressGateway'>): readonly Claim[] {
+  const { global = [], rules = [] } = object.spec
+  const ruled = rules.flatMap(({ egressPolicies }) => egressPolicies)
+  return [
+    ...(global.length > 0 ? [['', object] as const] : []),
+    ...ruled.map(({ namespace, name }) => [`${namespace}/${name}`, object] as const),
+  ]
 }
 
 function serverFirstServices(snapshot: Snapshot): readonly Claim[] {

@@ -128,7 +128,7 @@ function checkMatches(
   })
 }
 
-/** EgressGateways that name what does not exist, and all but the first with global gateways. */
+/** EgressGateways that name what does not exist, or no gateway at all, and all but the first with global gateways or with those of an Egress. */
 export function checkEgressGateway(
   gateway: KindMap['EgressGateway'],
   { snapshot, claims }: CheckContext,
@@ -151,19 +151,32 @@ export function checkEgressGateway(
         'spec.global',
         `${formatObjectRef(objectRef(owner))} has the global gateways already; a mesh has one such object`,
       ),
+    global.length > 0 && weightless(global, 'spec.global'),
     global.flatMap((entry, index) => service(entry, `spec.global[${index}]`)),
     rules.flatMap(({ egressPolicies, egressGateways }, rule) => [
-      ...egressPolicies.flatMap(({ namespace, name }, index) =>
-        findings(
-          snapshot.get('Egress', namespace, name) === undefined &&
-            pendingFault(
-              'OSM_SPEC_REFERENCE',
-              `spec.rules[${rule}].egressPolicies[${index}].name`,
-              missing(snapshot, 'Egress', namespace, name),
+      ...egressPolicies.flatMap(({ namespace, name }, index) => {
+        const field = `spec.rules[${rule}].egressPolicies[${index}]`
+        const first = claims.rival('gateway', `${namespace}/${name}`, gateway)
+        return findings(
+          first !== undefined &&
+            fault(
+              'OSM_SPEC_CONFLICT',
+              field,
+              `Egress ${namespace}/${name} has gateways already, by ${formatObjectRef(objectRef(first))}; the first rule holds`,
             ),
-        ),
-      ),
+          snapshot.get('Egress', namespace, name) === undefined &&
+            pendingFault('OSM_SPEC_REFERENCE', `${field}.name`, missing(snapshot, 'Egress', namespace, name)),
+        )
+      }),
+      ...findings(weightless(egressGateways, `spec.rules[${rule}].egressGateways`)),
       ...egressGateways.flatMap((entry, index) => service(entry, `spec.rules[${rule}].egressGateways[${index}]`)),
     ]),
+  )
+}
+
+function weightless(entries: readonly { readonly weight?: number | undefined }[], field: string): Finding | false {
+  return (
+    !entries.some(({ weight = 1 }) => weight > 0) &&
+    doubt('OSM_SPEC_NO_EFFECT', field, 'names no gateway with a weight, so that nothing leaves')
   )
 }
