@@ -86,7 +86,7 @@ export const meshConfig = {
     works('traffic.inboundExternalAuthorization.statPrefix', resolving),
     works('traffic.inboundExternalAuthorization.timeout', [authorizing, resolving, reading]),
     works('traffic.policyWithdrawalTimeout', 'e2e/dataplane/tcp.test.ts', { note: 'new' }),
-    works('observability.osmLogLevel', resolving, { note: 'live' }),
+    works('observability.osmLogLevel', ['e2e/dataplane/log-level.test.ts', resolving], { note: 'live' }),
     works('observability.enableDebugServer', ['e2e/api/controller.test.ts', resolving], { note: 'live' }),
     works('observability.tracing.{enable,address,sampledFraction}', [policies, resolving]),
     works('observability.tracing.{port,endpoint}', resolving),
