@@ -3,12 +3,12 @@ import { type Socket, connect } from 'node:net'
 import { type TestMesh, startTestMesh } from '../mesh.js'
 import { throughProxy } from '../traffic.js'
 import { eventually } from '../wait.js'
-import { meshConfig } from '../yaml.js'
+import { meshConfig, telemetry } from '../yaml.js'
 import type { Policy } from './question.js'
 import type { Attempt } from './random-policy.js'
 import { RawClient } from './raw-http.js'
 import { bytesThroughProxy } from './raw-request.js'
-import { HTTP_PORT, TCP_PORT, canaryPolicy, canaryUrl, clients, topology } from './topology.js'
+import { CANARY, HTTP_PORT, TCP_PORT, canaryPolicy, canaryUrl, clients, topology } from './topology.js'
 
 /** What became of an attempt: who answered, and which path it saw; or how it was refused. */
 export type Outcome =
@@ -61,6 +61,42 @@ export class Bed {
         ),
       { everyMs: 10, what: 'that every sidecar has applied its policy' },
     )
+  }
+
+  /**
+   * Puts objects into force, a MeshConfig among them, in the place of those before, and waits until every sidecar has acknowledged all of its policy.
+   * Nothing is sent: what the objects say may let nothing through.
+   *
+   * @throws Error with the words of a sidecar that refuses something
+   */
+  async give(documents: readonly string[]): Promise<void> {
+    this.#state += 1
+    const mark = `state-${this.#state}`
+    // Whatever mode the mesh is in, the access log of a workload is in its policy.
+    await this.#mesh.write(FILE, ...documents, telemetry(CANARY, { accessLog: { format: mark } }))
+    const page = `/debug/policy?uuid=${this.#mesh.instance(CANARY).uuid}`
+    // All policies of a state are computed at once.
+    await eventually(
+      () => this.#mesh.debug(page),
+      (policy) => policy.includes(`"${mark}"`),
+      { everyMs: 10, timeoutMs: 60_000, what: 'that the policy is computed' },
+    )
+    const all = await eventually(
+      () => this.#mesh.statuses(),
+      (statuses) =>
+        statuses.some(({ rejected }) => rejected.length > 0) ||
+        statuses.every(
+          ({ state, wantedVersion, appliedVersion }) => state === 'applied' && wantedVersion === appliedVersion,
+        ),
+      { everyMs: 10, timeoutMs: 60_000, what: 'that every sidecar has applied its policy' },
+    )
+    const refused = all.flatMap(({ name, rejected }) => rejected.map((part) => ({ proxy: name, ...part })))
+    if (refused.length > 0) throw new Error(`sidecars refuse ${JSON.stringify(refused, undefined, 1)}`)
+  }
+
+  /** Problems that the controller has with what is in force. */
+  problems(): ReturnType<TestMesh['problems']> {
+    return this.#mesh.problems()
   }
 
   /** Sends what is attempted. */

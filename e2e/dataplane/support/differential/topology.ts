@@ -11,7 +11,7 @@ export const HTTP_PORT = 8080
 export const TCP_PORT = 9000
 
 /** Has a namespace of its own: a random Retry of all services of a namespace may let a request wait for an hour. */
-const CANARY = 'canary/canary'
+export const CANARY = 'canary/canary'
 const CANARY_HOST = 'canary.canary'
 
 /** Services with the ports that requests go to. */

@@ -3,6 +3,11 @@ export function isHeaderName(name: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)
 }
 
+/** True for a name that requests can be matched by: a header name, or a pseudo-header. Sidecars refuse routes with any other. */
+export function isMatchedHeaderName(name: string): boolean {
+  return isHeaderName(name.startsWith(':') ? name.slice(1) : name)
+}
+
 /** True for a header that may be added to an answer: one line, and not one that proxies keep for themselves. */
 export function isAnswerHeader(name: string, value: string): boolean {
   return isHeaderName(name) && name.toLowerCase() !== 'host' && !/[\r\n\0]/.test(value)

@@ -1,7 +1,8 @@
 import { RE2JS } from 're2js'
 
-import type { HTTPMatch, KindMap } from '../../spec/index.js'
+import { isMatchedHeaderName, type HTTPMatch, type KindMap } from '../../spec/index.js'
 import { patternFault } from '../policy/pattern.js'
+import { headerNameFault } from '../policy/route-match.js'
 
 /** A request as a match looks at it. */
 export interface MatchableRequest {
@@ -47,8 +48,12 @@ export function namedMatches(group: KindMap['HTTPRouteGroup']): readonly HTTPMat
   return matches.filter((match, index) => matches.findIndex(({ name }) => name === match.name) === index)
 }
 
-/** Why a match can't be used: one of its expressions is none. */
+/** Why a match can't be used: one of its expressions or header names is none. */
 export function matchFault({ pathRegex = '', headers = [] }: HTTPMatch): string | undefined {
   const patterns = [pathRegex, ...headers.flatMap((entry) => Object.values(entry))]
-  return patterns.map(patternFault).find((fault) => fault !== undefined)
+  const badName = headers.flatMap((entry) => Object.keys(entry)).find((name) => !isMatchedHeaderName(name))
+  return (
+    patterns.map(patternFault).find((fault) => fault !== undefined) ??
+    (badName === undefined ? undefined : headerNameFault(badName))
+  )
 }

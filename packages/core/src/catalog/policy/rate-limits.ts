@@ -32,10 +32,11 @@ const SERVICE_TIMEOUT_MS = 20
 
 /** Limits of a host, as UpstreamTrafficSettings have them. What can't be read is left out; the checks of the specification say so. */
 export function rateLimitsOf({ local, global }: RateLimitSpec): RateLimits {
+  const globalTcp = global?.tcp === undefined || global.tcp.domain === '' ? undefined : tcpGlobal(global.tcp)
   return {
     ...(local?.tcp === undefined ? {} : { tcp: tcpLocal(local.tcp) }),
     ...(local?.http === undefined ? {} : { http: httpLocal(local.http) }),
-    ...(global?.tcp === undefined || global.tcp.domain === '' ? {} : { globalTcp: tcpGlobal(global.tcp) }),
+    ...(globalTcp === undefined ? {} : { globalTcp }),
     ...(global?.http === undefined || global.http.domain === '' ? {} : { globalHttp: httpGlobal(global.http) }),
   }
 }
@@ -90,8 +91,10 @@ function service(limit: NonNullable<GlobalSpec['tcp'] | GlobalSpec['http']>) {
   }
 }
 
-function tcpGlobal(limit: NonNullable<GlobalSpec['tcp']>): TcpGlobalRateLimit {
+/** Undefined if no descriptor can be used: sidecars refuse a limit without any, which would count nothing. */
+function tcpGlobal(limit: NonNullable<GlobalSpec['tcp']>): TcpGlobalRateLimit | undefined {
   const descriptors = limit.descriptors.filter(({ entries }) => entries.every(({ key }) => key !== ''))
+  if (descriptors.length === 0) return undefined
   return {
     ...service(limit),
     descriptors: descriptors.map(({ entries }) => ({ entries: entries.map(({ key, value }) => ({ key, value })) })),

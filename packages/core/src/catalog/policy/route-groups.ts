@@ -49,11 +49,7 @@ export const routeGroup = defineQuery<CatalogState, NamespacedName, RouteGroup |
       if (translated.ok) matches.push({ name: source.name, match: translated.match, field })
       else
         for (const fault of translated.faults)
-          problems.error(
-            'OSM_SPEC_REGEX',
-            `${field}.${fault.field}`,
-            `${fault.message}; the match holds for no request`,
-          )
+          problems.error(fault.code, `${field}.${fault.field}`, `${fault.message}; the match holds for no request`)
     }
     return { matches, names: group.spec.matches.map(({ name }) => name), problems: problems.items }
   },

@@ -57,6 +57,22 @@ describe('translateMatch', () => {
     })
   })
 
+  it.each(['a b', 'x\n', 'é', '', ':'])(
+    'refuses a match with %j for a header name, which a sidecar would refuse with all its routes',
+    (name) => {
+      expect(matchOf({ pathRegex: '/a', headers: [{ ok: 'b' }, { [name]: '.*' }] })).toEqual({
+        ok: false,
+        faults: [
+          {
+            field: `headers[1][${JSON.stringify(name)}]`,
+            message: `${JSON.stringify(name)} is no header name`,
+            code: 'OSM_SPEC_HEADER',
+          },
+        ],
+      })
+    },
+  )
+
   it('refuses a match with an expression that is not RE2, rather than leave the condition out', () => {
     const translated = matchOf({ pathRegex: '/a(?=b)', headers: [{ a: 'ok' }, { b: '[' }] })
     expect(translated.ok).toBe(false)

@@ -1,19 +1,25 @@
 import { compareText, type HeaderMatch, type RouteMatch } from '@osm-ts/driver-api'
 
-import type { HTTPMatch } from '../../spec/index.js'
+import { isMatchedHeaderName, type HTTPMatch } from '../../spec/index.js'
 import { sortedUnique } from './keys.js'
 import { patternFault, patternMatch } from './pattern.js'
 
-/** An expression of a match that can't be used. */
+/** An expression, or a header name, of a match that can't be used. */
 export interface MatchFault {
   /** Path inside the match, such as `pathRegex` or `headers[1]["user-agent"]`. */
   readonly field: string
   readonly message: string
+  readonly code: 'OSM_SPEC_REGEX' | 'OSM_SPEC_HEADER'
 }
 
 /** A match of an HTTPRouteGroup in the terms of the policy, or why it can't be had. */
 export type TranslatedMatch =
   { readonly ok: true; readonly match: RouteMatch } | { readonly ok: false; readonly faults: readonly MatchFault[] }
+
+/** Why a header name can't be used. */
+export function headerNameFault(name: string): string {
+  return `${JSON.stringify(name)} is no header name`
+}
 
 /** True for a match that holds for every request. */
 export function matchesEverything(match: RouteMatch): boolean {
@@ -21,19 +27,21 @@ export function matchesEverything(match: RouteMatch): boolean {
 }
 
 /**
- * Translates a match. One bad expression makes the whole match unusable: without the bad condition it would let in more than was written down.
+ * Translates a match. One bad expression or header name makes the whole match unusable: without the bad condition it would let in more than was written down.
  */
 export function translateMatch(source: HTTPMatch): TranslatedMatch {
   const faults: MatchFault[] = []
   const check = (field: string, pattern: string): void => {
     const message = patternFault(pattern)
-    if (message !== undefined) faults.push({ field, message })
+    if (message !== undefined) faults.push({ field, message, code: 'OSM_SPEC_REGEX' })
   }
   if (source.pathRegex !== undefined) check('pathRegex', source.pathRegex)
   const headers = new Map<string, HeaderMatch>()
   for (const [index, entry] of (source.headers ?? []).entries()) {
     for (const [name, pattern] of Object.entries(entry)) {
-      check(`headers[${index}][${JSON.stringify(name)}]`, pattern)
+      const field = `headers[${index}][${JSON.stringify(name)}]`
+      if (!isMatchedHeaderName(name)) faults.push({ field, message: headerNameFault(name), code: 'OSM_SPEC_HEADER' })
+      check(field, pattern)
       const lower = name.toLowerCase()
       // Of equal names the last holds. A header that may have any value must still be there.
       headers.set(lower, { name: lower, match: patternMatch(pattern) ?? { type: 'present' } })

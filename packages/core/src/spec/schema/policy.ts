@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 
-import { duration, oneOf, portNumber, secretRef, struct, typedReferences, type Spec } from './common.js'
+import { duration, maxCount, oneOf, portNumber, secretRef, struct, typedReferences, type Spec } from './common.js'
 
 /** policy.openservicemesh.io Egress. */
 export const EgressSpecSchema = struct(
@@ -162,7 +162,7 @@ export const RetrySpecSchema = struct(
           description: 'Conditions, comma-separated, such as 5xx,connect-failure.',
         }),
         perTryTimeout: duration('Time for each attempt.'),
-        numRetries: Type.Integer({ minimum: 0, description: 'Attempts after the first.' }),
+        numRetries: Type.Integer({ minimum: 0, maximum: maxCount, description: 'Attempts after the first.' }),
         retryBackoffBaseInterval: duration('First pause between attempts.'),
       },
       'When and how often a request is tried again.',

@@ -1,10 +1,8 @@
+import { isMatchedHeaderName } from '../header-name.js'
 import type { KindMap } from '../objects.js'
 import { badPattern, doubt, fault, findings, type CheckContext, type Finding } from './check.js'
 
 type Match = KindMap['HTTPRouteGroup']['spec']['matches'][number]
-
-/** A header name by RFC 9110, or a pseudo-header. */
-const headerName = /^:?[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** HTTPRouteGroups whose matches can't be told apart or can't match. */
 export function checkHTTPRouteGroup({ spec }: KindMap['HTTPRouteGroup'], context: CheckContext): readonly Finding[] {
@@ -33,9 +31,10 @@ export function checkHTTPRouteGroup({ spec }: KindMap['HTTPRouteGroup'], context
 function checkHeaders(match: Match, field: string, context: CheckContext): readonly Finding[] {
   return (match.headers ?? []).flatMap((header, index) =>
     Object.entries(header).flatMap(([name, value]) => {
-      const at = `${field}.headers[${index}]${headerName.test(name) && /^[A-Za-z_]/.test(name) ? `.${name}` : ''}`
+      const known = isMatchedHeaderName(name)
+      const at = `${field}.headers[${index}]${known && /^[A-Za-z_]/.test(name) ? `.${name}` : ''}`
       return findings(
-        !headerName.test(name) && fault('OSM_SPEC_HEADER', at, `${JSON.stringify(name)} is no header name`),
+        !known && fault('OSM_SPEC_HEADER', at, `${JSON.stringify(name)} is no header name`),
         badPattern(value, at, context),
       )
     }),
