@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -54,15 +54,17 @@ export function envoyBinary(): string {
   return binary
 }
 
-/** Starts a mesh on a fresh folder with the given files and waits until all of it runs. */
+/** Starts a mesh on a fresh folder with the given files and waits until all of it runs. It has the roots of `peer`, or its own. */
 export async function startTestMesh(
   files: Readonly<Record<string, readonly string[]>>,
   mode: MeshMode = 'explicit',
+  peer?: TestMesh,
 ): Promise<TestMesh> {
   const scratch = await mkdtemp(join(tmpdir(), 'osm-dataplane-'))
   const folder = join(scratch, 'mesh')
   const stateFolder = join(scratch, 'state')
   await mkdir(folder)
+  if (peer !== undefined) await cp(join(peer.stateFolder, 'ca'), join(stateFolder, 'ca'), { recursive: true })
   const events: MeshEvent[] = []
   const abort = new AbortController()
   const write = async (name: string, ...documents: readonly string[]): Promise<void> => {

@@ -34,6 +34,7 @@ export const capabilities: Capabilities = {
     'load-balancing-hash',
     'load-balancing-least-request',
     'load-balancing-locality',
+    'multi-cluster',
     'per-try-timeout',
     'probes-grpc',
     'probes-http',

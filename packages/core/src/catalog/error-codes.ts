@@ -29,6 +29,8 @@ export const catalogErrorCodes = {
   OSM_POLICY_INGRESS_SOURCE: 'a source of an IngressBackend or AccessControl lets nobody in',
   OSM_POLICY_INGRESS_CONFLICT:
     'two objects, or two services on one port, let in the same callers on different terms; the first one holds for them',
+  OSM_POLICY_EXPORT: 'a ServiceExport is kept and has no effect: the mesh configures no gateways between clusters',
+  OSM_POLICY_IMPORT: 'something that a ServiceImport offers leads nowhere and is left out',
   OSM_POLICY_ENDPOINT_ADDRESS:
     'an endpoint is known by host name only; proxies are given IP addresses, so it is left out',
   OSM_POLICY_ENDPOINTS_UNSURE:

@@ -64,7 +64,6 @@ function asks(object: MeshObject): readonly Ask[] {
         ['spec.accessLog.openTelemetry', 'access-log-opentelemetry', object.spec.accessLog?.openTelemetry],
       ]
     case 'ServiceImport':
-    case 'ServiceExport':
     case 'GlobalTrafficPolicy':
       return [['spec', 'multi-cluster', true]]
     default:

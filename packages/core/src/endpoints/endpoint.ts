@@ -14,6 +14,8 @@ export interface Endpoint {
   readonly targetPort: number
   /** Share of the traffic among the endpoints of a service port. */
   readonly weight: number
+  /** 0 is used first; a higher number only when no lower one is healthy. */
+  readonly priority: number
   /** Identity of the workload, if the provider knows it. */
   readonly account: ServiceAccountRef | undefined
   /**
@@ -26,8 +28,6 @@ export interface Endpoint {
   readonly locality: Locality
   /** Key of the cluster; empty for the own one. */
   readonly cluster: string
-  /** Path prefix at the gateway of another cluster. */
-  readonly path: string | undefined
 }
 
 /** The sidecar of an endpoint. */
@@ -90,11 +90,11 @@ export function compareEndpoints(a: Endpoint, b: Endpoint): number {
   return a.port - b.port || a.servicePort - b.servicePort
 }
 
-/** The endpoints, sorted; of those with equal address, port, service port and path the first. */
+/** The endpoints, sorted; of those with equal address, port and service port the first. */
 export function uniqueEndpoints(endpoints: Iterable<Endpoint>): readonly Endpoint[] {
   const found = new Map<string, Endpoint>()
   for (const endpoint of endpoints) {
-    const key = `${endpoint.address}|${endpoint.port}|${endpoint.servicePort}|${endpoint.path ?? ''}`
+    const key = `${endpoint.address}|${endpoint.port}|${endpoint.servicePort}`
     if (!found.has(key)) found.set(key, endpoint)
   }
   return [...found.values()].sort(compareEndpoints)

@@ -130,12 +130,12 @@ describe('SnapshotEndpointsProvider', () => {
       servicePort: 80,
       targetPort: 8080,
       weight: 100,
+      priority: 0,
       account: { namespace: 'shop', name: 'web' },
       sidecar: { uuid: '00000000-0000-4000-8000-000000000001', class: 'envoy', mode: 'transparent' },
       hostname: 'web-1',
       locality: { region: '', zone: '', subZone: '' },
       cluster: '',
-      path: undefined,
     })
   })
 
@@ -204,24 +204,30 @@ apiVersion: flomesh.io/v1alpha1
 kind: ServiceImport
 metadata: { name: NAME, namespace: shop }
 spec:
-  serviceAccountName: "*"
+  serviceAccountName: ACCOUNT
   ports:
     - port: 80
       endpoints:
-        - { clusterKey: r/z/g/two, target: { host: gw2, ip: 198.51.100.2, port: 8091, path: /web } }
-        - { clusterKey: r/z/g/three, target: { host: gw3, ip: 198.51.100.3, port: 8091, path: /web } }
+        - { clusterKey: r/z/g/two, target: { host: gw2, ip: 198.51.100.2, port: 8091, path: "" } }
+        - { clusterKey: r/z/g/three, target: { host: gw3, ip: 198.51.100.3, port: 8091, path: / } }
+        - { clusterKey: r/z/g/two, target: { host: gw4, ip: 198.51.100.4, port: 8091, path: /asks-for-requests } }
 ---
 apiVersion: flomesh.io/v1alpha1
 kind: GlobalTrafficPolicy
 metadata: { name: NAME, namespace: shop }
 spec: { lbType: TYPE, targets: TARGETS }
 `
-    const clusters = (name: string, type: string, targets = '[]'): readonly (readonly [string, number])[] => {
-      const text = imported.replaceAll('NAME', name).replace('TYPE', type).replace('TARGETS', targets)
+    const other = (name: string, type: string, targets = '[]', account = '"*"') => {
+      const replaced = { NAME: name, TYPE: type, TARGETS: targets, ACCOUNT: account }
+      const text = Object.entries(replaced).reduce((all, [word, value]) => all.replaceAll(word, value), imported)
       expect(readObjects(text).problems).toEqual([])
-      const { items } = setUp(text).provider.listEndpointsForService({ namespace: 'shop', name })
-      return items.filter(({ cluster }) => cluster !== '').map(({ cluster, weight }) => [cluster, weight] as const)
+      return setUp(text).provider
     }
+    const clusters = (name: string, type: string, targets?: string): readonly (readonly [string, number, number])[] =>
+      other(name, type, targets)
+        .listEndpointsForService({ namespace: 'shop', name })
+        .items.filter(({ cluster }) => cluster !== '')
+        .map(({ cluster, weight, priority }) => [cluster, weight, priority] as const)
 
     it('keeps traffic at home by default', () => {
       expect(clusters('web', 'Locality')).toEqual([])
@@ -230,16 +236,30 @@ spec: { lbType: TYPE, targets: TARGETS }
 
     it('shares it by weight when all are active; nought counts as 100', () => {
       expect(clusters('web', 'ActiveActive')).toEqual([
-        ['r/z/g/two', 100],
-        ['r/z/g/three', 100],
+        ['r/z/g/two', 100, 0],
+        ['r/z/g/three', 100, 0],
       ])
-      expect(clusters('web', 'ActiveActive', '[{ clusterKey: r/z/g/two, weight: 0 }]')).toEqual([['r/z/g/two', 100]])
-      expect(clusters('web', 'ActiveActive', '[{ clusterKey: r/z/g/three, weight: 7 }]')).toEqual([['r/z/g/three', 7]])
+      expect(clusters('web', 'ActiveActive', '[{ clusterKey: r/z/g/two, weight: 0 }]')).toEqual([['r/z/g/two', 100, 0]])
+      expect(clusters('web', 'ActiveActive', '[{ clusterKey: r/z/g/three, weight: 7 }]')).toEqual([
+        ['r/z/g/three', 7, 0],
+      ])
     })
 
-    it('fails over only when nothing is left at home', () => {
-      expect(clusters('web', 'FailOver')).toEqual([])
-      expect(clusters('idle', 'FailOver')).toHaveLength(2)
+    it('fails over behind what is at home', () => {
+      expect(clusters('web', 'FailOver')).toEqual([
+        ['r/z/g/two', 100, 1],
+        ['r/z/g/three', 100, 1],
+      ])
+    })
+
+    it('knows the identity that an import names, beside those at home', () => {
+      const service = { namespace: 'shop', name: 'web' }
+      const far = { namespace: 'shop', name: 'far' }
+      const provider = other('web', 'FailOver', '[]', 'far')
+      expect(provider.listIdentitiesForService(service).items).toEqual([far, web])
+      expect(provider.listServicesForIdentity(far).items).toEqual([service])
+      expect(provider.listEndpointsForIdentity(far).items).toHaveLength(2)
+      expect(other('web', 'Locality', '[]', 'far').listServicesForIdentity(far).items).toEqual([])
     })
   })
 })

@@ -1,40 +1,59 @@
-import type { MeshService } from '@osm-ts/driver-api'
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { Snapshot } from '../snapshot/snapshot.js'
 import type { KindMap } from '../spec/objects.js'
-import { unknownLocality, type Endpoint } from './endpoint.js'
+import { sortedNames, unknownLocality, type Endpoint } from './endpoint.js'
 
 /**
- * Endpoints that other clusters offer, as far as the GlobalTrafficPolicy of the service lets traffic leave: never under
- * Locality, which is the default; always under ActiveActive; under FailOver while there is no local endpoint.
+ * Endpoints that other clusters offer, as far as the GlobalTrafficPolicy of the service lets traffic leave: never under Locality, which is the default;
+ * beside the local ones under ActiveActive; behind them under FailOver.
+ *
+ * A gateway passes connections on as they are, by the server name of the service: it can neither read requests nor decide about them. One that asks for a
+ * path of its own can only be told by it in requests, and is left out.
  */
-export function importedEndpoints(snapshot: Snapshot, service: MeshService, hasLocal: boolean): readonly Endpoint[] {
-  const { namespace, name } = service
+export function importedEndpoints(snapshot: Snapshot, { namespace, name }: MeshService): readonly Endpoint[] {
   const imported = snapshot.get('ServiceImport', namespace, name)
   const policy = snapshot.get('GlobalTrafficPolicy', namespace, name)
   if (imported === undefined || policy === undefined || policy.spec.lbType === 'Locality') return []
-  if (policy.spec.lbType === 'FailOver' && hasLocal) return []
-  return imported.spec.ports.flatMap((port) =>
-    port.endpoints.flatMap(({ clusterKey, target }) => {
+  return imported.spec.ports.flatMap(({ protocol, port, endpoints }) =>
+    endpoints.flatMap(({ clusterKey, target }): readonly Endpoint[] => {
       const weight = weightOf(policy, clusterKey)
-      if (weight === undefined) return []
+      if (weight === undefined || protocol !== 'TCP' || !isPassedThrough(target)) return []
       return [
         {
           address: target.ip,
           port: target.port,
-          servicePort: port.port,
-          targetPort: port.port,
+          servicePort: port,
+          targetPort: port,
           weight,
+          priority: policy.spec.lbType === 'FailOver' ? 1 : 0,
           account: accountOf(imported),
           sidecar: undefined,
           hostname: undefined,
           locality: unknownLocality,
           cluster: clusterKey,
-          path: target.path,
         },
       ]
     }),
   )
+}
+
+/** Identities of what other clusters offer under the name of a service. */
+export function importedAccounts(snapshot: Snapshot, service: MeshService): readonly ServiceAccountRef[] {
+  return sortedNames(importedEndpoints(snapshot, service).flatMap(({ account }) => account ?? []))
+}
+
+/** Services that other clusters offer under an identity. */
+export function importedServices(snapshot: Snapshot, account: ServiceAccountRef): readonly MeshService[] {
+  return snapshot
+    .byNamespace('ServiceImport', account.namespace)
+    .map(({ metadata: { namespace, name } }) => ({ namespace, name }))
+    .filter((service) => importedAccounts(snapshot, service).some(({ name }) => name === account.name))
+}
+
+/** True if the gateway asks for no path. */
+export function isPassedThrough({ path }: { readonly path: string }): boolean {
+  return path === '' || path === '/'
 }
 
 /** Weight of a cluster, or undefined if the policy names clusters and this is none of them. Nought means "not said". */

@@ -1,5 +1,6 @@
 export * from './endpoint.js'
 export { endpointsErrorCodes, type EndpointsErrorCode } from './error-codes.js'
+export { isPassedThrough } from './imported-endpoints.js'
 export { KubernetesEndpointsProvider, type KubernetesEndpointsOptions } from './kubernetes-endpoints-provider.js'
 export { LastGoodEndpointsProvider } from './last-good-provider.js'
 export { allocationKey, resolveTargetPort } from './local-endpoints.js'

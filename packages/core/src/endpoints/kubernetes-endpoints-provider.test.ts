@@ -206,22 +206,28 @@ describe('KubernetesEndpointsProvider', () => {
   it('joins endpoints of other clusters as the traffic policy of the service says', async () => {
     cluster.slice('shop', 'store', [ofPod('store-0', '10.1.0.1')])
     cluster.custom('ServiceImport', 'shop', 'store', {
+      serviceAccountName: 'far',
       ports: [
         {
           port: 80,
           protocol: 'TCP',
-          endpoints: [{ clusterKey: 'r/z/g/c', target: { host: 'far', ip: '192.0.2.9', port: 443, path: '/store' } }],
+          endpoints: [{ clusterKey: 'r/z/g/c', target: { host: 'far', ip: '192.0.2.9', port: 443, path: '/' } }],
         },
       ],
     })
     cluster.custom('GlobalTrafficPolicy', 'shop', 'store', { lbType: 'FailOver', targets: [] })
     await start()
-    expect(endpoints('store')).toEqual([`10.1.0.1:8080 80 ${uuid(1)}`])
-    cluster.slice('shop', 'store', [])
-    await eventually('it fails over', () => endpoints('store').join() === '192.0.2.9:443 80 -')
+    const store = { namespace: 'shop', name: 'store' }
+    const far = { namespace: 'shop', name: 'far' }
+    expect(provider.listEndpointsForService(store).items).toMatchObject([
+      { address: '10.1.0.1', priority: 0, cluster: '' },
+      { address: '192.0.2.9', priority: 1, cluster: 'r/z/g/c', account: far },
+    ])
+    expect(provider.listIdentitiesForService(store).items).toContainEqual(far)
+    expect(provider.listServicesForIdentity(far).items).toEqual([store])
     cluster.custom('GlobalTrafficPolicy', 'shop', 'store', { lbType: 'Locality', targets: [] })
-    await eventually('it stays at home', () => endpoints('store').length === 0)
-    expect(announcements.at(-1)).toEqual({ services: [{ namespace: 'shop', name: 'store' }], accounts: [] })
+    await eventually('it stays at home', () => endpoints('store').length === 1)
+    expect(announcements.at(-1)).toEqual({ services: [store], accounts: [far] })
   })
 
   it('gives its last answers as stale ones while the API server is away', async () => {

@@ -18,7 +18,7 @@ import {
   type EndpointSidecar,
 } from './endpoint.js'
 import type { EndpointsErrorCode } from './error-codes.js'
-import { importedEndpoints } from './imported-endpoints.js'
+import { importedAccounts, importedEndpoints, importedServices } from './imported-endpoints.js'
 import { endpointsAffectedBy, servicesOfPods } from './kubernetes-endpoints-changes.js'
 import { localityOf } from './locality.js'
 import { UnsureAnswers } from './unsure-answers.js'
@@ -61,26 +61,26 @@ export class KubernetesEndpointsProvider implements EndpointsProvider {
   listEndpointsForService(service: MeshService): Answer<Endpoint> {
     const query = this.#find(service)
     const local = query === undefined ? [] : endpointsOf(query)
-    return this.#answer('services', service, uniqueEndpoints([...local, ...this.#imported(service, local.length > 0)]))
+    return this.#answer('services', service, uniqueEndpoints([...local, ...this.#imported(service)]))
   }
 
   listIdentitiesForService(service: MeshService): Answer<ServiceAccountRef> {
     const query = this.#find(service)
-    return this.#answer('services', service, query === undefined ? [] : sortedNames(accountsBehind(query)))
+    const local = query === undefined ? [] : accountsBehind(query)
+    const snapshot = this.#options.current()
+    const imported = snapshot === undefined ? [] : importedAccounts(snapshot, service)
+    return this.#answer('services', service, sortedNames([...local, ...imported]))
   }
 
   listServicesForIdentity(account: ServiceAccountRef): Answer<MeshService> {
-    const scope = this.#options.cluster.namespace(account.namespace)
-    return this.#answer('accounts', account, scope === undefined ? [] : servicesOfAccount(scope, account.name))
+    return this.#answer('accounts', account, this.#servicesOf(account))
   }
 
   listEndpointsForIdentity(account: ServiceAccountRef): Answer<Endpoint> {
-    const scope = this.#options.cluster.namespace(account.namespace)
-    const services = scope === undefined ? [] : servicesOfAccount(scope, account.name)
-    const endpoints = services.flatMap((service) => {
+    const endpoints = this.#servicesOf(account).flatMap((service) => {
       const query = this.#find(service)
       const local = query === undefined ? [] : endpointsOf(query)
-      return [...local, ...this.#imported(service, local.length > 0)]
+      return [...local, ...this.#imported(service)]
     })
     const own = endpoints.filter(
       (endpoint) => endpoint.account?.namespace === account.namespace && endpoint.account.name === account.name,
@@ -89,17 +89,24 @@ export class KubernetesEndpointsProvider implements EndpointsProvider {
   }
 
   announcements(listener: (announcement: EndpointsAnnouncement) => void): () => void {
+    let before = this.#options.current()
     const ends = [
       this.#options.cluster.onClusterChange((change) => {
         const announcement = this.#unsure.joined(change, endpointsAffectedBy(change))
         if (announcement.services.length > 0 || announcement.accounts.length > 0) listener(announcement)
       }),
-      this.#options.subscribe(({ changed }) => {
+      this.#options.subscribe(({ snapshot, changed }) => {
         const services = changed.flatMap((key) => {
           const [kind, namespace = '', name = ''] = key.split('/')
           return kind === 'ServiceImport' || kind === 'GlobalTrafficPolicy' ? [{ namespace, name }] : []
         })
-        if (services.length > 0) listener({ services: sortedNames(services), accounts: [] })
+        const versions = [...(before === undefined ? [] : [before]), snapshot]
+        before = snapshot
+        if (services.length === 0) return
+        const accounts = services.flatMap((service) =>
+          versions.flatMap((version) => importedAccounts(version, service)),
+        )
+        listener({ services: sortedNames(services), accounts: sortedNames(accounts) })
       }),
     ]
     return () => {
@@ -117,9 +124,18 @@ export class KubernetesEndpointsProvider implements EndpointsProvider {
     return parent === undefined ? undefined : { scope, service: parent, hostname: name.slice(0, dot) }
   }
 
-  #imported(service: MeshService, hasLocal: boolean): readonly Endpoint[] {
+  #servicesOf(account: ServiceAccountRef): readonly MeshService[] {
+    const scope = this.#options.cluster.namespace(account.namespace)
     const snapshot = this.#options.current()
-    return snapshot === undefined ? [] : importedEndpoints(snapshot, service, hasLocal)
+    return sortedNames([
+      ...(scope === undefined ? [] : servicesOfAccount(scope, account.name)),
+      ...(snapshot === undefined ? [] : importedServices(snapshot, account)),
+    ])
+  }
+
+  #imported(service: MeshService): readonly Endpoint[] {
+    const snapshot = this.#options.current()
+    return snapshot === undefined ? [] : importedEndpoints(snapshot, service)
   }
 
   #answer<T>(about: 'services' | 'accounts', name: MeshService, items: readonly T[]): Answer<T> {
@@ -172,12 +188,12 @@ function endpointsOf({ scope, service, hostname }: Query): readonly Endpoint[] {
               servicePort,
               targetPort: port,
               weight: 100,
+              priority: 0,
               account: pod && { namespace, name: podAccount(pod) },
               sidecar: sidecarOf(pod),
               hostname: endpoint.hostname,
               locality: localityOf(pod && podLabels(pod), endpoint.zone),
               cluster: '',
-              path: undefined,
             },
           ]
         }),

@@ -71,12 +71,12 @@ function ofInstance(
       servicePort: port.port,
       targetPort,
       weight: 100,
+      priority: 0,
       account: { namespace: metadata.namespace, name: spec.serviceAccountName },
       sidecar: { uuid: spec.uuid, class: spec.sidecarClass, mode: spec.mode },
       hostname: spec.hostname,
       locality: localityOf(metadata.labels),
       cluster: '',
-      path: undefined,
     },
   ]
 }
@@ -91,12 +91,12 @@ function ofAddress(port: ServicePort, { metadata, spec }: KindMap['Workload']): 
       servicePort: port.port,
       targetPort,
       weight: 100,
+      priority: 0,
       account: { namespace: metadata.namespace, name: spec.serviceAccountName },
       sidecar: spec.sidecar ? { uuid: '', class: spec.sidecarClass ?? '', mode: 'transparent' } : undefined,
       hostname: undefined,
       locality: localityOf(metadata.labels),
       cluster: '',
-      path: undefined,
     },
   ]
 }

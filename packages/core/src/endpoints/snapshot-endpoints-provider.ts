@@ -12,7 +12,7 @@ import {
   type EndpointsAnnouncement,
   type EndpointsProvider,
 } from './endpoint.js'
-import { importedEndpoints } from './imported-endpoints.js'
+import { importedAccounts, importedEndpoints, importedServices } from './imported-endpoints.js'
 import { findService, localEndpoints } from './local-endpoints.js'
 
 /** Where the provider reads. */
@@ -44,15 +44,18 @@ export class SnapshotEndpointsProvider implements EndpointsProvider {
   listIdentitiesForService(service: MeshService): Answer<ServiceAccountRef> {
     const snapshot = this.#options.current()
     const query = findService(snapshot, service)
-    if (query === undefined) return known([])
+    const imported = importedAccounts(snapshot, service)
+    if (query === undefined) return known(imported)
     const instances = snapshot
       .instancesOf(query.service)
       .filter(({ spec }) => query.hostname === undefined || spec.hostname === query.hostname)
-    return known(sortedNames([...snapshot.workloadsOf(query.service), ...instances].map(accountOf)))
+    const local = [...snapshot.workloadsOf(query.service), ...instances].map(accountOf)
+    return known(sortedNames([...local, ...imported]))
   }
 
   listServicesForIdentity(account: ServiceAccountRef): Answer<MeshService> {
-    return known(servicesOfAccount(this.#options.current(), account))
+    const snapshot = this.#options.current()
+    return known(sortedNames([...servicesOfAccount(snapshot, account), ...importedServices(snapshot, account)]))
   }
 
   listEndpointsForIdentity(account: ServiceAccountRef): Answer<Endpoint> {
@@ -77,7 +80,7 @@ export class SnapshotEndpointsProvider implements EndpointsProvider {
     const snapshot = this.#options.current()
     const query = findService(snapshot, service)
     const local = query === undefined ? [] : localEndpoints(snapshot, query)
-    return [...local, ...importedEndpoints(snapshot, service, local.length > 0)]
+    return [...local, ...importedEndpoints(snapshot, service)]
   }
 }
 
@@ -96,7 +99,10 @@ function affectedBy(changed: readonly ObjectKey[], snapshots: readonly Snapshot[
     const object = snapshot.getByKey(key)
     if (object === undefined) continue
     if (isSelectable(object)) addSelectable(object)
-    if (object.kind === 'ServiceImport' || object.kind === 'GlobalTrafficPolicy') services.push(nameOf(object.metadata))
+    if (object.kind === 'ServiceImport' || object.kind === 'GlobalTrafficPolicy') {
+      services.push(nameOf(object.metadata))
+      for (const snapshot of snapshots) accounts.push(...importedAccounts(snapshot, nameOf(object.metadata)))
+    }
     if (object.kind !== 'Service') continue
     services.push(nameOf(object.metadata))
     accounts.push(...[...snapshot.workloadsOf(object), ...snapshot.instancesOf(object)].map(accountOf))

@@ -62,6 +62,7 @@ export const objectInputs = {
   UpstreamTrafficSetting: objects('UpstreamTrafficSetting'),
   Egress: objects('Egress'),
   EgressGateway: objects('EgressGateway'),
+  ServiceImport: objects('ServiceImport'),
   WorkloadInstance: objects('WorkloadInstance'),
 } as const satisfies { readonly [K in Kind]?: StateInput<NamespacedName, KindMap[K] | undefined> }
 
@@ -79,6 +80,8 @@ export const nameInputs = {
   Retry: namesOf('Retry'),
   Egress: namesOf('Egress'),
   EgressGateway: namesOf('EgressGateway'),
+  ServiceExport: namesOf('ServiceExport'),
+  ServiceImport: namesOf('ServiceImport'),
   WorkloadInstance: namesOf('WorkloadInstance'),
 } as const satisfies { readonly [K in Kind]?: StateInput<'', Names> }
 

@@ -82,7 +82,11 @@ const addressesOfService = defineQuery<CatalogState, MeshService, readonly strin
   equal: sameItems,
   compute: (context, service) =>
     sortedUnique(
-      context.get(endpointsOfService, service).items.flatMap(({ address }) => parseIpRange(address)?.text ?? []),
+      context
+        .get(endpointsOfService, service)
+        // The gateway of another cluster is not the workload behind it.
+        .items.filter(({ cluster }) => cluster === '')
+        .flatMap(({ address }) => parseIpRange(address)?.text ?? []),
     ),
 })
 

@@ -12,6 +12,7 @@ import { targetAnalysis } from './grants.js'
 import { egressGatewayProblems } from './egress-gateways.js'
 import { egressPlan } from './egress-plan.js'
 import { egressRules } from './egress-rules.js'
+import { exportProblems, importProblems } from './imports.js'
 import { ingressOfInstance } from './ingress-of-instance.js'
 import { accessProblems } from './ingress.js'
 import { nameKey, sameName, type NamespacedName } from './keys.js'
@@ -37,6 +38,8 @@ export const allProblems = defineQuery<CatalogState, '', readonly PolicyProblem[
       ...names('TrafficSplit').flatMap((name) => context.get(splitAnalysis, name)?.problems ?? []),
       ...names('Retry').flatMap((name) => context.get(retryAnalysis, name)?.problems ?? []),
       ...accessKinds.flatMap((kind) => names(kind).flatMap((name) => context.get(accessProblems, { kind, ...name }))),
+      ...names('ServiceImport').flatMap((name) => context.get(importProblems, name)),
+      ...names('ServiceExport').flatMap(exportProblems),
       ...names('Egress').flatMap((name) => context.get(egressProblems, name)),
       ...names('EgressGateway').flatMap((name) => context.get(egressGatewayProblems, name)),
       ...names('Service').flatMap((name) => context.get(serviceProblems, name)),

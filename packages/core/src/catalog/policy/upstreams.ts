@@ -62,7 +62,10 @@ export const portTarget = defineQuery<CatalogState, ServicePortRef, PortTarget>(
 
 function numberOf(context: Context, called: CalledService, { target, port }: MeshServicePort): number | undefined {
   if (typeof target === 'number') return target
-  const endpoints = endpointsOf(context, called).filter(({ servicePort }) => servicePort === port)
+  const all = endpointsOf(context, called).filter(({ servicePort }) => servicePort === port)
+  const local = all.filter(({ cluster }) => cluster === '')
+  // Nobody tells the names of ports in other clusters.
+  const endpoints = local.length > 0 ? local : all
   return endpoints.length === 0 ? undefined : Math.min(...endpoints.map(({ targetPort }) => targetPort))
 }
 
@@ -167,18 +170,18 @@ function portsLeadingTo(context: Context, key: TargetPortRef): readonly MeshServ
 }
 
 function policyEndpoint(context: Context, endpoint: Endpoint): PolicyEndpoint {
-  const { address, port, weight, account, sidecar, locality, cluster, path } = endpoint
+  const { address, port, weight, priority, account, sidecar, locality, cluster } = endpoint
   return {
     address,
     port,
     weight,
-    priority: 0,
+    priority,
     locality,
     cluster,
     ...(account && isUsableAccount(context, account) ? { identity: serviceIdentity(account) } : {}),
     ...(sidecar ? { class: sidecar.class || context.get(settingInputs.sidecarClass, '') } : {}),
-    meshed: sidecar !== undefined,
-    ...(path === undefined ? {} : { path }),
+    // What another cluster offers has a sidecar, or its handshake fails.
+    meshed: sidecar !== undefined || cluster !== '',
   }
 }
 
