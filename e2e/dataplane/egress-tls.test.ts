@@ -9,11 +9,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { testAuthority } from '../../packages/driver-envoy/test/xds/test-certificates.js'
 import { issueLike, issueNames } from './support/authority.js'
 import { type TestMesh, programs, startTestMesh } from './support/mesh.js'
-import { throughProxy } from './support/traffic.js'
+import { load, throughProxy } from './support/traffic.js'
 import { eventually } from './support/wait.js'
 import { account, egress, meshConfig, type Qualified, secret, workload } from './support/yaml.js'
 
-jest.setTimeout(60_000)
+jest.setTimeout(120_000)
 
 interface Identity {
   readonly chain: string
@@ -159,14 +159,17 @@ describe('TLS that sidecars speak to servers outside the mesh', () => {
       eventually(
         () => get(port),
         ({ status, server }) => status === expected[0] && server === expected[1],
-        { what: `${expected.join(' ')} from outside` },
+        { what: `${expected.join(' ')} from outside`, timeoutMs: 60_000 },
       )
     const complaints = async (): Promise<readonly string[]> =>
       (await mesh.problems()).flatMap(({ code, field, message }) =>
         code === 'OSM_POLICY_EGRESS_MTLS' ? [`${field}: ${message}`] : [],
       )
     const complains = (pattern: RegExp): Promise<readonly string[]> =>
-      eventually(complaints, (found) => found.some((text) => pattern.test(text)), { what: `${pattern}` })
+      eventually(complaints, (found) => found.some((text) => pattern.test(text)), {
+        what: `${pattern}`,
+        timeoutMs: 60_000,
+      })
 
     beforeAll(() => mesh.write('config.yaml', config(false)))
     afterEach(() => mesh.write('secret.yaml'))
@@ -219,6 +222,28 @@ describe('TLS that sidecars speak to servers outside the mesh', () => {
       await answers(port, 200, 'buyer-3')
       await eventually(complaints, ({ length }) => length === 0, { what: 'no complaint' })
     })
+
+    it('goes on being shown while the controller starts again, which then replaces it as before', async () => {
+      const port = await serve(partner.issue('localhost'), partner.certificate)
+      await show(partner.issue('buyer-1'))
+      await mesh.apply('egress.yaml', open('partner', port, mtls))
+      await answers(port, 200, 'buyer-1')
+      const stop = load(() => get(port), 1)
+      const killed = mesh.mesh.controllerPid()
+      if (killed === undefined) throw new Error('no controller runs')
+      process.kill(killed, 'SIGKILL')
+      await eventually(
+        () => mesh.statuses().catch(() => []),
+        (all) =>
+          mesh.mesh.controllerPid() !== killed && all.length > 0 && all.every(({ state }) => state === 'applied'),
+        { timeoutMs: 90_000, what: 'that every proxy is back' },
+      )
+      await show(partner.issue('buyer-2'))
+      await answers(port, 200, 'buyer-2')
+      const { sent, failures } = await stop()
+      expect(failures).toEqual([])
+      expect(sent).toBeGreaterThan(0)
+    }, 200_000)
 
     it('is shown to no server that others have signed', async () => {
       const strangers = testAuthority('a stranger')
