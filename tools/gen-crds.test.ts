@@ -52,7 +52,7 @@ const rowsOf = (kind: string): readonly string[] => {
 
 describe('the page of custom resources', () => {
   it.each([
-    ['Retry', '| `retryPolicy.numRetries` \\* | integer ≥ 0 | – | Attempts after the first. | OSM |'],
+    ['Retry', '| `retryPolicy.numRetries` \\* | integer 0–4294967295 | – | Attempts after the first. | OSM |'],
     [
       'AccessCert',
       '| `subjectAltNames` \\* | list of string, exactly 1 | – | The one name that the certificate is issued for. | osm-edge |',
