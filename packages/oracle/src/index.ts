@@ -1,3 +1,4 @@
+export type { EgressQuestion, EgressVerdict } from './egress.js'
 export { Oracle, type Destination, type OracleOptions, type Question, type Verdict } from './oracle.js'
 export type { Labels, OracleObject, Ref } from './objects.js'
 export { readTarget, type RequestTarget } from './request-target.js'

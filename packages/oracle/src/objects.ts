@@ -15,7 +15,10 @@ export interface Ref {
 
 /** What the oracle reads of each kind. Fields may be absent wherever users may leave them out. */
 interface Specs {
-  readonly MeshConfig: { readonly traffic?: { readonly enablePermissiveTrafficPolicyMode?: boolean } }
+  readonly MeshConfig: {
+    readonly traffic?: { readonly enablePermissiveTrafficPolicyMode?: boolean; readonly enableEgress?: boolean }
+    readonly featureFlags?: { readonly enableEgressPolicy?: boolean }
+  }
   readonly Service: {
     readonly type?: string
     readonly selector?: Labels
@@ -33,6 +36,12 @@ interface Specs {
     readonly service: string
     readonly backends?: readonly { readonly service: string; readonly weight: number }[]
     readonly matches?: readonly { readonly kind?: string; readonly name: string }[]
+  }
+  readonly Egress: {
+    readonly sources?: readonly AccountRef[]
+    readonly hosts?: readonly string[]
+    readonly ports?: readonly { readonly number: number; readonly protocol: string }[]
+    readonly matches?: readonly { readonly apiGroup?: string; readonly kind?: string; readonly name: string }[]
   }
 }
 

@@ -1,4 +1,5 @@
 import { allowing } from './access.js'
+import { decideEgress, type EgressQuestion, type EgressVerdict } from './egress.js'
 import { Objects, type OracleObject, type Ref, shown } from './objects.js'
 import { readTarget } from './request-target.js'
 import type { HttpRequest } from './route-match.js'
@@ -86,6 +87,13 @@ export class Oracle {
       reason: destinations.map(describe).join('; '),
       ...(target === undefined ? {} : { target: `${target.path}${target.query}` }),
     }
+  }
+
+  /** Says what becomes of a request for a host outside the mesh, over HTTP. */
+  decideEgress(question: EgressQuestion): EgressVerdict {
+    return this.#canHoldCertificate(question.from)
+      ? decideEgress(this.#objects, question)
+      : { outcome: 'deny', reason: `${shown(question.from)} can hold no certificate` }
   }
 
   #judge(from: Ref, place: Place, request: ReadRequest | undefined): Destination {

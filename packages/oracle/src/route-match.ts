@@ -2,6 +2,9 @@ import { RE2JS } from 're2js'
 
 import type { HttpMatch } from './objects.js'
 
+/** A field name, or that of a part of the request line. */
+const HEADER_NAME = /^:?[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
 /** A request as rules see it. */
 export interface HttpRequest {
   readonly method: string
@@ -20,9 +23,7 @@ export function isAbout(match: HttpMatch, method: string, path: string, headers:
       Object.entries(entry).map(([name, pattern]) => [name.toLowerCase(), pattern] as const),
     ),
   )
-  const patterns = [match.pathRegex ?? '', ...conditions.values()]
-  const allPatterns = [...patterns, ...(match.headers ?? []).flatMap((entry) => Object.values(entry))]
-  if (!allPatterns.every(isExpression)) return false
+  if (!isUsable(match)) return false
   const { pathRegex, methods = [] } = match
   if (pathRegex !== undefined && pathRegex !== '' && !covers(pathRegex, path)) return false
   if (methods.length > 0 && !methods.includes('*') && !methods.includes(method)) return false
@@ -30,6 +31,12 @@ export function isAbout(match: HttpMatch, method: string, path: string, headers:
     const value = values.get(name)
     return value !== undefined && covers(pattern, value)
   })
+}
+
+/** False for a match with an expression that is none, or a name of a header that no request can have. */
+export function isUsable({ pathRegex = '', headers = [] }: HttpMatch): boolean {
+  const entries = headers.flatMap((entry) => Object.entries(entry))
+  return isExpression(pathRegex) && entries.every(([name, pattern]) => HEADER_NAME.test(name) && isExpression(pattern))
 }
 
 /** Matches of a group by name: of equal names the first. */

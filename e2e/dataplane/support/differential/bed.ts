@@ -5,8 +5,9 @@ import { throughProxy } from '../traffic.js'
 import { eventually } from '../wait.js'
 import { meshConfig, telemetry } from '../yaml.js'
 import type { Policy } from './question.js'
+import type { EgressAttempt } from './random-egress.js'
 import type { Attempt } from './random-policy.js'
-import { RawClient } from './raw-http.js'
+import { type RawAnswer, RawClient } from './raw-http.js'
 import { bytesThroughProxy } from './raw-request.js'
 import { CANARY, HTTP_PORT, TCP_PORT, canaryPolicy, canaryUrl, clients, topology } from './topology.js'
 
@@ -106,12 +107,23 @@ export class Bed {
       const server = await answerOverTcp(this.#mesh.tcpAddress(attempt.from, `${name}_${namespace}_${TCP_PORT}`))
       return server === undefined ? { passed: false, status: 0 } : { passed: true, server }
     }
-    const client = this.#clients.get(attempt.from)
-    if (client === undefined) throw new Error(`${attempt.from} is no client`)
-    const { status, body } = await client.ask(bytesThroughProxy(`${name}.${namespace}:${HTTP_PORT}`, attempt.request))
+    const bytes = bytesThroughProxy(`${name}.${namespace}:${HTTP_PORT}`, attempt.request)
+    const { status, body } = await this.#client(attempt.from).ask(bytes)
     return body.startsWith('{"server"')
       ? { passed: true, ...(JSON.parse(body) as { server: string; path: string }) }
       : { passed: false, status }
+  }
+
+  /** Sends a request to a host outside the mesh. */
+  leave({ from, host, port, method, target, user }: EgressAttempt): Promise<RawAnswer> {
+    const headers = user === undefined ? [] : [['x-user', user] as const]
+    return this.#client(from).ask(bytesThroughProxy(`${host}:${port}`, { method, target, headers }))
+  }
+
+  #client(name: string): RawClient {
+    const client = this.#clients.get(name)
+    if (client === undefined) throw new Error(`${name} is no client`)
+    return client
   }
 
   async close(): Promise<void> {
