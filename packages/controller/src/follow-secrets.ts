@@ -30,7 +30,13 @@ export async function followSecrets({
     const snapshot = feed.current()
     if (snapshot !== undefined) secrets.follow(wantedSecrets(snapshot, configurator.current(), enrolment))
   }
-  const ends = [feed.subscribe(follow), configurator.subscribe(follow)]
+  const ends = [
+    feed.subscribe(({ changed }) => {
+      // Most changes are of pods, and name no Secret.
+      if (changed.some((key) => key.startsWith('Egress/') || key.startsWith('Namespace/'))) follow()
+    }),
+    configurator.subscribe(follow),
+  ]
   signal.addEventListener('abort', () => {
     for (const end of ends) end()
   })
