@@ -38,6 +38,15 @@ export async function sidecarInitImage({ registry, tag, architecture, labels }) 
   })
 }
 
+/**
+ * @param {string} path
+ * @param {string} target
+ * @returns {TarEntry}
+ */
+function link(path, target) {
+  return { path, type: 'link', mode: 0o777, target }
+}
+
 /** @returns {Promise<readonly TarEntry[]>} */
 async function sidecarInitFiles() {
   const programs = [
@@ -61,15 +70,7 @@ async function sidecarInitFiles() {
     ...programs.map(({ path, source }) => hostFile(realpathSync(source), path)),
     ...[...libraries, ...extensions].map((path) => hostFile(path)),
     file('usr/local/sbin/select-tables', readFileSync(join(root, 'images/osm-sidecar-init/select-tables')), 0o755),
-    ...names.map(
-      (name) =>
-        /** @type {TarEntry} */ ({
-          path: `usr/local/sbin/${name}`,
-          type: 'link',
-          mode: 0o777,
-          target: 'select-tables',
-        }),
-    ),
+    ...names.map((name) => link(`usr/local/sbin/${name}`, 'select-tables')),
     ...(await packageRecords([...sources, ...libraries])),
   ]
 }

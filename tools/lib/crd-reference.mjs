@@ -123,7 +123,7 @@ function fieldsOf(schema, path) {
  * @returns {readonly string[]}
  */
 export function fieldPaths(schema) {
-  const fields = fieldsOf(/** @type {Schema} */ (schema), '')
+  const fields = fieldsOf(schema, '')
   return fields.flatMap((field) => (fields.some(({ path }) => isWithin(path, field.path)) ? [] : [field.path]))
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkCompatibility } from '../gen-compatibility.mjs'
 import { checkCustomResources } from '../gen-crds.mjs'
@@ -14,7 +14,7 @@ import { formatSeconds } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { typeCheck } from '../lib/type-check.mjs'
 import { writeUnitGroups } from '../lib/unit-groups.mjs'
-import { checkProjectReferences, typeScriptProjects } from '../lib/workspace.mjs'
+import { checkProjectReferences } from '../lib/workspace.mjs'
 
 /** @typedef {{ readonly ok: boolean, readonly output: string }} StepResult output is shown when the step failed */
 /** @typedef {(options: { fix: boolean }) => Promise<StepResult>} Step */
@@ -23,17 +23,17 @@ import { checkProjectReferences, typeScriptProjects } from '../lib/workspace.mjs
 const stepsAtOnce = 2
 
 /**
- * In the order in which they start: the longest first, and before the unit tests, which keep two cores busy to the end, whatever long keeps only one.
+ * In the order in which they start: the longest first, and the unit tests, which alone keep two cores busy to their end, last.
  * @type {Readonly<Record<string, Step>>}
  */
 const steps = {
   lint: ({ fix }) => program('eslint', ['.', '--max-warnings=0', ...lintCache(), ...(fix ? ['--fix'] : [])]),
+  'typed-lint': ({ fix }) => program('oxlint', fix ? ['--fix'] : []),
   types: async () => {
     const { output, failed } = await typeCheck()
     return { ok: failed === 0, output }
   },
   format: ({ fix }) => program('prettier', ['.', fix ? '--write' : '--check', '--log-level=warn', '--cache']),
-  unit: unitTests,
   unused: () => program('knip', ['--no-progress', '--no-config-hints']),
   layers: () =>
     program('depcruise', ['--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', 'packages', 'tools']),
@@ -43,6 +43,7 @@ const steps = {
   crds: async (options) => findings(await checkCustomResources(options)),
   projects: async (options) => findings(checkProjectReferences(options)),
   chart: async (options) => findings(await checkChart(options)),
+  unit: unitTests,
 }
 
 /**
@@ -79,7 +80,7 @@ async function runLane(queue, options) {
     const start = performance.now()
     const { ok, output } = await runStep(/** @type {Step} */ (steps[name]), options)
     const elapsed = formatSeconds(performance.now() - start)
-    process.stdout.write(`${ok ? 'ok  ' : 'FAIL'}  ${name.padEnd(9)} ${elapsed}\n${ok ? '' : `${output.trim()}\n`}`)
+    process.stdout.write(`${ok ? 'ok  ' : 'FAIL'}  ${name.padEnd(13)} ${elapsed}\n${ok ? '' : `${output.trim()}\n`}`)
     if (!ok) failed.push(name)
   }
   return failed
@@ -110,14 +111,10 @@ async function program(name, args) {
 }
 
 /**
- * Findings in a file are kept until the file, the compiler settings or the installed packages change. That a type
- * changed which the file imports shows in CI, which starts without a cache.
+ * Findings in a file are kept until the file, the settings or the installed packages change; no rule of ESLint looks into another file.
  */
 function lintCache() {
-  const settings = ['.', ...typeScriptProjects()].flatMap((folder) =>
-    readdirSync(join(root, folder)).flatMap((name) => (/^tsconfig.*\.json$/.test(name) ? [join(folder, name)] : [])),
-  )
-  const key = hashInputs(['pnpm-lock.yaml', ...settings].map((path) => readFileSync(join(root, path))))
+  const key = hashInputs([readFileSync(join(root, 'pnpm-lock.yaml'))])
   return ['--cache', '--cache-strategy=content', `--cache-location=node_modules/.cache/eslint/${key}`]
 }
 

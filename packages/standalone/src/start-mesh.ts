@@ -79,7 +79,14 @@ async function openPlacement(options: MeshOptions, { paths, ports, ledger }: Boo
 /** A mesh that can't be started leaves nothing behind, and neither does one that is stopped. */
 async function run(mesh: Mesh, signal: AbortSignal, unlock: () => Promise<void>): Promise<RunningMesh> {
   let stopping: Promise<void> | undefined
-  const stop = (): Promise<void> => (stopping ??= mesh.stop().finally(unlock))
+  const stopOnce = async (): Promise<void> => {
+    try {
+      await mesh.stop()
+    } finally {
+      await unlock()
+    }
+  }
+  const stop = (): Promise<void> => (stopping ??= stopOnce())
   // Whoever waits for the end calls stop too and learns what went wrong.
   const abort = (): void => void stop().catch(() => undefined)
   signal.addEventListener('abort', abort, { once: true })

@@ -93,16 +93,21 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       logger,
       metrics,
     })
-    const stopped = elector
-      .run(signal, async (term) => {
-        leads.set({}, 1)
-        try {
-          await Promise.all([bindings.run(term), secrets.run(term), outside.run(term), statuses.run(term)])
-        } finally {
-          leads.set({}, 0)
-        }
-      })
-      .finally(() => events.close())
-    return { ready: async () => true, stopped }
+    const lead = async (term: AbortSignal): Promise<void> => {
+      leads.set({}, 1)
+      try {
+        await Promise.all([bindings.run(term), secrets.run(term), outside.run(term), statuses.run(term)])
+      } finally {
+        leads.set({}, 0)
+      }
+    }
+    const run = async (): Promise<void> => {
+      try {
+        await elector.run(signal, lead)
+      } finally {
+        await events.close()
+      }
+    }
+    return { ready: async () => true, stopped: run() }
   }
 }

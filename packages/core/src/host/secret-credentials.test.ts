@@ -50,7 +50,7 @@ describe('client certificates of Secrets', () => {
     const given = credentials.watch(proxy, partner, new AbortController().signal)[Symbol.asyncIterator]()
     const next = async () => {
       const step = await given.next()
-      return step.done === true ? 'the end' : (step.value as Credential).serialNumber
+      return step.done === true ? 'the end' : step.value.serialNumber
     }
     const first = next()
     change({ credential: credential('1') })
