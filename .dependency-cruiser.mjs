@@ -19,7 +19,8 @@ const mayImport = {
   controller: core,
   bootstrap: core,
   standalone: [...core, 'controller', 'interception'],
-  cli: [...core, 'injector', 'standalone'],
+  // The oracle answers the questions of osm policy can that no other code of the mesh answers.
+  cli: [...core, 'injector', 'oracle', 'standalone'],
   'create-driver': [],
 }
 

@@ -1,28 +1,84 @@
+import { isIP } from 'node:net'
+
 import { InvalidArgumentError } from 'commander'
 
-/** `<namespace>/<name>` with an optional port. */
+/** `<namespace>/<name>`. */
 export interface NamedThing {
   readonly namespace: string
   readonly name: string
 }
 
-const nameForm = /^(?<namespace>[^/:\s]+)\/(?<name>[^/:\s]+)(?::(?<port>\d{1,5}))?$/
+/** Who calls: a workload of the mesh by its own name or that of its account, or somebody outside by what the mesh can see of him. */
+export type Caller =
+  | (NamedThing & { readonly kind: 'workload' | 'service' })
+  | { readonly kind: 'address'; readonly address: string }
+  | { readonly kind: 'principal'; readonly name: string }
 
-/** Reads `<namespace>/<service account or workload>`. */
-export function parseCaller(text: string): NamedThing {
-  const { namespace, name, port } = nameForm.exec(text)?.groups ?? {}
-  if (namespace === undefined || name === undefined || port !== undefined)
-    throw new InvalidArgumentError('write <namespace>/<service account> or <namespace>/<workload>.')
-  return { namespace, name }
+/** What is called: a service of the mesh, or something outside, which may turn out to be a service by its host name. */
+export type Callee =
+  | (NamedThing & { readonly kind: 'service'; readonly port?: number })
+  | {
+      readonly kind: 'outside'
+      /** Absent: nobody said how it is spoken to. */
+      readonly protocol?: 'http' | 'https' | 'tcp'
+      /** A name or an address, without brackets. */
+      readonly host: string
+      readonly port?: number
+    }
+
+const nameForm = /^(?<namespace>[^/:\s]+)\/(?<name>[^/:\s]+)(?::(?<port>\d{1,5}))?$/
+const outsideForm =
+  /^(?:(?<scheme>https?|tcp):\/\/)?(?:\[(?<bracketed>[^\]]+)\]|(?<host>[^/:\s[\]]+))(?::(?<port>\d{1,5}))?$/i
+const dnsName = /^[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*\.?$/i
+
+/** Reads who calls. */
+export function parseCaller(text: string): Caller {
+  if (isIP(text) !== 0) return { kind: 'address', address: text }
+  const [, kind, rest = text] = /^(service|principal):(.*)$/.exec(text) ?? []
+  if (kind === 'principal' && dnsName.test(rest)) return { kind, name: rest }
+  const { namespace, name, port } = nameForm.exec(rest)?.groups ?? {}
+  if (kind === 'principal' || namespace === undefined || name === undefined || port !== undefined)
+    throw new InvalidArgumentError(
+      'write <namespace>/<service account> or <namespace>/<workload>; for callers outside an IP address, service:<namespace>/<service> or principal:<name>.',
+    )
+  return { kind: kind === undefined ? 'workload' : 'service', namespace, name }
 }
 
-/** Reads `<namespace>/<service>[:<port>]`. */
-export function parseCallee(text: string): NamedThing & { readonly port?: number } {
-  const { namespace, name, port } = nameForm.exec(text)?.groups ?? {}
-  const number = port === undefined ? undefined : Number(port)
-  if (namespace === undefined || name === undefined || (number !== undefined && (number < 1 || number > 65_535)))
-    throw new InvalidArgumentError('write <namespace>/<service>, or <namespace>/<service>:<port>.')
-  return { namespace, name, ...(number !== undefined && { port: number }) }
+/** Reads what is called. */
+export function parseCallee(text: string): Callee {
+  const { namespace, name, port: written } = nameForm.exec(text)?.groups ?? {}
+  const port = portOf(written)
+  if (namespace !== undefined && name !== undefined && port !== 'none')
+    return { kind: 'service', namespace, name, ...(port !== undefined && { port }) }
+  const outside = outsideOf(text)
+  if (outside !== undefined) return outside
+  throw new InvalidArgumentError(
+    'write <namespace>/<service> with or without :<port>; for destinations outside <host>, <host>:<port> or <protocol>://<host>:<port>, by http, https or tcp.',
+  )
+}
+
+function outsideOf(text: string): Callee | undefined {
+  // An IPv6 address alone has colons of its own.
+  if (isIP(text) === 6) return { kind: 'outside', host: text }
+  const { scheme, bracketed, host = bracketed ?? '', port: written } = outsideForm.exec(text)?.groups ?? {}
+  const port = portOf(written)
+  if (port === 'none' || (bracketed === undefined ? !dnsName.test(host) : isIP(bracketed) !== 6)) return undefined
+  const protocol = (['http', 'https', 'tcp'] as const).find((known) => known === scheme?.toLowerCase())
+  // Only HTTP and TLS have a port of their own.
+  if (protocol === 'tcp' && port === undefined) return undefined
+  return { kind: 'outside', ...(protocol !== undefined && { protocol }), host, ...(port !== undefined && { port }) }
+}
+
+function portOf(text: string | undefined): number | 'none' | undefined {
+  if (text === undefined) return undefined
+  const port = Number(text)
+  return port < 1 || port > 65_535 ? 'none' : port
+}
+
+/** Reads a name of a certificate, or a server name; a certificate may have several. */
+export function parseName(text: string): string {
+  if (!dnsName.test(text)) throw new InvalidArgumentError('write a DNS name, such as gateway.example.com.')
+  return text
 }
 
 /** Reads an HTTP method. */

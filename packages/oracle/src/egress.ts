@@ -1,72 +1,88 @@
-import { type HttpMatch, type Known, type Objects, type Ref, shown } from './objects.js'
-import { type HttpRequest, isAbout, isUsable, matchesByName } from './route-match.js'
+import { isInRange } from './addresses.js'
+import { ANY, type EgressOpening, openingsOn } from './egress-openings.js'
+import { type Objects, type Ref, shown } from './objects.js'
+import { type HttpRequest, isAbout } from './route-match.js'
+import type { Rule } from './rule.js'
 
-/** What the oracle is asked about a destination outside the mesh: may this caller send this request there? */
-export interface EgressQuestion {
+/** What the oracle is asked about a destination outside the mesh: may this caller reach it? */
+export type EgressQuestion = {
   /** Service account of the caller. */
   readonly from: Ref
-  /** Name or address that the request is for, without the port. It must be none of the mesh. */
+  /**
+   * Without the port: whom an HTTP request is for, the server name of a TLS connection, or the address that is dialled. It must be none of the mesh. Names
+   * are taken to be dialled at an address that is in no range.
+   */
   readonly host: string
   readonly port: number
-  readonly request: HttpRequest
-}
+} & (
+  | { readonly protocol: 'http'; readonly request: HttpRequest }
+  | { readonly protocol: 'https' }
+  | { readonly protocol: 'tcp' }
+)
 
-/** What becomes of a request for a host outside. */
+/** What becomes of traffic to a destination outside. */
 export interface EgressVerdict {
   readonly outcome: 'allow' | 'deny'
   readonly reason: string
+  /** What lets it out, and by which of its parts; empty for global egress, and where nothing does. */
+  readonly by: readonly Rule[]
 }
 
-/** Protocol of the ports whose requests are told by hosts. */
-const HTTP = 'http'
-const ANY = '*'
-const ROUTE_GROUPS = 'specs.smi-spec.io/v1alpha4'
+/** Says whether traffic may leave the mesh. */
+export function decideEgress(objects: Objects, question: EgressQuestion, clusterDomain: string): EgressVerdict {
+  const { from, port, protocol, host } = question
+  const open = openingsOn(objects, from, port, clusterDomain)
+  if (protocol === 'http') return decideRequest(objects, question, open)
+  const fitting = open.find((opening) => takesConnection(opening, protocol, host))
+  if (fitting !== undefined) return allow(fitting, host)
+  // Where hosts tell requests apart, everything on the port is read as HTTP.
+  const isRead = open.some((opening) => opening.protocol === 'http')
+  return isGlobal(objects) && !isRead
+    ? byGlobalEgress
+    : nothing(host, port, isRead ? ', where requests are told by hosts' : '')
+}
 
-/** Says whether a request may leave the mesh. Only the closest host that an Egress of the caller names counts, with all Egress objects that name it. */
-export function decideEgress(objects: Objects, { from, host, port, request }: EgressQuestion): EgressVerdict {
+/** Only the closest host that an Egress of the caller names counts, with all Egress objects that name it. */
+function decideRequest(
+  objects: Objects,
+  { host, port, request }: Extract<EgressQuestion, { protocol: 'http' }>,
+  open: readonly EgressOpening[],
+): EgressVerdict {
   const name = host.toLowerCase()
-  const open = isOn(objects) ? objects.list('Egress').filter((egress) => isFor(objects, egress, from, port)) : []
-  const closest = open
-    .flatMap(hostsOf)
-    .filter((named) => covers(named, name))
-    // A name is closer than what it is below, of which the longest is, and that than every host.
+  const covering = open.filter(({ protocol, target }) => protocol === 'http' && covers(target, name))
+  // A name is closer than what it is below, of which the longest is, and that than every host.
+  const closest = covering
+    .map(({ target }) => target)
     .toSorted((a, b) => Number(b === name) - Number(a === name) || b.length - a.length)[0]
-  const holding = open.filter((egress) => closest !== undefined && hostsOf(egress).includes(closest))
-  const letting = holding.find((egress) => letsOut(objects, egress, request))
-  if (letting !== undefined) return { outcome: 'allow', reason: `Egress ${shown(letting)} lets it out to ${host}` }
+  const holding = covering.filter(({ target }) => target === closest)
+  for (const opening of holding) {
+    const by = letsOut(opening, request)
+    if (by === undefined) continue
+    if (!opening.usable)
+      return deny(`Egress ${shown(opening.egress)} asks for a client certificate that can't be shown`)
+    return allow(opening, host, by)
+  }
   // Of hosts that an Egress names, global egress has no say.
-  if (isGlobal(objects) && (closest === undefined || closest === ANY))
-    return { outcome: 'allow', reason: 'global egress is on' }
-  return { outcome: 'deny', reason: `nothing lets it out to ${host}` }
-}
-
-function isOn(objects: Objects): boolean {
-  return objects.list('MeshConfig').every(({ spec }) => spec.featureFlags?.enableEgressPolicy !== false)
-}
-
-function isGlobal(objects: Objects): boolean {
-  return objects.list('MeshConfig').some(({ spec }) => spec.traffic?.enableEgress === true)
-}
-
-/** True if an Egress opens HTTP on the port to the account. One whose references all lead nowhere opens nothing. */
-function isFor(objects: Objects, egress: Known<'Egress'>, from: Ref, port: number): boolean {
-  const { sources = [], ports = [] } = egress.spec
-  return (
-    sources.some((source) => source.name === from.name && source.namespace === from.namespace) &&
-    ports.some(({ number, protocol }) => number === port && protocol.toLowerCase() === HTTP) &&
-    (isUnlimited(egress) || usableMatches(objects, egress).length > 0)
+  if (isGlobal(objects) && (closest === undefined || closest === ANY)) return byGlobalEgress
+  const [first] = holding
+  if (first === undefined) return nothing(host, port)
+  return deny(
+    `Egress ${shown(first.egress)} names ${first.target} on port ${port}, and none of its matches lets the request out`,
   )
 }
 
-function letsOut(objects: Objects, egress: Known<'Egress'>, { method, target, headers }: HttpRequest): boolean {
-  if (isUnlimited(egress)) return true
-  const [path = ''] = (typeof target === 'string' ? target : Buffer.from(target).toString('latin1')).split('?')
-  return usableMatches(objects, egress).some((match) => isAbout(match, method, path, headers))
+/** TLS with a server name is let out by whoever opens the name, or the port to every address; other connections by ranges. */
+function takesConnection({ protocol, target }: EgressOpening, asked: 'https' | 'tcp', host: string): boolean {
+  if (protocol === 'tcp') return target === ANY || (asked === 'tcp' && isInRange(host, target))
+  return protocol === 'https' && asked === 'https' && covers(target, host.toLowerCase())
 }
 
-/** Hosts in one form. Without any no request is let out by them. */
-function hostsOf({ spec }: Known<'Egress'>): readonly string[] {
-  return (spec.hosts ?? []).map((host) => host.toLowerCase().replace(/\.$/, ''))
+/** What of an Egress lets a request out; undefined if nothing does. */
+function letsOut({ matches }: EgressOpening, { method, target, headers }: HttpRequest): readonly Rule[] | undefined {
+  if (matches === undefined) return []
+  const [path = ''] = (typeof target === 'string' ? target : Buffer.from(target).toString('latin1')).split('?')
+  const found = matches.find(({ match }) => isAbout(match, method, path, headers))
+  return found && [found.rule]
 }
 
 function covers(named: string, host: string): boolean {
@@ -74,18 +90,20 @@ function covers(named: string, host: string): boolean {
   return named.startsWith('*.') && host.endsWith(named.slice(1)) && host.length > named.length - 1
 }
 
-/** True if an Egress refers to nothing that could limit its requests. */
-function isUnlimited({ spec }: Known<'Egress'>): boolean {
-  return (spec.matches ?? []).every(({ kind }) => kind === 'UpstreamTrafficSetting')
+function isGlobal(objects: Objects): boolean {
+  return objects.list('MeshConfig').some(({ spec }) => spec.traffic?.enableEgress === true)
 }
 
-/** Matches that requests are limited to. A reference that leads nowhere limits them to nothing. */
-function usableMatches(objects: Objects, egress: Known<'Egress'>): readonly HttpMatch[] {
-  const groups = (egress.spec.matches ?? []).filter(
-    ({ apiGroup, kind }) => apiGroup === ROUTE_GROUPS && kind === 'HTTPRouteGroup',
-  )
-  return groups.flatMap(({ name }) => {
-    const group = objects.find('HTTPRouteGroup', { namespace: egress.namespace, name })
-    return [...matchesByName(group?.spec.matches ?? []).values()].filter(isUsable)
-  })
+const byGlobalEgress: EgressVerdict = { outcome: 'allow', reason: 'global egress is on', by: [] }
+
+function allow({ egress, rule }: EgressOpening, host: string, by: readonly Rule[] = []): EgressVerdict {
+  return { outcome: 'allow', reason: `Egress ${shown(egress)} lets it out to ${host}`, by: [rule, ...by] }
+}
+
+function nothing(host: string, port: number, why = ''): EgressVerdict {
+  return deny(`nothing lets it out to ${host} on port ${port}${why}`)
+}
+
+function deny(reason: string): EgressVerdict {
+  return { outcome: 'deny', reason, by: [] }
 }

@@ -17,10 +17,16 @@ export interface Ref {
 interface Specs {
   readonly MeshConfig: {
     readonly traffic?: { readonly enablePermissiveTrafficPolicyMode?: boolean; readonly enableEgress?: boolean }
-    readonly featureFlags?: { readonly enableEgressPolicy?: boolean }
+    readonly featureFlags?: {
+      readonly enableEgressPolicy?: boolean
+      readonly enableIngressBackendPolicy?: boolean
+      readonly enableAccessControlPolicy?: boolean
+    }
   }
   readonly Service: {
     readonly type?: string
+    readonly clusterIP?: string
+    readonly clusterIPs?: readonly string[]
     readonly selector?: Labels
     readonly ports?: readonly ServicePort[]
   }
@@ -38,11 +44,40 @@ interface Specs {
     readonly matches?: readonly { readonly kind?: string; readonly name: string }[]
   }
   readonly Egress: {
-    readonly sources?: readonly AccountRef[]
+    readonly sources?: readonly (AccountRef & { readonly mtls?: Origination })[]
     readonly hosts?: readonly string[]
+    readonly ipAddresses?: readonly string[]
     readonly ports?: readonly { readonly number: number; readonly protocol: string }[]
-    readonly matches?: readonly { readonly apiGroup?: string; readonly kind?: string; readonly name: string }[]
+    readonly matches?: readonly MatchReference[]
   }
+  readonly IngressBackend: AccessSpec
+  readonly AccessControl: AccessSpec
+}
+
+/** What opens services to callers outside the mesh. */
+interface AccessSpec {
+  readonly backends?: readonly AccessBackend[]
+  readonly sources?: readonly { readonly kind: string; readonly name: string; readonly namespace?: string }[]
+  readonly matches?: readonly MatchReference[]
+}
+
+export interface AccessBackend {
+  readonly name: string
+  readonly port: { readonly number: number; readonly protocol: string }
+  readonly tls?: { readonly skipClientCertValidation?: boolean; readonly sniHosts?: readonly string[] }
+}
+
+/** What an object says in `spec.matches`. */
+export interface MatchReference {
+  readonly apiGroup?: string
+  readonly kind?: string
+  readonly name: string
+}
+
+/** TLS that a sidecar is to speak outside the mesh. */
+interface Origination {
+  readonly issuer?: string
+  readonly cert?: { readonly subjectAltNames?: readonly string[]; readonly secret?: Ref }
 }
 
 export interface ServicePort {
@@ -54,6 +89,8 @@ export interface ServicePort {
 }
 
 interface WorkloadSpec {
+  /** Of a workload that runs elsewhere. */
+  readonly address?: string
   readonly serviceAccountName?: string
   readonly ports?: readonly { readonly name?: string; readonly port: number }[]
 }

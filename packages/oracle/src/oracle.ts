@@ -1,9 +1,11 @@
 import { allowing } from './access.js'
 import { decideEgress, type EgressQuestion, type EgressVerdict } from './egress.js'
+import { serviceNamed } from './mesh-names.js'
 import { Objects, type OracleObject, type Ref, shown } from './objects.js'
+import { type OutsideQuestion, type OutsideVerdict, admit } from './outside.js'
 import { readTarget } from './request-target.js'
 import type { HttpRequest } from './route-match.js'
-import { type Place, type ReadRequest, places, portOf, readsRequests } from './services.js'
+import { type Place, type ReadRequest, places, placesBehind, portOf, readsRequests } from './services.js'
 
 /** What the oracle is asked: may this caller send this to that service? */
 export interface Question {
@@ -44,6 +46,8 @@ export interface OracleOptions {
   readonly participates?: (namespace: string) => boolean
   /** True if trust domain and cluster domain are the same, as they usually are. */
   readonly oneDomain?: boolean
+  /** `cluster.local` by default. */
+  readonly clusterDomain?: string
 }
 
 const ACCOUNT = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
@@ -53,8 +57,12 @@ export class Oracle {
   readonly #objects: Objects
   readonly #permissive: boolean
   readonly #oneDomain: boolean
+  readonly #clusterDomain: string
 
-  constructor(objects: readonly OracleObject[], { participates = () => true, oneDomain = true }: OracleOptions = {}) {
+  constructor(
+    objects: readonly OracleObject[],
+    { participates = () => true, oneDomain = true, clusterDomain = 'cluster.local' }: OracleOptions = {},
+  ) {
     // The configuration of the mesh lies in the namespace of the control plane, which takes no part.
     this.#objects = new Objects(
       objects.filter(({ kind, metadata }) => kind === 'MeshConfig' || participates(metadata.namespace ?? 'default')),
@@ -63,6 +71,7 @@ export class Oracle {
       .list('MeshConfig')
       .some(({ spec }) => spec.traffic?.enablePermissiveTrafficPolicyMode === true)
     this.#oneDomain = oneDomain
+    this.#clusterDomain = clusterDomain
   }
 
   decide({ from, to, port: number, request }: Question): Verdict {
@@ -89,11 +98,43 @@ export class Oracle {
     }
   }
 
-  /** Says what becomes of a request for a host outside the mesh, over HTTP. */
+  /** Says what becomes of traffic to a destination outside the mesh. */
   decideEgress(question: EgressQuestion): EgressVerdict {
     return this.#canHoldCertificate(question.from)
-      ? decideEgress(this.#objects, question)
-      : { outcome: 'deny', reason: `${shown(question.from)} can hold no certificate` }
+      ? decideEgress(this.#objects, question, this.#clusterDomain)
+      : { outcome: 'deny', reason: `${shown(question.from)} can hold no certificate`, by: [] }
+  }
+
+  /** Says what becomes of a request of a caller from outside the mesh. No TrafficSplit concerns him, and permissive mode opens nothing to him. */
+  decideOutside({ caller, to, port: number, request }: OutsideQuestion): OutsideVerdict {
+    const service = this.#objects.find('Service', to)
+    const port = service && portOf(service, number)
+    const ends = (outcome: OutsideVerdict['outcome'], reason: string): OutsideVerdict => ({
+      outcome,
+      reasons: [reason],
+      by: [],
+    })
+    if (service === undefined || port === undefined)
+      return ends('nowhere', `there is no port ${number} of Service ${shown(to)}`)
+    const target = readTarget(request.target)
+    if (target.refused) return ends('refuse', `the path is refused: ${target.reason}`)
+    const found = placesBehind(this.#objects, service, port).filter(({ account }) =>
+      this.#canHoldCertificate({ namespace: service.namespace, name: account }),
+    )
+    const targetPorts = [...new Set(found.map(({ targetPort }) => targetPort))]
+    if (targetPorts.length === 0) return ends('nowhere', `nobody is behind Service ${shown(to)}`)
+    const read = { ...request, path: target.path }
+    const admissions = targetPorts.map((targetPort) => admit(this.#objects, caller, service, targetPort, read))
+    return {
+      outcome: outcomeOf(admissions),
+      reasons: [...new Set(admissions.flatMap(({ reasons }) => reasons))],
+      by: admissions.flatMap(({ by }) => by),
+    }
+  }
+
+  /** The service of the mesh that a host names to callers in a namespace; undefined for hosts outside. */
+  serviceNamed(host: string, namespace: string): Ref | undefined {
+    return serviceNamed(this.#objects, host, namespace, this.#clusterDomain)
   }
 
   #judge(from: Ref, place: Place, request: ReadRequest | undefined): Destination {
@@ -116,7 +157,7 @@ function nowhere(reason: string): Verdict {
   return { outcome: 'nowhere', destinations: [], reason }
 }
 
-function outcomeOf(destinations: readonly Destination[]): Verdict['outcome'] {
+function outcomeOf(destinations: readonly Pick<Destination, 'allowed'>[]): Verdict['outcome'] {
   if (destinations.every(({ allowed }) => allowed)) return 'allow'
   return destinations.some(({ allowed }) => allowed) ? 'depends' : 'deny'
 }

@@ -15,10 +15,17 @@ export type ReadRequest = Omit<HttpRequest, 'target'> & { readonly path: string 
 /** Protocols whose bytes are passed on as they are. Everything else is read as HTTP. */
 const OPAQUE = ['https', 'tcp', 'tcp-server-first']
 
+/** What a port speaks: what it is said to, or begins its name; undefined for HTTP of any kind. */
+export function protocolOf({ appProtocol, name }: ServicePort): string | undefined {
+  if (appProtocol !== undefined && appProtocol !== '')
+    return OPAQUE.find((protocol) => protocol === appProtocol.toLowerCase())
+  // Of two that begin a name the longer one is meant.
+  return OPAQUE.toReversed().find((protocol) => name === protocol || name?.startsWith(`${protocol}-`) === true)
+}
+
 /** True if sidecars read the requests of a port. */
-export function readsRequests({ appProtocol, name }: ServicePort): boolean {
-  if (appProtocol !== undefined && appProtocol !== '') return !OPAQUE.includes(appProtocol.toLowerCase())
-  return !OPAQUE.some((protocol) => name === protocol || name?.startsWith(`${protocol}-`) === true)
+export function readsRequests(port: ServicePort): boolean {
+  return protocolOf(port) === undefined
 }
 
 /** TCP port of a service by its number. */
@@ -105,10 +112,9 @@ function isService(service: Known<'Service'> | undefined): boolean {
 }
 
 /** Accounts and ports of the workloads that a service selects. */
-function placesBehind(objects: Objects, service: Known<'Service'>, port: ServicePort): readonly Place[] {
+export function placesBehind(objects: Objects, service: Known<'Service'>, port: ServicePort): readonly Place[] {
   const found = new Map<string, Place>()
-  for (const workload of objects.list('Workload')) {
-    if (workload.namespace !== service.namespace || !isSelected(service.spec.selector, workload.labels)) continue
+  for (const workload of workloadsOf(objects, service)) {
     const { serviceAccountName: account = 'default', ports = [] } = workload.spec
     const { targetPort = port.port } = port
     const number = typeof targetPort === 'number' ? targetPort : ports.find(({ name }) => name === targetPort)?.port
@@ -118,6 +124,13 @@ function placesBehind(objects: Objects, service: Known<'Service'>, port: Service
     found.set(`${account}|${number}`, place)
   }
   return [...found.values()]
+}
+
+/** Workloads that a service selects. */
+export function workloadsOf(objects: Objects, service: Known<'Service'>): readonly Known<'Workload'>[] {
+  return objects
+    .list('Workload')
+    .filter(({ namespace, labels }) => namespace === service.namespace && isSelected(service.spec.selector, labels))
 }
 
 function isSelected(selector: Labels | undefined, labels: Labels): boolean {

@@ -32,6 +32,10 @@ const reference = fc.constantFrom('g0', 'g1', 'none').map((name) => ({
   name,
 }))
 
+/** Protocols of a port. Only HTTP concerns requests by hosts; the rest must neither open nor close anything to them. */
+const protocol = fc.constantFrom('http', 'http', 'http', 'HTTP', 'https', 'tcp', 'tcp-server-first')
+const addresses = fc.constantFrom([], [], ['127.0.0.0/8'], ['198.51.100.0/24', '127.0.0.1/32'])
+
 function egress(ports: readonly number[]): fc.Arbitrary<string> {
   return fc
     .tuple(
@@ -45,9 +49,12 @@ function egress(ports: readonly number[]): fc.Arbitrary<string> {
           }),
         ),
         hosts: fc.uniqueArray(named, { minLength: 1, maxLength: 3 }),
+        ipAddresses: addresses,
         ports: fc
           .subarray([...ports], { minLength: 1 })
-          .map((numbers) => numbers.map((number) => ({ number, protocol: 'http' }))),
+          .chain((numbers) =>
+            fc.tuple(...numbers.map((number) => fc.record({ number: fc.constant(number), protocol }))),
+          ),
         matches: fc.oneof(fc.constant([]), fc.array(reference, { minLength: 1, maxLength: 2 })),
       }),
     )
@@ -100,5 +107,5 @@ export function needsLookup({ host }: EgressAttempt): boolean {
 export function egressQuestion({ from, host, port, method, target, user }: EgressAttempt): EgressQuestion {
   const [namespaceOf = '', name = ''] = from.split('/')
   const headers = user === undefined ? {} : { 'x-user': user }
-  return { from: { namespace: namespaceOf, name }, host, port, request: { method, target, headers } }
+  return { protocol: 'http', from: { namespace: namespaceOf, name }, host, port, request: { method, target, headers } }
 }

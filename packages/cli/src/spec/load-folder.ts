@@ -1,6 +1,9 @@
 import {
   compareProblems,
   formatProblem,
+  isKind,
+  isMonitored,
+  kindDefinitions,
   MeshCatalog,
   MeshConfigurator,
   parseMeshDomains,
@@ -10,8 +13,10 @@ import {
   standalonePreset,
   YamlFolderSource,
   type Problem,
+  type MeshConfig,
   type Snapshot,
 } from '@osm-ts/core'
+import { Oracle } from '@osm-ts/oracle'
 
 /** Names by which a mesh on one machine goes. */
 export interface MeshNaming {
@@ -36,6 +41,8 @@ export interface LoadedFolder {
   readonly snapshot: Snapshot
   /** Answers who may call what. */
   readonly catalog: Pick<MeshCatalog, 'decide'>
+  /** Answers what may leave the mesh and come into it, with none of the mesh's code. */
+  readonly oracle: Oracle
   /** Where an object, or a field of it, is written down. */
   readonly locate: SnapshotFeed['locate']
 }
@@ -83,11 +90,23 @@ export async function loadFolder(folder: string, naming: MeshNaming, signal: Abo
       ]),
       snapshot,
       catalog,
+      oracle: oracleOf(snapshot, configurator.current(), domains.clusterDomain),
       locate,
     }
   } finally {
     reading.abort()
   }
+}
+
+/** The oracle is given the configuration in force, with all its defaults. */
+function oracleOf(snapshot: Snapshot, { traffic, featureFlags }: MeshConfig, clusterDomain: string): Oracle {
+  const kinds = Object.keys(kindDefinitions).filter(isKind)
+  const objects = kinds.flatMap((kind) => (kind === 'MeshConfig' ? [] : snapshot.list(kind)))
+  const config = { kind: 'MeshConfig', metadata: { name: 'in-force' }, spec: { traffic, featureFlags } }
+  return new Oracle([...objects, config], {
+    participates: (namespace) => isMonitored(snapshot, namespace, { mode: 'all' }),
+    clusterDomain,
+  })
 }
 
 /** Each problem once, by place. */
