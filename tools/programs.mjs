@@ -30,6 +30,7 @@ export const programs = {
   'scenario-actor': { entry: 'e2e/dataplane/actor/actor-main.ts', bundle: 'e2e/dist/scenario-actor.mjs' },
   'api-server': { entry: 'e2e/api/harness/server-main.ts', bundle: 'e2e/dist/api-server.mjs' },
   'bench-injection-api': { entry: 'e2e/bench/injection-api-main.ts', bundle: 'e2e/dist/bench-injection-api.mjs' },
+  'bench-injection-floor': { entry: 'e2e/bench/injection-floor-main.ts', bundle: 'e2e/dist/bench-injection-floor.mjs' },
   'bench-injection-load': { entry: 'e2e/bench/injection-load-main.ts', bundle: 'e2e/dist/bench-injection-load.mjs' },
   'bench-sidecar-latency-load': {
     entry: 'e2e/bench/sidecar-latency-load-main.ts',

@@ -6,8 +6,9 @@ import { BENCH_NAMESPACE, meshConfigSpec } from './injection-pods.js'
 // An API server for the injector under test, in a process of its own: it takes no time from the injector, and every Secret is a request over a socket.
 // It prints its address, and ends with its standard input.
 
-/** How often Secrets of pods are forgotten. Kept, tens of thousands of them would make this process pause for its own heap, in the middle of reviews. */
-const FORGET_EVERY_MS = 100
+/** How often Secrets of pods are forgotten. Kept, tens of thousands of them would make this process pause for its own heap, in the middle of reviews. Not in step
+ * with reviews at a fixed rate, and few at a time. */
+const FORGET_EVERY_MS = 37
 
 const server = await FakeApiServer.start()
 server.put(resourceTypes.Namespace, {

@@ -29,8 +29,7 @@ function review(number: number): string {
 }
 
 /** Asks once; resolves when the whole answer is there, which must be a patch. */
-function ask(number: number): Promise<void> {
-  const body = review(number)
+function ask(body: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
     const sent = request(`${url}?timeout=20s`, { method: 'POST', agent, headers }, (response) => {
@@ -53,8 +52,9 @@ async function closedLoop(seconds: number): Promise<LoadResult> {
   const end = start + seconds * 1000
   const worker = async (): Promise<void> => {
     while (performance.now() < end) {
+      const body = review(latencies.length)
       const sent = performance.now()
-      await ask(latencies.length)
+      await ask(body)
       latencies.push(performance.now() - sent)
     }
   }
@@ -62,16 +62,21 @@ async function closedLoop(seconds: number): Promise<LoadResult> {
   return { latencies, seconds: (performance.now() - start) / 1000 }
 }
 
+/** A review is put together before it is due: an API server has it at hand. */
+const AHEAD_MS = 5
+
 /** At a fixed rate, whether or not the injector keeps up: latency counts from when a request was due. */
 async function openLoop(perSecond: number, seconds: number): Promise<LoadResult> {
   const latencies: number[] = []
   const start = performance.now()
   const requests = Array.from({ length: Math.round(perSecond * seconds) }, async (_, index) => {
     const due = start + (index * 1000) / perSecond
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - AHEAD_MS - performance.now())))
+    const body = review(index)
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())))
     // The timer of this process may be late, which is none of the injector's doing.
     const sent = Math.max(due, performance.now())
-    await ask(index)
+    await ask(body)
     latencies.push(performance.now() - sent)
   })
   await Promise.all(requests)

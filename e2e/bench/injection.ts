@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
+import { InjectionFloor } from './injection-floor.js'
 import { type LoadOptions, OWN_WARM_UP_SECONDS, runLoad } from './injection-load.js'
 import { InjectorProgram } from './injection-program.js'
 import { round, type Summary, summarize } from './statistics.js'
@@ -13,8 +14,8 @@ import { round, type Summary, summarize } from './statistics.js'
 export interface InjectionOptions {
   readonly closedSeconds: number
   readonly openSeconds: number
-  /** Bundles of osm-injector, of its API server and of the load. */
-  readonly programs: { readonly injector: string; readonly api: string; readonly load: string }
+  /** Bundles of osm-injector, of its API server, of the floor and of the load. */
+  readonly programs: { readonly injector: string; readonly api: string; readonly floor: string; readonly load: string }
 }
 
 /** Milliseconds of a review, and how many there were. */
@@ -25,14 +26,36 @@ export interface InjectionResult {
     readonly latency: string
     readonly warmUp: string
   }
-  readonly closedLoop: {
-    readonly reviewsPerSecond: number
-    /** What one core would do that has nothing else to do: reviews by processor time of the injector. */
-    readonly reviewsPerCpuSecond: number
-    readonly latency: Summary
-  }
-  readonly openLoop: { readonly perSecond: number; readonly latency: Summary }
+  readonly closedLoop: ClosedLoop
+  readonly openLoop: OpenLoop
   readonly residentMiB: number
+  /** The same load on a server that reads no pod and issues nothing, see injection-floor-main.ts. */
+  readonly floor: { readonly closedLoop: ClosedLoop; readonly openLoop: OpenLoop }
+  /** What injection costs by what the floor does. */
+  readonly ratio: { readonly processorTime: number; readonly p50: number; readonly p99: number }
+}
+
+/** Every connection asks again as soon as it has an answer. */
+export interface ClosedLoop {
+  readonly reviewsPerSecond: number
+  /** What one core would do that has nothing else to do: reviews by processor time of the server. */
+  readonly reviewsPerCpuSecond: number
+  readonly latency: Summary
+}
+
+/** At a fixed rate. */
+export interface OpenLoop {
+  readonly perSecond: number
+  readonly latency: Summary
+}
+
+/** A server that is measured. */
+interface Measured {
+  readonly url: string
+  readonly serverName: string
+  /** PEM. */
+  readonly ca: string
+  readonly cpuSeconds: () => Promise<number>
 }
 
 const CONNECTIONS = 8
@@ -41,7 +64,7 @@ const WARM_UP_SECONDS = 3
 
 /**
  * Reviews of pods by osm-injector as a process, asked by another process, with every Secret written to an API server in a third: first as many as it takes,
- * then a hundred a second.
+ * then a hundred a second. Then the same of the floor.
  */
 export async function measureInjection(options: InjectionOptions): Promise<InjectionResult> {
   const { programs } = options
@@ -62,10 +85,39 @@ export async function measureInjection(options: InjectionOptions): Promise<Injec
       '--secret-rate=0',
       '--namespace-secret-rate=0',
     ])
+    let product
     try {
-      return await measure(injector, await rootOf(url), options)
+      product = {
+        ...(await measure(
+          {
+            url: `https://127.0.0.1:${injector.webhookPort}/mutate-pod-creation`,
+            serverName: 'osm-injector.osm-system.svc',
+            ca: await rootOf(url),
+            cpuSeconds: () => injector.cpuSeconds(),
+          },
+          options,
+        )),
+        residentMiB: round(await injector.residentMiB()),
+      }
     } finally {
       await injector.stop()
+    }
+    const floor = await measureFloor(url, options)
+    return {
+      measured: {
+        processorTime:
+          'of the server with all of its threads; load generator and API server are processes of their own',
+        latency:
+          'as the load generator sees it: TLS, the review and the Secret at the API server; it shares the cores with both',
+        warmUp: `${WARM_UP_SECONDS} s of as many reviews as possible, then ${OWN_WARM_UP_SECONDS} s at the fixed rate before that counts`,
+      },
+      ...product,
+      floor,
+      ratio: {
+        processorTime: round(floor.closedLoop.reviewsPerCpuSecond / product.closedLoop.reviewsPerCpuSecond),
+        p50: round(product.openLoop.latency.p50 / floor.openLoop.latency.p50),
+        p99: round(product.openLoop.latency.p99 / floor.openLoop.latency.p99),
+      },
     }
   } finally {
     api.stdin.end()
@@ -74,35 +126,41 @@ export async function measureInjection(options: InjectionOptions): Promise<Injec
   }
 }
 
-async function measure(injector: InjectorProgram, ca: string, options: InjectionOptions): Promise<InjectionResult> {
+async function measureFloor(api: string, options: InjectionOptions): Promise<InjectionResult['floor']> {
+  const floor = await InjectionFloor.start(options.programs.floor, api)
+  try {
+    return await measure(
+      {
+        url: `https://127.0.0.1:${floor.port}/`,
+        serverName: InjectionFloor.serverName,
+        ca: floor.ca,
+        cpuSeconds: () => floor.cpuSeconds(),
+      },
+      options,
+    )
+  } finally {
+    await floor.stop()
+  }
+}
+
+async function measure(
+  { cpuSeconds, ...target }: Measured,
+  options: InjectionOptions,
+): Promise<{ readonly closedLoop: ClosedLoop; readonly openLoop: OpenLoop }> {
   const run = (load: LoadOptions['load']) =>
-    runLoad(options.programs.load, {
-      url: `https://127.0.0.1:${injector.webhookPort}/mutate-pod-creation`,
-      serverName: 'osm-injector.osm-system.svc',
-      ca,
-      connections: CONNECTIONS,
-      load,
-    })
+    runLoad(options.programs.load, { ...target, connections: CONNECTIONS, load })
   await run({ kind: 'closed', seconds: WARM_UP_SECONDS })
-  const cpuBefore = await injector.cpuSeconds()
+  const cpuBefore = await cpuSeconds()
   const closed = await run({ kind: 'closed', seconds: options.closedSeconds })
-  const cpu = (await injector.cpuSeconds()) - cpuBefore
+  const cpu = (await cpuSeconds()) - cpuBefore
   const open = await run({ kind: 'open', seconds: options.openSeconds, perSecond: OPEN_PER_SECOND })
   return {
-    measured: {
-      processorTime:
-        'of osm-injector with all of its threads; load generator and API server are processes of their own',
-      latency:
-        'as the load generator sees it: TLS, the review and the Secret at the API server; it shares the cores with both',
-      warmUp: `${WARM_UP_SECONDS} s of as many reviews as possible, then ${OWN_WARM_UP_SECONDS} s at the fixed rate before that counts`,
-    },
     closedLoop: {
       reviewsPerSecond: round(closed.latencies.length / closed.seconds),
       reviewsPerCpuSecond: round(closed.latencies.length / cpu),
       latency: summarize(closed.latencies),
     },
     openLoop: { perSecond: OPEN_PER_SECOND, latency: summarize(open.latencies) },
-    residentMiB: round(await injector.residentMiB()),
   }
 }
 

@@ -117,6 +117,7 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       programs: {
         injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
         api: new URL('./bench-injection-api.mjs', import.meta.url).pathname,
+        floor: new URL('./bench-injection-floor.mjs', import.meta.url).pathname,
         load: new URL('./bench-injection-load.mjs', import.meta.url).pathname,
       },
     }),

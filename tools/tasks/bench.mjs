@@ -10,6 +10,7 @@ export async function task(args, { env }) {
     'bench',
     'bench-clients',
     'bench-injection-api',
+    'bench-injection-floor',
     'bench-injection-load',
     'bench-sidecar-latency-load',
     'controller',
