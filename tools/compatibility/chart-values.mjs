@@ -59,7 +59,9 @@ export const chartValues = {
       effects,
     ),
     works('osm.{enableDebugServer,enablePermissiveTrafficPolicy,enableEgress}', effects),
-    later('osm.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}', 'traffic', effects),
+    works('osm.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}', effects, {
+      note: 'class envoy balances request by request whatever they say',
+    }),
     works('osm.trafficInterceptionMode', [effects, values], { note: 'iptables and none; ebpf is refused' }),
     works('osm.enableReconciler', effects),
     works('osm.{deployPrometheus,deployJaeger}', effects),

@@ -74,9 +74,11 @@ export const meshConfig = {
       resolving,
     ]),
     works('traffic.networkInterfaceExclusionList', [lists, resolving]),
-    later('traffic.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}', 'traffic', resolving, {
-      note: 'class envoy balances request by request',
-    }),
+    works(
+      'traffic.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}',
+      ['e2e/dataplane/request-balancing.test.ts', resolving],
+      { note: 'class envoy balances request by request whatever they say; false promises nothing' },
+    ),
     works('traffic.enablePermissiveTrafficPolicyMode', [
       'e2e/dataplane/http-policy.test.ts',
       'packages/core/src/catalog/testdata/in/permissive.yaml',

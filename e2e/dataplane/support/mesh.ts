@@ -14,6 +14,7 @@ const apps = join(root, 'e2e/dataplane/support/apps')
 /** Programs that scenarios run as workloads. */
 export const programs = {
   http: join(apps, 'http-server.mjs'),
+  http2: join(apps, 'http2-server.mjs'),
   tcp: join(apps, 'tcp-server.mjs'),
   tls: join(apps, 'tls-server.mjs'),
   httpAndTcp: join(apps, 'http-and-tcp-server.mjs'),

@@ -106,9 +106,9 @@ export interface MeshPart {
   readonly connectTimeoutMs: number
   /** Milliseconds after which an idle TCP connection or HTTP stream is closed; 0 keeps it. */
   readonly idleTimeoutMs: number
-  /** True chooses an endpoint for each HTTP/1.1 request; false for each connection of the workload. */
+  /** True chooses an endpoint for each HTTP/1.1 request. False promises nothing: one for each connection of the workload will do. */
   readonly http1PerRequestLoadBalancing: boolean
-  /** True chooses an endpoint for each HTTP/2 request; false for each connection of the workload. */
+  /** True chooses an endpoint for each HTTP/2 request. False promises nothing: one for each connection of the workload will do. */
   readonly http2PerRequestLoadBalancing: boolean
   /** True passes traffic to destinations unknown to the mesh. */
   readonly egressEnabled: boolean
