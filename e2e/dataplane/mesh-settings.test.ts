@@ -146,4 +146,36 @@ describe('settings of the mesh on real Envoys', () => {
     expect([...found.keys()]).toEqual(['cluster.shop/store|8080.health_check.success'])
     expect((await get()).status).toBe(200)
   })
+
+  it('say what sidecars of the class can not do', async () => {
+    const metadata = {
+      name: 'gateway',
+      namespace: 'shop',
+      annotations: { 'openservicemesh.io/egress-gateway-mode': 'sock5' },
+    }
+    await mesh.write(
+      'gateway.yaml',
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata,
+        spec: { selector: { app: 'none' }, ports: [{ port: 1080 }] },
+      }),
+    )
+    const found = await eventually(
+      () => mesh.problems(),
+      (problems) => problems.length > 0,
+      { what: 'a problem' },
+    )
+    expect(found).toEqual([
+      expect.objectContaining({
+        code: 'OSM_ADMISSION_CAPABILITY',
+        severity: 'warning',
+        object: expect.objectContaining({ kind: 'Service', name: 'gateway' }),
+        field: 'metadata.annotations[openservicemesh.io/egress-gateway-mode]',
+        origin: expect.objectContaining({ kind: 'file', file: expect.stringContaining('gateway.yaml') }),
+      }),
+    ])
+    expect((await get()).status).toBe(200)
+  })
 })

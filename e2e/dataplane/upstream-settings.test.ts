@@ -189,23 +189,6 @@ describe('UpstreamTrafficSettings on real Envoys', () => {
     expect(new Set(await together())).toEqual(new Set([200]))
   })
 
-  it('say what sidecars of the class can not do', async () => {
-    const circuitBreaking = { errorAmountThreshold: 3 }
-    await apply({ host, connectionSettings: { http: { circuitBreaking } } })
-    const [problem] = await eventually(
-      async () => (await mesh.problems()).filter(({ object }) => object?.kind === 'UpstreamTrafficSetting'),
-      (found) => found.length > 0,
-      { what: 'a problem' },
-    )
-    expect(problem).toMatchObject({
-      code: 'OSM_ADMISSION_CAPABILITY',
-      severity: 'warning',
-      field: 'spec.connectionSettings.http.circuitBreaking',
-      origin: { kind: 'file', file: expect.stringContaining('setting.yaml') },
-    })
-    expect((await get('/any')).status).toBe(200)
-  })
-
   it('count for one host once: the first by name holds, and the other is told', async () => {
     await mesh.apply(
       'setting.yaml',

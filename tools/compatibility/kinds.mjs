@@ -27,9 +27,11 @@ export const kinds = {
     }),
     works('AccessControl', ['e2e/scenarios/ingress-access-control.yaml', storing, reviewing]),
     works('Retry', ['e2e/dataplane/retry.test.ts', 'packages/core/src/catalog/testdata/in/explicit.yaml', reviewing]),
-    works('UpstreamTrafficSetting', ['e2e/dataplane/upstream-settings.test.ts', storing, reviewing], {
-      note: 'circuitBreaking is not enforced by class envoy, and reported',
-    }),
+    works(
+      'UpstreamTrafficSetting',
+      ['e2e/dataplane/upstream-settings.test.ts', 'e2e/dataplane/circuit-breaker.test.ts', storing, reviewing],
+      { note: 'circuitBreaking: each worker of a sidecar counts for itself, and errors begin with status 500' },
+    ),
     works('AccessCert', ['e2e/api/controller-duties.test.ts', storing, reviewing], {
       note: 'into its own namespace, and for no name of the mesh',
     }),

@@ -18,6 +18,7 @@ export const programs = {
   tcp: join(apps, 'tcp-server.mjs'),
   tls: join(apps, 'tls-server.mjs'),
   httpAndTcp: join(apps, 'http-and-tcp-server.mjs'),
+  grpc: join(apps, 'grpc-server.mjs'),
   idle: join(apps, 'idle.mjs'),
 } as const
 

@@ -130,7 +130,13 @@ export function trafficSplit(name: Qualified, apex: string, backends: Readonly<R
 
 export function retry(
   name: Qualified,
-  options: { readonly from: Qualified; readonly to: Qualified; readonly retryOn: string; readonly times: number },
+  options: {
+    readonly from: Qualified
+    readonly to: Qualified
+    readonly retryOn: string
+    readonly times: number
+    readonly perTryTimeout?: string
+  },
 ): string {
   return document('policy.openservicemesh.io/v1alpha1', 'Retry', name, {
     spec: {
@@ -139,7 +145,7 @@ export function retry(
       retryPolicy: {
         retryOn: options.retryOn,
         numRetries: options.times,
-        perTryTimeout: '10s',
+        perTryTimeout: options.perTryTimeout ?? '10s',
         retryBackoffBaseInterval: '1ms',
       },
     },

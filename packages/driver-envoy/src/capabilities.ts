@@ -45,6 +45,7 @@ export const capabilities: Capabilities = {
     'rate-limit-local-tcp',
     'request-metrics',
     'retries',
+    'statistical-circuit-breaker',
     'tls-parameters',
     'tracing-opentelemetry',
     'tracing-zipkin',

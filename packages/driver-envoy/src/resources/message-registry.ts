@@ -14,6 +14,7 @@ import { file_envoy_extensions_filters_http_dynamic_forward_proxy_v3_dynamic_for
 import { file_envoy_extensions_filters_http_ext_authz_v3_ext_authz } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
 import { file_envoy_extensions_filters_http_header_mutation_v3_header_mutation } from '@osm-ts/envoy-api/envoy/extensions/filters/http/header_mutation/v3/header_mutation_pb.js'
 import { file_envoy_extensions_filters_http_header_to_metadata_v3_header_to_metadata } from '@osm-ts/envoy-api/envoy/extensions/filters/http/header_to_metadata/v3/header_to_metadata_pb.js'
+import { file_envoy_extensions_filters_http_lua_v3_lua } from '@osm-ts/envoy-api/envoy/extensions/filters/http/lua/v3/lua_pb.js'
 import { file_envoy_extensions_filters_http_ratelimit_v3_rate_limit } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ratelimit/v3/rate_limit_pb.js'
 import { file_envoy_extensions_filters_network_ratelimit_v3_rate_limit } from '@osm-ts/envoy-api/envoy/extensions/filters/network/ratelimit/v3/rate_limit_pb.js'
 import { file_envoy_extensions_filters_http_health_check_v3_health_check } from '@osm-ts/envoy-api/envoy/extensions/filters/http/health_check/v3/health_check_pb.js'
@@ -54,6 +55,7 @@ export function messageRegistry(): Registry {
     file_envoy_extensions_access_loggers_stream_v3_stream,
     file_envoy_extensions_filters_http_header_mutation_v3_header_mutation,
     file_envoy_extensions_filters_http_header_to_metadata_v3_header_to_metadata,
+    file_envoy_extensions_filters_http_lua_v3_lua,
     file_envoy_extensions_filters_http_ratelimit_v3_rate_limit,
     file_envoy_extensions_filters_network_ratelimit_v3_rate_limit,
     file_envoy_extensions_clusters_dynamic_forward_proxy_v3_cluster,

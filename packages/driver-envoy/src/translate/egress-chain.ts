@@ -6,11 +6,13 @@ import {
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 
 import { cidrRange } from './address.js'
+import { type BreakersByCluster, breakersOfRoutes } from './breakers.js'
 import { encode, type Init, pack } from './encode.js'
-import { HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
+import { HTTP_LUA, HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
 import { forwardProxyFilter, sniForwardProxyFilter } from './forward-proxy.js'
 import { httpManager } from './http-manager.js'
 import { names } from './names.js'
+import { statisticalBreakerFilter } from './statistical-breaker.js'
 import { weightedTcpFilters } from './tcp-proxy.js'
 import { connectionDestinationFilter, requestDestinationFilter } from './tunnel.js'
 import { throughGateways, type WayOut, type WaysOut } from './ways-out.js'
@@ -24,16 +26,21 @@ const ANY_SERVER = '*'
  *
  * @param byServerName - ids of upstreams whose addresses are those of the server name
  * @param waysOut - which of them are reached through gateways
+ * @param breakers - which of their upstreams have statistical breakers
  */
 export function egressChains(
   parts: readonly EgressPart[],
   mesh: MeshPart,
   byServerName: ReadonlySet<string>,
   waysOut: WaysOut,
+  breakers: BreakersByCluster,
 ): readonly Uint8Array[] {
-  const httpPorts = [...new Set(parts.filter(({ protocol }) => protocol === 'http').map(({ port }) => port))]
+  const httpParts = parts.filter(({ protocol }) => protocol === 'http')
+  const httpPorts = [...new Set(httpParts.map(({ port }) => port))]
+  const hasBreakers = (port: number): boolean =>
+    httpParts.some((part) => part.port === port && breakersOfRoutes(part.routes, breakers).size > 0)
   return [
-    ...httpPorts.sort((a, b) => a - b).map((port) => httpChain(port, mesh, waysOut.key !== '')),
+    ...httpPorts.sort((a, b) => a - b).map((port) => httpChain(port, mesh, waysOut.key !== '', hasBreakers(port))),
     ...parts
       .filter(({ protocol }) => protocol !== 'http')
       // Two chains must not match alike: any address of a port is what an HTTP chain already takes.
@@ -48,7 +55,7 @@ export function inspectedPorts(parts: readonly EgressPart[]): readonly number[] 
   return [...new Set(ports)].sort((a, b) => a - b)
 }
 
-function httpChain(port: number, mesh: MeshPart, hasTunnels: boolean): Uint8Array {
+function httpChain(port: number, mesh: MeshPart, hasTunnels: boolean, hasBreakers: boolean): Uint8Array {
   return encode(FilterChainSchema, {
     name: names.egressHttpChain(port),
     filterChainMatch: { destinationPort: port },
@@ -59,6 +66,7 @@ function httpChain(port: number, mesh: MeshPart, hasTunnels: boolean): Uint8Arra
         // Paths of the outside are not ours to change.
         mergeSlashes: false,
         filters: {
+          ...(hasBreakers ? { [HTTP_LUA]: statisticalBreakerFilter() } : {}),
           'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter(),
           ...(hasTunnels ? { [HTTP_SET_FILTER_STATE]: requestDestinationFilter() } : {}),
           'envoy.filters.http.router': pack(RouterSchema, {}),

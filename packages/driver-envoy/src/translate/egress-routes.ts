@@ -1,6 +1,7 @@
 import type { EgressPart, HeaderMatch, OutboundRoute } from '@osm-ts/driver-api'
 import { type RouteSchema, VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
+import { type BreakersByCluster, breakersBehind } from './breakers.js'
 import { duration, encode, type Init } from './encode.js'
 import { routeMatch } from './matching.js'
 import { names } from './names.js'
@@ -25,7 +26,12 @@ const HOST = String.raw`(?:\[[^\]]*\]|[^:]*)`
 const NAMES_PORT: HeaderMatch = { name: ':authority', match: { type: 'regex', value: `${HOST}:[0-9]+` } }
 
 /** The virtual host of an HTTP destination outside the mesh. */
-export function egressVirtualHost(part: EgressPart, form: HostForm, way: WayOut | undefined): Uint8Array {
+export function egressVirtualHost(
+  part: EgressPart,
+  form: HostForm,
+  way: WayOut | undefined,
+  breakers: BreakersByCluster,
+): Uint8Array {
   const hosts = [...part.hosts].sort()
   const withPort = hosts.map((host) => `${host}:${part.port}`)
   // Hosts of a wildcard are resolved with the port that the request names, which is 80 if it names none.
@@ -33,24 +39,25 @@ export function egressVirtualHost(part: EgressPart, form: HostForm, way: WayOut 
   return encode(VirtualHostSchema, {
     name: names.egressVirtualHost(part.id),
     domains: takesAnyHost(part) ? [ANY_HOST] : [...withoutPort, ...withPort].sort(),
-    routes: [...egressRoutes(part, way)],
+    routes: [...egressRoutes(part, way, breakers)],
   })
 }
 
-function egressRoutes(part: EgressPart, way: WayOut | undefined): readonly RouteInit[] {
+function egressRoutes(part: EgressPart, way: WayOut | undefined, breakers: BreakersByCluster): readonly RouteInit[] {
+  const broken = way === undefined ? breakers : breakersBehind(breakers, way.tunnel)
   return throughGateways(part, way).routes.flatMap((route, index): readonly RouteInit[] => {
     const limited = takesAnyHost(part) ? onPort(route, part.port) : route
     const destination = way?.destinations[index]
-    if (destination === undefined) return [weightedRoute(limited)]
-    if (destination.kind !== 'named') return [tunnelled(weightedRoute(limited), destination)]
+    if (destination === undefined) return [weightedRoute(limited, broken)]
+    if (destination.kind !== 'named') return [tunnelled(weightedRoute(limited, broken), destination)]
     const withPort = {
       ...limited,
       match: { ...limited.match, headers: [...(limited.match.headers ?? []), NAMES_PORT] },
     }
     return [
-      tunnelled(weightedRoute(withPort), { kind: 'named', withPort: true }),
+      tunnelled(weightedRoute(withPort, broken), { kind: 'named', withPort: true }),
       // On other ports requests have to name it to come here.
-      ...(part.port === 80 ? [tunnelled(weightedRoute(limited), { kind: 'named', withPort: false })] : []),
+      ...(part.port === 80 ? [tunnelled(weightedRoute(limited, broken), { kind: 'named', withPort: false })] : []),
     ]
   })
 }
@@ -78,17 +85,19 @@ export function passthroughVirtualHost(tunnel: Tunnel | undefined): Uint8Array {
  *
  * @param anyHost - parts that take any host on their port
  * @param waysOut - what leaves through gateways
+ * @param breakers - statistical breakers of upstreams
  */
 export function forwardProxyFallback(
   anyHost: readonly EgressPart[],
   egressEnabled: boolean,
   waysOut: WaysOut,
+  breakers: BreakersByCluster,
 ): Uint8Array {
   return encode(VirtualHostSchema, {
     name: names.outboundVirtualHost(ANY_HOST),
     domains: [ANY_HOST],
     routes: [
-      ...anyHost.flatMap((part) => egressRoutes(part, waysOut.byPart.get(part.id))),
+      ...anyHost.flatMap((part) => egressRoutes(part, waysOut.byPart.get(part.id), breakers)),
       ...(egressEnabled ? passthroughRoutes(waysOut.others) : [refusal]),
     ],
   })

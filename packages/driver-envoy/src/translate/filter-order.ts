@@ -33,6 +33,10 @@ const filterOrder = {
     { name: 'envoy.filters.http.ratelimit', reason: 'asks a service, so only for what the local limit lets pass' },
     { name: 'envoy.filters.http.ext_authz', reason: 'the dearest check, and it may only deny: so it comes last' },
     { name: 'envoy.filters.http.custom_response', reason: 'answers for the router, so it stands before it' },
+    {
+      name: 'envoy.filters.http.lua',
+      reason: 'answers in the place of what is broken, before anything is spent on it',
+    },
     { name: 'envoy.filters.http.dynamic_forward_proxy', reason: 'resolves the host that the router connects to' },
     { name: 'envoy.filters.http.set_filter_state', reason: 'says where a tunnel is to lead, before one is opened' },
     {
@@ -57,6 +61,8 @@ export const HTTP_CUSTOM_RESPONSE = 'envoy.filters.http.custom_response'
 /** Name of the HTTP filter that routes can take themselves out of. */
 export const HTTP_EXTERNAL_AUTHORIZATION = 'envoy.filters.http.ext_authz'
 
+/** Name of the HTTP filter under which clusters of routes say when a circuit breaks. */
+export const HTTP_LUA = 'envoy.filters.http.lua'
 /** Name of the HTTP filter by which routes say where a tunnel is to lead. */
 export const HTTP_SET_FILTER_STATE = 'envoy.filters.http.set_filter_state'
 

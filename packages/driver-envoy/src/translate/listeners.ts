@@ -4,6 +4,7 @@ import type { OutboundPart, PartRef, SocketAddress } from '@osm-ts/driver-api'
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
+import { breakersOfRoutes } from './breakers.js'
 import { hasMetrics } from './clusters.js'
 import { egressChains, inspectedPorts } from './egress-chain.js'
 import { inboundChain } from './inbound-chain.js'
@@ -56,13 +57,17 @@ export class ListenerTranslation {
   }
 
   #outbound(view: ProxyView): ResourceLayer {
-    const { proxy, reader, settings, waysOut } = view
+    const { proxy, reader, settings, waysOut, breakers } = view
     const { outbound, outboundHttp } = proxy.listen
     const tunnels = this.#tunnels(view)
     if (proxy.mode === 'explicit') {
       const shape = outboundHttp && this.#ownShape(view, names.outboundListener, outboundHttp, 'outbound')
       if (shape === undefined) return new ResourceLayer([])
-      const chain = forwardProxyChain(settings.mesh, isEgressAllowed(view), waysOut.key !== '')
+      const chain = forwardProxyChain(settings.mesh, {
+        leavesMesh: isEgressAllowed(view),
+        hasTunnels: waysOut.key !== '',
+        hasBreakers: breakers.byCluster.size > 0,
+      })
       return new ResourceLayer([...this.#listener({ ...shape, chains: [chain] }, settings.sources), ...tunnels])
     }
     if (outbound === undefined) return new ResourceLayer([])
@@ -77,7 +82,7 @@ export class ListenerTranslation {
           inspectsTls: inspectedPorts(outside),
           chains: [
             ...chains.flatMap(({ value }) => (value === undefined ? [] : [value])),
-            ...egressChains(outside, settings.mesh, namedByServers(view), waysOut),
+            ...egressChains(outside, settings.mesh, namedByServers(view), waysOut, breakers.byCluster),
           ],
           ...(settings.mesh.egressEnabled ? { defaultChain: passthroughChain(settings.mesh, waysOut.others) } : {}),
         },
@@ -96,12 +101,16 @@ export class ListenerTranslation {
 
   #outboundChain(
     { part, ref }: Member<OutboundPart>,
-    { settings }: ProxyView,
+    { settings, breakers }: ProxyView,
   ): { readonly value: Uint8Array | undefined; readonly ref: PartRef } {
     const { mesh } = settings
+    const routes = part.rules.kind === 'http' ? part.rules.routes : []
+    const hasBreakers = breakersOfRoutes(routes, breakers.byCluster).size > 0
     const manager = (port: number): Any =>
-      this.#managers.get(JSON.stringify([port, settings.key]), () => outboundManager(port, mesh))
-    const key = JSON.stringify(['outbound', ref.hash, settings.key])
+      this.#managers.get(JSON.stringify([port, settings.key, hasBreakers]), () =>
+        outboundManager(port, mesh, hasBreakers),
+      )
+    const key = JSON.stringify(['outbound', ref.hash, settings.key, hasBreakers])
     return { value: this.#chains.get(key, () => outboundChain(part, mesh, manager)), ref }
   }
 
@@ -248,7 +257,11 @@ function outboundKey(view: ProxyView): readonly unknown[] {
   const egress = proxy.mode === 'explicit' ? isEgressAllowed(view) : (proxy.egress ?? '')
   const resolved = proxy.mode === 'explicit' ? [] : [...namedByServers(view)]
   const { key: waysOut } = view.waysOut
-  return [proxy.mode, listen, proxy.ipFamilies, chains, egress, resolved, waysOut, settings.key, metadataKey(view)]
+  // What breaks them stands in routes.
+  const { byCluster } = view.breakers
+  const broken = proxy.mode === 'explicit' ? byCluster.size > 0 : [...byCluster.keys()]
+  const shared = [proxy.mode, listen, proxy.ipFamilies, chains, egress, resolved, waysOut, broken]
+  return [...shared, settings.key, metadataKey(view)]
 }
 
 function ownKey(view: ProxyView): readonly unknown[] {

@@ -5,10 +5,11 @@ import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ro
 
 import { hostRange } from './address.js'
 import { encode, pack } from './encode.js'
-import { HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
+import { HTTP_LUA, HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
 import { forwardProxyFilter } from './forward-proxy.js'
 import { httpManager } from './http-manager.js'
 import { names } from './names.js'
+import { statisticalBreakerFilter } from './statistical-breaker.js'
 import { tcpProxy, weightedTcpFilters } from './tcp-proxy.js'
 import { connectionDestinationFilter, requestDestinationFilter } from './tunnel.js'
 import type { Tunnel } from './ways-out.js'
@@ -60,13 +61,18 @@ export function passthroughChain(mesh: MeshPart, tunnel: Tunnel | undefined): Ui
   })
 }
 
-/**
- * The only chain of the forward proxy of explicit mode: HTTP to any host, routed by the host that requests name.
- *
- * @param leavesMesh - whether requests for hosts outside the mesh may pass
- * @param hasTunnels - whether any of them do so through gateways
- */
-export function forwardProxyChain(mesh: MeshPart, leavesMesh: boolean, hasTunnels: boolean): Uint8Array {
+/** What the forward proxy of explicit mode has to do. */
+interface ForwardProxy {
+  /** Requests for hosts outside the mesh may pass. */
+  readonly leavesMesh: boolean
+  /** Some of them do so through gateways. */
+  readonly hasTunnels: boolean
+  /** Something that is called has a statistical breaker. */
+  readonly hasBreakers: boolean
+}
+
+/** The only chain of the forward proxy of explicit mode: HTTP to any host, routed by the host that requests name. */
+export function forwardProxyChain(mesh: MeshPart, { leavesMesh, hasTunnels, hasBreakers }: ForwardProxy): Uint8Array {
   return encode(FilterChainSchema, {
     name: names.forwardProxyChain,
     filters: networkFilters({
@@ -76,6 +82,7 @@ export function forwardProxyChain(mesh: MeshPart, leavesMesh: boolean, hasTunnel
         // Paths of the outside are not ours to change; the called side merges by itself before it decides.
         mergeSlashes: !leavesMesh,
         filters: {
+          ...(hasBreakers ? { [HTTP_LUA]: statisticalBreakerFilter() } : {}),
           ...(leavesMesh ? { 'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter() } : {}),
           ...(hasTunnels ? { [HTTP_SET_FILTER_STATE]: requestDestinationFilter() } : {}),
           'envoy.filters.http.router': pack(RouterSchema, {}),
@@ -86,11 +93,14 @@ export function forwardProxyChain(mesh: MeshPart, leavesMesh: boolean, hasTunnel
 }
 
 /** The connection manager of all called HTTP services on a port: their host names tell them apart. */
-export function outboundManager(port: number, mesh: MeshPart): Any {
+export function outboundManager(port: number, mesh: MeshPart, hasBreakers: boolean): Any {
   return httpManager({
     routes: names.outboundRoutes(port),
     mesh,
     mergeSlashes: true,
-    filters: { 'envoy.filters.http.router': pack(RouterSchema, {}) },
+    filters: {
+      ...(hasBreakers ? { [HTTP_LUA]: statisticalBreakerFilter() } : {}),
+      'envoy.filters.http.router': pack(RouterSchema, {}),
+    },
   })
 }

@@ -6,9 +6,11 @@ import {
 } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 
+import { type BreakersByCluster, NO_BREAKERS } from './breakers.js'
 import { appendTo, duration, encode, extend, type Init } from './encode.js'
 import { routeMatch } from './matching.js'
 import { fullHostName, names } from './names.js'
+import { breakerOfCluster } from './statistical-breaker.js'
 import { positiveWeights } from './weights.js'
 
 type RouteInit = Init<typeof RouteSchema>
@@ -21,7 +23,12 @@ export type HostForm =
   | 'by-host-and-port'
 
 /** The virtual host of a called service. */
-export function outboundVirtualHost(part: OutboundPart, shortName: boolean, form: HostForm): Uint8Array {
+export function outboundVirtualHost(
+  part: OutboundPart,
+  shortName: boolean,
+  form: HostForm,
+  breakers: BreakersByCluster,
+): Uint8Array {
   const hosts = [...part.hosts, ...(shortName ? [part.shortHost] : [])]
   const withPort = hosts.map((host) => `${host}:${part.port}`)
   const host = fullHostName(part.service, part.hosts)
@@ -30,7 +37,7 @@ export function outboundVirtualHost(part: OutboundPart, shortName: boolean, form
     domains: [...new Set(form === 'by-port' || part.port === 80 ? [...hosts, ...withPort] : withPort)].sort(
       compareText,
     ),
-    routes: part.rules.kind === 'http' ? part.rules.routes.map(weightedRoute) : [],
+    routes: part.rules.kind === 'http' ? part.rules.routes.map((route) => weightedRoute(route, breakers)) : [],
   })
 }
 
@@ -45,8 +52,16 @@ export function outboundRouteConfiguration(name: string, virtualHosts: readonly 
 }
 
 /** A route to weighted upstreams; where no target has weight, requests are answered 503. */
-export function weightedRoute({ match, targets, timeoutMs }: OutboundRoute): RouteInit {
-  const clusters = positiveWeights(targets)
+export function weightedRoute(
+  { match, targets, timeoutMs }: OutboundRoute,
+  breakers: BreakersByCluster = NO_BREAKERS,
+): RouteInit {
+  const clusters = positiveWeights(targets).map((share) => {
+    const breaker = breakers.get(share.name)
+    return breaker === undefined
+      ? share
+      : { ...share, typedPerFilterConfig: breakerOfCluster(breaker.upstream, breaker.settings) }
+  })
   return {
     match: routeMatch(match),
     action:
@@ -55,7 +70,7 @@ export function weightedRoute({ match, targets, timeoutMs }: OutboundRoute): Rou
         : {
             case: 'route',
             value: {
-              clusterSpecifier: { case: 'weightedClusters', value: { clusters: [...clusters] } },
+              clusterSpecifier: { case: 'weightedClusters', value: { clusters } },
               timeout: duration(timeoutMs),
               // Only clusters that balance by hash look at it.
               hashPolicy: [{ policySpecifier: { case: 'connectionProperties', value: { sourceIp: true } } }],

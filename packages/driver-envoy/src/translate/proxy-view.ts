@@ -1,5 +1,6 @@
 import type { ProxyPart } from '@osm-ts/driver-api'
 
+import type { Breakers } from './breakers.js'
 import type { PolicyReader, Served, ServedOutside } from './policy-reader.js'
 import type { Settings } from './settings.js'
 import type { WaysOut } from './ways-out.js'
@@ -17,5 +18,6 @@ export interface ProxyView {
   /** Sorted by id. */
   readonly servedOutside: readonly ServedOutside[]
   readonly waysOut: WaysOut
+  readonly breakers: Breakers
   readonly drainEpochs: DrainEpochs
 }

@@ -3,6 +3,7 @@ import { type ClientRetry, type EgressPart, type OutboundPart, type PartRef, ref
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
+import { type BreakersByCluster, breakersOfRoutes, keyOf } from './breakers.js'
 import { egressVirtualHost, forwardProxyFallback, passthroughVirtualHost, takesAnyHost } from './egress-routes.js'
 import { isHttp } from './http-protocol.js'
 import { hostsOf, inboundVirtualHost } from './inbound-routes.js'
@@ -120,21 +121,23 @@ export class RouteTranslation {
     if (view.proxy.listen.outboundHttp === undefined) return []
     const virtualHosts = called.map((member) => this.#virtualHost(member, retries, 'by-host-and-port', view))
     const outside = this.#httpEgress(view)
-    const { waysOut } = view
+    const { waysOut, breakers } = view
     const named = outside
       .filter(({ part }) => !takesAnyHost(part))
-      .map(({ part, ref }) => ({
-        value: egressVirtualHost(part, 'by-host-and-port', waysOut.byPart.get(part.id)),
-        sources: [ref, ...waysOut.sources],
-      }))
+      .map((member) => outsideVirtualHost(member, 'by-host-and-port', view))
     const anyHost = outside.filter(({ part }) => takesAnyHost(part))
     const fallback = {
       value: forwardProxyFallback(
         anyHost.map(({ part }) => part),
         view.settings.mesh.egressEnabled,
         waysOut,
+        breakers.byCluster,
       ),
-      sources: [...anyHost.map(({ ref }) => ref), ...waysOut.sources, ...view.settings.sources],
+      sources: [
+        ...anyHost.flatMap(({ part, ref }) => [ref, ...sourcesOf(breakersOfRoutes(part.routes, breakers.byCluster))]),
+        ...waysOut.sources,
+        ...view.settings.sources,
+      ],
     }
     return [configuration(names.forwardProxyRoutes, [...virtualHosts, ...named, fallback])]
   }
@@ -143,26 +146,38 @@ export class RouteTranslation {
     { part, ref, shortNames }: Member<OutboundPart>,
     retries: Retries,
     form: HostForm,
-    { proxy, reader }: ProxyView,
+    { proxy, reader, breakers }: ProxyView,
   ): VirtualHost {
-    const key = JSON.stringify([ref.hash, shortNames, form])
-    const shared = this.#virtualHosts.get(key, () => outboundVirtualHost(part, shortNames, form))
+    const own = breakersOfRoutes(part.rules.kind === 'http' ? part.rules.routes : [], breakers.byCluster)
+    const key = JSON.stringify([ref.hash, shortNames, form, keyOf(own)])
+    const shared = this.#virtualHosts.get(key, () => outboundVirtualHost(part, shortNames, form, own))
+    const sources = [ref, ...sourcesOf(own)]
     const policy = retries.get(part.id)
-    if (policy === undefined || proxy.clientRules === undefined) return { value: shared, sources: [ref] }
+    if (policy === undefined || proxy.clientRules === undefined) return { value: shared, sources }
     const rules = refOf(reader.part(proxy.clientRules, 'clientRules'), proxy.clientRules)
-    return { value: withRetries(shared, policy), sources: [ref, rules] }
+    return { value: withRetries(shared, policy), sources: [...sources, rules] }
   }
 }
 
-function egressPort(
-  port: number,
-  members: readonly Member<EgressPart>[],
-  { settings, waysOut }: ProxyView,
-): EncodedResource {
-  const virtualHosts: VirtualHost[] = members.map(({ part, ref }) => ({
-    value: egressVirtualHost(part, 'by-port', waysOut.byPart.get(part.id)),
-    sources: [ref, ...waysOut.sources],
-  }))
+function outsideVirtualHost(
+  { part, ref }: Member<EgressPart>,
+  form: HostForm,
+  { waysOut, breakers }: ProxyView,
+): VirtualHost {
+  const own = breakersOfRoutes(part.routes, breakers.byCluster)
+  return {
+    value: egressVirtualHost(part, form, waysOut.byPart.get(part.id), own),
+    sources: [ref, ...sourcesOf(own), ...waysOut.sources],
+  }
+}
+
+function sourcesOf(breakers: BreakersByCluster): readonly PartRef[] {
+  return [...breakers.values()].map(({ source }) => source)
+}
+
+function egressPort(port: number, members: readonly Member<EgressPart>[], view: ProxyView): EncodedResource {
+  const { settings, waysOut } = view
+  const virtualHosts: VirtualHost[] = members.map((member) => outsideVirtualHost(member, 'by-port', view))
   if (settings.mesh.egressEnabled && !members.some(({ part }) => takesAnyHost(part))) {
     virtualHosts.push({
       value: passthroughVirtualHost(waysOut.others),
@@ -190,6 +205,7 @@ function outboundKey(view: ProxyView): readonly unknown[] {
     proxy.mode,
     proxy.egress ?? '',
     view.waysOut.key,
+    view.breakers.key,
     // What becomes of hosts that nothing names depends on global egress.
     explicit || proxy.egress !== undefined ? settings.key : '',
     explicit,

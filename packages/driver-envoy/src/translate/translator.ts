@@ -1,6 +1,7 @@
 import type { ProxyPart } from '@osm-ts/driver-api'
 
 import type { ProxyResources } from '../resources/types.js'
+import { type Breakers, breakersOf } from './breakers.js'
 import { CallersTranslation } from './callers.js'
 import { ClusterTranslation } from './clusters.js'
 import { CredentialTranslation } from './credentials.js'
@@ -23,6 +24,7 @@ const NO_EPOCHS: DrainEpochs = new Map()
 export class Translator {
   readonly #memo = new Memo()
   readonly #sets = setTable(this.#memo)
+  readonly #breakers = this.#memo.table<Breakers>()
   readonly #callers = new CallersTranslation(this.#memo)
   readonly #clusters = new ClusterTranslation(this.#memo)
   readonly #credentials = new CredentialTranslation(this.#memo)
@@ -53,6 +55,9 @@ export class Translator {
         served: reader.served(proxy),
         servedOutside: reader.servedOutside(proxy),
         waysOut: waysOutOf(proxy, reader),
+        breakers: this.#breakers.get(reader.members(proxy.upstreams, 'upstream').contents, () =>
+          breakersOf(proxy, reader),
+        ),
         drainEpochs,
       }
       return {
