@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
+import { Oracle } from '@osm-ts/oracle'
+
 import { testAuthority } from '../../packages/driver-envoy/test/xds/test-certificates.js'
+import { outcomeOf, verdictOnDialled } from './support/differential/dialled.js'
+import { parsed } from './support/differential/topology.js'
 import { inside, type Inside, type InsideAnswer, type Question } from './support/inside.js'
 import { kernelTestObstacle } from './support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { eventually } from './support/wait.js'
-import { account, egress, ignoredNamespace, meshConfig, service, workload } from './support/yaml.js'
+import { account, egress, ignoredNamespace, meshConfig, routeGroup, service, workload } from './support/yaml.js'
 
 jest.setTimeout(60_000)
 
@@ -144,4 +148,80 @@ describe('egress by address and by name in transparent mode', () => {
     await expect(ask(tcp('casino'))).resolves.toEqual({ error: expect.stringMatching(/^(closed|ECONNRESET)$/) })
     await expect(ask(tcp('bank'), 'shop/thief')).resolves.toEqual({ error: 'ECONNREFUSED' })
   })
+
+  // The last test: it changes the policy of the mesh.
+  it('does what the oracle says of names and addresses', async () => {
+    const from = ['shop/client'] as const
+    const config = (enableEgress: boolean): string =>
+      meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress } })
+    const only = (name: 'bank' | 'good' | 'secure'): string => `${address(name)}/32`
+    const policies: readonly (readonly string[])[] = [
+      // Names and a range side by side.
+      [
+        config(false),
+        egress('shop/hosts', { from, hosts: ['good.outside'], ports: ['80/http'] }),
+        egress('shop/names', { from, hosts: ['secure.outside'], ports: ['443/https'] }),
+        egress('shop/ranges', {
+          from,
+          ipAddresses: [only('good'), only('bank'), only('secure')],
+          ports: ['80/tcp', '9000/tcp'],
+        }),
+      ],
+      // Every address and every server name.
+      [
+        config(false),
+        egress('shop/hosts', { from, ports: ['80/tcp', '9000/tcp-server-first'] }),
+        egress('shop/names', { from, hosts: ['*'], ports: ['443/https'] }),
+      ],
+      // Every address, where hosts or servers that speak first are in the way.
+      [
+        config(false),
+        egress('shop/every', { from, ports: ['80/tcp'] }),
+        egress('shop/hosts', { from, hosts: ['good.outside'], ports: ['80/http'] }),
+        egress('shop/names', { from, hosts: ['*.outside'], ports: ['443/https'] }),
+        egress('shop/ranges', { from, ipAddresses: [only('secure')], ports: ['443/tcp-server-first'] }),
+      ],
+      // Everything but what is named, and limited by it.
+      [
+        config(true),
+        routeGroup('shop/reading', [{ name: 'read', pathRegex: '/read' }]),
+        egress('shop/hosts', { from, hosts: ['good.outside'], ports: ['80/http'], routes: ['reading'] }),
+        egress('shop/names', { from, hosts: ['secure.outside'], ports: ['443/https'] }),
+      ],
+    ]
+    const questions: readonly (readonly [string, Question])[] = [
+      ...(['good', 'evil'] as const).flatMap((dial) =>
+        ['good.outside', 'evil.outside'].map((host) => ['shop/client', request('http', host, dial)] as const),
+      ),
+      ...(['secure', 'insecure'] as const).flatMap((dial) =>
+        ['secure.outside', 'insecure.outside'].map((host) => ['shop/client', request('https', host, dial)] as const),
+      ),
+      ...(['bank', 'casino'] as const).map(
+        (name) => ['shop/client', { kind: 'tcp', dial: address(name), port: 9000 }] as const,
+      ),
+      ['shop/client', { kind: 'http', dial: address('good'), port: 80, host: 'good.outside', path: '/read' }],
+      ['shop/thief', request('http', 'good.outside', 'good')],
+      ['shop/thief', request('https', 'secure.outside', 'secure')],
+    ]
+    const counts = { allow: 0, deny: 0 }
+    // From here on one file has all of it, so that all of it changes at once.
+    await mesh.write('config.yaml')
+    for (const [index, [configuration = '', ...documents]] of policies.entries()) {
+      const oracle = new Oracle(parsed([configuration, ...documents]))
+      await mesh.apply('egress.yaml', configuration, ...documents)
+      for (const [who, question] of questions) {
+        const [namespace = '', name = ''] = who.split('/')
+        const expected = verdictOnDialled(oracle, { namespace, name }, question)
+        counts[expected] += 1
+        // A sidecar follows its policy a moment after it has acknowledged it, and looks names up then.
+        await eventually(
+          () => ask(question, who),
+          (answer) => outcomeOf(answer) === expected,
+          { what: `${expected} under policy ${index} for ${who} with ${JSON.stringify(question)}`, timeoutMs: 20_000 },
+        )
+      }
+    }
+    expect(counts.allow).toBeGreaterThan(10)
+    expect(counts.deny).toBeGreaterThan(10)
+  }, 180_000)
 })
