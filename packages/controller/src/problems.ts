@@ -7,6 +7,7 @@ import {
   type Kind,
   type MeshConfigurator,
   type MeshObject,
+  objectKey,
   objectRef,
   type Problem,
   type Snapshot,
@@ -54,7 +55,7 @@ export function problemsOf(sources: ProblemSources): () => readonly Problem[] {
 }
 
 /** What objects ask for and the class that most proxies are of can't do. */
-function beyondCapabilities(snapshot: Snapshot, { configurator, registry }: ProblemSources): readonly Problem[] {
+function beyondCapabilities(snapshot: Snapshot, { feed, configurator, registry }: ProblemSources): readonly Problem[] {
   const { sidecarClass } = configurator.current().sidecar
   if (!registry.names().includes(sidecarClass)) return []
   const { capabilities } = registry.get(sidecarClass)
@@ -62,7 +63,7 @@ function beyondCapabilities(snapshot: Snapshot, { configurator, registry }: Prob
   return objects.flatMap((object) =>
     capabilityGaps(object, capabilities).map(({ field, feature }): Problem => {
       const message = `sidecar class ${sidecarClass} can not do this (${feature}); it is not enforced`
-      const { origin } = object
+      const origin = feed.locate(objectKey(object), field) ?? object.origin
       return {
         code: 'OSM_ADMISSION_CAPABILITY',
         severity: 'warning',

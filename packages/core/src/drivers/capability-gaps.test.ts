@@ -68,7 +68,7 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   [policy('EgressGateway', '{ global: [] }'), ['spec egress-gateway-http2tunnel']],
   [
     'apiVersion: v1\nkind: Service\nmetadata: { name: gw, annotations: { openservicemesh.io/egress-gateway-mode: sock5 } }\nspec: { ports: [] }\n',
-    ['metadata.annotations[openservicemesh.io/egress-gateway-mode] egress-gateway-socks5'],
+    ['metadata.annotations["openservicemesh.io/egress-gateway-mode"] egress-gateway-socks5'],
   ],
   [
     'apiVersion: specs.smi-spec.io/v1alpha4\nkind: HTTPRouteGroup\nmetadata: { name: a }\nspec: { matches: [{ name: a, pathRegex: /x, headers: [{ host: y }] }, { name: b, pathRegex: ".*" }] }\n',

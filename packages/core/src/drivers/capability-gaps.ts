@@ -46,7 +46,7 @@ function asks(object: MeshObject): readonly Ask[] {
       return [
         ['spec.trafficDistribution', 'load-balancing-locality', object.spec.trafficDistribution],
         [
-          `metadata.annotations[${EGRESS_GATEWAY_MODE}]`,
+          `metadata.annotations[${JSON.stringify(EGRESS_GATEWAY_MODE)}]`,
           'egress-gateway-socks5',
           egressGatewayMode(object) === 'socks5',
         ],
