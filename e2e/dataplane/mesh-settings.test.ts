@@ -172,7 +172,7 @@ describe('settings of the mesh on real Envoys', () => {
         code: 'OSM_ADMISSION_CAPABILITY',
         severity: 'warning',
         object: expect.objectContaining({ kind: 'Service', name: 'gateway' }),
-        field: 'metadata.annotations[openservicemesh.io/egress-gateway-mode]',
+        field: 'metadata.annotations["openservicemesh.io/egress-gateway-mode"]',
         origin: expect.objectContaining({ kind: 'file', file: expect.stringContaining('gateway.yaml') }),
       }),
     ])
