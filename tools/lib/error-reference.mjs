@@ -7,6 +7,8 @@ import { root } from './paths.mjs'
 /** @typedef {import('./error-tables.mjs').ErrorTable} ErrorTable */
 
 const referencePath = 'docs/reference/errors.md'
+/** The same for `osm support error-info`, which may not import every package that has a table. */
+const meaningsPath = 'packages/cli/src/support/error-meanings.ts'
 const codeForm = /^OSM(_[A-Z0-9]+){2,}$/
 
 const introduction = `# Error codes
@@ -18,20 +20,32 @@ This page is made from the tables in the source by \`npm run check -- --fix\`; c
 `
 
 /**
- * Compares docs/reference/errors.md with the tables in the source.
- * @param {{ fix: boolean }} options fix writes the page
+ * Compares docs/reference/errors.md, and what `osm support error-info` says, with the tables in the source.
+ * @param {{ fix: boolean }} options fix writes both
  * @returns {string[]} what is wrong
  */
 export function checkErrorReference({ fix }) {
   const errors = sourceFiles().map((file) => readErrors(file, readFileSync(join(root, file), 'utf8')))
   const mistakes = findMistakes(errors)
   if (mistakes.length > 0) return mistakes
-  const path = join(root, referencePath)
-  const expected = renderReference(errors.flatMap(({ tables }) => tables))
-  const actual = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  const tables = errors.flatMap(({ tables }) => tables)
+  return [
+    ...checkWritten(referencePath, renderReference(tables), { fix }),
+    ...checkWritten(meaningsPath, renderMeanings(tables), { fix }),
+  ]
+}
+
+/**
+ * @param {string} path
+ * @param {string} expected
+ * @param {{ fix: boolean }} options
+ */
+function checkWritten(path, expected, { fix }) {
+  const file = join(root, path)
+  const actual = existsSync(file) ? readFileSync(file, 'utf8') : ''
   if (actual === expected) return []
-  if (!fix) return describeDifference(codesOf(actual), codesOf(expected))
-  writeFileSync(path, expected)
+  if (!fix) return describeDifference(path, codesOf(actual), codesOf(expected))
+  writeFileSync(file, expected)
   return []
 }
 
@@ -91,21 +105,32 @@ function areasOf(entries) {
   return [...new Set(entries.map(({ code }) => code.split('_').slice(0, 2).join('_')))].sort().join(', ')
 }
 
-/** @param {string} page */
-function codesOf(page) {
-  return new Set([...page.matchAll(/^\| `(OSM_\w+)`/gm)].map(([, code = '']) => code))
+/** @param {readonly ErrorTable[]} tables */
+export function renderMeanings(tables) {
+  const entries = tables.flatMap(({ entries }) => entries).toSorted((a, b) => (a.code < b.code ? -1 : 1))
+  return [
+    '/** What each code of an error means; made from the tables in the source by `npm run check -- errors --fix`. */',
+    'export const errorMeanings: Readonly<Record<string, string>> = {',
+    ...entries.map(({ code, meaning }) => `  ${code}: ${JSON.stringify(meaning)},`),
+    '}',
+    '',
+  ].join('\n')
+}
+
+/** @param {string} text */
+function codesOf(text) {
+  return new Set([...text.matchAll(/^(?:\| `| {2})(OSM_\w+)/gm)].map(([, code = '']) => code))
 }
 
 /**
+ * @param {string} path
  * @param {ReadonlySet<string>} actual
  * @param {ReadonlySet<string>} expected
  */
-function describeDifference(actual, expected) {
-  const missing = [...expected].filter((code) => !actual.has(code)).map((code) => `${referencePath} lacks ${code}`)
+function describeDifference(path, actual, expected) {
+  const missing = [...expected].filter((code) => !actual.has(code)).map((code) => `${path} lacks ${code}`)
   const gone = [...actual]
     .filter((code) => !expected.has(code))
-    .map((code) => `${referencePath} lists ${code}, which no table has`)
-  return missing.length + gone.length > 0
-    ? [...missing, ...gone]
-    : [`${referencePath} differs from the tables in the source`]
+    .map((code) => `${path} lists ${code}, which no table has`)
+  return missing.length + gone.length > 0 ? [...missing, ...gone] : [`${path} differs from the tables in the source`]
 }

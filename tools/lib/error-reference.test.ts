@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { findMistakes, renderReference } from './error-reference.mjs'
+import { findMistakes, renderMeanings, renderReference } from './error-reference.mjs'
 import { readErrors } from './error-tables.mjs'
 
 const table = `/** Codes of the
@@ -63,5 +63,15 @@ describe('renderReference', () => {
     const page = renderReference(readErrors('packages/harbour/src/errors.ts', table).tables)
     expect(page).toContain('## harbour: OSM_HARBOUR\n\nCodes of the harbour.\n')
     expect(page).toContain('| `OSM_HARBOUR_CLOSED` | the harbour is closed \\| come tomorrow |\n')
+  })
+})
+
+describe('renderMeanings', () => {
+  it('writes all codes with their meanings, in order', () => {
+    const tables = readErrors('packages/harbour/src/errors.ts', table).tables
+    expect(renderMeanings(tables).split('\n').slice(2, 4)).toEqual([
+      '  OSM_HARBOUR_CLOSED: "the harbour is closed | come tomorrow",',
+      '  OSM_HARBOUR_FULL: "no berth is free",',
+    ])
   })
 })

@@ -14,6 +14,8 @@ export const cliErrorCodes = {
   OSM_CLI_NOT_READY: 'a mesh was started, and not every sidecar had applied its configuration in time',
   OSM_CLI_INPUT: 'a file that a command was given can not be read, or holds no Kubernetes objects',
   OSM_CLI_NOT_FOUND: 'the service, service account or workload does not exist in the mesh specification',
+  OSM_CLI_CONFIG: 'the file of settings, which OSM_CONFIG names, can not be read or says something else than it may',
+  OSM_CLI_ERROR_CODE: 'no error of this version has the code that was asked about',
 } as const
 
 /** A code of {@link cliErrorCodes}. */

@@ -1,6 +1,8 @@
 import { Command } from 'commander'
 
+import { addCompletion } from './commands/completion.js'
 import { addDemo } from './commands/demo.js'
+import { addEnv } from './commands/env.js'
 import { addInject } from './commands/inject.js'
 import { addPolicyCan } from './commands/policy-can.js'
 import { addProxyConfig } from './commands/proxy-config.js'
@@ -9,6 +11,7 @@ import { addProxyList } from './commands/proxy-list.js'
 import { addProxyStatus } from './commands/proxy-status.js'
 import { addStandaloneRun } from './commands/standalone-run.js'
 import { addStandaloneValidate } from './commands/standalone-validate.js'
+import { addErrorInfo } from './commands/support-error-info.js'
 import type { CommandHost } from './commands/cli-command.js'
 
 /** The whole command line. Nothing happens before it is told to parse. */
@@ -49,7 +52,12 @@ Try it:
   const policy = program.command('policy').description('ask what the policy says')
   addPolicyCan(policy, host)
 
+  const support = program.command('support').description('find out what went wrong')
+  addErrorInfo(support, host)
+
   addInject(program, host)
   addDemo(program, host)
+  addEnv(program, host)
+  addCompletion(program, host)
   return program
 }

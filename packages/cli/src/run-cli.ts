@@ -2,21 +2,23 @@ import { CommanderError } from 'commander'
 import { isOsmError } from '@osm-ts/driver-api'
 
 import type { CliContext } from './cli-context.js'
+import { loadConfig } from './config/cli-config.js'
 import { exitCodes, type ExitCode } from './exit-code.js'
 import { buildProgram } from './program.js'
 
 /** Runs one command line to its end. Gives the exit code; what went wrong was said on standard error. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   let code: ExitCode = exitCodes.ok
-  const program = buildProgram({
-    context,
-    onExit: (chosen) => {
-      code = chosen
-    },
-  })
   // Wherever it stands: people add it to the end of a command that failed.
   const verbose = args.includes('--verbose')
   try {
+    const program = buildProgram({
+      context,
+      config: await loadConfig(context.variables),
+      onExit: (chosen) => {
+        code = chosen
+      },
+    })
     await program.parseAsync(
       args.filter((arg) => arg !== '--verbose'),
       { from: 'user' },

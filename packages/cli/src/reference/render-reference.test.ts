@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 
 import { fakeContext } from '../../test/fake-context.js'
+import { defaultConfig } from '../config/cli-config.js'
 import { buildProgram } from '../program.js'
 import { renderReference } from './render-reference.js'
 
@@ -10,7 +11,7 @@ const page = new URL('../../../../docs/reference/cli.md', import.meta.url)
 
 describe('docs/reference/cli.md', () => {
   const { context } = fakeContext()
-  const text = renderReference(buildProgram({ context, onExit: () => undefined }))
+  const text = renderReference(buildProgram({ context, config: defaultConfig, onExit: () => undefined }))
 
   it('says what the commands say', () => {
     if (process.env['UPDATE_GOLDEN'] === '1' || !existsSync(page)) writeFileSync(page, text)
@@ -26,7 +27,10 @@ describe('docs/reference/cli.md', () => {
       'osm proxy config',
       'osm proxy get',
       'osm policy can',
+      'osm support error-info',
       'osm demo',
+      'osm env',
+      'osm completion',
     ])
       expect(text).toContain(`## ${name}\n`)
     expect(text).toContain('-o, --output <form>')
