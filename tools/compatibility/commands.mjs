@@ -11,10 +11,10 @@ export const commands = {
     missing('osm uninstall mesh', 'cluster', 'use `helm uninstall`'),
     missing('osm mesh {list,upgrade}', 'cluster', 'use `helm list` and `helm upgrade`'),
     works('osm env', 'packages/cli/src/commands/env.test.ts'),
-    missing('osm namespace {add,remove,ignore,list}', 'cluster', 'use `kubectl label namespace`'),
-    missing('osm metrics {enable,disable}', 'cluster', 'use `kubectl annotate namespace`'),
+    works('osm namespace {add,remove,ignore,list}', 'e2e/api/cli-namespaces.test.ts', { word: 'osm namespace' }),
+    works('osm metrics {enable,disable}', 'e2e/api/cli-namespaces.test.ts', { word: 'osm metrics' }),
     works('osm proxy get', 'packages/cli/src/run-cli.test.ts', {
-      note: 'of a mesh on this machine',
+      note: 'of a mesh on this machine, or of a pod; no local port is taken for it',
       word: 'osm proxy',
     }),
     missing('osm policy check-pods', 'cluster', '`osm policy can` answers for a mesh on this machine'),

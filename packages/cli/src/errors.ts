@@ -7,7 +7,8 @@ export const cliErrorCodes = {
   OSM_CLI_MESH_MISSING: 'no running mesh was found, or the one that was recorded has ended',
   OSM_CLI_UNREACHABLE: 'the controller or a sidecar of the mesh did not answer',
   OSM_CLI_ANSWER: 'the controller or a sidecar answered something that this version of osm does not understand',
-  OSM_CLI_INSTANCE: 'the name stands for no instance of the mesh, or for several',
+  OSM_CLI_INSTANCE:
+    'the name stands for no instance of the mesh, or for several; or for a pod that has no sidecar or does not run',
   OSM_CLI_SIDECAR_MISSING: 'the program of a sidecar was not found',
   OSM_CLI_SIDECAR_OLD: 'the program of a sidecar is too old for what the mesh asks of it, or is another program',
   OSM_CLI_PROGRAM_MISSING: 'the program of the controller, which is shipped beside osm, was not found',
@@ -16,6 +17,9 @@ export const cliErrorCodes = {
   OSM_CLI_NOT_FOUND: 'the service, service account or workload does not exist in the mesh specification',
   OSM_CLI_CONFIG: 'the file of settings, which OSM_CONFIG names, can not be read or says something else than it may',
   OSM_CLI_ERROR_CODE: 'no error of this version has the code that was asked about',
+  OSM_CLI_OUTPUT: 'a file that a command was to write can not be written',
+  OSM_CLI_NAMESPACE:
+    'a namespace can not do what is asked of it: it does not exist, is ignored, is of no mesh or of another one, or holds a control plane',
 } as const
 
 /** A code of {@link cliErrorCodes}. */

@@ -4,6 +4,8 @@ import { addCompletion } from './commands/completion.js'
 import { addDemo } from './commands/demo.js'
 import { addEnv } from './commands/env.js'
 import { addInject } from './commands/inject.js'
+import { addMetrics } from './commands/metrics.js'
+import { addNamespace } from './commands/namespace.js'
 import { addPolicyCan } from './commands/policy-can.js'
 import { addProxyConfig } from './commands/proxy-config.js'
 import { addProxyGet } from './commands/proxy-get.js'
@@ -13,6 +15,7 @@ import { addStandaloneRun } from './commands/standalone-run.js'
 import { addStandaloneValidate } from './commands/standalone-validate.js'
 import { addErrorInfo } from './commands/support-error-info.js'
 import type { CommandHost } from './commands/cli-command.js'
+import { addClusterOptions } from './kubernetes/cluster-options.js'
 
 /** The whole command line. Nothing happens before it is told to parse. */
 export function buildProgram(host: CommandHost): Command {
@@ -39,6 +42,8 @@ Try it:
   osm policy can bookthief/bookthief bookstore/bookstore GET /buy-a-book/new`,
     )
 
+  addClusterOptions(program)
+
   const standalone = program.command('standalone').description('run a mesh on this machine, without Kubernetes')
   addStandaloneRun(standalone, host)
   addStandaloneValidate(standalone, host)
@@ -55,6 +60,8 @@ Try it:
   const support = program.command('support').description('find out what went wrong')
   addErrorInfo(support, host)
 
+  addNamespace(program, host)
+  addMetrics(program, host)
   addInject(program, host)
   addDemo(program, host)
   addEnv(program, host)

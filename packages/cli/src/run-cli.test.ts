@@ -24,7 +24,7 @@ describe('the command line', () => {
   it('ends with 2 when it is wrong, and says how to use it', async () => {
     for (const args of [
       ['bogus'],
-      ['proxy', 'get', 'passwords', 'x'],
+      ['proxy', 'get', '../passwords', 'x'],
       ['proxy', 'status', '-o', 'xml'],
       ['standalone', 'run'],
       ['demo', '--seconds', '0'],

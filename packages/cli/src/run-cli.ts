@@ -1,9 +1,10 @@
 import { CommanderError } from 'commander'
-import { isOsmError } from '@osm-ts/driver-api'
+import { isOsmError, type OsmError } from '@osm-ts/driver-api'
 
 import type { CliContext } from './cli-context.js'
 import { loadConfig } from './config/cli-config.js'
 import { exitCodes, type ExitCode } from './exit-code.js'
+import { clusterHint } from './kubernetes/cluster-hints.js'
 import { buildProgram } from './program.js'
 
 /** Runs one command line to its end. Gives the exit code; what went wrong was said on standard error. */
@@ -35,7 +36,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 /** One line with the code, and a hint where there is one. The stack is for those who ask. */
 export function describeError(error: unknown, verbose: boolean): string {
   const lines = isOsmError(error)
-    ? [`osm: ${error.message} [${error.code}]`, ...hintOf(error.details)]
+    ? [`osm: ${error.message} [${error.code}]`, ...hintOf(error)]
     : [
         `osm: ${error instanceof Error ? error.message : String(error)}`,
         ...(verbose ? [] : ['  add --verbose for where this happened']),
@@ -44,7 +45,8 @@ export function describeError(error: unknown, verbose: boolean): string {
   return [...lines, ...stack].map((line) => `${line}\n`).join('')
 }
 
-function hintOf({ hint }: Readonly<Record<string, unknown>>): readonly string[] {
+function hintOf({ code, details }: OsmError): readonly string[] {
+  const hint = details['hint'] ?? clusterHint(code)
   return typeof hint === 'string' ? [`  ${hint}`] : []
 }
 

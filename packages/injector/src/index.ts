@@ -1,3 +1,4 @@
+export { annotations as injectionAnnotations } from './annotations/annotation-names.js'
 export { injectorErrorCodes, type InjectorErrorCode } from './error-codes.js'
 export { injectPod, type InjectedPod, type Injection, type InjectionPorts } from './inject/inject-pod.js'
 export type { InjectionRequest } from './inject/injection-request.js'

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
+import { clusterFlagsOf, osmNamespaceOf, usesCluster } from '../kubernetes/cluster-options.js'
 import { toJson } from '../output/format.js'
 import { toText, type CommandHost } from './cli-command.js'
 
@@ -10,7 +11,6 @@ interface InjectFlags {
   readonly config?: string
   readonly namespace: string
   readonly meshName: string
-  readonly osmNamespace?: string
   readonly nativeSidecar: 'on' | 'off'
   readonly explain?: true
   readonly diff?: true
@@ -18,15 +18,14 @@ interface InjectFlags {
 }
 
 /** `osm inject` */
-export function addInject(program: Command, { context, onExit }: CommandHost): void {
-  program
-    .command('inject')
+export function addInject(program: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(program.command('inject'))
     .description('show what osm-injector would make of pods and of what makes pods; creates nothing')
     .requiredOption('-f, --filename <file>', 'YAML or JSON with the objects; - for standard input')
     .option('-c, --config <file>', 'YAML with the MeshConfig and the Namespaces; defaults where it names none')
     .option('-n, --namespace <namespace>', 'namespace of objects that name none', 'default')
     .option('--mesh-name <name>', 'name of the mesh', 'osm')
-    .option('--osm-namespace <namespace>', 'namespace of the control plane (default: $OSM_NAMESPACE, else osm-system)')
     .addOption(
       new Option('--native-sidecar <mode>', 'whether sidecars are init containers that go on running')
         .choices(['on', 'off'])
@@ -45,11 +44,10 @@ Examples:
   osm inject -f deployment.yaml --explain --diff
   kubectl get deployment books -o yaml | osm inject -f - -c mesh.yaml`,
     )
-    .action(async (flags: InjectFlags) => {
+    .action(async (flags: InjectFlags, command: Command) => {
       const { runInject } = await import('../inject/run-inject.js')
       const { explain = false, diff = false } = flags
-      // Empty is what a script makes of a variable that is not set.
-      const osmNamespace = flags.osmNamespace ?? (context.variables['OSM_NAMESPACE'] || 'osm-system')
+      const osmNamespace = osmNamespaceOf(clusterFlagsOf(command), host)
       const results = await runInject({ ...flags, osmNamespace, cwd: context.cwd, signal: context.signal })
       const pods = results.flatMap(({ pod }) => pod ?? [])
       if (flags.output === 'json') {

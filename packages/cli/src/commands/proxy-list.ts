@@ -3,22 +3,26 @@ import type { ProxyStatus } from '@osm-ts/core'
 
 import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
+import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import { span } from '../output/style.js'
 import { renderTable } from '../output/table.js'
-import { debugApi } from '../state/debug-api.js'
 import { toText, type CommandHost } from './cli-command.js'
-import { meshOf, stateOption, type StateFlags } from './state-option.js'
+import { debugApiOf, meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
+import { stateOption } from './state-option.js'
 
 /** `osm proxy list` */
-export function addProxyList(parent: Command, { context, onExit }: CommandHost): void {
-  parent
-    .command('list')
+export function addProxyList(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('list'))
     .description('list the proxies of the mesh')
     .addOption(stateOption())
+    .addOption(namespaceOption())
     .addOption(outputOption())
-    .action(async (flags: StateFlags & { readonly output: string }) => {
-      const statuses = await debugApi(meshOf(context, flags).controllerUrl, context.signal).statuses()
+    .addHelpText('after', meshSourceHelp)
+    .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
+      const source = await meshSourceOf(host, flags, command)
+      const statuses = await (await debugApiOf(source, context.signal)).statuses()
       const rows = [...statuses].sort((a, b) => (a.name < b.name ? -1 : 1))
       const color = wantsColor(context.stdout, context.variables)
       context.stdout.write(flags.output === 'json' ? toJson(rows.map(listed)) : toText(table(rows, color)))

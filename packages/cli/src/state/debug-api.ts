@@ -1,8 +1,8 @@
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import { isOsmError, type ProxyPolicy } from '@osm-ts/driver-api'
 import type { Problem, ProxyStatus } from '@osm-ts/core'
 
 import { cliError } from '../errors.js'
-import { httpGet } from './http-get.js'
+import { httpGet, type HttpAnswer } from './http-get.js'
 import { isPlainRecord } from './json.js'
 
 /** What osm asks the controller's debug server. */
@@ -14,20 +14,31 @@ export interface DebugApi {
 
 /** The debug server behind a URL. */
 export function debugApi(url: string, signal: AbortSignal): DebugApi {
+  return debugApiBy(url, (path) => httpGet(`${url}${path}`, { signal }))
+}
+
+/**
+ * A debug server that pages are got from in some way.
+ *
+ * @param place - where it is, for messages; paths are put behind it
+ */
+export function debugApiBy(place: string, getPage: (path: string) => Promise<HttpAnswer>): DebugApi {
   const get = async (path: string): Promise<unknown> => {
-    const answer = await httpGet(`${url}${path}`, { signal }).catch((error: unknown) => {
+    const answer = await getPage(path).catch((error: unknown) => {
+      // The API server, on the way there, says for itself what was wrong; that it reached nobody is what this is about.
+      if (isOsmError(error) && !isOsmError(error, 'OSM_KUBERNETES_UNREACHABLE')) throw error
       throw cliError(
         'OSM_CLI_UNREACHABLE',
-        `the controller does not answer at ${url}: ${error instanceof Error ? error.message : String(error)}`,
+        `the controller does not answer at ${place}: ${error instanceof Error ? error.message : String(error)}`,
         'see whether the mesh still runs, and whether spec.observability.enableDebugServer of its MeshConfig is true',
         error,
       )
     })
-    if (answer.status !== 200) throw misunderstood(url, path, `status ${answer.status}`)
+    if (answer.status !== 200) throw misunderstood(place, path, `status ${answer.status}`)
     try {
       return JSON.parse(answer.body)
     } catch (error) {
-      throw misunderstood(url, path, 'no JSON', error)
+      throw misunderstood(place, path, 'no JSON', error)
     }
   }
   return {
@@ -35,29 +46,29 @@ export function debugApi(url: string, signal: AbortSignal): DebugApi {
       const path = '/debug/status'
       const answer = await get(path)
       if (!isPlainRecord(answer) || !isListOf(answer['proxies'], isProxyStatus))
-        throw misunderstood(url, path, 'no list of proxies')
+        throw misunderstood(place, path, 'no list of proxies')
       return answer['proxies']
     },
     policy: async (uuid) => {
       const path = `/debug/policy?uuid=${encodeURIComponent(uuid)}`
       const answer = await get(path)
-      if (!isPolicy(answer)) throw misunderstood(url, path, 'no policy')
+      if (!isPolicy(answer)) throw misunderstood(place, path, 'no policy')
       return answer
     },
     problems: async () => {
       const path = '/debug/problems'
       const answer = await get(path)
       if (!isPlainRecord(answer) || !isListOf(answer['problems'], isProblem))
-        throw misunderstood(url, path, 'no list of problems')
+        throw misunderstood(place, path, 'no list of problems')
       return answer['problems']
     },
   }
 }
 
-function misunderstood(url: string, path: string, what: string, cause?: unknown): Error {
+function misunderstood(place: string, path: string, what: string, cause?: unknown): Error {
   return cliError(
     'OSM_CLI_ANSWER',
-    `${url}${path} answered with ${what}`,
+    `${place}${path} answered with ${what}`,
     'use the osm that the mesh was started with',
     cause,
   )

@@ -37,7 +37,7 @@ export function findMesh({ state, cwd, isAlive }: FindMeshOptions): FoundMesh {
     throw cliError(
       'OSM_CLI_MESH_MISSING',
       `no running mesh: neither ${cwd} nor a directory above it has ${STATE_FOLDER}/mesh.json`,
-      'start one with osm standalone run <folder>, or name its state folder with --state',
+      'start one with osm standalone run <folder>, name its state folder with --state, or name a cluster with --kubeconfig',
     )
   const file = join(stateFolder, 'mesh.json')
   const { pid, folder, mode, controllerUrl } = readMeshFile(file)
@@ -50,7 +50,8 @@ export function findMesh({ state, cwd, isAlive }: FindMeshOptions): FoundMesh {
   return { stateFolder, folder, mode, controllerUrl }
 }
 
-function nearestState(start: string): string | undefined {
+/** State folder of a mesh in a directory, or in the nearest one above it. */
+export function nearestState(start: string): string | undefined {
   for (let folder = resolve(start); ; folder = dirname(folder)) {
     const candidate = join(folder, STATE_FOLDER)
     if (existsSync(join(candidate, 'mesh.json'))) return candidate

@@ -1,4 +1,5 @@
 import http from 'node:http'
+import type { Duplex } from 'node:stream'
 
 /** An answer to a GET. */
 export interface HttpAnswer {
@@ -8,15 +9,24 @@ export interface HttpAnswer {
 
 const maxBytes = 256 * 1024 * 1024
 
+/** How to GET. */
+export interface HttpGetOptions {
+  readonly signal: AbortSignal
+  readonly timeoutMs?: number
+  /** A connection to whoever answers, for this request alone. Absent: the URL says where to connect. */
+  readonly connection?: Duplex
+}
+
 /** GETs a URL without following redirects, and reads the answer up to a bound. */
 export async function httpGet(
   url: string,
-  { signal, timeoutMs = 10_000 }: { signal: AbortSignal; timeoutMs?: number },
+  { signal, timeoutMs = 10_000, connection }: HttpGetOptions,
 ): Promise<HttpAnswer> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   return new Promise((resolve, reject) => {
     // No kept-alive connection: it would hold up the end of a short command.
-    const request = http.get(url, { agent: false, signal: limit }, (response) => {
+    const way = connection === undefined ? { agent: false } : { createConnection: () => connection }
+    const request = http.get(url, { ...way, signal: limit }, (response) => {
       const chunks: Buffer[] = []
       let size = 0
       response.on('data', (chunk: Buffer) => {

@@ -6,7 +6,13 @@ export type { ClusterAccess, ClusterCredentials, ClusterTls } from './client/clu
 export { Deadline } from './client/deadline.js'
 export { isInCluster, type Environment } from './client/in-cluster-access.js'
 export { bootstrapSecretName, uuidOfSecret } from './bootstrap-secret-name.js'
-export { connectKubernetes, openKubernetes, type ConnectOptions } from './connect.js'
+export {
+  connectCluster,
+  connectKubernetes,
+  openKubernetes,
+  type ClusterConnection,
+  type ConnectOptions,
+} from './connect.js'
 export { kubernetesErrorCodes, type KubernetesErrorCode } from './error-codes.js'
 export { EventRecorder, type EventObject, type EventRecorderOptions, type RecordedEvent } from './event-recorder.js'
 export type * from './informer-types.js'

@@ -9,6 +9,14 @@ import { systemCode } from './error-facts.js'
 /** Where kubectl's usual places lead if there is nothing in any of them. */
 const NOWHERE = 'http://localhost:8080'
 
+/** Which kubeconfig, and what of it. */
+export interface KubeconfigChoice {
+  /** A file. Absent: where kubectl looks for one, the service account of the pod at last. */
+  readonly path?: string | undefined
+  /** Absent: the current context of the file. */
+  readonly context?: string | undefined
+}
+
 /**
  * Access by a kubeconfig.
  *
@@ -16,31 +24,31 @@ const NOWHERE = 'http://localhost:8080'
  */
 export class KubeconfigAccess implements ClusterAccess {
   readonly server: string
-  readonly #path: string | undefined
+  readonly #choice: KubeconfigChoice
   #config: KubeConfig
 
-  private constructor(path: string | undefined, config: KubeConfig, server: string) {
+  private constructor(choice: KubeconfigChoice, config: KubeConfig, server: string) {
     this.server = server
-    this.#path = path
+    this.#choice = choice
     this.#config = config
   }
 
-  /** @param path - a file; absent: where kubectl looks for one, the service account of the pod at last */
-  static async open(path: string | undefined): Promise<KubeconfigAccess> {
-    const config = await load(path)
-    return new KubeconfigAccess(path, config, serverOf(config, path))
+  /** @throws KubernetesError with code `OSM_KUBERNETES_CONFIG` */
+  static async open(choice: KubeconfigChoice): Promise<KubeconfigAccess> {
+    const config = await load(choice)
+    return new KubeconfigAccess(choice, config, serverOf(config, choice.path))
   }
 
   async credentials(rejected: boolean): Promise<ClusterCredentials> {
     // A new object forgets the tokens that the old one has cached.
-    if (rejected) this.#config = await load(this.#path)
+    if (rejected) this.#config = await load(this.#choice)
     const options: RequestOptions = {}
     try {
       await this.#config.applyToHTTPSOptions(options)
     } catch (error) {
       const code = systemCode(error)
       // The message of an authentication plugin is its own output, which nobody vouches for.
-      const named = this.#path === undefined ? 'the kubeconfig' : this.#path
+      const named = this.#choice.path ?? 'the kubeconfig'
       const message = `the credentials of ${named} can not be obtained: a file is missing, or the authentication plugin failed`
       throw new KubernetesError('OSM_KUBERNETES_CREDENTIALS', message, {
         ...(code === undefined ? {} : { reason: code }),
@@ -50,7 +58,7 @@ export class KubeconfigAccess implements ClusterAccess {
   }
 }
 
-async function load(path: string | undefined): Promise<KubeConfig> {
+async function load({ path, context }: KubeconfigChoice): Promise<KubeConfig> {
   const { KubeConfig } = await import('./kube-config-library.js')
   const config = new KubeConfig()
   try {
@@ -61,6 +69,13 @@ async function load(path: string | undefined): Promise<KubeConfig> {
     const message = `${path ?? 'the kubeconfig'} can not be loaded: ${reason}` // the parser's message quotes the file
     throw new KubernetesError('OSM_KUBERNETES_CONFIG', message)
   }
+  if (context === undefined) return config
+  const names = config.getContexts().map(({ name }) => name)
+  if (!names.includes(context)) {
+    const message = `${path ?? 'the kubeconfig'} has no context ${context}; it has ${names.join(', ') || 'none'}`
+    throw new KubernetesError('OSM_KUBERNETES_CONFIG', message)
+  }
+  config.setCurrentContext(context)
   return config
 }
 

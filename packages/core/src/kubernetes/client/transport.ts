@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-import type { Dispatcher, Pool } from 'undici'
+import type { Dispatcher, Pool, WebSocket } from 'undici'
 
 import { isKubernetesError, KubernetesError } from '../kubernetes-error.js'
 import type { ClusterAccess, ClusterCredentials, ClusterTls } from './cluster-access.js'
@@ -32,8 +32,9 @@ export interface TransportAnswer {
 }
 
 /** The part of undici that is used; handed in so that nothing loads it before it is needed. */
-export interface PoolMaker {
+export interface Undici {
   readonly Pool: new (origin: string, options: Pool.Options) => Dispatcher
+  readonly WebSocket: typeof WebSocket
 }
 
 /** Time for the API server to accept a request whose answer is endless. */
@@ -64,14 +65,14 @@ interface Connections {
  */
 export class Transport {
   readonly #access: ClusterAccess
-  readonly #undici: PoolMaker
+  readonly #undici: Undici
   readonly #userAgent: string
   /** Scheme, host and port of the API server. */
   readonly server: string
   readonly #basePath: string
   #connections: Connections | undefined
 
-  constructor(access: ClusterAccess, userAgent: string, undici: PoolMaker) {
+  constructor(access: ClusterAccess, userAgent: string, undici: Undici) {
     const url = serverUrl(access.server)
     this.#access = access
     this.#undici = undici
@@ -98,6 +99,16 @@ export class Transport {
     if (answer.status !== 401) return answer
     answer.release()
     return attempt(true)
+  }
+
+  /** A WebSocket that is being opened. Why it does not open, a request for the same path tells better than it. */
+  async webSocket(path: string, protocol: string): Promise<WebSocket> {
+    const { headers, tls } = await this.#access.credentials(false)
+    return new this.#undici.WebSocket(`${this.server.replace(/^http/, 'ws')}${this.#basePath}${path}`, {
+      protocols: [protocol],
+      dispatcher: this.#connect(tls).endless,
+      headers: { 'user-agent': this.#userAgent, ...headers },
+    })
   }
 
   async #attempt<T>(

@@ -1,0 +1,74 @@
+import { isOsmError } from '@osm-ts/driver-api'
+import { type Command, Option } from 'commander'
+
+import { clusterDebugApi } from '../kubernetes/cluster-debug.js'
+import { clusterFlagsOf, type ClusterFlags } from '../kubernetes/cluster-options.js'
+import { openCluster, type Cluster } from '../kubernetes/open-cluster.js'
+import { debugApi, type DebugApi } from '../state/debug-api.js'
+import { nearestState, type FoundMesh } from '../state/find-mesh.js'
+import type { CommandHost } from './cli-command.js'
+import { meshOf, type StateFlags } from './state-option.js'
+
+/** Options of commands that speak of a running mesh, wherever it runs. */
+export interface MeshSourceFlags extends StateFlags {
+  readonly namespace?: string
+}
+
+/** Where a running mesh is looked at. */
+export type MeshSource =
+  | { readonly kind: 'local'; readonly mesh: FoundMesh }
+  | { readonly kind: 'cluster'; readonly cluster: Cluster; readonly namespace: string | undefined }
+
+/** What is said about the choice, below the help of each such command. */
+export const meshSourceHelp = `
+With --namespace or an option of the cluster the command speaks of a mesh on Kubernetes; without, of the mesh that runs on
+this machine, and if there is none, of the cluster of the kubeconfig.`
+
+/** The `--namespace` option. */
+export function namespaceOption(): Option {
+  return new Option('-n, --namespace <namespace>', 'namespace of the pods, of a mesh on Kubernetes')
+}
+
+/**
+ * The mesh that the options speak of.
+ *
+ * @throws OsmError `OSM_CLI_MESH_MISSING` if there is none anywhere
+ */
+export async function meshSourceOf(host: CommandHost, flags: MeshSourceFlags, command: Command): Promise<MeshSource> {
+  const ofCluster = clusterFlagsOf(command)
+  const { namespace } = flags
+  if (namespace !== undefined || namesCluster(ofCluster)) {
+    if (flags.state !== undefined)
+      command.error('error: --state is of a mesh on this machine, and other options are of one on Kubernetes')
+    return { kind: 'cluster', cluster: await openCluster(host, ofCluster), namespace }
+  }
+  const isLocal = flags.state !== undefined || nearestState(host.context.cwd) !== undefined
+  const cluster = isLocal ? undefined : await clusterIfAny(host, ofCluster)
+  // Without either, finding none on this machine is the error that says what to do.
+  return cluster === undefined
+    ? { kind: 'local', mesh: meshOf(host.context, flags) }
+    : { kind: 'cluster', cluster, namespace: undefined }
+}
+
+/** What the mesh tells of itself. */
+export async function debugApiOf(source: MeshSource, signal: AbortSignal): Promise<DebugApi> {
+  if (source.kind === 'local') return debugApi(source.mesh.controllerUrl, signal)
+  const api = await clusterDebugApi(source.cluster)
+  const { namespace } = source
+  if (namespace === undefined) return api
+  const isThere = ({ name }: { readonly name: string }): boolean => name.startsWith(`${namespace}/`)
+  return { ...api, statuses: async () => (await api.statuses()).filter(isThere) }
+}
+
+function namesCluster({ kubeconfig, context, osmNamespace }: ClusterFlags): boolean {
+  return [kubeconfig, context, osmNamespace].some((given) => given !== undefined)
+}
+
+async function clusterIfAny(host: CommandHost, flags: ClusterFlags): Promise<Cluster | undefined> {
+  try {
+    return await openCluster(host, flags)
+  } catch (error) {
+    if (isOsmError(error, 'OSM_KUBERNETES_CONFIG')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,52 @@
+import type { ProxyStatus } from '@osm-ts/core'
+
+import { cliError } from '../errors.js'
+import { debugApiBy, type DebugApi } from '../state/debug-api.js'
+import { podsOfProgram, theControlPlane } from './control-planes.js'
+import { getFromPod, type Cluster } from './open-cluster.js'
+
+/** Port of the controller's debug server. */
+const DEBUG_PORT = 9092
+
+/**
+ * The debug servers of a control plane. A proxy is connected to one replica of the controller, so that all of them are asked.
+ *
+ * @throws OsmError `OSM_CLI_MESH_MISSING` if there is no control plane, or none of its controllers is ready
+ */
+export async function clusterDebugApi(cluster: Cluster): Promise<DebugApi> {
+  const { namespace } = await theControlPlane(cluster)
+  const pods = (await podsOfProgram(cluster, namespace, 'osm-controller')).filter(({ ready }) => ready)
+  const replicas = pods.map((pod) =>
+    debugApiBy(`port ${DEBUG_PORT} of Pod ${pod.namespace}/${pod.name}`, (path) =>
+      getFromPod(cluster, pod, DEBUG_PORT, path),
+    ),
+  )
+  const [first] = replicas
+  if (first === undefined)
+    throw cliError(
+      'OSM_CLI_MESH_MISSING',
+      `no controller in namespace ${namespace} is ready`,
+      `see kubectl get pods --namespace ${namespace}`,
+    )
+  return {
+    statuses: async () => mergeStatuses(await Promise.all(replicas.map((replica) => replica.statuses()))),
+    // Every replica computes the policy of every proxy, and all the same.
+    policy: (uuid) => first.policy(uuid),
+    problems: () => first.problems(),
+  }
+}
+
+/** Each proxy as the replica sees it that it is connected to; without one, as the replica that has heard of it last. */
+export function mergeStatuses(replicas: readonly (readonly ProxyStatus[])[]): readonly ProxyStatus[] {
+  const merged = new Map<string, ProxyStatus>()
+  for (const status of replicas.flat()) {
+    const known = merged.get(status.uuid)
+    if (known === undefined || isNearer(status, known)) merged.set(status.uuid, status)
+  }
+  return [...merged.values()]
+}
+
+function isNearer(one: ProxyStatus, other: ProxyStatus): boolean {
+  if (one.connected !== other.connected) return one.connected
+  return Date.parse(one.lastReport ?? '') > (Date.parse(other.lastReport ?? '') || 0)
+}

@@ -1,0 +1,88 @@
+import type { KubernetesObject, ObjectName } from '@osm-ts/core'
+
+import { cliError } from '../errors.js'
+import { isPlainRecord } from '../state/json.js'
+import type { Cluster } from './open-cluster.js'
+
+/** Programs of a control plane: names of their Deployments, and values of the label `app` of these and their pods. */
+export const controlPlanePrograms = ['osm-controller', 'osm-injector', 'osm-bootstrap'] as const
+
+/** A name of {@link controlPlanePrograms}. */
+export type ControlPlaneProgram = (typeof controlPlanePrograms)[number]
+
+/** A control plane, by the Deployment of its controller. */
+export interface ControlPlane {
+  readonly meshName: string
+  readonly namespace: string
+  /** Empty where nothing says. */
+  readonly version: string
+}
+
+/** A pod, as far as commands look at it. */
+export interface PodState extends ObjectName {
+  readonly phase: string
+  readonly ready: boolean
+}
+
+/** All control planes of the cluster, or those of a namespace, sorted by mesh. */
+export async function findControlPlanes(
+  { api, signal }: Pick<Cluster, 'api' | 'signal'>,
+  namespace?: string,
+): Promise<readonly ControlPlane[]> {
+  const { listAll, resourceTypes } = await import('@osm-ts/core')
+  const query = { labelSelector: 'app=osm-controller', ...(namespace !== undefined && { namespace }) }
+  const found = (await listAll(api, resourceTypes.Deployment, query, signal)).map(controlPlaneOf)
+  return [...found].sort((a, b) => (`${a.meshName}/${a.namespace}` < `${b.meshName}/${b.namespace}` ? -1 : 1))
+}
+
+/**
+ * The control plane in the namespace that the options name.
+ *
+ * @throws OsmError `OSM_CLI_MESH_MISSING`
+ */
+export async function theControlPlane(cluster: Cluster): Promise<ControlPlane> {
+  const [first] = await findControlPlanes(cluster, cluster.osmNamespace)
+  if (first !== undefined) return first
+  const elsewhere = (await findControlPlanes(cluster)).map(({ namespace }) => namespace)
+  throw cliError(
+    'OSM_CLI_MESH_MISSING',
+    `there is no control plane in namespace ${cluster.osmNamespace}`,
+    elsewhere.length === 0
+      ? 'install one with osm install'
+      : `name the namespace of one with --osm-namespace: ${elsewhere.join(', ')}`,
+  )
+}
+
+/** Pods of a program of a control plane, those that are ready first. */
+export async function podsOfProgram(
+  { api, signal }: Pick<Cluster, 'api' | 'signal'>,
+  namespace: string,
+  program: ControlPlaneProgram,
+): Promise<readonly PodState[]> {
+  const { listAll, resourceTypes } = await import('@osm-ts/core')
+  const pods = await listAll(api, resourceTypes.Pod, { namespace, labelSelector: `app=${program}` }, signal)
+  const states = pods.map(podState)
+  return [...states.filter(({ ready }) => ready), ...states.filter(({ ready }) => !ready)]
+}
+
+/** What a pod says of itself. */
+export function podState({ metadata, status }: KubernetesObject): PodState {
+  const { phase, conditions } = isPlainRecord(status) ? status : {}
+  const isReady = (condition: unknown): boolean =>
+    isPlainRecord(condition) && condition['type'] === 'Ready' && condition['status'] === 'True'
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    phase: typeof phase === 'string' ? phase : 'Unknown',
+    ready: Array.isArray(conditions) && conditions.some(isReady) && metadata.deletionTimestamp === undefined,
+  }
+}
+
+function controlPlaneOf({ metadata }: KubernetesObject): ControlPlane {
+  const { labels = {}, namespace = '' } = metadata
+  return {
+    meshName: labels['meshName'] ?? labels['app.kubernetes.io/instance'] ?? '',
+    namespace,
+    version: labels['app.kubernetes.io/version'] ?? '',
+  }
+}
