@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { resourceTypes, type KubernetesApi } from '@osm-ts/core'
 
 import { sharedApiServer, type ApiServer } from './harness/index.js'
-import { MeshObjects } from './support/mesh-objects.js'
+import { controllerDeployment, MeshObjects } from './support/mesh-objects.js'
 import { osmProgram, type OsmProgram } from './support/osm-program.js'
 
 const signal = AbortSignal.timeout(200_000)
@@ -35,20 +35,7 @@ describe('osm namespace and osm metrics', () => {
     objects = new MeshObjects(api, signal)
     osm = osmProgram({ kubeconfig: server.kubeconfigPath })
     for (const name of [shop, office, system]) await objects.namespace(name, {})
-    await objects.apply(
-      JSON.stringify({
-        apiVersion: 'apps/v1',
-        kind: 'Deployment',
-        metadata: { name: 'osm-controller', namespace: system, labels: { app: 'osm-controller', meshName: 'cli' } },
-        spec: {
-          selector: { matchLabels: { app: 'osm-controller' } },
-          template: {
-            metadata: { labels: { app: 'osm-controller' } },
-            spec: { containers: [{ name: 'osm-controller', image: 'none' }] },
-          },
-        },
-      }),
-    )
+    await objects.apply(JSON.stringify(controllerDeployment(system, 'cli')))
   }, 60_000)
 
   afterAll(async () => {

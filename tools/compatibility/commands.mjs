@@ -17,8 +17,11 @@ export const commands = {
       note: 'of a mesh on this machine, or of a pod; no local port is taken for it',
       word: 'osm proxy',
     }),
-    missing('osm policy check-pods', 'cluster', '`osm policy can` answers for a mesh on this machine'),
-    missing('osm policy check-conflicts', 'open', 'the webhook refuses conflicts'),
+    works('osm policy check-pods', 'e2e/api/cli-policy.test.ts', {
+      word: 'check-pods',
+      note: 'tells what may be asked at which port as well',
+    }),
+    works('osm policy check-conflicts', 'e2e/api/cli-policy.test.ts', { word: 'check-conflicts' }),
     missing('osm support bug-report', 'open'),
     works('osm support error-info', 'packages/cli/src/commands/support-error-info.test.ts', {
       note: 'for [codes of its own](errors.md); those of OSM name other things',

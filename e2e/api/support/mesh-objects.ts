@@ -140,6 +140,20 @@ export class MeshObjects {
   }
 }
 
+/** The Deployment by which a control plane is found. Nothing runs it here. */
+export function controllerDeployment(namespace: string, meshName: string): KubernetesManifest {
+  const labels = { app: 'osm-controller' }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'osm-controller', namespace, labels: { ...labels, meshName } },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'osm-controller', image: 'none' }] } },
+    },
+  }
+}
+
 /** The type of an object, in the version that it is written in. */
 function typeOf({ apiVersion, kind }: KubernetesManifest): ResourceType {
   const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]

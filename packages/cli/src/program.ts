@@ -7,6 +7,7 @@ import { addInject } from './commands/inject.js'
 import { addMetrics } from './commands/metrics.js'
 import { addNamespace } from './commands/namespace.js'
 import { addPolicyCan } from './commands/policy-can.js'
+import { addPolicyCheckConflicts, addPolicyCheckPods } from './commands/policy-check.js'
 import { addProxyConfig } from './commands/proxy-config.js'
 import { addProxyGet } from './commands/proxy-get.js'
 import { addProxyList } from './commands/proxy-list.js'
@@ -56,6 +57,8 @@ Try it:
 
   const policy = program.command('policy').description('ask what the policy says')
   addPolicyCan(policy, host)
+  addPolicyCheckPods(policy, host)
+  addPolicyCheckConflicts(policy, host)
 
   const support = program.command('support').description('find out what went wrong')
   addErrorInfo(support, host)

@@ -20,7 +20,7 @@ import {
   type Caller,
   type NamedThing,
 } from '../policy-question.js'
-import type { LoadedFolder } from '../spec/load-folder.js'
+import type { UnderstoodMesh } from '../spec/understand-mesh.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { meshFolder } from './run-options.js'
 import { meshOf, stateOption, type StateFlags } from './state-option.js'
@@ -115,7 +115,7 @@ function addName(text: string, before: readonly string[] = []): readonly string[
   return [...before, parseName(text)]
 }
 
-async function ask(loaded: LoadedFolder, question: Question, { method, path, headers }: Request): Promise<Shown> {
+async function ask(loaded: UnderstoodMesh, question: Question, { method, path, headers }: Request): Promise<Shown> {
   if (question.kind === 'inside') {
     const { renderDecision } = await import('../spec/render-decision.js')
     const { port, ...service } = question.to
@@ -140,7 +140,12 @@ async function ask(loaded: LoadedFolder, question: Question, { method, path, hea
 }
 
 /** The question that the command line asks; else what is wrong with it. */
-function questionOf(from: Caller, to: Callee, flags: CanFlags, { oracle, snapshot }: LoadedFolder): Question | string {
+function questionOf(
+  from: Caller,
+  to: Callee,
+  flags: CanFlags,
+  { oracle, snapshot }: UnderstoodMesh,
+): Question | string {
   const { principal = [], sni } = flags
   if (from.kind === 'workload') {
     if (principal.length > 0 || sni !== undefined) return '--principal and --sni are for callers outside the mesh'

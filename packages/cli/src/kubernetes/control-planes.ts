@@ -16,6 +16,8 @@ export interface ControlPlane {
   readonly namespace: string
   /** Empty where nothing says. */
   readonly version: string
+  /** Flags of the controller, with their values. */
+  readonly flags: Readonly<Record<string, string>>
 }
 
 /** A pod, as far as commands look at it. */
@@ -78,11 +80,28 @@ export function podState({ metadata, status }: KubernetesObject): PodState {
   }
 }
 
-function controlPlaneOf({ metadata }: KubernetesObject): ControlPlane {
+function controlPlaneOf({ metadata, spec }: KubernetesObject): ControlPlane {
   const { labels = {}, namespace = '' } = metadata
   return {
     meshName: labels['meshName'] ?? labels['app.kubernetes.io/instance'] ?? '',
     namespace,
     version: labels['app.kubernetes.io/version'] ?? '',
+    flags: Object.fromEntries(argumentsOf(spec).flatMap(flagOf)),
   }
+}
+
+/** Arguments of the containers of a Deployment; what is no Deployment has none. */
+function argumentsOf(spec: unknown): readonly string[] {
+  const template = isPlainRecord(spec) ? spec['template'] : undefined
+  const pod = isPlainRecord(template) ? template['spec'] : undefined
+  const containers = isPlainRecord(pod) && Array.isArray(pod['containers']) ? pod['containers'] : []
+  return containers.flatMap((container: unknown) => {
+    const given = isPlainRecord(container) && Array.isArray(container['args']) ? container['args'] : []
+    return given.filter((argument: unknown) => typeof argument === 'string')
+  })
+}
+
+function flagOf(argument: string): readonly (readonly [name: string, value: string])[] {
+  const { name, value } = /^--(?<name>[a-z-]+)=(?<value>.*)$/s.exec(argument)?.groups ?? {}
+  return name === undefined || value === undefined ? [] : [[name, value]]
 }

@@ -89,7 +89,7 @@ function shares(targets: readonly WeightedUpstream[]): string {
 }
 
 /** A match as one would say it: `GET /buy-a-book/new`. */
-function describeMatch({ path, methods, headers = [] }: RouteMatch): string {
+export function describeMatch({ path, methods, headers = [] }: RouteMatch): string {
   const conditions = headers.map(({ name, match, invert }) =>
     match.type === 'present'
       ? `${invert === true ? 'without' : 'with'} ${name}`

@@ -3,7 +3,7 @@ import type { ServiceAccountRef } from '@osm-ts/driver-api'
 import type { HttpRequest, OutsideCaller, Rule } from '@osm-ts/oracle'
 
 import type { Callee, NamedThing } from '../policy-question.js'
-import type { LoadedFolder } from './load-folder.js'
+import type { UnderstoodMesh } from './understand-mesh.js'
 
 /** A place that decides, and where it is written down. */
 interface PlacedRule {
@@ -31,7 +31,7 @@ export interface BoundaryAnswer {
   readonly ways: readonly WayAnswer[]
 }
 
-type Loaded = Pick<LoadedFolder, 'oracle' | 'snapshot' | 'locate'>
+type Loaded = Pick<UnderstoodMesh, 'oracle' | 'snapshot' | 'locate'>
 type Outside = Extract<Callee, { readonly kind: 'outside' }>
 type Protocol = NonNullable<Outside['protocol']>
 

@@ -8,13 +8,13 @@ import {
 } from '@osm-ts/core'
 
 import { renderSpans, span } from '../output/style.js'
-import type { LoadedFolder } from './load-folder.js'
+import type { UnderstoodMesh } from './understand-mesh.js'
 import { formatPlace } from './short-places.js'
 
 /** The answer to `osm policy can`, for people: the rule that decides and where it is written down, or what comes nearest to allowing it. */
 export function renderDecision(
   { allowed, reason, decisions }: AccessDecision,
-  loaded: Pick<LoadedFolder, 'snapshot' | 'locate'>,
+  loaded: Pick<UnderstoodMesh, 'snapshot' | 'locate'>,
   { cwd, color }: { readonly cwd: string; readonly color: boolean },
 ): readonly string[] {
   // Where every workload behind the service is denied, their reasons below say more than the summary of them.
@@ -25,7 +25,7 @@ export function renderDecision(
 
 function accountLines(
   { service, account, allowed, rule, reasons }: AccountDecision,
-  loaded: Pick<LoadedFolder, 'snapshot' | 'locate'>,
+  loaded: Pick<UnderstoodMesh, 'snapshot' | 'locate'>,
   cwd: string,
   color: boolean,
 ): readonly string[] {
@@ -40,7 +40,7 @@ function accountLines(
 /** The TrafficTarget, and the route object that its rule names. */
 function ruleLines(
   rule: DecidingRule,
-  { snapshot, locate }: Pick<LoadedFolder, 'snapshot' | 'locate'>,
+  { snapshot, locate }: Pick<UnderstoodMesh, 'snapshot' | 'locate'>,
   cwd: string,
 ): readonly string[] {
   const line = (text: string, origin: ObjectOrigin | undefined): string =>

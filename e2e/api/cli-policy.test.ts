@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/core'
+
+import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
+import { untilServed } from './support/definitions.js'
+import { controllerDeployment, MeshObjects } from './support/mesh-objects.js'
+import { osmProgram, type OsmProgram } from './support/osm-program.js'
+
+const signal = AbortSignal.timeout(300_000)
+const meshName = 'cli'
+const osmNamespace = 'osm-system'
+const shop = 'shop'
+const meshConfig = (permissive: boolean): string =>
+  `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\n` +
+  `spec: { sidecar: { sidecarClass: envoy }, traffic: { enablePermissiveTrafficPolicyMode: ${String(permissive)} } }\n`
+const policy = `apiVersion: specs.smi-spec.io/v1alpha4
+kind: HTTPRouteGroup
+metadata: { name: books, namespace: ${shop} }
+spec: { matches: [{ name: all, pathRegex: "/books.*", methods: [GET] }] }
+---
+apiVersion: access.smi-spec.io/v1alpha3
+kind: TrafficTarget
+metadata: { name: client-to-server, namespace: ${shop} }
+spec:
+  destination: { kind: ServiceAccount, name: server, namespace: ${shop} }
+  rules: [{ kind: HTTPRouteGroup, name: books }]
+  sources: [{ kind: ServiceAccount, name: client, namespace: ${shop} }]
+`
+const backend = (name: string): string => `apiVersion: policy.openservicemesh.io/v1alpha1
+kind: IngressBackend
+metadata: { name: ${name}, namespace: ${shop} }
+spec:
+  backends: [{ name: server, port: { number: 8080, protocol: http } }]
+  sources: [{ kind: IPRange, name: 10.0.0.0/8 }]
+`
+
+describe('osm policy check-pods and check-conflicts', () => {
+  let server: OwnApiServer
+  let api: KubernetesApi
+  let objects: MeshObjects
+  let osm: OsmProgram
+
+  beforeAll(async () => {
+    server = await startApiServer(programsFrom(process.env), signal)
+    ;({ api } = server.client)
+    objects = new MeshObjects(api, signal)
+    osm = osmProgram({ kubeconfig: server.client.kubeconfigPath })
+    for (const definition of customResourceDefinitions()) {
+      await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'test', force: true, signal })
+      await untilServed(api, definition, signal)
+    }
+    await objects.namespace(osmNamespace, {})
+    await objects.namespace(shop, { 'openservicemesh.io/monitored-by': meshName })
+    await objects.apply(JSON.stringify(controllerDeployment(osmNamespace, meshName)))
+    await objects.apply(meshConfig(false))
+    for (const [name, address] of [
+      ['client', '10.9.0.1'],
+      ['server', '10.9.0.2'],
+      ['stranger', '10.9.0.3'],
+    ] as const)
+      await objects.pod({ namespace: shop, name, account: name, address, meshName })
+    await objects.service(shop, 'server', [{ name: 'server', address: '10.9.0.2' }])
+    await objects.apply(policy)
+  }, 180_000)
+
+  afterAll(() => server.stop(), 60_000)
+
+  it('names the TrafficTarget that lets one pod call another, and what it may ask', async () => {
+    await expect(osm('policy', 'check-pods', `${shop}/client`, `${shop}/server`)).resolves.toEqual({
+      code: 0,
+      stdout:
+        '[+] SMI traffic policy mode enabled for mesh [cli]\n\n' +
+        ' [+] Pod [shop/client] is allowed to communicate to pod [shop/server] via SMI TrafficTarget [shop/client-to-server]\n' +
+        '      shop/server port 80 (http): GET /books.*\n',
+      stderr: '',
+    })
+  })
+
+  it('says what is missing where none does', async () => {
+    const { code, stdout } = await osm('policy', 'check-pods', `${shop}/stranger`, `${shop}/server`)
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout:
+        '[+] SMI traffic policy mode enabled for mesh [cli]\n\n' +
+        ' [+] Pod [shop/stranger] is not allowed to communicate to pod [shop/server]: ' +
+        'missing SMI TrafficTarget policy from service account [shop/stranger] to [shop/server]\n',
+    })
+  })
+
+  it('answers programs in JSON', async () => {
+    const { stdout } = await osm('policy', 'check-pods', `${shop}/client`, `${shop}/server`, '-o', 'json')
+    expect(JSON.parse(stdout)).toEqual({
+      allowed: true,
+      permissive: false,
+      trafficTargets: [{ kind: 'TrafficTarget', namespace: shop, name: 'client-to-server' }],
+      requests: [
+        {
+          service: { namespace: shop, name: 'server' },
+          port: 80,
+          protocol: 'http',
+          requests: ['GET /books.*'],
+        },
+      ],
+    })
+  })
+
+  it('knows permissive mode, in which no TrafficTarget is asked', async () => {
+    await objects.apply(meshConfig(true))
+    try {
+      const { code, stdout } = await osm('policy', 'check-pods', `${shop}/stranger`, `${shop}/server`)
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout:
+          '[+] Permissive mode enabled for mesh [cli]\n\n' +
+          ' [+] Pod [shop/stranger] is allowed to communicate to pod [shop/server]\n' +
+          '      shop/server port 80 (http): any request\n',
+      })
+      // Nothing leads there: permissive mode opens services, not pods.
+      await expect(osm('policy', 'check-pods', `${shop}/server`, `${shop}/stranger`)).resolves.toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining('no Service with a TCP port selects pod [shop/stranger]'),
+      })
+    } finally {
+      await objects.apply(meshConfig(false))
+    }
+  })
+
+  it('refuses pods that are not of the mesh', async () => {
+    await expect(osm('policy', 'check-pods', `${shop}/nobody`, `${shop}/server`)).resolves.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('knows no proxy of a pod shop/nobody'),
+    })
+    await expect(osm('policy', 'check-pods', 'default/client', `${shop}/server`)).resolves.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('namespace default of pod client does not take part in mesh cli'),
+    })
+  })
+
+  it('names the control plane where the namespace holds none', async () => {
+    const { code, stderr } = await osm(
+      'policy',
+      'check-pods',
+      `${shop}/client`,
+      `${shop}/server`,
+      '--osm-namespace',
+      shop,
+    )
+    expect(code).toBe(1)
+    expect(stderr).toBe(
+      `osm: there is no control plane in namespace ${shop} [OSM_CLI_MESH_MISSING]\n` +
+        `  name the namespace of one with --osm-namespace: ${osmNamespace}\n`,
+    )
+  })
+
+  it('lists IngressBackends that claim the same port of a service', async () => {
+    await objects.apply(backend('first'))
+    await expect(osm('policy', 'check-conflicts', 'IngressBackend', '-n', shop)).resolves.toEqual({
+      code: 0,
+      stdout: '[+] No conflicts among IngressBackend policies in namespace [shop]\n',
+      stderr: '',
+    })
+    await objects.apply(backend('second'))
+    const { code, stdout } = await osm('policy', 'check-conflicts', 'IngressBackend', '-n', shop)
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^\[\+\] IngressBackend shop\/second spec\.backends\[0\].*: .*shop\/first.*\n$/)
+  })
+})

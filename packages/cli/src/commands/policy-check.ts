@@ -1,0 +1,81 @@
+import { Argument, InvalidArgumentError, type Command } from 'commander'
+
+import { cliError } from '../errors.js'
+import { exitCodes } from '../exit-code.js'
+import { theControlPlane } from '../kubernetes/control-planes.js'
+import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
+import { openCluster } from '../kubernetes/open-cluster.js'
+import { outputOption, toJson } from '../output/format.js'
+import type { NamedThing } from '../policy-question.js'
+import { toText, type CommandHost } from './cli-command.js'
+
+/** `osm policy check-pods <from> <to>` */
+export function addPolicyCheckPods(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('check-pods'))
+    .description('tell whether one pod of a cluster may call another, and which TrafficTarget allows it')
+    .argument('<from>', 'who calls: <namespace>/<pod>', parsePod)
+    .argument('<to>', 'what is called: <namespace>/<pod>', parsePod)
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+The answer is computed from what the mesh is made of, as its controller computes it; the controller is not asked, and neither are the pods.
+The exit code is 0 if anything is allowed, 1 if not.`,
+    )
+    .action(async (from: NamedThing, to: NamedThing, flags: { readonly output: string }, command: Command) => {
+      const { loadCluster } = await import('../kubernetes/load-cluster.js')
+      const { checkPods, podsLines } = await import('../policy/check-pods.js')
+      const cluster = await openCluster(host, clusterFlagsOf(command))
+      const plane = await theControlPlane(cluster)
+      const answer = checkPods(await loadCluster(cluster, plane), plane.meshName, from, to)
+      const names = { from, to, mesh: plane.meshName }
+      context.stdout.write(flags.output === 'json' ? toJson(answer) : toText(podsLines(answer, names)))
+      onExit(answer.allowed ? exitCodes.ok : exitCodes.problem)
+    })
+}
+
+/** `osm policy check-conflicts <kind>` */
+export function addPolicyCheckConflicts(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('check-conflicts'))
+    .description('list objects of a namespace that claim the same thing')
+    .addArgument(new Argument('<kind>', 'kind of the objects').choices(['IngressBackend']))
+    .requiredOption('-n, --namespace <namespace>', 'namespace of the objects')
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      '\nThe exit code is 1 if there is a conflict. The first by name holds; the others are left out.',
+    )
+    .action(async (kind: string, flags: { readonly namespace: string; readonly output: string }, command: Command) => {
+      const { formatObjectRef, isMonitored } = await import('@osm-ts/core')
+      const { loadCluster } = await import('../kubernetes/load-cluster.js')
+      const { ingressBackendConflicts } = await import('../policy/check-conflicts.js')
+      const { namespace } = flags
+      const cluster = await openCluster(host, clusterFlagsOf(command))
+      const plane = await theControlPlane(cluster)
+      const { meshName } = plane
+      const mesh = await loadCluster(cluster, plane)
+      if (!isMonitored(mesh.snapshot, namespace, { mode: 'labelled', meshName }))
+        throw cliError(
+          'OSM_CLI_NAMESPACE',
+          `Namespace [${namespace}] does not belong to mesh [${meshName}]`,
+          `add it with osm namespace add ${namespace} --mesh-name ${meshName}`,
+        )
+      const conflicts = ingressBackendConflicts(mesh, namespace)
+      const lines = conflicts.map(({ object, field = '', message }) => {
+        const place = object === undefined ? '' : `${formatObjectRef(object)} `
+        return `[+] ${place}${field}: ${message}`
+      })
+      const none = `[+] No conflicts among ${kind} policies in namespace [${namespace}]`
+      context.stdout.write(flags.output === 'json' ? toJson(conflicts) : toText(lines.length === 0 ? [none] : lines))
+      onExit(conflicts.length === 0 ? exitCodes.ok : exitCodes.problem)
+    })
+}
+
+/** Reads the name of a pod. */
+function parsePod(text: string): NamedThing {
+  const { namespace, name } = /^(?<namespace>[^/\s]+)\/(?<name>[^/\s]+)$/.exec(text)?.groups ?? {}
+  if (namespace === undefined || name === undefined) throw new InvalidArgumentError('write <namespace>/<pod>.')
+  return { namespace, name }
+}

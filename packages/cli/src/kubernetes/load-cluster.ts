@@ -1,0 +1,74 @@
+import {
+  KubernetesEndpointsProvider,
+  KubernetesSource,
+  listAll,
+  resourceTypes,
+  SnapshotFeed,
+  systemClock,
+} from '@osm-ts/core'
+
+import { cliError } from '../errors.js'
+import { understandMesh, type UnderstoodMesh } from '../spec/understand-mesh.js'
+import type { ControlPlane } from './control-planes.js'
+import type { Cluster } from './open-cluster.js'
+
+/** Time to read all of a mesh. */
+const READ_TIMEOUT_MS = 60_000
+
+/**
+ * Reads once what a mesh is made of, as its controller reads it, and understands it with the same code. The controller itself is not asked.
+ *
+ * @throws OsmError `OSM_CLI_UNREACHABLE` if it can't be read to the end; KubernetesError
+ */
+export async function loadCluster({ api, signal }: Cluster, plane: ControlPlane): Promise<UnderstoodMesh> {
+  const { meshName, namespace: osmNamespace, flags } = plane
+  // What follows tries again and again. Whoever can't read namespaces is told so before.
+  await listAll(api, resourceTypes.Namespace, { labelSelector: 'none', limit: 1 }, signal)
+  let lastFault = ''
+  const source = new KubernetesSource({
+    api,
+    meshName,
+    osmNamespace,
+    ...(flags['osm-config-name'] !== undefined && { configName: flags['osm-config-name'] }),
+    clock: systemClock,
+    random: Math.random,
+    logger: {
+      debug: () => undefined,
+      info: () => undefined,
+      warn: (fields, message) => (lastFault = faultText(fields, message)),
+      error: (fields, message) => (lastFault = faultText(fields, message)),
+    },
+  })
+  const reading = new AbortController()
+  const timeout = AbortSignal.timeout(READ_TIMEOUT_MS)
+  const feed = new SnapshotFeed([source])
+  try {
+    await feed.start(AbortSignal.any([signal, timeout, reading.signal]))
+    return understandMesh(feed, {
+      naming: {
+        meshName,
+        osmNamespace,
+        trustDomain: flags['trust-domain'] || 'cluster.local',
+        clusterDomain: flags['cluster-domain'] || 'cluster.local',
+      },
+      enrolment: { mode: 'labelled', meshName },
+      endpointsProviders: [new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() })],
+      anyNamespace: false,
+    })
+  } catch (error) {
+    if (!timeout.aborted || signal.aborted) throw error
+    throw cliError(
+      'OSM_CLI_UNREACHABLE',
+      `mesh ${meshName} could not be read within ${READ_TIMEOUT_MS / 1000} s${lastFault && `; last: ${lastFault}`}`,
+      'a role has to allow list and watch of what the controller reads, in all namespaces of the mesh',
+      error,
+    )
+  } finally {
+    reading.abort()
+    await source.finished()
+  }
+}
+
+function faultText({ reason }: Readonly<Record<string, unknown>>, message: string): string {
+  return typeof reason === 'string' ? `${message}: ${reason}` : message
+}

@@ -1,0 +1,111 @@
+import {
+  compareProblems,
+  type EndpointsProvider,
+  type Enrolment,
+  formatProblem,
+  isKind,
+  isMonitored,
+  kindDefinitions,
+  MeshCatalog,
+  type MeshConfig,
+  type MeshConfigSpec,
+  MeshConfigurator,
+  parseMeshDomains,
+  type Problem,
+  type Snapshot,
+  type SnapshotFeed,
+  SpecRules,
+} from '@osm-ts/core'
+import { Oracle } from '@osm-ts/oracle'
+
+/** Names by which a mesh goes. */
+export interface MeshNaming {
+  readonly meshName: string
+  readonly osmNamespace: string
+  readonly trustDomain: string
+  readonly clusterDomain: string
+}
+
+/** A mesh specification as the mesh would understand it. */
+export interface UnderstoodMesh {
+  /** Everything that is wrong with it, sorted by place. */
+  readonly problems: readonly Problem[]
+  readonly snapshot: Snapshot
+  /** The configuration in force, with all its defaults. */
+  readonly config: MeshConfig
+  /** Answers who may call what, and holds the policies of all proxies. */
+  readonly catalog: Pick<MeshCatalog, 'decide' | 'policyDocument' | 'originsOf'>
+  /** Answers what may leave the mesh and come into it, with none of the mesh's code. */
+  readonly oracle: Oracle
+  /** Where an object, or a field of it, is written down. */
+  readonly locate: SnapshotFeed['locate']
+}
+
+/** What differs between a mesh in a folder and one in a cluster. */
+export interface MeshKind {
+  readonly naming: MeshNaming
+  readonly enrolment: Enrolment
+  readonly endpointsProviders: readonly EndpointsProvider[]
+  /** What holds where the MeshConfig says nothing. */
+  readonly preset?: MeshConfigSpec
+  /** True: the MeshConfig may lie in any namespace. */
+  readonly anyNamespace: boolean
+}
+
+/** Understands a feed that has started, with the very code that a running mesh uses. */
+export function understandMesh(feed: SnapshotFeed, kind: MeshKind): UnderstoodMesh {
+  const { naming, enrolment, endpointsProviders, preset, anyNamespace } = kind
+  const { meshName, osmNamespace } = naming
+  const domains = parseMeshDomains(naming)
+  const snapshot = feed.current()
+  if (snapshot === undefined) throw new Error('a feed that has started holds a snapshot')
+  const locate: SnapshotFeed['locate'] = (key, field) => feed.locate(key, field)
+  const configurator = new MeshConfigurator({
+    meshName,
+    osmNamespace,
+    domains,
+    environment: {},
+    ...(preset !== undefined && { preset }),
+    anyNamespace,
+    current: () => snapshot,
+    subscribe: (listener) => feed.subscribe(listener),
+    locate,
+  })
+  const config = configurator.current()
+  const catalog = new MeshCatalog({ meshName, domains, enrolment, endpointsProviders, locate })
+  // Of a first snapshot everything counts as changed. No certificate is issued here, so nobody asks for roots.
+  catalog.apply({ spec: { snapshot, changed: [] }, config, roots: [] })
+  return {
+    problems: sorted([
+      ...feed.problems(),
+      ...new SpecRules({ ...domains, locate }).checkAll(snapshot),
+      ...configurator.problems(),
+      ...catalog.problems(),
+    ]),
+    snapshot,
+    config,
+    catalog,
+    oracle: oracleOf(snapshot, config, { enrolment, clusterDomain: domains.clusterDomain }),
+    locate,
+  }
+}
+
+/** The oracle is given the configuration in force, with all its defaults. */
+function oracleOf(
+  snapshot: Snapshot,
+  { traffic, featureFlags }: MeshConfig,
+  { enrolment, clusterDomain }: { readonly enrolment: Enrolment; readonly clusterDomain: string },
+): Oracle {
+  const kinds = Object.keys(kindDefinitions).filter(isKind)
+  const objects = kinds.flatMap((kind) => (kind === 'MeshConfig' ? [] : snapshot.list(kind)))
+  const config = { kind: 'MeshConfig', metadata: { name: 'in-force' }, spec: { traffic, featureFlags } }
+  return new Oracle([...objects, config], {
+    participates: (namespace) => isMonitored(snapshot, namespace, enrolment),
+    clusterDomain,
+  })
+}
+
+/** Each problem once, by place. */
+function sorted(problems: readonly Problem[]): readonly Problem[] {
+  return [...new Map(problems.map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
+}
