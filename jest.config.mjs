@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 
-const besideCode = ['packages/*/src', 'tools', 'examples']
+const besideCode = ['packages/*/src', 'tools', 'examples', 'e2e/cluster/app', 'e2e/cluster/local']
 
 // One config for every tier; OSM_TEST_TIER picks the files, so that a suite can never be in two tiers or in none.
 /** @type {Map<string, import('jest').Config>} */
@@ -26,6 +26,15 @@ const tiers = new Map([
       maxWorkers: 1,
       globalSetup: '<rootDir>/e2e/api/harness/global-setup.mjs',
       globalTeardown: '<rootDir>/e2e/api/harness/global-teardown.mjs',
+    },
+  ],
+  [
+    'cluster',
+    {
+      testMatch: ['<rootDir>/e2e/cluster/tests/**/*.test.ts'],
+      maxWorkers: 1,
+      globalSetup: '<rootDir>/e2e/cluster/harness/global-setup.mjs',
+      globalTeardown: '<rootDir>/e2e/cluster/harness/global-teardown.mjs',
     },
   ],
 ])

@@ -29,6 +29,8 @@ export const programs = {
   bench: { entry: 'e2e/bench/main.ts', bundle: 'e2e/dist/bench.mjs' },
   'scenario-actor': { entry: 'e2e/dataplane/actor/actor-main.ts', bundle: 'e2e/dist/scenario-actor.mjs' },
   'api-server': { entry: 'e2e/api/harness/server-main.ts', bundle: 'e2e/dist/api-server.mjs' },
+  cluster: { entry: 'e2e/cluster/cluster-main.ts', bundle: 'e2e/dist/cluster.mjs' },
+  'test-app': { entry: 'e2e/cluster/app/app-main.ts', bundle: 'e2e/dist/test-app.mjs' },
   'bench-injection-api': { entry: 'e2e/bench/injection-api-main.ts', bundle: 'e2e/dist/bench-injection-api.mjs' },
   'bench-injection-floor': { entry: 'e2e/bench/injection-floor-main.ts', bundle: 'e2e/dist/bench-injection-floor.mjs' },
   'bench-injection-load': { entry: 'e2e/bench/injection-load-main.ts', bundle: 'e2e/dist/bench-injection-load.mjs' },

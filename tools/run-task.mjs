@@ -19,10 +19,16 @@ const tasks = {
     needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'],
     load: () => import('./tasks/test-api.mjs'),
   },
+  'test:cluster': {
+    needs: ['packages', 'envoyApi', 'envoy', 'cluster'],
+    load: () => import('./tasks/test-cluster.mjs'),
+  },
   check: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/check.mjs') },
   bench: { needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'], load: () => import('./tasks/bench.mjs') },
   docs: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/docs.mjs') },
   images: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/images.mjs') },
+  'cluster-build': { needs: [], load: () => import('./tasks/cluster-build.mjs') },
+  cluster: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/cluster.mjs') },
 }
 
 /**

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from '../lib/paths.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
+import { programs } from '../programs.mjs'
 import { programImages, sidecarInitImage as sidecarInit } from './definitions.mjs'
 import { nodeLayer, programImage } from './program-image.mjs'
 import { sidecarInitImage } from './sidecar-init-image.mjs'
+import { writeArchive } from './write-archive.mjs'
 
 /**
  * @typedef {object} ImageSettings
@@ -39,21 +40,31 @@ export function imageSettings({ registry, tag }) {
  * @param {readonly string[]} names
  * @param {ImageSettings} settings
  * @param {string} folder
+ * @param {import('./oci-image.mjs').Layer} [nodeBase] the layer of Node.js, from whoever has it already
  * @returns {AsyncGenerator<AssembledImage>}
  */
-export async function* assembleImages(names, settings, folder) {
-  await mkdir(folder, { recursive: true })
-  const base = names.some((name) => name !== sidecarInit.name) ? await nodeLayer() : undefined
+export async function* assembleImages(names, settings, folder, nodeBase) {
+  const base = names.some((name) => name !== sidecarInit.name) ? (nodeBase ?? (await nodeLayer())) : undefined
   for (const name of names) {
     const definition = programImages.find((image) => image.name === name)
     const image =
       definition === undefined || base === undefined
         ? await sidecarInitImage(settings)
         : programImage(definition, settings, base)
-    const path = join(folder, `${name}.tar`)
-    // Whoever reads the archive meanwhile sees the old one or the new one.
-    await writeFile(`${path}.partial`, image.archive)
-    await rename(`${path}.partial`, path)
-    yield { name: image.name, digest: image.digest, size: image.size, path }
+    yield writeArchive(image, folder, name)
   }
+}
+
+/**
+ * @param {readonly string[]} images
+ * @returns {string[]} the programs in them, by their names in tools/programs.mjs
+ */
+export function programsOf(images) {
+  return programImages
+    .filter(({ name }) => images.includes(name))
+    .map(({ bundle }) => {
+      const name = Object.keys(programs).find((key) => programs[key]?.bundle === bundle)
+      if (name === undefined) throw new SetUpError(`tools/programs.mjs lists no program whose bundle is ${bundle}.`)
+      return name
+    })
 }

@@ -47,7 +47,13 @@ function importing(files) {
 /** The files that the tier `unit` of jest.config.mjs matches. */
 async function unitTests() {
   const packages = await readdir(join(root, 'packages'))
-  const folders = [...packages.map((name) => `packages/${name}/src`), 'tools', 'examples']
+  const folders = [
+    ...packages.map((name) => `packages/${name}/src`),
+    'tools',
+    'examples',
+    'e2e/cluster/app',
+    'e2e/cluster/local',
+  ]
   return (await Promise.all(folders.map(testsBelow))).flat()
 }
 

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { say } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { ensureEtcd } from './etcd.mjs'
-import { ensureKubeApiServer } from './kube-apiserver.mjs'
 import { ensureKubectlAndHelm } from './kubectl-and-helm.mjs'
 import { kubernetesObstacle } from './kubernetes-obstacle.mjs'
+import { ensureKubernetesPrograms } from './kubernetes-programs.mjs'
 import { ensureTransparentMode } from './transparent-mode.mjs'
 
 /**
@@ -24,7 +24,7 @@ export async function ensureKubernetes(env = process.env) {
   const { helm, kubectl } = await ensureKubectlAndHelm()
   return {
     ETCD_BIN: assets?.etcd ?? (await ensureEtcd()),
-    KUBE_APISERVER_BIN: assets?.apiServer ?? (await ensureKubeApiServer()),
+    KUBE_APISERVER_BIN: assets?.apiServer ?? join(await ensureKubernetesPrograms(['kube-apiserver']), 'kube-apiserver'),
     HELM_BIN: helm,
     KUBECTL_BIN: kubectl,
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { root } from '../lib/paths.mjs'
 import { temporaryFolders } from '../testing/temporary-folder.js'
-import { ensureKubeApiServer, kubernetesVersion, linkerFlags } from './kube-apiserver.mjs'
+import { ensureKubernetesPrograms, kubernetesVersion, linkerFlags } from './kubernetes-programs.mjs'
 import { fromAssets } from './kubernetes.mjs'
 
 const folder = temporaryFolders()
@@ -37,9 +37,8 @@ describe('the cached API server', () => {
     const version = kubernetesVersion(goMod)
     const name = `kubernetes-${version}-${process.platform}-${process.arch}`
     const cache = folder({ [`${name}/kube-apiserver`]: `#!/bin/sh\necho 'Kubernetes v${version}'\n` })
-    const binary = join(cache, name, 'kube-apiserver')
-    chmodSync(binary, 0o755)
-    await expect(ensureKubeApiServer(cache)).resolves.toBe(binary)
+    chmodSync(join(cache, name, 'kube-apiserver'), 0o755)
+    await expect(ensureKubernetesPrograms(['kube-apiserver'], cache)).resolves.toBe(join(cache, name))
   })
 })
 

@@ -1,12 +1,10 @@
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { assembleImages, imageNames, imageSettings } from '../images/assemble.mjs'
-import { programImages } from '../images/definitions.mjs'
+import { assembleImages, imageNames, imageSettings, programsOf } from '../images/assemble.mjs'
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { root } from '../lib/paths.mjs'
 import { timed } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
-import { programs } from '../programs.mjs'
 
 const usage = `Usage: npm run images -- [options] [image ...]
 
@@ -66,18 +64,4 @@ function readArguments(args) {
   } catch (error) {
     throw new SetUpError(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`)
   }
-}
-
-/**
- * @param {readonly string[]} images
- * @returns {string[]} the programs in them, by their names in tools/programs.mjs
- */
-function programsOf(images) {
-  return programImages
-    .filter(({ name }) => images.includes(name))
-    .map(({ bundle }) => {
-      const name = Object.keys(programs).find((key) => programs[key]?.bundle === bundle)
-      if (name === undefined) throw new SetUpError(`tools/programs.mjs lists no program whose bundle is ${bundle}.`)
-      return name
-    })
 }

@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { Connections } from '../../dataplane/actor/connections.js'
+import { perform } from '../../dataplane/actor/perform.js'
+import type { App, Call } from '../../dataplane/actor/protocol.js'
+import { createApp, listen } from '../../dataplane/actor/servers.js'
+
+/** Applications that need no certificate. */
+const apps: readonly App[] = ['http', 'http2', 'grpc', 'tcp', 'tcp-server-first', 'connect-proxy']
+
+const longTimeMs = 1 << 30
+
+/** A port, and how it answers. */
+export interface ServedPort {
+  readonly port: number
+  readonly app: App
+}
+
+/**
+ * Serves until it is told to end, and then for as long as `--linger` says: callers learn of its end later than it does. With `--control`
+ * it also makes calls, one for each POST of a call as JSON.
+ */
+export async function serve(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { control: { type: 'string' }, linger: { type: 'string', default: '5' } },
+  })
+  const speaker = { server: env.NAME ?? 'app', instance: env.HOSTNAME ?? '' }
+  const servers: { readonly server: ReturnType<typeof createApp>; readonly port: number }[] = positionals
+    .map(parseServedPort)
+    .map(({ port, app }) => ({ server: createApp(app, speaker), port }))
+  if (values.control !== undefined) servers.push({ server: controlServer(), port: Number(values.control) })
+  for (const { server, port } of servers) await listen(server, '0.0.0.0', port)
+  process.stdout.write(`${JSON.stringify({ ...speaker, ports: servers.map(({ port }) => port) })}\n`)
+  // Nothing else keeps a workload going that serves nothing.
+  const awake = setInterval(() => undefined, longTimeMs)
+  await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
+  clearInterval(awake)
+  await sleep(Number(values.linger) * 1000)
+  process.exit(0)
+}
+
+/** Reads `<port>=<app>`. */
+export function parseServedPort(text: string): ServedPort {
+  const [number = '', name] = text.split('=')
+  const port = Number(number)
+  const app = apps.find((known) => known === name)
+  if (!Number.isInteger(port) || port < 1 || app === undefined)
+    throw new Error(`${text}: expected <port>=<app>, where the application is one of ${apps.join(', ')}`)
+  return { port, app }
+}
+
+function controlServer(): Server {
+  const connections = new Connections()
+  return createServer((request, response) => {
+    void answer(request, response, connections)
+  })
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, connections: Connections): Promise<void> {
+  try {
+    const made = await perform((await json(request)) as Call, connections)
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(made))
+  } catch (error) {
+    response.writeHead(400).end(error instanceof Error ? error.message : String(error))
+  }
+}

@@ -1,0 +1,99 @@
+import { parseArgs } from 'node:util'
+import { SetUpError } from '../lib/set-up-error.mjs'
+
+export const usage = `Usage: npm run cluster -- <command> [options]
+
+A real Kubernetes cluster for tests and for trying things out.
+
+Commands:
+  up      make the cluster, or find it running
+  load    assemble the images of the mesh and of the test application, and give them to the nodes
+  status  say whether it works
+  down    remove everything of it; also what an interrupted "up" has left
+
+Options:
+  --provider <name>    local: on this machine, without a container engine (the default)
+                       kind: by the kind program and a container engine
+                       existing: the cluster of a kubeconfig
+  --name <name>        name of the cluster (osm)
+  --nodes <number>     nodes that run pods (2)
+  --kubeconfig <path>  for existing: its kubeconfig (KUBECONFIG)
+  --registry <name>    what stands in front of the names of our images (localhost/osm-ts)
+  --push-with <path>   for existing: a program that takes an archive and the image's name, and pushes it
+  -o, --output json    print JSON
+  -h, --help           print this
+`
+
+/** @typedef {'up' | 'load' | 'status' | 'down'} ClusterCommand */
+/** @typedef {'local' | 'kind' | 'existing'} ProviderName */
+/**
+ * @typedef {object} ClusterArguments
+ * @property {ClusterCommand} command
+ * @property {ProviderName} provider
+ * @property {string} name
+ * @property {number} nodes
+ * @property {string} registry
+ * @property {'json' | 'text'} output
+ * @property {string | undefined} kubeconfig
+ * @property {string | undefined} pushWith
+ */
+
+/** @type {readonly ClusterCommand[]} */
+const commands = ['up', 'load', 'status', 'down']
+/** @type {readonly ProviderName[]} */
+const providers = ['local', 'kind', 'existing']
+
+/**
+ * @param {readonly string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {ClusterArguments | 'help'}
+ */
+export function readClusterArguments(args, env) {
+  const { values, positionals } = parse(args)
+  if (values.help) return 'help'
+  const [word, ...more] = positionals
+  const command = commands.find((name) => name === word)
+  if (command === undefined || more.length > 0)
+    throw new SetUpError(`expected one command of ${commands.join(', ')}, not "${positionals.join(' ')}"\n\n${usage}`)
+  const provider = providers.find((name) => name === values.provider)
+  if (provider === undefined)
+    throw new SetUpError(`--provider ${values.provider}: expected one of ${providers.join(', ')}`)
+  const nodes = Number(values.nodes)
+  if (!Number.isInteger(nodes) || nodes < 1) throw new SetUpError(`--nodes ${values.nodes}: expected 1 or more`)
+  const { output } = values
+  if (output !== 'json' && output !== 'text') throw new SetUpError(`-o ${output}: expected json or text`)
+  if (provider !== 'existing' && values['push-with'] !== undefined)
+    throw new SetUpError(`--push-with is for provider existing; nodes of ${provider} get the archives themselves`)
+  return {
+    command,
+    provider,
+    name: values.name,
+    nodes,
+    registry: values.registry,
+    output,
+    kubeconfig: values.kubeconfig ?? env.KUBECONFIG,
+    pushWith: values['push-with'],
+  }
+}
+
+/** @param {readonly string[]} args */
+function parse(args) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        provider: { type: 'string', default: 'local' },
+        name: { type: 'string', default: 'osm' },
+        nodes: { type: 'string', default: '2' },
+        kubeconfig: { type: 'string' },
+        registry: { type: 'string', default: 'localhost/osm-ts' },
+        'push-with': { type: 'string' },
+        output: { type: 'string', short: 'o', default: 'text' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+  } catch (error) {
+    throw new SetUpError(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`)
+  }
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals'
+import { readClusterArguments } from './arguments.mjs'
+
+describe('readClusterArguments', () => {
+  it('has defaults for everything but the command', () => {
+    expect(readClusterArguments(['up'], {})).toEqual({
+      command: 'up',
+      provider: 'local',
+      name: 'osm',
+      nodes: 2,
+      registry: 'localhost/osm-ts',
+      output: 'text',
+      kubeconfig: undefined,
+      pushWith: undefined,
+    })
+  })
+
+  it('takes the kubeconfig of the environment unless it is told another', () => {
+    const env = { KUBECONFIG: '/one' }
+    expect(readClusterArguments(['status', '--provider=existing'], env)).toMatchObject({ kubeconfig: '/one' })
+    expect(readClusterArguments(['status', '--kubeconfig=/two'], env)).toMatchObject({ kubeconfig: '/two' })
+  })
+
+  it('gives help wherever it is asked for', () => {
+    expect(readClusterArguments(['up', '--help'], {})).toBe('help')
+    expect(readClusterArguments(['-h'], {})).toBe('help')
+  })
+
+  it.each([
+    [[], 'expected one command of up, load, status, down'],
+    [['start'], 'not "start"'],
+    [['up', 'down'], 'not "up down"'],
+    [['up', '--provider=minikube'], '--provider minikube: expected one of local, kind, existing'],
+    [['up', '--nodes=0'], '--nodes 0: expected 1 or more'],
+    [['up', '-o', 'yaml'], '-o yaml: expected json or text'],
+    [['load', '--push-with=/x'], '--push-with is for provider existing'],
+    [['up', '--colour'], "Unknown option '--colour'"],
+  ])('refuses %j', (args, message) => {
+    expect(() => readClusterArguments(args, {})).toThrow(message)
+  })
+})

@@ -1,0 +1,115 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readChartValues } from '../chart/values.mjs'
+import { programs } from '../programs.mjs'
+import { root } from '../lib/paths.mjs'
+import { SetUpError } from '../lib/set-up-error.mjs'
+import { baseFiles, nonroot } from './base-files.mjs'
+import { nodePath } from './definitions.mjs'
+import { hostFile, packageRecords, sharedLibraries } from './host-files.mjs'
+import { file, makeImage, makeLayer } from './oci-image.mjs'
+import { writeArchive } from './write-archive.mjs'
+
+/** @typedef {import('./assemble.mjs').ImageSettings} ImageSettings */
+/** @typedef {import('./assemble.mjs').AssembledImage} AssembledImage */
+
+/** The application of the pods that tests make. */
+export const testAppName = 'test-app'
+
+/**
+ * Images that stand where those of others would be pulled from, under the names that the chart knows them by, and the test application.
+ * @param {ImageSettings} settings
+ * @param {{ base: import('./oci-image.mjs').Layer, envoy: string, folder: string }} sources
+ * @returns {AsyncGenerator<AssembledImage>}
+ */
+export async function* assembleTestImages(settings, { base, envoy, folder }) {
+  const values = readChartValues(readFileSync(join(root, 'charts/osm/values.yaml'), 'utf8'))
+  yield writeArchive(testAppImage(settings, base), folder, testAppName)
+  yield writeArchive(await hostProgramImage(settings, sidecarImageOf(values), envoy, 'envoy'), folder, 'envoy')
+  const curl = '/usr/bin/curl'
+  if (!existsSync(curl)) throw new SetUpError('curl is needed for the image of the pods of helm test; install it')
+  yield writeArchive(
+    await hostProgramImage(settings, String(chartDefault(values, 'osm.curlImage')), curl, 'curl'),
+    folder,
+    'curl',
+  )
+}
+
+/**
+ * The name by which a node knows an image: container runtimes complete what is short.
+ * @param {string} reference
+ */
+export function completeReference(reference) {
+  const [first = '', ...rest] = reference.split('/')
+  const hasRegistry = rest.length > 0 && (first === 'localhost' || /[.:]/.test(first))
+  const path = hasRegistry ? reference : `docker.io/${rest.length > 0 ? '' : 'library/'}${reference}`
+  return /:[^/]+$/.test(path) ? path : `${path}:latest`
+}
+
+/**
+ * @param {ImageSettings} settings
+ * @param {import('./oci-image.mjs').Layer} base
+ */
+function testAppImage({ registry, tag, architecture, labels }, base) {
+  const bundle = programs[testAppName]?.bundle
+  if (bundle === undefined) throw new Error(`tools/programs.mjs lists no ${testAppName}`)
+  const path = `/app/${testAppName}.mjs`
+  const layer = makeLayer('the test application', [file(path.slice(1), readFileSync(join(root, bundle)), 0o555)])
+  return makeImage({
+    name: `${registry}/${testAppName}:${tag}`,
+    architecture,
+    layers: [base, layer],
+    config: { User: nonroot, Entrypoint: [nodePath, path], WorkingDir: '/', Labels: labels },
+  })
+}
+
+/**
+ * An image of one program of this machine.
+ * @param {ImageSettings} settings
+ * @param {string} reference
+ * @param {string} program
+ * @param {string} name under which it is found in the image
+ */
+async function hostProgramImage({ architecture, labels }, reference, program, name) {
+  const libraries = await sharedLibraries([program])
+  const path = `/usr/local/bin/${name}`
+  const layer = makeLayer(`${name} and its shared libraries`, [
+    ...baseFiles(),
+    hostFile(program, path),
+    ...libraries.map((library) => hostFile(library)),
+    ...(await packageRecords([program, ...libraries])),
+  ])
+  return makeImage({
+    name: completeReference(reference),
+    architecture,
+    layers: [layer],
+    config: {
+      User: nonroot,
+      Env: ['PATH=/usr/local/bin:/usr/bin:/bin'],
+      Entrypoint: [path],
+      WorkingDir: '/',
+      Labels: labels,
+    },
+  })
+}
+
+/**
+ * @param {readonly import('../chart/values.mjs').ChartValue[]} values
+ * @param {string} path
+ * @returns {unknown}
+ */
+function chartDefault(values, path) {
+  const found = values.find((value) => value.path === path || path.startsWith(`${value.path}.`))
+  if (found === undefined) throw new Error(`charts/osm/values.yaml has no ${path}`)
+  return found.path === path ? found.default : chartDefault(found.children, path)
+}
+
+/** @param {readonly import('../chart/values.mjs').ChartValue[]} values */
+function sidecarImageOf(values) {
+  const drivers = /** @type {readonly { sidecarName: string, sidecarImage: string }[]} */ (
+    chartDefault(values, 'osm.sidecarDrivers')
+  )
+  const image = drivers.find(({ sidecarName }) => sidecarName === 'envoy')?.sidecarImage
+  if (image === undefined) throw new Error('charts/osm/values.yaml has no image for the sidecar class envoy')
+  return image
+}

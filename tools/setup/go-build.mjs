@@ -1,0 +1,42 @@
+import { run } from '../lib/process.mjs'
+import { timed } from '../lib/progress.mjs'
+import { SetUpError } from '../lib/set-up-error.mjs'
+import { goObstacle } from './go.mjs'
+
+/**
+ * @typedef {object} GoBuild
+ * @property {string} what for messages, such as `etcd 3.6.4`
+ * @property {string} duration about how long it takes, such as `4 minutes on two cores`
+ * @property {string} instead what to do on a machine that can't build
+ * @property {string} module folder of the Go module that pins everything
+ * @property {readonly string[]} packages each a program
+ * @property {string} folder where the programs go, under the last part of their package's name
+ * @property {string} [linkerFlags]
+ */
+
+/**
+ * Builds programs that a tools module pins. All in one go: what several of them hold is compiled once.
+ * @param {GoBuild} build
+ */
+export async function buildGoPrograms({ what, duration, instead, module, packages, folder, linkerFlags = '-s -w' }) {
+  const obstacle = await goObstacle()
+  if (obstacle !== undefined) {
+    throw new SetUpError(
+      `${what} is built from source, but ${obstacle}. Install Go (https://go.dev/dl/), or ${instead}.`,
+    )
+  }
+  await timed(`Building ${what} (about ${duration}, once on this machine)`, async () => {
+    const args = ['build', '-trimpath', '-buildvcs=false', '-mod=readonly', `-ldflags=${linkerFlags}`]
+    const { code, stderr } = await run('go', [...args, '-o', `${folder}/`, ...packages], {
+      cwd: module,
+      // An older Go fetches the compiler that the module asks for, unless the user has forbidden it.
+      env: { CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off', GOTOOLCHAIN: process.env.GOTOOLCHAIN ?? 'auto' },
+    })
+    if (code !== 0) throw new SetUpError(`Could not build ${what}.`, lastLines(stderr))
+  })
+}
+
+/** @param {string} text */
+function lastLines(text) {
+  return text.trimEnd().split('\n').slice(-30).join('\n')
+}

@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import { readClusterArguments, usage } from '../cluster/arguments.mjs'
+import { assembleImages, imageNames, imageSettings, programsOf } from '../images/assemble.mjs'
+import { assembleNodeImages } from '../images/cluster-images.mjs'
+import { nodeLayer } from '../images/program-image.mjs'
+import { assembleTestImages, testAppName } from '../images/test-images.mjs'
+import { bundlePrograms } from '../lib/bundle.mjs'
+import { root } from '../lib/paths.mjs'
+import { runAttached } from '../lib/process.mjs'
+import { timed } from '../lib/progress.mjs'
+import { ensureClusterPrograms } from '../setup/cluster-programs.mjs'
+import { ensureEnvoy } from '../setup/envoy-binary.mjs'
+import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
+
+/**
+ * Makes, fills, shows or removes a cluster.
+ * @type {import('../run-task.mjs').Task}
+ */
+export async function task(args, { env }) {
+  const request = readClusterArguments(args, process.env)
+  if (request === 'help') {
+    process.stdout.write(usage)
+    return 0
+  }
+  const [program = ''] = await bundlePrograms(['cluster'])
+  const { kubectl } = await ensureKubectlAndHelm()
+  const complete = { ...request, kubectl, ...(await preparation(request)) }
+  return runAttached(process.execPath, [program, JSON.stringify(complete)], { env })
+}
+
+/** @param {import('../cluster/arguments.mjs').ClusterArguments} request */
+async function preparation({ command, provider, registry }) {
+  if (command === 'up' && provider === 'local') {
+    const { pause, coredns, ...programs } = await ensureClusterPrograms()
+    const folder = join(root, 'dist/cluster-images')
+    const archives = await timed('Assembling the images of the nodes', () =>
+      assembleNodeImages({ pause, coredns }, folder),
+    )
+    return { local: { programs, ...archives } }
+  }
+  if (command === 'load') return { archives: await timed('Assembling images', () => assembleArchives(registry)) }
+  return {}
+}
+
+/** @param {string} registry */
+async function assembleArchives(registry) {
+  await bundlePrograms([...programsOf(imageNames), testAppName])
+  const settings = imageSettings({ registry })
+  const folder = join(root, 'dist/images')
+  // By far the largest, and the same in most of them.
+  const base = await nodeLayer()
+  const archives = []
+  for await (const { path } of assembleImages(imageNames, settings, folder, base)) archives.push(path)
+  for await (const { path } of assembleTestImages(settings, { base, envoy: await ensureEnvoy(), folder }))
+    archives.push(path)
+  return archives
+}
