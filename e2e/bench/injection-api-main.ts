@@ -1,4 +1,7 @@
-import { resourceTypes } from '@osm-ts/core'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { json } from 'node:stream/consumers'
+
+import { type KubernetesManifest, resourceTypes } from '@osm-ts/core'
 
 import { FakeApiServer } from '../../packages/core/test/kubernetes/fake-api-server.js'
 import { BENCH_NAMESPACE, meshConfigSpec } from './injection-pods.js'
@@ -6,9 +9,7 @@ import { BENCH_NAMESPACE, meshConfigSpec } from './injection-pods.js'
 // An API server for the injector under test, in a process of its own: it takes no time from the injector, and every Secret is a request over a socket.
 // It prints its address, and ends with its standard input.
 
-/** How often Secrets of pods are forgotten. Kept, tens of thousands of them would make this process pause for its own heap, in the middle of reviews. Not in step
- * with reviews at a fixed rate, and few at a time. */
-const FORGET_EVERY_MS = 37
+const SECRETS = `/api/v1/namespaces/${BENCH_NAMESPACE}/secrets`
 
 const server = await FakeApiServer.start()
 server.put(resourceTypes.Namespace, {
@@ -17,16 +18,28 @@ server.put(resourceTypes.Namespace, {
   annotations: { 'openservicemesh.io/sidecar-injection': 'enabled' },
 })
 server.put(resourceTypes.MeshConfig, { name: 'osm-mesh-config', namespace: 'osm-system' }, { spec: meshConfigSpec })
-console.log(server.url)
-const forgetting = setInterval(() => {
-  server.requests.length = 0
-  for (const { metadata } of server.objects.list(resourceTypes.Secret)) {
-    const { namespace = '', name } = metadata
-    if (namespace === BENCH_NAMESPACE) server.remove(resourceTypes.Secret, { namespace, name })
+
+// Secrets of pods are read, answered and forgotten. Nobody asks for them, tens of thousands of them would make this process pause for its own heap in the middle of
+// reviews, and whatever else it did would count as the injector's time.
+let created = 0
+server.takeFirst = (request, response) => {
+  if (request.method !== 'POST' || request.url?.split('?')[0] !== SECRETS) return false
+  void takeSecret(request, response)
+  return true
+}
+
+async function takeSecret(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { kind, metadata } = (await json(request)) as KubernetesManifest
+  if (kind !== 'Secret') {
+    response.writeHead(400).end()
+    return
   }
-  server.objects.compact()
-}, FORGET_EVERY_MS)
-process.stdin.resume().on('end', () => {
-  clearInterval(forgetting)
-  void server.close()
-})
+  created += 1
+  const stored = { ...metadata, uid: `secret-${created}`, resourceVersion: String(created) }
+  const answer = JSON.stringify({ apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: stored })
+  response.writeHead(201, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer) })
+  response.end(answer)
+}
+
+console.log(server.url)
+process.stdin.resume().on('end', () => void server.close())

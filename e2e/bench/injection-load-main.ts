@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { Agent, request } from 'node:https'
 
 import { OWN_WARM_UP_SECONDS, type LoadOptions, type LoadResult } from './injection-load.js'
 import { BENCH_NAMESPACE, benchPod } from './injection-pods.js'
+import { ReviewConnections } from './review-connections.js'
 
 // Asks the injector what an API server would, from a process of its own. Takes the options as its argument and prints the result, both JSON.
 
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions
-const { url, serverName: servername, ca, load, connections } = options
-const agent = new Agent({ keepAlive: true, maxSockets: connections, ca, servername, minVersion: 'TLSv1.3' })
+const { load } = options
 
 function review(number: number): string {
   return JSON.stringify({
@@ -29,36 +28,26 @@ function review(number: number): string {
 }
 
 /** Asks once; resolves when the whole answer is there, which must be a patch. */
-function ask(body: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-    const sent = request(`${url}?timeout=20s`, { method: 'POST', agent, headers }, (response) => {
-      let answer = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk))
-      response.on('end', () => {
-        if (answer.includes('"allowed":true') && answer.includes('"patchType":"JSONPatch"')) resolve()
-        else reject(new Error(`status ${response.statusCode ?? 0}: ${answer.slice(0, 300)}`))
-      })
-    })
-    sent.once('error', reject)
-    sent.end(body)
-  })
+async function ask(connections: ReviewConnections, request: Buffer): Promise<void> {
+  const { status, body } = await connections.ask(request)
+  if (status !== 200 || !body.includes('"allowed":true') || !body.includes('"patchType":"JSONPatch"'))
+    throw new Error(`status ${status}: ${body.toString('utf8', 0, 300)}`)
 }
 
 /** As many as the injector can take: every connection asks again as soon as it has an answer. */
-async function closedLoop(seconds: number): Promise<LoadResult> {
+async function closedLoop(connections: ReviewConnections, seconds: number): Promise<LoadResult> {
   const latencies: number[] = []
   const start = performance.now()
   const end = start + seconds * 1000
   const worker = async (): Promise<void> => {
     while (performance.now() < end) {
-      const body = review(latencies.length)
+      const request = connections.requestOf(review(latencies.length))
       const sent = performance.now()
-      await ask(body)
+      await ask(connections, request)
       latencies.push(performance.now() - sent)
     }
   }
-  await Promise.all(Array.from({ length: connections }, worker))
+  await Promise.all(Array.from({ length: options.connections }, worker))
   return { latencies, seconds: (performance.now() - start) / 1000 }
 }
 
@@ -66,30 +55,33 @@ async function closedLoop(seconds: number): Promise<LoadResult> {
 const AHEAD_MS = 5
 
 /** At a fixed rate, whether or not the injector keeps up. */
-async function openLoop(perSecond: number, seconds: number): Promise<LoadResult> {
+async function openLoop(connections: ReviewConnections, perSecond: number, seconds: number): Promise<LoadResult> {
   const latencies: number[] = []
   const start = performance.now()
   const requests = Array.from({ length: Math.round(perSecond * seconds) }, async (_, index) => {
     const due = start + (index * 1000) / perSecond
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - AHEAD_MS - performance.now())))
-    const body = review(index)
+    const request = connections.requestOf(review(index))
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())))
     // The timer of this process may be late or early, which is none of the injector's doing.
     const sent = performance.now()
-    await ask(body)
+    await ask(connections, request)
     latencies.push(performance.now() - sent)
   })
   await Promise.all(requests)
   return { latencies, seconds: (performance.now() - start) / 1000 }
 }
 
-/** In its first reviews this process opens connections and compiles itself, which would be most of what is slow among a few thousand. */
-async function warmOpenLoop(perSecond: number, seconds: number): Promise<LoadResult> {
-  await openLoop(perSecond, OWN_WARM_UP_SECONDS)
-  return openLoop(perSecond, seconds)
+/** In its first reviews this process compiles itself, which would be most of what is slow among a few thousand. */
+async function warmOpenLoop(connections: ReviewConnections, perSecond: number, seconds: number): Promise<LoadResult> {
+  await openLoop(connections, perSecond, OWN_WARM_UP_SECONDS)
+  return openLoop(connections, perSecond, seconds)
 }
 
+const connections = await ReviewConnections.open(options)
 const result =
-  load.kind === 'closed' ? await closedLoop(load.seconds) : await warmOpenLoop(load.perSecond, load.seconds)
+  load.kind === 'closed'
+    ? await closedLoop(connections, load.seconds)
+    : await warmOpenLoop(connections, load.perSecond, load.seconds)
 console.log(JSON.stringify(result))
-agent.destroy()
+connections.close()

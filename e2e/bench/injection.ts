@@ -60,7 +60,8 @@ interface Measured {
 
 const CONNECTIONS = 8
 const OPEN_PER_SECOND = 100
-const WARM_UP_SECONDS = 3
+/** The compiler of V8 works beside the server for thousands of reviews. */
+const WARM_UP_SECONDS = 8
 
 /**
  * Reviews of pods by osm-injector as a process, asked by another process, with every Secret written to an API server in a third: first as many as it takes,

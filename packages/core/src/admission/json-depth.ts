@@ -1,7 +1,9 @@
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
-const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
+const LEFT_BRACKET = 0x5b
+const RIGHT_BRACKET = 0x5d
+const LEFT_BRACE = 0x7b
+const RIGHT_BRACE = 0x7d
 
 /**
  * True if a JSON text is nested deeper than that. Looks at the text before it is parsed: what works on a parsed value calls itself for every
@@ -12,10 +14,10 @@ export function isNestedDeeper(text: string, limit: number): boolean {
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index)
     if (code === QUOTE) index = endOfString(text, index)
-    else if (OPENING.has(code)) {
+    else if (code === LEFT_BRACE || code === LEFT_BRACKET) {
       depth += 1
       if (depth > limit) return true
-    } else if (CLOSING.has(code)) depth -= 1
+    } else if (code === RIGHT_BRACE || code === RIGHT_BRACKET) depth -= 1
   }
   return false
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, sign, type KeyObject } from 'node:crypto'
+import { hash, randomBytes, sign, type KeyObject } from 'node:crypto'
 
 import { bitString, pem, tag, time, tlv, unsignedInteger, utf8String } from './der.js'
 import type { KeyAlgorithm } from './key-pair.js'
@@ -168,7 +168,7 @@ export async function writeRoot(fields: RootFields): Promise<WrittenCertificate>
 
 /** Key identifier by RFC 7093 §2 method 4: the first 160 bits of the SHA-256 of the whole SubjectPublicKeyInfo. */
 function keyIdentifierOf(publicKey: Buffer): Buffer {
-  return createHash('sha256').update(publicKey).digest().subarray(0, 20)
+  return hash('sha256', publicKey, 'buffer').subarray(0, 20)
 }
 
 async function written(

@@ -35,6 +35,8 @@ export class FakeApiServer {
   readonly requests: SeenRequest[] = []
   /** Bearer token that is asked for; undefined: none. */
   token: string | undefined
+  /** Has a request before anything else looks at it, and says whether it answers it. */
+  takeFirst: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
   /** Answers of paths outside of the objects, such as `/version`. */
   readonly documents = new Map<string, unknown>([['/version', { major: '1', minor: '34', gitVersion: 'v1.34.4' }]])
   readonly #faults = new FakeFaults()
@@ -46,7 +48,9 @@ export class FakeApiServer {
 
   private constructor(types: readonly ResourceType[]) {
     this.#types = types
-    this.#server = createServer((request, response) => void this.#serve(request, response))
+    this.#server = createServer((request, response) => {
+      if (this.takeFirst?.(request, response) !== true) void this.#serve(request, response)
+    })
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))

@@ -17,9 +17,9 @@ describe('textWithFiles', () => {
 
   it('leaves the place of a file to the host', () => {
     expect(textWithFiles({ privateKey: { filename: 'sds_key.pem' } })).toEqual([
-      '{\n  "privateKey": {\n    "filename": "',
+      '{"privateKey":{"filename":"',
       { ref: 'file', path: 'sds_key.pem' },
-      '"\n  }\n}\n',
+      '"}}\n',
     ])
   })
 

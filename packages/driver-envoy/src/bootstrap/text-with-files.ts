@@ -14,7 +14,10 @@ export const files = {
 /** Members of Envoy's configuration that name files. Only this driver writes them, always with one of {@link files}. */
 const FILE_MEMBERS = new Set(['path', 'filename'])
 
-/** JSON text, which is YAML as well, in which the names of files are references: only the host knows where they are. */
+/**
+ * JSON text, which is YAML as well, in which the names of files are references: only the host knows where they are. Without spaces: it is half as long, and
+ * every pod of a mesh has a Secret with it.
+ */
 export function textWithFiles(value: JsonValue): readonly (string | Reference)[] {
   const parts: (string | Reference)[] = []
   const write = (part: string | Reference): void => {
@@ -22,33 +25,27 @@ export function textWithFiles(value: JsonValue): readonly (string | Reference)[]
     if (typeof part === 'string' && typeof last === 'string') parts[parts.length - 1] = last + part
     else parts.push(part)
   }
-  print(value, '\n', write)
+  print(value, write)
   write('\n')
   return parts
 }
 
-function print(value: JsonValue, newline: string, write: (part: string | Reference) => void): void {
+function print(value: JsonValue, write: (part: string | Reference) => void): void {
   if (typeof value !== 'object' || value === null) {
     write(JSON.stringify(value))
     return
   }
   const list = Array.isArray(value)
-  const entries = Object.entries(value)
-  if (entries.length === 0) {
-    write(list ? '[]' : '{}')
-    return
-  }
-  const inner = `${newline}  `
   write(list ? '[' : '{')
-  entries.forEach(([name, member], index) => {
-    write(`${index === 0 ? '' : ','}${inner}${list ? '' : `${JSON.stringify(name)}: `}`)
+  Object.entries(value).forEach(([name, member], index) => {
+    write(`${index === 0 ? '' : ','}${list ? '' : `${JSON.stringify(name)}:`}`)
     if (!list && FILE_MEMBERS.has(name) && isFile(member)) {
       write('"')
       write({ ref: 'file', path: member })
       write('"')
-    } else print(member, inner, write)
+    } else print(member, write)
   })
-  write(`${newline}${list ? ']' : '}'}`)
+  write(list ? ']' : '}')
 }
 
 function isFile(value: JsonValue): value is string {

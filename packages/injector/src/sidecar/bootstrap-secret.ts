@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import {
   bootstrapSecretName,
@@ -62,7 +62,7 @@ export function admissionDigest(pod: {
   readonly serviceAccount: string
 }): string {
   const facts = [pod.namespace, pod.name, pod.generateName, pod.serviceAccount]
-  return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32)
+  return hash('sha256', JSON.stringify(facts), 'hex').slice(0, 32)
 }
 
 function contentOf(content: FileContent, { certificate, settings, folder, known }: SecretOptions): string {
