@@ -13,7 +13,7 @@ export const commands = {
     works('osm env', 'packages/cli/src/commands/env.test.ts'),
     works('osm namespace {add,remove,ignore,list}', 'e2e/api/cli-namespaces.test.ts', { word: 'osm namespace' }),
     works('osm metrics {enable,disable}', 'e2e/api/cli-namespaces.test.ts', { word: 'osm metrics' }),
-    works('osm proxy get', 'packages/cli/src/run-cli.test.ts', {
+    works('osm proxy get', ['packages/cli/src/run-cli.test.ts', 'e2e/api/cli-verify.test.ts'], {
       note: 'of a mesh on this machine, or of a pod; no local port is taken for it',
       word: 'osm proxy',
     }),
@@ -26,7 +26,10 @@ export const commands = {
     works('osm support error-info', 'packages/cli/src/commands/support-error-info.test.ts', {
       note: 'for [codes of its own](errors.md); those of OSM name other things',
     }),
-    missing('osm verify {connectivity,ingress,control-plane-health}', 'cluster', '`helm test` asks the health servers'),
+    works('osm verify {connectivity,ingress,control-plane-health}', 'e2e/api/cli-verify.test.ts', {
+      note: 'asks the controller what proxies were told and have applied, so that it works for every sidecar class',
+      word: 'osm verify',
+    }),
     missing('osm version', 'cluster', '`osm --version` tells that of the program'),
     missing('osm dashboard', 'open', 'the chart brings no Grafana'),
   ],

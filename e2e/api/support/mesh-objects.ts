@@ -64,8 +64,12 @@ export class MeshObjects {
     readonly account: string
     readonly address: string
     readonly meshName: string
+    /** Containers beside that of the application. */
+    readonly containers?: readonly string[]
+    /** Node that it is on. */
+    readonly node?: string
   }): Promise<{ readonly uuid: ReturnType<typeof newProxyUUID>; readonly uid: string }> {
-    const { namespace, name, account, address, meshName } = options
+    const { namespace, name, account, address, meshName, containers = [], node } = options
     const uuid = newProxyUUID()
     await this.secret(namespace, uuid, meshName)
     const account_ = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: account, namespace } }
@@ -83,10 +87,20 @@ export class MeshObjects {
         spec: {
           serviceAccountName: account,
           automountServiceAccountToken: false,
-          containers: [{ name: 'app', image: 'none', ports: [{ containerPort: 8080 }] }],
+          containers: [
+            { name: 'app', image: 'none', ports: [{ containerPort: 8080 }] },
+            ...containers.map((other) => ({ name: other, image: 'none' })),
+          ],
+          ...(node !== undefined && { nodeName: node }),
         },
       }),
     )
+    await this.runs(namespace, name, address)
+    return { uuid, uid: pod?.metadata.uid ?? '' }
+  }
+
+  /** Says of a pod what a kubelet says of one that runs and is ready. */
+  async runs(namespace: string, name: string, address: string): Promise<void> {
     await this.#api.mergePatch(
       resourceTypes.Pod,
       { namespace, name },
@@ -100,7 +114,6 @@ export class MeshObjects {
       },
       { signal: this.#signal, subresource: 'status' },
     )
-    return { uuid, uid: pod?.metadata.uid ?? '' }
   }
 
   /** The Secret of a sidecar, as the injector writes it. */

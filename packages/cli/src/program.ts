@@ -15,6 +15,7 @@ import { addProxyStatus } from './commands/proxy-status.js'
 import { addStandaloneRun } from './commands/standalone-run.js'
 import { addStandaloneValidate } from './commands/standalone-validate.js'
 import { addErrorInfo } from './commands/support-error-info.js'
+import { addVerify } from './commands/verify.js'
 import type { CommandHost } from './commands/cli-command.js'
 import { addClusterOptions } from './kubernetes/cluster-options.js'
 
@@ -62,6 +63,8 @@ Try it:
 
   const support = program.command('support').description('find out what went wrong')
   addErrorInfo(support, host)
+
+  addVerify(program, host)
 
   addNamespace(program, host)
   addMetrics(program, host)

@@ -74,7 +74,7 @@ export function addPolicyCheckConflicts(parent: Command, host: CommandHost): voi
 }
 
 /** Reads the name of a pod. */
-function parsePod(text: string): NamedThing {
+export function parsePod(text: string): NamedThing {
   const { namespace, name } = /^(?<namespace>[^/\s]+)\/(?<name>[^/\s]+)$/.exec(text)?.groups ?? {}
   if (namespace === undefined || name === undefined) throw new InvalidArgumentError('write <namespace>/<pod>.')
   return { namespace, name }

@@ -1,14 +1,19 @@
 import { isOsmError, type ProxyPolicy } from '@osm-ts/driver-api'
-import type { Problem, ProxyStatus } from '@osm-ts/core'
+import type { ObjectRef, Problem, ProxyStatus } from '@osm-ts/core'
 
 import { cliError } from '../errors.js'
 import { httpGet, type HttpAnswer } from './http-get.js'
 import { isPlainRecord } from './json.js'
 
+/** A policy, and which objects its parts came from: by hash, and by pointer into the part. */
+export interface ExplainedPolicy extends ProxyPolicy {
+  readonly origins?: Readonly<Record<string, Readonly<Record<string, readonly { readonly object: ObjectRef }[]>>>>
+}
+
 /** What osm asks the controller's debug server. */
 export interface DebugApi {
   readonly statuses: () => Promise<readonly ProxyStatus[]>
-  readonly policy: (uuid: string) => Promise<ProxyPolicy>
+  readonly policy: (uuid: string) => Promise<ExplainedPolicy>
   readonly problems: () => Promise<readonly Problem[]>
 }
 
@@ -85,7 +90,7 @@ function isProxyStatus(value: unknown): value is ProxyStatus {
   )
 }
 
-function isPolicy(value: unknown): value is ProxyPolicy {
+function isPolicy(value: unknown): value is ExplainedPolicy {
   return isPlainRecord(value) && isPlainRecord(value['proxy']) && isPlainRecord(value['parts'])
 }
 

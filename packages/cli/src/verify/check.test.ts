@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals'
+
+import { failure, success, together, unknown } from './check.js'
+import { renderCheck } from './render-check.js'
+
+describe('checks', () => {
+  it('hold together if all of them do; a failure outweighs what nobody knows', () => {
+    const [good, bad, open] = [success('a'), failure('b', 'why', 'do'), unknown('c', 'why', 'do')]
+    expect(together('all', [good, good]).status).toBe('Success')
+    expect(together('all', [good, open]).status).toBe('Unknown')
+    expect(together('all', [open, bad, good]).status).toBe('Failure')
+  })
+
+  it('are shown as a tree with reasons and suggestions, and no control characters of others', () => {
+    const rule = '-'.repeat(45)
+    const check = together('Verify all', [
+      success('Verify one'),
+      failure('Verify two', 'it \u001B[2Jis not', 'mend it'),
+    ])
+    expect(renderCheck(check, false)).toEqual([
+      rule,
+      '[+] Context: Verify all',
+      'Status: Failure',
+      rule,
+      '[++] Context: Verify one',
+      'Status: Success',
+      rule,
+      '[++] Context: Verify two',
+      'Status: Failure',
+      'Reason: it ·[2Jis not',
+      'Suggestion: mend it',
+      rule,
+    ])
+    expect(renderCheck(check, true)[2]).toBe('Status: \u001B[31mFailure\u001B[0m')
+  })
+})
