@@ -1,5 +1,6 @@
 import { isInRange } from './addresses.js'
 import { ANY, type EgressOpening, openingsOn } from './egress-openings.js'
+import { isHostOf } from './host-pattern.js'
 import { type Objects, type Ref, shown } from './objects.js'
 import { type HttpRequest, isAbout } from './route-match.js'
 import type { Rule } from './rule.js'
@@ -85,9 +86,8 @@ function letsOut({ matches }: EgressOpening, { method, target, headers }: HttpRe
   return found && [found.rule]
 }
 
-function covers(named: string, host: string): boolean {
-  if (named === ANY || named === host) return true
-  return named.startsWith('*.') && host.endsWith(named.slice(1)) && host.length > named.length - 1
+function covers(target: string, host: string): boolean {
+  return target === ANY || isHostOf(target, host)
 }
 
 function isGlobal(objects: Objects): boolean {

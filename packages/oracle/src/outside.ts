@@ -1,4 +1,5 @@
 import { isInRange } from './addresses.js'
+import { isHostOf } from './host-pattern.js'
 import { type AccessBackend, type Known, type Objects, type Ref, shown } from './objects.js'
 import { type ReferencedMatch, referencedMatches } from './route-groups.js'
 import { type HttpRequest, isAbout } from './route-match.js'
@@ -129,7 +130,7 @@ function doorOf(objects: Objects, entry: Entry, caller: OutsideCaller): Door | s
   if (!everywhere && !sources.some((source) => isFrom(objects, caller, source)))
     return `is not for callers from ${describe(caller)}`
   const serverNames = tls === 'none' ? [] : (backend.tls?.sniHosts ?? []).map((name) => name.toLowerCase())
-  if (serverNames.length > 0 && !serverNames.some((name) => covers(name, caller.serverName?.toLowerCase() ?? '')))
+  if (serverNames.length > 0 && !serverNames.some((name) => isHostOf(name, caller.serverName?.toLowerCase() ?? '')))
     return `is for TLS with the server name ${serverNames.join(' or ')}`
   const references = object.spec.matches ?? []
   const matches = references.length === 0 ? undefined : referencedMatches(objects, object.namespace, references)
@@ -190,10 +191,6 @@ function forms({ matches }: Door): readonly string[] {
 
 function same(one: readonly string[], other: readonly string[]): boolean {
   return one.every((each) => other.includes(each)) && other.every((each) => one.includes(each))
-}
-
-function covers(name: string, asked: string): boolean {
-  return name === asked || (name.startsWith('*.') && asked.endsWith(name.slice(1)))
 }
 
 function describe({ address, service }: OutsideCaller): string {
