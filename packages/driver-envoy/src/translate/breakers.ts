@@ -1,4 +1,5 @@
 import {
+  type OutboundPart,
   type PartRef,
   type ProxyPart,
   type StatisticalCircuitBreaker,
@@ -56,6 +57,11 @@ export function breakersOfRoutes(
   if (breakers.size === 0) return NO_BREAKERS
   const called = new Set(routes.flatMap(({ targets }) => targets.map(({ upstream }) => upstream)))
   return new Map([...breakers].filter(([cluster]) => called.has(cluster)))
+}
+
+/** The breakers of what a called service leads to; only requests have any. */
+export function breakersOfOutbound({ rules }: OutboundPart, breakers: BreakersByCluster): BreakersByCluster {
+  return rules.kind === 'http' ? breakersOfRoutes(rules.routes, breakers) : NO_BREAKERS
 }
 
 /** Pins breakers. */

@@ -8,11 +8,11 @@ import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ro
 import { cidrRange } from './address.js'
 import { type BreakersByCluster, breakersOfRoutes } from './breakers.js'
 import { encode, type Init, pack } from './encode.js'
-import { HTTP_LUA, HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
+import { HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
 import { forwardProxyFilter, sniForwardProxyFilter } from './forward-proxy.js'
 import { httpManager } from './http-manager.js'
 import { names } from './names.js'
-import { statisticalBreakerFilter } from './statistical-breaker.js'
+import { breakerFilters } from './statistical-breaker.js'
 import { weightedTcpFilters } from './tcp-proxy.js'
 import { connectionDestinationFilter, requestDestinationFilter } from './tunnel.js'
 import { throughGateways, type WayOut, type WaysOut } from './ways-out.js'
@@ -66,7 +66,7 @@ function httpChain(port: number, mesh: MeshPart, hasTunnels: boolean, hasBreaker
         // Paths of the outside are not ours to change.
         mergeSlashes: false,
         filters: {
-          ...(hasBreakers ? { [HTTP_LUA]: statisticalBreakerFilter() } : {}),
+          ...breakerFilters(hasBreakers),
           'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter(),
           ...(hasTunnels ? { [HTTP_SET_FILTER_STATE]: requestDestinationFilter() } : {}),
           'envoy.filters.http.router': pack(RouterSchema, {}),

@@ -4,7 +4,7 @@ import type { OutboundPart, PartRef, SocketAddress } from '@osm-ts/driver-api'
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
-import { breakersOfRoutes } from './breakers.js'
+import { breakersOfOutbound } from './breakers.js'
 import { hasMetrics } from './clusters.js'
 import { egressChains, inspectedPorts } from './egress-chain.js'
 import { inboundChain } from './inbound-chain.js'
@@ -104,8 +104,7 @@ export class ListenerTranslation {
     { settings, breakers }: ProxyView,
   ): { readonly value: Uint8Array | undefined; readonly ref: PartRef } {
     const { mesh } = settings
-    const routes = part.rules.kind === 'http' ? part.rules.routes : []
-    const hasBreakers = breakersOfRoutes(routes, breakers.byCluster).size > 0
+    const hasBreakers = breakersOfOutbound(part, breakers.byCluster).size > 0
     const manager = (port: number): Any =>
       this.#managers.get(JSON.stringify([port, settings.key, hasBreakers]), () =>
         outboundManager(port, mesh, hasBreakers),

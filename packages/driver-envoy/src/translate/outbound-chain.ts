@@ -5,11 +5,11 @@ import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ro
 
 import { hostRange } from './address.js'
 import { encode, pack } from './encode.js'
-import { HTTP_LUA, HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
+import { HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
 import { forwardProxyFilter } from './forward-proxy.js'
 import { httpManager } from './http-manager.js'
 import { names } from './names.js'
-import { statisticalBreakerFilter } from './statistical-breaker.js'
+import { breakerFilters } from './statistical-breaker.js'
 import { tcpProxy, weightedTcpFilters } from './tcp-proxy.js'
 import { connectionDestinationFilter, requestDestinationFilter } from './tunnel.js'
 import type { Tunnel } from './ways-out.js'
@@ -82,7 +82,7 @@ export function forwardProxyChain(mesh: MeshPart, { leavesMesh, hasTunnels, hasB
         // Paths of the outside are not ours to change; the called side merges by itself before it decides.
         mergeSlashes: !leavesMesh,
         filters: {
-          ...(hasBreakers ? { [HTTP_LUA]: statisticalBreakerFilter() } : {}),
+          ...breakerFilters(hasBreakers),
           ...(leavesMesh ? { 'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter() } : {}),
           ...(hasTunnels ? { [HTTP_SET_FILTER_STATE]: requestDestinationFilter() } : {}),
           'envoy.filters.http.router': pack(RouterSchema, {}),
@@ -99,7 +99,7 @@ export function outboundManager(port: number, mesh: MeshPart, hasBreakers: boole
     mesh,
     mergeSlashes: true,
     filters: {
-      ...(hasBreakers ? { [HTTP_LUA]: statisticalBreakerFilter() } : {}),
+      ...breakerFilters(hasBreakers),
       'envoy.filters.http.router': pack(RouterSchema, {}),
     },
   })

@@ -3,7 +3,7 @@ import { type ClientRetry, type EgressPart, type OutboundPart, type PartRef, ref
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
-import { type BreakersByCluster, breakersOfRoutes, keyOf } from './breakers.js'
+import { type BreakersByCluster, breakersOfOutbound, breakersOfRoutes, keyOf } from './breakers.js'
 import { egressVirtualHost, forwardProxyFallback, passthroughVirtualHost, takesAnyHost } from './egress-routes.js'
 import { isHttp } from './http-protocol.js'
 import { hostsOf, inboundVirtualHost } from './inbound-routes.js'
@@ -148,7 +148,7 @@ export class RouteTranslation {
     form: HostForm,
     { proxy, reader, breakers }: ProxyView,
   ): VirtualHost {
-    const own = breakersOfRoutes(part.rules.kind === 'http' ? part.rules.routes : [], breakers.byCluster)
+    const own = breakersOfOutbound(part, breakers.byCluster)
     const key = JSON.stringify([ref.hash, shortNames, form, keyOf(own)])
     const shared = this.#virtualHosts.get(key, () => outboundVirtualHost(part, shortNames, form, own))
     const sources = [ref, ...sourcesOf(own)]

@@ -12,15 +12,18 @@ const PROGRAM = 'circuit-breaker'
 /** Statuses without a body, whatever a setting says; one would be read as the next answer. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** The filter that breaks circuits on statistics; clusters of routes say when, see {@link breakerOfCluster}. */
-export function statisticalBreakerFilter(): Any {
-  return pack(LuaSchema, {
-    sourceCodes: { [PROGRAM]: { specifier: { case: 'inlineString', value: statisticalBreakerScript } } },
-  })
+/** The filter that breaks circuits on statistics, where there are breakers; clusters of routes say when, see {@link breakerOfCluster}. */
+export function breakerFilters(hasBreakers: boolean): { readonly [HTTP_LUA]?: Any } {
+  if (!hasBreakers) return {}
+  return {
+    [HTTP_LUA]: pack(LuaSchema, {
+      sourceCodes: { [PROGRAM]: { specifier: { case: 'inlineString', value: statisticalBreakerScript } } },
+    }),
+  }
 }
 
 /**
- * What a weighted cluster says to {@link statisticalBreakerFilter}.
+ * What a weighted cluster says to {@link breakerFilters}.
  *
  * @param upstream - what is counted together, whatever cluster leads there
  */
