@@ -28,7 +28,7 @@ const noUnawaitedCallback = {
   message: 'forEach waits for nothing: loop with for, or wait for Promise.all over map.',
 }
 
-/** Rules that ask the compiler for types are in .oxlintrc.json: the linter in Go takes a fifth of the time for them. */
+/** Rules that ask the compiler for types are in .oxlintrc.json: ESLint alone took 75 s of processor time, both take 46 s. */
 export default defineConfig(
   { ignores: ['**/node_modules/', '**/dist/', 'packages/envoy-api/', 'docs/reference/driver-api/', '.cache/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
