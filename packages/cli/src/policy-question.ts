@@ -14,17 +14,23 @@ export type Caller =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'principal'; readonly name: string }
 
-/** What is called: a service of the mesh, or something outside, which may turn out to be a service by its host name. */
-export type Callee =
-  | (NamedThing & { readonly kind: 'service'; readonly port?: number })
-  | {
-      readonly kind: 'outside'
-      /** Absent: nobody said how it is spoken to. */
-      readonly protocol?: 'http' | 'https' | 'tcp'
-      /** A name or an address, without brackets. */
-      readonly host: string
-      readonly port?: number
-    }
+/** A service of the mesh that is called, by one of its ports. */
+export interface CalledService extends NamedThing {
+  readonly port?: number
+}
+
+/** A destination outside the mesh, or a service by its host name. */
+export interface CalledHost {
+  readonly kind: 'outside'
+  /** Absent: nobody said how it is spoken to. */
+  readonly protocol?: 'http' | 'https' | 'tcp'
+  /** A name or an address, without brackets. */
+  readonly host: string
+  readonly port?: number
+}
+
+/** What is called. */
+export type Callee = (CalledService & { readonly kind: 'service' }) | CalledHost
 
 const nameForm = /^(?<namespace>[^/:\s]+)\/(?<name>[^/:\s]+)(?::(?<port>\d{1,5}))?$/
 const outsideForm =
@@ -57,7 +63,7 @@ export function parseCallee(text: string): Callee {
   )
 }
 
-function outsideOf(text: string): Callee | undefined {
+function outsideOf(text: string): CalledHost | undefined {
   // An IPv6 address alone has colons of its own.
   if (isIP(text) === 6) return { kind: 'outside', host: text }
   const { scheme, bracketed, host = bracketed ?? '', port: written } = outsideForm.exec(text)?.groups ?? {}

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 
 import type { Command } from 'commander'
-import type { ServiceAccountRef } from '@osm-ts/driver-api'
+import type { OsmError, ServiceAccountRef } from '@osm-ts/driver-api'
 import type { Snapshot } from '@osm-ts/core'
-import type { OutsideCaller } from '@osm-ts/oracle'
+import type { HttpRequest, OutsideCaller } from '@osm-ts/oracle'
 
 import { wantsColor } from '../cli-context.js'
 import { cliError } from '../errors.js'
@@ -16,10 +16,14 @@ import {
   parseMethod,
   parseName,
   parsePath,
+  type CalledHost,
+  type CalledService,
   type Callee,
   type Caller,
   type NamedThing,
 } from '../policy-question.js'
+import type { Boundary, BoundaryAnswer } from '../spec/boundary.js'
+import type { AnswerStyle } from '../spec/render-answer.js'
 import type { UnderstoodMesh } from '../spec/understand-mesh.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { meshFolder } from './run-options.js'
@@ -33,16 +37,6 @@ interface CanFlags extends StateFlags {
   readonly output: string
 }
 
-/** A caller and what is called, of which at most one is outside the mesh. */
-type Question =
-  | { readonly kind: 'inside'; readonly from: NamedThing; readonly to: NamedThing & { readonly port?: number } }
-  | { readonly kind: 'egress'; readonly from: NamedThing; readonly to: Extract<Callee, { readonly kind: 'outside' }> }
-  | {
-      readonly kind: 'outside'
-      readonly caller: OutsideCaller
-      readonly to: NamedThing & { readonly port?: number }
-    }
-
 interface Request {
   readonly method: string
   readonly path: string
@@ -52,7 +46,7 @@ interface Request {
 interface Shown {
   readonly json: unknown
   readonly allowed: boolean
-  readonly lines: (style: { readonly cwd: string; readonly color: boolean }) => readonly string[]
+  readonly lines: (style: AnswerStyle) => readonly string[]
 }
 
 /** `osm policy can <from> <to> [method] [path]` */
@@ -102,9 +96,9 @@ Examples:
           ? resolve(meshOf(context, flags).folder)
           : meshFolder(context.cwd, flags.folder).folder
       const loaded = await loadFolder(folder, standaloneNaming, context.signal)
-      const question = questionOf(from, to, flags, loaded)
-      if (typeof question === 'string') return command.error(`error: ${question}`)
-      const { json, allowed, lines } = await ask(loaded, question, { method, path, headers: flags.header ?? {} })
+      const answer = await ask(loaded, from, to, flags, { method, path, headers: flags.header ?? {} })
+      if (typeof answer === 'string') return command.error(`error: ${answer}`)
+      const { json, allowed, lines } = answer
       const color = wantsColor(context.stdout, context.variables)
       context.stdout.write(flags.output === 'json' ? toJson(json) : toText(lines({ cwd: context.cwd, color })))
       onExit(allowed ? exitCodes.ok : exitCodes.problem)
@@ -115,76 +109,93 @@ function addName(text: string, before: readonly string[] = []): readonly string[
   return [...before, parseName(text)]
 }
 
-async function ask(loaded: UnderstoodMesh, question: Question, { method, path, headers }: Request): Promise<Shown> {
-  if (question.kind === 'inside') {
-    const { renderDecision } = await import('../spec/render-decision.js')
-    const { port, ...service } = question.to
-    const decision = loaded.catalog.decide({
-      from: accountOf(loaded.snapshot, question.from),
-      to: { namespace: service.namespace, name: service.name },
-      method,
-      path,
-      headers,
-      ...(port !== undefined && { port }),
-    })
-    return { json: decision, allowed: decision.allowed, lines: (style) => renderDecision(decision, loaded, style) }
-  }
-  const { askEgress, askOutside } = await import('../spec/ask-oracle.js')
-  const { renderBoundary } = await import('../spec/render-boundary.js')
-  const request = { method, target: path, headers }
-  const answer =
-    question.kind === 'egress'
-      ? askEgress(loaded, accountOf(loaded.snapshot, question.from), question.to, request)
-      : askOutside(loaded, question.caller, question.to, request)
-  return { json: answer, allowed: answer.allowed, lines: (style) => renderBoundary(answer, style) }
-}
-
-/** The question that the command line asks; else what is wrong with it. */
-function questionOf(
+/** The answer to what the command line asks; else what is wrong with the question. */
+async function ask(
+  loaded: UnderstoodMesh,
   from: Caller,
   to: Callee,
   flags: CanFlags,
-  { oracle, snapshot }: UnderstoodMesh,
-): Question | string {
+  request: Request,
+): Promise<Shown | string> {
   const { principal = [], sni } = flags
   if (from.kind === 'workload') {
     if (principal.length > 0 || sni !== undefined) return '--principal and --sni are for callers outside the mesh'
-    if (to.kind === 'service') return { kind: 'inside', from, to }
-    const named = oracle.serviceNamed(to.host, from.namespace)
-    if (named === undefined) return { kind: 'egress', from, to }
-    return { kind: 'inside', from, to: { ...named, ...(to.port !== undefined && { port: to.port }) } }
+    return to.kind === 'service' ? askInside(loaded, from, to, request) : askHost(loaded, from, to, request)
   }
   if (to.kind === 'outside') return 'callers outside the mesh are asked about services: write <namespace>/<service>'
-  if (from.kind === 'service') mustExist(snapshot, from)
-  const principals = [...(from.kind === 'principal' ? [from.name] : []), ...principal]
+  if (from.kind === 'service' && loaded.snapshot.get('Service', from.namespace, from.name) === undefined)
+    throw notFound(loaded.snapshot, 'Service', from, { wanted: 'Service', known: 'Services' })
   const caller: OutsideCaller = {
     ...(from.kind === 'address' && { address: from.address }),
     ...(from.kind === 'service' && { service: { namespace: from.namespace, name: from.name } }),
-    principals,
+    principals: [...(from.kind === 'principal' ? [from.name] : []), ...principal],
     ...(sni !== undefined && { serverName: sni }),
   }
-  return { kind: 'outside', caller, to }
+  return showBoundary((await boundaryOf(loaded)).askOutside(caller, to, httpRequest(request)))
 }
 
-function mustExist(snapshot: Snapshot, { namespace, name }: NamedThing): void {
-  if (snapshot.get('Service', namespace, name) !== undefined) return
-  const known = snapshot.list('Service').map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
-  throw cliError(
-    'OSM_CLI_NOT_FOUND',
-    `there is no Service ${namespace}/${name}`,
-    known.length === 0 ? 'the folder has no Services' : `Services are ${known.join(', ')}`,
-  )
+async function askInside(
+  loaded: UnderstoodMesh,
+  from: NamedThing,
+  { namespace, name, port }: CalledService,
+  request: Request,
+): Promise<Shown> {
+  const { renderDecision } = await import('../spec/render-decision.js')
+  const decision = loaded.catalog.decide({
+    from: accountOf(loaded.snapshot, from),
+    to: { namespace, name },
+    ...request,
+    ...(port !== undefined && { port }),
+  })
+  return { json: decision, allowed: decision.allowed, lines: (style) => renderDecision(decision, loaded, style) }
+}
+
+/** A host is outside the mesh if it is not the name of a service. */
+async function askHost(loaded: UnderstoodMesh, from: NamedThing, to: CalledHost, request: Request): Promise<Shown> {
+  const boundary = await boundaryOf(loaded)
+  const service = boundary.serviceNamed(to.host, from.namespace)
+  if (service !== undefined)
+    return askInside(loaded, from, { ...service, ...(to.port !== undefined && { port: to.port }) }, request)
+  return showBoundary(boundary.askEgress(accountOf(loaded.snapshot, from), to, httpRequest(request)))
+}
+
+async function boundaryOf(loaded: UnderstoodMesh): Promise<Boundary> {
+  const { Boundary } = await import('../spec/boundary.js')
+  return new Boundary(loaded)
+}
+
+async function showBoundary(answer: BoundaryAnswer): Promise<Shown> {
+  const { renderBoundary } = await import('../spec/render-boundary.js')
+  return { json: answer, allowed: answer.allowed, lines: (style) => renderBoundary(answer, style) }
+}
+
+function httpRequest({ method, path, headers }: Request): HttpRequest {
+  return { method, target: path, headers }
 }
 
 /** The service account that a name stands for: its own, or that of the workload of this name. */
-function accountOf(snapshot: Snapshot, { namespace, name }: NamedThing): ServiceAccountRef {
+function accountOf(snapshot: Snapshot, named: NamedThing): ServiceAccountRef {
+  const { namespace, name } = named
   if (snapshot.get('ServiceAccount', namespace, name) !== undefined) return { namespace, name }
   const workload = snapshot.get('Workload', namespace, name)
   if (workload !== undefined) return { namespace, name: workload.spec.serviceAccountName }
-  const known = snapshot.list('ServiceAccount').map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
-  throw cliError(
+  throw notFound(snapshot, 'ServiceAccount', named, {
+    wanted: 'service account and no workload',
+    known: 'service accounts',
+  })
+}
+
+/** The error about a name that stands for nothing, with the names that stand for something. */
+function notFound(
+  snapshot: Snapshot,
+  kind: 'Service' | 'ServiceAccount',
+  { namespace, name }: NamedThing,
+  words: { readonly wanted: string; readonly known: string },
+): OsmError {
+  const known = snapshot.list(kind).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+  return cliError(
     'OSM_CLI_NOT_FOUND',
-    `there is no service account and no workload ${namespace}/${name}`,
-    known.length === 0 ? 'the folder has no service accounts' : `service accounts are ${known.join(', ')}`,
+    `there is no ${words.wanted} ${namespace}/${name}`,
+    known.length === 0 ? `the folder has no ${words.known}` : `${words.known} are ${known.join(', ')}`,
   )
 }

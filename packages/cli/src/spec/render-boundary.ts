@@ -1,6 +1,6 @@
 import { formatObjectRef } from '@osm-ts/core'
 
-import type { BoundaryAnswer } from './ask-oracle.js'
+import type { BoundaryAnswer } from './boundary.js'
 import { type AnswerStyle, renderAnswer, withPlace } from './render-answer.js'
 
 /** The answer to `osm policy can` about traffic over the edge of the mesh, for people. */

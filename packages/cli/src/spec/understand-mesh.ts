@@ -3,9 +3,6 @@ import {
   type EndpointsProvider,
   type Enrolment,
   formatProblem,
-  isKind,
-  isMonitored,
-  kindDefinitions,
   MeshCatalog,
   type MeshConfig,
   type MeshConfigSpec,
@@ -16,7 +13,6 @@ import {
   type SnapshotFeed,
   SpecRules,
 } from '@osm-ts/core'
-import { Oracle } from '@osm-ts/oracle'
 
 /** Names by which a mesh goes. */
 export interface MeshNaming {
@@ -35,8 +31,9 @@ export interface UnderstoodMesh {
   readonly config: MeshConfig
   /** Answers who may call what, and holds the policies of all proxies. */
   readonly catalog: Pick<MeshCatalog, 'decide' | 'policyDocument' | 'originsOf'>
-  /** Answers what may leave the mesh and come into it, with none of the mesh's code. */
-  readonly oracle: Oracle
+  /** Which namespaces take part. */
+  readonly enrolment: Enrolment
+  readonly clusterDomain: string
   /** Where an object, or a field of it, is written down. */
   readonly locate: SnapshotFeed['locate']
 }
@@ -85,24 +82,10 @@ export function understandMesh(feed: SnapshotFeed, kind: MeshKind): UnderstoodMe
     snapshot,
     config,
     catalog,
-    oracle: oracleOf(snapshot, config, { enrolment, clusterDomain: domains.clusterDomain }),
+    enrolment,
+    clusterDomain: domains.clusterDomain,
     locate,
   }
-}
-
-/** The oracle is given the configuration in force, with all its defaults. */
-function oracleOf(
-  snapshot: Snapshot,
-  { traffic, featureFlags }: MeshConfig,
-  { enrolment, clusterDomain }: { readonly enrolment: Enrolment; readonly clusterDomain: string },
-): Oracle {
-  const kinds = Object.keys(kindDefinitions).filter(isKind)
-  const objects = kinds.flatMap((kind) => (kind === 'MeshConfig' ? [] : snapshot.list(kind)))
-  const config = { kind: 'MeshConfig', metadata: { name: 'in-force' }, spec: { traffic, featureFlags } }
-  return new Oracle([...objects, config], {
-    participates: (namespace) => isMonitored(snapshot, namespace, enrolment),
-    clusterDomain,
-  })
 }
 
 /** Each problem once, by place. */

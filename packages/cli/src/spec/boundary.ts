@@ -1,0 +1,117 @@
+import { isKind, isMonitored, kindDefinitions, makeObjectKey, type ObjectOrigin, type ObjectRef } from '@osm-ts/core'
+import type { ServiceAccountRef } from '@osm-ts/driver-api'
+import { type HttpRequest, Oracle, type OutsideCaller, type Rule } from '@osm-ts/oracle'
+
+import type { CalledHost, CalledService, NamedThing } from '../policy-question.js'
+import type { UnderstoodMesh } from './understand-mesh.js'
+
+/** A place that decides, and where it is written down. */
+interface PlacedRule {
+  readonly object: ObjectRef
+  readonly field: string
+  readonly origin?: ObjectOrigin
+}
+
+/** One way in which a destination can be reached, and what becomes of it. */
+export interface WayAnswer {
+  /** In words. */
+  readonly way: string
+  readonly allowed: boolean
+  readonly reasons: readonly string[]
+  /** What allows it. */
+  readonly rules: readonly PlacedRule[]
+}
+
+/** The answer about traffic that leaves the mesh, or comes from outside. */
+export interface BoundaryAnswer {
+  readonly allowed: boolean
+  /** In one sentence. */
+  readonly reason: string
+  /** Ways that were looked at; the last one is the one that is allowed, if any is. */
+  readonly ways: readonly WayAnswer[]
+}
+
+type Loaded = Pick<UnderstoodMesh, 'snapshot' | 'config' | 'enrolment' | 'clusterDomain' | 'locate'>
+type Protocol = NonNullable<CalledHost['protocol']>
+
+const HTTP_PORT = 80
+const HTTPS_PORT = 443
+
+/** Answers what may leave a mesh and come into it, by the oracle, which has none of the mesh's code. */
+export class Boundary {
+  readonly #loaded: Loaded
+  readonly #oracle: Oracle
+
+  constructor(loaded: Loaded) {
+    this.#loaded = loaded
+    this.#oracle = oracleOf(loaded)
+  }
+
+  /** The service that a host name stands for where callers of the namespace ask for it; undefined for hosts outside. */
+  serviceNamed(host: string, namespace: string): NamedThing | undefined {
+    return this.#oracle.serviceNamed(host, namespace)
+  }
+
+  /** May this workload reach that destination outside the mesh? Where nobody said how, it is asked by what the port is for, then as any connection. */
+  askEgress(
+    from: ServiceAccountRef,
+    { protocol: said, host, port: written }: CalledHost,
+    request: HttpRequest,
+  ): BoundaryAnswer {
+    if (!isParticipant(this.#loaded, from.namespace))
+      return answered([], `namespace ${from.namespace} of the caller does not take part in the mesh`)
+    const port = written ?? (said === 'https' ? HTTPS_PORT : HTTP_PORT)
+    const protocols: readonly Protocol[] = said === undefined ? [port === HTTPS_PORT ? 'https' : 'http', 'tcp'] : [said]
+    const ways: WayAnswer[] = []
+    for (const protocol of protocols) {
+      const { outcome, reason, by } = this.#oracle.decideEgress({ from, host, port, protocol, request })
+      const allowed = outcome === 'allow'
+      ways.push({ way: `${protocol} to ${host} port ${port}`, allowed, reasons: [reason], rules: this.#placed(by) })
+      if (allowed) break
+    }
+    return answered(ways)
+  }
+
+  /** May this caller from outside reach that service of the mesh? */
+  askOutside(caller: OutsideCaller, to: CalledService, request: HttpRequest): BoundaryAnswer {
+    const named = `${to.namespace}/${to.name}`
+    const ports = this.#loaded.snapshot.get('Service', to.namespace, to.name)?.spec.ports ?? []
+    const lowest = ports.map(({ port }) => port).sort((a, b) => a - b)[0]
+    const port = to.port ?? lowest
+    if (port === undefined) return answered([], `there is no Service ${named} with a port in the mesh`)
+    const { outcome, reasons, by } = this.#oracle.decideOutside({ caller, to, port, request })
+    const allowed = outcome === 'allow'
+    const some = outcome === 'depends' ? ['it depends on the workload that it ends up at'] : []
+    const way = `${named} port ${port}, from outside the mesh`
+    return answered([{ way, allowed, reasons: [...some, ...reasons], rules: this.#placed(by) }])
+  }
+
+  #placed(rules: readonly Rule[]): readonly PlacedRule[] {
+    return rules.map(({ kind, namespace, name, field }) => {
+      const origin = this.#loaded.locate(makeObjectKey(kind, namespace, name), field)
+      return { object: { kind, namespace, name }, field, ...(origin !== undefined && { origin }) }
+    })
+  }
+}
+
+/** The oracle is given the configuration in force, with all its defaults. */
+function oracleOf(loaded: Loaded): Oracle {
+  const { snapshot, clusterDomain } = loaded
+  const { traffic, featureFlags } = loaded.config
+  const kinds = Object.keys(kindDefinitions).filter(isKind)
+  const objects = kinds.flatMap((kind) => (kind === 'MeshConfig' ? [] : snapshot.list(kind)))
+  const config = { kind: 'MeshConfig', metadata: { name: 'in-force' }, spec: { traffic, featureFlags } }
+  return new Oracle([...objects, config], {
+    participates: (namespace) => isParticipant(loaded, namespace),
+    clusterDomain,
+  })
+}
+
+function isParticipant({ snapshot, enrolment }: Loaded, namespace: string): boolean {
+  return isMonitored(snapshot, namespace, enrolment)
+}
+
+function answered(ways: readonly WayAnswer[], reason?: string): BoundaryAnswer {
+  const decisive = ways.find(({ allowed }) => allowed) ?? ways[0]
+  return { allowed: decisive?.allowed ?? false, reason: reason ?? decisive?.reasons.join('; ') ?? '', ways }
+}
