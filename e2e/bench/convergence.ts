@@ -6,16 +6,10 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { startController } from '@osm-ts/controller'
 import {
   createLogger,
-  defaultCertificateSettings,
   FolderSecrets,
-  MemoryCaStore,
-  MeshCertificateManager,
   Metrics,
-  parseMeshDomains,
   SnapshotEndpointsProvider,
   standalonePreset,
-  systemClock,
-  TresorProvider,
   YamlFolderSource,
 } from '@osm-ts/core'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
@@ -28,6 +22,7 @@ import {
 import { ENDPOINTS } from './ads-client.js'
 import { Clients } from './clients.js'
 import { FloorServer } from './floor-server.js'
+import { startIssuer } from './issuer.js'
 import { generateMesh } from './mesh.js'
 import { type Summary, round, summarize } from './statistics.js'
 
@@ -80,12 +75,7 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
     await mkdir(instances)
     await writeFile(join(instances, 'instances.yaml'), mesh.instances)
 
-    const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
-    const provider = await TresorProvider.open({
-      store: new MemoryCaStore(),
-      clock: systemClock,
-      rootKey: { algorithm: 'ECDSA' },
-    })
+    const { provider, issuer, domains, roots } = await startIssuer(abort.signal)
     const port = await freePort()
     const source = new YamlFolderSource({ name: 'folder', folder })
     const controller = await startController({
@@ -110,14 +100,6 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
       logger: createLogger('bench', 'error'),
       signal: abort.signal,
     })
-    const issuer = new MeshCertificateManager({
-      provider,
-      settings: () => defaultCertificateSettings,
-      domains,
-      clock: systemClock,
-      random: Math.random,
-      signal: abort.signal,
-    })
     const proxies = await Promise.all(
       mesh.proxies.map(async ({ uuid, account }) => {
         const certificate = await issuer.issueCertificate(
@@ -127,7 +109,6 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
         return { nodeId: certificate.commonName, chain: certificate.chain, privateKey: certificate.privateKey() }
       }),
     )
-    const roots = provider.trustBundle('control-plane').join('\n')
 
     const octets = product.countOctets()
     const connectStart = process.hrtime.bigint()

@@ -2,14 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
 
-import {
-  defaultCertificateSettings,
-  MemoryCaStore,
-  MeshCertificateManager,
-  parseMeshDomains,
-  systemClock,
-  TresorProvider,
-} from '@osm-ts/core'
+import { startIssuer } from './issuer.js'
 
 /** A server as a process that does the least of what an injector does, see injection-floor-main.ts. */
 export class InjectionFloor {
@@ -41,7 +34,6 @@ export class InjectionFloor {
       throw new Error(`the floor has ended with ${String(code)}`)
     })
     const [port] = (await Promise.race([once(lines, 'line'), ended])) as [string]
-    ended.catch(() => undefined)
     return new InjectionFloor(Number(port), ca, child, lines)
   }
 
@@ -62,28 +54,12 @@ export class InjectionFloor {
 async function servingKey(): Promise<{ readonly ca: string; readonly cert: string; readonly key: string }> {
   const end = new AbortController()
   try {
-    const provider = await TresorProvider.open({
-      store: new MemoryCaStore(),
-      clock: systemClock,
-      rootKey: { algorithm: 'ECDSA' },
-    })
-    const issuer = new MeshCertificateManager({
-      provider,
-      settings: () => defaultCertificateSettings,
-      domains: parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
-      clock: systemClock,
-      random: Math.random,
-      signal: end.signal,
-    })
+    const { issuer, roots } = await startIssuer(end.signal)
     const certificate = await issuer.issueCertificate(
       { kind: 'control-plane', name: 'floor', dnsNames: [InjectionFloor.serverName], ipAddresses: [] },
       { keep: false },
     )
-    return {
-      ca: provider.trustBundle('control-plane').join('\n'),
-      cert: certificate.chain,
-      key: certificate.privateKey(),
-    }
+    return { ca: roots, cert: certificate.chain, key: certificate.privateKey() }
   } finally {
     end.abort()
   }
