@@ -1,8 +1,8 @@
 import { Agent, request as httpRequest } from 'node:http'
-import { type ClientHttp2Session, connect } from 'node:http2'
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
+import { callOver, withHttp2 } from './support/http2-call.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { eventually } from './support/wait.js'
 import { account, meshConfig, workload } from './support/yaml.js'
@@ -125,27 +125,14 @@ async function overHttp1(proxyUrl: string): Promise<OverOneConnection> {
 }
 
 /** Sends requests over one connection, one after the other. */
-async function overHttp2(proxyUrl: string): Promise<OverOneConnection> {
-  const session = connect(proxyUrl)
-  const servers = new Set<string>()
-  try {
-    // A session that fails ends all of its streams, which say so.
-    session.on('error', () => session.destroy())
-    for (let sent = 0; sent < REQUESTS; sent += 1) servers.add(serverIn(await bodyOver(session)))
-  } finally {
-    session.destroy()
-  }
-  return { servers: [...servers].sort(), connections: 1 }
-}
-
-function bodyOver(session: ClientHttp2Session): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const stream = session.request({ ':authority': 'stream.shop:8080', ':path': '/' })
-    let body = ''
-    stream.on('data', (chunk: Buffer) => (body += chunk.toString()))
-    stream.once('error', reject)
-    stream.once('end', () => resolve(body))
-    stream.end()
+function overHttp2(proxyUrl: string): Promise<OverOneConnection> {
+  return withHttp2(proxyUrl, async (session) => {
+    const servers = new Set<string>()
+    for (let sent = 0; sent < REQUESTS; sent += 1) {
+      const { body } = await callOver(session, 'http://stream.shop:8080/', 'get')
+      servers.add(serverIn(body.toString()))
+    }
+    return { servers: [...servers].sort(), connections: 1 }
   })
 }
 
