@@ -3,20 +3,14 @@ import { afterAll, beforeAll, describe, it, jest } from '@jest/globals'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { throughProxy } from './support/traffic.js'
 import { eventually } from './support/wait.js'
-import { account, meshConfig, workload } from './support/yaml.js'
+import { account, meshConfig, service, workload } from './support/yaml.js'
 
 jest.setTimeout(180_000)
 
 const inZone = (zone: string) => ({ 'topology.kubernetes.io/zone': zone })
-const storeService = JSON.stringify({
-  apiVersion: 'v1',
-  kind: 'Service',
-  metadata: { name: 'store', namespace: 'shop' },
-  spec: {
-    selector: { part: 'store' },
-    trafficDistribution: 'PreferSameZone',
-    ports: [{ name: 'main', port: 8080, appProtocol: 'http' }],
-  },
+const storeService = service('shop/store', { part: 'store' }, 8080, {
+  protocol: 'http',
+  trafficDistribution: 'PreferSameZone',
 })
 
 function store(name: 'near' | 'far', zone: string): string {

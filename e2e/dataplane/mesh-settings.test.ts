@@ -4,7 +4,7 @@ import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { clientAndStore, echo } from './support/store.js'
 import { openTcp, throughProxy, type Answer } from './support/traffic.js'
 import { eventually } from './support/wait.js'
-import { meshConfig } from './support/yaml.js'
+import { meshConfig, service } from './support/yaml.js'
 
 jest.setTimeout(120_000)
 
@@ -148,20 +148,8 @@ describe('settings of the mesh on real Envoys', () => {
   })
 
   it('say what sidecars of the class can not do', async () => {
-    const metadata = {
-      name: 'gateway',
-      namespace: 'shop',
-      annotations: { 'openservicemesh.io/egress-gateway-mode': 'sock5' },
-    }
-    await mesh.write(
-      'gateway.yaml',
-      JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'Service',
-        metadata,
-        spec: { selector: { app: 'none' }, ports: [{ port: 1080 }] },
-      }),
-    )
+    const annotations = { 'openservicemesh.io/egress-gateway-mode': 'sock5' }
+    await mesh.write('gateway.yaml', service('shop/gateway', 'none', 1080, { annotations }))
     const found = await eventually(
       () => mesh.problems(),
       (problems) => problems.length > 0,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { callOver, withHttp2 } from './support/http2-call.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { eventually } from './support/wait.js'
-import { account, meshConfig, workload } from './support/yaml.js'
+import { account, meshConfig, service, workload } from './support/yaml.js'
 
 jest.setTimeout(90_000)
 
@@ -20,17 +20,12 @@ function store(name: 'store' | 'stream', appProtocol: string, program: string): 
       workload(`shop/${name}-${instance}`, {
         program,
         port: 8080,
+        app: name,
         account: name,
-        labels: { part: name },
         env: { NAME: instance },
       }),
     ),
-    `${JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name, namespace: 'shop' },
-      spec: { selector: { part: name }, ports: [{ name: 'main', port: 8080, appProtocol }] },
-    })}\n`,
+    service(`shop/${name}`, name, 8080, { protocol: appProtocol }),
   ]
 }
 

@@ -18,12 +18,7 @@ export const shopWorkloads: readonly string[] = [
     service(`shop/${name}`, name, 8080),
   ]),
   // The apex selects all versions, as OSM asks since 1.2.
-  `${JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: 'store', namespace: 'shop' },
-    spec: { selector: { tier: 'store' }, ports: [{ name: 'main', port: 8080, targetPort: 8080, appProtocol: 'http' }] },
-  })}\n`,
+  service('shop/store', { tier: 'store' }, 8080, { protocol: 'http' }),
 ]
 
 /** Rules of the store: reading for everybody in `readers`, buying for the client alone. */

@@ -23,24 +23,27 @@ function without(fields: Readonly<Record<string, unknown>>): Readonly<Record<str
   return rest
 }
 
+/** @param selects - labels of its workloads, or the one of `app` */
 export function service(
   name: Qualified,
-  app: string,
+  selects: string | Readonly<Record<string, string>>,
   port: number,
-  options: { readonly protocol?: string; readonly targetPort?: number; readonly headless?: boolean } = {},
+  options: {
+    readonly protocol?: string
+    readonly targetPort?: number
+    readonly headless?: boolean
+    readonly trafficDistribution?: string
+    readonly annotations?: Readonly<Record<string, string>>
+  } = {},
 ): string {
+  const { protocol, targetPort = port, headless = false, trafficDistribution, annotations } = options
   return document('v1', 'Service', name, {
+    metadata: annotations === undefined ? {} : { annotations },
     spec: {
-      ...(options.headless === true ? { clusterIP: 'None' } : {}),
-      selector: { app },
-      ports: [
-        {
-          name: 'main',
-          port,
-          targetPort: options.targetPort ?? port,
-          ...(options.protocol === undefined ? {} : { appProtocol: options.protocol }),
-        },
-      ],
+      ...(headless ? { clusterIP: 'None' } : {}),
+      ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+      selector: typeof selects === 'string' ? { app: selects } : selects,
+      ports: [{ name: 'main', port, targetPort, ...(protocol === undefined ? {} : { appProtocol: protocol }) }],
     },
   })
 }
