@@ -8,7 +8,7 @@ export class SecretBook {
   readonly #readings = new Map<string, SecretReading>()
   readonly #listeners = new Set<() => void>()
   readonly #onFault: (error: unknown) => void
-  #states: SecretStates = new Map()
+  #states: SecretStates | undefined
 
   /** @param onFault - told of a listener that throws */
   constructor(onFault: (error: unknown) => void) {
@@ -17,6 +17,11 @@ export class SecretBook {
 
   /** The same object for as long as nothing has changed. */
   get states(): SecretStates {
+    this.#states ??= new Map(
+      [...this.#readings]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([key, it]) => [key, it.usable ? { usable: true } : { usable: false, fault: it.fault }]),
+    )
     return this.#states
   }
 
@@ -35,11 +40,7 @@ export class SecretBook {
     if (sameReading(this.#readings.get(key), reading)) return
     if (reading === undefined) this.#readings.delete(key)
     else this.#readings.set(key, reading)
-    this.#states = new Map(
-      [...this.#readings]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([each, it]) => [each, it.usable ? { usable: true } : { usable: false, fault: it.fault }]),
-    )
+    this.#states = undefined
     for (const listener of [...this.#listeners]) {
       try {
         listener()
