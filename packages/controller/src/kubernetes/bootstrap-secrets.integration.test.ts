@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { createLogger, KubernetesError, Metrics, resourceTypes, systemClock } from '@osm-ts/core'
+import { KubernetesError, resourceTypes } from '@osm-ts/core'
 
-import { FakeCluster } from '../../test/fake-cluster.js'
-import { MemoryApi } from '../../test/memory-api.js'
+import type { FakeCluster } from '../../test/fake-cluster.js'
+import { LeaderDuty } from '../../test/leader-duty.js'
+import type { MemoryApi } from '../../test/memory-api.js'
 import { BootstrapSecrets } from './bootstrap-secrets.js'
 
 const { Secret, Pod } = resourceTypes
 const namespace = 'shop'
 
 describe('BootstrapSecrets', () => {
+  let duty: LeaderDuty
   let api: MemoryApi
   let cluster: FakeCluster
   let now: number
-  let abort: AbortController
-  let running: Promise<void> | undefined
   let keeper: BootstrapSecrets
 
   const secretName = (uuid: string) => ({ namespace, name: `sidecar-bootstrap-config-${uuid}` })
@@ -29,43 +29,20 @@ describe('BootstrapSecrets', () => {
     api.put(Pod, { metadata: { namespace, name, labels: { 'osm-proxy-uuid': uuid } } })
   const owners = (uuid: string) => api.find(Secret, secretName(uuid))?.metadata.ownerReferences?.map(({ uid }) => uid)
   const sweeps = (): number => api.calls.filter((call) => call === 'list secrets').length
-  const start = (): void => {
-    abort = new AbortController()
-    running = keeper.run(abort.signal)
-  }
-  const stop = async (): Promise<void> => {
-    abort.abort()
-    await running
-  }
-  async function until(condition: () => boolean): Promise<void> {
-    const end = performance.now() + 10_000
-    while (!condition()) {
-      if (performance.now() > end) throw new Error(`still not: ${condition.toString()}; calls: ${api.calls.join(', ')}`)
-      await new Promise((resolve) => setTimeout(resolve, 2))
-    }
-  }
+  const start = (): void => duty.start(keeper)
+  const stop = (): Promise<void> => duty.stop()
+  const until = (condition: () => boolean): Promise<void> => duty.until(condition)
 
   beforeEach(() => {
-    api = new MemoryApi()
-    cluster = new FakeCluster()
+    duty = new LeaderDuty()
+    ;({ api, cluster } = duty)
     now = 0
     keeper = keeperOf(20)
     cluster.join(namespace)
   })
 
   const keeperOf = (sweepMs: number): BootstrapSecrets =>
-    new BootstrapSecrets({
-      api: api.api,
-      cluster: cluster.view,
-      meshName: 'osm',
-      graceMs: 300_000,
-      sweepMs,
-      clock: systemClock,
-      random: Math.random,
-      monotonic: () => now,
-      metrics: new Metrics(),
-      logger: createLogger('test', 'disabled', { write: () => undefined }),
-    })
+    new BootstrapSecrets({ ...duty.options, graceMs: 300_000, sweepMs, monotonic: () => now })
 
   afterEach(stop)
 

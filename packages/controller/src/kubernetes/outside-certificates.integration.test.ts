@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   type CertificateAnnouncement,
   type CertificateManager,
-  createLogger,
   defaultCertificateSettings,
   MemoryCaStore,
   MeshCertificateManager,
@@ -14,8 +13,9 @@ import {
   TresorProvider,
 } from '@osm-ts/core'
 
-import { FakeCluster } from '../../test/fake-cluster.js'
-import { MemoryApi } from '../../test/memory-api.js'
+import type { FakeCluster } from '../../test/fake-cluster.js'
+import { LeaderDuty } from '../../test/leader-duty.js'
+import type { MemoryApi } from '../../test/memory-api.js'
 import type { WantedCertificate } from './outside-certificate.js'
 import { OutsideCertificates } from './outside-certificates.js'
 
@@ -44,40 +44,30 @@ const gateway = (name: string, namespace = osmNamespace): WantedCertificate =>
   })
 
 describe('OutsideCertificates', () => {
+  let duty: LeaderDuty
   let api: MemoryApi
   let cluster: FakeCluster
   let wanted: readonly WantedCertificate[]
   let changed: () => void
-  let abort: AbortController
   let provider: TresorProvider
   let certificates: CertificateManager
   let keeper: OutsideCertificates
-  let running: Promise<void>
   let ended: AbortController
 
   const start = (): void => {
-    abort = new AbortController()
     keeper = new OutsideCertificates({
-      api: api.api,
-      cluster: cluster.view,
+      ...duty.options,
       certificates,
       wanted: () => wanted,
       subscribe: (listener) => {
         changed = listener
         return () => undefined
       },
-      meshName: 'osm',
       osmNamespace,
-      clock: systemClock,
-      random: Math.random,
-      logger: createLogger('test', 'disabled', { write: () => undefined }),
     })
-    running = keeper.run(abort.signal)
+    duty.start(keeper)
   }
-  const stop = async (): Promise<void> => {
-    abort.abort()
-    await running
-  }
+  const stop = (): Promise<void> => duty.stop()
   const ask = (...certs: readonly WantedCertificate[]): void => {
     wanted = certs
     changed()
@@ -88,17 +78,11 @@ describe('OutsideCertificates', () => {
     return data && { roots: text('ca.crt'), chain: text('tls.crt'), key: text('tls.key') }
   }
   const leaf = (name = inShop): X509Certificate => new X509Certificate(dataOf(name)?.chain ?? '')
-  async function until(condition: () => boolean): Promise<void> {
-    const end = performance.now() + 20_000
-    while (!condition()) {
-      if (performance.now() > end) throw new Error(`still not: ${condition.toString()}; calls: ${api.calls.join(', ')}`)
-      await new Promise((resolve) => setTimeout(resolve, 2))
-    }
-  }
+  const until = (condition: () => boolean): Promise<void> => duty.until(condition)
 
   beforeEach(async () => {
-    api = new MemoryApi()
-    cluster = new FakeCluster()
+    duty = new LeaderDuty()
+    ;({ api, cluster } = duty)
     cluster.join('shop')
     wanted = []
     changed = () => undefined

@@ -1,52 +1,35 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { createLogger, Metrics, resourceTypes, systemClock } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/core'
 
-import { FakeCluster } from '../../test/fake-cluster.js'
-import { MemoryApi } from '../../test/memory-api.js'
+import type { FakeCluster } from '../../test/fake-cluster.js'
+import { LeaderDuty } from '../../test/leader-duty.js'
+import type { MemoryApi } from '../../test/memory-api.js'
 import { RoleBindings } from './role-bindings.js'
 
 const { RoleBinding } = resourceTypes
 const name = 'osm-osm-bootstrap-secrets'
 
 describe('RoleBindings', () => {
+  let duty: LeaderDuty
   let api: MemoryApi
   let cluster: FakeCluster
-  let abort: AbortController
-  let running: Promise<void>
 
   const binding = (namespace: string) =>
     api.find(RoleBinding, { namespace, name }) as
       | { readonly roleRef: { readonly name: string }; readonly subjects?: readonly { readonly name: string }[] }
       | undefined
-  async function until(condition: () => boolean): Promise<void> {
-    const end = performance.now() + 10_000
-    while (!condition()) {
-      if (performance.now() > end) throw new Error(`still not: ${condition.toString()}; calls: ${api.calls.join(', ')}`)
-      await new Promise((resolve) => setTimeout(resolve, 2))
-    }
-  }
+  const until = (condition: () => boolean): Promise<void> => duty.until(condition)
 
   beforeEach(() => {
-    api = new MemoryApi()
-    cluster = new FakeCluster()
-    abort = new AbortController()
+    duty = new LeaderDuty()
+    ;({ api, cluster } = duty)
     cluster.join('shop')
-    running = new RoleBindings({
-      api: api.api,
-      cluster: cluster.view,
-      meshName: 'osm',
-      osmNamespace: 'osm-system',
-      accounts: ['osm-controller', 'osm-injector'],
-      clock: systemClock,
-      random: Math.random,
-      metrics: new Metrics(),
-      logger: createLogger('test', 'disabled', { write: () => undefined }),
-    }).run(abort.signal)
+    const accounts = ['osm-controller', 'osm-injector']
+    duty.start(new RoleBindings({ ...duty.options, osmNamespace: 'osm-system', accounts }))
   })
 
   afterEach(async () => {
-    abort.abort()
-    await running
+    await duty.stop()
     expect(cluster.listeners).toBe(0)
   })
 
