@@ -14,7 +14,7 @@ const tiers = new Map([
       workerIdleMemoryLimit: '1GB',
     },
   ],
-  // Start programs, or whole components with what they talk to.
+  // Start programs, servers, or whole components with what they talk to.
   ['integration', { testMatch: besideCode.map((folder) => `<rootDir>/${folder}/**/*.integration.test.ts`) }],
   // Unit tests again, many to a file: see tools/lib/unit-groups.mjs.
   ['unit-groups', { testMatch: ['<rootDir>/.cache/unit-groups/*.test.ts'] }],
