@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withLock } from '../../../tools/lib/lock.mjs'
 import { say, timed } from '../../../tools/lib/progress.mjs'
@@ -37,8 +37,11 @@ export interface LocalSettings extends ClusterSettings {
 interface ClusterRecord {
   readonly block: number
   readonly nodes: number
+  /** True once all of it has been made. */
+  readonly complete?: boolean
 }
 
+const recordFile = 'cluster.json'
 const controlPlane = 'control-plane'
 const waitMs = 120_000
 const allocationLock = '/run/lock/osm-cluster.lock'
@@ -98,6 +101,7 @@ export class LocalProvider implements ClusterProvider {
     const machines = [controlPlane, ...plan.nodes.map(({ name }) => name)]
     const ended = machines.filter((name) => machinePid(this.#folder(name), this.#names.name) === undefined)
     if (ended.length > 0) return { state: 'partial', findings: ended.map((name) => `machine ${name} does not run`) }
+    if (record.complete !== true) return { state: 'partial', findings: ['it has not been completed'] }
     const findings = await this.#findFaults(plan, signal)
     return { state: findings.length === 0 ? 'up' : 'partial', findings, cluster: this.#describe(plan) }
   }
@@ -113,7 +117,8 @@ export class LocalProvider implements ClusterProvider {
 
   async #make(settings: LocalSettings, signal: AbortSignal): Promise<ClusterDescription> {
     try {
-      const plan = await this.#takeAddresses(settings.nodes, signal)
+      const record = await this.#takeAddresses(settings.nodes, signal)
+      const plan = addressPlan(record.block, record.nodes)
       createCgroups(
         this.#names.cgroup,
         plan.nodes.map(({ name }) => name),
@@ -123,24 +128,23 @@ export class LocalProvider implements ClusterProvider {
         this.#start(plan, machines, settings, signal),
       )
       await timed('Waiting for nodes and DNS', () => this.#finish(plan, settings, signal))
+      this.#remember({ ...record, complete: true })
       return this.#describe(plan)
     } catch (error) {
-      if (signal.aborted) await removeCluster(this.#names)
+      if (signal.aborted) await timed('Removing what there is of the cluster', () => removeCluster(this.#names))
       else say(`what there is of the cluster stays for a look, with logs in ${this.#names.folder}/*/log`)
       throw error
     }
   }
 
   /** Of two clusters that look for addresses at the same moment both would find the same. */
-  #takeAddresses(nodes: number, signal: AbortSignal): Promise<AddressPlan> {
+  #takeAddresses(nodes: number, signal: AbortSignal): Promise<ClusterRecord> {
     return withLock(allocationLock, async () => {
       const taken = clusterFolders().flatMap((folder) => readRecord(folder)?.block ?? [])
-      const block = chooseBlock(await routedDestinations(signal), taken)
-      const plan = addressPlan(block, nodes)
+      const record = { block: chooseBlock(await routedDestinations(signal), taken), nodes }
       mkdirSync(this.#names.folder, { recursive: true, mode: 0o711 })
-      const record: ClusterRecord = { block, nodes }
-      writeFileSync(join(this.#names.folder, 'cluster.json'), JSON.stringify(record))
-      return plan
+      this.#remember(record)
+      return record
     })
   }
 
@@ -253,6 +257,13 @@ export class LocalProvider implements ClusterProvider {
     return join(this.#names.folder, machine)
   }
 
+  #remember(record: ClusterRecord): void {
+    const path = join(this.#names.folder, recordFile)
+    writeFileSync(`${path}.partial`, JSON.stringify(record))
+    // Whoever reads it meanwhile finds a whole one.
+    renameSync(`${path}.partial`, path)
+  }
+
   #record(): ClusterRecord | undefined {
     return readRecord(this.#names.folder)
   }
@@ -277,9 +288,9 @@ function configuration(machineFolder: string): string {
 
 function readRecord(folder: string): ClusterRecord | undefined {
   try {
-    return JSON.parse(readFileSync(join(folder, 'cluster.json'), 'utf8')) as ClusterRecord
+    return JSON.parse(readFileSync(join(folder, recordFile), 'utf8')) as ClusterRecord
   } catch {
-    // Not written, or half: the cluster is then known by what else there is of it.
+    // Not written yet: the cluster is then known by what else there is of it.
     return undefined
   }
 }

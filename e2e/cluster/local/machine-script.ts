@@ -70,6 +70,8 @@ export function machineScript(machine: Machine): string {
     }),
     ...machineFolders(machine).map(({ source, target }) => `mount --bind ${quote(source)} ${target}`),
     memory('/tmp', '1777'),
+    // All other folders are those of this machine, and stay as they are.
+    'mount -o remount,bind,ro /',
     // What kubelet mounts for a pod has to be seen by the runtime, and the other way round.
     'mount --make-rshared /',
     `hostname ${quote(machine.name)}`,
@@ -119,6 +121,8 @@ export function controlPlaneSteps(plan: AddressPlan, programs: LocalPrograms): M
           'service-account-private-key-file': file('accounts.key'),
           'use-service-account-credentials': 'true',
           'allocate-node-cidrs': 'false',
+          // The default is a folder below /usr, which is made if it is missing.
+          'flex-volume-plugin-dir': '/run/volume-plugins',
         }),
       },
       {
