@@ -20,7 +20,8 @@ const mayImport = {
   bootstrap: core,
   standalone: [...core, 'controller', 'interception'],
   // The oracle answers the questions of osm policy can that no other code of the mesh answers.
-  cli: [...core, 'injector', 'oracle', 'standalone'],
+  // What osm-preinstall finds in the way of a mesh, osm install finds as well.
+  cli: [...core, 'bootstrap', 'injector', 'oracle', 'standalone'],
   'create-driver': [],
 }
 

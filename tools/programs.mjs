@@ -1,10 +1,14 @@
 /**
- * The programs shipped as one file each. Whoever adds a program adds its line; a listed entry that does not exist
- * fails the build.
- * @type {Readonly<Record<string, { readonly entry: string, readonly bundle: string }>>}
+ * The programs shipped as one file each, with folders that are copied beside it. Whoever adds a program adds its line; a listed entry
+ * that does not exist fails the build.
+ * @type {Readonly<Record<string, { readonly entry: string, readonly bundle: string, readonly folders?: Readonly<Record<string, string>> }>>}
  */
 export const programs = {
-  osm: { entry: 'packages/cli/src/main.ts', bundle: 'packages/cli/dist/osm.mjs' },
+  osm: {
+    entry: 'packages/cli/src/main.ts',
+    bundle: 'packages/cli/dist/osm.mjs',
+    folders: { 'charts/osm': 'packages/cli/dist/chart' },
+  },
   controller: {
     entry: 'packages/standalone/src/controller-main.ts',
     bundle: 'packages/standalone/dist/controller.mjs',

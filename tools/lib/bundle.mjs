@@ -1,5 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { build, stop } from 'esbuild'
 import { programs } from '../programs.mjs'
 import { root } from './paths.mjs'
@@ -48,7 +48,19 @@ export async function bundlePrograms(names = Object.keys(programs)) {
     // Its process would keep everything that it has read for as long as this one runs.
     await stop()
   }
+  for (const { folders = {} } of chosen) copyFolders(folders)
   return chosen.map(({ bundle }) => join(root, bundle))
+}
+
+/**
+ * Copies what a program reads while it runs, without what only tests read.
+ * @param {Readonly<Record<string, string>>} folders
+ */
+function copyFolders(folders) {
+  for (const [from, to] of Object.entries(folders)) {
+    rmSync(join(root, to), { recursive: true, force: true })
+    cpSync(join(root, from), join(root, to), { recursive: true, filter: (path) => basename(path) !== 'testdata' })
+  }
 }
 
 /**

@@ -1,8 +1,17 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
+import { atTerminal } from './at-terminal.js'
+
 const bundle = fileURLToPath(new URL('../../../packages/cli/dist/osm.mjs', import.meta.url))
-const timeoutMs = 60_000
+const timeoutMs = 120_000
+
+/** Which cluster a program is for, and where it keeps what it keeps. */
+export interface OsmProgramOptions {
+  readonly kubeconfig: string
+  /** Home folder; none if absent. */
+  readonly home?: string
+}
 
 /** What `osm` answered. */
 export interface OsmAnswer {
@@ -15,16 +24,34 @@ export interface OsmAnswer {
 export type OsmProgram = (...args: readonly string[]) => Promise<OsmAnswer>
 
 /** The program as users run it, with a cluster of its own. */
-export function osmProgram({ kubeconfig }: { readonly kubeconfig: string }): OsmProgram {
-  const env = { PATH: process.env.PATH ?? '', KUBECONFIG: kubeconfig }
+export function osmProgram(options: OsmProgramOptions): OsmProgram {
+  const env = environmentOf(options)
   return (...args) =>
     new Promise((resolve, reject) => {
       // A folder without a mesh of this machine.
-      const options = { env, cwd: '/', timeout: timeoutMs }
-      const child = execFile(process.execPath, [bundle, ...args], options, (error, stdout, stderr) => {
+      const where = { env, cwd: '/', timeout: timeoutMs }
+      const child = execFile(process.execPath, [bundle, ...args], where, (error, stdout, stderr) => {
         if (child.exitCode === null)
           reject(error ?? new Error(`osm ${args.join(' ')} was ended by ${child.signalCode}`))
         else resolve({ code: child.exitCode, stdout, stderr })
       })
     })
+}
+
+/** The same at a terminal, where somebody types these lines. */
+export function osmAtTerminal(
+  options: OsmProgramOptions,
+): (typed: readonly string[], ...args: readonly string[]) => ReturnType<typeof atTerminal> {
+  const env = { ...environmentOf(options), NO_COLOR: '1' }
+  return (typed, ...args) => atTerminal([process.execPath, bundle, ...args], typed, { env, timeoutMs })
+}
+
+function environmentOf({ kubeconfig, home }: OsmProgramOptions): NodeJS.ProcessEnv {
+  const { PATH = '', HELM_BIN } = process.env
+  return {
+    PATH,
+    KUBECONFIG: kubeconfig,
+    ...(HELM_BIN !== undefined && { HELM_BIN }),
+    ...(home !== undefined && { HOME: home }),
+  }
 }

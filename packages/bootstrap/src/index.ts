@@ -1,1 +1,5 @@
+export { isForeign } from './crds/merge-definition.js'
 export { bootstrapErrorCodes, type BootstrapErrorCode } from './error-codes.js'
+export { meshSelector } from './mesh-identity.js'
+export type { Obstacle } from './preinstall/check.js'
+export { findObstacles } from './preinstall/find-obstacles.js'

@@ -1,5 +1,7 @@
 /** What a command knows of the process that it runs in. */
 export interface CliContext {
+  /** Where answers of the user come from; opened for whoever asks. */
+  readonly stdin: () => NodeJS.ReadStream
   /** For results: what was asked for, and nothing else. */
   readonly stdout: NodeJS.WriteStream
   /** For progress, warnings and errors. */

@@ -16,6 +16,15 @@ export const cliErrorCodes = {
   OSM_CLI_INPUT: 'a file that a command was given can not be read, or holds no Kubernetes objects',
   OSM_CLI_NOT_FOUND: 'the service, service account or workload does not exist in the mesh specification',
   OSM_CLI_CONFIG: 'the file of settings, which OSM_CONFIG names, can not be read or says something else than it may',
+  OSM_CLI_HELM_MISSING: 'helm, by which control planes are installed, was not found',
+  OSM_CLI_HELM_OLD: 'the program that was found as helm is too old, or is another program',
+  OSM_CLI_HELM: 'helm did not do what it was asked for; the message is its own',
+  OSM_CLI_CHART: 'the chart of the control plane was not found',
+  OSM_CLI_OBSTACLE: 'something in the cluster keeps a mesh from being installed; nothing was changed',
+  OSM_CLI_MANAGED:
+    'the file of settings says that somebody else manages the mesh, who alone installs, upgrades and uninstalls it',
+  OSM_CLI_UNCONFIRMED: 'a command that takes something away was not confirmed, and could not ask',
+  OSM_CLI_LEFTOVER: 'not everything that was to be deleted could be deleted',
   OSM_CLI_ERROR_CODE: 'no error of this version has the code that was asked about',
   OSM_CLI_OUTPUT: 'a file that a command was to write can not be written',
   OSM_CLI_NAMESPACE:

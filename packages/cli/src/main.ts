@@ -22,6 +22,7 @@ process.stdout.on('error', () => ending.abort(new Error('standard output was clo
 process.stderr.on('error', () => undefined)
 
 process.exitCode = await runCli(process.argv.slice(2), {
+  stdin: () => process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   cwd: process.cwd(),

@@ -4,6 +4,8 @@ import { addCompletion } from './commands/completion.js'
 import { addDemo } from './commands/demo.js'
 import { addEnv } from './commands/env.js'
 import { addInject } from './commands/inject.js'
+import { addInstall } from './commands/install.js'
+import { addMesh } from './commands/mesh.js'
 import { addMetrics } from './commands/metrics.js'
 import { addNamespace } from './commands/namespace.js'
 import { addPolicyCan } from './commands/policy-can.js'
@@ -15,6 +17,8 @@ import { addProxyStatus } from './commands/proxy-status.js'
 import { addStandaloneRun } from './commands/standalone-run.js'
 import { addStandaloneValidate } from './commands/standalone-validate.js'
 import { addErrorInfo } from './commands/support-error-info.js'
+import { addUninstall } from './commands/uninstall.js'
+import { addVersion } from './commands/version.js'
 import { addVerify } from './commands/verify.js'
 import type { CommandHost } from './commands/cli-command.js'
 import { addClusterOptions } from './kubernetes/cluster-options.js'
@@ -64,12 +68,15 @@ Try it:
   const support = program.command('support').description('find out what went wrong')
   addErrorInfo(support, host)
 
+  addInstall(program, host)
+  addUninstall(program, host)
+  addMesh(program, host)
   addVerify(program, host)
-
   addNamespace(program, host)
   addMetrics(program, host)
   addInject(program, host)
   addDemo(program, host)
+  addVersion(program, host)
   addEnv(program, host)
   addCompletion(program, host)
   return program

@@ -1,4 +1,4 @@
-import { Writable } from 'node:stream'
+import { PassThrough, Writable } from 'node:stream'
 
 import type { CliContext } from '../src/cli-context.js'
 
@@ -26,6 +26,14 @@ export class KeptOutput extends Writable {
   }
 }
 
+/** What somebody types, line by line, before the input ends; at a terminal or not. */
+export function typedInput(lines: readonly string[], isTTY = false): NodeJS.ReadStream {
+  const input = new PassThrough()
+  input.end(lines.map((line) => `${line}\n`).join(''))
+  // Commands read it and ask whether it is a terminal, and that is all here.
+  return Object.assign(input, { isTTY }) as unknown as NodeJS.ReadStream
+}
+
 /** A process for a command that runs in a test. */
 export function fakeContext(more: Partial<CliContext> = {}): {
   readonly context: CliContext
@@ -35,6 +43,7 @@ export function fakeContext(more: Partial<CliContext> = {}): {
   const stdout = new KeptOutput()
   const stderr = new KeptOutput()
   const context: CliContext = {
+    stdin: () => typedInput([]),
     stdout: stdout.stream(),
     stderr: stderr.stream(),
     cwd: '/nowhere',

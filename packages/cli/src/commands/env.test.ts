@@ -43,6 +43,13 @@ describe('osm env', () => {
     })
   })
 
+  it('prints the namespace that commands take, which the command line and OSM_NAMESPACE choose first', async () => {
+    const chosen = async (variables: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<string> =>
+      /namespace: (.*)/.exec((await env(variables, ...args)).stdout)?.[1] ?? ''
+    await expect(chosen({ OSM_NAMESPACE: 'of-variable' })).resolves.toBe('of-variable')
+    await expect(chosen({ OSM_NAMESPACE: 'of-variable' }, '--osm-namespace', 'of-line')).resolves.toBe('of-line')
+  })
+
   it('ends with 1 when the file is wrong', async () => {
     const path = join(folder, 'wrong.yaml')
     writeFileSync(path, 'install: {kind: hired}\n')

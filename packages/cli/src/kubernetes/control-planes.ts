@@ -18,6 +18,8 @@ export interface ControlPlane {
   readonly version: string
   /** Flags of the controller, with their values. */
   readonly flags: Readonly<Record<string, string>>
+  /** Name of the helm release that it is of. */
+  readonly release: string
 }
 
 /** A pod, as far as commands look at it. */
@@ -81,10 +83,12 @@ export function podState({ metadata, status }: KubernetesObject): PodState {
 }
 
 function controlPlaneOf({ metadata, spec }: KubernetesObject): ControlPlane {
-  const { labels = {}, namespace = '' } = metadata
+  const { labels = {}, annotations = {}, namespace = '' } = metadata
+  const meshName = labels['meshName'] ?? labels['app.kubernetes.io/instance'] ?? ''
   return {
-    meshName: labels['meshName'] ?? labels['app.kubernetes.io/instance'] ?? '',
+    meshName,
     namespace,
+    release: annotations['meta.helm.sh/release-name'] ?? meshName,
     version: labels['app.kubernetes.io/version'] ?? '',
     flags: Object.fromEntries(argumentsOf(spec).flatMap(flagOf)),
   }

@@ -1,0 +1,74 @@
+import { Option, type Command } from 'commander'
+
+import { wantsColor } from '../cli-context.js'
+import { exitCodes } from '../exit-code.js'
+import { findHelm } from '../helm/helm.js'
+import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
+import { openCluster } from '../kubernetes/open-cluster.js'
+import type { CommandHost } from './cli-command.js'
+import { helmOption, meshNameOption, refuseManaged, timeoutOption } from './install-options.js'
+import { localPortOption } from './mesh.js'
+
+interface UninstallFlags {
+  readonly meshName?: string
+  readonly force?: true
+  readonly deleteClusterWideResources?: true
+  readonly deleteNamespace?: true
+  readonly caBundleSecretName: string
+  readonly timeout: string
+  readonly helm?: string
+}
+
+/** `osm uninstall` */
+export function addUninstall(program: Command, host: CommandHost): void {
+  const parent = program.command('uninstall').description('take control planes out of a cluster')
+  addUninstallMesh(parent, host)
+}
+
+function addUninstallMesh(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('mesh'))
+    .description('uninstall control planes, after asking for each')
+    .addOption(meshNameOption('name of the mesh (default: ask for each that there is)'))
+    .option('-f, --force', 'ask nobody')
+    .option(
+      '-a, --delete-cluster-wide-resources',
+      'delete the CRDs with every policy, webhook configurations and certificate authorities too, as far as no mesh is left that needs them',
+    )
+    .option('--delete-namespace', 'delete the namespace of the control plane too, with everything in it')
+    .addOption(localPortOption())
+    .addOption(
+      new Option('--ca-bundle-secret-name <name>', 'Secret of the certificate authority').default('osm-ca-bundle'),
+    )
+    .addOption(timeoutOption('how long to wait until everything is gone; 0 for as long as it takes'))
+    .addOption(helmOption())
+    .addHelpText(
+      'after',
+      `
+Sidecars that run go on with what they were told last. Without -a the roots stay that they trust, so that a mesh that is installed
+again goes on with them.`,
+    )
+    .action(async (flags: UninstallFlags, command: Command) => {
+      refuseManaged(host, 'OSM CANNOT be uninstalled in a managed environment')
+      const { meshName, force = false, deleteNamespace = false, deleteClusterWideResources = false } = flags
+      const { caBundleSecretName, timeout } = flags
+      const clusterFlags = clusterFlagsOf(command)
+      const helm = await findHelm(context, flags.helm)
+      const cluster = await openCluster(host, clusterFlags)
+      const { uninstallMesh } = await import('../control-plane/uninstall-mesh.js')
+      await uninstallMesh({
+        ...{
+          cluster,
+          helm,
+          flags: clusterFlags,
+          context,
+          meshName,
+          force,
+          deleteNamespace,
+          deleteClusterWideResources,
+        },
+        ...{ caBundleSecretName, timeout, color: wantsColor(context.stdout, context.variables) },
+      })
+      onExit(exitCodes.ok)
+    })
+}
