@@ -1,3 +1,4 @@
+import { bundlePrograms } from '../lib/bundle.mjs'
 import { reportCounts } from '../lib/counts.mjs'
 import { runJest } from '../lib/jest.mjs'
 import { runAttached } from '../lib/process.mjs'
@@ -15,6 +16,8 @@ export async function task(args, { env }) {
     reportCounts('cluster', { passed: 0, failed: 0, skipped: 1 })
     return 0
   }
+  // Tests start it as users do.
+  await bundlePrograms(['osm'])
   const counts = await runJest('cluster', args, (program, jestArgs, jestEnv) =>
     runAttached(program, jestArgs, { env: { ...env, ...jestEnv }, stdoutToStderr: true }),
   )

@@ -1,8 +1,9 @@
 /**
- * The application of the pods that tests make. `serve` plays a workload, `call` makes one request and prints what came of it; see
- * docs/guides/cluster.md.
+ * The application of the pods that tests make. `serve` plays a workload, `call` makes one request and prints what came of it, `calls`
+ * makes those that it reads; see docs/guides/cluster.md.
  */
 import { call } from './call.js'
+import { answerCalls } from './calls.js'
 import { serve } from './serve.js'
 
 const [command, ...args] = process.argv.slice(2)
@@ -13,7 +14,10 @@ switch (command) {
   case 'call':
     process.exitCode = await call(args)
     break
+  case 'calls':
+    await answerCalls(process.stdin, process.stdout)
+    break
   default:
-    process.stderr.write(`expected serve or call, not ${String(command)}\n`)
+    process.stderr.write(`expected serve, call or calls, not ${String(command)}\n`)
     process.exitCode = 2
 }

@@ -1,4 +1,9 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from '@jest/globals'
+import { answerCalls } from './calls.js'
 import { parseCall } from './call.js'
 import { parseServedPort } from './serve.js'
 
@@ -20,6 +25,7 @@ describe('parseCall', () => {
       kind: 'grpc',
       path: '/Books/List',
     })
+    expect(parseCall(new URL('grpcs://shop:9000/Books/List'), plain)).toMatchObject({ kind: 'grpc', tls: {} })
     expect(parseCall(new URL('https://shop/'), { ...plain, http2: true })).toMatchObject({ version: '2', tls: {} })
   })
 
@@ -34,7 +40,7 @@ describe('parseCall', () => {
 
   it('refuses what it can not call', () => {
     expect(() => parseCall(new URL('tcp://shop'), plain)).toThrow('names no port')
-    expect(() => parseCall(new URL('gopher://shop:70'), plain)).toThrow('expected http, https, grpc or tcp')
+    expect(() => parseCall(new URL('gopher://shop:70'), plain)).toThrow('expected http, https, grpc, grpcs or tcp')
     expect(() => parseCall(new URL('http://shop'), { ...plain, header: ['nothing'] })).toThrow('--header nothing')
   })
 })
@@ -45,6 +51,23 @@ describe('parseServedPort', () => {
   })
 
   it('refuses applications that there are not, and what is no port', () => {
-    for (const text of ['8080=https', 'http', '0=http', 'x=tcp']) expect(() => parseServedPort(text)).toThrow(text)
+    for (const text of ['8080=spdy', 'http', '0=http', 'x=tcp']) expect(() => parseServedPort(text)).toThrow(text)
+  })
+})
+
+describe('answerCalls', () => {
+  it('answers every line with the number that it had, and ends with its input', async () => {
+    const server = createServer((socket) => socket.end('hello\n')).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const call = { kind: 'tcp', target: { host: '127.0.0.1', port } }
+    const output = new PassThrough()
+    await answerCalls(Readable.from([1, 2].map((id) => `${JSON.stringify({ id, call })}\n`)), output)
+    output.end()
+    const answers = (await text(output)).trim().split('\n')
+    expect(answers.map((line) => JSON.parse(line) as unknown)).toEqual(
+      expect.arrayContaining([1, 2].map((id) => ({ id, answer: expect.objectContaining({ received: 'hello' }) }))),
+    )
+    server.close()
   })
 })

@@ -39,14 +39,14 @@ export interface CallSettings {
   readonly send?: string | undefined
 }
 
-/** The call that a URL stands for: `http`, `https`, `grpc` or `tcp`. */
+/** The call that a URL stands for: `http`, `https`, `grpc`, `grpcs` or `tcp`. */
 export function parseCall(url: URL, { method, header, body, http2, send }: CallSettings): Call {
   const { hostname: host, protocol } = url
   const port = url.port === '' ? defaultPorts[protocol] : Number(url.port)
   if (port === undefined) throw new Error(`${url.href} names no port`)
   const target = { host, port }
   if (protocol === 'tcp:') return { kind: 'tcp', target, ...(send !== undefined && { send }) }
-  const scheme = protocol === 'https:' ? ('https' as const) : ('http' as const)
+  const scheme = protocol === 'https:' || protocol === 'grpcs:' ? ('https' as const) : ('http' as const)
   const request = {
     target,
     scheme,
@@ -56,8 +56,10 @@ export function parseCall(url: URL, { method, header, body, http2, send }: CallS
     ...(body !== undefined && { body }),
     ...(scheme === 'https' && { tls: {} }),
   }
-  if (protocol === 'grpc:') return { kind: 'grpc', ...request, path: url.pathname === '' ? '/' : request.path }
-  if (protocol !== 'http:' && protocol !== 'https:') throw new Error(`${url.href}: expected http, https, grpc or tcp`)
+  if (protocol === 'grpc:' || protocol === 'grpcs:')
+    return { kind: 'grpc', ...request, path: url.pathname === '' ? '/' : request.path }
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw new Error(`${url.href}: expected http, https, grpc, grpcs or tcp`)
   return { kind: 'http', ...request, method, version: http2 ? '2' : '1.1' }
 }
 

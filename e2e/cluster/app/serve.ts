@@ -1,15 +1,16 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Connections } from '../../dataplane/actor/connections.js'
 import { perform } from '../../dataplane/actor/perform.js'
-import type { App, Call } from '../../dataplane/actor/protocol.js'
+import type { App, Call, Certificate } from '../../dataplane/actor/protocol.js'
 import { createApp, listen } from '../../dataplane/actor/servers.js'
 
-/** Applications that need no certificate. */
-const apps: readonly App[] = ['http', 'http2', 'grpc', 'tcp', 'tcp-server-first', 'connect-proxy']
+const apps: readonly App[] = ['http', 'http2', 'https', 'grpc', 'grpc-tls', 'tcp', 'tcp-server-first', 'connect-proxy']
 
 const longTimeMs = 1 << 30
 
@@ -27,12 +28,17 @@ export async function serve(args: readonly string[], env: NodeJS.ProcessEnv): Pr
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { control: { type: 'string' }, linger: { type: 'string', default: '5' } },
+    options: {
+      control: { type: 'string' },
+      linger: { type: 'string', default: '5' },
+      certificate: { type: 'string' },
+    },
   })
   const speaker = { server: env.NAME ?? 'app', instance: env.HOSTNAME ?? '' }
+  const certificate = values.certificate === undefined ? undefined : readCertificate(values.certificate)
   const servers: { readonly server: ReturnType<typeof createApp>; readonly port: number }[] = positionals
     .map(parseServedPort)
-    .map(({ port, app }) => ({ server: createApp(app, speaker), port }))
+    .map(({ port, app }) => ({ server: createApp(app, speaker, certificate), port }))
   if (values.control !== undefined) servers.push({ server: controlServer(), port: Number(values.control) })
   for (const { server, port } of servers) await listen(server, '0.0.0.0', port)
   process.stdout.write(`${JSON.stringify({ ...speaker, ports: servers.map(({ port }) => port) })}\n`)
@@ -52,6 +58,11 @@ export function parseServedPort(text: string): ServedPort {
   if (!Number.isInteger(port) || port < 1 || app === undefined)
     throw new Error(`${text}: expected <port>=<app>, where the application is one of ${apps.join(', ')}`)
   return { port, app }
+}
+
+function readCertificate(folder: string): Certificate {
+  const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
+  return { chain: read('tls.crt'), privateKey: read('tls.key') }
 }
 
 function controlServer(): Server {

@@ -1,0 +1,57 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { it } from '@jest/globals'
+import type { SharedCluster } from './shared-cluster.js'
+
+const reports = fileURLToPath(new URL('../../../.cache/cluster-reports', import.meta.url))
+const lastLines = 2000
+const testTimeoutMs = 300_000
+
+/** A test whose failure leaves a report of the cluster in `.cache/cluster-reports`. */
+export function clusterTest(
+  name: string,
+  cluster: () => SharedCluster,
+  test: () => Promise<void>,
+  timeoutMs = testTimeoutMs,
+): void {
+  it(name, () => reportOnFailure(cluster(), name, test), timeoutMs)
+}
+
+/** Writes down what runs in the cluster, what happened, and what programs said, when something fails. */
+export async function reportOnFailure<T>(cluster: SharedCluster, what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const folder = join(reports, fileName(what))
+    await writeReport(cluster, folder).catch((problem: unknown) => {
+      throw new AggregateError([error, problem], `${String(error)}; and no report could be written`)
+    })
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\n(report: ${folder})`, { cause: error })
+  }
+}
+
+interface Pod {
+  readonly metadata: { readonly namespace: string; readonly name: string }
+}
+
+async function writeReport({ kubectl }: SharedCluster, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  const keep = async (file: string, args: readonly string[]): Promise<void> => {
+    const { stdout, stderr } = await kubectl.try(args)
+    writeFileSync(join(folder, file), `${stdout}${stderr}`)
+  }
+  await keep('pods.txt', ['get', 'pods', '-A', '-o', 'wide'])
+  await keep('pods.yaml', ['get', 'pods', '-A', '-o', 'yaml'])
+  await keep('events.txt', ['get', 'events', '-A', '--sort-by=.lastTimestamp'])
+  await keep('policies.yaml', ['get', 'meshconfigs,traffictargets,httproutegroups,trafficsplits', '-A', '-o', 'yaml'])
+  const { items } = await kubectl.get<{ readonly items: readonly Pod[] }>(['pods', '-A'])
+  for (const { metadata } of items) {
+    const logs = ['logs', metadata.name, '-n', metadata.namespace, '--all-containers', '--prefix']
+    await keep(`${metadata.namespace}.${metadata.name}.log`, [...logs, `--tail=${lastLines}`])
+  }
+}
+
+function fileName(what: string): string {
+  return what.replaceAll(/[^A-Za-z0-9]+/g, '-').slice(0, 80)
+}

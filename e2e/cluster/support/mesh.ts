@@ -1,0 +1,116 @@
+import { fileURLToPath } from 'node:url'
+import { osmProgram, type OsmProgram } from '../../api/support/osm-program.js'
+import { reportOnFailure } from './failure-report.js'
+import type { SharedCluster } from './shared-cluster.js'
+import { TestNamespace } from './test-namespace.js'
+
+const chart = fileURLToPath(new URL('../../../charts/osm', import.meta.url))
+const helmTimeout = '240s'
+const helmTimeoutMs = 260_000
+
+/** Meshes share the cluster, and those of OSM's suite start with nothing allowed. */
+const commonValues = {
+  sidecarClass: 'envoy',
+  enforceSingleMesh: false,
+  enablePermissiveTrafficPolicy: false,
+  enableEgress: false,
+}
+
+/** What to install. */
+export interface MeshOptions {
+  /** Of the mesh and of the release; its control plane is in `<name>-system`. */
+  readonly name: string
+  /** Values below `osm`, on top of those that tests have in common. */
+  readonly values?: Readonly<Record<string, unknown>>
+  /** Another chart than that of this repository. */
+  readonly chartPath?: string
+}
+
+/** A mesh that the real helm has installed. A test file has one, or some, of its own. */
+export class Mesh {
+  readonly name: string
+  /** Of the control plane. */
+  readonly namespace: string
+  /** The program `osm`, for this cluster. */
+  readonly osm: OsmProgram
+  readonly cluster: SharedCluster
+  readonly #namespaces: TestNamespace[] = []
+
+  private constructor(cluster: SharedCluster, name: string) {
+    this.name = name
+    this.namespace = `${name}-system`
+    this.cluster = cluster
+    this.osm = osmProgram({ kubeconfig: cluster.kubeconfig })
+  }
+
+  /** Installs, and comes back when helm says that everything is ready. */
+  static async install(cluster: SharedCluster, { name, values, chartPath }: MeshOptions): Promise<Mesh> {
+    const mesh = new Mesh(cluster, name)
+    await reportOnFailure(cluster, `install ${name}`, () => mesh.helm('install', { values, chartPath }))
+    return mesh
+  }
+
+  /** Installs what was uninstalled, or changes what is installed. */
+  async helm(
+    verb: 'install' | 'upgrade',
+    {
+      values = {},
+      chartPath = chart,
+    }: { readonly values?: MeshOptions['values']; readonly chartPath?: string | undefined },
+  ): Promise<void> {
+    const input = JSON.stringify({ osm: { ...commonValues, meshName: this.name, ...values } })
+    const where = ['--namespace', this.namespace, ...(verb === 'install' ? ['--create-namespace'] : [])]
+    const args = [verb, this.name, chartPath, ...where, '--values', '-', '--wait', '--timeout', helmTimeout]
+    await this.cluster.helm(args, { input, timeoutMs: helmTimeoutMs })
+  }
+
+  /** Makes a namespace of a test and has `osm` add it to the mesh. It goes with the mesh, if not before. */
+  async createNamespace(name: string): Promise<TestNamespace> {
+    const namespace = await this.createOutsideNamespace(name)
+    await this.add(namespace)
+    return namespace
+  }
+
+  /** Makes a namespace of a test that no mesh knows. It goes with the mesh, if not before. */
+  async createOutsideNamespace(name: string): Promise<TestNamespace> {
+    const namespace = await TestNamespace.create(this.cluster, name)
+    this.#namespaces.push(namespace)
+    return namespace
+  }
+
+  /** Enrols a namespace by `osm namespace add`. */
+  async add({ name }: TestNamespace): Promise<void> {
+    const { code, stderr } = await this.osm('namespace', 'add', name, '--mesh-name', this.name)
+    if (code !== 0) throw new Error(`osm namespace add ${name} failed with ${code}: ${stderr}`)
+  }
+
+  /** Merges something into the specification of the MeshConfig. */
+  async patchMeshConfig(spec: Readonly<Record<string, unknown>>): Promise<void> {
+    const patch = JSON.stringify({ spec })
+    const args = ['patch', 'meshconfig', 'osm-mesh-config', '-n', this.namespace, '--type=merge', '-p', patch]
+    await this.cluster.kubectl.run(args)
+  }
+
+  /** Uninstalls the release, and leaves what helm leaves. */
+  async uninstallRelease(): Promise<void> {
+    const args = ['uninstall', this.name, '--namespace', this.namespace, '--wait', '--timeout', helmTimeout]
+    await this.cluster.helm(args, { timeoutMs: helmTimeoutMs })
+  }
+
+  /** Takes away the namespaces of tests, the release and its namespace; throws if anything is left that belongs to the mesh. */
+  async uninstall(): Promise<void> {
+    await Promise.all(this.#namespaces.map((namespace) => namespace.delete({ wait: false })))
+    await reportOnFailure(this.cluster, `uninstall ${this.name}`, () => this.uninstallRelease())
+    await this.cluster.kubectl.run(['delete', 'namespace', this.namespace], { timeoutMs: helmTimeoutMs })
+    // Those of the tests end beside; none may be left for the next file.
+    for (const namespace of this.#namespaces) await namespace.delete()
+    const left = await this.#clusterWideObjects()
+    if (left !== '') throw new Error(`uninstalling mesh ${this.name} has left:\n${left}`)
+  }
+
+  async #clusterWideObjects(): Promise<string> {
+    const kinds = 'mutatingwebhookconfigurations,validatingwebhookconfigurations,clusterroles,clusterrolebindings'
+    const args = ['get', kinds, '-l', `app.kubernetes.io/instance=${this.name}`, '-o', 'name']
+    return (await this.cluster.kubectl.run(args)).trim()
+  }
+}
