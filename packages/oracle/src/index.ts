@@ -1,4 +1,5 @@
 export type { EgressQuestion, EgressVerdict } from './egress.js'
+export { isHostOf } from './host-pattern.js'
 export { Oracle, type Destination, type OracleOptions, type Question, type Verdict } from './oracle.js'
 export type { Labels, OracleObject, Ref } from './objects.js'
 export { readTarget, type RequestTarget } from './request-target.js'

@@ -1,4 +1,5 @@
 import type { EgressPart, OutboundPart } from '@osm-ts/driver-api'
+import { isHostOf } from '@osm-ts/oracle'
 
 import { allowedRequests } from '../policy/allowed-requests.js'
 import type { NamedThing } from '../policy-question.js'
@@ -150,11 +151,7 @@ function leadsTo({ protocol, port, hosts, serverNames }: EgressPart, to: Outside
   const { host } = to
   // Connections are known by their addresses alone, which a name does not tell.
   if (host === undefined || kindOf(protocol) === 'tcp') return true
-  return [...hosts, ...serverNames].some((name) => covers(name, host.toLowerCase()))
-}
-
-function covers(name: string, host: string): boolean {
-  return name === '*' || name === host || (name.startsWith('*.') && host.endsWith(name.slice(1)))
+  return [...hosts, ...serverNames].some((name) => name === '*' || isHostOf(name, host.toLowerCase()))
 }
 
 /** What speaks HTTP is asked for as http, whatever its version. */
