@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
+import { keptGzip } from './kept-gzip.mjs'
 import { writeTar } from './tar.mjs'
 
 /** @typedef {import('./tar.mjs').TarEntry} TarEntry */
@@ -44,7 +44,7 @@ export function makeLayer(createdBy, entries) {
   return {
     createdBy,
     diffId: digestOf(archive),
-    blob: makeBlob('application/vnd.oci.image.layer.v1.tar+gzip', gzipSync(archive)),
+    blob: makeBlob('application/vnd.oci.image.layer.v1.tar+gzip', keptGzip(archive)),
   }
 }
 

@@ -21,7 +21,7 @@ export async function withLock(path, work, isAlive = processIsAlive) {
     const owner = readOwner(path)
     if (owner !== undefined && !isAlive(owner)) takeAway(path, owner)
     else {
-      if (!told && owner !== undefined) say(`waiting for process ${owner}, which is setting up this checkout`)
+      if (!told && owner !== undefined) say(`waiting for process ${owner}, which is at the same`)
       told = true
       await sleep(pollMilliseconds)
     }

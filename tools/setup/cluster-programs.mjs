@@ -4,7 +4,7 @@ import { cachedFolder, hashInputs } from '../lib/cache.mjs'
 import { cacheRoot, root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
-import { debianPackages, installCommand, isDebian, missingDebianPackages } from './debian-packages.mjs'
+import { debianPackages, installCommand, isDebian } from './debian-packages.mjs'
 import { ensureEtcd } from './etcd.mjs'
 import { goObstacle } from './go.mjs'
 import { buildGoPrograms } from './go-build.mjs'
@@ -21,6 +21,8 @@ import { ensureTransparentMode } from './transparent-mode.mjs'
  * @property {string} coredns
  * @property {string} pause
  */
+
+/** @typedef {{ containerd?: string | undefined, ctr?: string | undefined, runc?: string | undefined, plugins?: string | undefined }} FoundRuntime */
 
 const purpose = 'cluster'
 
@@ -70,24 +72,38 @@ export async function clusterObstacle() {
 
 /** @returns {Promise<Pick<ClusterPrograms, 'containerd' | 'plugins'>>} */
 async function ensureContainerRuntime() {
+  const lacking = packagesLackedBy(await findContainerRuntime())
+  if (lacking.length > 0) {
+    if (!isDebian())
+      throw new SetUpError(`containerd, runc and the CNI plug-ins are needed; on Debian: ${installCommand(lacking)}`)
+    await installWithoutService(lacking, 'containerd')
+  }
   const found = await findContainerRuntime()
-  if (found !== undefined) return found
-  const packages = debianPackages(purpose)
-  if (!isDebian())
-    throw new SetUpError(`containerd, runc and the CNI plug-ins are needed; on Debian: ${installCommand(packages)}`)
-  const missing = await missingDebianPackages(packages)
-  if (missing.length > 0) await installWithoutService(missing, 'containerd')
-  const installed = await findContainerRuntime()
-  if (installed === undefined)
-    throw new SetUpError(`Debian packages ${packages.join(', ')} brought no containerd, runc or CNI plug-ins.`)
-  return installed
+  const still = packagesLackedBy(found)
+  const { containerd, plugins: folder } = found
+  if (containerd === undefined || folder === undefined || still.length > 0)
+    throw new SetUpError(`Debian packages ${still.join(', ')} brought no such programs as nodes need.`)
+  return { containerd, plugins: folder }
 }
 
+/**
+ * The packages to install. Only those whose programs are missing: another containerd, such as that of Docker, would have to give way.
+ * @param {FoundRuntime} found
+ */
+export function packagesLackedBy({ containerd, ctr, runc, plugins: folder }) {
+  const lacks = /** @type {Readonly<Record<string, boolean>>} */ ({
+    containerd: containerd === undefined || ctr === undefined,
+    runc: runc === undefined,
+    'containernetworking-plugins': folder === undefined,
+  })
+  return debianPackages(purpose).filter((name) => lacks[name] ?? false)
+}
+
+/** @returns {Promise<FoundRuntime>} */
 async function findContainerRuntime() {
   const [containerd, runc, ctr] = await Promise.all(['containerd', 'runc', 'ctr'].map(onPath))
   const folder = pluginFolders.find((path) => plugins.every((name) => existsSync(join(path, name))))
-  if (containerd === undefined || runc === undefined || ctr === undefined || folder === undefined) return undefined
-  return { containerd, plugins: folder }
+  return { containerd, ctr, runc, plugins: folder }
 }
 
 async function ensureCoreDns() {
