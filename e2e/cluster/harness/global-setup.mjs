@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bundlePrograms } from '../../../tools/lib/bundle.mjs'
 import { ensureKubectlAndHelm } from '../../../tools/setup/kubectl-and-helm.mjs'
 import { clusterCommand, removeForgottenClusters } from './cluster-command.mjs'
 
@@ -16,6 +17,8 @@ export default async function globalSetup() {
   globalThis.osmCluster = wasUp ? undefined : { options }
   const cluster = wasUp ? before.answer.cluster : (await clusterCommand('up', options)).succeeded()
   const { images } = (await clusterCommand('load', options)).succeeded()
+  // Tests run the commands of users.
+  await bundlePrograms(['osm'])
   const { helm, kubectl } = await ensureKubectlAndHelm()
   const folder = mkdtempSync(join(tmpdir(), 'osm-ts-cluster-'))
   const path = join(folder, 'description.json')

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+import { osmProgram, type OsmProgram } from '../../api/support/osm-program.js'
+import { appPod } from '../support/app-pod.js'
+import { SharedCluster } from '../support/shared-cluster.js'
+
+const meshName = 'commands'
+const osmNamespace = 'commands-system'
+const shop = 'commands-shop'
+const timeoutMs = 180_000
+
+interface Check {
+  readonly status: string
+  readonly nested: readonly Check[]
+}
+
+let cluster: SharedCluster
+let osm: OsmProgram
+
+const account = (name: string): object => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name, namespace: shop },
+})
+const pod = (name: string, ports: Readonly<Record<number, string>> = {}): object => {
+  const made = appPod({ name, namespace: shop, image: cluster.image('test-app'), ports }) as { readonly spec: object }
+  return { ...made, spec: { ...made.spec, serviceAccountName: name } }
+}
+
+/** Commands that look into pods, on real ones: what stands between is a real kubelet, and the sidecar is a real Envoy. */
+describe('osm on a real cluster', () => {
+  beforeAll(async () => {
+    cluster = SharedCluster.open()
+    const run = osmProgram({ kubeconfig: cluster.kubeconfig })
+    osm = (...args) => run(...args, '--osm-namespace', osmNamespace)
+    const values = {
+      meshName,
+      sidecarClass: 'envoy',
+      enforceSingleMesh: false,
+      enableDebugServer: true,
+      enablePermissiveTrafficPolicy: false,
+      'image.pullPolicy': 'IfNotPresent',
+    }
+    const settings = Object.entries(values).flatMap(([name, value]) => ['--set', `osm.${name}=${String(value)}`])
+    await cluster.helm([
+      'install',
+      meshName,
+      'charts/osm',
+      ...['--namespace', osmNamespace, '--create-namespace', '--wait'],
+      ...settings,
+    ])
+    await cluster.kubectl.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: shop } })
+    await expect(osm('namespace', 'add', shop, '--mesh-name', meshName)).resolves.toMatchObject({ code: 0 })
+    await cluster.kubectl.apply({
+      apiVersion: 'v1',
+      kind: 'List',
+      items: [
+        account('client'),
+        account('server'),
+        pod('client'),
+        pod('server', { 8080: 'http' }),
+        {
+          apiVersion: 'v1',
+          kind: 'Service',
+          metadata: { name: 'server', namespace: shop },
+          spec: { selector: { app: 'server' }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
+        },
+        {
+          apiVersion: 'specs.smi-spec.io/v1alpha4',
+          kind: 'HTTPRouteGroup',
+          metadata: { name: 'books', namespace: shop },
+          spec: { matches: [{ name: 'all', pathRegex: '/books.*', methods: ['GET'] }] },
+        },
+        {
+          apiVersion: 'access.smi-spec.io/v1alpha3',
+          kind: 'TrafficTarget',
+          metadata: { name: 'client-to-server', namespace: shop },
+          spec: {
+            destination: { kind: 'ServiceAccount', name: 'server', namespace: shop },
+            rules: [{ kind: 'HTTPRouteGroup', name: 'books' }],
+            sources: [{ kind: 'ServiceAccount', name: 'client', namespace: shop }],
+          },
+        },
+      ],
+    })
+    await cluster.kubectl.run(['wait', 'pod', '--all', '-n', shop, '--for=condition=Ready', '--timeout=90s'])
+  }, timeoutMs)
+
+  afterAll(async () => {
+    await cluster.kubectl.run(['delete', 'namespace', shop, '--timeout=90s'])
+    await cluster.helm(['uninstall', meshName, '--namespace', osmNamespace, '--wait'])
+    await cluster.kubectl.run(['delete', 'namespace', osmNamespace, '--timeout=90s'])
+  }, timeoutMs)
+
+  it('finds the control plane well, by the probes of all its programs', async () => {
+    const { code, stdout } = await osm('verify', 'control-plane-health', '-o', 'json')
+    const { status, nested } = JSON.parse(stdout) as Check
+    expect({ code, status }).toEqual({ code: 0, status: 'Success' })
+    // Each program has a pod that is ready, alive, and says that it is ready.
+    expect(nested.map((program) => program.nested.length)).toEqual([3, 3, 3])
+  })
+
+  it('verifies a call that policy allows, and tells one that it does not', async () => {
+    const verify = async (from: string, to: string) => {
+      const pods = ['--from-pod', `${shop}/${from}`, '--to-pod', `${shop}/${to}`, '--to-service', 'server']
+      const { code, stdout } = await osm('verify', 'connectivity', ...pods, '-o', 'json')
+      return { code, status: (JSON.parse(stdout) as Check).status }
+    }
+    await expect(verify('client', 'server')).resolves.toEqual({ code: 0, status: 'Success' })
+    await expect(verify('server', 'client')).resolves.toEqual({ code: 1, status: 'Failure' })
+  })
+
+  it('names the TrafficTarget that decides', async () => {
+    const { code, stdout } = await osm('policy', 'check-pods', `${shop}/client`, `${shop}/server`)
+    expect(code).toBe(0)
+    expect(stdout).toContain(`via SMI TrafficTarget [${shop}/client-to-server]`)
+  })
+
+  it('shows what each proxy has applied, and pages of a real Envoy', async () => {
+    const { code, stdout } = await osm('proxy', 'status', '-n', shop, '-o', 'json')
+    const statuses = JSON.parse(stdout) as readonly { readonly name: string; readonly state: string }[]
+    expect({ code, statuses: statuses.map(({ name, state }) => [name, state]) }).toEqual({
+      code: 0,
+      statuses: [
+        [`${shop}/client`, 'applied'],
+        [`${shop}/server`, 'applied'],
+      ],
+    })
+    await expect(osm('proxy', 'get', 'ready', 'server', '-n', shop)).resolves.toEqual({
+      code: 0,
+      stdout: 'LIVE\n',
+      stderr: '',
+    })
+    // Large, so that it comes in many pieces.
+    const dump = await osm('proxy', 'get', 'config_dump', 'server', '-n', shop)
+    expect(JSON.parse(dump.stdout)).toHaveProperty('configs')
+    expect(dump.stdout.length).toBeGreaterThan(20_000)
+  })
+})
