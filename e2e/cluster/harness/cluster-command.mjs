@@ -37,9 +37,9 @@ export async function clusterCommand(command, options) {
 /** Takes down clusters of test runs that were killed: their names end in the number of the process. */
 export async function removeForgottenClusters() {
   for (const folder of readdirSync('/var/lib')) {
-    const pid = /^osm-cluster-t(\d+)$/.exec(folder)?.[1]
-    if (pid !== undefined && !existsSync(join('/proc', pid)))
-      (await clusterCommand('down', ['--name', `t${pid}`])).succeeded()
+    const [, name, pid] = /^osm-cluster-([lt](\d+))$/.exec(folder) ?? []
+    if (name !== undefined && pid !== undefined && !existsSync(join('/proc', pid)))
+      (await clusterCommand('down', ['--name', name])).succeeded()
   }
 }
 

@@ -9,8 +9,8 @@ import { clusterNames, markerVariable } from '../local/names.js'
 import { runCommand } from '../run-command.js'
 
 const root = new URL('../../../', import.meta.url).pathname
-// Of the form by which the next run finds what a killed one has left; the shared cluster has the number of the parent.
-const name = `t${process.pid}`
+// Of a form by which the next run finds what a killed one has left. The shared cluster may have the same number: jest may run both in one process.
+const name = `l${process.pid}`
 const names = clusterNames(name)
 const options = ['--name', name, '--nodes', '1']
 const timeoutMs = 180_000
