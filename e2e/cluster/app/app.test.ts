@@ -25,8 +25,15 @@ describe('parseCall', () => {
       kind: 'grpc',
       path: '/Books/List',
     })
-    expect(parseCall(new URL('grpcs://shop:9000/Books/List'), plain)).toMatchObject({ kind: 'grpc', tls: {} })
-    expect(parseCall(new URL('https://shop/'), { ...plain, http2: true })).toMatchObject({ version: '2', tls: {} })
+    expect(parseCall(new URL('grpcs://shop:9000/Books/List'), plain)).toMatchObject({
+      kind: 'grpc',
+      tls: { serverName: 'shop' },
+    })
+    expect(parseCall(new URL('https://shop/'), { ...plain, http2: true })).toMatchObject({
+      version: '2',
+      tls: { serverName: 'shop' },
+    })
+    expect(parseCall(new URL('https://10.0.0.1/'), plain)).toMatchObject({ tls: {} })
   })
 
   it('reads connections', () => {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { Connections } from '../../dataplane/actor/connections.js'
 import { perform } from '../../dataplane/actor/perform.js'
@@ -54,7 +55,8 @@ export function parseCall(url: URL, { method, header, body, http2, send }: CallS
     path: `${url.pathname}${url.search}`,
     headers: Object.fromEntries(header.map(splitHeader)),
     ...(body !== undefined && { body }),
-    ...(scheme === 'https' && { tls: {} }),
+    // Clients say in TLS which name they ask for, if it is one.
+    ...(scheme === 'https' && { tls: isIP(host) === 0 ? { serverName: host } : {} }),
   }
   if (protocol === 'grpc:' || protocol === 'grpcs:')
     return { kind: 'grpc', ...request, path: url.pathname === '' ? '/' : request.path }

@@ -24,7 +24,7 @@ export async function reportOnFailure<T>(cluster: SharedCluster, what: string, w
     return await work()
   } catch (error) {
     const folder = join(reports, fileName(what))
-    await writeReport(cluster, folder).catch((problem: unknown) => {
+    await writeReport(cluster, folder, error).catch((problem: unknown) => {
       throw new AggregateError([error, problem], `${String(error)}; and no report could be written`)
     })
     throw new Error(`${error instanceof Error ? error.message : String(error)}\n(report: ${folder})`, { cause: error })
@@ -35,8 +35,9 @@ interface Pod {
   readonly metadata: { readonly namespace: string; readonly name: string }
 }
 
-async function writeReport({ kubectl }: SharedCluster, folder: string): Promise<void> {
+async function writeReport({ kubectl }: SharedCluster, folder: string, error: unknown): Promise<void> {
   mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'failure.txt'), `${error instanceof Error ? error.stack : String(error)}\n`)
   const keep = async (file: string, args: readonly string[]): Promise<void> => {
     const { stdout, stderr } = await kubectl.try(args)
     writeFileSync(join(folder, file), `${stdout}${stderr}`)

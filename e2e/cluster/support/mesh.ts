@@ -71,6 +71,13 @@ export class Mesh {
     return namespace
   }
 
+  /** Makes a namespace of a test whose Services and pods the mesh knows, and whose pods get no sidecars. It goes with the mesh. */
+  async createGatewayNamespace(name: string): Promise<TestNamespace> {
+    const namespace = await this.createOutsideNamespace(name)
+    await this.add(namespace, ['--disable-sidecar-injection'])
+    return namespace
+  }
+
   /** Makes a namespace of a test that no mesh knows. It goes with the mesh, if not before. */
   async createOutsideNamespace(name: string): Promise<TestNamespace> {
     const namespace = await TestNamespace.create(this.cluster, name)
@@ -79,8 +86,8 @@ export class Mesh {
   }
 
   /** Enrols a namespace by `osm namespace add`. */
-  async add({ name }: TestNamespace): Promise<void> {
-    const { code, stderr } = await this.osm('namespace', 'add', name, '--mesh-name', this.name)
+  async add({ name }: TestNamespace, options: readonly string[] = []): Promise<void> {
+    const { code, stderr } = await this.osm('namespace', 'add', name, '--mesh-name', this.name, ...options)
     if (code !== 0) throw new Error(`osm namespace add ${name} failed with ${code}: ${stderr}`)
   }
 

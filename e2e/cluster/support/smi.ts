@@ -22,7 +22,7 @@ export function tcpRoute(namespace: string, ports: readonly number[], name = 'tc
     apiVersion: 'specs.smi-spec.io/v1alpha4',
     kind: 'TCPRoute',
     metadata: { namespace, name },
-    spec: { matches: { name: 'tcp', ports } },
+    spec: { matches: { ports } },
   }
 }
 

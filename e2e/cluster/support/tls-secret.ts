@@ -1,0 +1,13 @@
+import { testAuthority } from '../../../packages/driver-envoy/test/xds/test-certificates.js'
+
+/** A Secret with a certificate of a root that nobody knows, for applications that speak TLS themselves. */
+export function tlsSecret(namespace: string, name: string, dnsName: string): object {
+  const { chain, privateKey } = testAuthority('applications').issue(dnsName, { dns: [dnsName] })
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/tls',
+    metadata: { namespace, name },
+    stringData: { 'tls.crt': chain, 'tls.key': privateKey },
+  }
+}
