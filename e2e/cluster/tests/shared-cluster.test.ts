@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { eventually } from '../../dataplane/support/wait.js'
 import { appPod, callFrom } from '../support/app-pod.js'
 import { SharedCluster } from '../support/shared-cluster.js'
 
@@ -80,7 +81,12 @@ describe('the cluster', () => {
   })
 
   it('lets pods reach Services by their names', async () => {
-    await expect(call('http://shop/')).resolves.toMatchObject({ status: 200 })
+    // Nodes learn of an endpoint a moment after its pod is ready.
+    await eventually(
+      () => call('http://shop/'),
+      ({ status }) => status === 200,
+      { what: 'an answer of the Service' },
+    )
     await expect(call(`http://shop.${namespace}.svc.cluster.local/`)).resolves.toMatchObject({ status: 200 })
     await expect(call(`tcp://shop-headless.${namespace}:9000`)).resolves.toMatchObject({ received: '220 server' })
   })
