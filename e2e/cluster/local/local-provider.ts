@@ -17,6 +17,7 @@ import { createCgroups } from './cgroups.js'
 import { controlPlaneFiles, nodeSecrets, writeFiles } from './cluster-files.js'
 import { adminUser, kubeconfig, kubeletClientUser, makeCredentials } from './credentials.js'
 import { dnsManifests, kubeletAccess } from './dns-manifests.js'
+import { raiseKernelLimits } from './kernel-limits.js'
 import { StartingMachine, machinePid } from './machine-process.js'
 import { controlPlaneSteps, nodeSteps, type LocalPrograms, type Machine } from './machine-script.js'
 import { clusterFolders, clusterNames, type ClusterNames } from './names.js'
@@ -117,6 +118,7 @@ export class LocalProvider implements ClusterProvider {
 
   async #make(settings: LocalSettings, signal: AbortSignal): Promise<ClusterDescription> {
     try {
+      raiseKernelLimits()
       const record = await this.#takeAddresses(settings.nodes, signal)
       const plan = addressPlan(record.block, record.nodes)
       createCgroups(
