@@ -172,6 +172,15 @@ describe('StatusWriter', () => {
     server.watches.thaw()
   })
 
+  it('says it again of an object that took the place of one of the same name', async () => {
+    await start()
+    await eventually('the status is there', () => status() !== undefined)
+    server.remove(resourceTypes.IngressBackend, { namespace: 'shop', name: 'front' })
+    cluster.custom('IngressBackend', 'shop', 'front', ingress)
+    expect(status()).toBeUndefined()
+    await eventually('the new one has a status', () => status() !== undefined)
+  })
+
   it('observes a new generation, and writes nothing for other changes', async () => {
     await start()
     await eventually('the status is there', () => status() !== undefined)

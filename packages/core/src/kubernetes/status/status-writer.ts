@@ -46,6 +46,8 @@ export interface StatusWriterOptions {
 type Form = 'conditions' | 'osm' | 'none'
 
 interface Written {
+  /** Of the object: another one may have its name by now, of which nothing has been said. */
+  readonly uid: string
   readonly wanted: WantedStatus
   /** The status as the API server took it over: it may leave out what its definition of the kind does not know. */
   readonly answered: unknown
@@ -201,7 +203,7 @@ export class StatusWriter {
     })
     this.#count(type.kind, 'written')
     const until = clock.now() + ECHO_MS
-    this.#written.set(key, { wanted, answered: answer.status, before: facts.status, until })
+    this.#written.set(key, { uid: facts.uid, wanted, answered: answer.status, before: facts.status, until })
     this.#queue.addAfter(key, ECHO_MS)
   }
 
@@ -225,7 +227,7 @@ export class StatusWriter {
   #says(key: ObjectKey, { facts }: ServedObject, wanted: WantedStatus): boolean {
     if (saysAll(facts.status, wanted)) return true
     const written = this.#written.get(key)
-    if (written === undefined || !sameValue(written.wanted, wanted)) return false
+    if (written?.uid !== facts.uid || !sameValue(written.wanted, wanted)) return false
     if (sameValue(written.answered, facts.status)) return true
     return this.#options.clock.now() < written.until && sameValue(written.before, facts.status)
   }
@@ -233,7 +235,7 @@ export class StatusWriter {
   /** The status as it stands: what was written last, for as long as the watch still shows what was there before. */
   #known(key: ObjectKey, { facts }: ServedObject): unknown {
     const written = this.#written.get(key)
-    return written !== undefined && sameValue(written.before, facts.status) ? written.answered : facts.status
+    return written?.uid === facts.uid && sameValue(written.before, facts.status) ? written.answered : facts.status
   }
 
   #wanted(key: ObjectKey, { facts }: ServedObject): WantedStatus {
