@@ -112,7 +112,7 @@ export function service({
 }
 
 /** What a Service says of the ports of the test application. */
-export function servicePorts({ ports = {} }: Pick<PodOptions, 'ports'>): readonly ServicePort[] {
+function servicePorts({ ports = {} }: Pick<PodOptions, 'ports'>): readonly ServicePort[] {
   return Object.entries(ports).map(([port, app]) => ({ port: Number(port), appProtocol: protocols[app] ?? app }))
 }
 
