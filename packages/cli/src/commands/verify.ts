@@ -79,7 +79,7 @@ function addConnectivity(parent: Command, host: CommandHost): void {
               protocol,
               ...(toExtHost !== undefined && { host: toExtHost }),
             })
-       conclude(host, flags, check)
+      conclude(host, flags, check)
     })
 }
 
