@@ -14,11 +14,23 @@ export function typeScriptProjects(base = root) {
 }
 
 /**
- * The root tsconfig.json has to name every project: one that it forgets is never checked.
- * @param {{ fix: boolean, base?: string }} options fix writes the file
+ * The root tsconfig.json has to name every project: one that it forgets is never checked. A package has to refer to the packages that it depends on: else
+ * its types are only found where those have been compiled before.
+ * @param {{ fix: boolean, base?: string }} options fix writes the root's file
  * @returns {string[]} what is wrong
  */
 export function checkProjectReferences({ fix, base = root }) {
+  return [
+    ...checkRootReferences(fix, base),
+    ...typeScriptProjects(base).flatMap((folder) => missingReferences(folder, base)),
+  ]
+}
+
+/**
+ * @param {boolean} fix
+ * @param {string} base
+ */
+function checkRootReferences(fix, base) {
   const path = join(base, 'tsconfig.json')
   const { references, ...rest } = JSON.parse(readFileSync(path, 'utf8'))
   const listed = /** @type {{ path: string }[]} */ (references).map((reference) => reference.path)
@@ -29,4 +41,23 @@ export function checkProjectReferences({ fix, base = root }) {
   // One line for each project, as people would write it.
   writeFileSync(path, `${text.replace(/\{\s+("path": "[^"]+")\s+\}/g, '{ $1 }')}\n`)
   return []
+}
+
+/**
+ * @param {string} folder of a project
+ * @param {string} base
+ */
+function missingReferences(folder, base) {
+  const path = join(folder, 'tsconfig.build.json')
+  // What is not built by itself finds the sources of all packages by their paths.
+  if (!existsSync(join(base, path))) return []
+  const { dependencies = {} } = JSON.parse(readFileSync(join(base, folder, 'package.json'), 'utf8'))
+  const { references = [] } = JSON.parse(readFileSync(join(base, path), 'utf8'))
+  const listed = /** @type {{ path: string }[]} */ (references).map((reference) => reference.path)
+  return Object.entries(dependencies)
+    .filter(([, version]) => version === 'workspace:*')
+    .map(([name]) => name.slice(name.indexOf('/') + 1))
+    .filter((name) => existsSync(join(base, 'packages', name, 'tsconfig.build.json')))
+    .filter((name) => !listed.includes(`../${name}/tsconfig.build.json`))
+    .map((name) => `${path} does not refer to ../${name}/tsconfig.build.json, on which its package.json depends`)
 }

@@ -34,6 +34,41 @@ describe('checkProjectReferences', () => {
   })
 })
 
+describe('the references of a package', () => {
+  const project = (
+    dependencies: readonly string[],
+    references: readonly string[],
+  ): Readonly<Record<string, string>> => ({
+    'tsconfig.json': JSON.stringify({ references: [{ path: './packages/a' }, { path: './packages/b' }] }),
+    'packages/a/tsconfig.json': '{}',
+    'packages/a/package.json': JSON.stringify({
+      dependencies: {
+        ...Object.fromEntries(dependencies.map((name) => [`@x/${name}`, 'workspace:*'])),
+        yaml: 'catalog:',
+      },
+    }),
+    'packages/a/tsconfig.build.json': JSON.stringify({
+      references: references.map((name) => ({ path: `../${name}/tsconfig.build.json` })),
+    }),
+    'packages/b/tsconfig.json': '{}',
+    'packages/b/package.json': '{}',
+    'packages/b/tsconfig.build.json': '{}',
+  })
+  const check = (files: Readonly<Record<string, string>>): readonly string[] =>
+    checkProjectReferences({ fix: false, base: folder(files) })
+
+  it('have to name the packages that it depends on', () => {
+    expect(check(project(['b'], []))).toEqual([
+      'packages/a/tsconfig.build.json does not refer to ../b/tsconfig.build.json, on which its package.json depends',
+    ])
+    expect(check(project(['b'], ['b']))).toEqual([])
+  })
+
+  it('leave out what is not compiled', () => {
+    expect(check(project(['generated'], []))).toEqual([])
+  })
+})
+
 it('finds the projects of this workspace', () => {
   expect(typeScriptProjects()).toEqual(expect.arrayContaining(['packages/core', 'packages/driver-api', 'tools']))
 })
