@@ -11,6 +11,8 @@ export interface OsmProgramOptions {
   readonly kubeconfig: string
   /** Home folder; none if absent. */
   readonly home?: string
+  /** Path of helm; that of the run if absent. */
+  readonly helm?: string
 }
 
 /** What `osm` answered. */
@@ -46,12 +48,12 @@ export function osmAtTerminal(
   return (typed, ...args) => atTerminal([process.execPath, bundle, ...args], typed, { env, timeoutMs })
 }
 
-function environmentOf({ kubeconfig, home }: OsmProgramOptions): NodeJS.ProcessEnv {
-  const { PATH = '', HELM_BIN } = process.env
+function environmentOf({ kubeconfig, home, helm = process.env.HELM_BIN }: OsmProgramOptions): NodeJS.ProcessEnv {
+  const { PATH = '' } = process.env
   return {
     PATH,
     KUBECONFIG: kubeconfig,
-    ...(HELM_BIN !== undefined && { HELM_BIN }),
+    ...(helm !== undefined && { HELM_BIN: helm }),
     ...(home !== undefined && { HOME: home }),
   }
 }

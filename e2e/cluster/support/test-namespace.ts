@@ -71,13 +71,32 @@ export class TestNamespace {
   }
 }
 
+/** What tests read of a container. */
+export interface PodContainer {
+  readonly name: string
+  readonly resources?: Readonly<Record<string, unknown>>
+}
+
 /** What tests read of a pod. */
 export interface RunningPod {
-  readonly metadata: { readonly name: string }
+  readonly metadata: {
+    readonly name: string
+    readonly uid: string
+    readonly labels?: Readonly<Record<string, string>>
+  }
   readonly spec: {
     readonly nodeName: string
-    readonly containers: readonly { readonly name: string }[]
-    readonly initContainers?: readonly { readonly name: string }[]
+    readonly containers: readonly PodContainer[]
+    readonly initContainers?: readonly PodContainer[]
   }
-  readonly status: { readonly podIP: string; readonly phase: string }
+  readonly status: {
+    readonly podIP: string
+    readonly phase: string
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+  }
+}
+
+/** The sidecar of a pod, wherever it stands among the containers. */
+export function sidecarOf({ spec: { containers, initContainers = [] } }: RunningPod): PodContainer | undefined {
+  return [...initContainers, ...containers].find(({ name }) => name === 'sidecar')
 }

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
 import type { CallAnswer } from '../../dataplane/actor/protocol.js'
-import { isSuccess, works } from '../support/expectations.js'
+import { works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'
+import { underLoad } from '../support/load.js'
 import { Mesh } from '../support/mesh.js'
 import { SharedCluster } from '../support/shared-cluster.js'
-import type { TestNamespace } from '../support/test-namespace.js'
+import type { RunningPod, TestNamespace } from '../support/test-namespace.js'
 import { deployment, server } from '../support/workloads.js'
 
 const setUpTimeoutMs = 540_000
 const testTimeoutMs = 400_000
 const replicas = 10
-const callsAtATime = 4
 /** Callers learn of the end of a pod later than it does: an application has to serve for that long. */
 const linger = 5
 const url = 'http://server.lifecycle:8080/'
@@ -31,7 +31,9 @@ const oneCall = (name: string): object => ({
 
 beforeAll(async () => {
   cluster = SharedCluster.open()
-  mesh = await Mesh.install(cluster, { name: 'lifecycle', values: { enablePermissiveTrafficPolicy: true } })
+  // A single controller that goes with its node leaves callers without news of the others for as long as it is away.
+  const values = { enablePermissiveTrafficPolicy: true, osmController: { replicaCount: 2 } }
+  mesh = await Mesh.install(cluster, { name: 'lifecycle', values })
   namespace = await mesh.createNamespace('lifecycle')
   const { name, image } = namespace
   await namespace.run(
@@ -85,28 +87,59 @@ describe('a rolling restart', () => {
     const caller = namespace.caller('deploy/client')
     await works(caller, url)
     const before = new Set((await namespace.pods('server')).map(({ metadata }) => metadata.name))
-    const lost: CallAnswer[] = []
-    let calls = 0
-    let isOver = false
-    const load = Array.from({ length: callsAtATime }, async () => {
-      while (!isOver) {
-        const answer = await caller.call(url)
-        calls += 1
-        if (!isSuccess(answer)) lost.push(answer)
-      }
-    })
-    try {
+    const { calls, lost } = await underLoad(caller, url, async () => {
       await cluster.kubectl.run(['rollout', 'restart', 'deploy/server', '-n', namespace.name])
       await namespace.rollout('Deployment', 'server')
       // The last of the old pods are on their way out when the new ones are ready.
       const ended = [...before].map((pod) => `pod/${pod}`)
       const wait = ['wait', ...ended, '-n', namespace.name, '--for=delete', '--timeout=120s']
       await cluster.kubectl.run(wait, { timeoutMs: testTimeoutMs })
-    } finally {
-      isOver = true
-      await Promise.all(load)
-    }
+    })
     expect(lost).toEqual([])
     expect(calls).toBeGreaterThan(100)
+  })
+})
+
+describe('a node that is drained', () => {
+  test('takes its pods along to another one without the loss of a request', async () => {
+    const [first, second] = cluster.nodes
+    const { name: at, image } = namespace
+    const spec = { nodeSelector: { 'kubernetes.io/hostname': first } }
+    await namespace.run(deployment({ name: 'staying', namespace: at, image, spec }))
+    const caller = namespace.caller('deploy/staying')
+    await works(caller, url)
+    const onNode = async (node: string | undefined): Promise<number> =>
+      (await namespace.pods('server')).filter((pod) => pod.spec.nodeName === node).length
+    expect(await onNode(second)).toBeGreaterThan(0)
+    try {
+      const { calls, lost } = await underLoad(caller, url, async () => {
+        const drain = ['drain', second!, '--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=240s']
+        await cluster.kubectl.run(drain, { timeoutMs: testTimeoutMs })
+        await namespace.rollout('Deployment', 'server')
+      })
+      expect(lost).toEqual([])
+      expect(calls).toBeGreaterThan(100)
+      expect(await onNode(first)).toBe(replicas)
+    } finally {
+      await cluster.kubectl.run(['uncordon', second!])
+    }
+  })
+})
+
+describe('a copy of a pod for debugging', () => {
+  test('gets a sidecar with an identity of its own, and the original keeps what it has', async () => {
+    const { name: at } = namespace
+    const uuidOf = (pod: RunningPod | undefined): string | undefined => pod?.metadata.labels?.['osm-proxy-uuid']
+    const [original] = await namespace.pods('client')
+    const copy = ['debug', original!.metadata.name, '-n', at, '--copy-to=copied', '--container=app']
+    const program = ['/nodejs/bin/node', '/app/test-app.mjs', 'serve', '--linger=0']
+    await cluster.kubectl.run([...copy, '--', ...program], { timeoutMs: testTimeoutMs })
+    const ready = ['wait', 'pod/copied', '-n', at, '--for=condition=Ready', '--timeout=120s']
+    await cluster.kubectl.run(ready, { timeoutMs: testTimeoutMs })
+    const copied = await cluster.kubectl.get<RunningPod>(['pod', 'copied', '-n', at])
+    expect(uuidOf(copied)).toMatch(/^[0-9a-f-]{36}$/)
+    expect(uuidOf(copied)).not.toBe(uuidOf(original))
+    await works(namespace.caller('pod/copied'), url)
+    await works(namespace.caller(`pod/${original!.metadata.name}`), url)
   })
 })
