@@ -49,9 +49,9 @@ export class ReviewConnections {
     return Buffer.from(`${this.#head}content-length: ${Buffer.byteLength(body)}${END_OF_HEAD}${body}`)
   }
 
-  /** Asks on a connection that is free, or on the next that gets free. */
+  /** Asks on the connection that is free for the longest time, as servers end those that are idle; or on the next that gets free. */
   async ask(request: Buffer): Promise<ReviewAnswer> {
-    const connection = this.#free.pop() ?? (await new Promise<Connection>((resolve) => this.#waiting.push(resolve)))
+    const connection = this.#free.shift() ?? (await new Promise<Connection>((resolve) => this.#waiting.push(resolve)))
     const answer = await connection.ask(request)
     const next = this.#waiting.shift()
     if (next === undefined) this.#free.push(connection)
