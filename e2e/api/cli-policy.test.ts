@@ -3,6 +3,7 @@ import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@o
 
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { untilServed } from './support/definitions.js'
+import { clientMayReadBooks } from './support/client-policy.js'
 import { controllerDeployment, MeshObjects } from './support/mesh-objects.js'
 import { osmProgram, type OsmProgram } from './support/osm-program.js'
 
@@ -13,19 +14,7 @@ const shop = 'shop'
 const meshConfig = (permissive: boolean): string =>
   `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\n` +
   `spec: { sidecar: { sidecarClass: envoy }, traffic: { enablePermissiveTrafficPolicyMode: ${String(permissive)} } }\n`
-const policy = `apiVersion: specs.smi-spec.io/v1alpha4
-kind: HTTPRouteGroup
-metadata: { name: books, namespace: ${shop} }
-spec: { matches: [{ name: all, pathRegex: "/books.*", methods: [GET] }] }
----
-apiVersion: access.smi-spec.io/v1alpha3
-kind: TrafficTarget
-metadata: { name: client-to-server, namespace: ${shop} }
-spec:
-  destination: { kind: ServiceAccount, name: server, namespace: ${shop} }
-  rules: [{ kind: HTTPRouteGroup, name: books }]
-  sources: [{ kind: ServiceAccount, name: client, namespace: ${shop} }]
-`
+const policy = clientMayReadBooks(shop)
 const backend = (name: string): string => `apiVersion: policy.openservicemesh.io/v1alpha1
 kind: IngressBackend
 metadata: { name: ${name}, namespace: ${shop} }

@@ -10,6 +10,7 @@ import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess } from './support/controller-process.js'
 import { untilServed } from './support/definitions.js'
+import { clientMayReadBooks } from './support/client-policy.js'
 import { controllerDeployment, MeshObjects } from './support/mesh-objects.js'
 import { NodeStandIn } from './support/node-stand-in.js'
 import { osmProgram, type OsmProgram } from './support/osm-program.js'
@@ -25,19 +26,7 @@ const meshConfig = (debug: boolean): string =>
   `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\n` +
   `spec: { sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: ${String(debug)} },\n` +
   `  featureFlags: { enableEgressPolicy: true, enableIngressBackendPolicy: true } }\n`
-const policy = `apiVersion: specs.smi-spec.io/v1alpha4
-kind: HTTPRouteGroup
-metadata: { name: books, namespace: ${shop} }
-spec: { matches: [{ name: all, pathRegex: "/books.*", methods: [GET] }] }
----
-apiVersion: access.smi-spec.io/v1alpha3
-kind: TrafficTarget
-metadata: { name: client-to-server, namespace: ${shop} }
-spec:
-  destination: { kind: ServiceAccount, name: server, namespace: ${shop} }
-  rules: [{ kind: HTTPRouteGroup, name: books }]
-  sources: [{ kind: ServiceAccount, name: client, namespace: ${shop} }]
-`
+const policy = clientMayReadBooks(shop)
 const egress = `apiVersion: policy.openservicemesh.io/v1alpha1
 kind: Egress
 metadata: { name: news, namespace: ${shop} }

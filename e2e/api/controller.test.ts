@@ -8,6 +8,7 @@ import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess, type ControllerProcessOptions } from './support/controller-process.js'
 import { untilServed } from './support/definitions.js'
+import { clientMayReadBooks } from './support/client-policy.js'
 import { MeshObjects } from './support/mesh-objects.js'
 import { SimulatedProxy } from './support/simulated-proxy.js'
 
@@ -19,19 +20,7 @@ const meshConfig = (spec: string): string =>
   `apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: ${osmNamespace} }\nspec: ${spec}\n`
 const normal = (more = ''): string =>
   meshConfig(`{ sidecar: { sidecarClass: envoy }, observability: { enableDebugServer: true }${more} }`)
-const policy = `apiVersion: specs.smi-spec.io/v1alpha4
-kind: HTTPRouteGroup
-metadata: { name: books, namespace: ${shop} }
-spec: { matches: [{ name: all, pathRegex: "/books.*", methods: [GET] }] }
----
-apiVersion: access.smi-spec.io/v1alpha3
-kind: TrafficTarget
-metadata: { name: client-to-server, namespace: ${shop} }
-spec:
-  destination: { kind: ServiceAccount, name: server, namespace: ${shop} }
-  rules: [{ kind: HTTPRouteGroup, name: books }]
-  sources: [{ kind: ServiceAccount, name: client, namespace: ${shop} }]
-`
+const policy = clientMayReadBooks(shop)
 
 describe('osm-controller on an API server', () => {
   let server: OwnApiServer
