@@ -149,6 +149,8 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_NETNS_RANGE_IN_USE: "an address range of the mesh network overlaps with a route that this machine already has",
   OSM_NETNS_UNSUPPORTED: "this machine or user cannot run transparent mode: it takes Linux, root, and the programs named",
   OSM_PART_UNKNOWN: "no policy part with that hash is held by the host",
+  OSM_PIPY_TRANSLATION: "a policy could not be translated; the last good configuration stays",
+  OSM_PIPY_TRUST: "the certificate or the roots of the control plane can not be used",
   OSM_POLICY_ACCOUNT: "a policy names a service account that can have no certificate; that part of the policy is ignored",
   OSM_POLICY_ADDRESS_CONFLICT: "two services claim one address and port; the stronger claim holds, or the first by namespace and name",
   OSM_POLICY_EGRESS_CONFLICT: "two Egress objects, or two ports of one, open a destination in two ways to the same workloads; the first by namespace and name holds",

@@ -1,0 +1,32 @@
+import { type Capabilities, type OptionalFeature, optionalFeatures } from '@osm-ts/driver-api'
+
+/**
+ * What Pipy does not do here, and why. The host refuses or reports a policy that needs it; everything else that the contract lists, the codebase does.
+ *
+ * A feature leaves this table in the same change that brings it to the codebase.
+ */
+export const unsupportedFeatures = {
+  'access-log-opentelemetry': 'Pipy has no exporter of OpenTelemetry logs',
+  'external-authorization':
+    'the protocol of external authorization is that of Envoy, over gRPC with messages that PipyJS has no types for',
+  'probes-grpc': 'health checks by gRPC need HTTP/2 and protobuf messages from a script that has neither ready-made',
+  'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',
+  'tls-parameters': 'acceptTLS and connectTLS have no elliptic curves to choose from',
+  'tracing-opentelemetry': 'Pipy has no exporter of OpenTelemetry traces',
+} as const satisfies Readonly<Partial<Record<OptionalFeature, string>>>
+
+/** What this driver enforces, and nothing beyond it: the host refuses or reports the rest. */
+export const capabilities: Capabilities = {
+  protocols: ['grpc', 'http', 'http2', 'https', 'tcp', 'tcp-server-first'],
+  pathMatches: ['exact', 'prefix', 'regex'],
+  headerMatches: ['exact', 'prefix', 'regex', 'present'],
+  // Pipy shows scripts the common name and the DNS names of a peer, and a principal is both.
+  upstreamIdentity: 'principal',
+  modes: ['explicit', 'transparent'],
+  standalone: true,
+  // Pipy asks the kernel for the original destination of IPv4 connections only.
+  ipFamilies: ['IPv4'],
+  operatingSystems: ['linux'],
+  drain: true,
+  features: optionalFeatures.filter((feature) => !Object.hasOwn(unsupportedFeatures, feature)),
+}

@@ -1,0 +1,1 @@
+export { pipyErrorCodes, type PipyErrorCode } from './errors.js'
