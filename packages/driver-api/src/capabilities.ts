@@ -37,6 +37,7 @@ export const optionalFeatures = [
   'load-balancing-least-request',
   'load-balancing-locality',
   'withdrawal-of-open-connections',
+  'workload-end',
 ] as const
 
 /** One of {@link optionalFeatures}. */

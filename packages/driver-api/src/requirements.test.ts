@@ -98,6 +98,7 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
   ['ip-family:IPv4', proxy, '/ipFamilies/0', true],
   ['ip-family:IPv6', { ...proxy, ipFamilies: ['IPv4', 'IPv6'] }, '/ipFamilies/1', true],
   ['multi-cluster', { ...proxy, cluster: 'east' }, '/cluster', false],
+  ['workload-end', { ...proxy, workloadEnded: true }, '/workloadEnded', false],
   ['dns-proxy', { ...proxy, listen: { dns: { address: '127.0.0.153', port: 5300 } } }, '/listen/dns', false],
   ['probes-http', { ...proxy, probes: [{ ...probe, target: { type: 'http', port: 80 } }] }, '/probes/0', false],
   ['probes-https', { ...proxy, probes: [{ ...probe, target: { type: 'https', port: 80 } }] }, '/probes/0', false],

@@ -65,6 +65,7 @@ const table: Table = {
     },
     { security: false, places: ({ listen }) => given(listen.dns, 'dns-proxy', 'listen', 'dns') },
     { security: false, places: (part) => when(part.cluster !== '', 'multi-cluster', 'cluster') },
+    { security: false, places: (part) => given(part.workloadEnded, 'workload-end', 'workloadEnded') },
   ],
   trust: [
     // The proxy's own parameters could be weaker than those asked for. Every class speaks TLS 1.2 and prefers 1.3, so those two ask nothing more.

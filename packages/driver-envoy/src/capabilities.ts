@@ -50,5 +50,6 @@ export const capabilities: Capabilities = {
     'tracing-opentelemetry',
     'tracing-zipkin',
     'withdrawal-of-open-connections',
+    'workload-end',
   ],
 }

@@ -56,6 +56,8 @@ export function podManifest(
     readonly ready?: boolean
     readonly spec?: Readonly<Record<string, unknown>>
     readonly phase?: string
+    /** More of the status. */
+    readonly status?: Readonly<Record<string, unknown>>
   } = {},
 ): KubernetesManifest {
   const { labels = {}, annotations = {}, account = name, ips = ['10.1.0.1'], ready = true, spec = {} } = options
@@ -81,6 +83,7 @@ export function podManifest(
       phase: options.phase ?? 'Running',
       podIPs: ips.map((ip) => ({ ip })),
       conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],
+      ...options.status,
     },
   }
 }

@@ -12,6 +12,7 @@ import {
 } from '@osm-ts/driver-api'
 
 import { METRICS_PATH } from '../translate/prometheus.js'
+import { QUIT_PATH } from '../translate/quit.js'
 import type { BootstrapContext } from './bootstrap-config.js'
 import { BootstrapTexts } from './bootstrap-texts.js'
 import { drainSeconds, type EnvoyConfig, envoyConfig } from './driver-config.js'
@@ -74,7 +75,7 @@ async function patch(context: InjectorContext, texts: BootstrapTexts): Promise<S
       minMs: MIN_DRAIN_MS,
       maxMs: MIN_DRAIN_MS + drain * 1_000,
     },
-    quit: { kind: 'http', method: 'POST', port: admin.port, path: '/quitquitquit' },
+    quit: { kind: 'http', method: 'POST', port: admin.port, path: QUIT_PATH },
     ...(metrics === undefined ? {} : { metrics: { port: metrics.port, path: METRICS_PATH } }),
     admin: { port: admin.port },
     ...(interception === undefined ? {} : { interception }),

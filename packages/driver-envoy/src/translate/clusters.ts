@@ -14,6 +14,7 @@ import type { Member } from './policy-reader.js'
 import { probeClusters } from './probes.js'
 import { metricsCluster } from './prometheus.js'
 import type { ProxyView } from './proxy-view.js'
+import { quitCluster } from './quit.js'
 import type { Settings } from './settings.js'
 import { tracingCluster } from './tracing.js'
 import { tunnelledCluster, tunnelledPassthrough } from './tunnel.js'
@@ -67,6 +68,9 @@ export class ClusterTranslation {
     if (tracing !== undefined) resources.push(encodedResource(names.tracingCluster, tracing, settings.sources))
     if (hasMetrics(view) && admin !== undefined) {
       resources.push(this.#cluster(['metrics', admin], names.metricsCluster, [], () => metricsCluster(admin)))
+    }
+    if (proxy.workloadEnded === true && admin !== undefined) {
+      resources.push(this.#cluster(['quit', admin], names.quitCluster, [], () => quitCluster(admin)))
     }
     for (const { name, value } of probeClusters(proxy.probes, proxy.ipFamilies)) {
       resources.push(encodedResource(name, value, []))
@@ -157,7 +161,8 @@ function ownKey(view: ProxyView): readonly unknown[] {
     proxy.mode,
     settings.key,
     [...served, ...servedOutside].map(({ binding }) => [binding.part, binding.local.address, binding.local.port]),
-    hasMetrics(view) ? proxy.listen.admin : undefined,
+    hasMetrics(view) || proxy.workloadEnded === true ? proxy.listen.admin : undefined,
+    proxy.workloadEnded === true,
     proxy.probes,
     proxy.ipFamilies,
     waysOut.key,

@@ -56,6 +56,7 @@ export const names = {
   accessLogCluster: 'sidecar-access-log-cluster',
   metricsCluster: 'sidecar-metrics-cluster',
   tracingCluster: 'sidecar-tracing-cluster',
+  quitCluster: 'sidecar-quit-cluster',
   probeCluster: (probe: ProbeBinding['probe']) => `${probe}_cluster`,
 } as const
 

@@ -6,6 +6,7 @@ import type { Part, PartHash, ProxyPart, ProxyPolicy } from '@osm-ts/driver-api'
 import fc from 'fast-check'
 
 import { pinPolicy, type PolicyDraft } from '../../test/pin-policy.js'
+import { resourcesAsJson } from '../../test/resources-as-json.js'
 import type { ProxyResources, ResourceSet, TranslatedType } from '../resources/types.js'
 import { Translator } from './translator.js'
 
@@ -130,6 +131,31 @@ describe('Translator', () => {
     const first = translate(policy, translator)
     const second = translate(sibling(policy, { id: otherId, addresses: ['10.0.1.11'] }), translator)
     for (const type of types) expect(second.types[type]).toBe(first.types[type])
+  })
+
+  it('has the proxy of a workload that has ended end itself, and no other', () => {
+    const translator = new Translator()
+    const policy = read('permissive.json')
+    const admin = { address: '127.0.0.1', port: 15000 }
+    const listen = { ...policy.proxy.listen, admin }
+    const running = translate(sibling(policy, { listen }), translator)
+    const ended = translate(sibling(policy, { id: otherId, listen, workloadEnded: true }), translator)
+    expect(running.types.cluster.get('sidecar-quit-cluster')).toBeUndefined()
+    expect(resourcesAsJson(ended).cluster['sidecar-quit-cluster']).toMatchObject({
+      type: 'STATIC',
+      loadAssignment: {
+        endpoints: [
+          {
+            lbEndpoints: [{ endpoint: { address: { socketAddress: { address: '127.0.0.1', portValue: 15_000 } } } }],
+          },
+        ],
+      },
+      healthChecks: [{ httpHealthCheck: { path: '/quitquitquit', method: 'POST' } }],
+    })
+    expect(ended.types.cluster.get('bookwarehouse/bookwarehouse|14001')).toBe(
+      running.types.cluster.get('bookwarehouse/bookwarehouse|14001'),
+    )
+    expect(ended.types.listener).toBe(running.types.listener)
   })
 
   it('shares what is called between proxies that serve different things', () => {

@@ -295,6 +295,20 @@ describe('injectPod', () => {
     expect((await injected(excluded)).warnings).toEqual([])
   })
 
+  it('warns of a pod that is to end and whose sidecar nobody would end', async () => {
+    const envoy = createEnvoyDriver()
+    const features = envoy.capabilities.features.filter((feature) => feature !== 'workload-end')
+    const drivers = [{ ...envoy, capabilities: { ...envoy.capabilities, features } }]
+    const warningsOf = async (spec: JsonObject, changes: Parameters<typeof settingsOf>[1]) =>
+      (await injected(podOf({}, { spec }), settingsOf({}, changes))).warnings
+    await expect(warningsOf({ restartPolicy: 'Never' }, { drivers })).resolves.toEqual([
+      expect.stringMatching(/^spec.restartPolicy Never: .* class envoy .*native sidecars/),
+    ])
+    await expect(warningsOf({ restartPolicy: 'Always' }, { drivers })).resolves.toEqual([])
+    await expect(warningsOf({ restartPolicy: 'Never' }, { drivers, nativeSidecars: true })).resolves.toEqual([])
+    await expect(warningsOf({ restartPolicy: 'Never' }, {})).resolves.toEqual([])
+  })
+
   describe('of a pod that has been injected', () => {
     const probed = podOf({
       ports: [{ name: 'web', containerPort: 8080 }],

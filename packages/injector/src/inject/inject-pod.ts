@@ -22,6 +22,7 @@ import type { InitScripts } from '../sidecar/init-containers.js'
 import { INIT_CONTAINER, SIDECAR_CONTAINER, BOOTSTRAP_VOLUME } from '../sidecar/names.js'
 import { filesFolder } from '../sidecar/sidecar-container.js'
 import { assemble, serviceAccountOf } from './assemble.js'
+import { endlessPods } from './endless-pods.js'
 import { closedHooks } from './hooks.js'
 import type { InjectionRequest } from './injection-request.js'
 import { planSidecar } from './plan-sidecar.js'
@@ -178,7 +179,14 @@ async function inject(
         : [reused === undefined ? 'a copy of a pod with a sidecar: gets one of its own' : 'looked at again']),
       ...probes.notes,
     ],
-    warnings: closedHooks(pod, lists.inboundPortExclusionList),
+    warnings: [
+      ...closedHooks(pod, lists.inboundPortExclusionList),
+      ...endlessPods(pod, {
+        native: plan.context.nativeSidecar,
+        sidecarClass: plan.sidecarClass,
+        capabilities: settings.registry.get(plan.sidecarClass).capabilities,
+      }),
+    ],
   }
 }
 

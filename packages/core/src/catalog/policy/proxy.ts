@@ -110,6 +110,7 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
       mode: spec.mode,
       namespace: metadata.namespace,
       workload: { kind: 'Workload', name: spec.workload, instance: metadata.name },
+      ...(spec.ended === true ? { workloadEnded: true } : {}),
       locality: localityOf(metadata.labels),
       cluster: context.get(settingInputs.cluster, ''),
       ipFamilies: families,

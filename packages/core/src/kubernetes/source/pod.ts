@@ -7,7 +7,8 @@ import type { InstanceProbeBinding, WorkloadPort } from '../../spec/schema/workl
 import type { KubernetesMetadata, KubernetesObject } from '../api.js'
 import type { SourceErrorCode } from './error-codes.js'
 import type { Interner } from './interner.js'
-import type { PodFields } from './pod-fields.js'
+import { awaitsSidecar } from './pod-end.js'
+import { type PodFields, SIDECAR } from './pod-fields.js'
 import { probeBindingsAnnotation, type ProbeBindingsReader } from './probe-annotation.js'
 import { sameProblems } from './written-object.js'
 
@@ -15,8 +16,6 @@ import { sameProblems } from './written-object.js'
 export const proxyUuidLabel = 'osm-proxy-uuid'
 /** Annotation in which the injector leaves the sidecar class. */
 export const sidecarClassAnnotation = 'openservicemesh.io/sidecar-class'
-/** Container of the sidecar. */
-const SIDECAR = 'sidecar'
 
 /** A pod, as far as the mesh reads it: with a sidecar it is an instance of the mesh, without one an endpoint at most. */
 export type PodItem = MeshedPod | PlainPod
@@ -92,6 +91,7 @@ export class PodReader {
         ports: interner.value(portsOf(spec)),
         ...(bindings === undefined ? {} : { probeBindings: interner.value([...bindings]) }),
         ready: isReady(metadata, status),
+        ...(awaitsSidecar(spec, status) ? { ended: true } : {}),
         createdAt: interner.text(metadata.creationTimestamp ?? ''),
       }),
       origin: podOrigin,

@@ -151,6 +151,9 @@ export const WorkloadInstanceSpecSchema = struct(
       }),
     ),
     ready: Type.Boolean({ default: false, description: 'True: the instance takes traffic.' }),
+    ended: Type.Optional(
+      Type.Boolean({ description: 'True: the workload has ended for good, and waits for the end of its sidecar.' }),
+    ),
     createdAt: Type.String({ description: 'When the instance was made, RFC 3339.' }),
   },
   'A running instance of a Workload.',

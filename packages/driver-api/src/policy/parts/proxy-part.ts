@@ -108,6 +108,11 @@ export interface ProxyPart {
   readonly namespace: string
   /** For metrics and logs. */
   readonly workload: WorkloadName
+  /**
+   * Present: the workload has ended for good and waits for its sidecar, as the pod of a Job with a classic one does. The proxy is to end by itself,
+   * successfully. Nobody but the control plane can ask that of it.
+   */
+  readonly workloadEnded?: true
   /** Where the proxy runs. */
   readonly locality: Locality
   /** Key of the cluster that the proxy is in; empty without multi-cluster. */

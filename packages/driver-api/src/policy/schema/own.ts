@@ -62,6 +62,7 @@ export const proxyPartSchema = closed({
   mode: oneOf('transparent', 'explicit'),
   namespace: nameSchema,
   workload: closed({ kind: Type.String(), name: Type.String(), instance: Type.String() }),
+  workloadEnded: Type.Optional(Type.Literal(true)),
   locality: localitySchema,
   cluster: Type.String(),
   ipFamilies: list(oneOf('IPv4', 'IPv6'), 1),

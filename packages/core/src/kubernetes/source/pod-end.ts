@@ -1,0 +1,45 @@
+import { type ContainerFields, type PodFields, type RestartRule, SIDECAR } from './pod-fields.js'
+
+/**
+ * True if nothing of a pod runs any more but its classic sidecar, and nothing will be started again: the pod, and the Job that it belongs to, wait for that
+ * alone. Native sidecars are ended by the kubelet.
+ */
+export function awaitsSidecar(
+  { containers = [], restartPolicy = 'Always' }: NonNullable<PodFields['spec']>,
+  { containerStatuses = [] }: NonNullable<PodFields['status']>,
+): boolean {
+  const others = containers.filter(({ name }) => name !== SIDECAR)
+  if (others.length === containers.length) return false
+  return others.every((container) => {
+    const code = containerStatuses.find(({ name }) => name === container.name)?.state?.terminated?.exitCode
+    return code !== undefined && !restarts(container, restartPolicy, code)
+  })
+}
+
+/** True if a kubelet starts a container again that has ended with that code. What is not known counts as such. */
+function restarts(
+  { restartPolicy: own, restartPolicyRules: rules = [] }: ContainerFields,
+  ofPod: string,
+  code: number,
+): boolean {
+  if (rules.some((rule) => applies(rule, code))) return true
+  switch (own ?? ofPod) {
+    case 'Never':
+      return false
+    case 'OnFailure':
+      return code !== 0
+    default:
+      return true
+  }
+}
+
+function applies({ exitCodes: { operator, values = [] } = {} }: RestartRule, code: number): boolean {
+  switch (operator) {
+    case 'In':
+      return values.includes(code)
+    case 'NotIn':
+      return !values.includes(code)
+    default:
+      return true
+  }
+}
