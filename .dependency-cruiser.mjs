@@ -49,7 +49,7 @@ const layers = Object.entries(mayImport).map(([name, allowed]) => ({
       ...(programs.includes(name)
         ? [`^packages/${name}/src/builtins\\.ts$`, `^packages/${name}/(test/|.*\\.test\\.ts$)`]
         : []),
-      '^packages/driver-[^/]+/.*\\.test\\.ts$',
+      '^packages/driver-[^/]+/(test/|.*\\.test\\.ts$)',
     ],
   },
   to: { path: '^packages/([^/]+)/', pathNot: [name, ...allowed].map((other) => `^packages/${other}/`) },
@@ -97,7 +97,7 @@ export default {
       name: 'driver-tests',
       comment: 'tests of a driver may use the conformance suite beside what the driver may import',
       severity: 'error',
-      from: { path: '^packages/(driver-[^/]+)/.*\\.test\\.ts$' },
+      from: { path: '^packages/(driver-[^/]+)/(test/|.*\\.test\\.ts$)' },
       to: {
         path: '^packages/',
         pathNot: ['^packages/$1/', '^packages/driver-api/', '^packages/driver-testkit/', '^packages/envoy-api/'],

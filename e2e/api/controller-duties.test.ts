@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { customResourceDefinitions, type KubernetesApi, newProxyUUID, type Problem, resourceTypes } from '@osm-ts/core'
 
-import { testAuthority } from '../../packages/driver-envoy/test/xds/test-certificates.js'
+import { testAuthority } from '@osm-ts/driver-testkit'
 import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ControllerProcess } from './support/controller-process.js'

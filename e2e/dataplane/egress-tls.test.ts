@@ -6,7 +6,7 @@ import { TLSSocket } from 'node:tls'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
-import { testAuthority } from '../../packages/driver-envoy/test/xds/test-certificates.js'
+import { testAuthority } from '@osm-ts/driver-testkit'
 import { issueLike, issueNames } from './support/authority.js'
 import { type TestMesh, programs, startTestMesh } from './support/mesh.js'
 import { load, throughProxy } from './support/traffic.js'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 import { Oracle } from '@osm-ts/oracle'
 
-import { testAuthority } from '../../packages/driver-envoy/test/xds/test-certificates.js'
+import { testAuthority } from '@osm-ts/driver-testkit'
 import { outcomeOf, verdictOnDialled } from './support/differential/dialled.js'
 import { parsed } from './support/differential/topology.js'
 import { inside, type Inside, type InsideAnswer, type Question } from './support/inside.js'

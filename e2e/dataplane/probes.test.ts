@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-import { testAuthority } from '../../packages/driver-envoy/test/xds/test-certificates.js'
+import { testAuthority } from '@osm-ts/driver-testkit'
 import { envoyBinary } from './support/mesh.js'
 import { eventually } from './support/wait.js'
 

@@ -1,4 +1,4 @@
-import { testAuthority } from '../../../packages/driver-envoy/test/xds/test-certificates.js'
+import { testAuthority } from '@osm-ts/driver-testkit'
 
 /** A Secret with a certificate of a root that nobody knows, for applications that speak TLS themselves. */
 export function tlsSecret(namespace: string, name: string, dnsName: string): object {

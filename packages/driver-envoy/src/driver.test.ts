@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 import { checkDriver, validateHealthProbes } from '@osm-ts/driver-api'
 
-import { FakeHost } from '../test/xds/fake-host.js'
+import { EnvoyHost } from '../test/xds/envoy-host.js'
 import { createEnvoyDriver } from './driver.js'
 
 describe('the Envoy driver', () => {
@@ -12,7 +12,7 @@ describe('the Envoy driver', () => {
   })
 
   it('starts, tells how to ask for its health, and stops with the signal', async () => {
-    const host = new FakeHost()
+    const host = new EnvoyHost()
     const probes = await createEnvoyDriver().start(host.context())
     expect(validateHealthProbes(probes)).toEqual([])
     const { port = 0, path = '' } = probes.readiness ?? {}
@@ -28,7 +28,7 @@ describe('the Envoy driver', () => {
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
     const address = taken.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    const host = new FakeHost()
+    const host = new EnvoyHost()
     const starting = createEnvoyDriver().start(host.context({ proxyServerPort: port }))
     await expect(starting).rejects.toMatchObject({
       code: 'OSM_DRIVER_START',

@@ -1,11 +1,16 @@
-import { CONTRACT_VERSION, type ControllerContext, type Driver, type HealthProbes } from '@osm-ts/driver-api'
+import {
+  CONTRACT_VERSION,
+  type ControllerContext,
+  type Driver,
+  type HealthProbes,
+  serveHealth,
+} from '@osm-ts/driver-api'
 
 import { configSchema } from './bootstrap/driver-config.js'
 import { createPatch } from './bootstrap/patch.js'
 import { capabilities } from './capabilities.js'
 import { ResourceDiffer } from './resources/resource-differ.js'
 import { DebugPages } from './server/debug-pages.js'
-import { serveHealth } from './server/health-endpoint.js'
 import { XdsServer } from './server/xds-server.js'
 import { blameParts } from './translate/blame.js'
 import { Translator } from './translate/translator.js'
@@ -25,7 +30,7 @@ async function start(context: ControllerContext): Promise<HealthProbes> {
   try {
     await server.start()
     new DebugPages(server.streams).register(context.debugHandlers)
-    return await serveHealth(context.proxyServerAddress, server, context.signal)
+    return await serveHealth('xDS server', context.proxyServerAddress, server, context.signal)
   } catch (error) {
     await server.close()
     throw error

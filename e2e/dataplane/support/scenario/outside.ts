@@ -2,7 +2,7 @@ import type { Server, Socket } from 'node:net'
 
 import type { MeshMode } from '@osm-ts/standalone'
 
-import type { TestAuthority } from '../../../../packages/driver-envoy/test/xds/test-certificates.js'
+import type { TestAuthority } from '@osm-ts/driver-testkit'
 import { Connections } from '../../actor/connections.js'
 import { createApp, listen } from '../../actor/servers.js'
 import type { Scenario, ScenarioClient } from './format.js'

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 
 import type { MeshMode } from '@osm-ts/standalone'
 
-import { testAuthority } from '../../../../packages/driver-envoy/test/xds/test-certificates.js'
+import { testAuthority } from '@osm-ts/driver-testkit'
 import { inside } from '../inside.js'
 import { type TestMesh, startTestMesh } from '../mesh.js'
 import { eventually } from '../wait.js'

@@ -1,4 +1,4 @@
-import { testAuthority } from '../../../../packages/driver-envoy/test/xds/test-certificates.js'
+import { testAuthority } from '@osm-ts/driver-testkit'
 import { perform } from '../../actor/perform.js'
 import type { CallAnswer, CallTls, Target } from '../../actor/protocol.js'
 import { issueNames } from '../authority.js'

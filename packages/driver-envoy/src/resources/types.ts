@@ -1,4 +1,4 @@
-import type { CredentialRef, PartRef } from '@osm-ts/driver-api'
+import type { PartRef, SecretCredentialRef } from '@osm-ts/driver-api'
 
 /** The xDS types that translation produces. Secrets are not among them: they come from credential streams, never from policy. */
 export type TranslatedType = 'cluster' | 'endpoints' | 'listener' | 'route'
@@ -39,9 +39,6 @@ export interface ProxyResources {
   /** Client certificates that clusters show to servers outside the mesh. What they are comes by streams of their own. */
   readonly credentials: readonly SecretCredentialRef[]
 }
-
-/** A client certificate of a Secret. */
-export type SecretCredentialRef = Extract<CredentialRef, { readonly kind: 'secret' }>
 
 /** SDS name of the proxy's own service certificate; one constant, so that cluster bytes do not differ between downstreams. */
 export const SERVICE_CERT_SECRET = 'service-cert'

@@ -8,8 +8,8 @@ import {
   type ProxyPart,
   type TrustPart,
 } from '@osm-ts/driver-api'
+import { proxyPart } from '@osm-ts/driver-testkit'
 
-import { proxyPart } from '../../test/xds/fake-host.js'
 import { DrainLedger, type PolicyView } from './drain-ledger.js'
 import { epochsOf, versionLabel } from './version-label.js'
 
@@ -44,7 +44,7 @@ function view(parts: readonly Part[], roots: TrustPart = trust('r1')): PolicyVie
       .filter((part) => part.kind === kind)
       .map((part) => ({ id: part.id, part: hashPart(part), local: { address: '127.0.0.1', port: 1 } }))
   const proxy: ProxyPart = {
-    ...proxyPart('p'),
+    ...proxyPart('p', 'envoy'),
     inbound: bind('inbound'),
     ingress: bind('ingress'),
     trust: hashPart(roots),

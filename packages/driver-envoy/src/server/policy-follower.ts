@@ -1,11 +1,17 @@
-import { type Part, type PartHash, partRefs, type PolicyUpdate, type ProxyPart } from '@osm-ts/driver-api'
+import {
+  type Part,
+  type PartHash,
+  partRefs,
+  type PartStore,
+  type PolicyUpdate,
+  type ProxyPart,
+  type WorkTurns,
+} from '@osm-ts/driver-api'
 
 import type { ProxyResources } from '../resources/types.js'
 import { DrainLedger } from './drain-ledger.js'
-import type { PartStore } from './part-store.js'
 import type { DrainEpochs, ResourceTranslator } from './translator-port.js'
 import type { LabelledEpochs } from './version-label.js'
-import type { WorkTurns } from './work-turns.js'
 
 /** What a follower shares with those of other proxies. */
 export interface PolicyFollowerPorts {

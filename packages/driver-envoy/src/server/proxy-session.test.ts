@@ -7,28 +7,29 @@ import {
   type Part,
   type PartHash,
   partRefs,
+  PartStore,
   type PolicyUpdate,
   type PrincipalsPart,
   type ProxyPart,
   type ProxyRef,
   type TrustPart,
   validateApplyReport,
+  WorkTurns,
 } from '@osm-ts/driver-api'
+import { proxyPart } from '@osm-ts/driver-testkit'
 
-import { FakeHost, proxyPart } from '../../test/xds/fake-host.js'
+import { EnvoyHost } from '../../test/xds/envoy-host.js'
 import { setOf, textOf } from '../../test/xds/resources.js'
 import { delta, drain, sotw } from '../../test/xds/streams.js'
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import { ResourceDiffer } from '../resources/resource-differ.js'
-import { PartStore } from './part-store.js'
 import { PolicyFollower } from './policy-follower.js'
 import { type AnyRequest, deltaProtocol, type Protocol, stateOfTheWorldProtocol } from './protocols.js'
 import { ProxySession } from './proxy-session.js'
 import type { Push } from './push.js'
 import type { ResourceTranslator } from './translator-port.js'
 import { rootCertificates } from './secrets.js'
-import { WorkTurns } from './work-turns.js'
 import { XdsMetrics } from './xds-metrics.js'
 import { pushOrder, typeUrls } from './xds-types.js'
 
@@ -82,7 +83,7 @@ const translator: ResourceTranslator = {
 
 /** A controller that has just started: it knows nothing of what proxies have. */
 class Replica<Request extends AnyRequest> {
-  readonly host = new FakeHost()
+  readonly host = new EnvoyHost()
   readonly follower: PolicyFollower
   readonly session: ProxySession<Request>
   #revision = 0
@@ -118,7 +119,7 @@ class Replica<Request extends AnyRequest> {
   update(allow: PrincipalsPart): PolicyUpdate {
     this.#revision += 1
     const proxy: ProxyPart = {
-      ...proxyPart(uuid),
+      ...proxyPart(uuid, 'envoy'),
       trust: hashPart(trust),
       mesh: hashPart(mesh),
       inbound: [{ id, part: hashPart(inbound(allow)), local: { address: '127.0.0.1', port: 80 } }],

@@ -1,13 +1,8 @@
 import { status } from '@grpc/grpc-js'
-import type { ApplyReport, Credential, Logger, PolicyUpdate, ProxyRef } from '@osm-ts/driver-api'
+import type { ApplyReport, Credential, Logger, PolicyUpdate, ProxyRef, SecretCredentialRef } from '@osm-ts/driver-api'
 
 import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
-import {
-  CALLERS_SECRET_PREFIX,
-  type EncodedResource,
-  type ProxyResources,
-  type SecretCredentialRef,
-} from '../resources/types.js'
+import { CALLERS_SECRET_PREFIX, type EncodedResource, type ProxyResources } from '../resources/types.js'
 import { ApplyTracker } from './apply-tracker.js'
 import { blame } from './blame.js'
 import { limits } from './limits.js'

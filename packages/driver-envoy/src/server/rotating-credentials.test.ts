@@ -6,7 +6,7 @@ import { Server } from '@grpc/grpc-js'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Credential } from '@osm-ts/driver-api'
 
-import { testAuthority } from '../../test/xds/test-certificates.js'
+import { testAuthority } from '@osm-ts/driver-testkit'
 import { createRotatingServerCredentials } from './rotating-credentials.js'
 
 const serverRoot = testAuthority('server-root')

@@ -1,11 +1,11 @@
 import { create, toBinary } from '@bufbuild/protobuf'
-import type { Credential, TrustBundle } from '@osm-ts/driver-api'
+import type { Credential, SecretCredentialRef, TrustBundle } from '@osm-ts/driver-api'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 
 import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
-import type { EncodedResource, ResourceSet, SecretCredentialRef } from '../resources/types.js'
+import type { EncodedResource, ResourceSet } from '../resources/types.js'
 import { ROOT_CERT_SECRET, SERVICE_CERT_SECRET } from '../resources/types.js'
 
 /** The proxy's own certificate with its key. Made for one proxy and held by its stream alone. */

@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 
-import { FakeHost, literalTranslator } from '../../test/xds/fake-host.js'
+import { EnvoyHost, literalTranslator } from '../../test/xds/envoy-host.js'
 import { resource } from '../../test/xds/resources.js'
-import { testAuthority } from '../../test/xds/test-certificates.js'
+import { testAuthority } from '@osm-ts/driver-testkit'
 import { XdsClient, type XdsClientOptions } from '../../test/xds/xds-client.js'
 import { ResourceDiffer } from '../resources/resource-differ.js'
 import { blameParts } from '../translate/blame.js'
@@ -22,12 +22,12 @@ const ports = {
   trace: blameParts,
 }
 
-let host: FakeHost
+let host: EnvoyHost
 let server: XdsServer
 let clients: XdsClient[]
 
 beforeEach(async () => {
-  host = new FakeHost()
+  host = new EnvoyHost()
   const context = host.context()
   server = new XdsServer(context, { ...ports })
   new DebugPages(server.streams).register(context.debugHandlers)

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
 
 import { Server, type ServerDuplexStream } from '@grpc/grpc-js'
-import { type ControllerContext, OsmError, type RotatingCredential } from '@osm-ts/driver-api'
+import { type ControllerContext, OsmError, PartStore, type RotatingCredential, WorkTurns } from '@osm-ts/driver-api'
 
 import { ConnectionGate } from './connection-gate.js'
 import { limits } from './limits.js'
-import { PartStore } from './part-store.js'
 import { PreparedResponses } from './prepared-responses.js'
 import { type AnyRequest, deltaProtocol, type Protocol, stateOfTheWorldProtocol } from './protocols.js'
 import type { StreamScope } from './proxy-session.js'
@@ -19,7 +18,6 @@ import { aggregatedDiscovery, endpointDiscovery, type OutgoingResponse } from '.
 import { StreamRegistry } from './stream-registry.js'
 import type { RefusalTracer, ResourceDiffer, ResourceTranslator } from './translator-port.js'
 import { TrustRoots } from './trust-roots.js'
-import { WorkTurns } from './work-turns.js'
 import { XdsMetrics } from './xds-metrics.js'
 import { type StreamPorts, XdsStream } from './xds-stream.js'
 import { pushOrder } from './xds-types.js'

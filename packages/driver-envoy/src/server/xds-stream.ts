@@ -1,19 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { type ServerDuplexStream, status } from '@grpc/grpc-js'
-import type {
-  ApplyReport,
-  DriverCertificates,
-  Eviction,
-  Logger,
-  PolicySource,
-  PolicyUpdate,
-  Proxies,
-  ProxyRef,
+import {
+  type ApplyReport,
+  CredentialFollower,
+  type DriverCertificates,
+  type Eviction,
+  type Logger,
+  type PolicySource,
+  type PolicyUpdate,
+  type Proxies,
+  type ProxyRef,
+  Wake,
 } from '@osm-ts/driver-api'
 
 import type { ConnectionGate } from './connection-gate.js'
-import { CredentialFollower } from './credential-follower.js'
 import { limits } from './limits.js'
 import { PolicyFollower, type PolicyFollowerPorts } from './policy-follower.js'
 import type { PreparedResponses } from './prepared-responses.js'
@@ -25,7 +26,6 @@ import type { StreamRegistry } from './stream-registry.js'
 import { endOfEviction, refusalOf, type StreamEnd, StreamRefusal } from './stream-refusal.js'
 import type { RefusalTracer, ResourceDiffer } from './translator-port.js'
 import type { TrustRoots } from './trust-roots.js'
-import { Wake } from './wake.js'
 import type { XdsMetrics } from './xds-metrics.js'
 
 /** What all streams of a server share. */

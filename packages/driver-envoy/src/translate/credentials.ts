@@ -1,5 +1,6 @@
+import type { SecretCredentialRef } from '@osm-ts/driver-api'
+
 import { egressCertSecret } from '../resources/credential-names.js'
-import type { SecretCredentialRef } from '../resources/types.js'
 import type { Memo, MemoTable } from './memo.js'
 import type { ProxyView } from './proxy-view.js'
 import { secretOf } from './tls.js'

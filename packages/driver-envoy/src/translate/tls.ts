@@ -3,6 +3,7 @@ import {
   MESH_ALPN,
   type Principal,
   type PrincipalsPart,
+  type SecretCredentialRef,
   type TlsVersion,
   type TrustPart,
   type UpstreamTls,
@@ -22,7 +23,7 @@ import {
 } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 
 import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
-import { ROOT_CERT_SECRET, type SecretCredentialRef, SERVICE_CERT_SECRET } from '../resources/types.js'
+import { ROOT_CERT_SECRET, SERVICE_CERT_SECRET } from '../resources/types.js'
 import { adsSource, vanishingSource } from './config-source.js'
 import { type Init, pack } from './encode.js'
 import { spiffeId, spiffePrefix } from './identity-names.js'

@@ -1,12 +1,16 @@
-import type { Credential, DriverCertificates, Logger, ProxyRef } from '@osm-ts/driver-api'
+import type { Credential, DriverCertificates, Logger, ProxyRef } from '../controller-context.js'
+import type { CredentialRef } from '../policy/parts.js'
 
-import { egressCertSecret } from '../resources/credential-names.js'
-import type { SecretCredentialRef } from '../resources/types.js'
+/** A reference to a Secret. */
+export type SecretCredentialRef = Extract<CredentialRef, { readonly kind: 'secret' }>
 
 /** What a {@link CredentialFollower} is made with. */
 export interface CredentialFollowerOptions {
+  /** Whose policy it is. */
   readonly proxy: ProxyRef
+  /** Where the certificates come from. */
   readonly certificates: Pick<DriverCertificates, 'credentials'>
+  /** Told of those that are not to be had. */
   readonly logger: Logger
   /** Told of what stands in a Secret, and of whatever replaces it. */
   readonly onCredential: (ref: SecretCredentialRef, credential: Credential) => void
@@ -19,13 +23,14 @@ export class CredentialFollower {
   readonly #options: CredentialFollowerOptions
   readonly #followed = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>()
 
+  /** @param options - whose certificates are followed, and who is told */
   constructor(options: CredentialFollowerOptions) {
     this.#options = options
   }
 
   /** Follows these, and no others. One that has ended is asked for again. */
   follow(refs: readonly SecretCredentialRef[]): void {
-    const wanted = new Map(refs.map((ref) => [egressCertSecret(ref), ref]))
+    const wanted = new Map(refs.map((ref) => [keyOf(ref), ref]))
     for (const [key, { stop }] of this.#followed) {
       if (wanted.has(key)) continue
       stop.abort()
@@ -61,4 +66,9 @@ export class CredentialFollower {
       )
     }
   }
+}
+
+/** Names of Kubernetes hold no slash. */
+function keyOf({ namespace, name }: SecretCredentialRef): string {
+  return `${namespace}/${name}`
 }

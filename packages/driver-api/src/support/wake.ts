@@ -3,12 +3,17 @@ export class Wake {
   #pending = false
   #resume: (() => void) | undefined
 
+  /** Wakes the waiter, or the next one if there is none. */
   notify(): void {
     this.#pending = true
     this.#resume?.()
   }
 
-  /** @returns false if the signal aborted */
+  /**
+   * Waits until there is something to do.
+   *
+   * @returns false if the signal aborted
+   */
   async wait(signal: AbortSignal): Promise<boolean> {
     if (!this.#pending && !signal.aborted)
       await new Promise<void>((resolve) => {

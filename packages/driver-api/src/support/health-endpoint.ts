@@ -2,7 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 
-import { type HealthProbe, type HealthProbes, OsmError } from '@osm-ts/driver-api'
+import { OsmError } from '../errors.js'
+import type { HealthProbe, HealthProbes } from '../health.js'
 
 const PATH = '/healthz'
 const PROBE_TIMEOUT_MS = 2_000
@@ -11,17 +12,26 @@ const CONNECT_TIMEOUT_MS = 1_000
 
 /** What is asked for its health. */
 export interface HealthSubject {
+  /** True while it takes connections. */
   readonly listening: boolean
+  /** 1 to 65535. */
   readonly port: number
 }
 
 /**
- * Answers on loopback whether the xDS server still takes connections, by making one. A process whose event loop is stuck answers nothing at all, which
+ * Answers on loopback whether the server of a proxy control plane still takes connections, by making one. A process whose event loop is stuck answers nothing at all, which
  * counts as well.
  *
- * @param host - where the server listens
+ * @param name - of the server, for people, such as `xDS server`
+ * @param host - IP address that the server listens on
+ * @throws OsmError with code `OSM_DRIVER_START`
  */
-export async function serveHealth(host: string, subject: HealthSubject, signal: AbortSignal): Promise<HealthProbes> {
+export async function serveHealth(
+  name: string,
+  host: string,
+  subject: HealthSubject,
+  signal: AbortSignal,
+): Promise<HealthProbes> {
   const server = createServer((request, response) => {
     const answer = (code: number, text: string) => {
       response.writeHead(code, { 'content-type': 'text/plain' })
@@ -32,18 +42,18 @@ export async function serveHealth(host: string, subject: HealthSubject, signal: 
       return
     }
     if (!subject.listening) {
-      answer(503, 'the xDS server does not listen')
+      answer(503, `the ${name} does not listen`)
       return
     }
     accepts(connectable(host), subject.port).then(
       () => answer(200, 'ok'),
-      () => answer(503, 'the xDS server takes no connection'),
+      () => answer(503, `the ${name} takes no connection`),
     )
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(
-        new OsmError('OSM_DRIVER_START', 'the health endpoint of the xDS server can not listen on loopback', { cause }),
+        new OsmError('OSM_DRIVER_START', `the health endpoint of the ${name} can not listen on loopback`, { cause }),
       ),
     )
     server.listen(0, '127.0.0.1', resolve)

@@ -10,6 +10,10 @@ export class WorkTurns {
   #started = -Infinity
   #queue: Promise<void> = Promise.resolve()
 
+  /**
+   * @param turnMs - milliseconds of work in one turn
+   * @param now - milliseconds of a clock that never goes back
+   */
   constructor(turnMs: number, now: () => number = () => performance.now()) {
     this.#turnMs = turnMs
     this.#now = now

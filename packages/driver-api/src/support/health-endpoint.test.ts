@@ -10,7 +10,7 @@ describe('the health endpoint', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const subject = { listening: true, port: (server.address() as AddressInfo).port }
     const stop = new AbortController()
-    const probes = await serveHealth('0.0.0.0', subject, stop.signal)
+    const probes = await serveHealth('server', '0.0.0.0', subject, stop.signal)
     const probe = probes.readiness
     expect(probe).toMatchObject({ http: true, tcpSocket: false })
     const ask = async (path = probe?.path ?? '') => (await fetch(`http://127.0.0.1:${probe?.port ?? 0}${path}`)).status

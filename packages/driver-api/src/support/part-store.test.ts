@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
-import { hashPart, OsmError, type Part, type PartHash, partRefs, type SetPart } from '@osm-ts/driver-api'
 import fc from 'fast-check'
 
+import { OsmError } from '../errors.js'
+import { hashPart } from '../policy/canonical.js'
+import type { Part, PartHash, SetPart } from '../policy/parts.js'
+import { partRefs } from '../policy/references.js'
 import { PartStore } from './part-store.js'
 
 const leaf = (id: string): Part =>

@@ -1,4 +1,6 @@
-import { type Part, type PartHash, type PartOf, partRefs, type PolicySource } from '@osm-ts/driver-api'
+import type { PolicySource } from '../controller-context.js'
+import type { Part, PartHash, PartOf } from '../policy/parts.js'
+import { partRefs } from '../policy/references.js'
 
 interface Entry {
   /** Proxies, and other parts in the store, that refer to it. */
@@ -18,6 +20,7 @@ export class PartStore {
   readonly #fetch: PolicySource['parts']['get']
   readonly #entries = new Map<PartHash, Entry>()
 
+  /** @param parts - where parts that are not held come from */
   constructor(parts: PolicySource['parts']) {
     this.#fetch = async (hash) => parts.get(hash)
   }
@@ -58,7 +61,11 @@ export class PartStore {
     return this.#entries.get(hash)?.part
   }
 
-  /** A part that is held. */
+  /**
+   * A part that is held.
+   *
+   * @throws TypeError for any other: whoever asks forgot to hold it
+   */
   get(hash: PartHash): Part {
     const part = this.find(hash)
     if (part === undefined) throw new TypeError(`part ${hash} is not held`)

@@ -7,7 +7,6 @@ import {
   type DebugHandlers,
   type DebugResponse,
   type Eviction,
-  type ExtensionPart,
   hashPart,
   OsmError,
   type Part,
@@ -23,14 +22,12 @@ import {
   type SpiffeId,
 } from '@osm-ts/driver-api'
 
-import type { ResourceTranslator } from '../../src/server/translator-port.js'
 import { Latest, Queue } from './latest.js'
-import { resourcesOf, type State } from './resources.js'
 import { testAuthority } from './test-certificates.js'
 
 const TRUST_DOMAIN = 'cluster.local'
 
-/** A host with certificates of its own, whose policies say literally what a proxy is to have. */
+/** A host of one driver, with certificates of its own. Its proxies and their policies are what a test says. */
 export class FakeHost {
   readonly controlPlane = testAuthority('control-plane')
   readonly services = testAuthority('services')
@@ -53,10 +50,13 @@ export class FakeHost {
   readonly #before = new Map<string, readonly PartRef[]>()
   readonly #pages = new Map<string, Parameters<DebugHandlers['register']>[1]>()
   readonly #known = new Set<string>()
+  readonly #class: string
   #sessions = 0
   #revision = 0
 
-  constructor() {
+  /** @param sidecarClass - of every proxy */
+  constructor(sidecarClass: string) {
+    this.#class = sidecarClass
     this.rotateServer('ads-1')
     this.roots.set({ id: '1', certificates: [this.services.certificate] })
   }
@@ -91,23 +91,15 @@ export class FakeHost {
     this.#evictions.push({ uuid: uuid as ProxyUUID, session, reason })
   }
 
-  /** Gives a proxy another policy. */
-  publish(uuid: string, state: State, changes: Partial<ProxyPart> = {}, parts: readonly Part[] = []): number {
-    const extension: ExtensionPart = {
-      kind: 'extension',
-      id: 'state',
-      class: 'envoy',
-      type: 'state',
-      value: state,
-    }
+  /** Gives a proxy another policy: a proxy part without anything to serve or to call, with these changes and parts. */
+  publishPolicy(uuid: string, changes: Partial<ProxyPart> = {}, parts: readonly Part[] = []): number {
     const trust = { kind: 'trust', id: 'trust' } as unknown as Part
     const mesh = { kind: 'mesh', id: 'mesh' } as unknown as Part
-    for (const part of [extension, trust, mesh, ...parts]) this.#parts.set(hashPart(part), part)
+    for (const part of [trust, mesh, ...parts]) this.#parts.set(hashPart(part), part)
     const proxy: ProxyPart = {
-      ...proxyPart(uuid),
+      ...proxyPart(uuid, this.#class),
       trust: hashPart(trust),
       mesh: hashPart(mesh),
-      extensions: [hashPart(extension)],
       ...changes,
     }
     const refs = partRefs(proxy).map((hash): PartRef => {
@@ -201,7 +193,7 @@ export class FakeHost {
       identity: identity as ServiceIdentity,
       principal: `${identity}.${TRUST_DOMAIN}` as Principal,
       namespace: 'default',
-      class: 'envoy',
+      class: this.#class,
       commonName,
       session: `session-${this.#sessions}`,
     }
@@ -230,14 +222,14 @@ export class FakeHost {
 }
 
 /** A proxy part without anything to serve or to call. */
-export function proxyPart(uuid: string): ProxyPart {
+export function proxyPart(uuid: string, sidecarClass: string): ProxyPart {
   return {
     kind: 'proxy',
     id: uuid as ProxyUUID,
     identity: 'bookbuyer.default' as ServiceIdentity,
     principal: 'bookbuyer.default.cluster.local' as Principal,
     spiffeId: 'spiffe://cluster.local/bookbuyer/default' as SpiffeId,
-    class: 'envoy',
+    class: sidecarClass,
     mode: 'explicit',
     namespace: 'default',
     workload: { kind: 'Workload', name: 'bookbuyer', instance: 'bookbuyer' },
@@ -254,18 +246,4 @@ export function proxyPart(uuid: string): ProxyPart {
     mesh: '' as PartHash,
     extensions: [],
   }
-}
-
-/** Reads from the policy literally what the proxy is to have. */
-export const literalTranslator: ResourceTranslator = {
-  translate(proxy, parts, revision) {
-    const [hash] = proxy.extensions
-    const part = hash === undefined ? undefined : parts(hash)
-    if (part?.kind !== 'extension') throw new Error('the policy of a test has one extension')
-    // Written by `publish` above.
-    return resourcesOf(part.value as State, revision)
-  },
-  release() {
-    // Nothing is remembered.
-  },
 }

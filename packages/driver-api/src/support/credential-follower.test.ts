@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Credential, ProxyRef } from '@osm-ts/driver-api'
 
-import { FakeHost } from '../../test/xds/fake-host.js'
-import type { SecretCredentialRef } from '../resources/types.js'
-import { CredentialFollower } from './credential-follower.js'
+import type { Credential, ProxyRef } from '../controller-context.js'
+import { CredentialFollower, type SecretCredentialRef } from './credential-follower.js'
 
 const ref = (name: string): SecretCredentialRef => ({ kind: 'secret', namespace: 'shop', name })
 const credential: Credential = { chain: 'c', privateKey: 'k', expiry: '', serialNumber: '1' }
@@ -12,9 +10,9 @@ const credential: Credential = { chain: 'c', privateKey: 'k', expiry: '', serial
 function follower(answer: (name: string, signal: AbortSignal) => AsyncIterable<Credential>) {
   const given: string[] = []
   const asked: string[] = []
-  const host = new FakeHost()
+  const warnings: unknown[] = []
   const stop = new AbortController()
-  const { logger } = host.context()
+  const nothing = () => undefined
   const following = new CredentialFollower({
     proxy: { uuid: 'u' } as unknown as ProxyRef,
     certificates: {
@@ -24,11 +22,11 @@ function follower(answer: (name: string, signal: AbortSignal) => AsyncIterable<C
         return answer(name, signal)
       },
     },
-    logger,
+    logger: { debug: nothing, info: nothing, warn: (fields) => warnings.push(fields), error: nothing },
     onCredential: ({ name }) => given.push(name),
     signal: stop.signal,
   })
-  return { following, given, asked, host, stop }
+  return { following, given, asked, warnings, stop }
 }
 
 /** Gives one credential and then waits for the end. */
@@ -53,13 +51,13 @@ describe('the client certificates that a policy names', () => {
 
   it('are asked for again by the next policy if they were not to be had', async () => {
     let denied = true
-    const { following, given, host, stop } = follower((name, signal) => {
+    const { following, given, warnings, stop } = follower((name, signal) => {
       if (denied) throw new Error('denied')
       return one(name, signal)
     })
     following.follow([ref('a')])
     await turn()
-    expect(host.logs).toMatchObject([{ level: 'warn', fields: { namespace: 'shop', name: 'a' } }])
+    expect(warnings).toMatchObject([{ namespace: 'shop', name: 'a' }])
     denied = false
     following.follow([ref('a')])
     await turn()

@@ -1,0 +1,3 @@
+export * from './fake-host.js'
+export * from './latest.js'
+export * from './test-certificates.js'
