@@ -1,9 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
 import { timed } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
+
+const lockTimeoutMilliseconds = 120_000
+const lockPollMilliseconds = 500
 
 /** True on systems whose packages come from apt. */
 export function isDebian() {
@@ -54,7 +58,7 @@ export function installCommand(names) {
 /** @param {readonly string[]} names */
 export async function installDebianPackages(names) {
   await timed(`Installing Debian packages: ${names.join(', ')}`, async () => {
-    const patient = ['-o', 'DPkg::Lock::Timeout=120', '-qq']
+    const patient = ['-o', `DPkg::Lock::Timeout=${lockTimeoutMilliseconds / 1000}`, '-qq']
     await apt([...patient, 'update'])
     await apt([...patient, 'install', '--yes', '--no-install-recommends', ...names])
   })
@@ -62,7 +66,16 @@ export async function installDebianPackages(names) {
 
 /** @param {readonly string[]} args */
 async function apt(args) {
-  const { code, stdout, stderr } = await run('apt-get', args, { env: { DEBIAN_FRONTEND: 'noninteractive' } })
-  if (code !== 0)
-    throw new SetUpError(`"apt-get ${args.join(' ')}" failed with exit code ${code}.`, `${stdout.toString()}${stderr}`)
+  const deadline = performance.now() + lockTimeoutMilliseconds
+  for (;;) {
+    const { code, stdout, stderr } = await run('apt-get', args, { env: { DEBIAN_FRONTEND: 'noninteractive' } })
+    if (code === 0) return
+    // The lists have a lock for which apt itself does not wait, whatever it was told.
+    if (!stderr.includes('Could not get lock') || performance.now() > deadline)
+      throw new SetUpError(
+        `"apt-get ${args.join(' ')}" failed with exit code ${code}.`,
+        `${stdout.toString()}${stderr}`,
+      )
+    await sleep(lockPollMilliseconds)
+  }
 }

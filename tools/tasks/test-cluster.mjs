@@ -1,8 +1,15 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { reportCounts } from '../lib/counts.mjs'
-import { runJest } from '../lib/jest.mjs'
+import { runJestForReport } from '../lib/jest.mjs'
+import { root } from '../lib/paths.mjs'
 import { runAttached } from '../lib/process.mjs'
 import { say } from '../lib/progress.mjs'
+import { testReport } from '../reports/test-report.mjs'
+import { readSubject, subjectVariable, writeReports } from '../reports/report-files.mjs'
+
+const folder = join(root, '.cache/cluster-reports')
 
 /**
  * Runs the tests that take a real cluster; arguments go to jest. A machine that can't have one runs none of them, and says what would
@@ -18,9 +25,20 @@ export async function task(args, { env }) {
   }
   // Tests start it as users do.
   await bundlePrograms(['osm'])
-  const counts = await runJest('cluster', args, (program, jestArgs, jestEnv) =>
-    runAttached(program, jestArgs, { env: { ...env, ...jestEnv }, stdoutToStderr: true }),
+  // What is there afterwards is of this run.
+  rmSync(folder, { recursive: true, force: true })
+  const subjectFile = join(folder, 'subject.json')
+  const startedAt = new Date()
+  const { report, exitCode } = await runJestForReport('cluster', args, (program, jestArgs, jestEnv) =>
+    runAttached(program, jestArgs, {
+      env: { ...env, ...jestEnv, [subjectVariable]: subjectFile },
+      stdoutToStderr: true,
+    }),
   )
-  reportCounts('cluster', counts)
-  return counts.failed === 0 ? 0 : 1
+  const subject = readSubject(subjectFile)
+  const result = testReport({ jest: report, exitCode, subject, startedAt, endedAt: new Date() })
+  writeReports(folder, 'test:cluster', result)
+  say(`reports: ${folder}`)
+  reportCounts('cluster', result.counts)
+  return result.counts.failed === 0 ? 0 : 1
 }

@@ -1,9 +1,11 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { bundlePrograms } from '../../../tools/lib/bundle.mjs'
 import { ensureKubectlAndHelm } from '../../../tools/setup/kubectl-and-helm.mjs'
+import { subjectVariable } from '../../../tools/reports/report-files.mjs'
 import { clusterCommand, removeForgottenClusters } from './cluster-command.mjs'
+import { describeSubject } from './subject.mjs'
 
 /**
  * Makes the cluster that the whole run shares, and gives it the images. One that is up already is used, and left as it is.
@@ -25,4 +27,10 @@ export default async function globalSetup() {
   writeFileSync(path, JSON.stringify({ ...cluster, images, helm, kubectl }))
   process.env.OSM_CLUSTER_DESCRIPTION = path
   globalThis.osmClusterFolder = folder
+  const subjectFile = process.env[subjectVariable]
+  if (subjectFile !== undefined) {
+    mkdirSync(dirname(subjectFile), { recursive: true })
+    const subject = await describeSubject({ cluster, images, kubectl, helm })
+    writeFileSync(subjectFile, JSON.stringify(subject, undefined, 2))
+  }
 }

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { noteOfFolder } from '../../../tools/reports/test-report.mjs'
 import type { SharedCluster } from './shared-cluster.js'
 
 const reports = fileURLToPath(new URL('../../../.cache/cluster-reports', import.meta.url))
@@ -15,7 +16,9 @@ export function clusterTest(
   test: () => Promise<void>,
   timeoutMs = testTimeoutMs,
 ): void {
-  it(name, () => reportOnFailure(cluster(), name, test), timeoutMs)
+  // Two groups may have tests of one name.
+  const fullName = (): string => expect.getState().currentTestName ?? name
+  it(name, () => reportOnFailure(cluster(), fullName(), test), timeoutMs)
 }
 
 /** Writes down what runs in the cluster, what happened, and what programs said, when something fails. */
@@ -27,7 +30,9 @@ export async function reportOnFailure<T>(cluster: SharedCluster, what: string, w
     await writeReport(cluster, folder, error).catch((problem: unknown) => {
       throw new AggregateError([error, problem], `${String(error)}; and no report could be written`)
     })
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\n(report: ${folder})`, { cause: error })
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${noteOfFolder(folder)}`, {
+      cause: error,
+    })
   }
 }
 
@@ -54,5 +59,5 @@ async function writeReport({ kubectl }: SharedCluster, folder: string, error: un
 }
 
 function fileName(what: string): string {
-  return what.replaceAll(/[^A-Za-z0-9]+/g, '-').slice(0, 80)
+  return what.replaceAll(/[^A-Za-z0-9]+/g, '-').slice(0, 150)
 }
