@@ -19,7 +19,6 @@ export class InjectorProgram {
     const child = spawn(process.execPath, [bundle, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] })
     const seen: string[] = []
     let health = 0
-    // Whoever stops reading would stop the program with its next line.
     const lines = createInterface({ input: child.stderr })
     return new Promise((resolve, reject) => {
       child.once('exit', () => reject(new Error(`osm-injector has ended: ${seen.join('\n')}`)))
@@ -27,8 +26,11 @@ export class InjectorProgram {
         if (seen.length < 20) seen.push(line)
         const { healthPort, port, message } = parsed(line)
         if (healthPort !== undefined) health = healthPort
-        if (port !== undefined && message === 'injecting sidecars')
-          resolve(new InjectorProgram(child, { webhook: port, health }))
+        if (port === undefined || message !== 'injecting sidecars') return
+        resolve(new InjectorProgram(child, { webhook: port, health }))
+        // Whoever stops reading would stop the program with a later line, and whoever reads a line for each review takes the processor from it.
+        lines.close()
+        child.stderr.resume()
       })
     })
   }

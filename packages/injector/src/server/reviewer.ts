@@ -105,7 +105,6 @@ export class PodReviewer {
   }
 
   #conclude(request: AdmissionRequest, injection: Injection, start: number): AdmissionAnswer {
-    const { logger } = this.#options
     const seconds = (performance.now() - start) / 1000
     const { outcome } = injection
     const metadata = objectOf(request.object?.metadata)
@@ -120,18 +119,18 @@ export class PodReviewer {
     switch (injection.outcome) {
       case 'skipped':
         this.#decisions.inc({ outcome, reason: injection.reason })
-        logger.info({ ...facts, reason: injection.reason }, injection.message)
+        this.#logAfterAnswer('info', { ...facts, reason: injection.reason }, injection.message)
         return { allowed: true, warnings: [] }
       case 'injected': {
         const { uuid, sidecarClass, message, operations, warnings } = injection
         this.#decisions.inc({ outcome, reason: injection.again ? 'again' : 'new' })
-        logger.info({ ...facts, uuid, class: sidecarClass, again: injection.again }, message)
+        this.#logAfterAnswer('info', { ...facts, uuid, class: sidecarClass, again: injection.again }, message)
         return { allowed: true, operations, warnings }
       }
       case 'refused': {
         const { code, message } = injection.error
         this.#decisions.inc({ outcome, reason: code })
-        logger.warn({ ...facts, code }, message)
+        this.#logAfterAnswer('warn', { ...facts, code }, message)
         const passing = PASSING.has(code)
         return {
           allowed: false,
@@ -142,6 +141,11 @@ export class PodReviewer {
         }
       }
     }
+  }
+
+  /** The API server waits for the answer, and a line of the log may wait for whoever reads it. */
+  #logAfterAnswer(level: 'info' | 'warn', facts: Readonly<Record<string, unknown>>, message: string): void {
+    setImmediate(() => this.#options.logger[level](facts, message))
   }
 }
 
