@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request, type RequestOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
@@ -134,6 +135,8 @@ describe('the webhook', () => {
     const [response] = (await once(sent, 'response')) as [IncomingMessage]
     let text = ''
     for await (const chunk of response.setEncoding('utf8')) text += chunk as string
+    // The log is written after the answer.
+    await setImmediate()
     return {
       status: response.statusCode ?? 0,
       body: text,
