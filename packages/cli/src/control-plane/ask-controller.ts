@@ -1,11 +1,8 @@
 import type { VersionInfo } from '@osm-ts/core'
 
-import { podsOfProgram } from '../kubernetes/control-planes.js'
+import { healthPort, podsOfProgram } from '../kubernetes/control-planes.js'
 import { getFromPod, type Cluster } from '../kubernetes/open-cluster.js'
 import { isPlainRecord } from '../state/json.js'
-
-/** Port of the controller's health server, which also tells versions. */
-const HEALTH_PORT = 9091
 
 /**
  * What a controller of the namespace answers at a path of its health server; undefined where none answers as one does.
@@ -18,12 +15,12 @@ async function askController(cluster: Cluster, namespace: string, path: string):
   // Some may forward ports and not use the proxy, and some the other way round.
   const ways = [
     async (): Promise<unknown> => {
-      const { status, body } = await getFromPod(cluster, pod, HEALTH_PORT, path)
+      const { status, body } = await getFromPod(cluster, pod, healthPort, path)
       return status === 200 ? (JSON.parse(body) as unknown) : undefined
     },
     () =>
       cluster.api.read(
-        `/api/v1/namespaces/${pod.namespace}/pods/${pod.name}:${HEALTH_PORT}/proxy${path}`,
+        `/api/v1/namespaces/${pod.namespace}/pods/${pod.name}:${healthPort}/proxy${path}`,
         cluster.signal,
       ),
   ]

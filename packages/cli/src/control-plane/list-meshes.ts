@@ -1,7 +1,6 @@
-import { listAll, monitoredByLabel, resourceTypes } from '@osm-ts/core'
-
 import { findControlPlanes, type ControlPlane } from '../kubernetes/control-planes.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
+import { listNamespaces } from '../namespaces/mesh-namespaces.js'
 import { span } from '../output/style.js'
 import { renderTable } from '../output/table.js'
 import { smiVersionsOf } from './ask-controller.js'
@@ -17,29 +16,16 @@ export interface ListedMesh extends Pick<ControlPlane, 'meshName' | 'namespace' 
 /** All control planes of the cluster. */
 export async function listMeshes(cluster: Cluster): Promise<readonly ListedMesh[]> {
   const planes = await findControlPlanes(cluster)
-  const namespaces = await namespacesByMesh(cluster)
+  const enrolled = await listNamespaces(cluster, undefined)
   return Promise.all(
     planes.map(async ({ meshName, namespace, version }) => ({
       meshName,
       namespace,
       version,
-      namespaces: namespaces.get(meshName) ?? [],
+      namespaces: enrolled.filter(({ mesh }) => mesh === meshName).map((member) => member.namespace),
       smi: await smiVersionsOf(cluster, namespace),
     })),
   )
-}
-
-async function namespacesByMesh({
-  api,
-  signal,
-}: Pick<Cluster, 'api' | 'signal'>): Promise<ReadonlyMap<string, readonly string[]>> {
-  const found = new Map<string, string[]>()
-  const query = { labelSelector: monitoredByLabel, answer: 'metadata' } as const
-  for (const { metadata } of await listAll(api, resourceTypes.Namespace, query, signal)) {
-    const mesh = metadata.labels?.[monitoredByLabel] ?? ''
-    found.set(mesh, [...(found.get(mesh) ?? []), metadata.name])
-  }
-  return found
 }
 
 /** Both tables of `osm mesh list`, and where to look further. */

@@ -7,6 +7,9 @@ import type { Cluster } from './open-cluster.js'
 /** Programs of a control plane: names of their Deployments, and values of the label `app` of these and their pods. */
 export const controlPlanePrograms = ['osm-controller', 'osm-injector', 'osm-bootstrap'] as const
 
+/** Port of each of them for health, version and metrics. */
+export const healthPort = 9091
+
 /** A name of {@link controlPlanePrograms}. */
 export type ControlPlaneProgram = (typeof controlPlanePrograms)[number]
 

@@ -1,12 +1,15 @@
 import { resourceTypes } from '@osm-ts/core'
 import { isOsmError } from '@osm-ts/driver-api'
 
-import { controlPlanePrograms, podsOfProgram, type ControlPlaneProgram } from '../kubernetes/control-planes.js'
+import {
+  controlPlanePrograms,
+  healthPort,
+  podsOfProgram,
+  type ControlPlaneProgram,
+} from '../kubernetes/control-planes.js'
 import { getFromPod, type Cluster } from '../kubernetes/open-cluster.js'
 import { failure, success, together, unknown, type Check } from './check.js'
 
-/** Port of health, version and metrics of every program. */
-const HEALTH_PORT = 9091
 const pages = ['/health/alive', '/health/ready']
 
 type Pod = Awaited<ReturnType<typeof podsOfProgram>>[number]
@@ -46,7 +49,7 @@ async function probe(cluster: Cluster, pod: Pod, page: string): Promise<Check> {
   const context = `Verify that pod [${pod.namespace}/${pod.name}] answers ${page}`
   const logs = `see kubectl logs ${pod.name} --namespace ${pod.namespace}`
   try {
-    const { status, body } = await getFromPod(cluster, pod, HEALTH_PORT, page)
+    const { status, body } = await getFromPod(cluster, pod, healthPort, page)
     return status === 200 ? success(context) : failure(context, `it answers ${status}: ${body.trim()}`, logs)
   } catch (error) {
     cluster.signal.throwIfAborted()
