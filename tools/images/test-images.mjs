@@ -15,14 +15,16 @@ import { writeArchive } from './write-archive.mjs'
 
 /** The application of the pods that tests make. */
 export const testAppName = 'test-app'
+/** The ingress gateway of tests. */
+const gatewayName = 'nginx'
 
 /**
- * Images that stand where those of others would be pulled from, under the names that the chart knows them by, and the test application.
+ * Images that stand where those of others would be pulled from, under the names that the chart knows them by, and those of the pods that tests make.
  * @param {ImageSettings} settings
- * @param {{ base: import('./oci-image.mjs').Layer, envoy: string, folder: string }} sources
+ * @param {{ base: import('./oci-image.mjs').Layer, envoy: string, nginx: string, folder: string }} sources
  * @returns {AsyncGenerator<AssembledImage>}
  */
-export async function* assembleTestImages(settings, { base, envoy, folder }) {
+export async function* assembleTestImages(settings, { base, envoy, nginx, folder }) {
   const values = readChartValues(readFileSync(join(root, 'charts/osm/values.yaml'), 'utf8'))
   yield writeArchive(testAppImage(settings, base), folder, testAppName)
   yield writeArchive(await hostProgramImage(settings, sidecarImageOf(values), envoy, 'envoy'), folder, 'envoy')
@@ -33,6 +35,8 @@ export async function* assembleTestImages(settings, { base, envoy, folder }) {
     folder,
     'curl',
   )
+  const gateway = `${settings.registry}/${gatewayName}:${settings.tag}`
+  yield writeArchive(await hostProgramImage(settings, gateway, nginx, gatewayName), folder, gatewayName)
 }
 
 /**

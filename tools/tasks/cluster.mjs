@@ -11,6 +11,7 @@ import { timed } from '../lib/progress.mjs'
 import { ensureClusterPrograms } from '../setup/cluster-programs.mjs'
 import { ensureEnvoy } from '../setup/envoy-binary.mjs'
 import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
+import { ensureNginx } from '../setup/nginx.mjs'
 
 /**
  * Makes, fills, shows or removes a cluster.
@@ -51,7 +52,7 @@ async function assembleArchives(registry) {
   const base = await nodeLayer()
   const archives = []
   for await (const { path } of assembleImages(imageNames, settings, folder, base)) archives.push(path)
-  for await (const { path } of assembleTestImages(settings, { base, envoy: await ensureEnvoy(), folder }))
-    archives.push(path)
+  const sources = { base, envoy: await ensureEnvoy(), nginx: await ensureNginx(), folder }
+  for await (const { path } of assembleTestImages(settings, sources)) archives.push(path)
   return archives
 }
