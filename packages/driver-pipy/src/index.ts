@@ -1,1 +1,5 @@
+export { type EncodedDocument, encodeDocument } from './config/document.js'
+export type { PipyConfig, PipyCredentials, PipyDocument } from './config/types.js'
 export { pipyErrorCodes, type PipyErrorCode } from './errors.js'
+export { type Refusal } from './translate/read-policy.js'
+export { translate, type Translation } from './translate/translate.js'

@@ -1,0 +1,32 @@
+// What the sidecar says of itself: ready, metrics, and the way to end it.
+
+import { exposition } from './metrics.js'
+import { state } from './state.js'
+
+/** Metrics for scrapers. */
+export var serveMetrics = pipeline(($) =>
+  $.demuxHTTP().to(($) =>
+    $.replaceMessage((request) =>
+      request.head.path === '/stats/prometheus' || request.head.path === '/metrics'
+        ? new Message({ headers: { 'content-type': 'text/plain; version=0.0.4' } }, exposition())
+        : new Message({ status: 404 }),
+    ),
+  ),
+)
+
+/** The administration interface; on loopback only. */
+export var serveAdmin = pipeline(($) =>
+  $.demuxHTTP().to(($) =>
+    $.replaceMessage((request) => {
+      var path = request.head.path
+      if (path === '/ready')
+        return new Message({ status: state.world ? 200 : 503 }, state.world ? 'LIVE\n' : 'waiting\n')
+      if (path === '/stats/prometheus') return new Message({ status: 200 }, exposition())
+      if (path === '/quitquitquit' && request.head.method === 'POST') {
+        pipy.exit()
+        return new Message({ status: 200 }, 'OK\n')
+      }
+      return new Message({ status: 404 })
+    }),
+  ),
+)

@@ -1,0 +1,20 @@
+// Puts a configuration in force, as a whole or not at all.
+
+import { clientTemplate } from './upstream.js'
+import { endWithdrawn, state } from './state.js'
+import { listenTo } from './listeners.js'
+import { makeWorld } from './world.js'
+import { serverTemplates } from './inbound.js'
+
+/** @throws whatever keeps the configuration from being applied; the one before stays in force */
+export function apply(config) {
+  if (config.format !== 1) throw new Error('unknown format ' + config.format)
+  var before = state.world
+  var world = makeWorld(config, before)
+  var same = before && before.trustKey === world.trustKey && Boolean(before.certificate) === Boolean(world.certificate)
+  world.servers = same ? before.servers : serverTemplates(world)
+  world.client = same ? before.client : clientTemplate(world)
+  state.world = world
+  listenTo(config)
+  endWithdrawn()
+}

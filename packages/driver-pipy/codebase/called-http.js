@@ -1,0 +1,230 @@
+// Requests of the workload: which destination they are for, what answers them, and how often they are tried.
+
+import { backoff, isRetriable } from './retry.js'
+import { closest, splitAuthority } from './hosts.js'
+import { countAnswer, isOpen } from './breaker.js'
+import { answerParts, describeRequest, settleUpgrade } from './request.js'
+import { firstMatch } from './match.js'
+import { countRequest } from './metrics.js'
+import { logAccess } from './access-log.js'
+import { pickEndpoint, requestUpstream } from './upstream.js'
+import { state } from './state.js'
+import { takeTurn } from './balance.js'
+
+// The connection: `{ isForward }` for the forward proxy of explicit mode, else `{ dialled: { address, port } }`; `source` is the caller's address.
+var $conn
+// The request, what is called for it, and the answer if the sidecar gives one.
+var $request
+var $call
+var $answer
+var $since
+var $done
+
+/** Serves requests of the workload on one connection. */
+export var callHTTP = pipeline(($) =>
+  $.onStart((conn) => void ($conn = conn))
+    .demuxHTTP()
+    .to(($) =>
+      $.handleMessageStart((start) => {
+        $since = Date.now()
+        $done = false
+        $answer = route(start.head)
+      }).pipe(() => ($answer ? 'answer' : 'call'), {
+        answer: ($) => $.replaceData().replaceMessage(() => localAnswer()),
+        call: ($) =>
+          $.repeat(again)
+            .to(($) =>
+              $.pipe(attempt, () => $call)
+                .replaceMessageStart(judge)
+                .replaceMessageEnd(judgeTrailer),
+            )
+            .replaceStreamEnd((end) => ($done ? end : [unreachable(), end]))
+            .onEnd(leave),
+      }),
+    ),
+)
+
+// Finds what is called. Gives an answer where nothing is.
+function route(head) {
+  if (!absoluteForm(head)) return { status: 400, body: 'bad request' }
+  settleUpgrade(head.headers)
+  $request = describeRequest(head)
+  $call = undefined
+  var world = state.world
+  if (!world) return { status: 503, body: 'not configured yet' }
+  var authority = splitAuthority($request.authority)
+  var port = $conn.isForward ? 80 : $conn.dialled.port
+  if (authority.port !== undefined) port = authority.port
+  var service =
+    $conn.isForward || port === $conn.dialled.port ? world.calledByHost[authority.host + ':' + port] : undefined
+  if (service) return toService(world, service)
+  if ($conn.isMesh) return { status: 404, body: 'no such host' }
+  return toOutside(world, authority, port)
+}
+
+function toService(world, service) {
+  var merged = $request.path
+  for (var i = 0; merged.includes('//'); i = i + 1) merged = merged.replaceAll('//', '/')
+  $request.path = merged
+  var found = firstMatch(service.routes, $request)
+  if (!found) return { status: 404, body: 'no such route' }
+  return begin(world, found, service.retries)
+}
+
+function toOutside(world, authority, port) {
+  var dialled = $conn.isForward ? undefined : $conn.dialled
+  var rules = world.config.outside.filter(
+    (rule) => rule.protocol === 'http' && rule.port === (dialled ? dialled.port : port),
+  )
+  // Requests must not choose another port than the one that was opened.
+  var fits = (rule) =>
+    port === rule.port || (authority.port === undefined && !rule.hosts.every((host) => host.startsWith('*')))
+  var rule = closest(rules.filter(fits), (each) => each.hosts, authority.host)
+  $request.named = port > 0 ? authority.host + ':' + port : undefined
+  if (rule) {
+    var found = firstMatch(rule.routes, $request)
+    return found ? begin(world, found, undefined) : { status: 404, body: 'no such route' }
+  }
+  if (!world.config.egress) {
+    return $conn.isForward
+      ? { status: 403, body: 'host is not in the mesh, and egress is off' }
+      : { status: 404, body: 'no such host' }
+  }
+  if (!(port > 0) || authority.host === '') return { status: 400, body: 'bad host' }
+  return use(world, passthrough(dialled ? 'dialled' : 'named'), undefined, undefined)
+}
+
+/** Destinations that no rule names, while egress is open to all. */
+export function passthrough(kind) {
+  return {
+    id: 'passthrough',
+    settings: { http2: false, addresses: { kind }, connectTimeoutMs: 5000, balancing: 'round-robin' },
+    turns: [],
+    load: { requests: 0, retries: 0, connections: 0, byAddress: {} },
+    health: {},
+  }
+}
+
+function begin(world, found, retries) {
+  var share = takeTurn(found.turns)
+  var upstream = share ? world.upstreams[share.upstream] : undefined
+  if (!upstream) return { status: 503, body: 'no upstream' }
+  return use(world, upstream, retries, found.timeoutMs)
+}
+
+function use(world, upstream, retries, timeoutMs) {
+  var settings = upstream.settings
+  var breaker = upstream.breaker
+  if (breaker && isOpen(breaker, Date.now())) return { status: settings.breaker.status, body: settings.breaker.body }
+  if (settings.maxRequests !== undefined && upstream.load.requests >= settings.maxRequests) {
+    return { status: 503, body: 'too many requests' }
+  }
+  $call = {
+    upstream,
+    retries,
+    timeoutMs,
+    source: $conn.source,
+    dialled: $conn.dialled,
+    named: $request.named,
+    isAlone: Boolean($request.headers.upgrade),
+    attempts: 0,
+    turn: breaker ? breaker.turn : 0,
+  }
+  upstream.load.requests = upstream.load.requests + 1
+  return undefined
+}
+
+// One try: an endpoint of its own, and the answer of nobody if there is none.
+function attempt() {
+  $call.failed = undefined
+  $call.isConnected = false
+  $call.again = false
+  $call.grpcStatus = undefined
+  if (!pickEndpoint($call)) return nowhere
+  return requestUpstream
+}
+
+var nowhere = pipeline(($) => $.replaceData().replaceMessage(() => new Message({ status: 502 })))
+
+// The head of an answer: repeat, or let it pass. What the pool makes itself where nobody answers has no headers.
+function judge(start) {
+  var head = start.head
+  var headers = head.headers || {}
+  var local = (head.status === 502 || head.status === 504) && Object.keys(headers).length === 0
+  var answer = {
+    status: head.status,
+    local: local ? $call.failed || 'reset' : undefined,
+    grpcStatus: headers['grpc-status'] === undefined ? undefined : +headers['grpc-status'],
+  }
+  if (wantsRepeat(answer)) return new StreamEnd('Replay')
+  if (local) return unreachable()
+  $done = true
+  if (head.status === 101) settleUpgrade(head.headers)
+  finish(head, answer.grpcStatus)
+  return start
+}
+
+function judgeTrailer(end) {
+  return end
+}
+
+function wantsRepeat(answer) {
+  var retries = $call.retries
+  if (!retries || $call.attempts >= retries.times || !isRetriable(retries.on, answer)) return false
+  var limit = $call.upstream.settings.maxRetries
+  if (limit !== undefined && $call.upstream.load.retries >= limit) return false
+  $call.again = true
+  return true
+}
+
+// Asked when a try has ended.
+function again(end) {
+  if ($done) return false
+  // A connection that breaks, or fails in its handshake, ends without a word.
+  if (!$call.again && !wantsRepeat({ status: 503, local: $call.failed || 'reset' })) return false
+  $call.again = false
+  var wait = backoff($call.retries.backoffMs, $call.attempts, Math.random())
+  $call.attempts = $call.attempts + 1
+  return wait > 0 ? new Timeout(wait / 1000).wait().then(() => true) : true
+}
+
+function unreachable() {
+  $done = true
+  var parts = answerParts({ status: 503, body: 'upstream unavailable' }, $request.isGrpc)
+  finish({ status: 503, headers: {} }, undefined)
+  return new Message(parts.head, parts.body)
+}
+
+function localAnswer() {
+  var parts = answerParts($answer, $request.isGrpc)
+  logAccess('outbound', $request, $answer.status, $since, undefined)
+  return new Message(parts.head, parts.body)
+}
+
+function finish(head, grpcStatus) {
+  var took = Date.now() - $since
+  var upstream = $call.upstream
+  var failed = head.status >= 500 || (grpcStatus !== undefined && [2, 4, 13, 14].includes(grpcStatus))
+  if (upstream.breaker) countAnswer(upstream.breaker, $call.turn, failed, took, Date.now())
+  countRequest(upstream, head, took)
+  logAccess('outbound', $request, head.status, $since, undefined)
+}
+
+function leave() {
+  if ($call) $call.upstream.load.requests = $call.upstream.load.requests - 1
+}
+
+// Requests to a proxy name the whole URL; the host in it holds, and the workload called gets the path alone. True if the target can be read.
+function absoluteForm(head) {
+  var path = head.path
+  if (path.startsWith('/') || path === '*') return true
+  if (!path.startsWith('http://')) return false
+  var rest = path.substring(7)
+  var slash = rest.indexOf('/')
+  var mark = rest.indexOf('?')
+  var end = slash < 0 ? mark : mark < 0 ? slash : Math.min(slash, mark)
+  head.headers.host = end < 0 ? rest : rest.substring(0, end)
+  head.path = end < 0 ? '/' : rest.substring(end)
+  if (!head.path.startsWith('/')) head.path = '/' + head.path
+  return true
+}

@@ -1,0 +1,54 @@
+// Names of hosts: what requests and TLS handshakes say, and the tables that it is looked up in.
+
+/** Splits `host`, `host:port` and `[v6]:port`. The port is undefined if none is named, and NaN if it is no port. */
+export function splitAuthority(text) {
+  var low = text.toLowerCase()
+  var bracket = low.indexOf(']')
+  if (low.startsWith('[') && bracket > 0) {
+    if (bracket === low.length - 1) return { host: low, port: undefined }
+    return { host: low.substring(0, bracket + 1), port: portOf(low.substring(bracket + 1)) }
+  }
+  var colon = low.indexOf(':')
+  if (colon < 0) return { host: low, port: undefined }
+  return { host: low.substring(0, colon), port: portOf(low.substring(colon)) }
+}
+
+function portOf(text) {
+  if (text.length < 2 || text.length > 6 || text.charAt(0) !== ':') return NaN
+  var port = 0
+  for (var i = 1; i < text.length; i = i + 1) {
+    var digit = text.charCodeAt(i) - 48
+    if (digit < 0 || digit > 9) return NaN
+    port = port * 10 + digit
+  }
+  return port > 0 && port < 65536 ? port : NaN
+}
+
+/** How closely a pattern (`host`, `*.domain`, `*`) names a host: 0 if not at all, more for closer. */
+export function closeness(pattern, host) {
+  if (pattern === host) return 100000
+  if (pattern === '*') return 1
+  if (!pattern.startsWith('*.')) return 0
+  var domain = pattern.substring(1)
+  return host.length > domain.length && host.endsWith(domain) ? 1 + domain.length : 0
+}
+
+/**
+ * Finds the element whose patterns name the host most closely; of equally close ones the first.
+ *
+ * @returns {unknown} the element, or undefined if there is none
+ */
+export function closest(list, patternsOf, host) {
+  var best = undefined
+  var most = 0
+  list.forEach((element) => {
+    patternsOf(element).forEach((pattern) => {
+      var near = closeness(pattern, host)
+      if (near > most) {
+        most = near
+        best = element
+      }
+    })
+  })
+  return best
+}

@@ -1,0 +1,110 @@
+// Connections to the workload: which port they are for, and who is there.
+
+import { closest } from './hosts.js'
+import { hasName, principalOf } from './callers.js'
+import { serveHTTP } from './served-http.js'
+import { serveTCP } from './served-tcp.js'
+import { state } from './state.js'
+import { takeToken } from './bucket.js'
+
+// `{ port, source, listen, hello, kind, id, session, principal }`
+var $conn
+
+/** Takes connections of a listener; `{ listen }` in explicit mode, `{ port }` where they were redirected; `source` is the caller's address. */
+export var inboundConnection = pipeline(($) =>
+  $.onStart((conn) => void ($conn = conn)).pipe(firstBytes, {
+    tls: ($) =>
+      $.handleTLSClientHello((hello) => void ($conn.hello = hello)).pipe(
+        () => ($conn.hello ? chooseTLS() : undefined),
+        {
+          close: ($) => $.replaceStreamStart(() => new StreamEnd()),
+        },
+      ),
+    plain: ($) => $.pipe(serveHTTP, () => $conn),
+    close: ($) => $.replaceStreamStart(() => new StreamEnd()),
+  }),
+)
+
+/** Templates that end TLS with the trust of a world. They are made anew with it: roots are fixed when a filter is made, and tickets of before are void. */
+export function serverTemplates(world) {
+  var versions = world.config.trust.versions
+  if (!world.certificate || !versions) return { mesh: refuse, tls: refuse, mtls: refuse }
+  var options = {
+    certificate: () => state.world.certificate,
+    minVersion: versions.min,
+    maxVersion: versions.max,
+    onState: (session) => void ($conn.session = session),
+  }
+  if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
+  var accept = (trusted, alpn) => {
+    var all = Object.assign({}, options, { trusted })
+    if (alpn) all.alpn = alpn
+    return pipeline(($) =>
+      $.acceptTLS(all).to(($) =>
+        $.pipe(serve, { close: ($) => $.replaceStreamStart(() => new StreamEnd()) }, () => $conn),
+      ),
+    )
+  }
+  return {
+    mesh: accept(world.trusted, undefined),
+    tls: accept([], ['h2', 'http/1.1']),
+    mtls: accept(world.trusted, ['h2', 'http/1.1']),
+  }
+}
+
+var refuse = pipeline(($) => $.replaceStreamStart(() => new StreamEnd()))
+
+// TLS, or plain HTTP where a port takes it from the caller's address.
+function firstBytes(event) {
+  if (event instanceof StreamEnd) return 'close'
+  if (!(event instanceof Data) || event.size === 0) return undefined
+  if (!state.world) return 'close'
+  if (new Data(event).shift(1).toString('hex') === '16') return 'tls'
+  var port = state.world.config.ingress.find((each) => each.tls === 'none' && takes(each))
+  return port && begin('ingress', port) ? 'plain' : 'close'
+}
+
+function isHere(port) {
+  return $conn.listen ? port.listen === $conn.listen : port.port === $conn.port
+}
+
+function takes(port) {
+  return isHere(port) && port.ranges.some((range) => range.contains($conn.source))
+}
+
+function begin(kind, port) {
+  if (port.connectionBucket && !takeToken(port.connectionBucket, Date.now())) return false
+  $conn.kind = kind
+  $conn.id = port.id
+  return true
+}
+
+// The template that goes on with the handshake. Callers of the mesh offer the protocol of the mesh, and ask for a service by its name.
+function chooseTLS() {
+  var world = state.world
+  var name = ('' + (($conn.hello.serverNames || [])[0] || '')).toLowerCase()
+  var protocols = $conn.hello.protocolNames || []
+  if (!protocols.includes(world.config.trust.alpn)) {
+    var outside = world.config.ingress.filter((port) => port.tls !== 'none' && takes(port))
+    var named = closest(outside, (port) => (port.serverNames.length > 0 ? port.serverNames : ['*']), name)
+    if (named) return begin('ingress', named) ? world.servers[named.tls] : 'close'
+  }
+  var port = world.config.served.find((each) => isHere(each) && each.serverNames.includes(name))
+  return port && begin('mesh', port) ? world.servers.mesh : 'close'
+}
+
+// After the handshake: who is there decides.
+function serve() {
+  var session = $conn.session
+  if (!session || session.state !== 'connected') return 'close'
+  if ($conn.kind === 'ingress') {
+    var outside = state.world.config.ingress.find((port) => port.id === $conn.id)
+    if (!outside) return 'close'
+    $conn.isKnown = outside.tls !== 'mtls' || hasName(session.peer, outside.names || [])
+    return serveHTTP
+  }
+  $conn.principal = principalOf(session.peer)
+  var port = state.world.servedById[$conn.id]
+  if (!port) return 'close'
+  return port.protocol === 'tcp' ? serveTCP : serveHTTP
+}

@@ -1,0 +1,84 @@
+// Where connections are taken. Listeners come and go with configurations; those of before stay open.
+
+import { inboundConnection } from './inbound.js'
+import { outboundConnection } from './outbound.js'
+import { serveMetrics } from './admin.js'
+import { serveProbes } from './probes.js'
+import { state } from './state.js'
+
+// What is open: the text of what it is for, by address.
+var open = {}
+
+/** Opens what a configuration asks for, and closes what it does not. */
+export function listenTo(config) {
+  var wanted = {}
+  var want = (address, kind, purpose) => {
+    if (address !== undefined) wanted[address] = { kind, purpose, text: JSON.stringify([kind, purpose]) }
+  }
+  want(config.listen.inbound, 'inbound', null)
+  want(config.listen.outbound, 'outbound', null)
+  want(config.listen.outboundHttp, 'forward', null)
+  want(config.listen.metrics, 'metrics', null)
+  config.served.forEach((port) => want(port.listen, 'bound-inbound', null))
+  config.ingress.forEach((port) => want(port.listen, 'bound-inbound', null))
+  config.called.forEach((service) => want(service.listen, 'bound-outbound', service.id))
+  config.probes.forEach((probe) => {
+    want(
+      probe.listen,
+      'probes',
+      config.probes.filter((other) => other.listen === probe.listen),
+    )
+  })
+  Object.entries(wanted).forEach((entry) => {
+    if (open[entry[0]] === entry[1].text) return
+    pipy.listen(entry[0], optionsOf(entry[1].kind, config), templateOf(entry[0], entry[1]))
+    open[entry[0]] = entry[1].text
+  })
+  Object.keys(open).forEach((address) => {
+    if (wanted[address]) return
+    pipy.listen(address, null)
+    delete open[address]
+  })
+}
+
+function optionsOf(kind, config) {
+  var options = { idleTimeout: config.idleMs > 0 ? config.idleMs / 1000 : 0 }
+  if (kind === 'inbound' || kind === 'outbound') options.transparent = true
+  return options
+}
+
+function templateOf(address, wanted) {
+  switch (wanted.kind) {
+    case 'inbound':
+      return start(inboundConnection, (inbound) => ({ port: dialledBy(inbound).port, source: inbound.remoteAddress }))
+    case 'bound-inbound':
+      return start(inboundConnection, (inbound) => ({ listen: address, source: inbound.remoteAddress }))
+    case 'outbound':
+      return start(outboundConnection, (inbound) => ({ dialled: dialledBy(inbound), source: inbound.remoteAddress }))
+    case 'forward':
+      return start(outboundConnection, (inbound) => ({ isForward: true, source: inbound.remoteAddress }))
+    case 'bound-outbound':
+      return start(outboundConnection, (inbound) => ({ id: wanted.purpose, source: inbound.remoteAddress }))
+    case 'metrics':
+      return serveMetrics
+    default:
+      return start(serveProbes, () => wanted.purpose)
+  }
+}
+
+var $about
+
+function start(template, describe) {
+  return pipeline(($) => $.onStart((inbound) => void ($about = describe(inbound))).pipe(template, () => [$about]))
+}
+
+// SO_ORIGINAL_DST of SOL_IP. Pipy's own fields are empty for the first connection of a listener.
+function dialledBy(inbound) {
+  var option = inbound.socket.getRawOption(0, 80, new Data(new Array(16).fill(0)))
+  var bytes = option ? option.toArray() : []
+  if (bytes.length < 8) return { address: inbound.localAddress, port: inbound.localPort }
+  return {
+    address: bytes[4] + '.' + bytes[5] + '.' + bytes[6] + '.' + bytes[7],
+    port: bytes[2] * 256 + bytes[3],
+  }
+}

@@ -1,0 +1,44 @@
+// Conditions of requests. What is not understood does not hold.
+
+import { matchesTable } from './regex.js'
+
+/** True if a text fulfils a condition of the configuration. */
+export function matchesText(match, text) {
+  if (match.exact !== undefined) return text === match.exact
+  if (match.prefix !== undefined) return text.startsWith(match.prefix)
+  if (match.regex !== undefined) return matchesTable(match.regex, text)
+  return match.present === true
+}
+
+/** True if all conditions hold for a request: `{ path, method, authority, scheme, headers }`, the path without its query. */
+export function matchesRequest(match, request) {
+  if (match.path !== undefined && !matchesText(match.path, request.path)) return false
+  if (match.methods !== undefined && !match.methods.includes(request.method)) return false
+  if (match.headers !== undefined) return match.headers.every((header) => matchesHeader(header, request))
+  return true
+}
+
+// A missing header fulfils nothing, inverted or not, unless it is to be missing.
+function matchesHeader(header, request) {
+  var value = headerValue(header.name, request)
+  if (header.match.present === true) return (value !== undefined) !== (header.invert === true)
+  if (value === undefined) return false
+  return matchesText(header.match, value) !== (header.invert === true)
+}
+
+/** The value of a header, or of a pseudo header; one that is repeated is one value, joined by commas, as it is to applications. */
+export function headerValue(name, request) {
+  if (name === ':method') return request.method
+  if (name === ':path') return request.fullPath
+  if (name === ':authority' || name === 'host') return request.authority
+  if (name === ':scheme') return request.scheme
+  var value = request.headers[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'string') return value
+  return value.join(',')
+}
+
+/** The first element of a list whose condition holds, or undefined. */
+export function firstMatch(list, request) {
+  return list.find((element) => matchesRequest(element.match, request))
+}

@@ -1,0 +1,97 @@
+// Connections of the workload: which destination they are for.
+
+import { callHTTP, passthrough } from './called-http.js'
+import { closest } from './hosts.js'
+import { connectUpstream, pickEndpoint } from './upstream.js'
+import { state } from './state.js'
+import { takeTurn } from './balance.js'
+
+// `{ isForward }`, `{ id }` of a port of explicit mode, or `{ dialled: { address, port } }`; `source` is the caller's address.
+var $conn
+var $call
+
+/** Takes connections of the workload. The empty data at the start lets servers speak first. */
+export var outboundConnection = pipeline(($) =>
+  $.onStart((conn) => {
+    $conn = conn
+    return new Data()
+  }).pipe(choose, {
+    http: ($) => $.pipe(callHTTP, () => $conn),
+    tcp: ($) => $.pipe(connectUpstream, () => $call),
+    named: ($) =>
+      $.handleTLSClientHello((hello) => void ($conn.hello = hello)).pipe(
+        () => ($conn.hello ? chooseByName() : undefined),
+        { tcp: ($) => $.pipe(connectUpstream, () => $call), close: ($) => $.replaceStreamStart(() => new StreamEnd()) },
+      ),
+    close: ($) => $.replaceStreamStart(() => new StreamEnd()),
+  }),
+)
+
+function choose(event) {
+  var world = state.world
+  if (!world) return 'close'
+  if ($conn.isForward) return 'http'
+  var service = $conn.id
+    ? world.calledById[$conn.id]
+    : world.calledByAddress[$conn.dialled.address + ':' + $conn.dialled.port]
+  if (service) {
+    $conn.isMesh = true
+    return service.routes ? 'http' : toShares(world, service)
+  }
+  return $conn.dialled ? chooseOutside(world, event) : 'close'
+}
+
+function chooseOutside(world, event) {
+  var rules = world.config.outside.filter((rule) => rule.port === $conn.dialled.port)
+  var tcp = closestRange(rules.filter((rule) => rule.protocol === 'tcp' && rule.ranges.length > 0))
+  if (tcp) return toShares(world, tcp)
+  if (rules.some((rule) => rule.protocol === 'https')) {
+    // The server name tells destinations apart, so that the client has to speak first.
+    if (event instanceof StreamEnd) return 'close'
+    if (!(event instanceof Data) || event.size === 0) return undefined
+    if (new Data(event).shift(1).toString('hex') === '16') return 'named'
+  }
+  if (rules.some((rule) => rule.protocol === 'http')) return 'http'
+  var any = rules.find((rule) => rule.protocol === 'tcp')
+  if (any) return toShares(world, any)
+  return toPassthrough(world)
+}
+
+function chooseByName() {
+  var world = state.world
+  var name = ('' + (($conn.hello.serverNames || [])[0] || '')).toLowerCase()
+  var rules = world.config.outside.filter((rule) => rule.protocol === 'https' && rule.port === $conn.dialled.port)
+  var rule = closest(rules, (each) => each.hosts, name)
+  if (!rule) return toPassthrough(world)
+  return toShares(world, rule, name === '' ? undefined : name + ':' + rule.port)
+}
+
+function closestRange(rules) {
+  var best = undefined
+  var most = -1
+  rules.forEach((rule) => {
+    rule.ranges.forEach((range) => {
+      if (range.contains($conn.dialled.address) && range.bitmask > most) {
+        most = range.bitmask
+        best = rule
+      }
+    })
+  })
+  return best
+}
+
+function toPassthrough(world) {
+  if (!world.config.egress) return 'close'
+  return open(passthrough('dialled'), undefined)
+}
+
+function toShares(world, part, named) {
+  var share = takeTurn(part.turns)
+  var upstream = share ? world.upstreams[share.upstream] : undefined
+  return upstream ? open(upstream, named) : 'close'
+}
+
+function open(upstream, named) {
+  $call = { upstream, source: $conn.source, dialled: $conn.dialled, named }
+  return pickEndpoint($call) ? 'tcp' : 'close'
+}

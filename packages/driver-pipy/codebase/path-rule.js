@@ -1,0 +1,71 @@
+// The path rule of the mesh: who decides and who answers must read the same path, so what two readers could read differently is refused.
+
+/**
+ * The path that is decided on and forwarded: runs of slashes are one. Undefined for a path that is refused: dot segments, with parameters or escapes
+ * too; escaped slashes, backslashes and NUL; `#`; nothing but slashes; and what does not decode to UTF-8.
+ */
+export function acceptedPath(text) {
+  var cut = text.indexOf('?')
+  var path = cut < 0 ? text : text.substring(0, cut)
+  var query = cut < 0 ? '' : text.substring(cut)
+  if (!path.startsWith('/') || text.includes('#') || path.includes('\\') || !isUtf8(path) || hasNul(query))
+    return undefined
+  if (path.length > 1 && path.split('/').every((segment) => segment === '')) return undefined
+  var merged = path
+  for (var i = 0; merged.includes('//'); i = i + 1) merged = merged.replaceAll('//', '/')
+  if (merged.split('/').some(isAmbiguous)) return undefined
+  return { path: merged, query }
+}
+
+// Some servers take `..;a=b` for `..`.
+function isAmbiguous(segment) {
+  var low = segment.toLowerCase()
+  if (low.includes('%2f') || low.includes('%5c') || low.includes('%00')) return true
+  var name = low.replaceAll('%3b', ';').split(';')[0].replaceAll('%2e', '.')
+  return name === '.' || name === '..'
+}
+
+function hasNul(text) {
+  for (var i = 0; i < text.length; i = i + 1) if (text.charCodeAt(i) === 0) return true
+  return false
+}
+
+// True if the characters are printable and the escaped bytes are UTF-8 (RFC 3629, section 4).
+function isUtf8(path) {
+  var awaited = 0
+  var low = 128
+  var high = 191
+  var code = 0
+  for (var i = 0; i < path.length; i = i + 1) {
+    code = path.charCodeAt(i)
+    // 65533 stands for bytes that were no UTF-8.
+    if (code < 33 || code === 127 || code === 65533) return false
+    if (code !== 37) {
+      if (awaited > 0) return false
+    } else {
+      var byte = hexValue(path.charCodeAt(i + 1)) * 16 + hexValue(path.charCodeAt(i + 2))
+      if (!(byte >= 0)) return false
+      i = i + 2
+      if (awaited > 0) {
+        if (byte < low || byte > high) return false
+        awaited = awaited - 1
+        low = 128
+        high = 191
+      } else if (byte >= 128) {
+        if (byte < 194 || byte > 244) return false
+        awaited = byte < 224 ? 1 : byte < 240 ? 2 : 3
+        low = byte === 224 ? 160 : byte === 240 ? 144 : 128
+        high = byte === 237 ? 159 : byte === 244 ? 143 : 191
+      }
+    }
+  }
+  return awaited === 0
+}
+
+// A digit of a hexadecimal number; far below nought for anything else, so that no sum with it is a byte.
+function hexValue(code) {
+  if (code >= 48 && code <= 57) return code - 48
+  if (code >= 65 && code <= 70) return code - 55
+  if (code >= 97 && code <= 102) return code - 87
+  return -10000
+}

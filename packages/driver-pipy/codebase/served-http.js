@@ -1,0 +1,128 @@
+// Requests to the workload: the path rule, who may ask, how often, and then the workload itself.
+
+import { mayCall } from './callers.js'
+import { firstMatch, matchesRequest } from './match.js'
+import { acceptedPath } from './path-rule.js'
+import { answerParts, describeRequest, settleUpgrade } from './request.js'
+import { logAccess } from './access-log.js'
+import { state, track } from './state.js'
+import { takeToken } from './bucket.js'
+import { workloadHeaders } from './metrics.js'
+
+// Headers that applications have been known to take for a caller's identity. No header is proof of one.
+var identityHeaders = ['x-forwarded-client-cert', 'serviceidentity']
+
+// The connection: `{ kind: 'mesh' | 'ingress', id, principal, peer }`.
+var $conn
+// The request: what it says, the answer if the sidecar gives one, and the port that serves it.
+var $request
+var $answer
+var $port
+var $since
+var $local
+
+/** Serves HTTP on a connection whose caller is known. */
+export var serveHTTP = pipeline(($) =>
+  $.onStart((conn) => void ($conn = conn))
+    .demuxHTTP()
+    .to(($) =>
+      $.handleMessageStart((start) => {
+        $since = Date.now()
+        settleUpgrade(start.head.headers)
+        $request = describeRequest(start.head)
+        $port = portOf($conn)
+        $answer = decide(start.head)
+      }).pipe(() => ($answer ? 'answer' : 'forward'), {
+        answer: ($) =>
+          $.replaceData().replaceMessage(() => {
+            var parts = answerParts($answer, $request.isGrpc)
+            if ($conn.kind === 'mesh') workloadHeaders(parts.head)
+            logAccess('inbound', $request, $answer.status, $since, $conn.principal)
+            return new Message(parts.head, parts.body)
+          }),
+        forward: ($) =>
+          $.muxHTTP(
+            () => $local.key,
+            () => ({ version: $port.protocol === 'http2' ? 2 : 1, maxQueue: $port.protocol === 'http2' ? 100 : 1 }),
+          )
+            .to(($) => $.connect(() => $local.address, { onState: (outbound) => void ($local.outbound = outbound) }))
+            .replaceMessageStart(finish)
+            .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
+      }),
+    ),
+)
+
+// The port as the configuration of now has it; undefined if it is not served any more.
+function portOf(conn) {
+  var world = state.world
+  if (conn.kind === 'mesh') return world.servedById[conn.id]
+  return world.config.ingress.find((port) => port.id === conn.id)
+}
+
+// What the sidecar answers itself; undefined if the request goes to the workload.
+function decide(head) {
+  if (!$port) return { status: 403, body: 'no longer served' }
+  var path = acceptedPath($request.fullPath)
+  if (!path) return { status: 400, body: 'path not allowed' }
+  $request.path = path.path
+  $request.fullPath = path.path + path.query
+  head.path = $request.fullPath
+  if (!isAllowed($port)) return { status: 403, body: 'access denied' }
+  var rules = $conn.kind === 'mesh' ? $port.rules.limits : $port.limits
+  var own = firstMatch(rules, $request)
+  var limit = own ? own.limit : $port.requestLimit
+  var bucket = own ? own.bucket : $port.requestBucket
+  if (limit && !takeToken(bucket, Date.now())) return { status: limit.status, headers: limit.headers }
+  identityHeaders.forEach((name) => delete head.headers[name])
+  $local = { key: $port.local + ' ' + $port.protocol, address: $port.local }
+  // An upgraded connection has nobody else on it, so that it can be ended when access is withdrawn.
+  if ($request.headers.upgrade) $local.key = $local
+  return undefined
+}
+
+function isAllowed(port) {
+  if (!port) return false
+  if ($conn.kind === 'ingress') return port.matches.some((match) => matchesRequest(match, $request))
+  if (port.rules.kind !== 'http') return false
+  var callers = state.world.config.callers
+  return port.rules.allow.some(
+    (rule) => matchesRequest(rule.match, $request) && mayCall(callers[rule.callers], $conn.principal),
+  )
+}
+
+function unavailable() {
+  $answer = { status: 503, body: 'workload unavailable' }
+  var parts = answerParts($answer, $request.isGrpc)
+  logAccess('inbound', $request, 503, $since, $conn.principal)
+  return new Message(parts.head, parts.body)
+}
+
+// The head of the workload's answer on its way back.
+function finish(start) {
+  var head = start.head
+  if ($answer) return start
+  // Made by the pool itself where the workload could not be reached.
+  if (head.status === 502 && Object.keys(head.headers || {}).length === 0) return unavailable()
+  $answer = head
+  if (head.status === 101) {
+    settleUpgrade(head.headers)
+    watchTunnel()
+  }
+  if ($conn.kind === 'mesh') workloadHeaders(head)
+  logAccess('inbound', $request, head.status, $since, $conn.principal)
+  return start
+}
+
+function watchTunnel() {
+  var conn = $conn
+  var local = $local
+  var request = $request
+  track({
+    isAllowed: () => {
+      $conn = conn
+      $request = request
+      return isAllowed(portOf(conn))
+    },
+    close: () => local.outbound && local.outbound.close(),
+  })
+}

@@ -1,0 +1,31 @@
+// Connections to a port of the workload that speaks no HTTP.
+
+import { mayCall } from './callers.js'
+import { state, track } from './state.js'
+
+var $conn
+var $forget
+
+/** Lets a connection through if its caller may. Who is refused is cut off after the handshake. */
+export var serveTCP = pipeline(($) =>
+  $.onStart((conn) => void ($conn = conn)).pipe(() => (isAllowed($conn) ? 'open' : 'close'), {
+    open: ($) =>
+      $.onStart(() => void watch($conn))
+        .connect(() => state.world.servedById[$conn.id].local, {
+          onState: (outbound) => void ($conn.outbound = outbound),
+        })
+        .onEnd(() => void ($forget && $forget())),
+    close: ($) => $.replaceStreamStart(() => new StreamEnd()),
+  }),
+)
+
+function isAllowed(conn) {
+  var port = state.world.servedById[conn.id]
+  return Boolean(
+    port && port.rules.kind === 'tcp' && mayCall(state.world.config.callers[port.rules.callers], conn.principal),
+  )
+}
+
+function watch(conn) {
+  $forget = track({ isAllowed: () => isAllowed(conn), close: () => conn.outbound && conn.outbound.close() })
+}

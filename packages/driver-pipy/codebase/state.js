@@ -1,0 +1,27 @@
+// What the sidecar does now. The one object of this codebase that changes: applying a configuration replaces `world` by another, whole one.
+
+export var state = {
+  /** See world.js. Null before the first configuration. */
+  world: null,
+  /** Connections that withdrawn access ends: `{ isAllowed(), close() }` by number. */
+  open: {},
+  opened: 0,
+}
+
+/** Remembers an open connection until the returned function is called. */
+export function track(connection) {
+  state.opened = state.opened + 1
+  var number = '' + state.opened
+  state.open[number] = connection
+  return () => delete state.open[number]
+}
+
+/** Ends the connections that nothing allows any more. */
+export function endWithdrawn() {
+  Object.entries(state.open).forEach((entry) => {
+    if (!entry[1].isAllowed()) {
+      delete state.open[entry[0]]
+      entry[1].close()
+    }
+  })
+}

@@ -1,0 +1,127 @@
+// Connections to upstreams: mutual TLS with services of the mesh, plain connections to destinations outside of it.
+
+import { principalOf } from './callers.js'
+import { takeByHash, takeTurn } from './balance.js'
+import { state } from './state.js'
+
+// How long an endpoint that could not be reached is left out, while others are there.
+var AVOID_MS = 5000
+
+// What is called: `{ upstream, address, source, named, dialled, key, outbound, failed }`, see pickEndpoint.
+var $call
+
+var plain = pipeline(($) =>
+  $.connect(
+    () => $call.address,
+    () => ({
+      connectTimeout: $call.upstream.settings.connectTimeoutMs / 1000,
+      onState: (outbound) => noteState($call, outbound),
+    }),
+  ),
+)
+
+/** The template that speaks TLS with the trust of a world. Roots are fixed when a filter is made, so that each world has its own. */
+export function clientTemplate(world) {
+  var versions = world.config.trust.versions
+  if (!world.certificate || !versions) return refuse
+  var options = {
+    certificate: () => state.world.certificate,
+    trusted: world.trusted,
+    sni: () => $call.upstream.settings.tls.serverName,
+    alpn: world.config.trust.alpn,
+    minVersion: versions.min,
+    maxVersion: versions.max,
+    // Pipy checks no names itself. It asks once for each certificate of the chain, always with that of the server.
+    verify: (ok, certificate) => ok && $call.upstream.settings.tls.principals.includes(principalOf(certificate)),
+  }
+  if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
+  return pipeline(($) => $.connectTLS(options).to(plain))
+}
+
+var refuse = pipeline(($) => $.replaceStreamStart(() => new StreamEnd('Unauthorized')))
+
+/** A connection to what `call` names. */
+export var connectUpstream = pipeline(($) =>
+  $.onStart((call) => void ($call = call)).pipe(() => ($call.upstream.settings.tls ? state.world.client : plain)),
+)
+
+/** HTTP to what `call` names, over pooled connections. */
+export var requestUpstream = pipeline(($) =>
+  $.onStart((call) => void ($call = call))
+    .muxHTTP(
+      () => $call.key,
+      () => poolOptions($call.upstream.settings),
+    )
+    .to(($) => $.pipe(() => ($call.upstream.settings.tls ? state.world.client : plain))),
+)
+
+function poolOptions(settings) {
+  var options = { version: settings.http2 ? 2 : 1, maxQueue: settings.http2 ? 100 : 1, maxIdle: 60 }
+  if (settings.maxRequestsPerConnection) options.maxMessages = settings.maxRequestsPerConnection
+  return options
+}
+
+/**
+ * Chooses the address of a call, and the pool of its connections. False if the upstream has none.
+ *
+ * @param call - `{ upstream, source, dialled, named }`: the caller's address for hashing; what was dialled; what the request names
+ */
+export function pickEndpoint(call) {
+  var addresses = call.upstream.settings.addresses
+  if (addresses.kind === 'dialled') {
+    var dialled = call.dialled
+    if (!dialled) return false
+    call.address = addresses.port ? dialled.address + ':' + addresses.port : dialled.address + ':' + dialled.port
+  } else if (addresses.kind === 'named') {
+    if (!call.named) return false
+    call.address = call.named
+  } else {
+    var endpoint = pickOf(call, true) || pickOf(call, false)
+    if (!endpoint) return false
+    call.address = endpoint.address
+  }
+  call.key = call.upstream.id + ' ' + call.address + ' ' + JSON.stringify(call.upstream.settings.tls || null)
+  if (call.upstream.settings.tls) call.key = call.key + state.world.identityKey
+  if (call.isAlone) call.key = call
+  return true
+}
+
+function pickOf(call, careful) {
+  var upstream = call.upstream
+  var now = Date.now()
+  var fits = (endpoint) => !careful || !(upstream.health[endpoint.address] > now)
+  var found = undefined
+  upstream.settings.addresses.priorities.forEach((list, level) => {
+    if (found) return
+    if (upstream.settings.balancing === 'hash') found = takeByHash(list, call.source, fits)
+    else if (upstream.settings.balancing === 'least-request') found = leastLoaded(upstream, list, fits)
+    else found = takeTurn(upstream.turns[level], fits)
+  })
+  return found
+}
+
+function leastLoaded(upstream, list, fits) {
+  var best = undefined
+  var least = 0
+  list.forEach((endpoint) => {
+    if (!fits(endpoint)) return
+    var load = (upstream.load.byAddress[endpoint.address] || 0) / endpoint.weight
+    if (best === undefined || load < least) {
+      best = endpoint
+      least = load
+    }
+  })
+  return best
+}
+
+// What becomes of a connection: one that never opened marks its endpoint, so that others are tried first for a while.
+function noteState(call, outbound) {
+  call.outbound = outbound
+  if (outbound.state === 'connected') {
+    call.isConnected = true
+    delete call.upstream.health[call.address]
+  } else if (outbound.state === 'closed' && !call.isConnected) {
+    call.failed = 'connect'
+    call.upstream.health[call.address] = Date.now() + AVOID_MS
+  }
+}

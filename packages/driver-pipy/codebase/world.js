@@ -1,0 +1,97 @@
+// Makes of a configuration what requests and connections are looked up in.
+
+import { makeBreaker } from './breaker.js'
+import { makeBucket } from './bucket.js'
+import { makeTurns } from './balance.js'
+
+/**
+ * Everything that one configuration says, ready for use. What counts (turns, buckets, breakers, open requests) goes on from the world before, where the
+ * settings are the same.
+ *
+ * @throws whatever is wrong with certificates and keys
+ */
+export function makeWorld(config, before) {
+  var now = Date.now()
+  var credentials = config.credentials
+  var world = {
+    config,
+    revision: config.revision,
+    certificate: credentials
+      ? { cert: new crypto.CertificateChain(credentials.chain), key: new crypto.PrivateKey(credentials.key) }
+      : null,
+    trusted: config.trust.roots.map((root) => new crypto.Certificate(root)),
+    trustKey: JSON.stringify(config.trust),
+    // Pooled connections with another certificate, or verified by other roots, are not used any more.
+    identityKey: credentials ? credentials.chain + JSON.stringify(config.trust) : '',
+    servedById: {},
+    calledById: {},
+    calledByAddress: {},
+    calledByHost: {},
+    upstreams: {},
+    shares: {},
+    counted: {},
+  }
+  var kept = (key, settings, make) => keep(world, before, key, settings, make)
+  config.served.forEach((port) => {
+    world.servedById[port.id] = port
+    addLimits(kept, 'served ' + port.id, port, port.rules.limits || [], now)
+  })
+  config.ingress.forEach((port) => {
+    port.ranges = port.sources.map((source) => new Netmask(source))
+    addLimits(kept, 'ingress ' + port.id, port, port.limits, now)
+  })
+  config.called.forEach((service) => {
+    world.calledById[service.id] = service
+    service.addresses.forEach((address) => void (world.calledByAddress[address] = service))
+    if (service.routes) service.hosts.forEach((host) => void (world.calledByHost[host + ':' + service.port] = service))
+    addShares(kept, service)
+  })
+  config.outside.forEach((rule) => {
+    rule.ranges = rule.cidrs.map((range) => new Netmask(range))
+    addShares(kept, rule)
+  })
+  Object.entries(config.upstreams).forEach((entry) => {
+    var id = entry[0]
+    var settings = entry[1]
+    var addresses = settings.addresses
+    world.upstreams[id] = {
+      id,
+      settings,
+      turns: (addresses.priorities || []).map((list, level) =>
+        kept('turns ' + id + ' ' + level, list, () => makeTurns(list)),
+      ),
+      breaker: settings.breaker
+        ? kept('breaker ' + id, settings.breaker, () => makeBreaker(settings.breaker, now))
+        : undefined,
+      load: kept('load ' + id, null, () => ({ requests: 0, retries: 0, connections: 0, byAddress: {} })),
+      health: kept('health ' + id, null, () => ({})),
+    }
+  })
+  return world
+}
+
+// Takes over from the world before what was made of equal settings.
+function keep(world, before, key, settings, make) {
+  var text = JSON.stringify(settings)
+  var old = before ? before.counted[key] : undefined
+  var entry = old && old.text === text ? old : { text, value: make() }
+  world.counted[key] = entry
+  return entry.value
+}
+
+function addLimits(kept, name, port, limits, now) {
+  var bucketOf = (key, settings) =>
+    settings ? kept(name + ' ' + key, settings, () => makeBucket(settings, now)) : undefined
+  port.connectionBucket = bucketOf('connections', port.connectionLimit)
+  port.requestBucket = bucketOf('requests', port.requestLimit ? port.requestLimit.bucket : undefined)
+  limits.forEach((entry, index) => {
+    entry.bucket = bucketOf('route ' + index, entry.limit ? entry.limit.bucket : undefined)
+  })
+}
+
+function addShares(kept, part) {
+  if (part.shares) part.turns = kept('shares ' + part.id, part.shares, () => makeTurns(part.shares))
+  ;(part.routes || []).forEach((route, index) => {
+    route.turns = kept('shares ' + part.id + ' ' + index, route.shares, () => makeTurns(route.shares))
+  })
+}

@@ -1,0 +1,253 @@
+/** `address:port`; IPv6 addresses have brackets. */
+export type SocketText = string
+
+/** A regular expression as the automaton that decides it, see regex.ts. The sidecar never sees the expression itself. */
+export interface RegexTable {
+  /** First code point of each class of characters, rising, the first one 0. */
+  readonly bounds: readonly number[]
+  /** The next state by state and class; -1 where nothing can match any more. State 0 is the first. */
+  readonly next: readonly (readonly number[])[]
+  /** States in which the text may end: 1, else 0. */
+  readonly accepts: readonly number[]
+}
+
+/** How a text is compared. Exactly one member is there. */
+export type TextMatch =
+  { readonly exact: string } | { readonly prefix: string } | { readonly regex: RegexTable } | { readonly present: true }
+
+/** Conditions of a request; all of them must hold, and those that are absent do. */
+export interface RequestMatch {
+  readonly path?: TextMatch
+  readonly methods?: readonly string[]
+  readonly headers?: readonly { readonly name: string; readonly invert?: true; readonly match: TextMatch }[]
+}
+
+/** Who may call: everyone of a trust domain, or those of a list. */
+export type Callers = { readonly domain: string } | { readonly names: readonly string[] }
+
+/** A token bucket: so many tokens at each interval, and `burst` more at once. */
+export interface Bucket {
+  readonly tokens: number
+  readonly intervalMs: number
+  readonly burst: number
+}
+
+/** Requests beyond the bucket are answered with the status. */
+export interface RequestLimit {
+  readonly bucket: Bucket
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+}
+
+/** A port of the workload that callers of the mesh reach by mutual TLS. */
+export interface ServedPort {
+  readonly id: string
+  /** Port that connections were meant for; selects in transparent mode. */
+  readonly port: number
+  /** Explicit mode: where it is served. */
+  readonly listen?: SocketText
+  /** Lower case. */
+  readonly serverNames: readonly string[]
+  readonly local: SocketText
+  readonly protocol: ServedProtocol
+  readonly rules: ServedRules
+  /** Connections beyond it are closed. */
+  readonly connectionLimit?: Bucket
+  readonly requestLimit?: RequestLimit
+}
+
+/** `http2` speaks HTTP/2 to the workload, `http` the first version. */
+export type ServedProtocol = 'http' | 'http2' | 'tcp'
+
+/** What a port lets in. Callers are keys of {@link PipyConfig.callers}. */
+export type ServedRules =
+  | {
+      readonly kind: 'http'
+      /** A request passes if any of them holds and allows its caller. */
+      readonly allow: readonly { readonly match: RequestMatch; readonly callers: string }[]
+      /** The first match decides, instead of the limit of the port. */
+      readonly limits: readonly { readonly match: RequestMatch; readonly limit?: RequestLimit }[]
+    }
+  | { readonly kind: 'tcp'; readonly callers: string }
+  | { readonly kind: 'deny' }
+
+/** A port of the workload for callers from outside the mesh. */
+export interface IngressPort {
+  readonly id: string
+  readonly port: number
+  readonly listen?: SocketText
+  readonly sources: readonly string[]
+  readonly tls: 'none' | 'tls' | 'mtls'
+  /** Lower case; `*.` stands for names below. Empty: any. */
+  readonly serverNames: readonly string[]
+  /** DNS names of client certificates, with `mtls`. */
+  readonly names?: readonly string[]
+  readonly local: SocketText
+  readonly protocol: 'http' | 'http2'
+  readonly matches: readonly RequestMatch[]
+  readonly limits: readonly { readonly match: RequestMatch; readonly limit?: RequestLimit }[]
+  readonly connectionLimit?: Bucket
+  readonly requestLimit?: RequestLimit
+}
+
+/** Upstreams by weight, none of it nought; empty: requests are answered 503. */
+export type Shares = readonly { readonly upstream: string; readonly weight: number }[]
+
+/** A route; the first match of a list decides. */
+export interface Route {
+  readonly match: RequestMatch
+  readonly shares: Shares
+  readonly timeoutMs?: number
+}
+
+/** How failed requests are repeated. */
+export interface Retries {
+  readonly on: readonly string[]
+  readonly times: number
+  readonly tryTimeoutMs?: number
+  readonly backoffMs: number
+}
+
+/** A service of the mesh that the workload calls. */
+export interface CalledService {
+  readonly id: string
+  readonly port: number
+  /** `address:port` that the workload dials; selects in transparent mode. */
+  readonly addresses: readonly SocketText[]
+  /** Explicit mode: where connections for it arrive. */
+  readonly listen?: SocketText
+  /** Lower case, without ports. */
+  readonly hosts: readonly string[]
+  readonly routes?: readonly Route[]
+  readonly shares?: Shares
+  readonly retries?: Retries
+}
+
+/** A destination outside the mesh. */
+export interface EgressRule {
+  readonly id: string
+  readonly port: number
+  readonly protocol: 'http' | 'https' | 'tcp'
+  /** Lower case; `*.` stands for names below, `*` for every name. */
+  readonly hosts: readonly string[]
+  readonly cidrs: readonly string[]
+  readonly routes?: readonly Route[]
+  readonly shares?: Shares
+}
+
+/** Where an upstream's addresses come from. */
+export type Addresses =
+  | {
+      readonly kind: 'endpoints'
+      /** By priority, the best first: a list is looked at when all before it are found unreachable. */
+      readonly priorities: readonly (readonly { readonly address: SocketText; readonly weight: number }[])[]
+    }
+  /** The address that the workload dialled, with another port if one is given. */
+  | { readonly kind: 'dialled'; readonly port?: number }
+  /** What the request, or the server name of a TLS connection, names. */
+  | { readonly kind: 'named'; readonly port: number }
+
+/** How an upstream is spoken to. */
+export interface Upstream {
+  readonly http2: boolean
+  readonly addresses: Addresses
+  /** Absent: in the clear, towards destinations outside the mesh only. */
+  readonly tls?: UpstreamTls
+  readonly connectTimeoutMs: number
+  readonly maxConnections?: number
+  readonly maxRequests?: number
+  readonly maxPending?: number
+  readonly maxRetries?: number
+  readonly maxRequestsPerConnection?: number
+  readonly breaker?: Breaker
+  readonly balancing: 'round-robin' | 'least-request' | 'hash'
+}
+
+/** Mutual TLS towards a service of the mesh. */
+export interface UpstreamTls {
+  readonly serverName: string
+  /** The server must be one of them. */
+  readonly principals: readonly string[]
+}
+
+/** A statistical circuit breaker. */
+export interface Breaker {
+  readonly windowMs: number
+  readonly minRequests: number
+  readonly openMs: number
+  readonly slowMs?: number
+  readonly slowAmount?: number
+  readonly slowRatio?: number
+  readonly errorAmount?: number
+  readonly errorRatio?: number
+  readonly status: number
+  readonly body: string
+}
+
+/** A probe of the workload that the sidecar answers without TLS. */
+export interface Probe {
+  readonly listen: SocketText
+  /** Empty: connections go through as they are. */
+  readonly path: string
+  readonly type: 'http' | 'https' | 'tcp'
+  readonly target: SocketText
+  readonly targetPath: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly timeoutMs: number
+}
+
+/**
+ * All that a sidecar does, as its codebase reads it. Same policy, same bytes: lists are in the order of the policy, or sorted where that has none.
+ * It holds no secret; those come with {@link PipyCredentials}.
+ */
+export interface PipyConfig {
+  readonly format: 1
+  readonly mode: 'transparent' | 'explicit'
+  readonly trust: {
+    readonly roots: readonly string[]
+    /** Absent if no version lies between minimum and maximum: then nobody is let in. */
+    readonly versions?: { readonly min: 'TLS1.2' | 'TLS1.3'; readonly max: 'TLS1.2' | 'TLS1.3' }
+    readonly ciphers: string
+    readonly alpn: string
+  }
+  readonly workload: {
+    readonly identity: string
+    readonly namespace: string
+    readonly kind: string
+    readonly name: string
+    readonly instance: string
+  }
+  readonly listen: {
+    readonly inbound?: SocketText
+    readonly outbound?: SocketText
+    readonly outboundHttp?: SocketText
+    readonly metrics?: SocketText
+  }
+  readonly idleMs: number
+  readonly withdrawalMs: number
+  readonly accessLog: boolean
+  readonly requestMetrics: boolean
+  /** Destinations that nothing else takes may be reached. */
+  readonly egress: boolean
+  readonly callers: Readonly<Record<string, Callers>>
+  readonly served: readonly ServedPort[]
+  readonly ingress: readonly IngressPort[]
+  readonly called: readonly CalledService[]
+  readonly outside: readonly EgressRule[]
+  readonly upstreams: Readonly<Record<string, Upstream>>
+  readonly probes: readonly Probe[]
+}
+
+/** What goes to the sidecar of an identity and to nobody else. */
+export interface PipyCredentials {
+  /** PEM, the leaf first. */
+  readonly chain: string
+  /** PEM. */
+  readonly key: string
+}
+
+/** The body of an answer of the config channel. */
+export interface PipyDocument extends PipyConfig {
+  readonly revision: string
+  readonly credentials?: PipyCredentials
+}

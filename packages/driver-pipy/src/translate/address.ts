@@ -1,0 +1,15 @@
+import { isIPv6 } from 'node:net'
+
+import type { SocketAddress } from '@osm-ts/driver-api'
+
+import type { SocketText } from '../config/types.js'
+
+/** An address as Pipy reads it. */
+export function socketText({ address, port }: SocketAddress): SocketText {
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
+}
+
+/** A host as it stands before the port. */
+export function hostText(host: string, port: number): SocketText {
+  return socketText({ address: host, port })
+}

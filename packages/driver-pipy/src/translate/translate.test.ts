@@ -1,0 +1,182 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+
+import { describe, expect, it } from '@jest/globals'
+import type { Part, PartHash, ProxyPolicy, RouteMatch, StringMatch } from '@osm-ts/driver-api'
+import fc from 'fast-check'
+import { RE2JS } from 're2js'
+
+import { mayCall } from '../../codebase/callers.js'
+import { matchesRequest } from '../../codebase/match.js'
+import { encodeDocument } from '../config/document.js'
+import { translate, type Translation } from './translate.js'
+
+// Documents are neutral: every class is to do the same with them.
+const inputs = new URL('../../../driver-envoy/src/testdata/in/', import.meta.url)
+const goldens = new URL('../testdata/', import.meta.url)
+const update = process.env['UPDATE_GOLDEN'] === '1'
+const files = readdirSync(inputs).sort()
+
+function policyOf(file: string): ProxyPolicy {
+  return JSON.parse(readFileSync(new URL(file, inputs), 'utf8')) as ProxyPolicy
+}
+
+function lookupIn({ parts }: ProxyPolicy): (hash: PartHash) => Part {
+  return (hash) => {
+    const part = parts[hash]
+    if (part === undefined) throw new Error(`the document has no part ${hash}`)
+    return part
+  }
+}
+
+function translated(policy: ProxyPolicy): Translation {
+  return translate(policy.proxy, lookupIn(policy))
+}
+
+describe('translation of whole documents', () => {
+  if (update) {
+    rmSync(goldens, { recursive: true, force: true })
+    mkdirSync(goldens)
+  }
+
+  it.each(files)('%s gives the expected configuration', (file) => {
+    const actual: unknown = JSON.parse(JSON.stringify(translated(policyOf(file))))
+    const golden = new URL(file, goldens)
+    if (update) writeFileSync(golden, readable(actual))
+    expect(actual).toEqual(JSON.parse(readFileSync(golden, 'utf8')))
+  })
+
+  it('has an expectation for every document, and no other', () => {
+    expect(readdirSync(goldens).sort()).toEqual(files)
+  })
+
+  it.each(files)('%s gives the same bytes in whatever order sets list their members', (file) => {
+    const { body } = encodeDocument(translated(policyOf(file)).config)
+    fc.assert(
+      fc.property(fc.infiniteStream(fc.nat({ max: 1000 })), (numbers) => {
+        const random = (): number => Number(numbers.next().value)
+        const policy = withSetsShuffled(policyOf(file), random)
+        expect(encodeDocument(translated(policy).config).body).toBe(body)
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
+
+/** JSON with lists of numbers on one line each. */
+function readable(value: unknown): string {
+  const numbers = /\[\s+(-?\d+(?:,\s+-?\d+)*)\s+\]/g
+  return `${JSON.stringify(value, null, 2).replaceAll(numbers, (_, list: string) => `[${list.replaceAll(/\s+/g, ' ')}]`)}\n`
+}
+
+/** Members of sets and bindings in another order; hashes stay, since nobody looks at them here. */
+function withSetsShuffled(policy: ProxyPolicy, random: () => number): ProxyPolicy {
+  const shuffled = <T>(list: readonly T[]): readonly T[] =>
+    list
+      .map((item) => ({ item, order: random() }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ item }) => item)
+  const parts = Object.fromEntries(
+    Object.entries(policy.parts).map(([hash, part]): [string, Part] => [
+      hash,
+      part.kind === 'set' ? { ...part, members: shuffled(part.members), sets: shuffled(part.sets) } : part,
+    ]),
+  )
+  const { proxy } = policy
+  return {
+    ...policy,
+    parts,
+    proxy: {
+      ...proxy,
+      inbound: shuffled(proxy.inbound),
+      outboundBindings: shuffled(proxy.outboundBindings),
+      probes: shuffled(proxy.probes),
+    },
+  }
+}
+
+/** The conditions of a rule as the text of the policy has them. */
+function holds({ path, methods, headers }: RouteMatch, request: Request): boolean {
+  return (
+    (path === undefined || fits(path, request.path)) &&
+    (methods === undefined || methods.includes(request.method)) &&
+    (headers ?? []).every(({ name, match, invert }) => {
+      const value = request.headers[name]
+      if (match.type === 'present') return (value !== undefined) !== (invert === true)
+      return value !== undefined && fits(match, value) !== (invert === true)
+    })
+  )
+}
+
+function fits(match: StringMatch, value: string): boolean {
+  switch (match.type) {
+    case 'exact':
+      return value === match.value
+    case 'prefix':
+      return value.startsWith(match.value)
+    case 'present':
+      return true
+    case 'regex':
+      return RE2JS.compile(match.value).matches(value)
+  }
+}
+
+interface Request {
+  readonly path: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const request = fc.record({
+  path: fc.oneof(
+    fc.constantFrom('/books-bought', '/', '/a-book/new', '/x-a-book-y-new', '/buy-a-book/new', '/admin', '/books/1'),
+    fc.string({ maxLength: 12 }).map((text) => `/${text}`),
+  ),
+  method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'),
+  headers: fc.dictionary(
+    fc.constantFrom('client-app', 'user-agent', 'x-other'),
+    fc.constantFrom('bookbuyer', 'bookthief', '', 'curl/8'),
+  ),
+})
+
+const principal = fc.constantFrom(
+  'bookbuyer.bookbuyer.cluster.local',
+  'bookthief.bookthief.cluster.local',
+  'client.shop.cluster.local',
+  'x.y.example.com',
+  'cluster.local',
+)
+
+describe('what a port lets in', () => {
+  it.each(files)('by %s is what its policy lets in, and nothing else', (file) => {
+    const policy = policyOf(file)
+    const { config } = translated(policy)
+    for (const { part: hash } of policy.proxy.inbound) {
+      const part = lookupIn(policy)(hash)
+      if (part.kind !== 'inbound') throw new Error(`${hash} is no inbound part`)
+      const port = config.served.find(({ id }) => id === part.id)
+      if (part.rules.kind === 'http' && port?.rules.kind === 'http') {
+        const { rules } = part
+        const { allow } = port.rules
+        fc.assert(
+          fc.property(request, principal, (asked, caller) => {
+            const written = rules.allow.some((rule) => {
+              const callers = lookupIn(policy)(rule.allow)
+              if (callers.kind !== 'principals') return false
+              const isAmong =
+                callers.match === 'list'
+                  ? callers.principals.some((each) => each === caller)
+                  : new RegExp(`^.+[.].+[.]${callers.trustDomain.replaceAll('.', '[.]')}$`).test(caller)
+              return isAmong && holds(rule.match, asked)
+            })
+            const done = allow.some(
+              (rule) => matchesRequest(rule.match, asked) && mayCall(config.callers[rule.callers], caller),
+            )
+            expect([asked, caller, done]).toEqual([asked, caller, written])
+          }),
+        )
+      } else {
+        expect(port?.rules.kind).toBe(part.externalAuthorization === undefined ? part.rules.kind : 'deny')
+      }
+    }
+  })
+})

@@ -1,0 +1,87 @@
+import type { ProxyPart, TlsVersion, TrustPart } from '@osm-ts/driver-api'
+
+import type { PipyConfig } from '../config/types.js'
+import { socketText } from './address.js'
+import { calledServices, destinationsOutside } from './called.js'
+import { probesOf } from './probes.js'
+import { type PartLookup, PolicyReader, type Refusal } from './read-policy.js'
+import { servedPorts } from './served.js'
+import { upstreams } from './upstreams.js'
+
+/** What a proxy is to do, and what of its policy it can't do. */
+export interface Translation {
+  readonly config: PipyConfig
+  /** In a fixed order; each is closed in the configuration. */
+  readonly refusals: readonly Refusal[]
+}
+
+/**
+ * Turns a policy into the configuration of a sidecar. Pure: equal policies give equal configurations, in whatever order their sets list things.
+ *
+ * @param parts - gives every part that is reachable from the proxy part
+ * @throws OsmError with code `OSM_POLICY_INVALID` if a reference leads to a part of another kind
+ */
+export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
+  const reader = new PolicyReader(parts)
+  const mesh = reader.part(proxy.mesh, 'mesh')
+  const trust = reader.part(proxy.trust, 'trust')
+  const { served, ingress, callers } = servedPorts(proxy, reader)
+  const outside = destinationsOutside(proxy, reader, mesh.egressEnabled)
+  const config: PipyConfig = {
+    format: 1,
+    mode: proxy.mode,
+    trust: trustOf(trust),
+    workload: { identity: proxy.identity, namespace: proxy.namespace, ...proxy.workload },
+    listen: listenersOf(proxy),
+    idleMs: mesh.idleTimeoutMs,
+    withdrawalMs: mesh.withdrawalTimeoutMs,
+    accessLog: mesh.accessLog.enabled,
+    requestMetrics: mesh.requestMetrics,
+    egress: outside.others,
+    callers,
+    served,
+    ingress,
+    called: calledServices(proxy, reader),
+    outside: outside.rules,
+    upstreams: upstreams(proxy, reader, mesh),
+    probes: probesOf(proxy, reader),
+  }
+  return { config, refusals: reader.refusals }
+}
+
+function listenersOf({ mode, listen }: ProxyPart): PipyConfig['listen'] {
+  const { inbound, outbound, outboundHttp, metrics } = listen
+  const transparent = mode === 'transparent'
+  return {
+    ...(transparent && inbound !== undefined ? { inbound: socketText(inbound) } : {}),
+    ...(transparent && outbound !== undefined ? { outbound: socketText(outbound) } : {}),
+    ...(!transparent && outboundHttp !== undefined ? { outboundHttp: socketText(outboundHttp) } : {}),
+    ...(metrics === undefined ? {} : { metrics: socketText(metrics) }),
+  }
+}
+
+function trustOf({ roots, minVersion, maxVersion, cipherSuites, alpn }: TrustPart): PipyConfig['trust'] {
+  const min = numberOf(minVersion) === 3 ? 3 : 2
+  const max = maxVersion === 'TLS_AUTO' ? 3 : numberOf(maxVersion)
+  return {
+    roots,
+    ...(max < min ? {} : { versions: { min: `TLS1.${min}`, max: max === 3 ? 'TLS1.3' : 'TLS1.2' } }),
+    ciphers: cipherSuites.join(':'),
+    alpn,
+  }
+}
+
+/** The second number of a version; TLS 1.2 where the choice is the proxy's. */
+function numberOf(version: TlsVersion): number {
+  switch (version) {
+    case 'TLSv1_0':
+      return 0
+    case 'TLSv1_1':
+      return 1
+    case 'TLS_AUTO':
+    case 'TLSv1_2':
+      return 2
+    case 'TLSv1_3':
+      return 3
+  }
+}
