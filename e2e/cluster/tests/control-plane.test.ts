@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
+import { appPod } from '../support/app-pod.js'
 import { denied, works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'
 import { underLoad } from '../support/load.js'
@@ -13,6 +14,9 @@ import { waitUntil } from '../wait-until.js'
 const setUpTimeoutMs = 540_000
 const testTimeoutMs = 400_000
 const limitMs = 120_000
+const outageMs = 60_000
+/** What the API server says while nobody answers its webhook. */
+const noInjector = /failed calling webhook "osm-inject\.k8s\.io": .*osm-injector/
 const url = 'http://server.plane-shop:8080/'
 
 let cluster: SharedCluster
@@ -293,29 +297,64 @@ describe('validate_smi_traffic_target: a TrafficTarget for another namespace', (
   })
 })
 
-describe('an injector that is down', () => {
+describe('an injector that is down for a minute', () => {
+  const scale = (replicas: number): Promise<string> =>
+    cluster.kubectl.run(['scale', 'deploy/osm-injector', '-n', mesh.namespace, `--replicas=${replicas}`])
+  /** Makes a pod in each namespace, waits until they are ready and takes them away. */
+  const comeAndGo = async (name: string, namespaces: readonly string[]): Promise<void> => {
+    await Promise.all(
+      namespaces.map(async (namespace) => {
+        await cluster.kubectl.apply(appPod({ name, namespace, image: shop.image }))
+        await cluster.kubectl.run(['wait', `pod/${name}`, '-n', namespace, '--for=condition=Ready', '--timeout=60s'])
+        await cluster.kubectl.run(['delete', 'pod', name, '-n', namespace, '--wait=false'])
+      }),
+    )
+  }
+  /** Why no pod came of something that makes pods. */
+  const refusals = async (): Promise<readonly string[]> => {
+    const events = ['events', '-n', shop.name, '--field-selector', 'reason=FailedCreate']
+    const { items } = await cluster.kubectl.get<{ readonly items: readonly Refusal[] }>(events)
+    return items
+      .filter(({ involvedObject }) => involvedObject.name.startsWith('patient-'))
+      .map(({ message }) => message)
+  }
+
   test('keeps pods of the mesh out and all others in, and pods come with sidecars once it is back', async () => {
-    const scale = (replicas: number): Promise<string> =>
-      cluster.kubectl.run(['scale', 'deploy/osm-injector', '-n', mesh.namespace, `--replicas=${replicas}`])
+    const { image, name: namespace } = shop
     await scale(0)
     await until('the end of the injector', async () =>
       (await planePods('osm-injector')).length === 0 ? true : undefined,
     )
-    const { image, name: namespace } = shop
-    await shop.apply(deployment({ name: 'patient', namespace, image }))
-    await outside.run(deployment({ name: 'unconcerned', namespace: outside.name, image }))
-    // The ReplicaSet says why it has no pods.
-    await until('a refusal', async () => {
-      const events = ['events', '-n', namespace, '--field-selector', 'reason=FailedCreate', '-o', 'name']
-      return (await cluster.kubectl.run(['get', ...events])).trim() === '' ? undefined : true
+    const back = performance.now() + outageMs
+    const { lost } = await underLoad(shop.caller('deploy/client'), url, async () => {
+      await shop.apply(deployment({ name: 'patient', namespace, image, replicas: 2 }))
+      let round = 0
+      do {
+        round += 1
+        await comeAndGo(`unconcerned-${round}`, ['kube-system', outside.name])
+        const refused = await cluster.kubectl.try(['apply', '-f', '-'], {
+          input: JSON.stringify(appPod({ name: 'impatient', namespace, image })),
+        })
+        expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(noInjector) })
+      } while (performance.now() < back)
+      expect(round).toBeGreaterThan(3)
     })
+    expect(lost).toEqual([])
+    // The ReplicaSet says why it has no pods.
+    await expect(refusals()).resolves.toContainEqual(expect.stringMatching(noInjector))
     await expect(shop.pods('patient')).resolves.toEqual([])
     await scale(1)
     await rollout('osm-injector')
-    // Else the ReplicaSet waits longer and longer before it tries again.
-    await cluster.kubectl.run(['rollout', 'restart', 'deploy/patient', '-n', namespace])
+    // By itself: it has waited longer and longer, but for no longer than the injector was away.
     await shop.rollout('Deployment', 'patient')
-    const [pod] = await shop.pods('patient')
-    expect(sidecarOf(pod!)).toBeDefined()
+    const pods = await shop.pods('patient')
+    expect(pods.map((pod) => sidecarOf(pod)?.name)).toEqual(['sidecar', 'sidecar'])
+    const caller = shop.caller('deploy/patient')
+    await works(caller, url)
   })
 })
+
+interface Refusal {
+  readonly involvedObject: { readonly name: string }
+  readonly message: string
+}
