@@ -7,7 +7,7 @@ import { TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
-import { issueLike, issueNames } from './support/authority.js'
+import { issueLike, issueNames, rootsIn } from './support/authority.js'
 import { type TestMesh, programs, startTestMesh } from './support/mesh.js'
 import { load, throughProxy } from './support/traffic.js'
 import { eventually } from './support/wait.js'
@@ -45,7 +45,7 @@ describe('TLS that sidecars speak to servers outside the mesh', () => {
       }).on('tlsClientError', () => undefined),
     )
   const ofMesh = (name: string): Promise<Identity> =>
-    issueNames(mesh.stateFolder, { commonName: name, dnsNames: [name] })
+    issueNames(rootsIn(mesh.stateFolder), { commonName: name, dnsNames: [name] })
   const get = (port: number, from = 'shop/client') => throughProxy(mesh.proxyOf(from), `http://localhost:${port}/`)
   const config = (enableEgress: boolean): string =>
     meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: false, enableEgress } })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { judge } from './support/scenario/judge.js'
-import { readScenario, readScenarios } from './support/scenario/read-scenario.js'
+import { judge } from '../scenarios/runner/judge.js'
+import { readScenario, readScenarios } from '../scenarios/runner/read-scenario.js'
 
-const head = 'title: t\nmodes: [explicit]\nworkloads: [{ name: shop/client }]\n'
+const head = 'title: t\nmodes: [explicit, transparent, pods]\nworkloads: [{ name: shop/client }]\n'
 const step = (expectation: string): string => `${head}steps:\n  - title: s\n    expect:\n      - ${expectation}\n`
 
 describe('scenario files', () => {
@@ -38,6 +38,16 @@ describe('scenario files', () => {
       /^x\.yaml:7: steps\[0\]\.expect\[0\]: needs exactly one of http, grpc/m,
     ],
     ['no expectation', `${head}steps: [{ title: s, expect: [] }]\n`, /steps\[0\]\.expect: /],
+    [
+      'a mode that is left out without a reason',
+      step('{ from: a, http: GET http://b }').replace(', pods', ''),
+      /^x\.yaml:2: modes: pods has to be a mode, or to have a reason/m,
+    ],
+    [
+      'a mode with a reason against it',
+      step('{ from: a, http: GET http://b }').replace('\nworkloads', '\nwithout: { explicit: none }\nworkloads'),
+      /^x\.yaml:2: modes: explicit has to be a mode, or/m,
+    ],
     ['no YAML', 'title: [', /^x\.yaml: /],
   ])('are refused with file, line and field for %s', (_what, text, message) => {
     expect(() => readScenario('x.yaml', text)).toThrow(message)

@@ -11,6 +11,7 @@ import { runJest } from '../lib/jest.mjs'
 import { localBin, root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
 import { formatSeconds } from '../lib/progress.mjs'
+import { checkScenarioReference } from '../lib/scenario-reference.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { writeUnitGroups } from '../lib/unit-groups.mjs'
 import { checkProjectReferences } from '../lib/workspace.mjs'
@@ -35,6 +36,7 @@ const steps = {
     program('depcruise', ['--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', 'packages', 'tools']),
   errors: async (options) => findings(checkErrorReference(options)),
   features: async () => findings(checkFeatures()),
+  scenarios: async (options) => findings(await checkScenarioReference(options)),
   compatibility: async (options) => findings(await checkCompatibility(options)),
   crds: async (options) => findings(await checkCustomResources(options)),
   projects: async (options) => findings(checkProjectReferences(options)),

@@ -21,7 +21,7 @@ export interface ServedPort {
 }
 
 /**
- * Serves until it is told to end, and then for as long as `--linger` says: callers learn of its end later than it does. With `--control`
+ * Serves on `--host` until it is told to end, and then for as long as `--linger` says: callers learn of its end later than it does. With `--control`
  * it also makes calls, one for each POST of a call as JSON.
  */
 export async function serve(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
@@ -30,6 +30,7 @@ export async function serve(args: readonly string[], env: NodeJS.ProcessEnv): Pr
     allowPositionals: true,
     options: {
       control: { type: 'string' },
+      host: { type: 'string', default: '0.0.0.0' },
       linger: { type: 'string', default: '5' },
       certificate: { type: 'string' },
     },
@@ -40,7 +41,7 @@ export async function serve(args: readonly string[], env: NodeJS.ProcessEnv): Pr
     .map(parseServedPort)
     .map(({ port, app }) => ({ server: createApp(app, speaker, certificate), port }))
   if (values.control !== undefined) servers.push({ server: controlServer(), port: Number(values.control) })
-  for (const { server, port } of servers) await listen(server, '0.0.0.0', port)
+  for (const { server, port } of servers) await listen(server, values.host, port)
   process.stdout.write(`${JSON.stringify({ ...speaker, ports: servers.map(({ port }) => port) })}\n`)
   // Nothing else keeps a workload going that serves nothing.
   const awake = setInterval(() => undefined, longTimeMs)

@@ -32,14 +32,15 @@ export class Caller {
 
   /** Makes a call of a URL, as `app call` takes it. A call that was not answered is an answer too. */
   call(url: string, options: CallOptions = {}): Promise<CallAnswer> {
-    return this.#perform(parseCall(new URL(url), { ...settingsOfCalls, ...options }))
+    return this.perform(parseCall(new URL(url), { ...settingsOfCalls, ...options }))
   }
 
   close(): void {
     this.#child?.kill('SIGKILL')
   }
 
-  async #perform(call: Call): Promise<CallAnswer> {
+  /** Makes a call. */
+  async perform(call: Call): Promise<CallAnswer> {
     const child = (this.#child ??= this.#start())
     this.#calls += 1
     const id = this.#calls

@@ -14,6 +14,8 @@ export interface PodOptions {
   readonly annotations?: Readonly<Record<string, string>>
   /** Seconds for which it serves after it was told to end. */
   readonly linger?: number
+  /** It listens on the address of the pod, and on no other. */
+  readonly listensOnPodAddress?: boolean
   /** Secret with the certificate of what it serves with TLS. */
   readonly certificate?: string
   /** More of the container, such as probes. */
@@ -67,23 +69,29 @@ export function server(options: WorkloadOptions): readonly object[] {
 
 /** A ServiceAccount of its own, a StatefulSet, and the headless Service that gives its pods their names. */
 export function statefulSet(options: WorkloadOptions): readonly object[] {
-  const { name, namespace, replicas = 1 } = options
+  const { name, namespace } = options
   return [
     ...account(options),
-    {
-      apiVersion: 'apps/v1',
-      kind: 'StatefulSet',
-      metadata: { name, namespace },
-      spec: {
-        replicas,
-        serviceName: name,
-        podManagementPolicy: 'Parallel',
-        selector: { matchLabels: { app: name } },
-        template: podTemplate(options),
-      },
-    },
+    numberedPods(options, name),
     service({ name, namespace, ports: servicePorts(options), headless: true }),
   ]
+}
+
+/** A StatefulSet whose pods get their names from a Service, which is another's matter, as is their account. */
+export function numberedPods(options: WorkloadOptions, serviceName: string): object {
+  const { name, namespace, replicas = 1, labels = {} } = options
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name, namespace, labels },
+    spec: {
+      replicas,
+      serviceName,
+      podManagementPolicy: 'Parallel',
+      selector: { matchLabels: { app: name } },
+      template: podTemplate(options),
+    },
+  }
 }
 
 /** A Service. */
@@ -131,6 +139,7 @@ function podTemplate({
   labels = {},
   annotations = {},
   linger = 0,
+  listensOnPodAddress = false,
   certificate,
   container = {},
   spec = {},
@@ -150,10 +159,16 @@ function podTemplate({
           args: [
             'serve',
             `--linger=${linger}`,
+            ...(listensOnPodAddress ? ['--host=$(POD_IP)'] : []),
             ...(mounted ? [`--certificate=${certificateFolder}`] : []),
             ...served.map(([port, app]) => `${port}=${app}`),
           ],
-          env: [{ name: 'NAME', value: name }],
+          env: [
+            { name: 'NAME', value: name },
+            ...(listensOnPodAddress
+              ? [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }]
+              : []),
+          ],
           ports: served.map(([port]) => ({ containerPort: Number(port) })),
           ...(mounted && { volumeMounts: [{ name: 'certificate', mountPath: certificateFolder }] }),
           ...readiness(served),

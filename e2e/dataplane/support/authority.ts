@@ -8,9 +8,9 @@ import {
   parseMeshDomains,
   systemClock,
 } from '@osm-ts/core'
-import type { CertificateNames, CertificateSubject } from '@osm-ts/core'
+import type { CaStore, CertificateNames, CertificateSubject } from '@osm-ts/core'
 
-/** Issues certificates by the roots of a running mesh, as nobody but the mesh should: for tests of what a wrong identity can do. */
+/** Issues certificates by the roots of a mesh, as nobody but the mesh should: for tests of what a wrong identity can do. */
 export async function issueLike(
   stateFolder: string,
   subject: CertificateSubject,
@@ -19,24 +19,29 @@ export async function issueLike(
     subject,
     parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
   )
-  return issue(stateFolder, names)
+  return issue(rootsIn(stateFolder), names)
 }
 
 /** Issues a certificate with any names by the root of workloads. */
 export async function issueNames(
-  stateFolder: string,
+  store: CaStore,
   { commonName, dnsNames }: { readonly commonName: string; readonly dnsNames: readonly string[] },
 ): Promise<{ readonly chain: string; readonly privateKey: string }> {
-  const { certificate } = await issue(stateFolder, { kind: 'service', commonName, dnsNames, uris: [], ipAddresses: [] })
+  const { certificate } = await issue(store, { kind: 'service', commonName, dnsNames, uris: [], ipAddresses: [] })
   return { chain: certificate.chain, privateKey: certificate.privateKey() }
 }
 
+/** Where a mesh of this machine keeps its roots. */
+export function rootsIn(stateFolder: string): CaStore {
+  return new FileCaStore(join(stateFolder, 'ca'))
+}
+
 async function issue(
-  stateFolder: string,
+  store: CaStore,
   names: CertificateNames,
 ): Promise<{ readonly certificate: Certificate; readonly workloadRoot: string; readonly controlPlaneRoot: string }> {
   const provider = await TresorProvider.open({
-    store: new FileCaStore(join(stateFolder, 'ca')),
+    store,
     clock: systemClock,
     rootKey: { algorithm: 'ECDSA' },
   })

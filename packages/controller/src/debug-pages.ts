@@ -1,9 +1,12 @@
 import { type DebugRequest, type DebugResponse, type ProxyUUID } from '@osm-ts/driver-api'
 import {
+  allKinds,
   type CertificateManager,
   type DriverHost,
   type MeshConfigurator,
   type MeshCatalog,
+  type MeshObject,
+  objectRef,
   type Problem,
   type ProxyStatus,
   type Snapshot,
@@ -34,6 +37,7 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
     '/debug/namespaces': async () => jsonPage({ namespaces: sources.snapshot()?.namespaces() ?? [] }),
     '/debug/feature-flags': async () => jsonPage(sources.configurator.current().featureFlags),
     '/debug/policies': async () => jsonPage(policiesPage(sources.snapshot())),
+    '/debug/objects': async () => jsonPage(objectsPage(sources.snapshot())),
     '/debug/counters': async () => jsonPage(Object.fromEntries(sources.catalog.counters())),
   }
   return new Map([...Object.entries(own), ...sources.host.debugHandlers])
@@ -103,4 +107,12 @@ function policiesPage(snapshot: Snapshot | undefined): unknown {
       })),
     ]),
   )
+}
+
+/** Which objects were read, and of which generation: what tells whether a change has arrived. Objects themselves may hold what is nobody's business. */
+function objectsPage(snapshot: Snapshot | undefined): unknown {
+  const objects = allKinds().flatMap((kind): readonly MeshObject[] => snapshot?.list(kind) ?? [])
+  return {
+    objects: objects.map((object) => ({ ...objectRef(object), generation: object.metadata.generation })),
+  }
 }

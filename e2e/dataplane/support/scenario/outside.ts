@@ -5,7 +5,7 @@ import type { MeshMode } from '@osm-ts/standalone'
 import type { TestAuthority } from '@osm-ts/driver-testkit'
 import { Connections } from '../../actor/connections.js'
 import { createApp, listen } from '../../actor/servers.js'
-import type { Scenario, ScenarioClient } from './format.js'
+import type { Scenario, ScenarioClient } from '../../../scenarios/runner/format.js'
 
 type Declared = NonNullable<Scenario['outside']>
 

@@ -1,23 +1,20 @@
 import { testAuthority } from '@osm-ts/driver-testkit'
-import { perform } from '../../actor/perform.js'
-import type { CallAnswer, CallTls, Target } from '../../actor/protocol.js'
-import { issueNames } from '../authority.js'
+import type { CallAnswer, CallTls, Target } from '../../dataplane/actor/protocol.js'
 import type { Expectation, ExpectationOf, ScenarioClient } from './format.js'
-import { instanceSpec } from './instance-spec.js'
 import { fits, judge } from './judge.js'
-import { type Routes, type Sending, makeCall, workloadRoutes } from './make-call.js'
-import type { Session } from './session.js'
+import { type Routes, type Sending, makeCall } from './make-call.js'
+import type { Stage } from './stage.js'
 
 const TIME_LIMIT_MS = 20_000
 const PAUSE_MS = 100
 
 /** Tries an expectation until it holds; throws with what was wrong the last time if that takes too long. */
-export async function verify(expectation: Expectation, session: Session): Promise<void> {
-  const filled = JSON.parse(session.located(JSON.stringify(session.outside.fill(expectation)))) as Expectation
+export async function verify(expectation: Expectation, stage: Stage): Promise<void> {
+  const filled = await stage.fill(expectation)
   const deadline = performance.now() + TIME_LIMIT_MS
   for (;;) {
     // What is not there yet may come: an error is an answer like others until the time is over.
-    const faults = await faultsOf(filled, session).catch((error: unknown) => [String(error)])
+    const faults = await faultsOf(filled, stage).catch((error: unknown) => [String(error)])
     if (faults.length === 0) return
     if (filled.once === true || performance.now() > deadline)
       throw new Error(`${describe(filled)}\n  ${faults.join('\n  ')}`)
@@ -30,16 +27,16 @@ function describe({ kind: _kind, ...expectation }: Expectation): string {
   return JSON.stringify(expectation)
 }
 
-async function faultsOf(expectation: Expectation, session: Session): Promise<readonly string[]> {
-  if (expectation.kind === 'stats') return statsFaults(expectation, session)
-  if (expectation.kind === 'problem') return problemFaults(expectation, session)
-  return judge(expectation, await answersTo(expectation, session))
+async function faultsOf(expectation: Expectation, stage: Stage): Promise<readonly string[]> {
+  if (expectation.kind === 'stats') return statsFaults(expectation, stage)
+  if (expectation.kind === 'problem') return problemFaults(expectation, stage)
+  return judge(expectation, await answersTo(expectation, stage))
 }
 
-async function answersTo(expectation: Sending, session: Session): Promise<readonly CallAnswer[]> {
+async function answersTo(expectation: Sending, stage: Stage): Promise<readonly CallAnswer[]> {
   const send = expectation.from.startsWith('outside/')
-    ? await outsideSender(expectation, session)
-    : () => workloadSender(expectation, session)
+    ? await outsideSender(expectation, stage)
+    : () => workloadSender(expectation, stage)
   const times = 'times' in expectation ? (expectation.times ?? 1) : 1
   const parallel = 'parallel' in expectation ? (expectation.parallel ?? 10) : 10
   const answers: CallAnswer[] = []
@@ -55,59 +52,44 @@ async function answersTo(expectation: Sending, session: Session): Promise<readon
   return answers
 }
 
-async function workloadSender(expectation: Sending, session: Session): Promise<CallAnswer> {
-  const routes = await workloadRoutes(session.mesh, expectation.from, session.mode)
+async function workloadSender(expectation: Sending, stage: Stage): Promise<CallAnswer> {
+  const routes = await stage.routes(expectation.from)
   const tls = 'tls' in expectation && expectation.tls ? {} : undefined
-  return session.actors.call(expectation.from, makeCall(expectation, routes, tls))
+  return stage.call(expectation.from, makeCall(expectation, routes, tls))
 }
 
-async function outsideSender(expectation: Sending, session: Session): Promise<() => Promise<CallAnswer>> {
-  const client = session.outside.client(expectation.from.slice('outside/'.length))
+async function outsideSender(expectation: Sending, stage: Stage): Promise<() => Promise<CallAnswer>> {
+  const client = stage.client(expectation.from.slice('outside/'.length))
   const at = 'at' in expectation ? expectation.at : undefined
   if (at === undefined && expectation.kind !== 'kept')
     throw new Error(
       `${describe(expectation)}: a client outside the mesh needs "at", the workload and port that it connects to`,
     )
+  const [, workload = '', port = ''] = /^(.*):([0-9]+)$/.exec(at ?? '') ?? []
   const target: Target = {
-    ...(await inboundAddress(at ?? '', session)),
+    ...(await stage.inbound(workload, port)),
     ...(client.source === undefined ? {} : { source: client.source }),
   }
   const routes: Routes = { http: () => target, tcp: () => target }
-  const call = makeCall(expectation, routes, await clientTls(client, session))
-  return () => perform(call, session.outside.connections)
+  const call = makeCall(expectation, routes, await clientTls(client, stage))
+  return () => stage.callFromOutside(call)
 }
 
-async function clientTls(client: ScenarioClient, session: Session): Promise<CallTls | undefined> {
+async function clientTls(client: ScenarioClient, stage: Stage): Promise<CallTls | undefined> {
   const { certificate, serverName } = client
   if (client.tls !== true && certificate === undefined) return undefined
   const base = serverName === undefined ? {} : { serverName }
   if (certificate === undefined) return base
   const { issuer, commonName, names = [commonName] } = certificate
-  if (issuer === 'mesh')
-    return { ...base, certificate: await issueNames(session.mesh.stateFolder, { commonName, dnsNames: names }) }
+  if (issuer === 'mesh') return { ...base, certificate: await stage.issue({ commonName, dnsNames: names }) }
   const { chain, privateKey } = testAuthority('an authority that the mesh does not know').issue(commonName, {
     dns: names,
   })
   return { ...base, certificate: { chain, privateKey } }
 }
 
-/** Where the sidecar of a workload accepts connections for a port. */
-async function inboundAddress(at: string, session: Session): Promise<Target> {
-  const [, workload = '', port = ''] = /^(.*):([0-9]+)$/.exec(at) ?? []
-  const { addresses, allocations } = await instanceSpec(session.mesh, workload)
-  if (session.mode === 'transparent') return { host: addresses[0] ?? '', port: Number(port) }
-  const { ingress = {}, inbound = {} } = allocations ?? {}
-  const listeners = [...Object.entries(ingress), ...Object.entries(inbound)]
-  const [, address] = listeners.find(([key]) => key.endsWith(`|${port}`)) ?? []
-  if (address === undefined) throw new Error(`no sidecar of ${workload} listens for port ${port}`)
-  return { host: address.address, port: address.port }
-}
-
-async function statsFaults({ stats, values }: ExpectationOf<'stats'>, session: Session): Promise<readonly string[]> {
-  const { admin } = session.mesh.instance(stats)
-  // The administration interface listens on the loopback address of the workload, which is not ours in transparent mode.
-  const target = { host: admin?.address ?? '127.0.0.1', port: admin?.port ?? 15_000 }
-  const { body = '', error } = await session.actors.call(stats, {
+async function statsFaults({ stats, values }: ExpectationOf<'stats'>, stage: Stage): Promise<readonly string[]> {
+  const { body = '', error } = await stage.call(stats, {
     kind: 'http',
     method: 'GET',
     scheme: 'http',
@@ -115,7 +97,7 @@ async function statsFaults({ stats, values }: ExpectationOf<'stats'>, session: S
     path: '/stats',
     version: '1.1',
     headers: {},
-    target,
+    target: stage.admin(stats),
   })
   if (error !== undefined) return [`the sidecar of ${stats} gives no statistics: ${error}`]
   const found = new Map(
@@ -130,9 +112,9 @@ async function statsFaults({ stats, values }: ExpectationOf<'stats'>, session: S
 
 async function problemFaults(
   { problem, object, field, absent }: ExpectationOf<'problem'>,
-  session: Session,
+  stage: Stage,
 ): Promise<readonly string[]> {
-  const problems = await session.mesh.problems()
+  const problems = await stage.problems()
   const named = problems.filter(
     (each) =>
       each.code === problem &&

@@ -13,6 +13,10 @@ const oneOf = <const T extends readonly string[]>(values: T, description: string
     ),
   )
 
+/** On Envoys of this machine by their own ports, on such that intercept connections, and in pods of a cluster. */
+export const scenarioModes = ['explicit', 'transparent', 'pods'] as const
+export type ScenarioMode = (typeof scenarioModes)[number]
+
 const text = (description: string) => Type.String({ minLength: 1, description })
 const qualified = (description: string) =>
   Type.String({ pattern: '^[a-z0-9-]+/[a-z0-9.-]+$', description: `${description} As namespace/name.` })
@@ -21,6 +25,8 @@ const object = (description: string) => Type.Record(Type.String(), Type.Unknown(
 const count = Type.Union([Type.Integer({ minimum: 0 }), Type.Tuple([Type.Integer(), Type.Integer()])], {
   description: 'A number, or the least and the most, both allowed.',
 })
+const status = (description: string) =>
+  Type.Union([Type.Integer({ minimum: 0, maximum: 599 }), Type.Literal('denied')], { description })
 const app = oneOf(
   ['http', 'http2', 'https', 'grpc', 'grpc-tls', 'tcp', 'tcp-server-first', 'connect-proxy'],
   'How it answers: HTTP servers with JSON that tells what they were asked, TCP servers with what they are sent; server-first ones speak first. Proxies connect to where CONNECT requests say.',
@@ -129,11 +135,7 @@ export const expectationSchemas = {
       http: Type.String({ pattern: '^[A-Z]+ https?://[^/ ]+(/.*)?$', description: 'Method and URL.' }),
       ...requests,
       version: Type.Optional(oneOf(['1.1', '2'], 'Version of HTTP; 1.1 if it is left out.')),
-      status: Type.Optional(
-        Type.Union([Type.Integer({ minimum: 0, maximum: 599 }), Type.Literal('denied')], {
-          description: 'Status of each answer; 0: there is none; denied: 403, or none.',
-        }),
-      ),
+      status: Type.Optional(status('Status of each answer; 0: there is none; denied: 403, or none.')),
       statuses: Type.Optional(
         Type.Record(Type.String({ pattern: '^[0-9]+$' }), count, { description: 'Answers by status.' }),
       ),
@@ -165,9 +167,7 @@ export const expectationSchemas = {
       websocket: Type.String({ pattern: '^http://[^/ ]+(/.*)?$', description: 'URL.' }),
       headers: requests.headers,
       keep,
-      status: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 599, description: 'Status; 101 once it is upgraded.' }),
-      ),
+      status: Type.Optional(status('Status; 101 once it is upgraded; 0: no answer; denied: 403, or none.')),
       ...lines,
     },
     'A request that is upgraded to a stream.',
@@ -231,10 +231,17 @@ export const ScenarioSchema = closed(
     osm: Type.Optional(
       Type.Array(text('Name.'), { description: 'Tests of Open Service Mesh whose assertions the scenario has.' }),
     ),
-    modes: Type.Array(oneOf(['explicit', 'transparent'], 'A mode.'), {
+    modes: Type.Array(oneOf(scenarioModes, 'A mode.'), {
       minItems: 1,
-      description: 'Modes that it makes sense in.',
+      uniqueItems: true,
+      description: 'Modes that it runs in.',
     }),
+    without: Type.Optional(
+      closed(
+        Object.fromEntries(scenarioModes.map((mode) => [mode, Type.Optional(text('Why.'))])),
+        'Why it does not run in the other modes.',
+      ),
+    ),
     mesh: Type.Optional(object('Spec of the MeshConfig, over the defaults of scenarios.')),
     workloads: Type.Array(WorkloadSchema, { description: 'Actors of the mesh.' }),
     outside: Type.Optional(
@@ -264,8 +271,9 @@ export type ScenarioClient = Static<typeof ClientSchema>
 export type ScenarioObject = Readonly<Record<string, unknown>>
 export type Count = Static<typeof count>
 export type ScenarioStep = Omit<Static<typeof StepSchema>, 'expect'> & { readonly expect: readonly Expectation[] }
-export type Scenario = Omit<Static<typeof ScenarioSchema>, 'steps'> & {
+export type Scenario = Omit<Static<typeof ScenarioSchema>, 'steps' | 'without'> & {
   /** Name of the file without its ending. */
   readonly name: string
   readonly steps: readonly ScenarioStep[]
+  readonly without?: Readonly<Partial<Record<ScenarioMode, string>>>
 }

@@ -1,14 +1,28 @@
 import { fileURLToPath } from 'node:url'
 
+import type { Problem } from '@osm-ts/core'
 import type { MeshMode } from '@osm-ts/standalone'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
+import type {
+  Scenario,
+  ScenarioClient,
+  ScenarioObject,
+  ScenarioStep,
+  ScenarioWorkload,
+} from '../../../scenarios/runner/format.js'
+import type { Routes } from '../../../scenarios/runner/make-call.js'
+import { changeObjects, keyed } from '../../../scenarios/runner/objects.js'
+import type { Stage } from '../../../scenarios/runner/stage.js'
+import { perform } from '../../actor/perform.js'
+import type { Call, CallAnswer, Target } from '../../actor/protocol.js'
+import { issueNames, rootsIn } from '../authority.js'
 import { inside } from '../inside.js'
 import { type TestMesh, startTestMesh } from '../mesh.js'
 import { eventually } from '../wait.js'
 import { Actors } from './actors.js'
-import { type ActorSettings, meshDocument, objectKey, workloadDocuments } from './documents.js'
-import type { Scenario, ScenarioObject, ScenarioStep, ScenarioWorkload } from './format.js'
+import { type ActorSettings, meshDocument, workloadDocuments } from './documents.js'
+import { inboundTarget, workloadRoutes } from './local-routes.js'
 import { Outside } from './outside.js'
 
 const program = fileURLToPath(new URL('../../../dist/scenario-actor.mjs', import.meta.url))
@@ -21,11 +35,12 @@ interface Running {
 }
 
 /**
- * One mesh for all scenarios of a file of tests, one scenario at a time. Each replaces the folder of the one before; workloads that both have keep
- * running, with their Envoys.
+ * One mesh of this machine for all scenarios of a file of tests, one scenario at a time. Each replaces the folder of the one before; workloads that both
+ * have keep running, with their Envoys.
  */
-export class Session {
+export class LocalStage implements Stage {
   readonly mode: MeshMode
+  readonly timeLimitMs = 120_000
   readonly #authority = testAuthority('servers of scenarios')
   #running: Running | undefined
   #outside: Outside | undefined
@@ -38,44 +53,33 @@ export class Session {
     this.mode = mode
   }
 
-  get mesh(): TestMesh {
-    if (this.#running === undefined) throw new Error('the mesh of the scenarios does not run')
-    return this.#running.mesh
-  }
-
-  get actors(): Actors {
-    if (this.#running === undefined) throw new Error('the mesh of the scenarios does not run')
-    return this.#running.actors
-  }
-
-  get outside(): Outside {
-    if (this.#outside === undefined) throw new Error('no scenario has begun')
-    return this.#outside
-  }
-
-  /** Puts the scenario into the place of the one before, and waits until its workloads run and every sidecar has its policy. */
   async begin(scenario: Scenario): Promise<void> {
     await this.#outside?.close()
     this.#outside = await Outside.open(scenario.outside ?? {}, this.mode, this.#authority)
     this.#spec = scenario.mesh
     this.#workloads = new Map(scenario.workloads.map((workload) => [workload.name, workload]))
-    this.#objects = this.#keyed(scenario.objects ?? [])
+    this.#objects = keyed(this.#outside.fill(scenario.objects ?? []))
     await this.#write()
   }
 
-  /** Makes the changes of a step, and waits until the mesh has read them and every sidecar has what follows. */
-  async change({ mesh, apply, remove, workloads }: ScenarioStep): Promise<void> {
+  async change(step: ScenarioStep): Promise<void> {
+    const { mesh, apply, remove, workloads } = step
     if ((mesh ?? apply ?? remove ?? workloads) === undefined) return
     if (mesh !== undefined) this.#spec = mesh
     for (const workload of workloads ?? []) this.#workloads.set(workload.name, workload)
-    for (const key of remove ?? [])
-      if (!this.#objects.delete(key))
-        throw new Error(`there is no ${key} to remove; there are ${[...this.#objects.keys()].join(', ')}`)
-    for (const [key, object] of this.#keyed(apply ?? [])) this.#objects.set(key, object)
+    changeObjects(this.#objects, this.#outsiders().fill(step))
     await this.#write()
   }
 
-  /** Ends the mesh, so that the next scenario starts one: what failed may have left it in any state. */
+  observed(_what: string, work: () => Promise<void>): Promise<void> {
+    return work()
+  }
+
+  /** Ends the mesh, so that the next scenario starts one. */
+  reset(): Promise<void> {
+    return this.stop()
+  }
+
   async stop(): Promise<void> {
     await this.#outside?.close()
     this.#outside = undefined
@@ -85,8 +89,56 @@ export class Session {
     await running?.actors.close()
   }
 
-  #keyed(objects: readonly ScenarioObject[]): Map<string, ScenarioObject> {
-    return new Map(objects.map((object) => this.outside.fill(object)).map((object) => [objectKey(object), object]))
+  async fill<T>(value: T): Promise<T> {
+    return JSON.parse(this.#located(JSON.stringify(this.#outsiders().fill(value)))) as T
+  }
+
+  routes(workload: string): Promise<Routes> {
+    return workloadRoutes(this.#mesh(), workload, this.mode)
+  }
+
+  call(workload: string, call: Call): Promise<CallAnswer> {
+    return this.#started().actors.call(workload, call)
+  }
+
+  client(name: string): ScenarioClient {
+    return this.#outsiders().client(name)
+  }
+
+  callFromOutside(call: Call): Promise<CallAnswer> {
+    return perform(call, this.#outsiders().connections)
+  }
+
+  inbound(workload: string, port: string): Promise<Target> {
+    return inboundTarget(this.#mesh(), workload, port, this.mode)
+  }
+
+  /** Listens on the loopback address of the workload, which is not ours in transparent mode. */
+  admin(workload: string): Target {
+    const { admin } = this.#mesh().instance(workload)
+    return { host: admin?.address ?? '127.0.0.1', port: admin?.port ?? 15_000 }
+  }
+
+  issue(names: Parameters<Stage['issue']>[0]): ReturnType<Stage['issue']> {
+    return issueNames(rootsIn(this.#mesh().stateFolder), names)
+  }
+
+  problems(): Promise<readonly Problem[]> {
+    return this.#mesh().problems()
+  }
+
+  #started(): Running {
+    if (this.#running === undefined) throw new Error('the mesh of the scenarios does not run')
+    return this.#running
+  }
+
+  #mesh(): TestMesh {
+    return this.#started().mesh
+  }
+
+  #outsiders(): Outside {
+    if (this.#outside === undefined) throw new Error('no scenario has begun')
+    return this.#outside
   }
 
   async #write(): Promise<void> {
@@ -96,12 +148,12 @@ export class Session {
     const workloads = [...this.#workloads.values()]
     // Accounts may be shared.
     const documents = new Set([
-      meshDocument(this.outside.fill(this.#spec ?? {})),
+      meshDocument(this.#outsiders().fill(this.#spec ?? {})),
       ...workloads.flatMap((workload) => workloadDocuments(workload, settings)),
       ...[...this.#objects.values()].map((object) => `${JSON.stringify(object)}\n`),
       namespaceDocument(mark),
     ])
-    await mesh.write(FILE, ...[...documents].map((document) => this.located(document)))
+    await mesh.write(FILE, ...[...documents].map((document) => this.#located(document)))
     await eventually(
       async () => mesh.debug('/debug/namespaces'),
       (page) => page.includes(`"${mark}"`),
@@ -124,10 +176,10 @@ export class Session {
   }
 
   /** Puts addresses of workloads into the place of `{{<namespace>/<workload>.address}}`. In transparent mode they have some. */
-  located(text: string): string {
+  #located(text: string): string {
     return text.replaceAll(/\{\{([a-z0-9-]+\/[a-z0-9.-]+)\.address\}\}/g, (_, workload: string) => {
       if (this.mode !== 'transparent') throw new Error(`${workload} has an address of its own in transparent mode only`)
-      return inside(this.mesh, workload).address
+      return inside(this.#mesh(), workload).address
     })
   }
 

@@ -5,9 +5,16 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, type Document, isNode, parseDocument } from 'yaml'
 
-import { type Expectation, ScenarioSchema, expectationSchemas, type Scenario, StepSchema } from './format.js'
+import {
+  type Expectation,
+  ScenarioSchema,
+  expectationSchemas,
+  type Scenario,
+  scenarioModes,
+  StepSchema,
+} from './format.js'
 
-const folder = new URL('../../../scenarios/', import.meta.url)
+const folder = new URL('../', import.meta.url)
 
 /** All scenarios, by name. Throws with every fault of every file. */
 export function readScenarios(): readonly Scenario[] {
@@ -35,7 +42,7 @@ export function readScenario(file: string, text: string): Scenario {
   if (syntax !== undefined) throw new Error(`${file}: ${syntax.message}`)
   const value: unknown = document.toJS()
   const where = (pointer: string): string => `${file}:${lineOf(document, lines, pointer)}: ${fieldOf(pointer)}`
-  const faults = [...faultsOf(ScenarioSchema, value, ''), ...expectationFaults(value)]
+  const faults = [...faultsOf(ScenarioSchema, value, ''), ...modeFaults(value), ...expectationFaults(value)]
   if (faults.length > 0)
     throw new Error(faults.map(({ pointer, message }) => `${where(pointer)}: ${message}`).join('\n'))
   const scenario = value as Scenario
@@ -60,6 +67,18 @@ function faultsOf(schema: TSchema, value: unknown, above: string): readonly Faul
     const hint = properties === undefined ? expected.description : `known: ${Object.keys(properties).join(', ')}`
     return [{ pointer: `${above}${path}`, message: hint === undefined ? message : `${message} (${hint})` }]
   })
+}
+
+/** Whoever leaves out a mode has a reason. */
+function modeFaults(value: unknown): readonly Fault[] {
+  const { modes, without = {} } = (value ?? {}) as { readonly modes?: unknown; readonly without?: object }
+  if (!Array.isArray(modes)) return []
+  return scenarioModes
+    .filter((mode) => modes.includes(mode) === Object.hasOwn(without, mode))
+    .map((mode) => ({
+      pointer: '/modes',
+      message: `${mode} has to be a mode, or to have a reason in "without": one of the two`,
+    }))
 }
 
 /** Faults of expectations, each held against the schema of its kind alone: a union would name them all. */

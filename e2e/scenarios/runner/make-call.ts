@@ -1,7 +1,5 @@
-import type { Call, CallTls, Target } from '../../actor/protocol.js'
-import type { TestMesh } from '../mesh.js'
+import type { Call, CallTls, Target } from '../../dataplane/actor/protocol.js'
 import type { Expectation, ExpectationOf } from './format.js'
-import { instanceSpec } from './instance-spec.js'
 
 /** Expectations that send something. */
 export type Sending = Exclude<Expectation, ExpectationOf<'stats' | 'problem'>>
@@ -14,33 +12,8 @@ export interface Routes {
   readonly tcp: (address: string) => Target
 }
 
-/** Routes of a workload: through its sidecar by name in explicit mode; as if there was none in transparent mode. */
-export async function workloadRoutes(
-  mesh: TestMesh,
-  workload: string,
-  mode: 'explicit' | 'transparent',
-): Promise<Routes> {
-  if (mode === 'transparent')
-    return { http: (authority, scheme) => target(authority, scheme), tcp: (address) => target(address, 'http') }
-  const { allocations } = await instanceSpec(mesh, workload)
-  const tcp = (address: string): Target => {
-    const { host, port } = target(address, 'http')
-    const [service = '', namespace = workload.split('/')[0] ?? ''] = host.split('.')
-    if (/^[0-9.]+$/.test(host) || host === 'localhost') return { host, port }
-    const listener = allocations?.outboundTcp?.[`${namespace}/${service}|${port}`]
-    if (listener === undefined) throw new Error(`the sidecar of ${workload} has no listener for ${address}`)
-    return { host: listener.address, port: listener.port }
-  }
-  return {
-    // What an application encrypts goes through its sidecar as it is.
-    http: (authority, scheme) => {
-      if (scheme === 'https') return tcp(authority)
-      const proxy = new URL(mesh.proxyOf(workload))
-      return { host: proxy.hostname, port: Number(proxy.port), absolute: true }
-    },
-    tcp,
-  }
-}
+/** Routes of a workload whose connections are intercepted: as if there was no sidecar. */
+export const interceptedRoutes: Routes = { http: addressTarget, tcp: (address) => addressTarget(address, 'http') }
 
 /** The call that an expectation asks for. */
 export function makeCall(expectation: Sending, routes: Routes, tls: CallTls | undefined): Call {
@@ -104,7 +77,8 @@ function lineOf({ send, keep }: { readonly send?: string; readonly keep?: string
   return { ...(send === undefined ? {} : { send }), ...(keep === undefined ? {} : { keep }) }
 }
 
-function target(address: string, scheme: 'http' | 'https'): Target {
+/** Where an authority of a URL leads. */
+export function addressTarget(address: string, scheme: 'http' | 'https'): Target {
   const [host = '', port] = address.split(':')
   return { host, port: port === undefined ? (scheme === 'https' ? 443 : 80) : Number(port) }
 }

@@ -1,0 +1,19 @@
+import { describe, expect, it } from '@jest/globals'
+import { describeScenarios } from '../../scenarios/runner/describe-scenarios.js'
+import { readScenarios } from '../../scenarios/runner/read-scenario.js'
+import { PodStage } from '../support/scenario/pod-stage.js'
+
+// What the scenario files say of Envoys on one machine is true of pods: the calls come from inside, and are judged in the same way.
+describeScenarios(new PodStage())
+
+describe('what a scenario shows that pods can not play', () => {
+  const scenarios = readScenarios()
+  const leftOut = scenarios.flatMap(({ name, without }) =>
+    without?.pods === undefined ? [] : [[name, without.pods] as const],
+  )
+
+  it.each(leftOut)('%s: another does in pods (%s)', (_name, reason) => {
+    const [, other] = /; see ([a-z-]+)$/.exec(reason) ?? []
+    expect(scenarios.find(({ name }) => name === other)?.modes).toContain('pods')
+  })
+})

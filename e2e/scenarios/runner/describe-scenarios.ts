@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, it } from '@jest/globals'
+
+import type { Scenario } from './format.js'
+import { readScenarios } from './read-scenario.js'
+import type { Stage } from './stage.js'
+import { verify } from './verify.js'
+
+/** Makes a test of each step of each scenario that runs on the stage. `-t <name of a scenario>` runs one. */
+export function describeScenarios(stage: Stage): void {
+  const scenarios = byWorkloads(readScenarios().filter(({ modes }) => modes.includes(stage.mode)))
+  afterAll(() => stage.stop(), stage.timeLimitMs)
+  for (const [index, scenario] of scenarios.entries()) describeScenario(scenario, scenarios.slice(index + 1), stage)
+}
+
+function describeScenario(scenario: Scenario, upcoming: readonly Scenario[], stage: Stage): void {
+  describe(`${scenario.name}: ${scenario.title}`, () => {
+    let failed = true
+    beforeAll(async () => {
+      await stage.observed(scenario.name, () => stage.begin(scenario, upcoming))
+      failed = false
+    }, stage.timeLimitMs)
+    afterAll(async () => {
+      if (failed) await stage.reset()
+    }, stage.timeLimitMs)
+
+    it.each(scenario.steps.map((step) => [step.title, step] as const))(
+      '%s',
+      async (title, step) => {
+        failed = true
+        await stage.observed(`${scenario.name} ${title}`, async () => {
+          await stage.change(step)
+          for (const expectation of step.expect) await verify(expectation, stage)
+        })
+        failed = false
+      },
+      stage.timeLimitMs,
+    )
+  })
+}
+
+/** Scenarios with the same workloads one after the other: they keep running from one to the next. */
+function byWorkloads(scenarios: readonly Scenario[]): readonly Scenario[] {
+  const key = ({ workloads }: Scenario): string => JSON.stringify(workloads)
+  return [...new Set(scenarios.map(key))].flatMap((group) => scenarios.filter((scenario) => key(scenario) === group))
+}
