@@ -7,7 +7,7 @@ export interface TestAuthority {
   readonly certificate: string
   readonly bundle: TrustBundle
   /** A certificate for clients and servers. */
-  issue(commonName: string, options?: { readonly dns?: readonly string[] }): Credential
+  issue(commonName: string, options?: { readonly dns?: readonly string[]; readonly notAfter?: Date }): Credential
 }
 
 const tlv = (tag: number, ...contents: readonly Uint8Array[]): Buffer => {
@@ -37,7 +37,14 @@ const extension = (id: Buffer, critical: boolean, value: Buffer) =>
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** P-256 and nothing optional: just what a handshake looks at. */
-function certificate(subject: string, key: KeyObject, issuer: string, issuerKey: KeyObject, dns?: readonly string[]) {
+function certificate(
+  subject: string,
+  key: KeyObject,
+  issuer: string,
+  issuerKey: KeyObject,
+  dns?: readonly string[],
+  notAfter = new Date(Date.now() + DAY_MS),
+) {
   const isAuthority = dns === undefined
   const extensions = isAuthority
     ? [extension(oid(2, 5, 29, 19), true, sequence(boolean()))]
@@ -46,13 +53,12 @@ function certificate(subject: string, key: KeyObject, issuer: string, issuerKey:
         extension(oid(2, 5, 29, 17), false, sequence(...dns.map((name) => tlv(0x82, Buffer.from(name))))),
       ]
   const serial = Buffer.concat([Buffer.from([0x40]), randomBytes(8)])
-  const now = Date.now()
   const body = sequence(
     tlv(0xa0, tlv(0x02, Buffer.from([2]))),
     tlv(0x02, serial),
     ecdsaWithSha256,
     commonNameOf(issuer),
-    sequence(time(new Date(now - DAY_MS)), time(new Date(now + DAY_MS))),
+    sequence(time(new Date(Date.now() - DAY_MS)), time(notAfter)),
     commonNameOf(subject),
     key.export({ type: 'spki', format: 'der' }),
     tlv(0xa3, sequence(...extensions)),
@@ -63,7 +69,7 @@ function certificate(subject: string, key: KeyObject, issuer: string, issuerKey:
   return {
     pem: `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`,
     serialNumber: serial.toString('hex'),
-    expiry: new Date(now + DAY_MS).toISOString(),
+    expiry: notAfter.toISOString(),
   }
 }
 
@@ -73,9 +79,9 @@ export function testAuthority(name: string): TestAuthority {
   return {
     certificate: root.pem,
     bundle: { id: root.serialNumber, certificates: [root.pem] },
-    issue(commonName, { dns = [commonName] } = {}) {
+    issue(commonName, { dns = [commonName], notAfter } = {}) {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      const leaf = certificate(commonName, publicKey, name, own.privateKey, dns)
+      const leaf = certificate(commonName, publicKey, name, own.privateKey, dns, notAfter)
       return {
         chain: leaf.pem,
         privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),

@@ -1,82 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
-import type { InjectorContext, MeshConfigView, SidecarPatch, Value } from '@osm-ts/driver-api'
-import { schemaIssues, sidecarPatchSchema } from '@osm-ts/driver-api'
+import { type InjectorContext, schemaIssues, type SidecarPatch, sidecarPatchSchema } from '@osm-ts/driver-api'
+import { injectorContext as context, resolveValue as resolve } from '@osm-ts/driver-testkit'
 
 import { createPatch } from './patch.js'
 
 const patch = createPatch()
-
-const configurator: MeshConfigView = {
-  meshName: 'osm',
-  trustDomain: 'cluster.local',
-  clusterDomain: 'cluster.local',
-  sidecar: {
-    logLevel: 'error',
-    maxDataPlaneConnections: 0,
-    configResyncIntervalMs: 0,
-    tlsMinProtocolVersion: 'TLSv1_2',
-    tlsMaxProtocolVersion: 'TLSv1_3',
-    cipherSuites: ['ECDHE-ECDSA-AES128-GCM-SHA256'],
-    ecdhCurves: ['P-256'],
-    localProxyMode: 'Localhost',
-    localDNSProxy: false,
-  },
-  policyWithdrawalTimeoutMs: 30_000,
-  observability: { osmLogLevel: 'info', enableDebugServer: false },
-  featureFlags: {},
-}
-
-function context(changes: Partial<InjectorContext> = {}): InjectorContext {
-  return {
-    meshName: 'osm',
-    osmNamespace: 'osm-system',
-    podNamespace: 'shop',
-    pod: {},
-    podOS: 'linux',
-    // Branded strings of the host; any will do here.
-    proxyUUID: 'c0ffee00-0000-4000-8000-000000000001' as InjectorContext['proxyUUID'],
-    proxyCommonName:
-      'c0ffee00-0000-4000-8000-000000000001.sidecar.books.v2.shop.cluster.local' as InjectorContext['proxyCommonName'],
-    bootstrapCertificate: { chain: '', expiry: '2030-01-01T00:00:00Z', serialNumber: '1' },
-    configurator,
-    driverConfig: null,
-    sidecarImage: 'envoyproxy/envoy:v1.40.0',
-    pullPolicy: 'IfNotPresent',
-    resources: { limits: { memory: '128Mi' } },
-    logLevel: 'error',
-    inboundPortExclusionList: [],
-    outboundPortExclusionList: [],
-    outboundIPRangeInclusionList: [],
-    outboundIPRangeExclusionList: [],
-    networkInterfaceExclusionList: [],
-    interceptionMode: 'iptables',
-    listen: {
-      inbound: { address: '0.0.0.0', port: 15003 },
-      outbound: { address: '0.0.0.0', port: 15001 },
-      metrics: { address: '0.0.0.0', port: 15010 },
-      admin: { address: '127.0.0.1', port: 15000 },
-    },
-    locality: { region: 'eu', zone: 'eu-1', subZone: '' },
-    nativeSidecar: false,
-    originalHealthProbes: [],
-    controlPlane: {
-      address: 'osm-controller.osm-system.svc.cluster.local',
-      port: 15128,
-      serverName: 'ads.osm-system.cluster.local',
-    },
-    trustBundle: [],
-    dryRun: false,
-    signal: new AbortController().signal,
-    ...changes,
-  }
-}
-
-/** Text with references, as a host would resolve it. */
-function resolve(value: Value): string {
-  const part = (item: Exclude<Value, string>[number]): string =>
-    typeof item === 'string' ? item : item.ref === 'file' ? `/etc/envoy/${item.path}` : `<${item.field}>`
-  return typeof value === 'string' ? value : value.map(part).join('')
-}
+const { configurator } = context()
 
 function fileText({ files }: SidecarPatch, path: string): unknown {
   const content = files.find((file) => file.path === path)?.content
@@ -100,7 +29,7 @@ describe('patch', () => {
     const { sidecar } = await patch(context())
     expect(sidecar.binary).toBe('envoy')
     expect(sidecar.args.map(resolve).join(' ')).toBe(
-      '--log-level error --config-path /etc/envoy/bootstrap.yaml --service-cluster books.v2.shop ' +
+      '--log-level error --config-path /etc/sidecar/bootstrap.yaml --service-cluster books.v2.shop ' +
         '--disable-hot-restart --concurrency 2 --drain-time-s 10',
     )
     expect(sidecar.env.map(({ name, value }) => `${name}=${resolve(value)}`)).toEqual([
@@ -193,7 +122,7 @@ describe('patch', () => {
       },
     })
     expect(fileText(await patch(context()), 'tls_certificate_sds_secret.yaml')).toMatchObject({
-      resources: [{ name: 'tls_sds', tlsCertificate: { privateKey: { filename: '/etc/envoy/sds_key.pem' } } }],
+      resources: [{ name: 'tls_sds', tlsCertificate: { privateKey: { filename: '/etc/sidecar/sds_key.pem' } } }],
     })
   })
 

@@ -1,14 +1,15 @@
 import {
-  type EnvironmentVariable,
   type InjectorContext,
-  type InterceptionNeeds,
-  type ListenAddresses,
+  interceptionNeeds,
   OsmError,
+  PROXY_UID,
   type SidecarFile,
+  sidecarIdentity,
   type SidecarPatch,
-  type SidecarPort,
+  sidecarPorts,
   type SocketAddress,
   type Value,
+  workloadEnvironment,
 } from '@osm-ts/driver-api'
 
 import { METRICS_PATH } from '../translate/prometheus.js'
@@ -18,12 +19,6 @@ import { BootstrapTexts } from './bootstrap-texts.js'
 import { drainSeconds, type EnvoyConfig, envoyConfig } from './driver-config.js'
 import { READY_PATH, READY_PORT } from './ready-listener.js'
 import { files } from './text-with-files.js'
-
-/** The user that interception leaves alone. */
-const PROXY_UID = 1500
-
-/** Ports of probe listeners and of the agent, which a kubelet reaches without TLS. */
-const PROBE_PORTS = [15901, 15902, 15903, 15904]
 
 /** How often the sidecar is asked whether it is ready. */
 const READY_PERIOD_MS = 1_000
@@ -50,14 +45,14 @@ async function patch(context: InjectorContext, texts: BootstrapTexts): Promise<S
   }
   const config = envoyConfig(context.driverConfig)
   const drain = drainSeconds(config, context.configurator.policyWithdrawalTimeoutMs)
-  const interception = interceptionNeeds(context)
+  const interception = interceptionNeeds(context, true)
   return {
     sidecar: {
       image: context.sidecarImage,
       binary: 'envoy',
       args: args(context, config, drain),
-      env: environment(),
-      ports: ports(context.listen),
+      env: workloadEnvironment(),
+      ports: sidecarPorts(context.listen),
       resources: context.resources,
       security: { runAsUser: PROXY_UID, readOnlyRootFilesystem: true },
     },
@@ -93,7 +88,7 @@ function args(context: InjectorContext, config: EnvoyConfig, drain: number): rea
     '--config-path',
     [{ ref: 'file', path: files.bootstrap }],
     '--service-cluster',
-    identityOf(context),
+    sidecarIdentity(context),
     // Shared memory of the machine: a second Envoy on it would not start.
     '--disable-hot-restart',
     '--concurrency',
@@ -101,32 +96,6 @@ function args(context: InjectorContext, config: EnvoyConfig, drain: number): rea
     '--drain-time-s',
     String(drain),
   ]
-}
-
-/** `<service account>.<namespace>`, from `<uuid>.sidecar.<service account>.<namespace>.<trust domain>`. */
-function identityOf({ proxyUUID, proxyCommonName, configurator }: InjectorContext): string {
-  const prefix = `${proxyUUID}.sidecar.`
-  const suffix = `.${configurator.trustDomain}`
-  if (!proxyCommonName.startsWith(prefix) || !proxyCommonName.endsWith(suffix)) {
-    throw new OsmError('OSM_DRIVER_PATCH', `the proxy's name ${proxyCommonName} is not ${prefix}<identity>${suffix}`)
-  }
-  return proxyCommonName.slice(prefix.length, -suffix.length)
-}
-
-function environment(): readonly EnvironmentVariable[] {
-  return [
-    { name: 'POD_UID', value: [{ ref: 'workload', field: 'uid' }] },
-    { name: 'POD_NAME', value: [{ ref: 'workload', field: 'instance' }] },
-    { name: 'POD_NAMESPACE', value: [{ ref: 'workload', field: 'namespace' }] },
-    { name: 'POD_IP', value: [{ ref: 'workload', field: 'address' }] },
-    { name: 'SERVICE_ACCOUNT', value: [{ ref: 'workload', field: 'serviceAccount' }] },
-  ]
-}
-
-function ports({ admin, inbound, metrics }: ListenAddresses): readonly SidecarPort[] {
-  const port = (name: string, listen: SocketAddress | undefined): readonly SidecarPort[] =>
-    listen === undefined ? [] : [{ name, port: listen.port, protocol: 'TCP' }]
-  return [...port('proxy-admin', admin), ...port('proxy-inbound', inbound), ...port('proxy-metrics', metrics)]
 }
 
 function sidecarFiles(
@@ -155,19 +124,4 @@ function sidecarFiles(
     { path: files.certificate, content: { from: 'bootstrap.chain' } },
     { path: files.privateKey, content: { from: 'bootstrap.key' } },
   ]
-}
-
-function interceptionNeeds({ interceptionMode, listen }: InjectorContext): InterceptionNeeds | undefined {
-  if (interceptionMode === 'none') return undefined
-  const { inbound, outbound, metrics } = listen
-  if (inbound === undefined || outbound === undefined) {
-    throw new OsmError('OSM_DRIVER_PATCH', 'the host gave the proxy no addresses for redirected connections')
-  }
-  return {
-    inboundPort: inbound.port,
-    outboundPort: outbound.port,
-    proxyUid: PROXY_UID,
-    excludedInboundPorts: [...(metrics === undefined ? [] : [metrics.port]), ...PROBE_PORTS].sort((a, b) => a - b),
-    ipv6: true,
-  }
 }
