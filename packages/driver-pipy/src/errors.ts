@@ -1,7 +1,19 @@
 /** Codes of this driver's errors and log entries, with the meaning of each. */
 export const pipyErrorCodes = {
+  OSM_PIPY_CONFIG_REFUSED:
+    'a worker refused its configuration; what it has stays in force, and it is not sent that one again before it changes',
+  OSM_PIPY_DOWNLOAD_LOST:
+    'a worker has not got all of its codebase, or runs another one; it is asked to load everything anew',
+  OSM_PIPY_DUPLICATE_WORKER:
+    'several workers use the certificate of one proxy: its Secret was copied, or two processes were started with it',
+  OSM_PIPY_NOT_ACKNOWLEDGED:
+    'a worker has not acknowledged its configuration in 15 seconds; it is asked to load everything anew',
+  OSM_PIPY_REQUEST_INVALID:
+    'a worker asked for something that the repo server does not have, in a way that no worker does',
   OSM_PIPY_TRANSLATION: 'a policy could not be translated; the last good configuration stays',
   OSM_PIPY_TRUST: 'the certificate or the roots of the control plane can not be used',
+  OSM_PIPY_WORKER_REFUSED:
+    'a request to the repo server was refused: its certificate is not accepted, has expired, or is that of another sidecar',
 } as const
 
 /** A code of {@link pipyErrorCodes}. */

@@ -1,5 +1,6 @@
 export { type EncodedDocument, encodeDocument } from './config/document.js'
 export type { PipyConfig, PipyCredentials, PipyDocument } from './config/types.js'
+export { createPipyDriver } from './driver.js'
 export { pipyErrorCodes, type PipyErrorCode } from './errors.js'
 export { type Refusal } from './translate/read-policy.js'
 export { translate, type Translation } from './translate/translate.js'

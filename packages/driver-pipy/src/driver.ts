@@ -1,0 +1,51 @@
+import {
+  CONTRACT_VERSION,
+  type ControllerContext,
+  type Driver,
+  type HealthProbes,
+  serveHealth,
+} from '@osm-ts/driver-api'
+
+import { configSchema } from './bootstrap/driver-config.js'
+import { patch } from './bootstrap/patch.js'
+import { capabilities } from './capabilities.js'
+import type { Codebase } from './codebase/codebase.js'
+import { readCodebase } from './codebase/read-codebase.js'
+import { type DocumentMaker, makeDocument } from './document.js'
+import { DebugPages } from './server/debug-pages.js'
+import { RepoServer } from './server/repo-server.js'
+
+/** The driver of sidecar class `pipy`. */
+export function createPipyDriver(): Driver {
+  return pipyDriver({ readCodebase, make: makeDocument })
+}
+
+/** What a driver delivers. */
+interface PipyDriverParts {
+  readonly readCodebase: () => Promise<Codebase>
+  readonly make: DocumentMaker
+}
+
+/** A driver of sidecar class `pipy` that delivers these. */
+export function pipyDriver(parts: PipyDriverParts): Driver {
+  return {
+    name: 'pipy',
+    contract: CONTRACT_VERSION,
+    capabilities,
+    configSchema,
+    patch,
+    start: (context) => start(context, parts),
+  }
+}
+
+async function start(context: ControllerContext, { readCodebase, make }: PipyDriverParts): Promise<HealthProbes> {
+  const server = new RepoServer(context, { codebase: await readCodebase(), make })
+  try {
+    await server.start()
+    new DebugPages(server).register(context.debugHandlers)
+    return await serveHealth('repo server', context.proxyServerAddress, server, context.signal)
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+}

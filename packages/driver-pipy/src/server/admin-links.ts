@@ -1,0 +1,64 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+
+import { limits } from './limits.js'
+import type { RepoMetrics } from './repo-metrics.js'
+import { readTarget } from './request-target.js'
+import { acceptKey, WebSocketSender } from './web-socket.js'
+import type { WorkerAuthority } from './worker-authority.js'
+import type { AdminLink } from './worker-session.js'
+
+/** Has a worker fetch its codebase and load it. */
+const RELOAD = 'reload'
+
+/** Takes requests for a WebSocket: a worker opens one, on which it is told when to load its codebase anew. */
+export class AdminLinks {
+  readonly #authority: WorkerAuthority
+  readonly #metrics: RepoMetrics
+
+  constructor(authority: WorkerAuthority, metrics: RepoMetrics) {
+    this.#authority = authority
+    this.#metrics = metrics
+  }
+
+  /** Takes over a connection. Never rejects. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    // An error is followed by a close, which is what counts.
+    socket.on('error', () => undefined)
+    const target = readTarget(request.url ?? '')
+    const accept = acceptKey(request)
+    if (target?.kind !== 'file' || accept === undefined) {
+      this.#refuse(socket, 400)
+      return
+    }
+    const session = await this.#authority.admit(request.socket as TLSSocket, target.codebase) // the server speaks TLS only
+    if ('status' in session) {
+      this.#refuse(socket, session.status)
+      return
+    }
+    // A worker names itself behind the slash, by a name that it was started with.
+    if (target.path !== `/${session.proxy.uuid}`) {
+      this.#refuse(socket, 403)
+      return
+    }
+    if (socket.destroyed || session.ended !== undefined) {
+      socket.destroy()
+      return
+    }
+    this.#metrics.requested('link', 101)
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: ${accept}\r\n\r\n`,
+    )
+    if (head.length > 0) socket.unshift(head)
+    const sender = new WebSocketSender(socket, limits.maxLinkFrameBytes)
+    const link: AdminLink = { reload: () => sender.send(RELOAD), close: () => sender.close() }
+    session.addLink(link)
+    socket.once('close', () => session.removeLink(link))
+  }
+
+  #refuse(socket: Duplex, status: number): void {
+    this.#metrics.requested('link', status)
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+  }
+}

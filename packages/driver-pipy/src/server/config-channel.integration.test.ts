@@ -1,0 +1,318 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { validateApplyReport } from '@osm-ts/driver-api'
+
+import { RepoFixture, until } from '../../test/repo-fixture.js'
+import { codebaseOf } from '../../test/mesh.js'
+
+let repo: RepoFixture
+
+beforeEach(async () => {
+  repo = new RepoFixture()
+  await repo.start()
+})
+
+afterEach(async () => {
+  for (const report of repo.host.reports) expect(validateApplyReport(report)).toEqual([])
+  await repo.stop()
+})
+
+const complete = (step: number) => repo.host.reports.some(({ revision, complete }) => complete && revision === step)
+const logged = (code: string) => repo.host.logs.some(({ fields }) => fields.code === code)
+const session = () => {
+  const [found] = repo.server.sessions
+  if (found === undefined) throw new Error('there is no session')
+  return found
+}
+
+describe('a policy', () => {
+  it('is in force, and the host knows, as soon as the worker asks for the next one', async () => {
+    const admitted = repo.host.admitted()
+    const worker = repo.worker(admitted)
+    await until('the first policy', () => complete(1))
+    expect(JSON.parse(worker.documents[0] ?? '')).toMatchObject({ says: 'hello', revision: worker.revision })
+    const step = repo.host.say(admitted.uuid, 'world')
+    await until('the second policy', () => complete(step))
+    expect(JSON.parse(worker.documents.at(-1) ?? '')).toMatchObject({ says: 'world' })
+    expect(repo.host.reports.at(-1)?.parts).toEqual([expect.objectContaining({ id: 'says world', state: 'applied' })])
+    expect(worker.loads).toBe(1)
+  })
+
+  it('that says the same is not sent, and is in force all the same', async () => {
+    const admitted = repo.host.admitted()
+    const worker = repo.worker(admitted)
+    await until('the first policy', () => complete(1))
+    const step = repo.host.say(admitted.uuid, 'hello', { addresses: ['127.0.0.9'] })
+    await until('the second step', () => complete(step))
+    expect(worker.documents).toHaveLength(1)
+  })
+
+  it('goes on from where it was when the server comes back knowing nothing: equal content is not sent', async () => {
+    const worker = repo.worker(repo.host.admitted())
+    await until('the first policy', () => complete(1))
+    const before = repo.host.reports.length
+    await repo.restart()
+    await until('a report after that', () => repo.host.reports.length > before)
+    expect(repo.host.reports.at(-1)).toMatchObject({ complete: true })
+    expect(worker.documents).toHaveLength(1)
+  })
+
+  it('that nobody changes answers a poll after a while, and so does one that nobody has', async () => {
+    await repo.restart({ timing: { pollTimeoutMs: 100, writeTimeoutMs: 30_000, sweepMs: 20 } })
+    const { uuid, credential } = repo.host.admitted()
+    const client = repo.client(credential)
+    const first = await client.get('/config?rev=')
+    expect(first).toMatchObject({ status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } })
+    const revision = String(first.headers['osm-revision'])
+    expect(JSON.parse(first.body)).toMatchObject({ revision })
+    expect((await client.get(`/config?rev=${revision}`)).status).toBe(204)
+    const other = repo.host.admit('c0ffee00-0000-4000-8000-000000000001')
+    expect((await repo.client(other.credential).get('/config?rev=')).status).toBe(204)
+    expect(uuid).not.toBe('')
+  })
+
+  it('is asked for in a way that is understood, or not at all', async () => {
+    const client = repo.client(repo.host.admitted().credential)
+    for (const query of ['rev=%0d%0a', `rev=${'x'.repeat(200)}`, 'rev=a&refused=%3Cscript%3E'])
+      expect((await client.get(`/config?${query}`)).status).toBe(400)
+  })
+
+  it('that can not be translated leaves what is in force, and the host is told why', async () => {
+    const admitted = repo.host.admitted()
+    const worker = repo.worker(admitted)
+    await until('the first policy', () => complete(1))
+    const step = repo.host.say(admitted.uuid, 'untranslatable')
+    await until('the complaint', () => logged('OSM_PIPY_TRANSLATION'))
+    expect(repo.host.reports.at(-1)).toMatchObject({
+      revision: step,
+      complete: false,
+      parts: [{ state: 'rejected', message: 'that can not be said' }],
+    })
+    expect(worker.documents).toHaveLength(1)
+    const last = repo.host.say(admitted.uuid, 'fine')
+    await until('the next policy', () => complete(last))
+  })
+})
+
+describe('a policy that Pipy can not do in full', () => {
+  it('is in force without that, and the host knows what', async () => {
+    const admitted = repo.host.admitted()
+    const worker = repo.worker(admitted)
+    await until('the first policy', () => complete(1))
+    const step = repo.host.say(admitted.uuid, 'too much')
+    await until('the report', () => repo.host.reports.at(-1)?.revision === step)
+    expect(repo.host.reports.at(-1)).toMatchObject({
+      complete: false,
+      parts: [{ id: 'says too much', state: 'rejected', message: 'Pipy can not', element: '/value' }],
+    })
+    expect(worker.documents).toHaveLength(2)
+  })
+})
+
+describe('a worker that refuses', () => {
+  it('keeps what it has, is not sent it again, and takes the next one', async () => {
+    const admitted = repo.host.admitted()
+    const worker = repo.worker(admitted, {
+      apply: ({ says }) => {
+        if (says === 'bad') throw new Error('no: -----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----')
+      },
+    })
+    await until('the first policy', () => complete(1))
+    const before = worker.revision
+    const step = repo.host.say(admitted.uuid, 'bad')
+    await until('the refusal', () => logged('OSM_PIPY_CONFIG_REFUSED'))
+    const [part] = repo.host.reports.at(-1)?.parts ?? []
+    expect(repo.host.reports.at(-1)).toMatchObject({ revision: step, complete: false })
+    expect(part).toMatchObject({ id: 'says bad', state: 'rejected', message: 'Error: no: [redacted]' })
+    expect(worker.revision).toBe(before)
+    expect(worker.documents).toHaveLength(2)
+    // Its certificate is replaced meanwhile: it comes with the policy that was taken.
+    repo.host.rotateIdentity('bookbuyer.default')
+    await until('the certificate', () => worker.documents.length === 3)
+    expect(JSON.parse(worker.documents[2] ?? '')).toMatchObject({ says: 'hello' })
+    await until('its acknowledgement', () => session().describe().acknowledged === worker.revision)
+    expect(complete(step)).toBe(false)
+    const last = repo.host.say(admitted.uuid, 'good')
+    await until('the next policy', () => complete(last))
+    expect(worker.documents).toHaveLength(4)
+    expect(await repo.host.everythingSaid()).not.toContain('PRIVATE KEY')
+  })
+})
+
+describe('a private key', () => {
+  it('goes to its own identity only, and stands in no file, report, log or page', async () => {
+    const admitted = repo.host.admitted()
+    const other = repo.host.admitted('bookstore.default')
+    const worker = repo.worker(admitted)
+    await until('the policy', () => complete(1))
+    const { key } = (JSON.parse(worker.documents[0] ?? '') as { credentials: { key: string } }).credentials
+    expect(key).toContain('PRIVATE KEY')
+    const folder = `/repo/osm-edge-sidecar/${admitted.uuid}.sidecar.bookbuyer.default/`
+    const file = await repo.client(admitted.credential).get(`${folder}config.json`)
+    expect(JSON.parse(file.body)).toMatchObject({ says: 'hello', revision: file.headers.etag })
+    expect(file.body).not.toContain('PRIVATE KEY')
+    expect(file.headers['cache-control']).toBe('no-store')
+    expect((await repo.client(other.credential).get(`${folder}config.json`)).status).toBe(403)
+    const foreign = await repo.client(other.credential).get('/config?rev=')
+    expect(foreign.body).not.toContain(key.split('\n')[1])
+    const [shown] = [...repo.server.sessions].map((found) => JSON.stringify(found.describe()))
+    expect(`${await repo.host.everythingSaid()}${shown}`).not.toContain('PRIVATE KEY')
+  })
+
+  it('is replaced live', async () => {
+    const worker = repo.worker(repo.host.admitted())
+    await until('the policy', () => complete(1))
+    const { privateKey } = repo.host.rotateIdentity('bookbuyer.default')
+    await until('the new certificate', () => worker.documents.length === 2)
+    expect(JSON.parse(worker.documents[1] ?? '')).toMatchObject({ credentials: { key: privateKey } })
+    expect(worker.loads).toBe(1)
+  })
+})
+
+describe('a file that is watched', () => {
+  it('brings the policy to a script that does not poll', async () => {
+    const admitted = repo.host.admitted()
+    const worker = repo.worker(admitted, { silent: true, watch: '/config.json' })
+    await until('a document', () => worker.documents.length === 1)
+    // The first look only takes note: what changes before it is seen with the next change.
+    await until('two looks', () => session().describe().heardAt !== undefined && worker.loads === 1)
+    for (let turn = 0; worker.watched.length === 0 && turn < 100; turn += 1) {
+      repo.host.say(admitted.uuid, `turn ${turn}`)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    expect(worker.watched[0]).toMatch(/"says":"turn \d+"/)
+  })
+})
+
+describe('a worker that has not what it should have', () => {
+  it('and never acknowledges is told of, and is asked to load everything anew, ever more rarely', async () => {
+    const worker = repo.worker(repo.host.admitted(), { silent: true })
+    await until('the document', () => worker.documents.length === 1)
+    await until('a link', () => session().describe().links === 1)
+    expect(worker.reloads).toBe(0)
+    repo.pass(14_000)
+    await until('a look', () => repo.host.metrics.get('osm_pipy_repo_request_count status 201') !== undefined)
+    repo.pass(1_100)
+    await until('the push', () => worker.reloads === 1)
+    expect(logged('OSM_PIPY_NOT_ACKNOWLEDGED')).toBe(true)
+    expect(repo.host.reports.at(-1)).toMatchObject({ complete: false })
+    expect(new Set(repo.host.reports.at(-1)?.parts.map(({ state }) => state))).toEqual(new Set(['unknown']))
+    expect(repo.host.metrics.get('osm_pipy_reload_push_count config')).toBe(1)
+  })
+
+  it('because its download was lost, is asked to load everything anew', async () => {
+    const admitted = repo.host.admitted()
+    const worker = repo.worker(admitted)
+    await until(
+      'a link',
+      () => worker.loads === 1 && repo.server.sessions.size === 1 && session().describe().links === 1,
+    )
+    // It fetches the list and no file, as one whose connection breaks.
+    const client = repo.client(admitted.credential)
+    await client.get(`/repo/osm-edge-sidecar/${admitted.uuid}.sidecar.bookbuyer.default/`)
+    repo.pass(15_100)
+    await until('the push', () => worker.reloads === 1)
+    expect(logged('OSM_PIPY_DOWNLOAD_LOST')).toBe(true)
+    await until('all of it', () => session().downloads.incompleteSince === undefined)
+  })
+
+  it('because it runs other scripts, as its status says, is asked as well; one that says nothing is at its first', async () => {
+    const admitted = repo.host.admitted()
+    const client = repo.client(admitted.credential)
+    const folder = `/repo/osm-edge-sidecar/${admitted.uuid}.sidecar.bookbuyer.default/`
+    const report = async (version: string) => client.send('POST', folder, JSON.stringify({ version, since: 1 }))
+    await report('')
+    expect(session().downloads.incompleteSince).toBeUndefined()
+    await report(codebaseOf('zero').etag)
+    expect(session().downloads.incompleteSince).toBeDefined()
+    await report(codebaseOf('one').etag)
+    expect(session().downloads.incompleteSince).toBeUndefined()
+  })
+
+  it('is not connected any more once it is silent', async () => {
+    const worker = repo.worker(repo.host.admitted())
+    await until('the policy', () => complete(1))
+    await worker.stop()
+    expect(repo.server.sessions.size).toBe(1)
+    repo.pass(15_100)
+    await until('the end of the session', () => repo.server.sessions.size === 0)
+    expect(repo.host.ended).toHaveLength(1)
+  })
+})
+
+describe('two workers with one certificate', () => {
+  it('are told of, and a policy is in force when both have it', async () => {
+    const admitted = repo.host.admitted()
+    repo.worker(admitted, { since: 100 })
+    await until('the first policy', () => complete(1))
+    let stubborn = false
+    repo.worker(admitted, {
+      since: 200,
+      apply: () => {
+        if (stubborn) throw new Error('not I')
+      },
+    })
+    await until('the discovery', () => logged('OSM_PIPY_DUPLICATE_WORKER'))
+    expect(session().describe()).toMatchObject({ workers: 2 })
+    expect(repo.host.metrics.get('osm_pipy_duplicate_worker_count')).toBe(1)
+    const step = repo.host.say(admitted.uuid, 'for both')
+    await until('both', () => complete(step))
+    stubborn = true
+    const last = repo.host.say(admitted.uuid, 'for one')
+    await until('the refusal', () => logged('OSM_PIPY_CONFIG_REFUSED'))
+    expect(complete(last)).toBe(false)
+  })
+
+  it('are not seen in one that was started again', async () => {
+    const admitted = repo.host.admitted()
+    const first = repo.worker(admitted, { since: 100 })
+    await until('the first policy', () => complete(1))
+    await first.stop()
+    const second = repo.worker(admitted, { since: 200 })
+    await until('its policy', () => second.revision !== '')
+    await until('a report', () => (repo.host.metrics.get('osm_pipy_repo_request_count status 201') ?? 0) > 4)
+    expect(session().describe()).toMatchObject({ workers: 1 })
+    expect(logged('OSM_PIPY_DUPLICATE_WORKER')).toBe(false)
+  })
+})
+
+describe('a worker that the host evicts', () => {
+  it.each(['released', 'workload-deleted'] as const)(
+    'because it was %s is cut off and does not come back',
+    async (reason) => {
+      const admitted = repo.host.admitted()
+      const worker = repo.worker(admitted)
+      await until('the policy', () => complete(1))
+      const { proxy } = session()
+      repo.host.forget(proxy.commonName)
+      repo.host.evict(admitted.uuid, proxy.session, reason)
+      await until('the refusal', () => worker.polls.includes(403))
+      await until('the end', () => repo.server.sessions.size === 0)
+      expect(repo.host.ended).toEqual([proxy.session])
+    },
+  )
+
+  it('to come back gets a session anew, and nothing that it has already', async () => {
+    const admitted = repo.host.admitted()
+    const worker = repo.worker(admitted)
+    await until('the policy', () => complete(1))
+    const { proxy } = session()
+    repo.host.evict(admitted.uuid, proxy.session, 'rebalance')
+    await until('another session', () => repo.server.sessions.size === 1 && session().proxy.session !== proxy.session)
+    await until('its report', () =>
+      repo.host.reports.some(({ session: id, complete }) => complete && id !== proxy.session),
+    )
+    expect(worker.documents).toHaveLength(1)
+  })
+
+  it('keeps its session when its certificate is replaced: it uses both until it starts again', async () => {
+    const admitted = repo.host.admitted()
+    const worker = repo.worker(admitted)
+    await until('the policy', () => complete(1))
+    const replaced = repo.host.controlPlane.issue(session().proxy.commonName)
+    expect((await repo.client(replaced).get('/config?rev=x')).status).toBe(200)
+    const { proxy } = session()
+    await until('its requests', () => worker.loads === 1)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(session().proxy.session).toBe(proxy.session)
+  })
+})

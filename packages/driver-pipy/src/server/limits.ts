@@ -1,0 +1,50 @@
+/** Bounds of the repo server. All times are in milliseconds. */
+export const limits = {
+  /** Connections that are open at the same time, whoever they come from. What comes beyond is closed and tries again by itself. */
+  maxConnections: 16_384,
+  /** Connections of one worker: a few for each thread, and those of a worker that it has just taken the place of. */
+  maxConnectionsOfWorker: 32,
+  /** Long polls of one worker that wait at the same time. */
+  maxPollsOfWorker: 8,
+  /** Admin links of one worker: that of a worker that has just gone may look open for a while. The oldest gives way. */
+  maxLinksOfWorker: 2,
+  /** From a connection until TLS has proven who it is. */
+  handshakeTimeoutMs: 10_000,
+  /** From the first byte of a request until its headers, and its body, are there. */
+  requestTimeoutMs: 10_000,
+  /** Bytes of the headers of a request. The longest carries an error of 2 kB in its path. */
+  maxHeaderBytes: 16 * 1024,
+  /** Bytes of a status report: 0.4 to 3 kB without metrics, and what the worker has logged. */
+  maxBodyBytes: 256 * 1024,
+  /** A connection without a request is closed; workers ask every 5 s. */
+  keepAliveTimeoutMs: 20_000,
+  /** A reader that has not taken an answer by then is cut off. */
+  writeTimeoutMs: 30_000,
+  /** A long poll is answered by then if nothing changes, give or take {@link pollJitter}. */
+  pollTimeoutMs: 25_000,
+  /** Share by which a poll may end earlier or later, so that those of many workers spread. */
+  pollJitter: 0.1,
+  /** A worker that was silent for so long is not connected. */
+  silenceMs: 15_000,
+  /** A configuration, or a codebase, that is not in force by then is pushed by the admin link. */
+  staleAfterMs: 15_000,
+  /** The longest time between two pushes; it doubles with each. */
+  maxPushIntervalMs: 300_000,
+  /** How often workers are looked at for the three above. */
+  sweepMs: 1_000,
+  /** Bytes of one message of a worker on the admin link. Nothing that it says there is used. */
+  maxLinkFrameBytes: 64 * 1024,
+  /** Characters of the error of a worker that refused a configuration. */
+  maxErrorLength: 2048,
+  /** Over this time workers are asked to come back after a root was withdrawn that their certificates may come from. */
+  reauthenticateSpreadMs: 10_000,
+  /** From the end of the last answer until connections are cut when the server stops. */
+  closeGraceMs: 200,
+  /** Refused requests of one worker that are logged; it can ask as often as it likes. */
+  maxLoggedRefusals: 5,
+  /** Work on policies between two looks at the network. */
+  turnMs: 10,
+} as const
+
+/** Those of {@link limits} that a test can not wait for. */
+export type Timing = Readonly<Record<'pollTimeoutMs' | 'writeTimeoutMs' | 'sweepMs', number>>

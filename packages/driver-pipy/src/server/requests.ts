@@ -1,0 +1,161 @@
+import type { TLSSocket } from 'node:tls'
+
+import type { Logger } from '@osm-ts/driver-api'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+import type { Codebase } from '../codebase/codebase.js'
+import { limits } from './limits.js'
+import type { RepoMetrics, RequestKind } from './repo-metrics.js'
+import { readTarget, type RequestTarget } from './request-target.js'
+import { readStatusReport } from './status-report.js'
+import type { WorkerAuthority } from './worker-authority.js'
+import type { WorkerSession } from './worker-session.js'
+
+/** What requests are answered with. */
+export interface RequestPorts {
+  readonly authority: WorkerAuthority
+  readonly codebase: () => Codebase
+  readonly metrics: RepoMetrics
+  readonly logger: Logger
+  readonly now: () => number
+  /** 0 to 1. */
+  readonly random: () => number
+  /** Milliseconds until a poll is answered if nothing changes. */
+  readonly pollTimeoutMs: number
+}
+
+/** Path of the document without private keys, for scripts that watch a file. */
+const CONFIG_FILE = '/config.json'
+
+const REVISION_HEADER = 'osm-revision'
+const REVISION = /^[A-Za-z0-9._-]{0,128}$/
+
+/** Answers what workers ask of the repo server. */
+export class Requests {
+  readonly #ports: RequestPorts
+  /** The codebase that is downloaded on a connection: what a new release brings must not mix with it. */
+  readonly #downloads = new WeakMap<TLSSocket, Codebase>()
+  readonly #refusals = new WeakMap<TLSSocket, number>()
+
+  constructor(ports: RequestPorts) {
+    this.#ports = ports
+  }
+
+  /** Answers one request. */
+  async answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const socket = request.raw.socket as TLSSocket // the server speaks TLS only
+    const target = readTarget(request.raw.url ?? '')
+    reply.header('cache-control', 'no-store')
+    if (target === undefined)
+      return this.#refuse(socket, reply, 400, 'no path of this server', 'OSM_PIPY_REQUEST_INVALID')
+    const isStatus = target.kind === 'manifest' && request.method === 'POST'
+    if (request.method === 'POST' && !isStatus) {
+      reply.header('allow', 'GET, HEAD')
+      return this.#refuse(socket, reply, 405, 'that can only be read', 'OSM_PIPY_REQUEST_INVALID')
+    }
+    const codebase = target.kind === 'config' ? undefined : target.codebase
+    const session = await this.#ports.authority.admit(socket, codebase)
+    if ('status' in session)
+      return this.#refuse(socket, reply, session.status, session.reason, 'OSM_PIPY_WORKER_REFUSED')
+    session.heard()
+    if (isStatus) return this.#status(request, reply, session)
+    return target.kind === 'config'
+      ? this.#config(request, reply, session, target.query)
+      : this.#read(request, reply, session, target)
+  }
+
+  /** Kind of a request, for metrics. */
+  kindOf(request: FastifyRequest): RequestKind {
+    const kind = readTarget(request.raw.url ?? '')?.kind
+    if (kind === undefined) return 'other'
+    return kind === 'manifest' && request.method === 'POST' ? 'status' : kind
+  }
+
+  #read(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    session: WorkerSession,
+    target: Exclude<RequestTarget, { readonly kind: 'config' }>,
+  ): FastifyReply {
+    const { codebase, now } = this.#ports
+    const socket = request.raw.socket as TLSSocket // the server speaks TLS only
+    const isGet = request.method === 'GET'
+    switch (target.kind) {
+      case 'manifest': {
+        const current = codebase()
+        if (isGet) {
+          this.#downloads.set(socket, current)
+          session.downloads.begin(current, now())
+        }
+        return reply.header('etag', current.etag).type('text/plain').send(current.manifest)
+      }
+      case 'etags':
+        return reply.type('text/plain').send(codebase().etags)
+      case 'file': {
+        if (target.path === CONFIG_FILE) return sendPlain(reply, session)
+        const file = (this.#downloads.get(socket) ?? codebase()).file(target.path)
+        if (file === undefined) return reply.code(404).type('text/plain').send('there is no such file\n')
+        if (isGet) reply.raw.once('finish', () => session.downloads.fetched(target.path))
+        return reply.header('etag', file.etag).type('text/javascript').send(file.content)
+      }
+    }
+  }
+
+  #status({ body }: FastifyRequest, reply: FastifyReply, session: WorkerSession): FastifyReply {
+    const report = readStatusReport(body instanceof Uint8Array ? body : new Uint8Array())
+    if (report === undefined) return reply.code(400).type('text/plain').send('that is no status report\n')
+    session.noteStatus(report)
+    // 206 would ask for increments of metrics, which are not kept here.
+    return reply.code(201).send()
+  }
+
+  async #config(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    session: WorkerSession,
+    query: URLSearchParams,
+  ): Promise<FastifyReply> {
+    const has = query.get('rev') ?? ''
+    const refused = query.get('refused')
+    if (request.method !== 'GET' || !REVISION.test(has) || (refused !== null && !REVISION.test(refused)))
+      return reply.code(400).type('text/plain').send('rev and refused are revisions\n')
+    if (session.waiting >= limits.maxPollsOfWorker)
+      return reply.code(429).type('text/plain').send('too many polls wait\n')
+    if (refused !== null && refused !== '') session.refuse(refused, query.get('error') ?? '')
+    const { random, pollTimeoutMs } = this.#ports
+    const jitter = 1 + limits.pollJitter * (2 * random() - 1)
+    const patience = new AbortController()
+    const timer = setTimeout(() => patience.abort(), pollTimeoutMs * jitter)
+    const gone = () => patience.abort()
+    request.raw.socket.once('close', gone)
+    try {
+      const offer = await session.poll(request.raw.socket, has, patience.signal)
+      const end = session.ended
+      if (end === 'released' || end === 'workload-deleted') return await reply.code(403).send()
+      if (offer === undefined) return await reply.code(204).send()
+      return await reply.header(REVISION_HEADER, offer.revision).type('application/json').send(offer.body)
+    } finally {
+      clearTimeout(timer)
+      request.raw.socket.off('close', gone)
+    }
+  }
+
+  #refuse(socket: TLSSocket, reply: FastifyReply, status: number, reason: string, code: string): FastifyReply {
+    const count = (this.#refusals.get(socket) ?? 0) + 1
+    this.#refusals.set(socket, count)
+    if (count <= limits.maxLoggedRefusals)
+      this.#ports.logger.warn(
+        { code, peer: socket.remoteAddress ?? '', status, reason },
+        'a request to the repo server was refused',
+      )
+    // One that is refused again and again has to shake hands again and again.
+    if (count > limits.maxLoggedRefusals) reply.header('connection', 'close')
+    return reply.code(status).type('text/plain').send(`${reason}\n`)
+  }
+}
+
+function sendPlain(reply: FastifyReply, session: WorkerSession): FastifyReply {
+  const document = session.plainDocument()
+  if (document === undefined) return reply.code(404).type('text/plain').send('there is no policy yet\n')
+  return reply.header('etag', document.revision).type('application/json').send(document.body)
+}

@@ -1,0 +1,80 @@
+import type { TLSSocket } from 'node:tls'
+
+import { codebaseName } from './request-target.js'
+import { limits } from './limits.js'
+import type { WorkerSession } from './worker-session.js'
+import type { Refusal, WorkerSessions } from './worker-sessions.js'
+
+/** The verified certificate of a connection. */
+interface Peer {
+  readonly certificate: Uint8Array
+  /** Milliseconds since 1970. */
+  readonly validTo: number
+}
+
+const FOREIGN: Refusal = { status: 403, reason: 'that is the codebase of another sidecar' }
+const EXPIRED: Refusal = { status: 403, reason: 'the certificate has expired' }
+const CROWDED: Refusal = { status: 503, reason: 'the worker has too many connections' }
+
+/** Decides by the certificate of a connection, and by nothing else, whose requests come on it. */
+export class WorkerAuthority {
+  readonly #sessions: WorkerSessions
+  readonly #now: () => number
+  readonly #peers = new WeakMap<TLSSocket, Peer>()
+  readonly #connections = new WeakMap<WorkerSession, Set<TLSSocket>>()
+
+  /** @param now - milliseconds since 1970 */
+  constructor(sessions: WorkerSessions, now: () => number) {
+    this.#sessions = sessions
+    this.#now = now
+  }
+
+  /**
+   * The session that a request belongs to.
+   *
+   * @param codebase - name of the codebase that the request is about, if it is about one
+   */
+  async admit(socket: TLSSocket, codebase?: string): Promise<WorkerSession | Refusal> {
+    const peer = this.#peer(socket)
+    // The handshake looked at the time; connections live on.
+    if (peer === undefined || this.#now() > peer.validTo) return EXPIRED
+    const session = await this.#sessions.of(peer.certificate)
+    if ('status' in session) return session
+    if (codebase !== undefined && codebase !== codebaseName(session.proxy)) return FOREIGN
+    return this.#join(session, socket) ? session : CROWDED
+  }
+
+  #peer(socket: TLSSocket): Peer | undefined {
+    const known = this.#peers.get(socket)
+    if (known !== undefined) return known
+    // A connection that has been closed meanwhile has none.
+    const certificate = socket.getPeerX509Certificate()
+    if (certificate === undefined) return undefined
+    const peer: Peer = { certificate: certificate.raw, validTo: Date.parse(certificate.validTo) }
+    this.#peers.set(socket, peer)
+    return peer
+  }
+
+  /** @returns false if the worker has as many connections as it may have */
+  #join(session: WorkerSession, socket: TLSSocket): boolean {
+    const connections = this.#connections.get(session) ?? new Set()
+    this.#connections.set(session, connections)
+    if (connections.has(socket)) return true
+    if (connections.size >= limits.maxConnectionsOfWorker) return false
+    connections.add(socket)
+    const leave = () => connections.delete(socket)
+    const cut = () => this.#cut(session, socket)
+    socket.once('close', () => {
+      leave()
+      session.signal.removeEventListener('abort', cut)
+    })
+    session.signal.addEventListener('abort', cut, { once: true })
+    return true
+  }
+
+  /** A worker that is to prove anew who it is, or may not come back, loses its connections once its polls are answered. */
+  #cut(session: WorkerSession, socket: TLSSocket): void {
+    if (session.ended === 'idle' || session.ended === 'superseded') return
+    setTimeout(() => socket.destroy(), limits.closeGraceMs).unref()
+  }
+}

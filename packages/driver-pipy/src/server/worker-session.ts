@@ -1,0 +1,366 @@
+import { setMaxListeners } from 'node:events'
+import type { Socket } from 'node:net'
+
+import {
+  type ApplyReport,
+  type DriverCertificates,
+  type Eviction,
+  type Logger,
+  type PartHash,
+  partRefs,
+  type PartStore,
+  type PolicySource,
+  type PolicyUpdate,
+  type Proxies,
+  type ProxyRef,
+  type WorkTurns,
+} from '@osm-ts/driver-api'
+
+import type { Codebase } from '../codebase/codebase.js'
+import type { EncodedDocument } from '../config/document.js'
+import type { DocumentMaker } from '../document.js'
+import { ApplyTracker } from './apply-tracker.js'
+import { DocumentState, type Offer } from './document-state.js'
+import { DownloadLedger } from './download-ledger.js'
+import { limits } from './limits.js'
+import { PollHolders } from './poll-holders.js'
+import { PushClock } from './push-clock.js'
+import type { RepoMetrics } from './repo-metrics.js'
+import type { StatusReport } from './status-report.js'
+import { WorkerCensus } from './worker-census.js'
+import { redact } from './worker-words.js'
+
+/** What all sessions of a server share. */
+export interface SessionPorts {
+  readonly proxies: Proxies
+  readonly policies: PolicySource['policies']
+  readonly certificates: Pick<DriverCertificates, 'identity'>
+  readonly parts: PartStore
+  readonly make: DocumentMaker
+  readonly turns: WorkTurns
+  /** The codebase in force. */
+  readonly codebase: () => Codebase
+  readonly metrics: RepoMetrics
+  readonly logger: Logger
+  /** Milliseconds. */
+  readonly now: () => number
+}
+
+/** Why a session ended. `idle`: the worker was silent. */
+export type SessionEnd = Eviction['reason'] | 'idle' | 'fault'
+
+/** An admin link: the server's way to tell a worker something. */
+export interface AdminLink {
+  /** Has the worker fetch its codebase anew. */
+  reload(): void
+  close(): void
+}
+
+/**
+ * A worker, for as long as it is heard of: what it should have, what it has, and what is done if these stay apart.
+ *
+ * Workers speak by single requests. What makes them one session is their certificate.
+ */
+export class WorkerSession {
+  readonly proxy: ProxyRef
+  /** Hashes of the certificates that the worker has shown. */
+  readonly certificates: ReadonlySet<string>
+  readonly startedAt: number
+  readonly downloads = new DownloadLedger()
+  readonly #ports: SessionPorts
+  readonly #over = new AbortController()
+  readonly #documents: DocumentState
+  readonly #tracker: ApplyTracker
+  readonly #census = new WorkerCensus(limits.silenceMs)
+  readonly #pushes = new PushClock(limits.staleAfterMs, limits.maxPushIntervalMs)
+  readonly #links: AdminLink[] = []
+  readonly #holders = new PollHolders()
+  /** Polls that wait for another document. */
+  readonly #waiting = new Set<() => void>()
+  #held: readonly PartHash[] = []
+  #heardAt: number
+  #end: SessionEnd | undefined
+  #acknowledged: string | undefined
+  #refusal: { readonly revision: string; readonly words: string } | undefined
+  #overdue = false
+  #duplicates = false
+
+  constructor(proxy: ProxyRef, certificates: readonly string[], ports: SessionPorts) {
+    this.proxy = proxy
+    this.certificates = new Set(certificates)
+    this.#ports = ports
+    this.#documents = new DocumentState(ports.now)
+    this.#tracker = new ApplyTracker(proxy.session)
+    this.startedAt = ports.now()
+    this.#heardAt = this.startedAt
+    // Every connection of the worker, and each of its polls, ends with the session.
+    setMaxListeners(0, this.#over.signal)
+  }
+
+  /** Follows policy and certificate until the session ends. Never rejects. */
+  async run(): Promise<void> {
+    const { metrics, proxies, logger, parts } = this.#ports
+    metrics.connected()
+    try {
+      await Promise.all([this.#supervise(this.#followPolicy()), this.#supervise(this.#followIdentity())])
+    } finally {
+      metrics.disconnected()
+      parts.release(this.#held)
+      await proxies
+        .disconnected(this.proxy.session)
+        .catch((error: unknown) => logger.error({ error: String(error) }, 'host was not told of an end'))
+    }
+  }
+
+  /** Why the session ended; undefined while it lasts. */
+  get ended(): SessionEnd | undefined {
+    return this.#end
+  }
+
+  /** Aborts when the session ends. */
+  get signal(): AbortSignal {
+    return this.#over.signal
+  }
+
+  /** Ends the session; what waits in it is answered. */
+  end(reason: SessionEnd): void {
+    if (this.#end !== undefined) return
+    this.#end = reason
+    for (const link of this.#links.splice(0)) link.close()
+    this.#over.abort()
+    this.#wake()
+  }
+
+  /** What stands on the debug page. */
+  describe(): Readonly<Record<string, unknown>> {
+    const { uuid, identity, namespace, commonName } = this.proxy
+    const codebase = this.#ports.codebase().etag
+    return {
+      uuid,
+      identity,
+      namespace,
+      commonName,
+      connectedAt: new Date(this.startedAt).toISOString(),
+      heardAt: new Date(this.#heardAt).toISOString(),
+      revision: this.#documents.offer?.revision ?? null,
+      acknowledged: this.#acknowledged ?? null,
+      refused: this.#refusal ?? null,
+      codebase: { published: codebase, reported: this.downloads.reported },
+      workers: this.#census.count(this.#ports.now()),
+      links: this.#links.length,
+      waiting: this.#waiting.size,
+    }
+  }
+
+  /** The document that the worker should have, without its private key. Undefined while there is no policy. */
+  plainDocument(): EncodedDocument | undefined {
+    return this.#documents.plain()
+  }
+
+  /** The worker has reported. */
+  noteStatus({ version, since }: StatusReport): void {
+    const { now, codebase } = this.#ports
+    this.heard()
+    this.downloads.report(version, codebase(), now())
+    this.#census.report(since, now())
+  }
+
+  /** Something came from the worker. */
+  heard(): void {
+    this.#heardAt = this.#ports.now()
+  }
+
+  addLink(link: AdminLink): void {
+    this.#links.push(link)
+    if (this.#links.length > limits.maxLinksOfWorker) this.#links.shift()?.close()
+  }
+
+  removeLink(link: AdminLink): void {
+    const index = this.#links.indexOf(link)
+    if (index >= 0) this.#links.splice(index, 1)
+  }
+
+  /** Polls that wait. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /**
+   * The worker has that revision, and waits for another.
+   *
+   * @param signal - ends the wait: the worker has gone, or has waited long enough
+   * @returns what it should take; undefined if there is nothing
+   */
+  async poll(socket: Socket, has: string, signal: AbortSignal): Promise<Offer | undefined> {
+    this.heard()
+    this.#holders.asked(socket, has)
+    this.#acknowledge()
+    while (this.#documents.next(has) === undefined && !signal.aborted && this.#end === undefined)
+      await this.#changed(signal)
+    // A worker that waited was there, however long it took.
+    this.heard()
+    const offer = this.#end === undefined ? this.#documents.next(has) : undefined
+    this.#holders.answered(socket, offer !== undefined)
+    return offer
+  }
+
+  /** The worker could not apply that revision, and says why. */
+  refuse(revision: string, words: string): void {
+    if (!this.#documents.refuse(revision)) return
+    const { logger, metrics } = this.#ports
+    this.#refusal = { revision, words: redact(words) }
+    metrics.refused()
+    logger.warn(
+      { code: 'OSM_PIPY_CONFIG_REFUSED', proxy: this.proxy.uuid, revision, words: this.#refusal.words },
+      'worker refused its configuration; what it has stays in force',
+    )
+    this.#tell(this.#tracker.refused(words))
+    this.#wake()
+  }
+
+  /** Has the worker fetch its codebase and load it. */
+  reload(): void {
+    for (const link of this.#links) link.reload()
+  }
+
+  /** Looks whether the worker is there and has what it should have; pushes where it has not. */
+  sweep(): void {
+    const now = this.#ports.now()
+    if (this.#waiting.size > 0) this.#heardAt = now
+    if (now - this.#heardAt > limits.silenceMs) {
+      this.end('idle')
+      return
+    }
+    this.#countWorkers(now)
+    const lacks = this.#lacksSince()
+    if (lacks === undefined || !this.#pushes.due(lacks.since, now)) return
+    const { logger, metrics } = this.#ports
+    metrics.overdue(lacks.what)
+    logger.warn(
+      { code: lacks.code, proxy: this.proxy.uuid, links: this.#links.length },
+      'worker does not have what it should have; it is asked to load everything anew',
+    )
+    if (lacks.what === 'config') this.#tell(this.#tracker.unacknowledged())
+    this.#overdue = true
+    this.reload()
+  }
+
+  #countWorkers(now: number): void {
+    const duplicates = this.#census.count(now) > 1
+    if (duplicates && !this.#duplicates) {
+      this.#ports.metrics.duplicate()
+      this.#ports.logger.error(
+        { code: 'OSM_PIPY_DUPLICATE_WORKER', proxy: this.proxy.uuid, identity: this.proxy.identity },
+        'several workers use the certificate of one proxy',
+      )
+    }
+    this.#duplicates = duplicates
+  }
+
+  #lacksSince() {
+    const download = this.downloads.incompleteSince
+    if (download !== undefined) return { what: 'codebase', code: 'OSM_PIPY_DOWNLOAD_LOST', since: download } as const
+    const offer = this.#documents.offer
+    if (offer === undefined || this.#documents.next(this.#acknowledged ?? '') === undefined) {
+      this.#pushes.reset()
+      return undefined
+    }
+    return { what: 'config', code: 'OSM_PIPY_NOT_ACKNOWLEDGED', since: offer.at } as const
+  }
+
+  /** All workers that are connected have the present document. */
+  #acknowledge(): void {
+    const offer = this.#documents.offer
+    if (offer === undefined) return
+    const { now, metrics } = this.#ports
+    if (!this.#holders.allHave(offer.revision, this.#census.count(now()))) return
+    if (this.#acknowledged !== offer.revision) metrics.acknowledged((now() - offer.at) / 1000)
+    this.#acknowledged = offer.revision
+    if (this.#overdue) this.#ports.logger.info({ proxy: this.proxy.uuid }, 'worker has what it should have again')
+    this.#overdue = false
+    this.#documents.applied()
+    this.#tell(this.#tracker.applied(offer.step, offer.refusals))
+  }
+
+  async #followPolicy(): Promise<void> {
+    const { policies, turns, make, parts } = this.#ports
+    for await (const update of policies.watch(this.proxy, this.#over.signal)) {
+      const held = partRefs(update.proxy)
+      await parts.retain(held)
+      parts.release(this.#held)
+      this.#held = held
+      this.#tracker.update(update)
+      await turns.run(() => {
+        try {
+          this.#documents.setDocument(
+            make(update.proxy, (hash) => parts.get(hash)),
+            update.revision,
+          )
+        } catch (error) {
+          this.#fail(update, error)
+        }
+      })
+      this.#refusal = undefined
+      this.#acknowledge()
+      this.#wake()
+    }
+  }
+
+  #fail({ revision }: PolicyUpdate, error: unknown): void {
+    const { logger, metrics } = this.#ports
+    metrics.failed()
+    const words = error instanceof Error ? error.message : String(error)
+    logger.error(
+      { code: 'OSM_PIPY_TRANSLATION', proxy: this.proxy.uuid, revision, error: redact(words) },
+      'policy can not be translated; the last good configuration stays',
+    )
+    this.#tell(this.#tracker.refused(words))
+  }
+
+  async #followIdentity(): Promise<void> {
+    for await (const credential of this.#ports.certificates.identity(this.proxy, this.#over.signal)) {
+      this.#documents.setCredential(credential)
+      this.#acknowledge()
+      this.#wake()
+    }
+  }
+
+  /** A stream that ends while the session lasts would leave the worker with what it has for ever: it comes back to a new session. */
+  async #supervise(task: Promise<void>): Promise<void> {
+    try {
+      await task
+      this.end('rebalance')
+    } catch (error) {
+      if (this.#end !== undefined) return
+      this.#ports.logger.error(
+        { proxy: this.proxy.uuid, error: String(error) },
+        'session of a worker ends by a fault of the repo server',
+      )
+      this.end('fault')
+    }
+  }
+
+  #tell(report: ApplyReport | undefined): void {
+    if (report === undefined || this.#end !== undefined) return
+    const { proxies, logger } = this.#ports
+    proxies
+      .report(report)
+      .catch((error: unknown) => logger.error({ error: String(error) }, 'host was not told of a state'))
+  }
+
+  #wake(): void {
+    for (const resume of [...this.#waiting]) resume()
+  }
+
+  async #changed(signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        this.#waiting.delete(done)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      this.#waiting.add(done)
+      signal.addEventListener('abort', done, { once: true })
+    })
+  }
+}

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+
+import { isOsmError, type Logger, type Proxies, type ProxyUUID } from '@osm-ts/driver-api'
+
+import { type SessionPorts, WorkerSession } from './worker-session.js'
+
+/** Why a peer has no session, as an HTTP status and words that it may know. */
+export interface Refusal {
+  readonly status: 403 | 503
+  readonly reason: string
+}
+
+/** The workers that are heard of, each known by its certificate. */
+export class WorkerSessions {
+  readonly #ports: SessionPorts
+  readonly #bySession = new Map<string, WorkerSession>()
+  readonly #byUuid = new Map<ProxyUUID, WorkerSession>()
+  readonly #byCertificate = new Map<string, WorkerSession>()
+  /** Certificates that the host is being asked about: requests that come meanwhile wait for the same answer. */
+  readonly #asking = new Map<string, Promise<WorkerSession | Refusal>>()
+  readonly #running = new Set<Promise<void>>()
+  #closed = false
+
+  constructor(ports: SessionPorts) {
+    this.#ports = ports
+  }
+
+  get size(): number {
+    return this.#bySession.size
+  }
+
+  /** In the order in which they began. */
+  [Symbol.iterator](): Iterator<WorkerSession> {
+    return this.#bySession.values()
+  }
+
+  /**
+   * The session of whoever holds a certificate, begun if there is none.
+   *
+   * @param peer - DER of the leaf that TLS has verified
+   */
+  async of(peer: Uint8Array): Promise<WorkerSession | Refusal> {
+    const certificate = createHash('sha256').update(peer).digest('base64')
+    const session = this.#byCertificate.get(certificate)
+    if (session !== undefined) return session
+    const asked = this.#asking.get(certificate)
+    if (asked !== undefined) return asked
+    const asking = this.#begin(certificate, peer).finally(() => this.#asking.delete(certificate))
+    this.#asking.set(certificate, asking)
+    return asking
+  }
+
+  /** Looks after every worker; to be called now and then. */
+  sweep(): void {
+    for (const session of [...this.#bySession.values()]) session.sweep()
+  }
+
+  /** Ends every session, one after the other within that time. A certificate that is still good begins another. */
+  reauthenticate(spreadMs: number): void {
+    const sessions = [...this.#bySession.values()]
+    sessions.forEach((session, index) => {
+      setTimeout(() => session.end('rebalance'), (index / sessions.length) * spreadMs).unref()
+    })
+  }
+
+  /** Cuts off whom the host says, until the signal aborts. */
+  async followEvictions(proxies: Pick<Proxies, 'evictions'>, logger: Logger, signal: AbortSignal): Promise<void> {
+    for await (const { uuid, session, reason } of proxies.evictions(signal)) {
+      const evicted = this.#bySession.get(session)
+      if (evicted === undefined) continue
+      logger.info({ proxy: uuid, reason }, 'worker is cut off')
+      evicted.end(reason)
+    }
+  }
+
+  /** Ends every session and begins none any more. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const session of [...this.#bySession.values()]) session.end('shutdown')
+    await Promise.all([...this.#running])
+  }
+
+  async #begin(certificate: string, peer: Uint8Array): Promise<WorkerSession | Refusal> {
+    const { proxies, logger } = this.#ports
+    try {
+      const proxy = await proxies.authenticate(peer)
+      if (this.#closed) {
+        await proxies.disconnected(proxy.session)
+        return { status: 503, reason: 'the control plane is stopping' }
+      }
+      // The host has ended the other one; a worker whose certificate was replaced uses both until it starts again.
+      const before = this.#byUuid.get(proxy.uuid)
+      const certificates = [...(before?.certificates ?? []), certificate]
+      before?.end('superseded')
+      const session = new WorkerSession(proxy, certificates, this.#ports)
+      this.#add(session)
+      return session
+    } catch (error) {
+      logger.warn({ error: String(error) }, 'worker is not accepted')
+      return refusalOf(error)
+    }
+  }
+
+  #add(session: WorkerSession): void {
+    const { uuid, session: id } = session.proxy
+    this.#bySession.set(id, session)
+    this.#byUuid.set(uuid, session)
+    for (const certificate of session.certificates) this.#byCertificate.set(certificate, session)
+    session.signal.addEventListener('abort', () => this.#remove(session), { once: true })
+    const running = session.run().finally(() => this.#running.delete(running))
+    this.#running.add(running)
+  }
+
+  #remove(session: WorkerSession): void {
+    const { uuid, session: id } = session.proxy
+    this.#bySession.delete(id)
+    if (this.#byUuid.get(uuid) === session) this.#byUuid.delete(uuid)
+    for (const certificate of session.certificates)
+      if (this.#byCertificate.get(certificate) === session) this.#byCertificate.delete(certificate)
+  }
+}
+
+/** How a worker is told that the host did not accept it. */
+function refusalOf(error: unknown): Refusal {
+  if (isOsmError(error, 'OSM_PROXY_UNAUTHENTICATED')) return { status: 403, reason: 'the certificate is not accepted' }
+  if (isOsmError(error, 'OSM_PROXY_UNKNOWN'))
+    return { status: 403, reason: 'the workload of that certificate is not known' }
+  if (isOsmError(error, 'OSM_PROXY_WRONG_CLASS'))
+    return { status: 403, reason: 'the proxy is of another sidecar class' }
+  if (isOsmError(error, 'OSM_PROXY_EVICTED')) return { status: 503, reason: 'there is no place for another proxy' }
+  return { status: 503, reason: 'the worker can not be accepted now' }
+}
