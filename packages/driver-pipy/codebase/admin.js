@@ -19,9 +19,14 @@ export var serveAdmin = pipeline(($) =>
   $.demuxHTTP().to(($) =>
     $.replaceMessage((request) => {
       var path = request.head.path
-      if (path === '/ready')
-        return new Message({ status: state.world ? 200 : 503 }, state.world ? 'LIVE\n' : 'waiting\n')
+      var isReady = state.world && !state.isDraining
+      if (path === '/ready') return new Message({ status: isReady ? 200 : 503 }, isReady ? 'LIVE\n' : 'waiting\n')
       if (path === '/stats/prometheus') return new Message({ status: 200 }, exposition())
+      // Callers that ask are told to go elsewhere; what comes all the same is served until the end.
+      if (path === '/drain' && request.head.method === 'POST') {
+        state.isDraining = true
+        return new Message({ status: 200 }, 'OK\n')
+      }
       if (path === '/quitquitquit' && request.head.method === 'POST') {
         pipy.exit()
         return new Message({ status: 200 }, 'OK\n')

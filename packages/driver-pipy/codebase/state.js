@@ -3,6 +3,8 @@
 export var state = {
   /** See world.js. Null before the first configuration. */
   world: null,
+  /** The workload is about to end. */
+  isDraining: false,
   /** Connections that withdrawn access ends: `{ isAllowed(), close() }` by number. */
   open: {},
   opened: 0,

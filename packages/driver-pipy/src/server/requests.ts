@@ -129,7 +129,7 @@ export class Requests {
     const gone = () => patience.abort()
     request.raw.socket.once('close', gone)
     try {
-      const offer = await session.poll(request.raw.socket, has, patience.signal)
+      const offer = await session.poll(has, patience.signal)
       const end = session.ended
       if (end === 'released' || end === 'workload-deleted') return await reply.code(403).send()
       if (offer === undefined) return await reply.code(204).send()

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import type { Socket } from 'node:net'
 
 import {
   type ApplyReport,
@@ -23,10 +22,10 @@ import { ApplyTracker } from './apply-tracker.js'
 import { DocumentState, type Offer } from './document-state.js'
 import { DownloadLedger } from './download-ledger.js'
 import { limits } from './limits.js'
-import { PollHolders } from './poll-holders.js'
 import { PushClock } from './push-clock.js'
 import type { RepoMetrics } from './repo-metrics.js'
 import type { StatusReport } from './status-report.js'
+import { WaitingPolls } from './waiting-polls.js'
 import { WorkerCensus } from './worker-census.js'
 import { redact } from './worker-words.js'
 
@@ -74,8 +73,8 @@ export class WorkerSession {
   readonly #census = new WorkerCensus(limits.silenceMs)
   readonly #pushes = new PushClock(limits.staleAfterMs, limits.maxPushIntervalMs)
   readonly #links: AdminLink[] = []
-  readonly #holders = new PollHolders()
-  /** Polls that wait for another document. */
+  readonly #polls = new WaitingPolls()
+  /** What is called when there may be another document. */
   readonly #waiting = new Set<() => void>()
   #held: readonly PartHash[] = []
   #heardAt: number
@@ -148,7 +147,7 @@ export class WorkerSession {
       codebase: { published: codebase, reported: this.downloads.reported },
       workers: this.#census.count(this.#ports.now()),
       links: this.#links.length,
-      waiting: this.#waiting.size,
+      waiting: this.#polls.size,
     }
   }
 
@@ -182,7 +181,7 @@ export class WorkerSession {
 
   /** Polls that wait. */
   get waiting(): number {
-    return this.#waiting.size
+    return this.#polls.size
   }
 
   /**
@@ -191,17 +190,16 @@ export class WorkerSession {
    * @param signal - ends the wait: the worker has gone, or has waited long enough
    * @returns what it should take; undefined if there is nothing
    */
-  async poll(socket: Socket, has: string, signal: AbortSignal): Promise<Offer | undefined> {
+  async poll(has: string, signal: AbortSignal): Promise<Offer | undefined> {
     this.heard()
-    this.#holders.asked(socket, has)
+    const answered = this.#polls.add(has)
     this.#acknowledge()
     while (this.#documents.next(has) === undefined && !signal.aborted && this.#end === undefined)
       await this.#changed(signal)
     // A worker that waited was there, however long it took.
     this.heard()
-    const offer = this.#end === undefined ? this.#documents.next(has) : undefined
-    this.#holders.answered(socket, offer !== undefined)
-    return offer
+    answered()
+    return this.#end === undefined ? this.#documents.next(has) : undefined
   }
 
   /** The worker could not apply that revision, and says why. */
@@ -226,7 +224,7 @@ export class WorkerSession {
   /** Looks whether the worker is there and has what it should have; pushes where it has not. */
   sweep(): void {
     const now = this.#ports.now()
-    if (this.#waiting.size > 0) this.#heardAt = now
+    if (this.#polls.size > 0) this.#heardAt = now
     if (now - this.#heardAt > limits.silenceMs) {
       this.end('idle')
       return
@@ -273,7 +271,7 @@ export class WorkerSession {
     const offer = this.#documents.offer
     if (offer === undefined) return
     const { now, metrics } = this.#ports
-    if (!this.#holders.allHave(offer.revision, this.#census.count(now()))) return
+    if (!this.#polls.allHave(offer.revision, this.#census.count(now()))) return
     if (this.#acknowledged !== offer.revision) metrics.acknowledged((now() - offer.at) / 1000)
     this.#acknowledged = offer.revision
     if (this.#overdue) this.#ports.logger.info({ proxy: this.proxy.uuid }, 'worker has what it should have again')
