@@ -19,6 +19,8 @@ const tiers = new Map([
   // Unit tests again, many to a file: see tools/lib/unit-groups.mjs.
   ['unit-groups', { testMatch: ['<rootDir>/.cache/unit-groups/*.test.ts'] }],
   ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 1 }],
+  // With a real Pipy, which no registry has: PIPY_BIN names one.
+  ['pipy', { testMatch: ['<rootDir>/e2e/pipy/**/*.test.ts'], maxWorkers: 1 }],
   [
     'api',
     {

@@ -23,6 +23,7 @@ const tasks = {
     needs: ['packages', 'envoyApi', 'envoy', 'cluster'],
     load: () => import('./tasks/test-cluster.mjs'),
   },
+  'test:pipy': { needs: ['packages', 'envoyApi'], load: () => import('./tasks/test-pipy.mjs') },
   check: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/check.mjs') },
   bench: { needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'], load: () => import('./tasks/bench.mjs') },
   docs: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/docs.mjs') },

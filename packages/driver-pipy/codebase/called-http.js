@@ -20,6 +20,9 @@ var $answer
 var $since
 var $done
 
+// What the pool calls an answer of nobody, where there was no connection.
+var connectErrors = ['Connection Refused', 'Cannot Resolve', 'Gateway Timeout']
+
 /** Serves requests of the workload on one connection. */
 export var callHTTP = pipeline(($) =>
   $.onStart((conn) => void ($conn = conn))
@@ -153,7 +156,7 @@ function judge(start) {
   var local = (head.status === 502 || head.status === 504) && Object.keys(headers).length === 0
   var answer = {
     status: head.status,
-    local: local ? $call.failed || 'reset' : undefined,
+    local: local ? $call.failed || (connectErrors.includes(head.statusText) ? 'connect' : 'reset') : undefined,
     grpcStatus: headers['grpc-status'] === undefined ? undefined : +headers['grpc-status'],
   }
   if (wantsRepeat(answer)) return new StreamEnd('Replay')

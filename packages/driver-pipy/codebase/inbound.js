@@ -1,7 +1,7 @@
 // Connections to the workload: which port they are for, and who is there.
 
 import { closest } from './hosts.js'
-import { hasName, principalOf } from './callers.js'
+import { principalOf } from './callers.js'
 import { serveHTTP } from './served-http.js'
 import { serveTCP } from './served-tcp.js'
 import { state } from './state.js'
@@ -97,12 +97,8 @@ function chooseTLS() {
 function serve() {
   var session = $conn.session
   if (!session || session.state !== 'connected') return 'close'
-  if ($conn.kind === 'ingress') {
-    var outside = state.world.config.ingress.find((port) => port.id === $conn.id)
-    if (!outside) return 'close'
-    $conn.isKnown = outside.tls !== 'mtls' || hasName(session.peer, outside.names || [])
-    return serveHTTP
-  }
+  // Which callers from outside may ask is looked at with each request.
+  if ($conn.kind === 'ingress') return serveHTTP
   $conn.principal = principalOf(session.peer)
   var port = state.world.servedById[$conn.id]
   if (!port) return 'close'

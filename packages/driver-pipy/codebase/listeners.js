@@ -54,11 +54,15 @@ function templateOf(address, wanted) {
     case 'bound-inbound':
       return start(inboundConnection, (inbound) => ({ listen: address, source: inbound.remoteAddress }))
     case 'outbound':
-      return start(outboundConnection, (inbound) => ({ dialled: dialledBy(inbound), source: inbound.remoteAddress }))
+      return start(
+        outboundConnection,
+        (inbound) => ({ dialled: dialledBy(inbound), source: inbound.remoteAddress }),
+        true,
+      )
     case 'forward':
       return start(outboundConnection, (inbound) => ({ isForward: true, source: inbound.remoteAddress }))
     case 'bound-outbound':
-      return start(outboundConnection, (inbound) => ({ id: wanted.purpose, source: inbound.remoteAddress }))
+      return start(outboundConnection, (inbound) => ({ id: wanted.purpose, source: inbound.remoteAddress }), true)
     case 'metrics':
       return serveMetrics
     default:
@@ -68,8 +72,14 @@ function templateOf(address, wanted) {
 
 var $about
 
-function start(template, describe) {
-  return pipeline(($) => $.onStart((inbound) => void ($about = describe(inbound))).pipe(template, () => [$about]))
+// What goes out begins with empty data: a pipeline begins with its first event, and servers may be the first to speak.
+function start(template, describe, isOutbound) {
+  return pipeline(($) =>
+    $.onStart((inbound) => {
+      $about = describe(inbound)
+      return isOutbound ? new Data() : undefined
+    }).pipe(template, () => [$about]),
+  )
 }
 
 // SO_ORIGINAL_DST of SOL_IP. Pipy's own fields are empty for the first connection of a listener.

@@ -10,12 +10,9 @@ import { takeTurn } from './balance.js'
 var $conn
 var $call
 
-/** Takes connections of the workload. The empty data at the start lets servers speak first. */
+/** Takes connections of the workload. */
 export var outboundConnection = pipeline(($) =>
-  $.onStart((conn) => {
-    $conn = conn
-    return new Data()
-  }).pipe(choose, {
+  $.onStart((conn) => void ($conn = conn)).pipe(choose, {
     http: ($) => $.pipe(callHTTP, () => $conn),
     tcp: ($) => $.pipe(connectUpstream, () => $call),
     named: ($) =>

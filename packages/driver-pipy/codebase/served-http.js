@@ -1,6 +1,6 @@
 // Requests to the workload: the path rule, who may ask, how often, and then the workload itself.
 
-import { mayCall } from './callers.js'
+import { hasName, mayCall } from './callers.js'
 import { firstMatch, matchesRequest } from './match.js'
 import { acceptedPath } from './path-rule.js'
 import { answerParts, describeRequest, settleUpgrade } from './request.js'
@@ -12,7 +12,7 @@ import { workloadHeaders } from './metrics.js'
 // Headers that applications have been known to take for a caller's identity. No header is proof of one.
 var identityHeaders = ['x-forwarded-client-cert', 'serviceidentity']
 
-// The connection: `{ kind: 'mesh' | 'ingress', id, principal, peer }`.
+// The connection: `{ kind: 'mesh' | 'ingress', id, source, session, principal }`.
 var $conn
 // The request: what it says, the answer if the sidecar gives one, and the port that serves it.
 var $request
@@ -82,12 +82,20 @@ function decide(head) {
 
 function isAllowed(port) {
   if (!port) return false
-  if ($conn.kind === 'ingress') return port.matches.some((match) => matchesRequest(match, $request))
+  if ($conn.kind === 'ingress') return isCaller(port) && port.matches.some((match) => matchesRequest(match, $request))
   if (port.rules.kind !== 'http') return false
   var callers = state.world.config.callers
   return port.rules.allow.some(
     (rule) => matchesRequest(rule.match, $request) && mayCall(callers[rule.callers], $conn.principal),
   )
+}
+
+// Whether a caller from outside is one of those that the port takes now, which may not be what it took when the connection came.
+function isCaller(port) {
+  if (!port.ranges.some((range) => range.contains($conn.source))) return false
+  if (port.tls === 'none') return !$conn.session
+  if (!$conn.session) return false
+  return port.tls === 'tls' || hasName($conn.session.peer, port.names || [])
 }
 
 function unavailable() {

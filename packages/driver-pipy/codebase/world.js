@@ -16,9 +16,7 @@ export function makeWorld(config, before) {
   var world = {
     config,
     revision: config.revision,
-    certificate: credentials
-      ? { cert: new crypto.CertificateChain(credentials.chain), key: new crypto.PrivateKey(credentials.key) }
-      : null,
+    certificate: credentials ? ownCertificate(credentials) : null,
     trusted: config.trust.roots.map((root) => new crypto.Certificate(root)),
     trustKey: JSON.stringify(config.trust),
     // Pooled connections with another certificate, or verified by other roots, are not used any more.
@@ -68,6 +66,12 @@ export function makeWorld(config, before) {
     }
   })
   return world
+}
+
+// A chain that holds no certificate is taken without a word, and then fails every handshake.
+function ownCertificate(credentials) {
+  if (!new crypto.Certificate(credentials.chain).subject) throw new Error('the certificate can not be read')
+  return { cert: new crypto.CertificateChain(credentials.chain), key: new crypto.PrivateKey(credentials.key) }
 }
 
 // Takes over from the world before what was made of equal settings.

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { TLSSocket } from 'node:tls'
+
+import type { Credential } from '@osm-ts/driver-api'
+import { type EncodedDocument, encodeDocument, type PipyConfig } from '@osm-ts/driver-pipy'
+
+const POLL_MS = 5_000
+
+/** What a worker has said of a document. */
+export interface WorkerWord {
+  /** Revision of what is in force. */
+  readonly applied: string
+  /** Revision that it could not apply, and its words. */
+  readonly refused?: { readonly revision: string; readonly error: string }
+}
+
+/** The config channel alone: documents by the common name of the worker's certificate, over mutual TLS. */
+export interface Channel {
+  readonly address: string
+  /** Gives a worker a document, and waits until it says that it has applied or refused it. */
+  readonly publish: (worker: string, config: PipyConfig, credential?: Credential) => Promise<WorkerWord>
+  readonly stop: () => Promise<void>
+}
+
+interface Client {
+  document: EncodedDocument | undefined
+  word: WorkerWord
+  readonly listeners: Set<() => void>
+}
+
+/** Serves documents to workers whose certificates the root has signed. */
+export async function startChannel(credential: Credential, root: string): Promise<Channel> {
+  const clients = new Map<string, Client>()
+  const clientOf = (name: string): Client => {
+    const client = clients.get(name) ?? { document: undefined, word: { applied: '' }, listeners: new Set() }
+    clients.set(name, client)
+    return client
+  }
+  const wake = (client: Client): void => {
+    for (const listener of [...client.listeners]) listener()
+  }
+  const server: Server = createServer(
+    { cert: credential.chain, key: credential.privateKey, ca: root, requestCert: true, rejectUnauthorized: true },
+    (request, response) => {
+      const { socket } = request
+      const name = socket instanceof TLSSocket ? String(socket.getPeerCertificate().subject.CN) : ''
+      const client = clientOf(name)
+      const { searchParams } = new URL(request.url ?? '', 'https://channel')
+      const revision = searchParams.get('refused')
+      client.word = {
+        applied: searchParams.get('rev') ?? '',
+        ...(revision === null ? {} : { refused: { revision, error: searchParams.get('error') ?? '' } }),
+      }
+      wake(client)
+      const done = (): void => {
+        clearTimeout(timer)
+        client.listeners.delete(offer)
+      }
+      const offer = (): void => {
+        const { document, word } = client
+        if (document === undefined || document.revision === word.applied || document.revision === revision) return
+        done()
+        response.setHeader('osm-revision', document.revision)
+        response.end(document.body)
+      }
+      const timer = setTimeout(() => {
+        done()
+        response.statusCode = 204
+        response.end()
+      }, POLL_MS)
+      client.listeners.add(offer)
+      response.on('close', done)
+      offer()
+    },
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    address: `127.0.0.1:${port}`,
+    publish: (worker, config, own) =>
+      new Promise((resolve, reject) => {
+        const client = clientOf(worker)
+        const document = encodeDocument(config, own && { chain: own.chain, key: own.privateKey })
+        const timer = setTimeout(() => {
+          client.listeners.delete(heard)
+          reject(
+            new Error(`${worker} said nothing of ${document.revision}; its last word: ${JSON.stringify(client.word)}`),
+          )
+        }, 15_000)
+        const heard = (): void => {
+          const { word } = client
+          if (word.applied !== document.revision && word.refused?.revision !== document.revision) return
+          clearTimeout(timer)
+          client.listeners.delete(heard)
+          resolve(word)
+        }
+        client.document = document
+        client.word = { applied: client.word.applied }
+        client.listeners.add(heard)
+        wake(client)
+      }),
+    stop: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { PipyConfig } from '@osm-ts/driver-pipy'
+
+import { principalOf, SERVICE, type Shop } from './shop.js'
+
+type Upstream = PipyConfig['upstreams'][string]
+
+/** An upstream of one or more addresses, by mutual TLS. */
+export function meshUpstream(addresses: readonly string[], extra: Partial<Upstream> = {}): Upstream {
+  return {
+    http2: false,
+    addresses: { kind: 'endpoints', priorities: [addresses.map((address) => ({ address, weight: 1 }))] },
+    tls: { serverName: SERVICE, principals: [principalOf('server')] },
+    connectTimeoutMs: 2_000,
+    balancing: 'round-robin',
+    ...extra,
+  }
+}
+
+/** The client may call the service by HTTP and TCP. */
+export function clientConfig({ at }: Shop): Partial<PipyConfig> {
+  return {
+    listen: { outboundHttp: at.proxy, metrics: at.clientMetrics },
+    called: [
+      {
+        id: 'demo/server|8080',
+        port: 8080,
+        addresses: [],
+        hosts: ['server', 'server.demo'],
+        routes: [{ match: {}, shares: [{ upstream: 'http', weight: 1 }] }],
+      },
+      {
+        id: 'demo/server|9000',
+        port: 9000,
+        addresses: [],
+        listen: at.clientTcp,
+        hosts: ['server.demo'],
+        shares: [{ upstream: 'tcp', weight: 1 }],
+      },
+    ],
+    upstreams: { http: meshUpstream([at.servedHttp]), tcp: meshUpstream([at.servedTcp]) },
+  }
+}
+
+/** The server serves `GET` below `/books` to the client, and its TCP port. */
+export function serverConfig({ at, apps }: Shop, callers = 'client'): Partial<PipyConfig> {
+  return {
+    served: [
+      {
+        id: 'demo/server|8080',
+        port: 8080,
+        listen: at.servedHttp,
+        serverNames: [SERVICE],
+        local: apps.http.address,
+        protocol: 'http',
+        rules: {
+          kind: 'http',
+          allow: [{ match: { path: { prefix: '/books' }, methods: ['GET'] }, callers }],
+          limits: [],
+        },
+      },
+      {
+        id: 'demo/server|9000',
+        port: 9000,
+        listen: at.servedTcp,
+        serverNames: [SERVICE],
+        local: apps.tcp.address,
+        protocol: 'tcp',
+        rules: { kind: 'tcp', callers },
+      },
+    ],
+  }
+}

@@ -1,0 +1,140 @@
+import type { Credential } from '@osm-ts/driver-api'
+import type { PipyConfig } from '@osm-ts/driver-pipy'
+import { testAuthority, type TestAuthority } from '@osm-ts/driver-testkit'
+
+import { eventually } from '../../dataplane/support/wait.js'
+import { type App, freeAddresses, httpApp, tcpApp } from './apps.js'
+import { type Channel, startChannel, type WorkerWord } from './channel.js'
+import { startWorker, type Worker } from './worker.js'
+
+/** Name of the control plane. */
+const CONTROL_PLANE = 'repo.osm-system.cluster.local'
+/** SNI name of the service behind the server's sidecar. */
+export const SERVICE = 'server.demo.svc.cluster.local'
+
+/** Service accounts of the tests. */
+export type Account = 'client' | 'server' | 'other'
+
+/** A client and a server with a real Pipy beside each, and the addresses of both. */
+export class Shop {
+  readonly authority: TestAuthority
+  readonly channel: Channel
+  readonly apps: { readonly http: App; readonly second: App; readonly tcp: App }
+  readonly workers: Readonly<Record<'client' | 'server', Worker>>
+  readonly at: Readonly<Record<Place, string>>
+
+  private constructor(parts: Pick<Shop, 'authority' | 'channel' | 'apps' | 'workers' | 'at'>) {
+    this.authority = parts.authority
+    this.channel = parts.channel
+    this.apps = parts.apps
+    this.workers = parts.workers
+    this.at = parts.at
+  }
+
+  static async open(): Promise<Shop> {
+    const authority = testAuthority('workloads')
+    const control = testAuthority('control plane')
+    const channel = await startChannel(control.issue(CONTROL_PLANE), control.certificate)
+    const apps = { http: await httpApp('first'), second: await httpApp('second'), tcp: await tcpApp('hello\n') }
+    const addresses = await freeAddresses(places.length)
+    const at = Object.fromEntries(places.map((place, i) => [place, addresses[i] ?? ''])) as Record<Place, string>
+    const worker = (name: 'client' | 'server', admin: string): Promise<Worker> =>
+      startWorker({
+        channel: channel.address,
+        serverName: CONTROL_PLANE,
+        credential: control.issue(sidecar(name)),
+        root: control.certificate,
+        admin,
+      })
+    const workers = { client: await worker('client', at.clientAdmin), server: await worker('server', at.serverAdmin) }
+    return new Shop({ authority, channel, apps, workers, at })
+  }
+
+  /** A certificate of an account, with the names of the service for the server. */
+  issue(account: Account, authority = this.authority): Credential {
+    const principal = principalOf(account)
+    return authority.issue(principal, { dns: account === 'server' ? [principal, SERVICE] : [principal] })
+  }
+
+  /** Gives both sidecars what they are to do, with certificates of their accounts. */
+  async apply(client: Partial<PipyConfig>, server: Partial<PipyConfig>): Promise<void> {
+    const words = await Promise.all([this.give('client', client), this.give('server', server)])
+    for (const { refused } of words) if (refused !== undefined) throw new Error(`refused: ${refused.error}`)
+  }
+
+  give(name: 'client' | 'server', config: Partial<PipyConfig>, credential = this.issue(name)): Promise<WorkerWord> {
+    return this.channel.publish(sidecar(name), this.config(name, config), credential)
+  }
+
+  config(name: string, config: Partial<PipyConfig>): PipyConfig {
+    return {
+      format: 1,
+      mode: 'explicit',
+      trust: {
+        roots: [this.authority.certificate],
+        versions: { min: 'TLS1.2', max: 'TLS1.3' },
+        ciphers: '',
+        alpn: 'osm',
+      },
+      workload: { identity: `${name}.demo`, namespace: 'demo', kind: 'Workload', name, instance: `${name}-0` },
+      listen: {},
+      idleMs: 60_000,
+      withdrawalMs: 30_000,
+      accessLog: false,
+      requestMetrics: true,
+      egress: false,
+      callers: { client: { names: [principalOf('client')] }, nobody: { names: [] } },
+      served: [],
+      ingress: [],
+      called: [],
+      outside: [],
+      upstreams: {},
+      probes: [],
+      ...config,
+    }
+  }
+
+  /** Whether a sidecar says that it is ready. */
+  async isReady(admin: string): Promise<boolean> {
+    try {
+      return (await fetch(`http://${admin}/ready`)).ok
+    } catch {
+      return false
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(Object.values(this.workers).map((worker) => worker.stop()))
+    await Promise.all(Object.values(this.apps).map((app) => app.stop()))
+    await this.channel.stop()
+  }
+
+  /** Waits for an answer that changes with the state of connections. */
+  async until<T>(ask: () => T | Promise<T>, expected: T, what: string): Promise<void> {
+    await eventually(ask, (answer) => answer === expected, { what })
+  }
+}
+
+const places = [
+  'proxy',
+  'clientTcp',
+  'clientMetrics',
+  'clientAdmin',
+  'servedHttp',
+  'servedTcp',
+  'ingress',
+  'ingressTls',
+  'probe',
+  'serverAdmin',
+  'lateHttp',
+] as const
+
+type Place = (typeof places)[number]
+
+export function principalOf(account: Account): string {
+  return `${account}.demo.cluster.local`
+}
+
+function sidecar(name: string): string {
+  return `${name}-0.sidecar.${name}.demo`
+}

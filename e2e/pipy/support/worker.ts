@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import type { Credential } from '@osm-ts/driver-api'
+
+const codebase = fileURLToPath(new URL('../../../packages/driver-pipy/codebase/main.js', import.meta.url))
+
+/** A worker may hang when it ends, so that nothing waits for it for ever. */
+const LONGEST_LIFE_SECONDS = 600
+
+/** The real Pipy. */
+export function pipyBinary(): string {
+  const binary = process.env.PIPY_BIN
+  if (binary === undefined || binary === '')
+    throw new Error('PIPY_BIN names no Pipy; run the tests by `npm run test:pipy`')
+  return binary
+}
+
+/** What a worker shows to its control plane, and how it knows it. */
+export interface WorkerBootstrap {
+  readonly channel: string
+  readonly serverName: string
+  readonly credential: Credential
+  readonly root: string
+  readonly admin: string
+}
+
+/** A real Pipy that runs the codebase of the driver. */
+export interface Worker {
+  /** All that it has said so far. */
+  readonly output: () => string
+  readonly stop: () => Promise<void>
+}
+
+/** Starts a worker. Where it finds its control plane stands in its environment, as the driver's patch has it. */
+export async function startWorker({ channel, serverName, credential, root, admin }: WorkerBootstrap): Promise<Worker> {
+  const folder = await mkdtemp(join(tmpdir(), 'osm-pipy-'))
+  const file = async (name: string, content: string): Promise<string> => {
+    await writeFile(join(folder, name), content, { mode: 0o600 })
+    return join(folder, name)
+  }
+  const environment = {
+    OSM_PIPY_CHANNEL: channel,
+    OSM_PIPY_SERVER_NAME: serverName,
+    OSM_PIPY_CERTIFICATE: await file('certificate.pem', credential.chain),
+    OSM_PIPY_KEY: await file('key.pem', credential.privateKey),
+    OSM_PIPY_ROOTS: await file('roots.pem', root),
+    OSM_PIPY_ADMIN: admin,
+  }
+  const child = spawn('timeout', ['-k', '1', `${LONGEST_LIFE_SECONDS}`, pipyBinary(), codebase], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own: `timeout` passes no SIGKILL on.
+    detached: true,
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = `${output}${text}`.slice(-100_000)
+    })
+  const stop = async (): Promise<void> => {
+    await kill(child)
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { output: () => output, stop }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  const ended = once(child, 'exit')
+  process.kill(-child.pid, 'SIGKILL')
+  await ended
+}

@@ -1,0 +1,39 @@
+import { accessSync, constants } from 'node:fs'
+
+import { reportCounts } from '../lib/counts.mjs'
+import { runJest } from '../lib/jest.mjs'
+import { runAttached } from '../lib/process.mjs'
+import { say } from '../lib/progress.mjs'
+
+/**
+ * Runs the tests that take a real Pipy, the executable that PIPY_BIN names; arguments go to jest. Pipy is in no registry, so that a machine without one
+ * runs none of them and says so.
+ * @type {import('../run-task.mjs').Task}
+ */
+export async function task(args, { env }) {
+  const obstacle = obstacleOf(process.env.PIPY_BIN)
+  if (obstacle !== undefined) {
+    say(`no tests of class pipy were run: ${obstacle}`)
+    reportCounts('pipy', { passed: 0, failed: 0, skipped: 1 })
+    return 0
+  }
+  const counts = await runJest('pipy', args, (program, jestArgs, jestEnv) =>
+    runAttached(program, jestArgs, { env: { ...process.env, ...env, ...jestEnv }, stdoutToStderr: true }),
+  )
+  reportCounts('pipy', counts)
+  return counts.failed === 0 ? 0 : 1
+}
+
+/**
+ * @param {string | undefined} binary
+ * @returns {string | undefined} why there is no Pipy to test with
+ */
+function obstacleOf(binary) {
+  if (binary === undefined || binary === '') return 'set PIPY_BIN to an executable of Pipy 1.5'
+  try {
+    accessSync(binary, constants.X_OK)
+    return undefined
+  } catch {
+    return `PIPY_BIN is ${binary}, which can't be run; set it to an executable of Pipy 1.5`
+  }
+}
