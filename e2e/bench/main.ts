@@ -10,6 +10,7 @@ import { measureLiveEdit } from './live-edit.js'
 import { measureLostRequests } from './lost-requests.js'
 import { measurePolicyKinds } from './policy-kinds.js'
 import type { MeshPrograms } from './real-mesh.js'
+import { measurePipy } from './pipy.js'
 import { measureSidecarLatency } from './sidecar-latency.js'
 import { measureTranslation } from './translation.js'
 
@@ -28,6 +29,7 @@ const names = [
   'translation',
   'policy-kinds',
   'convergence',
+  'pipy',
   'edit',
   'lost-requests',
   'sidecar-latency',
@@ -95,6 +97,7 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
     Promise.resolve(
       measurePolicyKinds({ repetitions: values.quick ? { small: 2, large: 1 } : { small: 25, large: 5 } }),
     ),
+  pipy: () => measurePipy({ workers: 50, rounds: values.quick ? 5 : 20 }),
   convergence: async () => {
     const clientsProgram = new URL('./bench-clients.mjs', import.meta.url).pathname
     const results = []
