@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withLock } from '../lib/lock.mjs'
 import { root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
 import { timed } from '../lib/progress.mjs'
@@ -8,6 +9,9 @@ import { SetUpError } from '../lib/set-up-error.mjs'
 
 const lockTimeoutMilliseconds = 120_000
 const lockPollMilliseconds = 500
+
+/** apt-get waits for others that install, but "update" fails when another one is at it: two checkouts that are set up at once. */
+const updateLock = '/run/lock/osm-ts-packages.lock'
 
 /** True on systems whose packages come from apt. */
 export function isDebian() {
@@ -59,7 +63,7 @@ export function installCommand(names) {
 export async function installDebianPackages(names) {
   await timed(`Installing Debian packages: ${names.join(', ')}`, async () => {
     const patient = ['-o', `DPkg::Lock::Timeout=${lockTimeoutMilliseconds / 1000}`, '-qq']
-    await apt([...patient, 'update'])
+    await withLock(updateLock, () => apt([...patient, 'update']))
     await apt([...patient, 'install', '--yes', '--no-install-recommends', ...names])
   })
 }
