@@ -1,6 +1,7 @@
 import { readImageArchive } from './image-archive.js'
 import { ExistingProvider } from './existing-provider.js'
 import { KindProvider } from './kind-provider.js'
+import type { IpFamily } from './local/address-plan.js'
 import { LocalProvider } from './local/local-provider.js'
 import type { LocalPrograms } from './local/machine-script.js'
 import type { ClusterDescription, ClusterProvider, ClusterStatus, ImageArchive } from './provider.js'
@@ -11,6 +12,8 @@ export interface ClusterRequest {
   readonly provider: 'existing' | 'kind' | 'local'
   readonly name: string
   readonly nodes: number
+  /** For `up` of `local`. */
+  readonly ipFamily: IpFamily
   readonly output: 'json' | 'text'
   /** Paths of programs. */
   readonly kubectl: string
@@ -59,7 +62,7 @@ export async function performRequest(request: ClusterRequest, signal: AbortSigna
 }
 
 function providerFor(
-  { provider, name, nodes, kubectl, kubeconfig, pushWith, local }: ClusterRequest,
+  { provider, name, nodes, ipFamily, kubectl, kubeconfig, pushWith, local }: ClusterRequest,
   signal: AbortSignal,
 ): ClusterProvider {
   switch (provider) {
@@ -76,6 +79,7 @@ function providerFor(
         return {
           name,
           nodes,
+          ipFamily,
           programs: local.programs,
           kubectl,
           images: { pause: pause as ImageArchive, dns: dns as ImageArchive },

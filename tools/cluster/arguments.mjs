@@ -17,6 +17,7 @@ Options:
                        existing: the cluster of a kubeconfig
   --name <name>        name of the cluster (osm)
   --nodes <number>     nodes that run pods (2)
+  --ip-family <which>  for local: ipv4 (the default), or dual for addresses of IPv6 beside them
   --kubeconfig <path>  for existing: its kubeconfig (KUBECONFIG)
   --registry <name>    what stands in front of the names of our images (localhost/osm-ts)
   --push-with <path>   for existing: a program that takes an archive and the image's name, and pushes it
@@ -26,12 +27,14 @@ Options:
 
 /** @typedef {'up' | 'load' | 'status' | 'down'} ClusterCommand */
 /** @typedef {'local' | 'kind' | 'existing'} ProviderName */
+/** @typedef {'ipv4' | 'dual'} IpFamily */
 /**
  * @typedef {object} ClusterArguments
  * @property {ClusterCommand} command
  * @property {ProviderName} provider
  * @property {string} name
  * @property {number} nodes
+ * @property {IpFamily} ipFamily
  * @property {string} registry
  * @property {'json' | 'text'} output
  * @property {string | undefined} kubeconfig
@@ -42,6 +45,8 @@ Options:
 const commands = ['up', 'load', 'status', 'down']
 /** @type {readonly ProviderName[]} */
 const providers = ['local', 'kind', 'existing']
+/** @type {readonly IpFamily[]} */
+const ipFamilies = ['ipv4', 'dual']
 
 /**
  * @param {readonly string[]} args
@@ -60,6 +65,11 @@ export function readClusterArguments(args, env) {
     throw new SetUpError(`--provider ${values.provider}: expected one of ${providers.join(', ')}`)
   const nodes = Number(values.nodes)
   if (!Number.isInteger(nodes) || nodes < 1) throw new SetUpError(`--nodes ${values.nodes}: expected 1 or more`)
+  const ipFamily = ipFamilies.find((name) => name === values['ip-family'])
+  if (ipFamily === undefined)
+    throw new SetUpError(`--ip-family ${values['ip-family']}: expected one of ${ipFamilies.join(', ')}`)
+  if (provider !== 'local' && ipFamily !== 'ipv4')
+    throw new SetUpError(`--ip-family is for provider local; the addresses of ${provider} are its own matter`)
   const { output } = values
   if (output !== 'json' && output !== 'text') throw new SetUpError(`-o ${output}: expected json or text`)
   if (provider !== 'existing' && values['push-with'] !== undefined)
@@ -69,6 +79,7 @@ export function readClusterArguments(args, env) {
     provider,
     name: values.name,
     nodes,
+    ipFamily,
     registry: values.registry,
     output,
     kubeconfig: values.kubeconfig ?? env.KUBECONFIG,
@@ -86,6 +97,7 @@ function parse(args) {
         provider: { type: 'string', default: 'local' },
         name: { type: 'string', default: 'osm' },
         nodes: { type: 'string', default: '2' },
+        'ip-family': { type: 'string', default: 'ipv4' },
         kubeconfig: { type: 'string' },
         registry: { type: 'string', default: 'localhost/osm-ts' },
         'push-with': { type: 'string' },

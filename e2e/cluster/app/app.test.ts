@@ -34,6 +34,10 @@ describe('parseCall', () => {
       tls: { serverName: 'shop' },
     })
     expect(parseCall(new URL('https://10.0.0.1/'), plain)).toMatchObject({ tls: {} })
+    expect(parseCall(new URL('http://[fd00::1]:8080/'), plain)).toMatchObject({
+      target: { host: 'fd00::1', port: 8080 },
+      authority: '[fd00::1]:8080',
+    })
   })
 
   it('reads connections', () => {

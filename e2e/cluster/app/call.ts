@@ -42,7 +42,9 @@ export interface CallSettings {
 
 /** The call that a URL stands for: `http`, `https`, `grpc`, `grpcs` or `tcp`. */
 export function parseCall(url: URL, { method, header, body, http2, send }: CallSettings): Call {
-  const { hostname: host, protocol } = url
+  const { protocol } = url
+  // URLs have IPv6 addresses in brackets, sockets have not.
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const port = url.port === '' ? defaultPorts[protocol] : Number(url.port)
   if (port === undefined) throw new Error(`${url.href} names no port`)
   const target = { host, port }

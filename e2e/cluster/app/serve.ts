@@ -21,7 +21,7 @@ export interface ServedPort {
 }
 
 /**
- * Serves on `--host` until it is told to end, and then for as long as `--linger` says: callers learn of its end later than it does. With `--control`
+ * Serves on `--host`, on all addresses of the pod without it, until it is told to end, and then for as long as `--linger` says: callers learn of its end later than it does. With `--control`
  * it also makes calls, one for each POST of a call as JSON.
  */
 export async function serve(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
@@ -30,7 +30,7 @@ export async function serve(args: readonly string[], env: NodeJS.ProcessEnv): Pr
     allowPositionals: true,
     options: {
       control: { type: 'string' },
-      host: { type: 'string', default: '0.0.0.0' },
+      host: { type: 'string' },
       linger: { type: 'string', default: '5' },
       certificate: { type: 'string' },
     },

@@ -17,6 +17,24 @@ describe('addressPlan', () => {
     ])
   })
 
+  it('gives them another one of IPv6 in clusters with both families, and else none', () => {
+    const plan = addressPlan(210, 2, 'dual')
+    expect(plan).toMatchObject(addressPlan(210, 2))
+    expect(plan.ipv6).toEqual({
+      range: 'fd6f:736d:d2::/48',
+      controlPlane: 'fd6f:736d:d2::1',
+      host: 'fd6f:736d:d2::2',
+      services: 'fd6f:736d:d2:1::/108',
+      pods: 'fd6f:736d:d2:8000::/56',
+    })
+    expect(plan.nodes.map(({ ipv6 }) => ipv6)).toEqual([
+      { gateway: 'fd6f:736d:d2::5', address: 'fd6f:736d:d2::6', pods: 'fd6f:736d:d2:8000::/64' },
+      { gateway: 'fd6f:736d:d2::9', address: 'fd6f:736d:d2::a', pods: 'fd6f:736d:d2:8001::/64' },
+    ])
+    expect(addressPlan(210, 2).ipv6).toBeUndefined()
+    expect(addressPlan(210, 60, 'dual').nodes.at(-1)?.ipv6?.pods).toBe('fd6f:736d:d2:803b::/64')
+  })
+
   it('refuses more nodes than it has links for', () => {
     expect(() => addressPlan(210, 61)).toThrow('1 to 60 nodes, not 61')
     expect(addressPlan(210, 60).nodes.at(-1)?.address).toBe('10.210.0.242')

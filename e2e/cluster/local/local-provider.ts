@@ -12,7 +12,8 @@ import {
   type ImageArchive,
 } from '../provider.js'
 import { waitUntil } from '../wait-until.js'
-import { addressPlan, chooseBlock, type AddressPlan } from './address-plan.js'
+import { addressPlan, chooseBlock, type AddressPlan, type IpFamily } from './address-plan.js'
+import { ipv6Obstacle } from './ipv6-probe.js'
 import { createCgroups } from './cgroups.js'
 import { controlPlaneFiles, nodeSecrets, writeFiles } from './cluster-files.js'
 import { adminUser, kubeconfig, kubeletClientUser, makeCredentials } from './credentials.js'
@@ -30,6 +31,7 @@ import { clusterTraces, removeCluster } from './sweep.js'
 export interface LocalSettings extends ClusterSettings {
   readonly programs: LocalPrograms
   readonly kubectl: string
+  readonly ipFamily: IpFamily
   /** The images that nodes need themselves. */
   readonly images: { readonly pause: ImageArchive; readonly dns: ImageArchive }
 }
@@ -38,6 +40,7 @@ export interface LocalSettings extends ClusterSettings {
 interface ClusterRecord {
   readonly block: number
   readonly nodes: number
+  readonly ipFamily: IpFamily
   /** True once all of it has been made. */
   readonly complete?: boolean
 }
@@ -65,10 +68,16 @@ export class LocalProvider implements ClusterProvider {
     return this.#alone(async () => {
       const { state, cluster, findings } = await this.status(signal)
       if (state === 'up' && cluster !== undefined) {
-        if (cluster.nodes.length === settings.nodes) return cluster
-        throw new ClusterError(
-          `the cluster has ${cluster.nodes.length} nodes, not ${settings.nodes}; take it down first`,
-        )
+        if (cluster.nodes.length !== settings.nodes)
+          throw new ClusterError(
+            `the cluster has ${cluster.nodes.length} nodes, not ${settings.nodes}; take it down first`,
+          )
+        const { ipFamily } = this.#record() ?? settings
+        if (ipFamily !== settings.ipFamily)
+          throw new ClusterError(
+            `the cluster has --ip-family ${ipFamily}, not ${settings.ipFamily}; take it down first`,
+          )
+        return cluster
       }
       if (state === 'partial') {
         say(`removing what is left of an earlier cluster: ${findings.join('; ')}`)
@@ -98,7 +107,7 @@ export class LocalProvider implements ClusterProvider {
     const traces = await clusterTraces(this.#names)
     if (traces.length === 0) return { state: 'down', findings: [] }
     if (record === undefined) return { state: 'partial', findings: traces }
-    const plan = addressPlan(record.block, record.nodes)
+    const plan = planOf(record)
     const machines = [controlPlane, ...plan.nodes.map(({ name }) => name)]
     const ended = machines.filter((name) => machinePid(this.#folder(name), this.#names.name) === undefined)
     if (ended.length > 0) return { state: 'partial', findings: ended.map((name) => `machine ${name} does not run`) }
@@ -119,8 +128,10 @@ export class LocalProvider implements ClusterProvider {
   async #make(settings: LocalSettings, signal: AbortSignal): Promise<ClusterDescription> {
     try {
       raiseKernelLimits()
-      const record = await this.#takeAddresses(settings.nodes, signal)
-      const plan = addressPlan(record.block, record.nodes)
+      const obstacle = settings.ipFamily === 'dual' ? await ipv6Obstacle(signal) : undefined
+      if (obstacle !== undefined) throw new ClusterError(`--ip-family dual is not possible here: ${obstacle}`)
+      const record = await this.#takeAddresses(settings, signal)
+      const plan = planOf(record)
       createCgroups(
         this.#names.cgroup,
         plan.nodes.map(({ name }) => name),
@@ -140,10 +151,10 @@ export class LocalProvider implements ClusterProvider {
   }
 
   /** Of two clusters that look for addresses at the same moment both would find the same. */
-  #takeAddresses(nodes: number, signal: AbortSignal): Promise<ClusterRecord> {
+  #takeAddresses({ nodes, ipFamily }: LocalSettings, signal: AbortSignal): Promise<ClusterRecord> {
     return withLock(allocationLock, async () => {
       const taken = clusterFolders().flatMap((folder) => readRecord(folder)?.block ?? [])
-      const record = { block: chooseBlock(await routedDestinations(signal), taken), nodes }
+      const record = { block: chooseBlock(await routedDestinations(signal), taken), nodes, ipFamily }
       mkdirSync(this.#names.folder, { recursive: true, mode: 0o711 })
       this.#remember(record)
       return record
@@ -282,6 +293,10 @@ interface NodeList {
     readonly metadata: { readonly name: string }
     readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] }
   }[]
+}
+
+function planOf({ block, nodes, ipFamily }: ClusterRecord): AddressPlan {
+  return addressPlan(block, nodes, ipFamily)
 }
 
 function configuration(machineFolder: string): string {

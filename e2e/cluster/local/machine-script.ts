@@ -1,4 +1,4 @@
-import type { AddressPlan, NodePlan } from './address-plan.js'
+import { type AddressPlan, type NodePlan, ofFamilies } from './address-plan.js'
 import { configurationFolder } from './node-files.js'
 
 /** Where the programs of a machine are on this one. */
@@ -77,6 +77,7 @@ export function machineScript(machine: Machine): string {
     `hostname ${quote(machine.name)}`,
     'ip link set lo up',
     'echo 1 > /proc/sys/net/ipv4/ip_forward',
+    'if [ -e /proc/sys/net/ipv6/conf/all/forwarding ]; then echo 1 > /proc/sys/net/ipv6/conf/all/forwarding; fi',
     keepFunction,
     ...machine.steps.flatMap((programs) => ['read -r go', ...programs.map(keepCommand)]),
     'exec < /dev/null',
@@ -144,7 +145,7 @@ export function nodeSteps(node: NodePlan, programs: LocalPrograms): Machine['ste
           config: `${configurationFolder}/kubelet.json`,
           kubeconfig: `${configurationFolder}/kubelet.kubeconfig`,
           'hostname-override': node.name,
-          'node-ip': node.address,
+          'node-ip': ofFamilies(node.address, node.ipv6?.address),
         }),
       },
     ],
@@ -171,7 +172,7 @@ function apiServerFlags(plan: AddressPlan, file: (name: string) => string): Read
     'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
     'service-account-signing-key-file': file('accounts.key'),
     'service-account-key-file': file('accounts.pub'),
-    'service-cluster-ip-range': plan.services,
+    'service-cluster-ip-range': ofFamilies(plan.services, plan.ipv6?.services),
     'kubelet-certificate-authority': file('ca.crt'),
     'kubelet-client-certificate': file('kubelet-client.crt'),
     'kubelet-client-key': file('kubelet-client.key'),

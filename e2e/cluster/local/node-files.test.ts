@@ -21,6 +21,19 @@ describe('nodeFiles', () => {
     expect(second!['cni/10-osm-cluster.conflist']).toContain('10.208.129.0/24')
   })
 
+  it('give pods addresses of both families in clusters that have them', () => {
+    const dual = addressPlan(208, 1, 'dual')
+    const files = nodeFiles({ ...options, plan: dual, node: dual.nodes[0]! })
+    const network = JSON.parse(files['cni/10-osm-cluster.conflist']!) as { readonly plugins: readonly object[] }
+    expect(network.plugins[0]).toMatchObject({
+      ipam: {
+        ranges: [[{ subnet: '10.208.128.0/24' }], [{ subnet: 'fd6f:736d:d0:8000::/64' }]],
+        routes: [{ dst: '0.0.0.0/0' }, { dst: '::/0' }],
+      },
+    })
+    expect(files['kube-proxy.json']).toContain('"clusterCIDR": "10.208.128.0/17,fd6f:736d:d0:8000::/56"')
+  })
+
   it('name the images and plug-ins that the node has', () => {
     const files = nodeFiles({ ...options, node: plan.nodes[0]! })
     expect(files['containerd.toml']).toContain('sandbox_image = "localhost/osm-cluster/pause:1"')

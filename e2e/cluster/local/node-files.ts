@@ -1,4 +1,4 @@
-import type { AddressPlan, NodePlan } from './address-plan.js'
+import { type AddressPlan, type NodePlan, ofFamilies } from './address-plan.js'
 
 /** Where a machine finds its configuration; see {@link machineFolders}. */
 export const configurationFolder = '/var/lib/osm-cluster'
@@ -73,7 +73,7 @@ function kubeProxy({ plan, node }: NodeFileOptions): object {
     mode: 'iptables',
     // What does not come from a pod, such as a call of the API server to a webhook, gets the node's address, so that the answer comes back
     // through the node that translated it.
-    clusterCIDR: plan.pods,
+    clusterCIDR: ofFamilies(plan.pods, plan.ipv6?.pods),
     detectLocalMode: 'ClusterCIDR',
     // Limits of connection tracking are those of the whole machine; nodes leave them alone.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
@@ -92,9 +92,9 @@ function podNetwork({ node }: NodeFileOptions): object {
         ipMasq: false,
         ipam: {
           type: 'host-local',
-          ranges: [[{ subnet: node.pods }]],
+          ranges: [node.pods, ...(node.ipv6 === undefined ? [] : [node.ipv6.pods])].map((subnet) => [{ subnet }]),
           // Pods have a default route, as anywhere; nodes have none, so that nothing gets past them.
-          routes: [{ dst: '0.0.0.0/0' }],
+          routes: ['0.0.0.0/0', ...(node.ipv6 === undefined ? [] : ['::/0'])].map((dst) => ({ dst })),
         },
       },
       { type: 'portmap', capabilities: { portMappings: true } },

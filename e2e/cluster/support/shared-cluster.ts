@@ -54,6 +54,11 @@ export class SharedCluster {
     return new SharedCluster(JSON.parse(readFileSync(path, 'utf8')) as Description)
   }
 
+  /** Another cluster, which a test has made for itself and given images. */
+  beside(cluster: Omit<Description, 'kubectl' | 'helm'>): SharedCluster {
+    return new SharedCluster({ ...cluster, kubectl: this.kubectlPath, helm: this.helmPath })
+  }
+
   /** The reference of an image by the last part of its name, such as `test-app`. */
   image(name: string): string {
     const found = this.images.find((image) => image.name.replace(/:[^/:]+$/, '').endsWith(`/${name}`))

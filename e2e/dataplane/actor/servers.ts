@@ -43,11 +43,11 @@ export function createApp(app: App, speaker: Speaker, certificate?: Certificate)
   }
 }
 
-/** Listens, and gives the port. */
-export function listen(server: Server, host: string, port: number): Promise<number> {
+/** Listens, and gives the port. Without a host: on every address of either family. */
+export function listen(server: Server, host: string | undefined, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ host, port }, () => {
+    server.listen({ ...(host !== undefined && { host }), port }, () => {
       const address = server.address()
       resolve(typeof address === 'object' && address !== null ? address.port : port)
     })
