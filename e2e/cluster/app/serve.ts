@@ -21,8 +21,8 @@ export interface ServedPort {
 }
 
 /**
- * Serves on `--host`, on all addresses of the pod without it, until it is told to end, and then for as long as `--linger` says: callers learn of its end later than it does. With `--control`
- * it also makes calls, one for each POST of a call as JSON.
+ * Serves on `--host`, on all addresses without it, until it is told to end, and then for as long as `--linger` says: callers learn of its end later than
+ * it does. With `--control` it also makes calls, one for each POST of a call as JSON.
  */
 export async function serve(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
   const { values, positionals } = parseArgs({
