@@ -13,7 +13,7 @@ const codebase = fileURLToPath(new URL('../../../packages/driver-pipy/codebase/m
 const LONGEST_LIFE_SECONDS = 600
 
 /** The real Pipy. */
-export function pipyBinary(): string {
+function pipyBinary(): string {
   const binary = process.env.PIPY_BIN
   if (binary === undefined || binary === '')
     throw new Error('PIPY_BIN names no Pipy; run the tests by `npm run test:pipy`')
