@@ -18,6 +18,9 @@ export const testAppName = 'test-app'
 /** The ingress gateway of tests. */
 const gatewayName = 'nginx'
 
+/** What the pods of helm test run. */
+export const curlProgram = '/usr/bin/curl'
+
 /**
  * Images that stand where those of others would be pulled from, under the names that the chart knows them by, and those of the pods that tests make.
  * @param {ImageSettings} settings
@@ -28,10 +31,10 @@ export async function* assembleTestImages(settings, { base, envoy, nginx, folder
   const values = readChartValues(readFileSync(join(root, 'charts/osm/values.yaml'), 'utf8'))
   yield writeArchive(testAppImage(settings, base), folder, testAppName)
   yield writeArchive(await hostProgramImage(settings, sidecarImageOf(values), envoy, 'envoy'), folder, 'envoy')
-  const curl = '/usr/bin/curl'
-  if (!existsSync(curl)) throw new SetUpError('curl is needed for the image of the pods of helm test; install it')
+  if (!existsSync(curlProgram))
+    throw new SetUpError('curl is needed for the image of the pods of helm test; install it')
   yield writeArchive(
-    await hostProgramImage(settings, String(chartDefault(values, 'osm.curlImage')), curl, 'curl'),
+    await hostProgramImage(settings, String(chartDefault(values, 'osm.curlImage')), curlProgram, 'curl'),
     folder,
     'curl',
   )

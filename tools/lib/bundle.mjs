@@ -1,7 +1,8 @@
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { build, stop } from 'esbuild'
 import { programs } from '../programs.mjs'
+import { bundleIsCurrent, stampBundle } from './bundle-stamp.mjs'
 import { root } from './paths.mjs'
 import { run } from './process.mjs'
 import { SetUpError } from './set-up-error.mjs'
@@ -16,14 +17,30 @@ const __dirname = osmDirname(__filename)`
 
 /**
  * Bundles programs straight from their TypeScript sources, so that no other compile step has to come first. All in one
- * go: what several programs hold is read once.
+ * go: what several programs hold is read once. Those that are what they would be again are left as they are.
  * @param {readonly string[]} [names] of tools/programs.mjs; all of them when left out
  * @returns {Promise<string[]>} the bundles' paths
  */
 export async function bundlePrograms(names = Object.keys(programs)) {
   const chosen = names.map(programNamed)
+  const definitions = await sourceDefinitions()
+  const settings = bundleSettings(definitions)
+  const stale = chosen.filter(({ bundle }) => !bundleIsCurrent(root, bundle, settings))
+  if (stale.length > 0) await buildBundles(stale, definitions, settings)
+  for (const { folders = {} } of chosen) copyFolders(folders)
+  return chosen.map(({ bundle }) => join(root, bundle))
+}
+
+/** @typedef {(typeof programs)[string]} Program */
+
+/**
+ * @param {readonly Program[]} chosen
+ * @param {Record<string, string>} definitions
+ * @param {string} settings
+ */
+async function buildBundles(chosen, definitions, settings) {
   try {
-    await build({
+    const { metafile } = await build({
       absWorkingDir: root,
       entryPoints: chosen.map(({ entry, bundle }) => ({ in: entry, out: bundle.replace(/\.mjs$/, '') })),
       outdir: root,
@@ -37,10 +54,12 @@ export async function bundlePrograms(names = Object.keys(programs)) {
       minifyWhitespace: true,
       minifySyntax: true,
       alias: sourceAliases(),
-      define: await sourceDefinitions(),
+      define: definitions,
       banner: { js: banner },
       logLevel: 'warning',
+      metafile: true,
     })
+    for (const { entry, bundle } of chosen) stampBundle(root, bundle, entry, metafile.inputs, settings)
   } catch {
     // esbuild has printed what is wrong, and where.
     throw new SetUpError(`Could not bundle ${chosen.map(({ entry }) => entry).join(', ')}.`)
@@ -48,8 +67,16 @@ export async function bundlePrograms(names = Object.keys(programs)) {
     // Its process would keep everything that it has read for as long as this one runs.
     await stop()
   }
-  for (const { folders = {} } of chosen) copyFolders(folders)
-  return chosen.map(({ bundle }) => join(root, bundle))
+}
+
+/**
+ * What decides a bundle beside its sources: how it is made, what is installed, and what programs say of their sources.
+ * @param {Record<string, string>} definitions
+ */
+function bundleSettings(definitions) {
+  const manifests = packageFolders().map((name) => join('packages', name, 'package.json'))
+  const files = ['tools/lib/bundle.mjs', 'pnpm-lock.yaml', 'tsconfig.base.json', ...manifests]
+  return JSON.stringify([definitions, ...files.map((path) => readFileSync(join(root, path), 'utf8'))])
 }
 
 /**
@@ -94,13 +121,14 @@ function programNamed(name) {
 
 /** Workspace packages resolve to their sources: their own exports name files that only a compiler makes. */
 function sourceAliases() {
-  const names = readdirSync(join(root, 'packages')).filter((name) =>
-    existsSync(join(root, 'packages', name, 'package.json')),
-  )
   return Object.fromEntries(
-    names.map((name) => [
+    packageFolders().map((name) => [
       `@osm-ts/${name}`,
       join(root, 'packages', name, name === 'envoy-api' ? 'gen' : 'src/index.ts'),
     ]),
   )
+}
+
+function packageFolders() {
+  return readdirSync(join(root, 'packages')).filter((name) => existsSync(join(root, 'packages', name, 'package.json')))
 }

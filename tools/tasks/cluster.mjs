@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import { readClusterArguments, usage } from '../cluster/arguments.mjs'
 import { assembleImages, imageNames, imageSettings, programsOf } from '../images/assemble.mjs'
 import { assembleNodeImages } from '../images/cluster-images.mjs'
+import { archiveKey, keptArchives } from '../images/kept-archives.mjs'
 import { nodeLayer } from '../images/program-image.mjs'
-import { assembleTestImages, testAppName } from '../images/test-images.mjs'
+import { assembleTestImages, curlProgram, testAppName } from '../images/test-images.mjs'
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { root } from '../lib/paths.mjs'
 import { runAttached } from '../lib/process.mjs'
@@ -45,14 +46,26 @@ async function preparation({ command, provider, registry }) {
 
 /** @param {string} registry */
 async function assembleArchives(registry) {
-  await bundlePrograms([...programsOf(imageNames), testAppName])
+  const bundles = await bundlePrograms([...programsOf(imageNames), testAppName])
   const settings = imageSettings({ registry })
   const folder = join(root, 'dist/images')
+  const programs = { envoy: await ensureEnvoy(), nginx: await ensureNginx() }
+  const files = ['charts/osm/values.yaml', 'images/osm-sidecar-init/select-tables'].map((path) => join(root, path))
+  const ofMachine = [process.execPath, curlProgram, ...Object.values(programs)]
+  const key = archiveKey({ settings, files: [...bundles, ...files], programs: ofMachine })
+  return keptArchives(join(folder, 'archives.json'), key, () => makeArchives(settings, folder, programs))
+}
+
+/**
+ * @param {import('../images/assemble.mjs').ImageSettings} settings
+ * @param {string} folder
+ * @param {{ readonly envoy: string, readonly nginx: string }} programs
+ */
+async function makeArchives(settings, folder, programs) {
   // By far the largest, and the same in most of them.
   const base = await nodeLayer()
   const archives = []
   for await (const { path } of assembleImages(imageNames, settings, folder, base)) archives.push(path)
-  const sources = { base, envoy: await ensureEnvoy(), nginx: await ensureNginx(), folder }
-  for await (const { path } of assembleTestImages(settings, sources)) archives.push(path)
+  for await (const { path } of assembleTestImages(settings, { base, ...programs, folder })) archives.push(path)
   return archives
 }

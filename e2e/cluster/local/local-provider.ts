@@ -95,7 +95,7 @@ export class LocalProvider implements ClusterProvider {
       await Promise.all(
         Array.from({ length: nodes }, async (_, index) => {
           const runtime = this.#runtime(`node-${index + 1}`)
-          for (const image of images) if (await runtime.import(image, signal)) loaded.add(image.name)
+          for (const { name } of await runtime.import(images, signal)) loaded.add(name)
         }),
       )
       return images.map(({ name }) => name).filter((name) => loaded.has(name))
@@ -212,7 +212,7 @@ export class LocalProvider implements ClusterProvider {
       nodes.map(async ({ name, machine }) => {
         const runtime = this.#runtime(name)
         await runtime.ready(signal)
-        for (const image of [images.pause, images.dns]) await runtime.import(image, signal)
+        await runtime.import([images.pause, images.dns], signal)
         await waitUntil(`registration of ${name}`, () => this.#isRegistered(name, signal), {
           timeoutMs: waitMs,
           signal,

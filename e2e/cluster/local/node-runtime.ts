@@ -38,12 +38,13 @@ export class NodeRuntime {
     return new Map(lines.flatMap(([name = '', , digest]) => (digest === undefined ? [] : [[name, digest] as const])))
   }
 
-  /** Imports an image, of which only the layers that the node lacks take time. False if it has that very image already. */
-  async import({ name, digest, path }: ImageArchive, signal: AbortSignal): Promise<boolean> {
-    if ((await this.images(signal)).get(name) === digest) return false
+  /** Imports images, of which only the layers that the node lacks take time. Gives those that it did not have already. */
+  async import(images: readonly ImageArchive[], signal: AbortSignal): Promise<readonly ImageArchive[]> {
+    const present = await this.images(signal)
+    const missing = images.filter(({ name, digest }) => present.get(name) !== digest)
     const options = { env: this.#env, signal, timeoutMs: importTimeoutMs }
-    await runCommand('ctr', this.#arguments('images', 'import', path), options)
-    return true
+    for (const { path } of missing) await runCommand('ctr', this.#arguments('images', 'import', path), options)
+    return missing
   }
 
   #arguments(...args: readonly string[]): readonly string[] {
