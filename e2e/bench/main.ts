@@ -2,6 +2,7 @@ import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 
 import { measureCertificateRatio } from './certificate-ratio.js'
+import { measureCluster } from './cluster.js'
 import { measureConvergence } from './convergence.js'
 import { measureClusterInjection } from './injection-cluster.js'
 import { measureInjection } from './injection.js'
@@ -36,7 +37,10 @@ const names = [
   'kubernetes-sync',
   'injection',
   'injection-cluster',
+  'cluster',
 ] as const
+/** Those that run only when they are named, because of what they take. */
+const named: readonly string[] = ['cluster']
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -46,7 +50,7 @@ async function run(): Promise<void> {
     process.exitCode = 2
     return
   }
-  const chosen = names.filter((name) => positionals.length === 0 || positionals.includes(name))
+  const chosen = names.filter((name) => (positionals.length === 0 ? !named.includes(name) : positionals.includes(name)))
   const results: Partial<Record<Name, unknown>> = {}
   for (const name of chosen) {
     const start = performance.now()
@@ -132,6 +136,12 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       seconds: values.quick ? 5 : 20,
       injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
     })
+  },
+  cluster: async () => {
+    const { OSM_CLUSTER_TIER_OBSTACLE: obstacle, KUBECTL_BIN: kubectl = '', HELM_BIN: helm = '' } = process.env
+    if (obstacle !== undefined) return { notRun: obstacle }
+    const clusters = values.quick ? 1 : 3
+    return measureCluster({ clusters, podStarts: 10, pods: 50, changes: values.quick ? 2 : 10, kubectl, helm })
   },
   'kubernetes-sync': async () => {
     const obstacle = process.env.OSM_API_TIER_OBSTACLE

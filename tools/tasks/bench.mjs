@@ -1,5 +1,7 @@
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { runAttached } from '../lib/process.mjs'
+import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
+import { prepare } from '../setup/prepare.mjs'
 
 /**
  * Bundles the benchmarks and runs them. The garbage collector is exposed because they measure memory.
@@ -16,5 +18,14 @@ export async function task(args, { env }) {
     'controller',
     'osm-injector',
   ])
-  return runAttached(process.execPath, ['--expose-gc', bench, ...args], { env })
+  const clusterEnv = args.includes('cluster') ? await prepareCluster() : {}
+  return runAttached(process.execPath, ['--expose-gc', bench, ...args], { env: { ...env, ...clusterEnv } })
+}
+
+/** What a cluster takes is made ready only for who asks for one. */
+async function prepareCluster() {
+  const env = await prepare(['cluster'])
+  await bundlePrograms(['osm'])
+  const { kubectl, helm } = await ensureKubectlAndHelm()
+  return { ...env, KUBECTL_BIN: kubectl, HELM_BIN: helm }
 }

@@ -37,7 +37,7 @@ export async function clusterCommand(command, options) {
 /** Takes down clusters of test runs that were killed: their names end in the number of the process. */
 export async function removeForgottenClusters() {
   for (const folder of readdirSync('/var/lib')) {
-    const [, name, pid] = /^osm-cluster-([lt](\d+))$/.exec(folder) ?? []
+    const [, name, pid] = /^osm-cluster-([blt](\d+))$/.exec(folder) ?? []
     if (name !== undefined && pid !== undefined && !existsSync(join('/proc', pid)))
       (await clusterCommand('down', ['--name', name])).succeeded()
   }
