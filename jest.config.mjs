@@ -1,6 +1,13 @@
 import { availableParallelism } from 'node:os'
 
-const besideCode = ['packages/*/src', 'tools', 'examples', 'e2e/cluster/app', 'e2e/cluster/local']
+const besideCode = [
+  'packages/*/src',
+  'tools',
+  'examples',
+  'e2e/cluster/app',
+  'e2e/cluster/local',
+  'e2e/cluster/support',
+]
 
 // One config for every tier; OSM_TEST_TIER picks the files, so that a suite can never be in two tiers or in none.
 /** @type {Map<string, import('jest').Config>} */

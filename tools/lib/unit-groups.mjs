@@ -53,6 +53,7 @@ async function unitTests() {
     'examples',
     'e2e/cluster/app',
     'e2e/cluster/local',
+    'e2e/cluster/support',
   ]
   return (await Promise.all(folders.map(testsBelow))).flat()
 }

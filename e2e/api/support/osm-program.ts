@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 
+import { root } from '../../../tools/lib/paths.mjs'
 import { atTerminal } from './at-terminal.js'
 
-const bundle = fileURLToPath(new URL('../../../packages/cli/dist/osm.mjs', import.meta.url))
+const bundle = join(root, 'packages/cli/dist/osm.mjs')
 const timeoutMs = 120_000
 
 /** Which cluster a program is for, and where it keeps what it keeps. */

@@ -1,10 +1,12 @@
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { root } from '../../../tools/lib/paths.mjs'
 import { osmProgram, type OsmProgram } from '../../api/support/osm-program.js'
-import { reportOnFailure } from './failure-report.js'
+import type { Release } from './cluster-locks.js'
+import { reportOnFailure } from './report-on-failure.js'
 import type { SharedCluster } from './shared-cluster.js'
 import { TestNamespace } from './test-namespace.js'
 
-const chart = fileURLToPath(new URL('../../../charts/osm', import.meta.url))
+const chart = join(root, 'charts/osm')
 const helmTimeout = '240s'
 const helmTimeoutMs = 260_000
 
@@ -35,19 +37,26 @@ export class Mesh {
   readonly osm: OsmProgram
   readonly cluster: SharedCluster
   readonly #namespaces: TestNamespace[] = []
+  readonly #release: Release
 
-  private constructor(cluster: SharedCluster, name: string) {
+  private constructor(cluster: SharedCluster, name: string, release: Release) {
     this.name = name
     this.namespace = `${name}-system`
     this.cluster = cluster
     this.osm = osmProgram({ kubeconfig: cluster.kubeconfig })
+    this.#release = release
   }
 
   /** Installs, and comes back when helm says that everything is ready. */
   static async install(cluster: SharedCluster, { name, values, chartPath }: MeshOptions): Promise<Mesh> {
-    const mesh = new Mesh(cluster, name)
-    await reportOnFailure(cluster, `install ${name}`, () => mesh.helm('install', { values, chartPath }))
-    return mesh
+    const mesh = new Mesh(cluster, name, await cluster.locks.share('meshes'))
+    try {
+      await reportOnFailure(cluster, `install ${name}`, () => mesh.helm('install', { values, chartPath }))
+      return mesh
+    } catch (error) {
+      mesh.#release()
+      throw error
+    }
   }
 
   /** Installs what was uninstalled, or changes what is installed. */
@@ -106,13 +115,22 @@ export class Mesh {
 
   /** Takes away the namespaces of tests, the release and its namespace; throws if anything is left that belongs to the mesh. */
   async uninstall(): Promise<void> {
+    try {
+      await this.#remove()
+    } finally {
+      this.#release()
+    }
+  }
+
+  async #remove(): Promise<void> {
     await Promise.all(this.#namespaces.map((namespace) => namespace.delete({ wait: false })))
     await reportOnFailure(this.cluster, `uninstall ${this.name}`, () => this.uninstallRelease())
-    await this.cluster.kubectl.run(['delete', 'namespace', this.namespace], { timeoutMs: helmTimeoutMs })
-    // Those of the tests end beside; none may be left for the next file.
-    for (const namespace of this.#namespaces) await namespace.delete()
     const left = await this.#clusterWideObjects()
     if (left !== '') throw new Error(`uninstalling mesh ${this.name} has left:\n${left}`)
+    // Whoever runs this file again in the same cluster makes them anew.
+    const namespaces = [this.namespace, ...this.#namespaces.map(({ name }) => name)]
+    const args = ['delete', 'namespace', ...namespaces, '--ignore-not-found']
+    await this.cluster.kubectl.run(args, { timeoutMs: helmTimeoutMs })
   }
 
   async #clusterWideObjects(): Promise<string> {

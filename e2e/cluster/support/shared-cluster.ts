@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { Kubectl } from '../kubectl.js'
 import { runCommand, type CommandOptions } from '../run-command.js'
+import { ClusterLocks } from './cluster-locks.js'
 
 /** Names the file by which test files find the cluster of the run. */
 const descriptionVariable = 'OSM_CLUSTER_DESCRIPTION'
@@ -35,8 +37,10 @@ export class SharedCluster {
   readonly kubectlPath: string
   /** Path of the real helm. */
   readonly helmPath: string
+  /** Keep apart what files that run side by side can't do at the same time. */
+  readonly locks: ClusterLocks
 
-  private constructor({ name, provider, kubeconfig, nodes, images, kubectl, helm }: Description) {
+  private constructor({ name, provider, kubeconfig, nodes, images, kubectl, helm }: Description, locks: ClusterLocks) {
     this.name = name
     this.provider = provider
     this.kubeconfig = kubeconfig
@@ -45,18 +49,26 @@ export class SharedCluster {
     this.kubectl = new Kubectl(kubectl, kubeconfig)
     this.kubectlPath = kubectl
     this.helmPath = helm
+    this.locks = locks
   }
 
   /** The cluster that `npm run test:cluster` has made. */
   static open(): SharedCluster {
     const path = process.env[descriptionVariable]
     if (path === undefined) throw new Error(`${descriptionVariable} is not set; run npm run test:cluster`)
-    return new SharedCluster(JSON.parse(readFileSync(path, 'utf8')) as Description)
+    return SharedCluster.describedBy(path)
+  }
+
+  /** A cluster by the file that describes it; what keeps files apart is beside it. */
+  static describedBy(path: string): SharedCluster {
+    const locks = new ClusterLocks(join(dirname(path), 'locks'))
+    return new SharedCluster(JSON.parse(readFileSync(path, 'utf8')) as Description, locks)
   }
 
   /** Another cluster, which a test has made for itself and given images. */
   beside(cluster: Omit<Description, 'kubectl' | 'helm'>): SharedCluster {
-    return new SharedCluster({ ...cluster, kubectl: this.kubectlPath, helm: this.helmPath })
+    const description = { ...cluster, kubectl: this.kubectlPath, helm: this.helmPath }
+    return new SharedCluster(description, this.locks.ofAnother(cluster.name))
   }
 
   /** The reference of an image by the last part of its name, such as `test-app`. */

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-import { osmProgram, type OsmProgram } from '../../api/support/osm-program.js'
+import type { OsmProgram } from '../../api/support/osm-program.js'
 import { appPod } from '../support/app-pod.js'
+import { Mesh } from '../support/mesh.js'
 import { SharedCluster } from '../support/shared-cluster.js'
 
 const meshName = 'commands'
-const osmNamespace = 'commands-system'
 const shop = 'commands-shop'
-const timeoutMs = 180_000
+const timeoutMs = 540_000
 
 interface Check {
   readonly status: string
@@ -15,6 +15,7 @@ interface Check {
 }
 
 let cluster: SharedCluster
+let mesh: Mesh
 let osm: OsmProgram
 
 const account = (name: string): object => ({
@@ -31,26 +32,9 @@ const pod = (name: string, ports: Readonly<Record<number, string>> = {}): object
 describe('osm on a real cluster', () => {
   beforeAll(async () => {
     cluster = SharedCluster.open()
-    const run = osmProgram({ kubeconfig: cluster.kubeconfig })
-    osm = (...args) => run(...args, '--osm-namespace', osmNamespace)
-    const values = {
-      meshName,
-      sidecarClass: 'envoy',
-      enforceSingleMesh: false,
-      enableDebugServer: true,
-      enablePermissiveTrafficPolicy: false,
-      'image.pullPolicy': 'IfNotPresent',
-    }
-    const settings = Object.entries(values).flatMap(([name, value]) => ['--set', `osm.${name}=${String(value)}`])
-    await cluster.helm([
-      'install',
-      meshName,
-      'charts/osm',
-      ...['--namespace', osmNamespace, '--create-namespace', '--wait'],
-      ...settings,
-    ])
-    await cluster.kubectl.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: shop } })
-    await expect(osm('namespace', 'add', shop, '--mesh-name', meshName)).resolves.toMatchObject({ code: 0 })
+    mesh = await Mesh.install(cluster, { name: meshName, values: { enableDebugServer: true } })
+    osm = (...args) => mesh.osm(...args, '--osm-namespace', mesh.namespace)
+    await mesh.createNamespace(shop)
     await cluster.kubectl.apply({
       apiVersion: 'v1',
       kind: 'List',
@@ -87,9 +71,7 @@ describe('osm on a real cluster', () => {
   }, timeoutMs)
 
   afterAll(async () => {
-    await cluster.kubectl.run(['delete', 'namespace', shop, '--timeout=90s'])
-    await cluster.helm(['uninstall', meshName, '--namespace', osmNamespace, '--wait'])
-    await cluster.kubectl.run(['delete', 'namespace', osmNamespace, '--timeout=90s'])
+    await mesh.uninstall()
   }, timeoutMs)
 
   it('finds the control plane well, by the probes of all its programs', async () => {

@@ -14,6 +14,8 @@ const replicas = 10
 /** Callers learn of the end of a pod later than it does: an application has to serve for that long. */
 const linger = 5
 const url = 'http://server.lifecycle:8080/'
+/** As pods of the control plane have it. */
+const meshLabel = 'app.kubernetes.io/instance'
 
 let cluster: SharedCluster
 let mesh: Mesh
@@ -38,7 +40,15 @@ beforeAll(async () => {
   const { name, image } = namespace
   await namespace.run(
     deployment({ name: 'client', namespace: name, image }),
-    server({ name: 'server', namespace: name, image, ports: { 8080: 'http' }, replicas, linger }),
+    server({
+      name: 'server',
+      namespace: name,
+      image,
+      ports: { 8080: 'http' },
+      replicas,
+      linger,
+      labels: { [meshLabel]: mesh.name },
+    }),
   )
 }, setUpTimeoutMs)
 
@@ -111,9 +121,12 @@ describe('a node that is drained', () => {
     const onNode = async (node: string | undefined): Promise<number> =>
       (await namespace.pods('server')).filter((pod) => pod.spec.nodeName === node).length
     expect(await onNode(second)).toBeGreaterThan(0)
+    const release = await cluster.locks.claim('nodes')
     try {
       const { calls, lost } = await underLoad(caller, url, async () => {
         const drain = ['drain', second!, '--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=240s']
+        // With its control plane, and without what other files have there.
+        drain.push(`--pod-selector=${meshLabel}=${mesh.name}`)
         await cluster.kubectl.run(drain, { timeoutMs: testTimeoutMs })
         await namespace.rollout('Deployment', 'server')
       })
@@ -122,6 +135,7 @@ describe('a node that is drained', () => {
       expect(await onNode(first)).toBe(replicas)
     } finally {
       await cluster.kubectl.run(['uncordon', second!])
+      release()
     }
   })
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { eventually } from '../../dataplane/support/wait.js'
 import { appPod, callFrom } from '../support/app-pod.js'
+import type { Release } from '../support/cluster-locks.js'
 import { SharedCluster } from '../support/shared-cluster.js'
 
 const namespace = 'two-nodes'
@@ -12,10 +13,12 @@ interface Pod {
 }
 
 let cluster: SharedCluster
+let release: Release
 let pods: ReadonlyMap<string, Pod>
 
 beforeAll(async () => {
   cluster = SharedCluster.open()
+  release = await cluster.locks.share('nodes')
   const image = cluster.image('test-app')
   await cluster.kubectl.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
   // The account that pods run as comes a moment after its namespace.
@@ -51,6 +54,7 @@ beforeAll(async () => {
 }, timeoutMs)
 
 afterAll(async () => {
+  release()
   await cluster.kubectl.run(['delete', 'namespace', namespace, '--timeout=60s'])
 }, timeoutMs)
 

@@ -17,6 +17,12 @@ export interface Speaker {
   readonly instance: string
 }
 
+/**
+ * Connections that nobody uses stay open. A server that ends them loses the request that is on its way at that moment, whatever stands
+ * between it and its caller, and tests count such requests.
+ */
+const patient = { keepAliveTimeout: 0 }
+
 /** A server that tells what it was asked, in the way of the application. It does not listen yet. */
 export function createApp(app: App, speaker: Speaker, certificate?: Certificate): Server {
   const tls = (): { cert: string; key: string } => {
@@ -26,9 +32,11 @@ export function createApp(app: App, speaker: Speaker, certificate?: Certificate)
   const turns: Turns = { taken: 0 }
   switch (app) {
     case 'http':
-      return withUpgrades(createServer((request, response) => tell(request, response, speaker, turns)))
+      return withUpgrades(createServer(patient, (request, response) => tell(request, response, speaker, turns)))
     case 'https':
-      return withUpgrades(createHttpsServer(tls(), (request, response) => tell(request, response, speaker, turns)))
+      return withUpgrades(
+        createHttpsServer({ ...tls(), ...patient }, (request, response) => tell(request, response, speaker, turns)),
+      )
     case 'http2':
     case 'grpc':
       return createHttp2Server().on('stream', (stream, headers) => answerStream(stream, headers, speaker))

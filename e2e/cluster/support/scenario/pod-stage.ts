@@ -6,7 +6,7 @@ import type { Scenario, ScenarioClient, ScenarioObject, ScenarioStep } from '../
 import { interceptedRoutes, type Routes } from '../../../scenarios/runner/make-call.js'
 import { changeObjects, keyed } from '../../../scenarios/runner/objects.js'
 import type { Stage } from '../../../scenarios/runner/stage.js'
-import { reportOnFailure } from '../failure-report.js'
+import { reportOnFailure } from '../report-on-failure.js'
 import { Mesh } from '../mesh.js'
 import { SharedCluster } from '../shared-cluster.js'
 import type { TestNamespace } from '../test-namespace.js'
