@@ -72,8 +72,12 @@ async function openLoop(connections: ReviewConnections, perSecond: number, secon
   return { latencies, seconds: (performance.now() - start) / 1000 }
 }
 
-/** In its first reviews this process compiles itself, which would be most of what is slow among a few thousand. */
+/**
+ * In its first thousands of reviews this process compiles itself, which would be most of what is slow among those that count: at a hundred a second it would
+ * take half a minute to get through them.
+ */
 async function warmOpenLoop(connections: ReviewConnections, perSecond: number, seconds: number): Promise<LoadResult> {
+  await closedLoop(connections, OWN_WARM_UP_SECONDS)
   await openLoop(connections, perSecond, OWN_WARM_UP_SECONDS)
   return openLoop(connections, perSecond, seconds)
 }

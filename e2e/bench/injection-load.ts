@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Seconds that the load at a fixed rate runs before it counts. */
-export const OWN_WARM_UP_SECONDS = 3
+/** Seconds that the program of the load runs as fast as it can, and then at the fixed rate, before that counts. */
+export const OWN_WARM_UP_SECONDS = 4
 
 /** What is asked of the injector, and how often. */
 export interface LoadOptions {

@@ -110,7 +110,7 @@ export async function measureInjection(options: InjectionOptions): Promise<Injec
           'of the server with all of its threads; load generator and API server are processes of their own',
         latency:
           'as the load generator sees it: TLS, the review and the Secret at the API server; it shares the cores with both',
-        warmUp: `${WARM_UP_SECONDS} s of as many reviews as possible, then ${OWN_WARM_UP_SECONDS} s at the fixed rate before that counts`,
+        warmUp: `${WARM_UP_SECONDS} s of as many reviews as possible; before the fixed rate counts, ${OWN_WARM_UP_SECONDS} s of as many as possible by the process that then asks at that rate, and ${OWN_WARM_UP_SECONDS} s of the rate`,
       },
       ...product,
       floor,
