@@ -102,7 +102,7 @@ describe('two real sidecars of class pipy', () => {
 
     it.each([
       ['an identity that no rule names', () => shop.issue('other'), 'closed'],
-      ['the client itself', () => shop.issue('client'), 'hello\n'],
+      ['the client itself', () => shop.issue('client'), 'hello'],
       ['a certificate of another root', () => shop.issue('client', foreign), 'closed'],
     ])('by TCP: %s', async (_who, credential, answer) => {
       expect(await intrude(shop.at.servedTcp, { serverName: SERVICE, credential: credential() }, 'hi')).toBe(answer)

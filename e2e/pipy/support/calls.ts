@@ -90,7 +90,7 @@ async function firstWords(socket: Socket, text: string): Promise<string> {
     socket.destroy()
   })
   await new Promise((resolve) => socket.on('close', resolve))
-  return words === '' ? 'closed' : (words.split('\r\n')[0] ?? '')
+  return words === '' ? 'closed' : (words.split(/\r?\n/)[0] ?? '')
 }
 
 /** An open connection with what has come over it. */
