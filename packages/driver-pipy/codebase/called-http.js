@@ -36,11 +36,7 @@ export var callHTTP = pipeline(($) =>
         answer: ($) => $.replaceData().replaceMessage(() => localAnswer()),
         call: ($) =>
           $.repeat(again)
-            .to(($) =>
-              $.pipe(attempt, () => $call)
-                .replaceMessageStart(judge)
-                .replaceMessageEnd(judgeTrailer),
-            )
+            .to(($) => $.pipe(attempt, () => $call).replaceMessageStart(judge))
             .replaceStreamEnd((end) => ($done ? end : [unreachable(), end]))
             .onEnd(leave),
       }),
@@ -142,7 +138,6 @@ function attempt() {
   $call.failed = undefined
   $call.isConnected = false
   $call.again = false
-  $call.grpcStatus = undefined
   if (!pickEndpoint($call)) return nowhere
   return requestUpstream
 }
@@ -165,10 +160,6 @@ function judge(start) {
   if (head.status === 101) settleUpgrade(head.headers)
   finish(head, answer.grpcStatus)
   return start
-}
-
-function judgeTrailer(end) {
-  return end
 }
 
 function wantsRepeat(answer) {
