@@ -130,13 +130,14 @@ describe('changes of what real sidecars do', () => {
     expect((await get()).status).toBe(200)
   })
 
-  it('try again what fails, as often as a Retry says', async () => {
+  // At once or after a while: the next try begins before or after the first connection has said how it ended.
+  it.each([0, 5])('try again what fails, as often as a Retry says, %d ms later', async (backoffMs) => {
     const client = clientConfig(shop)
     const [http, tcp] = client.called ?? []
     if (http === undefined || tcp === undefined) throw new Error('the client calls two ports')
     const dead = '127.0.0.1:1'
     const upstreams = { ...client.upstreams, http: meshUpstream([dead, shop.at.servedHttp]) }
-    const retries = { on: ['connect-failure'], times: 2, backoffMs: 5 }
+    const retries = { on: ['connect-failure'], times: 2, backoffMs }
     await shop.give('client', { ...client, called: [{ ...http, retries }, tcp], upstreams })
     expect(await servers(6)).toEqual({ first: 6 })
     const [served, ...others] = serverConfig(shop).served ?? []

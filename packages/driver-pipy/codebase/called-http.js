@@ -7,7 +7,7 @@ import { answerParts, describeRequest, settleUpgrade } from './request.js'
 import { firstMatch } from './match.js'
 import { countRequest } from './metrics.js'
 import { logAccess } from './access-log.js'
-import { pickEndpoint, requestUpstream } from './upstream.js'
+import { failedToConnect, pickEndpoint, requestUpstream } from './upstream.js'
 import { state } from './state.js'
 import { takeTurn } from './balance.js'
 
@@ -135,8 +135,7 @@ function use(world, upstream, retries, timeoutMs) {
 
 // One try: an endpoint of its own, and the answer of nobody if there is none.
 function attempt() {
-  $call.failed = undefined
-  $call.isConnected = false
+  $call.link = undefined
   $call.again = false
   if (!pickEndpoint($call)) return nowhere
   return requestUpstream
@@ -151,7 +150,7 @@ function judge(start) {
   var local = (head.status === 502 || head.status === 504) && Object.keys(headers).length === 0
   var answer = {
     status: head.status,
-    local: local ? $call.failed || (connectErrors.includes(head.statusText) ? 'connect' : 'reset') : undefined,
+    local: local ? failure(connectErrors.includes(head.statusText)) : undefined,
     grpcStatus: headers['grpc-status'] === undefined ? undefined : +headers['grpc-status'],
   }
   if (wantsRepeat(answer)) return new StreamEnd('Replay')
@@ -160,6 +159,11 @@ function judge(start) {
   if (head.status === 101) settleUpgrade(head.headers)
   finish(head, answer.grpcStatus)
   return start
+}
+
+// Why nobody answered.
+function failure(isPoolsWord) {
+  return failedToConnect($call) || isPoolsWord ? 'connect' : 'reset'
 }
 
 function wantsRepeat(answer) {
@@ -175,7 +179,7 @@ function wantsRepeat(answer) {
 function again(end) {
   if ($done) return false
   // A connection that breaks, or fails in its handshake, ends without a word.
-  if (!$call.again && !wantsRepeat({ status: 503, local: $call.failed || 'reset' })) return false
+  if (!$call.again && !wantsRepeat({ status: 503, local: failure(false) })) return false
   $call.again = false
   var wait = backoff($call.retries.backoffMs, $call.attempts, Math.random())
   $call.attempts = $call.attempts + 1

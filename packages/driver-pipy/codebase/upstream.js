@@ -7,16 +7,21 @@ import { state } from './state.js'
 // How long an endpoint that could not be reached is left out, while others are there.
 var AVOID_MS = 5000
 
-// What is called: `{ upstream, address, source, named, dialled, key, outbound, failed }`, see pickEndpoint.
+// What is called: `{ upstream, address, source, named, dialled, key, link }`, see pickEndpoint.
 var $call
 
 var plain = pipeline(($) =>
   $.connect(
     () => $call.address,
-    () => ({
-      connectTimeout: $call.upstream.settings.connectTimeoutMs / 1000,
-      onState: (outbound) => noteState($call, outbound),
-    }),
+    () => {
+      // A call that is tried again has another address by the time that its first connection says how it has ended.
+      var link = { upstream: $call.upstream, address: $call.address, isConnected: false }
+      $call.link = link
+      return {
+        connectTimeout: $call.upstream.settings.connectTimeoutMs / 1000,
+        onState: (outbound) => noteState(link, outbound),
+      }
+    },
   ),
 )
 
@@ -114,14 +119,27 @@ function leastLoaded(upstream, list, fits) {
   return best
 }
 
-// What becomes of a connection: one that never opened marks its endpoint, so that others are tried first for a while.
-function noteState(call, outbound) {
-  call.outbound = outbound
+/**
+ * Notes that a try came to nothing. True if that is because its connection was never there; its endpoint is then left out for a while. Pipy passes the end
+ * of a connection on before it says how it ended, and what is tried again looks for an endpoint in between.
+ */
+export function failedToConnect(call) {
+  var link = call.link
+  if (!link || link.isConnected) return false
+  avoid(link)
+  return true
+}
+
+function avoid(link) {
+  link.upstream.health[link.address] = Date.now() + AVOID_MS
+}
+
+// What becomes of a connection.
+function noteState(link, outbound) {
   if (outbound.state === 'connected') {
-    call.isConnected = true
-    delete call.upstream.health[call.address]
-  } else if (outbound.state === 'closed' && !call.isConnected) {
-    call.failed = 'connect'
-    call.upstream.health[call.address] = Date.now() + AVOID_MS
+    link.isConnected = true
+    delete link.upstream.health[link.address]
+  } else if (outbound.state === 'closed' && !link.isConnected) {
+    avoid(link)
   }
 }
