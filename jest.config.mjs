@@ -41,7 +41,8 @@ const tiers = new Map([
     'cluster',
     {
       testMatch: ['<rootDir>/e2e/cluster/tests/**/*.test.ts'],
-      maxWorkers: 1,
+      // Files spend most of their time waiting for pods. More of them at once would take memory that pods need.
+      maxWorkers: 2,
       globalSetup: '<rootDir>/e2e/cluster/harness/global-setup.mjs',
       globalTeardown: '<rootDir>/e2e/cluster/harness/global-teardown.mjs',
     },

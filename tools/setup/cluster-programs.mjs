@@ -9,6 +9,7 @@ import { ensureEtcd } from './etcd.mjs'
 import { goObstacle } from './go.mjs'
 import { buildGoPrograms } from './go-build.mjs'
 import { ensureKubernetesPrograms, kubernetesPrograms, kubernetesProgramsAreBuilt } from './kubernetes-programs.mjs'
+import { machineObstacle } from './machine-obstacle.mjs'
 import { installWithoutService, onPath } from './system-service.mjs'
 import { ensureTransparentMode } from './transparent-mode.mjs'
 
@@ -65,6 +66,8 @@ export async function clusterObstacle() {
   if (process.platform !== 'linux') return 'network namespaces exist on Linux only'
   if (process.getuid?.() !== 0) return 'it takes root, for namespaces and containers. Run it by sudo'
   if (!(await ensureTransparentMode())) return 'this environment gives it no network namespaces'
+  const environment = await machineObstacle()
+  if (environment !== undefined) return environment
   if (kubernetesProgramsAreBuilt(kubernetesPrograms)) return undefined
   const go = await goObstacle()
   return go && `${go}. Install Go (https://go.dev/dl/)`
