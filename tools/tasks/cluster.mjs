@@ -6,6 +6,7 @@ import { archiveKey, keptArchives } from '../images/kept-archives.mjs'
 import { nodeLayer } from '../images/program-image.mjs'
 import { assembleTestImages, curlProgram, testAppName } from '../images/test-images.mjs'
 import { bundlePrograms } from '../lib/bundle.mjs'
+import { withLock } from '../lib/lock.mjs'
 import { root } from '../lib/paths.mjs'
 import { runAttached } from '../lib/process.mjs'
 import { timed } from '../lib/progress.mjs'
@@ -24,7 +25,7 @@ export async function task(args, { env }) {
     process.stdout.write(usage)
     return 0
   }
-  const [program = ''] = await bundlePrograms(['cluster'])
+  const [program = ''] = await inTurn(() => bundlePrograms(['cluster']))
   const { kubectl } = await ensureKubectlAndHelm()
   const complete = { ...request, kubectl, ...(await preparation(request)) }
   return runAttached(process.execPath, [program, JSON.stringify(complete)], { env })
@@ -36,12 +37,21 @@ async function preparation({ command, provider, registry }) {
     const { pause, coredns, ...programs } = await ensureClusterPrograms()
     const folder = join(root, 'dist/cluster-images')
     const archives = await timed('Assembling the images of the nodes', () =>
-      assembleNodeImages({ pause, coredns }, folder),
+      inTurn(() => assembleNodeImages({ pause, coredns }, folder)),
     )
     return { local: { programs, ...archives } }
   }
-  if (command === 'load') return { archives: await timed('Assembling images', () => assembleArchives(registry)) }
-  return {}
+  if (command !== 'load') return {}
+  return { archives: await timed('Assembling images', () => inTurn(() => assembleArchives(registry))) }
+}
+
+/**
+ * Two clusters may be made at once from one folder, which has one place for what is assembled.
+ * @template T
+ * @param {() => Promise<T>} work
+ */
+function inTurn(work) {
+  return withLock(join(root, '.cache/cluster-files.lock'), work)
 }
 
 /** @param {string} registry */
