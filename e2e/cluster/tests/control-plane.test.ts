@@ -40,7 +40,12 @@ const planePods = async (app: string): Promise<readonly RunningPod[]> => {
 
 beforeAll(async () => {
   cluster = SharedCluster.open()
-  const values = { enablePermissiveTrafficPolicy: true, enableReconciler: true }
+  const values = {
+    enablePermissiveTrafficPolicy: true,
+    enableReconciler: true,
+    // Proxies hear of pods that end from the other one while one is killed.
+    osmController: { replicaCount: 2 },
+  }
   mesh = await Mesh.install(cluster, { name: 'plane', values })
   ;[shop, outside] = await Promise.all([
     mesh.createNamespace('plane-shop'),
@@ -80,12 +85,13 @@ describe('controller_restart: proxies go on by what they have', () => {
       await cluster.kubectl.run(['rollout', 'restart', 'deploy/server', '-n', shop.name])
       for (let round = 0; round < 3; round += 1) {
         for (const app of ['osm-controller', 'osm-injector']) {
-          const kill = ['delete', 'pod', '-n', mesh.namespace, '-l', `app=${app}`, '--grace-period=0', '--force']
+          const [victim] = await planePods(app)
+          const kill = ['delete', 'pod', victim!.metadata.name, '-n', mesh.namespace, '--grace-period=0', '--force']
           await cluster.kubectl.run(kill, { timeoutMs: testTimeoutMs })
         }
         await rollout('osm-injector')
+        await rollout('osm-controller')
       }
-      await rollout('osm-controller')
       await shop.rollout('Deployment', 'server')
     })
     expect(lost).toEqual([])
