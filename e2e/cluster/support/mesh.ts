@@ -12,7 +12,6 @@ const helmTimeoutMs = 260_000
 
 /** Meshes share the cluster, and those of OSM's suite start with nothing allowed. */
 const commonValues = {
-  sidecarClass: 'envoy',
   enforceSingleMesh: false,
   enablePermissiveTrafficPolicy: false,
   enableEgress: false,
@@ -69,8 +68,9 @@ export class Mesh {
   ): Promise<void> {
     const input = JSON.stringify({ osm: { ...commonValues, meshName: this.name, ...values } })
     const where = ['--namespace', this.namespace, ...(verb === 'install' ? ['--create-namespace'] : [])]
-    const args = [verb, this.name, chartPath, ...where, '--values', '-', '--wait', '--timeout', helmTimeout]
-    await this.cluster.helm(args, { input, timeoutMs: helmTimeoutMs })
+    const args = [verb, this.name, chartPath, ...where, '--wait', '--timeout', helmTimeout]
+    const settings = ['--values', '-', '--set', 'osm.sidecarClass=envoy']
+    await this.cluster.helm([...args, ...settings], { input, timeoutMs: helmTimeoutMs })
   }
 
   /** Makes a namespace of a test and has `osm` add it to the mesh. It goes with the mesh, if not before. */
