@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { customResourceDefinitions } from '@osm-ts/core'
 import { cases, valuesFile } from './chart/cases.js'
-import { find, podOf, title, type Manifest, type Rule } from './chart/manifest.js'
-import { render } from './chart/render.js'
+import { containerOf, find, podOf, title, type Manifest, type Rule } from './chart/manifest.js'
+import { render, template } from './chart/render.js'
 
 /** Each role of each set of values, with one rule. */
 interface PlacedRule {
@@ -180,5 +180,38 @@ describe('the network policies of the chart', () => {
 
   it('are left out when asked to', () => {
     expect((manifests.get('another-mesh') ?? []).filter(({ kind }) => kind === 'NetworkPolicy')).toEqual([])
+  })
+})
+
+describe('the repo of class pipy', () => {
+  const rendered = manifests.get('class-pipy') ?? []
+
+  it('is osm-controller alone: nothing else listens at its port', () => {
+    const listening = rendered.filter(({ kind, spec }) => kind === 'Service' && JSON.stringify(spec).includes('6060'))
+    expect(listening.map(title)).toEqual(['Service osm-controller'])
+    expect(listening[0]?.spec?.selector).toMatchObject({ app: 'osm-controller' })
+    const images = rendered.flatMap((manifest) =>
+      (podOf(manifest)?.containers ?? []).map(({ image }) => image).filter((image) => image.includes('pipy')),
+    )
+    expect(images).toEqual([])
+    expect(podOf(find(rendered, 'Deployment', 'osm-controller'))?.containers).toHaveLength(1)
+  })
+
+  it('is asked by nothing over plain HTTP', () => {
+    const text = JSON.stringify(rendered)
+    expect(text).toContain('pipy-admin-port')
+    expect(text).not.toMatch(/http:[^"]*(:6060|\/repo)/)
+    const { livenessProbe, readinessProbe } = containerOf(find(rendered, 'Deployment', 'osm-controller'))
+    expect(JSON.stringify([livenessProbe, readinessProbe])).not.toMatch(/6060|pipy-admin-port/)
+  })
+
+  it('has sidecars of 1.5 only', () => {
+    const old = { osm: { sidecarClass: 'pipy', sidecarImage: 'flomesh/pipy:0.90.3-38' } }
+    expect(template(old)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        'the sidecar image of class pipy is "flomesh/pipy:0.90.3-38": its sidecars need Pipy 1.5',
+      ),
+    })
   })
 })

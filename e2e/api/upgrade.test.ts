@@ -124,8 +124,9 @@ describe('an upgrade from Open Service Mesh 1.2', () => {
       (await get(resourceTypes.Deployment, 'osm-controller', mesh.namespace))?.metadata.generation
     const before = await deployment()
     expect(before).toBeDefined()
-    await expect(mesh.helm('upgrade', { values: { sidecarClass: 'pipy' } })).rejects.toThrow(
-      'sidecar class "pipy" has no driver in this version',
+    const values = { sidecarClass: 'other', sidecarDrivers: [{ sidecarName: 'other', sidecarImage: 'x/other:1' }] }
+    await expect(mesh.helm('upgrade', { values })).rejects.toThrow(
+      'sidecar class "other" has no driver in this version',
     )
     await expect(deployment()).resolves.toBe(before)
     await expect(get(resourceTypes.MeshConfig, 'osm-mesh-config', mesh.namespace)).resolves.toMatchObject({

@@ -7,6 +7,9 @@ const effects = 'e2e/api/chart/value-effects.ts'
 const values = 'e2e/api/chart-values.test.ts'
 const chart = 'e2e/api/chart.test.ts'
 
+/** osm-edge served scripts and keys from a container of its own, over plain HTTP. */
+const repo = 'the repo of class pipy is part of osm-controller, at the port of the class'
+
 const noInterceptor = 'there is no interception by eBPF, which it is for'
 
 /** @type {Section} */
@@ -26,16 +29,18 @@ export const chartValues = {
     never('osm.image.digest.osmInterceptor', noInterceptor, effects),
     works('osm.imagePullSecrets', effects),
     works('osm.sidecarClass', [effects, 'e2e/api/install.test.ts', 'e2e/api/upgrade.test.ts'], {
-      note: 'envoy, where osm-edge had pipy; osm-preinstall refuses a class without a driver',
+      note: 'default envoy, where osm-edge had pipy; osm-preinstall refuses a class without a driver',
     }),
-    works('osm.{sidecarImage,sidecarWindowsImage}', effects),
+    works('osm.{sidecarImage,sidecarWindowsImage}', [effects, chart], {
+      note: 'of class pipy: 1.5.18, where osm-edge had 0.90.3-38, which is refused',
+    }),
     works('osm.sidecarDrivers', [effects, values]),
     later('osm.driverPackages', 'drivers', values, { note: 'new; refused until then' }),
     works('osm.nativeSidecar', effects, { note: 'new' }),
     works('osm.curlImage', effects, { note: 'of the pods of helm test' }),
-    never('osm.repoServer.image', 'no class of this version has a repo of its own', effects),
-    refused('osm.repoServer.standalone', 'no class of this version has a repo of its own', values),
-    later('osm.repoServer.{ipaddr,codebase}', 'pipy', effects),
+    never('osm.repoServer.image', repo, effects),
+    refused('osm.repoServer.standalone', repo, values),
+    never('osm.repoServer.{ipaddr,codebase}', repo, effects),
     later('osm.pluginChains', 'pipy', effects),
     works('osm.osmController.{replicaCount,resource,podLabels,enablePodDisruptionBudget}', effects),
     works('osm.osmController.autoScale.{enable,minReplicas,maxReplicas}', effects, { note: 'autoscaling/v2' }),

@@ -58,7 +58,7 @@ export const meshConfig = {
       note: 'a problem says that class envoy has no DNS proxy',
     }),
     later('sidecar.localDNSProxy.{primaryUpstreamDNSServerIPAddr,secondaryUpstreamDNSServerIPAddr}', 'pipy', reading),
-    later('repoServer.{ipaddr,codebase}', 'pipy', [resolving, restarting]),
+    never('repoServer.{ipaddr,codebase}', 'the repo of class pipy is part of osm-controller', [resolving, restarting]),
     works('traffic.interceptionMode', [injecting, patching], {
       note: 'iptables and none; with ebpf, pods are refused',
     }),

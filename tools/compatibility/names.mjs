@@ -1,4 +1,4 @@
-import { later, missing, never, works } from './row.mjs'
+import { missing, never, works } from './row.mjs'
 
 /** @typedef {import('./row.mjs').Section} Section */
 
@@ -70,7 +70,11 @@ export const environment = {
       resolving,
     ),
     missing('OSM_DEFAULT_HEALTHCHECK_CONTAINER_IMAGE', 'open', 'probes over TCP need no container of their own'),
-    later('{OSM_REPO_SERVER_IPADDR,OSM_REPO_SERVER_CODEBASE}', 'pipy', resolving),
+    never(
+      '{OSM_REPO_SERVER_IPADDR,OSM_REPO_SERVER_CODEBASE}',
+      'the repo of class pipy is part of osm-controller',
+      resolving,
+    ),
     missing('OSM_LOG_KUBERNETES_EVENTS', 'open', 'debug logs tell of changes'),
     missing('OSM_HUMAN_DEBUG_LOG', 'open', 'logs are JSON'),
     missing('{OSM_CONFIG,KUBECONFIG}', 'cluster', 'the command line'),

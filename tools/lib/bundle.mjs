@@ -91,7 +91,8 @@ function copyFolders(folders) {
 }
 
 /**
- * What programs say of their sources; a date of the build itself would make every build another. Empty outside of git.
+ * What programs say of their sources, where a date of the build itself would make every build another, and the scripts
+ * that they serve to sidecars.
  * @returns {Promise<Record<string, string>>}
  */
 async function sourceDefinitions() {
@@ -99,10 +100,25 @@ async function sourceDefinitions() {
     gitSays(['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*']),
     gitSays(['log', '-1', '--format=%cI']),
   ])
-  return { OSM_GIT_COMMIT: JSON.stringify(commit), OSM_BUILD_DATE: JSON.stringify(date) }
+  return {
+    OSM_GIT_COMMIT: JSON.stringify(commit),
+    OSM_BUILD_DATE: JSON.stringify(date),
+    OSM_PIPY_CODEBASE: JSON.stringify(pipyCodebase()),
+  }
 }
 
-/** @param {readonly string[]} args */
+/** The scripts of class pipy by path, as packages/driver-pipy reads them from a folder where it is not bundled. */
+function pipyCodebase() {
+  const folder = join(root, 'packages/driver-pipy/codebase')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const scripts = files.filter((path) => /^(?!.*\.test\.).*\.js$/.test(basename(path))).sort()
+  return Object.fromEntries(scripts.map((path) => [`/${path}`, readFileSync(join(folder, path), 'utf8')]))
+}
+
+/**
+ * Empty outside of git.
+ * @param {readonly string[]} args
+ */
 async function gitSays(args) {
   if (!existsSync(join(root, '.git'))) return ''
   const { code, stdout } = await run('git', args)

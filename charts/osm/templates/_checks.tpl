@@ -30,7 +30,7 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 {{- fail "fsm.enabled is true: this chart brings no Flomesh gateway. Install it by its own chart, and let it in by an IngressBackend" -}}
 {{- end -}}
 {{- if $osm.repoServer.standalone -}}
-{{- fail "osm.repoServer.standalone is true: no sidecar class of this version fetches its configuration from a repo" -}}
+{{- fail "osm.repoServer.standalone is true: the repo of class pipy is part of osm-controller; leave it false" -}}
 {{- end -}}
 {{- if eq $osm.trafficInterceptionMode "ebpf" -}}
 {{- fail "osm.trafficInterceptionMode is ebpf: this version redirects traffic by iptables, or not at all; use iptables or none" -}}
@@ -61,20 +61,33 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 {{- end -}}
 {{- $_ := set $ports $port .sidecarName -}}
 {{- end -}}
+{{- include "osm.checkPipyImage" . -}}
 {{- if not (has $osm.sidecarClass $names) -}}
 {{- fail (printf "osm.sidecarClass is %q, but osm.sidecarDrivers has no entry with that sidecarName; it has: %s" $osm.sidecarClass (join ", " $names)) -}}
 {{- end -}}
 {{- end }}
 
+{{/* A value that was written down for osm-edge: sidecars would start, and never be ready. */}}
+{{- define "osm.checkPipyImage" -}}
+{{- $osm := .Values.osm -}}
+{{- range include "osm.drivers" . | fromYamlArray -}}
+{{- $image := $osm.sidecarImage | default .sidecarImage | default "" -}}
+{{- if and (eq .sidecarName "pipy") (eq $osm.sidecarClass "pipy") (regexMatch "(^|/)pipy:0\\." $image) -}}
+{{- fail (printf "the sidecar image of class pipy is %q: its sidecars need Pipy 1.5; leave osm.sidecarImage and the sidecarImage of that entry of osm.sidecarDrivers out, or name an image of 1.5" $image) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/*
-Entries of osm.sidecarDrivers, as a YAML list. Class pipy may be chosen by its name alone, because it has an entry by default in osm-edge.
+Entries of osm.sidecarDrivers, as a YAML list. Class pipy may be chosen by its name alone, because it has an entry by default in osm-edge. The image
+is one of 1.5: the scripts that its sidecars run do not load in 0.90, which osm-edge had.
 */}}
 {{- define "osm.drivers" -}}
 {{- $drivers := .Values.osm.sidecarDrivers -}}
 {{- $names := list -}}
 {{- range $drivers }}{{- $names = append $names .sidecarName -}}{{- end -}}
 {{- if and (eq .Values.osm.sidecarClass "pipy") (not (has "pipy" $names)) -}}
-{{- $drivers = append $drivers (dict "sidecarName" "pipy" "sidecarImage" "flomesh/pipy:0.90.3-38" "proxyServerPort" 6060) -}}
+{{- $drivers = append $drivers (dict "sidecarName" "pipy" "sidecarImage" "flomesh/pipy:1.5.18" "proxyServerPort" 6060) -}}
 {{- end -}}
 {{ $drivers | toYaml }}
 {{- end }}
@@ -85,4 +98,5 @@ anything is changed; rendering does not, so that values can be looked at.
 */}}
 {{- define "osm.builtInClasses" -}}
 - envoy
+- pipy
 {{- end }}
