@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
 import type { Seen } from './support/apps.js'
+import { SERVICE } from './support/base-config.js'
 import { inTheClear, intrude, open, through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
-import { SERVICE, Shop } from './support/shop.js'
+import { Shop } from './support/shop.js'
 
 jest.setTimeout(60_000)
 

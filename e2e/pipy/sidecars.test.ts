@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { testAuthority } from '@osm-ts/driver-testkit'
 
 import type { Seen } from './support/apps.js'
+import { principalOf, SERVICE } from './support/base-config.js'
 import { type Answer, inTheClear, intrude, open, through } from './support/calls.js'
 import { clientConfig, meshUpstream, serverConfig } from './support/configs.js'
-import { principalOf, SERVICE, Shop } from './support/shop.js'
+import { Shop } from './support/shop.js'
 
 jest.setTimeout(60_000)
 

@@ -82,12 +82,12 @@ export function inside(mesh: TestMesh, workload: string): Inside {
   }[]
   const [address] = links.flatMap(({ addr_info = [] }) => addr_info.map(({ local }) => local))
   if (address === undefined) throw new Error(`${workload} has no address`)
-  return {
-    address,
-    ask: async (question) => {
-      const command = ['setpriv', `--reuid=${UID}`, `--regid=${UID}`, '--clear-groups', process.execPath, '-e', program]
-      const { stdout } = await execute('ip', ['netns', 'exec', namespace, ...command, JSON.stringify(question)])
-      return JSON.parse(stdout) as InsideAnswer
-    },
-  }
+  return { address, ask: (question) => askInside(namespace, question) }
+}
+
+/** Asks as a program in a network namespace that is no sidecar. */
+export async function askInside(namespace: string, question: Question): Promise<InsideAnswer> {
+  const command = ['setpriv', `--reuid=${UID}`, `--regid=${UID}`, '--clear-groups', process.execPath, '-e', program]
+  const { stdout } = await execute('ip', ['netns', 'exec', namespace, ...command, JSON.stringify(question)])
+  return JSON.parse(stdout) as InsideAnswer
 }

@@ -31,7 +31,7 @@ interface Client {
 }
 
 /** Serves documents to workers whose certificates the root has signed. */
-export async function startChannel(credential: Credential, root: string): Promise<Channel> {
+export async function startChannel(credential: Credential, root: string, host = '127.0.0.1'): Promise<Channel> {
   const clients = new Map<string, Client>()
   const clientOf = (name: string): Client => {
     const client = clients.get(name) ?? { document: undefined, word: { applied: '' }, listeners: new Set() }
@@ -75,11 +75,11 @@ export async function startChannel(credential: Credential, root: string): Promis
       offer()
     },
   )
-  server.listen(0, '127.0.0.1')
+  server.listen(0, host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
-    address: `127.0.0.1:${port}`,
+    address: `${host}:${port}`,
     publish: (worker, config, own) =>
       new Promise((resolve, reject) => {
         const client = clientOf(worker)

@@ -1,6 +1,7 @@
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
-import { principalOf, SERVICE, type Shop } from './shop.js'
+import { principalOf, SERVICE } from './base-config.js'
+import type { Shop } from './shop.js'
 
 type Upstream = PipyConfig['upstreams'][string]
 

@@ -4,16 +4,9 @@ import { testAuthority, type TestAuthority } from '@osm-ts/driver-testkit'
 
 import { eventually } from '../../dataplane/support/wait.js'
 import { type App, freeAddresses, httpApp, tcpApp } from './apps.js'
+import { type Account, baseConfig, CONTROL_PLANE, principalOf, SERVICE, sidecarName } from './base-config.js'
 import { type Channel, startChannel, type WorkerWord } from './channel.js'
 import { startWorker, type Worker } from './worker.js'
-
-/** Name of the control plane. */
-const CONTROL_PLANE = 'repo.osm-system.cluster.local'
-/** SNI name of the service behind the server's sidecar. */
-export const SERVICE = 'server.demo.svc.cluster.local'
-
-/** Service accounts of the tests. */
-export type Account = 'client' | 'server' | 'other'
 
 /** A client and a server with a real Pipy beside each, and the addresses of both. */
 export class Shop {
@@ -42,7 +35,7 @@ export class Shop {
       startWorker({
         channel: channel.address,
         serverName: CONTROL_PLANE,
-        credential: control.issue(sidecar(name)),
+        credential: control.issue(sidecarName(name)),
         root: control.certificate,
         admin,
       })
@@ -63,35 +56,11 @@ export class Shop {
   }
 
   give(name: 'client' | 'server', config: Partial<PipyConfig>, credential = this.issue(name)): Promise<WorkerWord> {
-    return this.channel.publish(sidecar(name), this.config(name, config), credential)
+    return this.channel.publish(sidecarName(name), this.config(name, config), credential)
   }
 
   config(name: string, config: Partial<PipyConfig>): PipyConfig {
-    return {
-      format: 1,
-      mode: 'explicit',
-      trust: {
-        roots: [this.authority.certificate],
-        versions: { min: 'TLS1.2', max: 'TLS1.3' },
-        ciphers: '',
-        alpn: 'osm',
-      },
-      workload: { identity: `${name}.demo`, namespace: 'demo', kind: 'Workload', name, instance: `${name}-0` },
-      listen: {},
-      idleMs: 60_000,
-      withdrawalMs: 30_000,
-      accessLog: false,
-      requestMetrics: true,
-      egress: false,
-      callers: { client: { names: [principalOf('client')] }, nobody: { names: [] } },
-      served: [],
-      ingress: [],
-      called: [],
-      outside: [],
-      upstreams: {},
-      probes: [],
-      ...config,
-    }
+    return baseConfig(this.authority.certificate, name, config)
   }
 
   /** Whether a sidecar says that it is ready. */
@@ -130,11 +99,3 @@ const places = [
 ] as const
 
 type Place = (typeof places)[number]
-
-export function principalOf(account: Account): string {
-  return `${account}.demo.cluster.local`
-}
-
-function sidecar(name: string): string {
-  return `${name}-0.sidecar.${name}.demo`
-}

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import type { Credential } from '@osm-ts/driver-api'
 
-const codebase = fileURLToPath(new URL('../../../packages/driver-pipy/codebase/main.js', import.meta.url))
+const codebase = fileURLToPath(new URL('../../../packages/driver-pipy/codebase', import.meta.url))
 
 /** A worker may hang when it ends, so that nothing waits for it for ever. */
 const LONGEST_LIFE_SECONDS = 600
@@ -27,6 +27,8 @@ export interface WorkerBootstrap {
   readonly credential: Credential
   readonly root: string
   readonly admin: string
+  /** Starts the program elsewhere, as somebody else; left out, it starts here. */
+  readonly enter?: (argv: readonly [string, ...string[]]) => { readonly file: string; readonly args: readonly string[] }
 }
 
 /** A real Pipy that runs the codebase of the driver. */
@@ -37,12 +39,22 @@ export interface Worker {
 }
 
 /** Starts a worker. Where it finds its control plane stands in its environment, as the driver's patch has it. */
-export async function startWorker({ channel, serverName, credential, root, admin }: WorkerBootstrap): Promise<Worker> {
+export async function startWorker({
+  channel,
+  serverName,
+  credential,
+  root,
+  admin,
+  enter = ([file, ...args]) => ({ file, args }),
+}: WorkerBootstrap): Promise<Worker> {
   const folder = await mkdtemp(join(tmpdir(), 'osm-pipy-'))
+  // Whoever runs the program reads it; the keys are those of a test.
+  await chmod(folder, 0o755)
   const file = async (name: string, content: string): Promise<string> => {
-    await writeFile(join(folder, name), content, { mode: 0o600 })
+    await writeFile(join(folder, name), content)
     return join(folder, name)
   }
+  await cp(codebase, join(folder, 'codebase'), { recursive: true })
   const environment = {
     OSM_PIPY_CHANNEL: channel,
     OSM_PIPY_SERVER_NAME: serverName,
@@ -51,15 +63,20 @@ export async function startWorker({ channel, serverName, credential, root, admin
     OSM_PIPY_ROOTS: await file('roots.pem', root),
     OSM_PIPY_ADMIN: admin,
   }
-  const child = spawn('timeout', ['-k', '1', `${LONGEST_LIFE_SECONDS}`, pipyBinary(), codebase], {
+  // Run through the open file: where it lies may be nowhere that others get to.
+  const binary = await open(pipyBinary())
+  const script = join(folder, 'codebase', 'main.js')
+  const { file: program, args } = enter(['timeout', '-k', '1', `${LONGEST_LIFE_SECONDS}`, '/proc/self/fd/3', script])
+  const child = spawn(program, args, {
     env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', binary.fd],
     // A group of its own: `timeout` passes no SIGKILL on.
     detached: true,
   })
+  await binary.close()
   let output = ''
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
       output = `${output}${text}`.slice(-100_000)
     })
   const stop = async (): Promise<void> => {

@@ -1,11 +1,12 @@
 // Connections to the workload: which port they are for, and who is there.
 
-import { closest } from './hosts.js'
+import { takeToken } from './bucket.js'
 import { principalOf } from './callers.js'
+import { closed } from './closed.js'
+import { closest } from './hosts.js'
 import { serveHTTP } from './served-http.js'
 import { serveTCP } from './served-tcp.js'
 import { state } from './state.js'
-import { takeToken } from './bucket.js'
 
 // `{ port, source, listen, hello, kind, id, session, principal }`
 var $conn
@@ -17,18 +18,18 @@ export var inboundConnection = pipeline(($) =>
       $.handleTLSClientHello((hello) => void ($conn.hello = hello)).pipe(
         () => ($conn.hello ? chooseTLS() : undefined),
         {
-          close: ($) => $.replaceStreamStart(() => new StreamEnd()),
+          close: ($) => $.pipe(closed),
         },
       ),
     plain: ($) => $.pipe(serveHTTP, () => $conn),
-    close: ($) => $.replaceStreamStart(() => new StreamEnd()),
+    close: ($) => $.pipe(closed),
   }),
 )
 
 /** Templates that end TLS with the trust of a world. They are made anew with it: roots are fixed when a filter is made, and tickets of before are void. */
 export function serverTemplates(world) {
   var versions = world.config.trust.versions
-  if (!world.certificate || !versions) return { mesh: refuse, tls: refuse, mtls: refuse }
+  if (!world.certificate || !versions) return { mesh: closed, tls: closed, mtls: closed }
   var options = {
     certificate: () => state.world.certificate,
     minVersion: versions.min,
@@ -39,11 +40,7 @@ export function serverTemplates(world) {
   var accept = (trusted, alpn) => {
     var all = Object.assign({}, options, { trusted })
     if (alpn) all.alpn = alpn
-    return pipeline(($) =>
-      $.acceptTLS(all).to(($) =>
-        $.pipe(serve, { close: ($) => $.replaceStreamStart(() => new StreamEnd()) }, () => $conn),
-      ),
-    )
+    return pipeline(($) => $.acceptTLS(all).to(($) => $.pipe(serve, { close: ($) => $.pipe(closed) }, () => $conn)))
   }
   return {
     mesh: accept(world.trusted, undefined),
@@ -51,8 +48,6 @@ export function serverTemplates(world) {
     mtls: accept(world.trusted, ['h2', 'http/1.1']),
   }
 }
-
-var refuse = pipeline(($) => $.replaceStreamStart(() => new StreamEnd()))
 
 // TLS, or plain HTTP where a port takes it from the caller's address.
 function firstBytes(event) {

@@ -1,5 +1,6 @@
 // Where connections are taken. Listeners come and go with configurations; those of before stay open.
 
+import { addOwn, removeOwn } from './own-listeners.js'
 import { inboundConnection } from './inbound.js'
 import { outboundConnection } from './outbound.js'
 import { serveMetrics } from './admin.js'
@@ -31,14 +32,20 @@ export function listenTo(config) {
   })
   Object.entries(wanted).forEach((entry) => {
     if (open[entry[0]] === entry[1].text) return
+    if (isForWorkload(entry[1].kind)) addOwn(entry[0])
     pipy.listen(entry[0], optionsOf(entry[1].kind, config), templateOf(entry[0], entry[1]))
     open[entry[0]] = entry[1].text
   })
   Object.keys(open).forEach((address) => {
     if (wanted[address]) return
     pipy.listen(address, null)
+    removeOwn(address)
     delete open[address]
   })
+}
+
+function isForWorkload(kind) {
+  return kind === 'outbound' || kind === 'bound-outbound' || kind === 'forward'
 }
 
 function optionsOf(kind, config) {
@@ -82,11 +89,12 @@ function start(template, describe, isOutbound) {
   )
 }
 
-// SO_ORIGINAL_DST of SOL_IP. Pipy's own fields are empty for the first connection of a listener.
+// SO_ORIGINAL_DST of SOL_IP. Pipy's own fields are empty for the first connection of a listener. What was not redirected was meant for the listener itself.
 function dialledBy(inbound) {
-  var option = inbound.socket.getRawOption(0, 80, new Data(new Array(16).fill(0)))
-  var bytes = option ? option.toArray() : []
-  if (bytes.length < 8) return { address: inbound.localAddress, port: inbound.localPort }
+  var option = new Data()
+  var error = inbound.socket.getRawOption(0, 80, option)
+  var bytes = option.toArray()
+  if (error !== 0 || bytes.length < 8) return { address: inbound.localAddress, port: inbound.localPort }
   return {
     address: bytes[4] + '.' + bytes[5] + '.' + bytes[6] + '.' + bytes[7],
     port: bytes[2] * 256 + bytes[3],

@@ -1,10 +1,11 @@
 // Connections of the workload: which destination they are for.
 
-import { callHTTP, passthrough } from './called-http.js'
-import { closest } from './hosts.js'
-import { connectUpstream, pickEndpoint } from './upstream.js'
-import { state } from './state.js'
 import { takeTurn } from './balance.js'
+import { callHTTP, passthrough } from './called-http.js'
+import { closed } from './closed.js'
+import { closest } from './hosts.js'
+import { state } from './state.js'
+import { connectUpstream, pickEndpoint } from './upstream.js'
 
 // `{ isForward }`, `{ id }` of a port of explicit mode, or `{ dialled: { address, port } }`; `source` is the caller's address.
 var $conn
@@ -18,9 +19,9 @@ export var outboundConnection = pipeline(($) =>
     named: ($) =>
       $.handleTLSClientHello((hello) => void ($conn.hello = hello)).pipe(
         () => ($conn.hello ? chooseByName() : undefined),
-        { tcp: ($) => $.pipe(connectUpstream, () => $call), close: ($) => $.replaceStreamStart(() => new StreamEnd()) },
+        { tcp: ($) => $.pipe(connectUpstream, () => $call), close: ($) => $.pipe(closed) },
       ),
-    close: ($) => $.replaceStreamStart(() => new StreamEnd()),
+    close: ($) => $.pipe(closed),
   }),
 )
 
@@ -49,7 +50,7 @@ function chooseOutside(world, event) {
     if (new Data(event).shift(1).toString('hex') === '16') return 'named'
   }
   if (rules.some((rule) => rule.protocol === 'http')) return 'http'
-  var any = rules.find((rule) => rule.protocol === 'tcp')
+  var any = rules.find((rule) => rule.protocol === 'tcp' && rule.ranges.length === 0)
   if (any) return toShares(world, any)
   return toPassthrough(world)
 }

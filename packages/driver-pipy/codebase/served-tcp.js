@@ -1,6 +1,7 @@
 // Connections to a port of the workload that speaks no HTTP.
 
 import { mayCall } from './callers.js'
+import { closed } from './closed.js'
 import { state, track } from './state.js'
 
 var $conn
@@ -15,7 +16,7 @@ export var serveTCP = pipeline(($) =>
           onState: (outbound) => void ($conn.outbound = outbound),
         })
         .onEnd(() => void ($forget && $forget())),
-    close: ($) => $.replaceStreamStart(() => new StreamEnd()),
+    close: ($) => $.pipe(closed),
   }),
 )
 

@@ -1,5 +1,6 @@
 // Connections to upstreams: mutual TLS with services of the mesh, plain connections to destinations outside of it.
 
+import { isOwn, isOwnAddress } from './own-listeners.js'
 import { principalOf } from './callers.js'
 import { takeByHash, takeTurn } from './balance.js'
 import { state } from './state.js'
@@ -43,7 +44,7 @@ export function clientTemplate(world) {
   return pipeline(($) => $.connectTLS(options).to(plain))
 }
 
-var refuse = pipeline(($) => $.replaceStreamStart(() => new StreamEnd('Unauthorized')))
+var refuse = pipeline(($) => $.replaceStreamStart(() => new StreamEnd('Unauthorized')).replaceData())
 
 /** A connection to what `call` names. */
 export var connectUpstream = pipeline(($) =>
@@ -67,7 +68,7 @@ function poolOptions(settings) {
 }
 
 /**
- * Chooses the address of a call, and the pool of its connections. False if the upstream has none.
+ * Chooses the address of a call, and the pool of its connections. False if the upstream has none, or if that is this sidecar.
  *
  * @param call - `{ upstream, source, dialled, named }`: the caller's address for hashing; what was dialled; what the request names
  */
@@ -85,6 +86,7 @@ export function pickEndpoint(call) {
     if (!endpoint) return false
     call.address = endpoint.address
   }
+  if (isOwnAddress(call.address)) return false
   call.key = call.upstream.id + ' ' + call.address + ' ' + JSON.stringify(call.upstream.settings.tls || null)
   if (call.upstream.settings.tls) call.key = call.key + state.world.identityKey
   if (call.isAlone) call.key = call
@@ -137,6 +139,8 @@ function avoid(link) {
 // What becomes of a connection.
 function noteState(link, outbound) {
   if (outbound.state === 'connected') {
+    // What a name leads to is known now. Nothing is said for addresses, which have been looked at before.
+    if (isOwn(outbound.remoteAddress, outbound.remotePort)) return outbound.close()
     link.isConnected = true
     delete link.upstream.health[link.address]
   } else if (outbound.state === 'closed' && !link.isConnected) {

@@ -14,8 +14,6 @@ export const unsupportedFeatures = {
   'dns-proxy': 'the codebase answers no questions of DNS yet',
   'egress-gateway-http2tunnel': 'the codebase has no tunnels to gateways yet',
   'egress-gateway-socks5': 'the codebase has no tunnels to gateways yet',
-  'egress-https': 'destinations by server name need redirected traffic, which has not been tried with a real Pipy yet',
-  'egress-tcp': 'destinations by address need redirected traffic, which has not been tried with a real Pipy yet',
   'egress-tls-origination': 'the codebase speaks no TLS for workloads to servers outside the mesh yet',
   'external-authorization':
     'the protocol of external authorization is that of Envoy, over gRPC with messages that PipyJS has no types for',
@@ -36,13 +34,13 @@ export const unsupportedFeatures = {
 
 /** What this driver enforces, and nothing beyond it: the host refuses or reports the rest. */
 export const capabilities: Capabilities = {
-  // HTTP/2 and gRPC, and redirected traffic, are in the codebase and have not been tried with a real Pipy yet.
+  // HTTP/2 and gRPC are in the codebase and have not been tried with a real Pipy yet.
   protocols: ['http', 'https', 'tcp', 'tcp-server-first'],
   pathMatches: ['exact', 'prefix', 'regex'],
   headerMatches: ['exact', 'prefix', 'regex', 'present'],
   // Pipy shows scripts the common name and the DNS names of a peer, and a principal is both.
   upstreamIdentity: 'principal',
-  modes: ['explicit'],
+  modes: ['explicit', 'transparent'],
   standalone: true,
   // Pipy asks the kernel for the original destination of IPv4 connections only.
   ipFamilies: ['IPv4'],
