@@ -9,6 +9,54 @@ export interface App {
   readonly stop: () => Promise<void>
 }
 
+/** A server whose answers can be held back. */
+export interface SlowApp extends App {
+  /** Requests that have not been answered. */
+  readonly held: () => number
+  /** Answers them, and from now on at once. */
+  readonly release: () => void
+  /** Connections that were opened so far. */
+  readonly connections: () => number
+}
+
+/**
+ * Holds every request, until it is released; `/once` only the first time; `/stall` in the middle of the answer; and `/now` never. Requests that go away
+ * are no longer held.
+ */
+export async function slowApp(): Promise<SlowApp> {
+  const waiting = new Set<() => void>()
+  let isReleased = false
+  let hasSeenOnce = false
+  let connections = 0
+  const server = createHttpServer((request, response) => {
+    const isFirst = !hasSeenOnce
+    hasSeenOnce ||= request.url === '/once'
+    if (request.url === '/stall') response.write('x'.repeat(100_000))
+    if (isReleased || request.url === '/now' || (request.url === '/once' && !isFirst)) {
+      response.end('whole')
+      return
+    }
+    const answer = (): void => {
+      response.end('whole')
+    }
+    waiting.add(answer)
+    response.on('close', () => waiting.delete(answer))
+  })
+  server.on('connection', () => {
+    connections += 1
+  })
+  const app = await listening(server)
+  return {
+    ...app,
+    held: () => waiting.size,
+    release: () => {
+      isReleased = true
+      for (const answer of waiting) answer()
+    },
+    connections: () => connections,
+  }
+}
+
 /** What an HTTP app has seen of a request; the body of its answer. */
 export interface Seen {
   readonly server: string

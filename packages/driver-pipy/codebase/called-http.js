@@ -7,7 +7,8 @@ import { answerParts, describeRequest, settleUpgrade } from './request.js'
 import { firstMatch } from './match.js'
 import { countRequest } from './metrics.js'
 import { logAccess } from './access-log.js'
-import { failedToConnect, pickEndpoint, requestUpstream } from './upstream.js'
+import { abandonCall, beginPause, beginTry, endTry, leaveCall, pause, startClocks, stopTryClock } from './tries.js'
+import { failedToConnect, requestUpstream } from './upstream.js'
 import { state } from './state.js'
 import { takeTurn } from './balance.js'
 
@@ -25,7 +26,12 @@ var connectErrors = ['Connection Refused', 'Cannot Resolve', 'Gateway Timeout']
 
 /** Serves requests of the workload on one connection. */
 export var callHTTP = pipeline(($) =>
-  $.onStart((conn) => void ($conn = conn))
+  $.onStart((conn) => {
+    $conn = conn
+    $conn.calls = []
+  })
+    // Pipy waits for the answers to callers that went away.
+    .handleStreamEnd(() => $conn.calls.forEach(abandonCall))
     .demuxHTTP()
     .to(($) =>
       $.handleMessageStart((start) => {
@@ -35,12 +41,21 @@ export var callHTTP = pipeline(($) =>
       }).pipe(() => ($answer ? 'answer' : 'call'), {
         answer: ($) => $.replaceData().replaceMessage(() => localAnswer()),
         call: ($) =>
-          $.repeat(again)
-            .to(($) => $.pipe(attempt, () => $call).replaceMessageStart(judge))
+          $.handleMessageEnd(() => startClocks($call))
+            .repeat(again)
+            .to(($) =>
+              $.onStart(() => beginTry($call))
+                .wait(() => $call.ready)
+                .pipe(attempt, () => $call)
+                .replaceMessageStart(judge)
+                .replaceMessageEnd(endAnswer),
+            )
             .replaceStreamEnd((end) => ($done ? end : [unreachable(), end]))
             .onEnd(leave),
       }),
-    ),
+    )
+    // The end of an answer that was cut off: without it the caller sees that something is missing.
+    .replaceData((data) => ($conn.isCutOff ? new StreamEnd() : data)),
 )
 
 // Finds what is called. Gives an answer where nothing is.
@@ -90,28 +105,17 @@ function toOutside(world, authority, port) {
       : { status: 404, body: 'no such host' }
   }
   if (!(port > 0) || authority.host === '') return { status: 400, body: 'bad host' }
-  return use(world, passthrough(dialled ? 'dialled' : 'named'), undefined, undefined)
-}
-
-/** Destinations that no rule names, while egress is open to all. */
-export function passthrough(kind) {
-  return {
-    id: 'passthrough',
-    settings: { http2: false, addresses: { kind }, connectTimeoutMs: 5000, balancing: 'round-robin' },
-    turns: [],
-    load: { requests: 0, retries: 0, connections: 0, byAddress: {} },
-    health: {},
-  }
+  return use(dialled ? world.passthrough.dialled : world.passthrough.named, undefined, undefined)
 }
 
 function begin(world, found, retries) {
   var share = takeTurn(found.turns)
   var upstream = share ? world.upstreams[share.upstream] : undefined
   if (!upstream) return { status: 503, body: 'no upstream' }
-  return use(world, upstream, retries, found.timeoutMs)
+  return use(upstream, retries, found.timeoutMs)
 }
 
-function use(world, upstream, retries, timeoutMs) {
+function use(upstream, retries, timeoutMs) {
   var settings = upstream.settings
   var breaker = upstream.breaker
   if (breaker && isOpen(breaker, Date.now())) return { status: settings.breaker.status, body: settings.breaker.body }
@@ -127,18 +131,17 @@ function use(world, upstream, retries, timeoutMs) {
     named: $request.named,
     isAlone: Boolean($request.headers.upgrade),
     attempts: 0,
+    isRetry: false,
     turn: breaker ? breaker.turn : 0,
   }
   upstream.load.requests = upstream.load.requests + 1
+  $conn.calls.push($call)
   return undefined
 }
 
-// One try: an endpoint of its own, and the answer of nobody if there is none.
+// Asked when the try has what it needs: the answer of nobody where it has no connection.
 function attempt() {
-  $call.link = undefined
-  $call.again = false
-  if (!pickEndpoint($call)) return nowhere
-  return requestUpstream
+  return $call.slot ? requestUpstream : nowhere
 }
 
 var nowhere = pipeline(($) => $.replaceData().replaceMessage(() => new Message({ status: 502 })))
@@ -156,6 +159,7 @@ function judge(start) {
   if (wantsRepeat(answer)) return new StreamEnd('Replay')
   if (local) return unreachable()
   $done = true
+  stopTryClock($call)
   if (head.status === 101) settleUpgrade(head.headers)
   finish(head, answer.grpcStatus)
   return start
@@ -163,12 +167,13 @@ function judge(start) {
 
 // Why nobody answered.
 function failure(isPoolsWord) {
+  if ($call.failed) return $call.failed
   return failedToConnect($call) || isPoolsWord ? 'connect' : 'reset'
 }
 
 function wantsRepeat(answer) {
   var retries = $call.retries
-  if (!retries || $call.attempts >= retries.times || !isRetriable(retries.on, answer)) return false
+  if (!retries || $call.isOver || $call.attempts >= retries.times || !isRetriable(retries.on, answer)) return false
   var limit = $call.upstream.settings.maxRetries
   if (limit !== undefined && $call.upstream.load.retries >= limit) return false
   $call.again = true
@@ -178,18 +183,37 @@ function wantsRepeat(answer) {
 // Asked when a try has ended.
 function again(end) {
   if ($done) return false
+  var reason = failure(false)
   // A connection that breaks, or fails in its handshake, ends without a word.
-  if (!$call.again && !wantsRepeat({ status: 503, local: failure(false) })) return false
+  if (!$call.again && !wantsRepeat({ status: reason === 'timeout' ? 504 : 503, local: reason })) return false
   $call.again = false
+  endTry($call)
+  beginPause($call)
   var wait = backoff($call.retries.backoffMs, $call.attempts, Math.random())
   $call.attempts = $call.attempts + 1
-  return wait > 0 ? new Timeout(wait / 1000).wait().then(() => true) : true
+  return wait > 0 ? pause($call, wait) : true
+}
+
+// The end of an answer. One that was cut off must not look whole.
+function endAnswer(end) {
+  if ($done && $call.failed) $conn.isCutOff = true
+  $call.isAnswered = true
+  return end
+}
+
+var localAnswers = {
+  timeout: { status: 504, body: 'upstream request timeout' },
+  // Nobody sees this one; it is for the log.
+  gone: { status: 499, body: '' },
+  overflow: { status: 503, body: 'too many connections' },
 }
 
 function unreachable() {
   $done = true
-  var parts = answerParts({ status: 503, body: 'upstream unavailable' }, $request.isGrpc)
-  finish({ status: 503, headers: {} }, undefined)
+  var answer = localAnswers[$call.failed] || { status: 503, body: 'upstream unavailable' }
+  $call.failed = undefined
+  var parts = answerParts(answer, $request.isGrpc)
+  finish({ status: answer.status, headers: {} }, undefined)
   return new Message(parts.head, parts.body)
 }
 
@@ -209,7 +233,9 @@ function finish(head, grpcStatus) {
 }
 
 function leave() {
-  if ($call) $call.upstream.load.requests = $call.upstream.load.requests - 1
+  leaveCall($call)
+  $conn.calls = $conn.calls.filter((call) => call !== $call)
+  $call.upstream.load.requests = $call.upstream.load.requests - 1
 }
 
 // Requests to a proxy name the whole URL; the host in it holds, and the workload called gets the path alone. True if the target can be read.

@@ -1,8 +1,9 @@
 // Connections of the workload: which destination they are for.
 
 import { takeTurn } from './balance.js'
-import { callHTTP, passthrough } from './called-http.js'
+import { callHTTP } from './called-http.js'
 import { closed } from './closed.js'
+import { openLink } from './connections.js'
 import { closest } from './hosts.js'
 import { state } from './state.js'
 import { connectUpstream, pickEndpoint } from './upstream.js'
@@ -80,7 +81,7 @@ function closestRange(rules) {
 
 function toPassthrough(world) {
   if (!world.config.egress) return 'close'
-  return open(passthrough('dialled'), undefined)
+  return open(world.passthrough.dialled, undefined)
 }
 
 function toShares(world, part, named) {
@@ -91,5 +92,7 @@ function toShares(world, part, named) {
 
 function open(upstream, named) {
   $call = { upstream, source: $conn.source, dialled: $conn.dialled, named }
-  return pickEndpoint($call) ? 'tcp' : 'close'
+  if (!pickEndpoint($call)) return 'close'
+  $call.link = openLink(upstream.pool, upstream.settings, $call.address)
+  return $call.link ? 'tcp' : 'close'
 }

@@ -7,14 +7,16 @@ var grpcWords = { cancelled: 1, 'deadline-exceeded': 4, 'resource-exhausted': 8,
  * True if an answer, or none, is one of those that are tried again.
  *
  * @param conditions - words as Envoy has them, or statuses
- * @param answer - `{ status, grpcStatus, local }`; `local` where nobody answered: the connection failed, or there was no answer in time
+ * @param answer - `{ status, grpcStatus, local }`; `local` where nobody answered: `connect`, `reset`, `timeout`, or `overflow` for want of a connection
  */
 export function isRetriable(conditions, answer) {
+  // More tries are no help against too many of them.
+  if (answer.local === 'overflow') return false
   return conditions.some((condition) => {
     if (condition === '5xx') return answer.local || (answer.status >= 500 && answer.status < 600)
     if (condition === 'gateway-error') return answer.status >= 502 && answer.status <= 504
     if (condition === 'connect-failure' || condition === 'refused-stream') return answer.local === 'connect'
-    if (condition === 'reset') return answer.local === 'connect' || answer.local === 'reset'
+    if (condition === 'reset') return Boolean(answer.local)
     if (condition === 'retriable-4xx') return !answer.local && answer.status === 409
     if (grpcWords[condition] !== undefined) return answer.grpcStatus === grpcWords[condition]
     return !answer.local && condition === '' + answer.status

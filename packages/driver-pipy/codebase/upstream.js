@@ -2,25 +2,30 @@
 
 import { isOwn, isOwnAddress } from './own-listeners.js'
 import { principalOf } from './callers.js'
+import { linkClosed, linkOpened } from './connections.js'
 import { takeByHash, takeTurn } from './balance.js'
 import { state } from './state.js'
 
 // How long an endpoint that could not be reached is left out, while others are there.
 var AVOID_MS = 5000
 
-// What is called: `{ upstream, address, source, named, dialled, key, link }`, see pickEndpoint.
+var MAX_IDLE_SECONDS = 60
+
+// What is called: `{ upstream, address, source, named, dialled, key, link, slot }`, see pickEndpoint and connections.js.
 var $call
+// The connection that is made.
+var $link
 
 var plain = pipeline(($) =>
   $.connect(
-    () => $call.address,
+    () => $link.address,
     () => {
-      // A call that is tried again has another address by the time that its first connection says how it has ended.
-      var link = { upstream: $call.upstream, address: $call.address, isConnected: false }
-      $call.link = link
+      // A call that is tried again has another connection by the time that its first one says how it has ended.
+      var link = $link
+      var upstream = $call.upstream
       return {
-        connectTimeout: $call.upstream.settings.connectTimeoutMs / 1000,
-        onState: (outbound) => noteState(link, outbound),
+        connectTimeout: upstream.settings.connectTimeoutMs / 1000,
+        onState: (outbound) => noteState(upstream, link, outbound),
       }
     },
   ),
@@ -46,29 +51,36 @@ export function clientTemplate(world) {
 
 var refuse = pipeline(($) => $.replaceStreamStart(() => new StreamEnd('Unauthorized')).replaceData())
 
-/** A connection to what `call` names. */
+/** A connection to what `call` names, over its link. */
 export var connectUpstream = pipeline(($) =>
-  $.onStart((call) => void ($call = call)).pipe(() => ($call.upstream.settings.tls ? state.world.client : plain)),
+  $.onStart((call) => {
+    $call = call
+    $link = call.link
+  })
+    .pipe(() => ($call.upstream.settings.tls ? state.world.client : plain))
+    .onEnd(() => linkClosed($call.upstream.pool, $call.link)),
 )
 
-/** HTTP to what `call` names, over pooled connections. */
+/** HTTP to what `call` names, over the connection of its slot. */
 export var requestUpstream = pipeline(($) =>
   $.onStart((call) => void ($call = call))
     .muxHTTP(
-      () => $call.key,
-      () => poolOptions($call.upstream.settings),
+      () => $call.slot,
+      () => ({
+        version: $call.upstream.settings.http2 ? 2 : 1,
+        maxQueue: $call.capacity,
+        maxIdle: MAX_IDLE_SECONDS,
+      }),
     )
-    .to(($) => $.pipe(() => ($call.upstream.settings.tls ? state.world.client : plain))),
+    .to(($) =>
+      $.onStart((slot) => void ($link = slot.link)).pipe(() =>
+        $call.upstream.settings.tls ? state.world.client : plain,
+      ),
+    ),
 )
 
-function poolOptions(settings) {
-  var options = { version: settings.http2 ? 2 : 1, maxQueue: settings.http2 ? 100 : 1, maxIdle: 60 }
-  if (settings.maxRequestsPerConnection) options.maxMessages = settings.maxRequestsPerConnection
-  return options
-}
-
 /**
- * Chooses the address of a call, and the pool of its connections. False if the upstream has none, or if that is this sidecar.
+ * Chooses the address of a call, and which connections will do for it. False if the upstream has none, or if that is this sidecar.
  *
  * @param call - `{ upstream, source, dialled, named }`: the caller's address for hashing; what was dialled; what the request names
  */
@@ -89,7 +101,6 @@ export function pickEndpoint(call) {
   if (isOwnAddress(call.address)) return false
   call.key = call.upstream.id + ' ' + call.address + ' ' + JSON.stringify(call.upstream.settings.tls || null)
   if (call.upstream.settings.tls) call.key = call.key + state.world.identityKey
-  if (call.isAlone) call.key = call
   return true
 }
 
@@ -128,22 +139,27 @@ function leastLoaded(upstream, list, fits) {
 export function failedToConnect(call) {
   var link = call.link
   if (!link || link.isConnected) return false
-  avoid(link)
+  avoid(call.upstream, link)
   return true
 }
 
-function avoid(link) {
-  link.upstream.health[link.address] = Date.now() + AVOID_MS
+function avoid(upstream, link) {
+  upstream.health[link.address] = Date.now() + AVOID_MS
 }
 
 // What becomes of a connection.
-function noteState(link, outbound) {
+function noteState(upstream, link, outbound) {
+  if (outbound.state === 'closed') {
+    if (!link.isConnected) avoid(upstream, link)
+    link.cut = undefined
+    linkClosed(upstream.pool, link)
+    return
+  }
+  link.cut = () => outbound.close()
   if (outbound.state === 'connected') {
     // What a name leads to is known now. Nothing is said for addresses, which have been looked at before.
     if (isOwn(outbound.remoteAddress, outbound.remotePort)) return outbound.close()
-    link.isConnected = true
-    delete link.upstream.health[link.address]
-  } else if (outbound.state === 'closed' && !link.isConnected) {
-    avoid(link)
+    delete upstream.health[link.address]
+    linkOpened(upstream.pool, link)
   }
 }

@@ -2,6 +2,7 @@
 
 import { makeBreaker } from './breaker.js'
 import { makeBucket } from './bucket.js'
+import { makePool } from './connections.js'
 import { makeTurns } from './balance.js'
 
 /**
@@ -27,9 +28,13 @@ export function makeWorld(config, before) {
     calledByHost: {},
     upstreams: {},
     shares: {},
+    passthrough: {},
     counted: {},
   }
   var kept = (key, settings, make) => keep(world, before, key, settings, make)
+  ;['dialled', 'named'].forEach((kind) => {
+    world.passthrough[kind] = kept('passthrough ' + kind, null, () => passthrough(kind))
+  })
   config.served.forEach((port) => {
     world.servedById[port.id] = port
     addLimits(kept, 'served ' + port.id, port, port.rules.limits || [], now)
@@ -61,11 +66,33 @@ export function makeWorld(config, before) {
       breaker: settings.breaker
         ? kept('breaker ' + id, settings.breaker, () => makeBreaker(settings.breaker, now))
         : undefined,
-      load: kept('load ' + id, null, () => ({ requests: 0, retries: 0, connections: 0, byAddress: {} })),
+      load: kept('load ' + id, null, makeLoad),
       health: kept('health ' + id, null, () => ({})),
+      pool: kept('pool ' + id, null, () => makePool(endLink)),
     }
   })
   return world
+}
+
+function makeLoad() {
+  return { requests: 0, retries: 0, byAddress: {} }
+}
+
+// Destinations that no rule names, while egress is open to all.
+function passthrough(kind) {
+  return {
+    id: 'passthrough',
+    settings: { http2: false, addresses: { kind }, connectTimeoutMs: 5000, balancing: 'round-robin' },
+    turns: [],
+    load: makeLoad(),
+    health: {},
+    pool: makePool(endLink),
+  }
+}
+
+// Not at once: what asks for it may stand on events of that very connection.
+function endLink(link) {
+  new Timeout(0).wait().then(() => link.cut && link.cut())
 }
 
 // A chain that holds no certificate is taken without a word, and then fails every handshake.

@@ -1,0 +1,120 @@
+// Tries of a request: each has an endpoint, a connection, and a time to answer in.
+
+import { leaveSlot, takeSlot } from './connections.js'
+import { pickEndpoint } from './upstream.js'
+
+/**
+ * Begins a try of a call. Afterwards `ready` is true, or a promise for it; then `slot` is there, or `failed` says why not, or there is no endpoint.
+ *
+ * @param call - `{ upstream, retries, isAlone, … }`, see pickEndpoint
+ */
+export function beginTry(call) {
+  call.link = undefined
+  call.failed = undefined
+  call.isAnswered = false
+  call.ready = true
+  if (call.isOver || !pickEndpoint(call)) return
+  var settings = call.upstream.settings
+  call.limits = settings
+  call.capacity = settings.http2 ? 100 : 1
+  call.isSingle = call.isAlone
+  // A try is cut off by closing its connection, which nobody else may have then.
+  call.isWhole = call.timeoutMs > 0 || tryTimeout(call) > 0
+  var found = takeSlot(call.upstream.pool, call)
+  if (found === 'full') call.failed = 'overflow'
+  else if (found === 'wait')
+    call.ready = new Promise((resolve) => void (call.give = (slot) => resolve(take(call, slot))))
+  else take(call, found)
+  if (call.isSent) startTryClock(call)
+}
+
+/** Ends a try, whatever has come of it. */
+export function endTry(call) {
+  stop(call, 'tryClock')
+  call.give = undefined
+  leaveSlot(call.upstream.pool, call, call.isAnswered)
+  if (call.isRetry) call.upstream.load.retries = call.upstream.load.retries - 1
+  call.isRetry = false
+}
+
+/** The whole request has been read: time runs from now on. */
+export function startClocks(call) {
+  call.isSent = true
+  startTryClock(call)
+  if (call.timeoutMs > 0) {
+    start(call, 'clock', call.timeoutMs, () => {
+      call.isOver = true
+      cut(call, 'timeout')
+    })
+  }
+}
+
+/** The answer has begun: what follows has the time of the whole request only. */
+export function stopTryClock(call) {
+  stop(call, 'tryClock')
+}
+
+/** Nobody waits for the answer any more. */
+export function leaveCall(call) {
+  stop(call, 'clock')
+  endTry(call)
+}
+
+/** The caller went away. */
+export function abandonCall(call) {
+  call.isOver = true
+  cut(call, 'gone')
+}
+
+/** Between two tries: the next one counts as a retry from now on. */
+export function beginPause(call) {
+  call.isRetry = true
+  call.upstream.load.retries = call.upstream.load.retries + 1
+}
+
+/** A promise for the end of a pause before the next try, which is early when the time of the request is up. */
+export function pause(call, ms) {
+  return new Promise((resolve) => {
+    call.wake = resolve
+    new Timeout(ms / 1000).wait().then(() => resolve(true))
+  })
+}
+
+function take(call, slot) {
+  call.give = undefined
+  call.link = slot ? slot.link : undefined
+  return true
+}
+
+function tryTimeout(call) {
+  return call.retries ? call.retries.tryTimeoutMs : undefined
+}
+
+function startTryClock(call) {
+  var ms = tryTimeout(call)
+  if (ms > 0) start(call, 'tryClock', ms, () => cut(call, 'timeout'))
+}
+
+function cut(call, reason) {
+  call.failed = reason
+  if (call.wake) call.wake(false)
+  if (call.give) call.give(undefined)
+  else if (call.link && call.link.cut) call.link.cut()
+}
+
+function start(call, name, ms, whenUp) {
+  var clock = new Timeout(ms / 1000)
+  call[name] = clock
+  clock.wait().then(
+    () => {
+      if (call[name] === clock) whenUp()
+    },
+    () => {},
+  )
+}
+
+function stop(call, name) {
+  var clock = call[name]
+  call[name] = undefined
+  if (clock) clock.cancel()
+}
