@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { readImageArchive } from './image-archive.js'
 import { ExistingProvider } from './existing-provider.js'
 import { KindProvider } from './kind-provider.js'
@@ -36,7 +37,7 @@ export async function performRequest(request: ClusterRequest, signal: AbortSigna
   switch (request.command) {
     case 'up': {
       const cluster = await provider.up(signal)
-      print(cluster, clusterText(cluster))
+      print(cluster, clusterText(cluster, request))
       return 0
     }
     case 'load': {
@@ -51,7 +52,7 @@ export async function performRequest(request: ClusterRequest, signal: AbortSigna
     }
     case 'status': {
       const status = await provider.status(signal)
-      print(status, statusText(status))
+      print(status, statusText(status, request))
       return status.state === 'up' ? 0 : 1
     }
     case 'down':
@@ -88,11 +89,15 @@ function providerFor(
   }
 }
 
-function clusterText({ name, nodes, kubeconfig }: ClusterDescription): string {
-  return `cluster ${name} is up: ${nodes.join(', ')}\nexport KUBECONFIG=${kubeconfig}`
+function clusterText({ name, nodes, kubeconfig }: ClusterDescription, { kubectl }: ClusterRequest): string {
+  return [
+    `cluster ${name} is up: ${nodes.join(', ')}`,
+    `export KUBECONFIG=${kubeconfig}`,
+    `export PATH="$PATH:${dirname(kubectl)}"  # kubectl and helm, where there are none`,
+  ].join('\n')
 }
 
-function statusText({ state, findings, cluster }: ClusterStatus): string {
-  if (state === 'up' && cluster !== undefined) return clusterText(cluster)
+function statusText({ state, findings, cluster }: ClusterStatus, request: ClusterRequest): string {
+  if (state === 'up' && cluster !== undefined) return clusterText(cluster, request)
   return [`the cluster is ${state === 'partial' ? 'not working' : 'down'}`, ...findings].join('\n')
 }
