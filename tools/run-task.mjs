@@ -13,7 +13,7 @@ import { prepare } from './setup/prepare.mjs'
 const tasks = {
   setup: { needs: ['packages', 'envoyApi', 'envoy', 'transparent'], load: () => import('./tasks/setup.mjs') },
   build: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/build.mjs') },
-  demo: { needs: ['packages', 'envoyApi', 'envoy'], load: () => import('./tasks/demo.mjs') },
+  demo: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/demo.mjs') },
   test: { needs: ['packages', 'envoyApi', 'envoy', 'transparent'], load: () => import('./tasks/test.mjs') },
   'test:api': {
     needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'],

@@ -1,6 +1,9 @@
+import { parseArgs } from 'node:util'
+
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { runAttached } from '../lib/process.mjs'
 import { timed } from '../lib/progress.mjs'
+import { ensureEnvoy } from '../setup/envoy-binary.mjs'
 import { ensureTransparentMode } from '../setup/transparent-mode.mjs'
 
 /**
@@ -10,6 +13,16 @@ import { ensureTransparentMode } from '../setup/transparent-mode.mjs'
  */
 export async function task(args, { env }) {
   if (args.includes('--transparent') && !(await ensureTransparentMode())) return 1
+  const sidecars = wantsEnvoy(args) ? { ENVOY_BIN: await ensureEnvoy() } : {}
   const [osm = ''] = await timed('Building osm and the controller', () => bundlePrograms(['osm', 'controller']))
-  return runAttached(process.execPath, [osm, 'demo', ...args], { env })
+  return runAttached(process.execPath, [osm, 'demo', ...args], { env: { ...env, ...sidecars } })
+}
+
+/**
+ * Whether the demo is one of class envoy, as it is where nothing else is said.
+ * @param {readonly string[]} args
+ */
+function wantsEnvoy(args) {
+  const { values } = parseArgs({ args: [...args], options: { class: { type: 'string' } }, strict: false })
+  return (values.class ?? process.env.OSM_DEFAULT_SIDECAR_CLASS ?? 'envoy') === 'envoy'
 }

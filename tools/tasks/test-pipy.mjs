@@ -1,9 +1,11 @@
 import { accessSync, constants } from 'node:fs'
 
+import { bundlePrograms } from '../lib/bundle.mjs'
 import { reportCounts } from '../lib/counts.mjs'
 import { runJest } from '../lib/jest.mjs'
 import { runAttached } from '../lib/process.mjs'
 import { say } from '../lib/progress.mjs'
+import { ensureEnvoy } from '../setup/envoy-binary.mjs'
 
 /**
  * Runs the tests that take a real Pipy, the executable that PIPY_BIN names; arguments go to jest. Pipy is in no registry, so that a machine without one
@@ -17,8 +19,12 @@ export async function task(args, { env }) {
     reportCounts('pipy', { passed: 0, failed: 0, skipped: 1 })
     return 0
   }
+  // Sidecars of both classes meet.
+  const sidecars = { ENVOY_BIN: await ensureEnvoy() }
+  // Meshes start the programs as their users do.
+  await bundlePrograms(['osm', 'controller', 'scenario-actor'])
   const counts = await runJest('pipy', args, (program, jestArgs, jestEnv) =>
-    runAttached(program, jestArgs, { env: { ...process.env, ...env, ...jestEnv }, stdoutToStderr: true }),
+    runAttached(program, jestArgs, { env: { ...process.env, ...env, ...sidecars, ...jestEnv }, stdoutToStderr: true }),
   )
   reportCounts('pipy', counts)
   return counts.failed === 0 ? 0 : 1

@@ -4,23 +4,23 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-import { checkEnvoyVersion, findEnvoy } from './find-programs.js'
+import { checkEnvoyVersion, checkPipyVersion, findEnvoy, findPipy } from './find-programs.js'
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'osm-find-'))
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function program(name: string, says: string, then = ''): Promise<string> {
+  const path = join(folder, name)
+  await writeFile(path, `#!/bin/sh\necho "${says}"\n${then}\n`, { mode: 0o755 })
+  return path
+}
 
 describe('the Envoy that is to be run', () => {
-  let folder = ''
-  const program = async (name: string, says: string): Promise<string> => {
-    const path = join(folder, name)
-    await writeFile(path, `#!/bin/sh\necho "${says}"\n`, { mode: 0o755 })
-    return path
-  }
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'osm-find-'))
-  })
-  afterAll(async () => {
-    await rm(folder, { recursive: true, force: true })
-  })
-
   it.each([
     ['envoy  version: dc2d3098ae56/1.37.0/Clean/RELEASE/BoringSSL'],
     ['envoy  version: dc2d3098ae56/1.40.1-dev/Modified/DEBUG/BoringSSL'],
@@ -49,5 +49,36 @@ describe('the Envoy that is to be run', () => {
     expect(() => findEnvoy({ cwd: folder, variables: { PATH: folder } }, undefined)).toThrow(
       'there is no envoy on the PATH',
     )
+  })
+})
+
+describe('the Pipy that is to be run', () => {
+  it('is one of 1.5 or a later one of that line', async () => {
+    for (const version of ['1.5.18', '1.10.0'])
+      await expect(
+        checkPipyVersion(await program('pipy-new', `Version          : ${version}`)),
+      ).resolves.toBeUndefined()
+    for (const version of ['0.90.3', '1.4.9', '2.0.2'])
+      await expect(checkPipyVersion(await program('pipy-old', `Version          : ${version}`))).rejects.toMatchObject({
+        code: 'OSM_CLI_SIDECAR_OLD',
+        details: { hint: expect.stringContaining('Pipy 1.5 is needed') },
+      })
+  })
+
+  it('may hang once it has said its version, as Pipy does at times', async () => {
+    await expect(
+      checkPipyVersion(await program('pipy-hung', 'Version : 1.5.18', 'exec sleep 60')),
+    ).resolves.toBeUndefined()
+  })
+
+  it('must be a Pipy, and there', async () => {
+    await expect(checkPipyVersion(await program('pipy-other', 'nothing'))).rejects.toMatchObject({
+      code: 'OSM_CLI_SIDECAR_OLD',
+    })
+    expect(() => findPipy({ cwd: folder, variables: { PATH: folder } }, undefined)).toThrow(
+      'there is no pipy on the PATH',
+    )
+    const named = findPipy({ cwd: folder, variables: { PIPY_BIN: await program('mine', 'x') } }, undefined)
+    expect(named).toBe(join(folder, 'mine'))
   })
 })

@@ -22,6 +22,7 @@ export var serveAdmin = pipeline(($) =>
       var isReady = state.world && !state.isDraining
       if (path === '/ready') return new Message({ status: isReady ? 200 : 503 }, isReady ? 'LIVE\n' : 'waiting\n')
       if (path === '/stats/prometheus') return new Message({ status: 200 }, exposition())
+      if (path === '/certs') return new Message({ headers: { 'content-type': 'application/json' } }, certificates())
       // Callers that ask are told to go elsewhere; what comes all the same is served until the end.
       if (path === '/drain' && request.head.method === 'POST') {
         state.isDraining = true
@@ -35,3 +36,9 @@ export var serveAdmin = pipeline(($) =>
     }),
   ),
 )
+
+// What everybody may see of the certificate, in the shape that Envoy has for it. A script sees no URIs, so the certificate is shown as it is.
+function certificates() {
+  var credentials = state.world ? state.world.config.credentials : undefined
+  return JSON.stringify({ certificates: credentials ? [{ cert_chain: [{ pem: credentials.chain }] }] : [] })
+}

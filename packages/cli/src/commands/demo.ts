@@ -12,7 +12,7 @@ import { runMesh } from '../live/run-mesh.js'
 import { showLive } from '../live/show-live.js'
 import { isAlive } from '../state/is-alive.js'
 import { toText, type CommandHost } from './cli-command.js'
-import { runOptions, type RunFlags } from './run-options.js'
+import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
 
 interface DemoFlags extends RunFlags {
   readonly folder: string
@@ -28,24 +28,25 @@ const pictureColumns = 100
 
 /** `osm demo` */
 export function addDemo(parent: Command, { context, onExit }: CommandHost): void {
-  parent
-    .command('demo')
-    .description('run the bookstore: who is allowed, who is denied, and how traffic is split, live')
-    .option(
-      '--transparent',
-      'redirect traffic by the kernel, one network namespace for each workload; needs root on Linux',
-    )
-    .option('--once', 'watch for a bounded time, hold what was seen against what the policy says, and end')
-    .option('--json', 'with the result of --once as one JSON object in the last line')
-    .option(
-      '--seconds <number>',
-      'how long --once watches, once everything is configured',
-      wholeSeconds,
-      defaultSeconds,
-    )
-    .option('--folder <folder>', 'the mesh of the bookstore, or a copy of it', 'examples/bookstore/mesh')
-    .option('--state <folder>', 'where the mesh keeps its roots and sockets (default: .osm-standalone)')
-    .option('--envoy <path>', 'the Envoy to run (default: $ENVOY_BIN, else envoy on the PATH)')
+  addSidecarOptions(
+    parent
+      .command('demo')
+      .description('run the bookstore: who is allowed, who is denied, and how traffic is split, live')
+      .option(
+        '--transparent',
+        'redirect traffic by the kernel, one network namespace for each workload; needs root on Linux',
+      )
+      .option('--once', 'watch for a bounded time, hold what was seen against what the policy says, and end')
+      .option('--json', 'with the result of --once as one JSON object in the last line')
+      .option(
+        '--seconds <number>',
+        'how long --once watches, once everything is configured',
+        wholeSeconds,
+        defaultSeconds,
+      )
+      .option('--folder <folder>', 'the mesh of the bookstore, or a copy of it', 'examples/bookstore/mesh')
+      .option('--state <folder>', 'where the mesh keeps its roots and sockets (default: .osm-standalone)'),
+  )
     .addHelpText(
       'after',
       `

@@ -6,20 +6,21 @@ import { showLive } from '../live/show-live.js'
 import { outputOption } from '../output/format.js'
 import type { CommandHost } from './cli-command.js'
 import { untilAborted } from './until-aborted.js'
-import { runOptions, type RunFlags } from './run-options.js'
+import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
 
 /** `osm standalone run <folder>` */
 export function addStandaloneRun(parent: Command, { context, onExit }: CommandHost): void {
-  parent
-    .command('run')
-    .description('run a whole mesh on this machine, without Kubernetes, until Ctrl-C')
-    .argument('<folder>', 'folder of YAML files: SMI and OSM objects, Services, ServiceAccounts and Workloads')
-    .option(
-      '--transparent',
-      'redirect traffic by the kernel, one network namespace for each workload; needs root on Linux',
-    )
-    .option('--state <folder>', 'where the mesh keeps its roots and sockets (default: .osm-standalone)')
-    .option('--envoy <path>', 'the Envoy to run (default: $ENVOY_BIN, else envoy on the PATH)')
+  addSidecarOptions(
+    parent
+      .command('run')
+      .description('run a whole mesh on this machine, without Kubernetes, until Ctrl-C')
+      .argument('<folder>', 'folder of YAML files: SMI and OSM objects, Services, ServiceAccounts and Workloads')
+      .option(
+        '--transparent',
+        'redirect traffic by the kernel, one network namespace for each workload; needs root on Linux',
+      )
+      .option('--state <folder>', 'where the mesh keeps its roots and sockets (default: .osm-standalone)'),
+  )
     .addOption(outputOption())
     .addHelpText(
       'after',

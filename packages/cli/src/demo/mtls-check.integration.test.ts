@@ -7,6 +7,7 @@ import type { ProxyPolicy } from '@osm-ts/driver-api'
 
 import { samplePolicy } from '../../test/sample-policy.js'
 import { proxyStatus } from '../../test/sample-view.js'
+import { certificateIn } from '../live/sidecar-certificates.js'
 import { checkMtls } from './mtls-check.js'
 
 const { signal } = new AbortController()
@@ -31,17 +32,18 @@ describe('checkMtls', () => {
   })
   afterAll(() => provider.close())
 
-  async function tlsServer(account: string, options: tls.TlsOptions): Promise<number> {
+  async function issue(account: string) {
     const subject = {
       kind: 'service',
       serviceAccount: { namespace: 'bookstore', name: account },
       services: [],
     } as const
     const key = { algorithm: 'ECDSA' } as const
-    const certificate = await provider.issue(
-      { ...certificateNames(subject, domains), validityMs: 3_600_000, key },
-      signal,
-    )
+    return provider.issue({ ...certificateNames(subject, domains), validityMs: 3_600_000, key }, signal)
+  }
+
+  async function tlsServer(account: string, options: tls.TlsOptions): Promise<number> {
+    const certificate = await issue(account)
     return listen(
       tls.createServer(
         {
@@ -80,6 +82,12 @@ describe('checkMtls', () => {
 
   const check = (port: number, uris: readonly string[] = [uri]) =>
     checkMtls([{ status, policy: policyAt(port) }], new Map([[status.uuid, { uris }]]), signal)
+
+  it('knows the identity in a certificate that a sidecar shows as it is', async () => {
+    const { chain } = await issue('bookstore')
+    expect(certificateIn({ certificates: [{ cert_chain: [{ pem: chain }] }] })).toEqual({ uris: [uri] })
+    expect(certificateIn({ certificates: [] })).toBeUndefined()
+  })
 
   it('is content with a sidecar that asks for certificates and shows its own', async () => {
     const result = await check(await tlsServer('bookstore', { requestCert: true, rejectUnauthorized: true }))

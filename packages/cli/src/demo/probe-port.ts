@@ -2,6 +2,8 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { X509Certificate } from 'node:crypto'
 
+import { certificateUris } from '../live/certificate-uris.js'
+
 /** A port of a sidecar that only proxies of the mesh should get anything from. */
 export interface ProbedPort {
   readonly address: string
@@ -79,7 +81,7 @@ function describePeer(socket: tls.TLSSocket, roots: readonly string[]): Omit<Ano
   const protocol = socket.getProtocol() ?? undefined
   if (certificate === undefined) return { serverUris: [], signedByMesh: false, protocol }
   return {
-    serverUris: urisOf(certificate.subjectAltName ?? ''),
+    serverUris: certificateUris(certificate),
     signedByMesh: roots.some((pem) => isSignedBy(certificate, new X509Certificate(pem))),
     protocol,
   }
@@ -87,11 +89,6 @@ function describePeer(socket: tls.TLSSocket, roots: readonly string[]): Omit<Ano
 
 function isSignedBy(certificate: X509Certificate, root: X509Certificate): boolean {
   return certificate.checkIssued(root) && certificate.verify(root.publicKey)
-}
-
-/** Node writes names as `DNS:a, URI:b`. */
-function urisOf(subjectAltName: string): readonly string[] {
-  return subjectAltName.split(', ').flatMap((name) => (name.startsWith('URI:') ? [name.slice('URI:'.length)] : []))
 }
 
 async function withSocket<T>(

@@ -24,6 +24,7 @@ describe('runMesh', () => {
       controllerProgram: '/controller.mjs',
       startMesh: mesh.start,
       now: () => Date.now(),
+      variables: {},
     }
   }
 

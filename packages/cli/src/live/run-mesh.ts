@@ -29,6 +29,8 @@ export interface RunMeshOptions {
   readonly sidecarBinaries: Readonly<Record<string, string>>
   readonly controllerProgram: string
   readonly startMesh: (options: MeshOptions) => RunningMesh | Promise<RunningMesh>
+  /** Environment of the mesh and its processes. */
+  readonly variables: CliContext['variables']
   /** Told of every event, after the observer. */
   readonly onEvent?: (event: MeshEvent) => void
   /** Milliseconds since 1970. */
@@ -51,7 +53,7 @@ export interface LiveMesh {
  * @returns what `use` returned, or undefined if the user ended the mesh before it was ready
  */
 export async function runMesh<T>(
-  context: Pick<CliContext, 'cwd' | 'nodeProgram' | 'stderr' | 'signal' | 'variables'>,
+  context: Pick<CliContext, 'cwd' | 'nodeProgram' | 'stderr' | 'signal'>,
   options: RunMeshOptions,
   use: (live: LiveMesh) => Promise<T>,
 ): Promise<T | undefined> {
@@ -100,7 +102,7 @@ export async function runMesh<T>(
       controllerProgram: options.controllerProgram,
       onEvent,
       signal: context.signal,
-      environment: context.variables,
+      environment: options.variables,
     })
     background = pollMesh(mesh, observer, {
       signal,

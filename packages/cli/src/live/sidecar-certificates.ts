@@ -1,7 +1,10 @@
+import { X509Certificate } from 'node:crypto'
+
 import type { MeshMode, RunningInstance } from '@osm-ts/standalone'
 
 import { httpGet } from '../state/http-get.js'
 import { isPlainRecord } from '../state/json.js'
+import { certificateUris } from './certificate-uris.js'
 import { getFromInside, type InsideAnswer } from './inside-workload.js'
 import type { SeenCertificate } from './live-view.js'
 
@@ -54,16 +57,22 @@ export async function readSidecarCertificate(getPage: GetPage): Promise<SeenCert
   }
 }
 
-/** The certificate with a URI among those that Envoy's `/certs` lists: the service certificate, for the others bear no SPIFFE identity. */
+/**
+ * The certificate with a URI among those that `/certs` lists: the service certificate, for the others bear no SPIFFE identity. Envoy tells names, in
+ * fields of their own; Pipy, which can not read URIs, shows the certificate itself.
+ */
 export function certificateIn(answer: unknown): SeenCertificate | undefined {
   const certificates = isPlainRecord(answer) ? listOf(answer['certificates']) : []
   const uris = certificates
     .flatMap((entry) => listOf(entry['cert_chain']))
-    .map((certificate) =>
-      listOf(certificate['subject_alt_names']).flatMap(({ uri }) => (typeof uri === 'string' ? [uri] : [])),
-    )
+    .map(urisOf)
     .find((found) => found.length > 0)
   return uris === undefined ? undefined : { uris }
+}
+
+function urisOf({ pem, subject_alt_names: names }: Readonly<Record<string, unknown>>): readonly string[] {
+  if (typeof pem === 'string') return certificateUris(new X509Certificate(pem))
+  return listOf(names).flatMap(({ uri }) => (typeof uri === 'string' ? [uri] : []))
 }
 
 function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
