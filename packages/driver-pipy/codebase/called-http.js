@@ -20,9 +20,26 @@ var $call
 var $answer
 var $since
 var $done
+// True between the head of an answer by gRPC and its status, which comes last.
+var $isAwaited
+
+// Statuses of gRPC, and those that are failures of a server.
+var UNKNOWN = 2
+var UNAVAILABLE = 14
+var failures = [UNKNOWN, 4, 13, UNAVAILABLE]
 
 // What the pool calls an answer of nobody, where there was no connection.
 var connectErrors = ['Connection Refused', 'Cannot Resolve', 'Gateway Timeout']
+
+var tryOnce = pipeline(($) =>
+  $.onStart(() => beginTry($call))
+    .wait(() => $call.ready)
+    .pipe(attempt, () => $call)
+    .replaceMessageStart(judge)
+    .replaceMessageEnd(endAnswer),
+)
+
+var settle = pipeline(($) => $.replaceStreamEnd(endStream).onEnd(leave))
 
 /** Serves requests of the workload on one connection. */
 export var callHTTP = pipeline(($) =>
@@ -37,21 +54,20 @@ export var callHTTP = pipeline(($) =>
       $.handleMessageStart((start) => {
         $since = Date.now()
         $done = false
+        $isAwaited = false
         $answer = route(start.head)
-      }).pipe(() => ($answer ? 'answer' : 'call'), {
+      }).pipe(() => ($answer ? 'answer' : $call.retries ? 'retry' : 'call'), {
         answer: ($) => $.replaceData().replaceMessage(() => localAnswer()),
-        call: ($) =>
+        // What may be repeated is kept until its end; nothing else is.
+        retry: ($) =>
           $.handleMessageEnd(() => startClocks($call))
             .repeat(again)
-            .to(($) =>
-              $.onStart(() => beginTry($call))
-                .wait(() => $call.ready)
-                .pipe(attempt, () => $call)
-                .replaceMessageStart(judge)
-                .replaceMessageEnd(endAnswer),
-            )
-            .replaceStreamEnd((end) => ($done ? end : [unreachable(), end]))
-            .onEnd(leave),
+            .to(tryOnce)
+            .pipe(settle),
+        call: ($) =>
+          $.handleMessageEnd(() => startClocks($call))
+            .pipe(tryOnce)
+            .pipe(settle),
       }),
     )
     // The end of an answer that was cut off: without it the caller sees that something is missing.
@@ -161,7 +177,9 @@ function judge(start) {
   $done = true
   stopTryClock($call)
   if (head.status === 101) settleUpgrade(head.headers)
-  finish(head, answer.grpcStatus)
+  $isAwaited = $request.isGrpc && answer.grpcStatus === undefined && head.status === 200
+  if (!$isAwaited) count(head.status, answer.grpcStatus)
+  finish(head)
   return start
 }
 
@@ -187,6 +205,8 @@ function again(end) {
   // A connection that breaks, or fails in its handshake, ends without a word.
   if (!$call.again && !wantsRepeat({ status: reason === 'timeout' ? 504 : 503, local: reason })) return false
   $call.again = false
+  // Whoever has failed does not go on, so that what others share is not closed for it.
+  if ($call.capacity > 1) $call.isAnswered = true
   endTry($call)
   beginPause($call)
   var wait = backoff($call.retries.backoffMs, $call.attempts, Math.random())
@@ -198,7 +218,21 @@ function again(end) {
 function endAnswer(end) {
   if ($done && $call.failed) $conn.isCutOff = true
   $call.isAnswered = true
+  if ($isAwaited) {
+    $isAwaited = false
+    var headers = (end.tail && end.tail.headers) || {}
+    count(200, headers['grpc-status'] === undefined ? UNKNOWN : +headers['grpc-status'])
+  }
   return end
+}
+
+// The end of what came of all tries.
+function endStream(end) {
+  if ($isAwaited) {
+    $isAwaited = false
+    count(200, UNAVAILABLE)
+  }
+  return $done ? end : [unreachable(), end]
 }
 
 var localAnswers = {
@@ -213,7 +247,8 @@ function unreachable() {
   var answer = localAnswers[$call.failed] || { status: 503, body: 'upstream unavailable' }
   $call.failed = undefined
   var parts = answerParts(answer, $request.isGrpc)
-  finish({ status: answer.status, headers: {} }, undefined)
+  count(answer.status, undefined)
+  finish({ status: answer.status, headers: {} })
   return new Message(parts.head, parts.body)
 }
 
@@ -223,12 +258,16 @@ function localAnswer() {
   return new Message(parts.head, parts.body)
 }
 
-function finish(head, grpcStatus) {
-  var took = Date.now() - $since
-  var upstream = $call.upstream
-  var failed = head.status >= 500 || (grpcStatus !== undefined && [2, 4, 13, 14].includes(grpcStatus))
-  if (upstream.breaker) countAnswer(upstream.breaker, $call.turn, failed, took, Date.now())
-  countRequest(upstream, head, took)
+// Tells the circuit breaker how it went.
+function count(status, grpcStatus) {
+  var breaker = $call.upstream.breaker
+  if (!breaker) return
+  var now = Date.now()
+  countAnswer(breaker, $call.turn, status >= 500 || failures.includes(grpcStatus), now - $since, now)
+}
+
+function finish(head) {
+  countRequest($call.upstream, head, Date.now() - $since)
   logAccess('outbound', $request, head.status, $since, undefined)
 }
 

@@ -36,7 +36,8 @@ export function leaveSlot(pool, wish, isDone) {
     slot.active = slot.active - 1
     slot.isWhole = false
     slot.link.wishes = slot.link.wishes.filter((each) => each !== wish)
-    if (!isDone && slot.capacity === 1) forget(pool, slot)
+    // Pipy tells no server of a call that was given up: others must not be kept on a connection that has to end for it.
+    if (!isDone) forget(pool, slot)
     if (slot.active === 0 && !pool.slots.includes(slot)) end(pool, slot.link)
   }
   serve(pool)

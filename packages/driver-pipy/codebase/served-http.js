@@ -3,6 +3,7 @@
 import { hasName, mayCall } from './callers.js'
 import { firstMatch, matchesRequest } from './match.js'
 import { acceptedPath } from './path-rule.js'
+import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
 import { answerParts, describeRequest, settleUpgrade } from './request.js'
 import { logAccess } from './access-log.js'
 import { state, track } from './state.js'
@@ -20,10 +21,13 @@ var $answer
 var $port
 var $since
 var $local
+var $isWhole
 
 /** Serves HTTP on a connection whose caller is known. */
 export var serveHTTP = pipeline(($) =>
   $.onStart((conn) => void ($conn = conn))
+    // Pipy waits for the answers to callers that went away.
+    .handleStreamEnd(() => $conn.shared && closeAll($conn.shared))
     .demuxHTTP()
     .to(($) =>
       $.handleMessageStart((start) => {
@@ -41,11 +45,17 @@ export var serveHTTP = pipeline(($) =>
             return new Message(parts.head, parts.body)
           }),
         forward: ($) =>
-          $.muxHTTP(
-            () => $local.key,
-            () => ({ version: $port.protocol === 'http2' ? 2 : 1, maxQueue: $port.protocol === 'http2' ? 100 : 1 }),
-          )
-            .to(($) => $.connect(() => $local.address, { onState: (outbound) => void ($local.outbound = outbound) }))
+          $.onStart(() => {
+            $isWhole = false
+            if ($local.shared) beginCall($local.shared)
+          })
+            .muxHTTP(
+              () => $local.shared || $local.key,
+              () => ({ version: $port.protocol === 'http2' ? 2 : 1, maxQueue: $port.protocol === 'http2' ? 100 : 1 }),
+            )
+            .to(($) => $.connect(() => $local.address, { onState: (outbound) => noteLocal($local, outbound) }))
+            .handleMessageEnd(() => void ($isWhole = true))
+            .onEnd(() => void ($local.shared && endCall($local.shared, $isWhole)))
             .replaceMessageStart(finish)
             .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
       }),
@@ -77,6 +87,7 @@ function decide(head) {
   $local = { key: $port.local + ' ' + $port.protocol, address: $port.local }
   // An upgraded connection has nobody else on it, so that it can be ended when access is withdrawn.
   if ($request.headers.upgrade) $local.key = $local
+  else if ($port.protocol === 'http2') $local.shared = connectionsFor($conn)
   return undefined
 }
 
@@ -96,6 +107,11 @@ function isCaller(port) {
   if (port.tls === 'none') return !$conn.session
   if (!$conn.session) return false
   return port.tls === 'tls' || hasName($conn.session.peer, port.names || [])
+}
+
+function noteLocal(local, outbound) {
+  local.outbound = outbound
+  if (local.shared) noteLink(local.shared, outbound)
 }
 
 function unavailable() {

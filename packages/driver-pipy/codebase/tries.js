@@ -60,10 +60,11 @@ export function leaveCall(call) {
   endTry(call)
 }
 
-/** The caller went away. */
+/** The caller went away. What others are on ends when theirs have ended. */
 export function abandonCall(call) {
   call.isOver = true
-  cut(call, 'gone')
+  if (call.link && call.link.wishes.length > 1) leaveSlot(call.upstream.pool, call, false)
+  else cut(call, 'gone')
 }
 
 /** Between two tries: the next one counts as a retry from now on. */

@@ -32,8 +32,7 @@ export const unsupportedFeatures = {
 
 /** What this driver enforces, and nothing beyond it: the host refuses or reports the rest. */
 export const capabilities: Capabilities = {
-  // HTTP/2 and gRPC are in the codebase and have not been tried with a real Pipy yet.
-  protocols: ['http', 'https', 'tcp', 'tcp-server-first'],
+  protocols: ['http', 'http2', 'grpc', 'https', 'tcp', 'tcp-server-first'],
   pathMatches: ['exact', 'prefix', 'regex'],
   headerMatches: ['exact', 'prefix', 'regex', 'present'],
   // Pipy shows scripts the common name and the DNS names of a peer, and a principal is both.

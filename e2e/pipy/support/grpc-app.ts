@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { createServer, type Http2Session, type ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+
+import type { App } from './apps.js'
+
+/** A gRPC server in this process, and what it has seen. */
+export interface GrpcApp extends App {
+  /** Streams that are open. */
+  readonly open: () => number
+  /** Streams that their callers have given up. */
+  readonly cancelled: () => number
+}
+
+const head = { ':status': 200, 'content-type': 'application/grpc' }
+
+/** Methods by the last part of their paths; everything else is answered with what was seen, as JSON. */
+const methods: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
+  // Sends back what comes, at once.
+  Echo: (stream) => {
+    answer(stream, '0')
+    stream.pipe(stream)
+  },
+  // Gives up after the head of the answer.
+  Fail: (stream) => {
+    answer(stream, '14')
+    stream.resume().end(Buffer.alloc(5))
+  },
+  // Answers by trailers alone.
+  Refuse: (stream) => {
+    stream.resume().respond({ ...head, 'grpc-status': '14', 'grpc-message': 'not now' }, { endStream: true })
+  },
+  // Never ends.
+  Hold: (stream) => {
+    answer(stream, '0')
+    stream.resume().write(Buffer.alloc(5))
+  },
+}
+
+/** Speaks HTTP/2 in the clear. */
+export async function grpcApp(name: string): Promise<GrpcApp> {
+  const sessions = new Set<Http2Session>()
+  const seen = { open: 0, cancelled: 0 }
+  const server = createServer()
+  server.on('session', (session) => {
+    sessions.add(session)
+    session.on('close', () => sessions.delete(session)).on('error', () => session.destroy())
+  })
+  server.on('stream', (stream, headers) => {
+    seen.open += 1
+    stream.on('aborted', () => (seen.cancelled += 1)).on('close', () => (seen.open -= 1))
+    stream.on('error', () => stream.destroy())
+    const path = String(headers[':path'])
+    const method = methods[path.split('/').at(-1) ?? '']
+    if (method !== undefined) {
+      method(stream)
+      return
+    }
+    stream.resume().respond({ ':status': 200, 'content-type': 'application/json' })
+    stream.end(JSON.stringify({ server: name, method: headers[':method'], url: path, headers }))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const stop = async (): Promise<void> => {
+    for (const session of sessions) session.destroy()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return { port, address: `127.0.0.1:${port}`, stop, open: () => seen.open, cancelled: () => seen.cancelled }
+}
+
+function answer(stream: ServerHttp2Stream, code: string): void {
+  stream.respond(head, { waitForTrailers: true })
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': code, 'x-last': 'word' }))
+}
