@@ -18,13 +18,15 @@ export async function through(
     method = 'GET',
     body = '',
     headers = {},
-  }: { method?: string; body?: string; headers?: Record<string, string> } = {},
+    from = '127.0.0.1',
+  }: { method?: string; body?: string; headers?: Record<string, string>; from?: string } = {},
 ): Promise<Answer> {
   const [host, port] = proxy.split(':')
   const { host: authority } = new URL(url)
   const outgoing = httpRequest({
     host,
     port,
+    localAddress: from,
     method,
     path: url,
     headers: { host: authority, ...headers },

@@ -29,7 +29,22 @@ export function takeTurn(turns, fits) {
 }
 
 /**
- * Finds what a text always leads to while the list is the same.
+ * Takes the turn among those that have the least load for their weight, so that idle ones share alike.
+ *
+ * @returns {unknown} the element, or undefined if there is none
+ */
+export function takeLeast(turns, loadOf, fits) {
+  var least = undefined
+  var share = (element) => loadOf(element) / element.weight
+  turns.forEach((turn) => {
+    if (fits && !fits(turn.element)) return
+    if (least === undefined || share(turn.element) < least) least = share(turn.element)
+  })
+  return takeTurn(turns, (element) => (!fits || fits(element)) && share(element) === least)
+}
+
+/**
+ * Finds what a text always leads to while it is there: of `n` equal elements each gets an `n`th of all texts, and one that goes leaves the others theirs.
  *
  * @returns {unknown} the element, or undefined if there is none
  */
@@ -38,7 +53,8 @@ export function takeByHash(elements, text, fits) {
   var highest = -1
   elements.forEach((element) => {
     if (fits && !fits(element)) return
-    var score = hash(text + '|' + element.address)
+    // Weighted rendezvous: the logarithm of an even share, divided by the weight.
+    var score = element.weight / -Math.log((hash(text + '|' + element.address) + 1) / (PRIME + 1))
     if (score > highest) {
       highest = score
       best = element
@@ -47,11 +63,13 @@ export function takeByHash(elements, text, fits) {
   return best
 }
 
-// 31-bit FNV-1a, small enough for products without loss.
+var PRIME = 2147483647
+
+// Multiplies and mixes, by steps that are small enough for products without loss.
 function hash(text) {
   var value = 40389
-  for (var i = 0; i < text.length; i = i + 1) {
-    value = ((value ^ text.charCodeAt(i)) * 65599) % 2147483647
-  }
+  for (var i = 0; i < text.length; i = i + 1) value = ((value ^ text.charCodeAt(i)) * 65599) % PRIME
+  // The last characters often are all that differs.
+  for (var round = 0; round < 4; round = round + 1) value = ((value ^ (value >> 13)) * 65599) % PRIME
   return value
 }

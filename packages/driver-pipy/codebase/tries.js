@@ -1,7 +1,7 @@
 // Tries of a request: each has an endpoint, a connection, and a time to answer in.
 
 import { leaveSlot, takeSlot } from './connections.js'
-import { pickEndpoint } from './upstream.js'
+import { occupy, pickEndpoint } from './upstream.js'
 
 /**
  * Begins a try of a call. Afterwards `ready` is true, or a promise for it; then `slot` is there, or `failed` says why not, or there is no endpoint.
@@ -14,6 +14,7 @@ export function beginTry(call) {
   call.isAnswered = false
   call.ready = true
   if (call.isOver || !pickEndpoint(call)) return
+  call.vacate = occupy(call)
   var settings = call.upstream.settings
   call.limits = settings
   call.capacity = settings.http2 ? 100 : 1
@@ -32,6 +33,7 @@ export function beginTry(call) {
 export function endTry(call) {
   stop(call, 'tryClock')
   call.give = undefined
+  if (call.vacate) call.vacate()
   leaveSlot(call.upstream.pool, call, call.isAnswered)
   if (call.isRetry) call.upstream.load.retries = call.upstream.load.retries - 1
   call.isRetry = false

@@ -3,7 +3,7 @@
 import { isOwn, isOwnAddress } from './own-listeners.js'
 import { principalOf } from './callers.js'
 import { linkClosed, linkOpened } from './connections.js'
-import { takeByHash, takeTurn } from './balance.js'
+import { takeByHash, takeLeast, takeTurn } from './balance.js'
 import { state } from './state.js'
 
 // How long an endpoint that could not be reached is left out, while others are there.
@@ -56,9 +56,13 @@ export var connectUpstream = pipeline(($) =>
   $.onStart((call) => {
     $call = call
     $link = call.link
+    call.vacate = occupy(call)
   })
     .pipe(() => ($call.upstream.settings.tls ? state.world.client : plain))
-    .onEnd(() => linkClosed($call.upstream.pool, $call.link)),
+    .onEnd(() => {
+      $call.vacate()
+      linkClosed($call.upstream.pool, $call.link)
+    }),
 )
 
 /** HTTP to what `call` names, over the connection of its slot. */
@@ -108,28 +112,29 @@ function pickOf(call, careful) {
   var upstream = call.upstream
   var now = Date.now()
   var fits = (endpoint) => !careful || !(upstream.health[endpoint.address] > now)
+  var loadOf = (endpoint) => upstream.load.byAddress[endpoint.address] || 0
   var found = undefined
   upstream.settings.addresses.priorities.forEach((list, level) => {
     if (found) return
     if (upstream.settings.balancing === 'hash') found = takeByHash(list, call.source, fits)
-    else if (upstream.settings.balancing === 'least-request') found = leastLoaded(upstream, list, fits)
+    else if (upstream.settings.balancing === 'least-request') found = takeLeast(upstream.turns[level], loadOf, fits)
     else found = takeTurn(upstream.turns[level], fits)
   })
   return found
 }
 
-function leastLoaded(upstream, list, fits) {
-  var best = undefined
-  var least = 0
-  list.forEach((endpoint) => {
-    if (!fits(endpoint)) return
-    var load = (upstream.load.byAddress[endpoint.address] || 0) / endpoint.weight
-    if (best === undefined || load < least) {
-      best = endpoint
-      least = load
-    }
-  })
-  return best
+/** Counts what is under way at the endpoint of a call from now on; gives what ends that. */
+export function occupy(call) {
+  var counts = call.upstream.load.byAddress
+  var address = call.address
+  counts[address] = (counts[address] || 0) + 1
+  var isLeft = false
+  return () => {
+    if (isLeft) return
+    isLeft = true
+    counts[address] = counts[address] - 1
+    if (counts[address] === 0) delete counts[address]
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
-import { makeTurns, takeByHash, takeTurn } from '../../codebase/balance.js'
+import { makeTurns, takeByHash, takeLeast, takeTurn } from '../../codebase/balance.js'
 import { countAnswer, isOpen, makeBreaker } from '../../codebase/breaker.js'
 import { makeBucket, takeToken } from '../../codebase/bucket.js'
 import { hasName, mayCall, principalOf } from '../../codebase/callers.js'
@@ -165,12 +165,48 @@ describe('balancing', () => {
   })
 
   it('keeps to an endpoint by hash, and moves nobody else when one is gone', () => {
-    const all = ['a', 'b', 'c'].map((address) => ({ address }))
+    const all = ['a', 'b', 'c'].map((address) => ({ address, weight: 1 }))
     const at = (text: string, list = all) => addressOf(takeByHash(list, text))
     const callers = Array.from({ length: 300 }, (_, i) => `10.0.0.${i}`)
     for (const { address } of all) expect(callers.filter((caller) => at(caller) === address).length).toBeGreaterThan(50)
     for (const caller of callers.filter((each) => at(each) !== 'c'))
       expect(at(caller, all.slice(0, 2))).toBe(at(caller))
+  })
+
+  it('hashes by weight, and whatever part of addresses differs', () => {
+    for (const [one, two] of [
+      ['10.0.0.1:80', '10.0.0.2:80'],
+      ['127.0.0.1:8001', '127.0.0.1:8002'],
+    ] as const) {
+      const pair = [
+        { address: one, weight: 3 },
+        { address: two, weight: 1 },
+      ]
+      const callers = Array.from({ length: 1000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`)
+      const first = callers.filter((caller) => addressOf(takeByHash(pair, caller)) === one).length
+      expect(first).toBeGreaterThan(700)
+      expect(first).toBeLessThan(800)
+    }
+  })
+
+  it('takes turns among those that have the least to do for their weight', () => {
+    const turns = makeTurns([
+      { address: 'a', weight: 1 },
+      { address: 'b', weight: 1 },
+      { address: 'c', weight: 4 },
+    ])
+    const loads: Record<string, number> = { a: 1, b: 1, c: 4 }
+    const loadOf = ({ address }: { address: string }) => loads[address] ?? 0
+    const take = (fits?: (element: { address: string }) => boolean) => addressOf(takeLeast(turns, loadOf, fits))
+    expect(
+      Array.from({ length: 6 }, () => take())
+        .sort()
+        .join(''),
+    ).toBe('abcccc')
+    loads['c'] = 5
+    expect([take(), take()].sort()).toEqual(['a', 'b'])
+    expect(take(({ address }) => address === 'c')).toBe('c')
+    expect(takeLeast(turns, loadOf, () => false)).toBeUndefined()
   })
 })
 
