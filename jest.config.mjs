@@ -52,6 +52,8 @@ const tier = process.env.OSM_TEST_TIER ?? 'unit'
 // Set-up says which modes this machine can run. Transparent mode needs root and network namespaces; its scenarios carry it in their file names.
 const modes = (process.env.OSM_TEST_MODES ?? 'explicit,transparent').split(',')
 const outsideMode = modes.includes('transparent') ? [] : ['\\.transparent\\.test\\.ts$']
+// The same of HAProxy: empty where there is none, and then set-up has said so.
+const withoutHaproxy = process.env.HAPROXY_BIN === '' ? ['/examples/driver-haproxy/.*\\.integration\\.test\\.ts$'] : []
 const files = tiers.get(tier)
 if (files === undefined) throw new Error(`OSM_TEST_TIER=${tier}: expected one of ${[...tiers.keys()].join(', ')}`)
 
@@ -62,7 +64,7 @@ export default {
   // A bound against hanging, not a measure of speed: machines are shared and slow at times.
   testTimeout: 30_000,
   extensionsToTreatAsEsm: ['.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/dist/', ...outsideMode],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/', ...outsideMode, ...withoutHaproxy],
   moduleNameMapper: {
     '^fast-check$': '<rootDir>/tools/testing/seeded-fast-check.mjs',
     '^@osm-ts/envoy-api/(.*)$': '<rootDir>/packages/envoy-api/gen/$1',

@@ -11,10 +11,13 @@ import { prepare } from './setup/prepare.mjs'
  * @type {Readonly<Record<string, { needs: readonly Need[], load: () => Promise<{ task: Task }> }>>}
  */
 const tasks = {
-  setup: { needs: ['packages', 'envoyApi', 'envoy', 'transparent'], load: () => import('./tasks/setup.mjs') },
+  setup: {
+    needs: ['packages', 'envoyApi', 'envoy', 'transparent', 'haproxy'],
+    load: () => import('./tasks/setup.mjs'),
+  },
   build: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/build.mjs') },
   demo: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/demo.mjs') },
-  test: { needs: ['packages', 'envoyApi', 'envoy', 'transparent'], load: () => import('./tasks/test.mjs') },
+  test: { needs: ['packages', 'envoyApi', 'envoy', 'transparent', 'haproxy'], load: () => import('./tasks/test.mjs') },
   'test:api': {
     needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'],
     load: () => import('./tasks/test-api.mjs'),

@@ -1,0 +1,19 @@
+import { type Capabilities, type OptionalFeature } from '@osm-ts/driver-api'
+
+/** What class haproxy does beyond what every class does. The host refuses or reports a policy that needs anything else. */
+const features: readonly OptionalFeature[] = ['load-balancing-least-request', 'withdrawal-of-open-connections']
+
+/** What this driver enforces, and nothing beyond it. README.md says why the rest is not here. */
+export const capabilities: Capabilities = {
+  protocols: ['http', 'http2', 'grpc', 'https', 'tcp', 'tcp-server-first'],
+  pathMatches: ['exact', 'prefix', 'regex'],
+  headerMatches: ['exact', 'prefix', 'regex', 'present'],
+  // HAProxy 2.6 compares the certificate of a server with one name.
+  upstreamIdentity: 'serviceName',
+  modes: ['explicit'],
+  standalone: true,
+  ipFamilies: ['IPv4'],
+  operatingSystems: ['linux'],
+  drain: true,
+  features,
+}

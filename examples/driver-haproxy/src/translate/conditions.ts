@@ -1,0 +1,114 @@
+import type { HeaderMatch, PartRef, RouteMatch, StringMatch } from '@osm-ts/driver-api'
+
+import { type Pattern, patternsOf } from './expression.js'
+import type { PolicyReader } from './policy-reader.js'
+import { headerName, quoted, Unsayable } from './words.js'
+
+/** A term that holds never; a condition that can't be said stands for it, inverted or not. */
+const NEVER = '{ always_false }'
+
+/**
+ * Conditions on requests, in one frontend. What is said twice is written once: names of access lists count up, and equal lists share a name.
+ */
+export class Conditions {
+  /** Access lists, to stand before what uses them. */
+  readonly lists: string[] = []
+  /** Lines that set variables. They are carried out where they stand: after the path was put in order, before the terms are used. */
+  readonly variables: string[] = []
+  readonly #names = new Map<string, string>()
+  readonly #reader: PolicyReader
+
+  constructor(reader: PolicyReader) {
+    this.#reader = reader
+  }
+
+  /**
+   * The terms of a match, all of which must hold. A condition that can't be said holds for no request, and is refused with its place in the part.
+   */
+  terms(match: RouteMatch, ref: PartRef, pointer: string): readonly string[] {
+    const terms: string[] = []
+    const { path, methods, headers = [] } = match
+    if (path !== undefined)
+      terms.push(this.#reader.attempt(ref, `${pointer}/path`, NEVER, () => this.#text('path', path)))
+    if (methods !== undefined)
+      terms.push(
+        this.#reader.attempt(ref, `${pointer}/methods`, NEVER, () =>
+          this.list(methods.map((method) => `method -m str -- ${quoted(method)}`)),
+        ),
+      )
+    headers.forEach((header, index) =>
+      terms.push(...this.#reader.attempt(ref, `${pointer}/headers/${index}`, [NEVER], () => this.#header(header))),
+    )
+    return terms
+  }
+
+  /** The name of an access list: it holds if one of its criteria does. */
+  list(criteria: readonly string[]): string {
+    if (criteria.length === 0) return NEVER
+    const key = criteria.join('\n')
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    const name = `c${this.#names.size + 1}`
+    this.#names.set(key, name)
+    this.lists.push(...criteria.map((criterion) => `acl ${name} ${criterion}`))
+    return name
+  }
+
+  #header({ name, match, invert = false }: HeaderMatch): readonly string[] {
+    const header = headerName(name)
+    if (match.type === 'present') {
+      const present = this.list([`req.fhdr_cnt(${header}) gt 0`])
+      return [invert ? `!${present}` : present]
+    }
+    // HAProxy does not join the values of a header that comes several times: such a request matches no condition on it.
+    const single = this.list([`req.fhdr_cnt(${header}) eq 1`])
+    const text = this.#text(`req.fhdr(${header})`, match)
+    return [single, invert ? `!${text}` : text]
+  }
+
+  #text(sample: string, match: Exclude<StringMatch, { readonly type: 'present' }>): string {
+    switch (match.type) {
+      case 'exact':
+        return this.list([equal(sample, match.value)])
+      case 'prefix':
+        return match.value === '' ? '{ always_true }' : this.list([`${sample} -m beg -- ${quoted(match.value)}`])
+      case 'regex': {
+        const patterns = patternsOf(match.value)
+        if (patterns === undefined)
+          throw new Unsayable(
+            'class haproxy takes expressions that are literals with one .* or .+ in them, and alternatives of such; this one would need an engine that tracks back',
+          )
+        return this.#patterns(sample, patterns)
+      }
+    }
+  }
+
+  #patterns(sample: string, patterns: readonly Pattern[]): string {
+    const equals = patterns.filter((pattern) => pattern.kind === 'equal')
+    const others = patterns.filter((pattern) => pattern.kind === 'between')
+    if (others.length === 0) return this.list(equals.map(({ text }) => equal(sample, text)))
+    // Access lists have "or" inside and "and" between them; alternatives of conjunctions take a variable.
+    const key = JSON.stringify([sample, patterns])
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    const variable = `txn.m${this.#names.size + 1}`
+    const term = `{ var(${variable}) -m bool }`
+    this.#names.set(key, term)
+    const set = (terms: readonly string[]) =>
+      this.variables.push(`http-request set-var(${variable}) bool(true) if ${terms.join(' ')}`)
+    if (equals.length > 0) set([this.list(equals.map(({ text }) => equal(sample, text)))])
+    for (const { begin, end, least } of others)
+      set([
+        // A header that is not there has no value, not an empty one.
+        ...(begin === '' ? [] : [this.list([`${sample} -m beg -- ${quoted(begin)}`])]),
+        ...(end === '' ? [] : [this.list([`${sample} -m end -- ${quoted(end)}`])]),
+        this.list([`${sample},length ge ${least}`]),
+      ])
+    return term
+  }
+}
+
+function equal(sample: string, text: string): string {
+  // An empty pattern would be an empty word.
+  return text === '' ? `${sample},length eq 0` : `${sample} -m str -- ${quoted(text)}`
+}

@@ -1,0 +1,47 @@
+import type { Refusal } from './policy-reader.js'
+
+/** Where a server of a section stands. What the runtime interface of HAProxy can change is all here. */
+export interface Slot {
+  /** Name of the section. */
+  readonly section: string
+  /** Name of the server in it. */
+  readonly server: string
+  /** Absent: the place is not taken. */
+  readonly endpoint?: { readonly address: string; readonly port: number; readonly weight: number }
+}
+
+/** A file beside haproxy.cfg. Holds nothing secret. */
+export interface ConfigFile {
+  readonly name: string
+  readonly content: string
+}
+
+/** What one proxy is told, without its certificate. */
+export interface HaproxyDocument {
+  /** Hash of all that is not an endpoint: while it stays, endpoints change through the runtime interface. It is the `description` of the configuration. */
+  readonly layout: string
+  /** Hash of all that lets callers in: when it changes, what the configuration before let in ends within {@link withdrawalMs}. */
+  readonly access: string
+  /** Milliseconds. */
+  readonly withdrawalMs: number
+  /** haproxy.cfg, with the endpoints of the moment. */
+  readonly config: string
+  readonly slots: readonly Slot[]
+  readonly files: readonly ConfigFile[]
+}
+
+/** What became of a policy. */
+export interface Translation {
+  readonly document: HaproxyDocument
+  /** What is left out of it. */
+  readonly refusals: readonly Refusal[]
+}
+
+/** Names of files, relative to the folder of the sidecar. */
+export const fileNames = {
+  /** Certificate and key of the identity; brought by the agent. */
+  certificate: 'service.pem',
+  roots: 'roots.pem',
+  hosts: 'hosts.map',
+  runtime: 'haproxy.sock',
+} as const

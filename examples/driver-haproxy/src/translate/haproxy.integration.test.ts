@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+import { describe, expect, it } from '@jest/globals'
+import type { RouteMatch, StringMatch } from '@osm-ts/driver-api'
+import { proxyPart } from '@osm-ts/driver-testkit'
+import fc from 'fast-check'
+
+import { examples } from '../../test/examples.js'
+import { haproxyBinary, withFolder, writeDocument } from '../../test/files.js'
+import { callers, documentOf, served, type TestPolicy } from '../../test/policies.js'
+import { translate } from './translate.js'
+
+const run = promisify(execFile)
+const base = proxyPart('c0ffee00-0000-4000-8000-000000000001', 'haproxy')
+
+/** What the real HAProxy says of a policy; empty if it takes it without a word. */
+async function judged(policy: TestPolicy): Promise<string> {
+  const { proxy, parts } = documentOf(base, policy)
+  return withFolder(async (folder) => {
+    const path = await writeDocument(folder, translate(proxy, parts).document)
+    const { stderr } = await run(haproxyBinary(), ['-c', '-q', '-f', path], { cwd: folder })
+    return stderr
+  })
+}
+
+describe('a real HAProxy', () => {
+  it.each(Object.keys(examples))('takes what is said for %s', async (name) => {
+    expect(await judged(examples[name]!)).toBe('')
+  })
+
+  it('takes whatever a policy says', async () => {
+    const text = fc.string({ unit: 'binary', maxLength: 12 })
+    const value = fc.record({ type: fc.constantFrom('exact', 'prefix', 'regex'), value: text }) as fc.Arbitrary<
+      Exclude<StringMatch, { type: 'present' }>
+    >
+    const match = fc.record(
+      {
+        path: value,
+        methods: fc.array(
+          text.filter((word) => word !== ''),
+          { minLength: 1, maxLength: 2 },
+        ),
+        headers: fc.array(fc.record({ name: fc.oneof(text, fc.constant('x-a')), match: value }), { maxLength: 2 }),
+      },
+      { requiredKeys: [] },
+    ) as fc.Arbitrary<RouteMatch>
+    await fc.assert(
+      fc.asyncProperty(fc.array(match, { minLength: 1, maxLength: 20 }), async (matches) => {
+        const rules = matches.map((each) => ({ match: each, allow: callers('a.b.cluster.local') }))
+        expect(await judged(served('bookstore', 17_001, 8080, rules))).toBe('')
+      }),
+      { numRuns: 40 },
+    )
+  })
+})

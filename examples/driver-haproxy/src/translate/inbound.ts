@@ -1,0 +1,92 @@
+import type { InboundBinding, InboundPart, PartHash, PartRef, PrincipalsPart } from '@osm-ts/driver-api'
+
+import { Conditions } from './conditions.js'
+import { fileNames } from './document.js'
+import { pathRules } from './path-rules.js'
+import type { PolicyReader } from './policy-reader.js'
+import { priorKnowledge, type Section, speaksHttp } from './section.js'
+import { hostName, quoted, sectionName, socketName } from './words.js'
+
+/** Sections of the ports that a proxy serves. What can't be served as written is served to nobody. */
+export function servedSections(bindings: readonly InboundBinding[], reader: PolicyReader): readonly Section[] {
+  return [...bindings]
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .flatMap((binding) => {
+      const part = reader.part(binding.part, 'inbound')
+      const ref: PartRef = { kind: 'inbound', id: part.id, hash: binding.part }
+      return reader.attempt<readonly Section[]>(ref, '', [], () => served(binding, part, ref, reader))
+    })
+}
+
+function served(
+  { listen, local }: InboundBinding,
+  part: InboundPart,
+  ref: PartRef,
+  reader: PolicyReader,
+): readonly Section[] {
+  if (listen === undefined) {
+    reader.refuse(ref, '', 'class haproxy runs in explicit mode; the port has no address to listen on')
+    return []
+  }
+  const target = sectionName('local', part.id)
+  const conditions = new Conditions(reader)
+  const names = conditions.list(part.serverNames.map((name) => `ssl_fc_sni -m str -i -- ${quoted(hostName(name))}`))
+  const http = speaksHttp(part.protocol)
+  const rules = http ? httpRules(part, ref, conditions, reader) : tcpRules(part, conditions, reader)
+  const mode = http ? 'mode http' : 'mode tcp'
+  return [
+    {
+      head: `frontend ${sectionName('in', part.id)}`,
+      lines: [
+        mode,
+        `bind ${socketName(listen)} ssl crt ${fileNames.certificate} ca-file ${fileNames.roots} verify required${priorKnowledge(part.protocol)}`,
+        ...conditions.lists,
+        // The name tells which service was called: who asks for another one has come to the wrong place.
+        `tcp-request session reject unless ${names}`,
+        ...rules,
+        `default_backend ${target}`,
+      ],
+    },
+    { head: `backend ${target}`, lines: [mode, `server s1 ${socketName(local)}${priorKnowledge(part.protocol)}`] },
+  ]
+}
+
+function httpRules(part: InboundPart, ref: PartRef, conditions: Conditions, reader: PolicyReader): readonly string[] {
+  const refused = 'http-request deny deny_status 403'
+  const { rules } = part
+  if (rules.kind === 'deny') return [refused]
+  if (rules.kind === 'tcp' || isBeyond(part, ref, reader)) return [refused]
+  const allow = rules.allow.map(({ match, allow: callers }, index) => {
+    const who = isCaller(callers, conditions, reader)
+    const what = conditions.terms(match, ref, `/rules/allow/${index}/match`)
+    return `http-request set-var(txn.allowed) bool(true) if ${[who, ...what].join(' ')}`
+  })
+  return [...pathRules, ...conditions.variables, ...allow, `${refused} unless { var(txn.allowed) -m bool }`]
+}
+
+function tcpRules({ rules }: InboundPart, conditions: Conditions, reader: PolicyReader): readonly string[] {
+  if (rules.kind !== 'tcp') return ['tcp-request content reject']
+  return [`tcp-request content reject unless ${isCaller(rules.allow, conditions, reader)}`]
+}
+
+/** The host asks for this of no class that does not declare it. If it did, what a service would refuse must not pass. */
+function isBeyond(part: InboundPart, ref: PartRef, reader: PolicyReader): boolean {
+  if (part.externalAuthorization === undefined) return false
+  reader.refuse(ref, '/externalAuthorization', 'class haproxy asks no service for authorization; the port is closed')
+  return true
+}
+
+/** HAProxy sees the common name of a caller, which is its principal. */
+function isCaller(hash: PartHash, conditions: Conditions, reader: PolicyReader): string {
+  const part = reader.part(hash, 'principals')
+  const ref: PartRef = { kind: 'principals', id: part.id, hash }
+  return reader.attempt(ref, '', '{ always_false }', () => conditions.list(callerCriteria(part)))
+}
+
+function callerCriteria(part: PrincipalsPart): readonly string[] {
+  const sample = 'ssl_c_s_dn(CN)'
+  if (part.match === 'list') return [...part.principals].sort().map((name) => `${sample} -m str -- ${quoted(name)}`)
+  // Two labels at least before the trust domain: account and namespace.
+  const domain = hostName(part.trustDomain).replaceAll('.', String.raw`\.`)
+  return [`${sample} -m reg '^[^.]++(?:\\.[^.]++)+\\.${domain}$'`]
+}

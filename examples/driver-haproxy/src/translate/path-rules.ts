@@ -1,0 +1,29 @@
+/**
+ * The path rule of the mesh: what two readers could read differently is answered 400, and runs of slashes are one. The expressions are this driver's own and
+ * never track back: where one of them repeats, what it has taken it does not give back.
+ */
+const DOT_SEGMENT = String.raw`(?:^|/)(?:\.|%2e){1,2}(?:;[^/]*+)?(?:/|$)`
+
+const CONTINUATION = '%[89ab][0-9a-f]'
+
+/** Escapes that decode to UTF-8. Bytes that are not ASCII don't get past HAProxy's own parser. */
+const UTF8 = `^(?:${[
+  '[^%]',
+  '%[0-7][0-9a-f]',
+  `%(?:c[2-9a-f]|d[0-9a-f])${CONTINUATION}`,
+  `%e0%[ab][0-9a-f]${CONTINUATION}`,
+  `%e[1-9abcef](?:${CONTINUATION}){2}`,
+  `%ed%[89][0-9a-f]${CONTINUATION}`,
+  `%f0%[9ab][0-9a-f](?:${CONTINUATION}){2}`,
+  `%f[1-3](?:${CONTINUATION}){3}`,
+  `%f4%8[0-9a-f](?:${CONTINUATION}){2}`,
+].join('|')})*+$`
+
+/** Lines of a frontend. */
+export const pathRules: readonly string[] = [
+  String.raw`http-request deny deny_status 400 if { path -m sub -i -- '\' '#' '%2f' '%5c' '%00' }`,
+  `http-request deny deny_status 400 if { path -m reg -i '${DOT_SEGMENT}' }`,
+  `http-request deny deny_status 400 unless { path -m reg -i '${UTF8}' }`,
+  "http-request deny deny_status 400 if { path -m reg '^//++$' }",
+  "http-request set-path '%[path,regsub(/+,/,g)]' if { path -m sub -- '//' }",
+]

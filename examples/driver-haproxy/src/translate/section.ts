@@ -1,0 +1,22 @@
+import type { Protocol } from '@osm-ts/driver-api'
+
+/** A section of haproxy.cfg: its first line, and the lines in it. */
+export interface Section {
+  readonly head: string
+  readonly lines: readonly string[]
+}
+
+/** Sections as text. */
+export function sectionText(sections: readonly Section[]): string {
+  return sections.map(({ head, lines }) => [head, ...lines.map((line) => `  ${line}`), ''].join('\n')).join('\n')
+}
+
+/** True where requests are looked at. */
+export function speaksHttp(protocol: Protocol): boolean {
+  return protocol === 'http' || protocol === 'http2' || protocol === 'grpc'
+}
+
+/** What a listener or server is told so that it speaks HTTP/2 from the first byte. */
+export function priorKnowledge(protocol: Protocol): string {
+  return protocol === 'http2' || protocol === 'grpc' ? ' proto h2' : ''
+}

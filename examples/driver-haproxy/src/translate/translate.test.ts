@@ -1,0 +1,75 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+
+import { describe, expect, it } from '@jest/globals'
+import { proxyPart } from '@osm-ts/driver-testkit'
+
+import { examples } from '../../test/examples.js'
+import { called, callers, documentOf, served, trustOf } from '../../test/policies.js'
+import { translate } from './translate.js'
+
+const base = proxyPart('c0ffee00-0000-4000-8000-000000000001', 'haproxy')
+const say = (policy: Parameters<typeof documentOf>[1], trust = trustOf('roots\n')) => {
+  const { proxy, parts } = documentOf(base, policy, trust)
+  return translate(proxy, parts)
+}
+
+describe('translation', () => {
+  it.each(Object.keys(examples))('says %s as it is kept', async (name) => {
+    const { document, refusals } = say(examples[name]!)
+    const files = document.files
+      .filter((file) => file.name !== 'roots.pem')
+      .map((file) => `# ${file.name}\n${file.content}`)
+    const text = [
+      document.config,
+      ...files,
+      ...refusals.map(({ ref, pointer, message }) => `# refused: ${ref.kind} ${ref.id} ${pointer}: ${message}\n`),
+    ].join('\n')
+    const golden = fileURLToPath(new URL(`../../testdata/${name}.cfg`, import.meta.url))
+    if (process.env['UPDATE_GOLDEN'] === '1') await writeFile(golden, text)
+    expect(text).toBe(await readFile(golden, 'utf8'))
+  })
+
+  it('keeps the layout while endpoints come and go, and changes it with everything else', () => {
+    const http = { listen: { outboundHttp: { address: '127.0.0.1', port: 1 } } }
+    const one = say(called([{ name: 'a', endpoints: [1001] }], http)).document
+    const two = say(called([{ name: 'a', endpoints: [1002, 1003] }], http)).document
+    const other = say(called([{ name: 'b', endpoints: [1001] }], http)).document
+    expect(two.layout).toBe(one.layout)
+    expect(two.config).not.toBe(one.config)
+    expect(two.slots.filter(({ endpoint }) => endpoint !== undefined)).toHaveLength(2)
+    expect(other.layout).not.toBe(one.layout)
+    expect(other.access).toBe(one.access)
+  })
+
+  it('tells changes of what lets callers in from others', () => {
+    const before = say(served('a', 1, 2, [{ allow: callers('x.y.cluster.local') }])).document
+    const after = say(served('a', 1, 2, [{ allow: callers('z.y.cluster.local') }])).document
+    const root = say(served('a', 1, 2, [{ allow: callers('x.y.cluster.local') }]), trustOf('other\n')).document
+    expect(new Set([before.access, after.access, root.access]).size).toBe(3)
+    expect(new Set([before.layout, after.layout, root.layout]).size).toBe(3)
+  })
+
+  it('gives places to many endpoints, and weights that HAProxy knows', () => {
+    const ports = Array.from({ length: 20 }, (_, index) => 2000 + index)
+    const { slots } = say(called([{ name: 'a', endpoints: ports }])).document
+    expect(slots).toHaveLength(32)
+    expect(slots.slice(0, 20).every(({ endpoint }) => endpoint?.weight === 100)).toBe(true)
+  })
+
+  it('serves and calls nothing with TLS parameters that it has not', () => {
+    const policy = served('a', 1, 2, [{ allow: callers('x.y.cluster.local') }])
+    const { document, refusals } = say(policy, { ...trustOf('r\n'), cipherSuites: ['ECDHE-ECDSA-AES128-GCM-SHA256'] })
+    expect(document.config).not.toContain('  bind ')
+    expect(refusals.map(({ ref }) => ref.kind)).toEqual(['trust'])
+  })
+
+  it('asks for nothing but mutual TLS between sidecars', () => {
+    const { config } = say(called([{ name: 'a', endpoints: [1] }])).document
+    expect(config).toContain('ssl verify required ca-file roots.pem crt service.pem')
+    const plain = called([{ name: 'a', endpoints: [1], upstream: { tls: { mode: 'none' } } }])
+    const { document, refusals } = say(plain)
+    expect(document.slots).toEqual([])
+    expect(refusals).toHaveLength(1)
+  })
+})

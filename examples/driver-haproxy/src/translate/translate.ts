@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+
+import type { MeshPart, ProxyPart, TrustPart } from '@osm-ts/driver-api'
+
+import { type ConfigFile, fileNames, type Translation } from './document.js'
+import { servedSections } from './inbound.js'
+import { calledSections } from './outbound.js'
+import { type PartLookup, PolicyReader } from './policy-reader.js'
+import { type Section, sectionText } from './section.js'
+import { upstreamSections } from './upstreams.js'
+import { socketName } from './words.js'
+
+/** Where everybody who scrapes a sidecar of OSM looks. */
+export const METRICS_PATH = '/stats/prometheus'
+/** Answers 200 as soon as HAProxy runs, which it does with the first configuration only. */
+export const READY_PATH = '/ready'
+
+const IDLE_FOREVER_MS = 24 * 60 * 60 * 1000
+/** Workers of former configurations that may live on for the sake of long connections. */
+const MAX_FORMER_WORKERS = 20
+
+/** Says a policy in the words of HAProxy. The same policy gives the same bytes. */
+export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
+  const reader = new PolicyReader(parts)
+  const mesh = reader.part(proxy.mesh, 'mesh')
+  const trust = reader.part(proxy.trust, 'trust')
+  const served = isUsual(trust, proxy, reader) ? servedSections(proxy.inbound, reader) : []
+  const upstreams = isUsual(trust, proxy) ? upstreamSections(proxy, mesh, reader) : undefined
+  const called = calledSections(proxy, upstreams?.names ?? new Map(), reader)
+  const roots: ConfigFile = { name: fileNames.roots, content: trust.roots.join('') }
+  const files = [roots, ...called.files]
+  const sections: readonly Section[] = [
+    defaults(mesh),
+    ...own(proxy),
+    ...served,
+    ...called.sections,
+    ...(upstreams?.sections ?? []),
+  ]
+  const body = sectionText(sections)
+  const slots = upstreams?.slots ?? []
+  // Endpoints are the only lines of such a form: everything else of a server stands in default-server.
+  const form = body.replaceAll(/^ {2}server (s[0-9]+) .* weight .*$/gm, '  server $1')
+  const layout = digest(form, ...files.map(({ name, content }) => `${name}\n${content}`))
+  return {
+    document: {
+      layout,
+      access: digest(sectionText(served), roots.content),
+      withdrawalMs: mesh.withdrawalTimeoutMs,
+      config: `${sectionText([global(layout)])}\n${body}`,
+      slots,
+      files,
+    },
+    refusals: reader.refusals,
+  }
+}
+
+/** The host asks of this class for no other parameters. If it did, nothing may be spoken with weaker ones. */
+function isUsual(trust: TrustPart, proxy: ProxyPart, reader?: PolicyReader): boolean {
+  const { minVersion, maxVersion, cipherSuites, ecdhCurves } = trust
+  const usual =
+    (minVersion === 'TLSv1_2' || minVersion === 'TLS_AUTO') &&
+    (maxVersion === 'TLSv1_3' || maxVersion === 'TLS_AUTO') &&
+    cipherSuites.length === 0 &&
+    ecdhCurves.length === 0
+  if (!usual)
+    reader?.refuse(
+      { kind: 'trust', id: trust.id, hash: proxy.trust },
+      '/minVersion',
+      'class haproxy speaks TLS 1.2 to 1.3 with the parameters that HAProxy has; without others nothing is served or called',
+    )
+  return usual
+}
+
+function global(layout: string): Section {
+  return {
+    head: 'global',
+    lines: [
+      'default-path config',
+      `description ${layout}`,
+      'nbthread 2',
+      'log stdout format raw local0 notice',
+      // What was resumed would not be verified anew.
+      'tune.ssl.cachesize 0',
+      'ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets',
+      'ssl-default-server-options ssl-min-ver TLSv1.2 no-tls-tickets',
+      `stats socket unix@${fileNames.runtime} mode 600 level admin expose-fd listeners`,
+      `mworker-max-reloads ${MAX_FORMER_WORKERS}`,
+    ],
+  }
+}
+
+function defaults({ connectTimeoutMs, idleTimeoutMs }: MeshPart): Section {
+  const idle = idleTimeoutMs > 0 ? idleTimeoutMs : IDLE_FOREVER_MS
+  return {
+    head: 'defaults',
+    lines: [
+      'log global',
+      `timeout connect ${connectTimeoutMs}ms`,
+      `timeout client ${idle}ms`,
+      `timeout server ${idle}ms`,
+      `timeout tunnel ${idle}ms`,
+      // A caller that sends half a request holds a place for no longer.
+      'timeout http-request 10s',
+      'retries 3',
+      'option redispatch 1',
+      'http-reuse safe',
+    ],
+  }
+}
+
+/** Listeners that the proxy has for itself. */
+function own({ listen: { admin, metrics } }: ProxyPart): readonly Section[] {
+  const answers = [
+    `http-request use-service prometheus-exporter if { path ${METRICS_PATH} }`,
+    `http-request return status 200 content-type text/plain string ready if { path ${READY_PATH} }`,
+    'http-request deny deny_status 404',
+  ]
+  return [
+    ...(admin === undefined
+      ? []
+      : [{ head: 'frontend own:admin', lines: ['mode http', `bind ${socketName(admin)}`, ...answers] }]),
+    ...(metrics === undefined
+      ? []
+      : [{ head: 'frontend own:metrics', lines: ['mode http', `bind ${socketName(metrics)}`, ...answers] }]),
+  ]
+}
+
+function digest(...texts: readonly string[]): string {
+  const hash = createHash('sha256')
+  for (const text of texts) hash.update(`${text.length}\n${text}`)
+  return hash.digest('base64url').slice(0, 32)
+}
