@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
-import type { Seen } from './support/apps.js'
+import { overHttp2 } from '../dataplane/support/http2-call.js'
+import { type Seen, tlsApp } from './support/apps.js'
 import { SERVICE } from './support/base-config.js'
 import { inTheClear, intrude, open, through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
+import { grpcApp } from './support/grpc-app.js'
 import { Shop } from './support/shop.js'
 
 jest.setTimeout(60_000)
@@ -89,6 +91,30 @@ describe('the edges of the mesh on real sidecars', () => {
       await status('/dead'),
       await status('/none'),
     ]).toEqual([204, 500, 200, 503, 404])
+  })
+
+  it('answer probes for a workload that speaks TLS, or gRPC', async () => {
+    const { chain, privateKey } = shop.authority.issue('workload')
+    const tls = await tlsApp(chain, privateKey)
+    const grpc = await grpcApp('grpc')
+    try {
+      const own = { listen: shop.at.probe, headers: [], timeoutMs: 1_000 }
+      const probes: PipyConfig['probes'] = [
+        { ...own, path: '/live', type: 'https', target: tls.address, targetPath: '/healthz?status=204' },
+        { ...own, path: '/dead', type: 'https', target: shop.apps.http.address, targetPath: '/' },
+        { ...own, path: '/grpc.health.v1.Health/Echo', type: 'grpc', target: grpc.address, targetPath: '/' },
+      ]
+      await shop.give('server', { ...serverConfig(shop), probes })
+      const status = async (path: string): Promise<number> => (await fetch(`http://${shop.at.probe}${path}`)).status
+      expect([await status('/live'), await status('/dead')]).toEqual([204, 503])
+      const health = `http://${shop.at.probe}`
+      expect(await overHttp2(health, `${health}/grpc.health.v1.Health/Echo`, 'grpc')).toMatchObject({ code: '0' })
+      await grpc.stop()
+      expect(await overHttp2(health, `${health}/grpc.health.v1.Health/Echo`, 'grpc')).toMatchObject({ status: 502 })
+    } finally {
+      await tls.stop()
+      await grpc.stop()
+    }
   })
 
   it('let workloads out where egress is open, and by rules', async () => {

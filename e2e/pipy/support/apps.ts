@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 
 /** A server in this process. */
@@ -85,6 +86,16 @@ export async function httpApp(name: string): Promise<App> {
     socket.on('data', (data) => socket.write(data)).on('error', () => socket.destroy())
   })
   return listening(server)
+}
+
+/** Answers by TLS with the status that the query asks for. */
+export function tlsApp(cert: string, key: string): Promise<App> {
+  return listening(
+    createHttpsServer({ cert, key }, (request, response) => {
+      response.statusCode = Number(/[?&]status=(\d+)/.exec(request.url ?? '')?.[1] ?? 200)
+      response.end()
+    }),
+  )
 }
 
 /** Speaks first, then sends back what comes. */

@@ -22,6 +22,14 @@ export var serveProbes = pipeline(($) =>
                 () => ({ connectTimeout: $probe.timeoutMs / 1000, readTimeout: $probe.timeoutMs / 1000 }),
               ),
             ),
+          // Whoever asks speaks gRPC itself.
+          grpc: ($) =>
+            $.muxHTTP(() => $probe, { version: 2 }).to(($) =>
+              $.connect(
+                () => $probe.target,
+                () => ({ connectTimeout: $probe.timeoutMs / 1000, readTimeout: $probe.timeoutMs / 1000 }),
+              ),
+            ),
           https: ($) =>
             $.muxHTTP(() => $probe, { maxQueue: 1 }).to(($) =>
               // The certificate of the workload is no business of a kubelet's either.
@@ -43,6 +51,7 @@ function rewrite(head) {
   var path = cut < 0 ? head.path : head.path.substring(0, cut)
   $probe = $probes.find((probe) => probe.path === path)
   if (!$probe) return
+  if ($probe.type === 'grpc') return
   head.path = $probe.targetPath
   $probe.headers.forEach((header) => void (head.headers[header[0].toLowerCase()] = header[1]))
 }

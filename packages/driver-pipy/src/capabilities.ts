@@ -16,8 +16,6 @@ export const unsupportedFeatures = {
   'egress-tls-origination': 'the codebase speaks no TLS for workloads to servers outside the mesh yet',
   'external-authorization':
     'the protocol of external authorization is that of Envoy, over gRPC with messages that PipyJS has no types for',
-  'probes-grpc': 'health checks by gRPC need HTTP/2 and protobuf messages from a script that has neither ready-made',
-  'probes-https': 'probes by TLS have not been tried with a real Pipy yet',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',
   'remote-logging': 'the codebase sends its log nowhere yet',
   'tls-parameters': 'acceptTLS and connectTLS have no elliptic curves to choose from',

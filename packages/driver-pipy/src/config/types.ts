@@ -189,7 +189,8 @@ export interface Probe {
   readonly listen: SocketText
   /** Empty: connections go through as they are. */
   readonly path: string
-  readonly type: 'http' | 'https' | 'tcp'
+  /** `grpc` is passed on as it is. */
+  readonly type: 'http' | 'https' | 'tcp' | 'grpc'
   readonly target: SocketText
   readonly targetPath: string
   readonly headers: readonly (readonly [string, string])[]

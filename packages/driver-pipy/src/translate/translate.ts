@@ -44,7 +44,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
     called: calledServices(proxy, reader),
     outside: outside.rules,
     upstreams: upstreams(proxy, reader, mesh),
-    probes: probesOf(proxy, reader),
+    probes: probesOf(proxy),
   }
   return { config, refusals: reader.refusals }
 }
