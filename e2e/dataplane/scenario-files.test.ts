@@ -48,6 +48,11 @@ describe('scenario files', () => {
       step('{ from: a, http: GET http://b }').replace('\nworkloads', '\nwithout: { explicit: none }\nworkloads'),
       /^x\.yaml:2: modes: explicit has to be a mode, or/m,
     ],
+    [
+      'a feature that no class has',
+      step('{ from: a, http: GET http://b }').replace('\nworkloads', '\nneeds: [magic]\nworkloads'),
+      /^x\.yaml:3: needs\[0\]: /m,
+    ],
     ['no YAML', 'title: [', /^x\.yaml: /],
   ])('are refused with file, line and field for %s', (_what, text, message) => {
     expect(() => readScenario('x.yaml', text)).toThrow(message)

@@ -61,6 +61,7 @@ export async function startTestMesh(
   files: Readonly<Record<string, readonly string[]>>,
   mode: MeshMode = 'explicit',
   peer?: TestMesh,
+  sidecarClass = 'envoy',
 ): Promise<TestMesh> {
   const scratch = await mkdtemp(join(tmpdir(), 'osm-dataplane-'))
   const folder = join(scratch, 'mesh')
@@ -84,11 +85,11 @@ export async function startTestMesh(
     folder,
     stateFolder,
     mode,
-    sidecarBinaries: { envoy: envoyBinary() },
+    sidecarBinaries: sidecarBinaries(),
     controllerProgram: join(root, 'packages/standalone/dist/controller.mjs'),
     onEvent: (event) => events.push(event),
     signal: abort.signal,
-    environment: process.env,
+    environment: { ...process.env, OSM_DEFAULT_SIDECAR_CLASS: sidecarClass },
   })
   const stop = async (): Promise<void> => {
     await mesh.stop()
@@ -116,6 +117,12 @@ export async function startTestMesh(
     await reach.settled()
   }
   return { ...reach, apply, mesh, folder, stateFolder, events, write, stop }
+}
+
+/** Pipy is there in tests of its class only. */
+function sidecarBinaries(): Readonly<Record<string, string>> {
+  const { PIPY_BIN: pipy = '' } = process.env
+  return { envoy: envoyBinary(), ...(pipy === '' ? {} : { pipy }) }
 }
 
 function access(

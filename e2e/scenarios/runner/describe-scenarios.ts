@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, it } from '@jest/globals'
 import type { Scenario } from './format.js'
 import { readScenarios } from './read-scenario.js'
 import type { Stage } from './stage.js'
-import { verify } from './verify.js'
+import { untilReported, verify } from './verify.js'
 
-/** Makes a test of each step of each scenario that runs on the stage. `-t <name of a scenario>` runs one. */
+/**
+ * Makes a test of each step of each scenario that runs on the stage; of one that needs what its sidecars lack, a test that this is reported. `-t <name of a scenario>` runs one.
+ */
 export function describeScenarios(stage: Stage): void {
   const scenarios = byWorkloads(readScenarios().filter(({ modes }) => modes.includes(stage.mode)))
   afterAll(() => stage.stop(), stage.timeLimitMs)
@@ -23,6 +25,21 @@ function describeScenario(scenario: Scenario, upcoming: readonly Scenario[], sta
       if (failed) await stage.reset()
     }, stage.timeLimitMs)
 
+    const missing = (scenario.needs ?? []).filter((feature) => stage.lacks.includes(feature))
+    if (missing.length > 0) {
+      it.each(missing)(
+        'is reported: the sidecars lack %s',
+        async (feature) => {
+          failed = true
+          await stage.observed(`${scenario.name} without ${feature}`, () =>
+            untilReported(feature, scenario.steps, stage),
+          )
+          failed = false
+        },
+        stage.timeLimitMs,
+      )
+      return
+    }
     it.each(scenario.steps.map((step) => [step.title, step] as const))(
       '%s',
       async (title, step) => {

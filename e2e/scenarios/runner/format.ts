@@ -1,3 +1,4 @@
+import { type OptionalFeature, optionalFeatures } from '@osm-ts/driver-api'
 import { type Static, type TProperties, Type } from '@sinclair/typebox'
 
 /** What a scenario file may hold. docs/reference/scenarios.md tells its readers the same. */
@@ -242,6 +243,12 @@ export const ScenarioSchema = closed(
         'Why it does not run in the other modes.',
       ),
     ),
+    needs: Type.Optional(
+      Type.Array(oneOf(optionalFeatures, 'A feature.'), {
+        description:
+          'Features that not every sidecar class has. Where one is missing, the scenario shows that its objects are reported.',
+      }),
+    ),
     mesh: Type.Optional(object('Spec of the MeshConfig, over the defaults of scenarios.')),
     workloads: Type.Array(WorkloadSchema, { description: 'Actors of the mesh.' }),
     outside: Type.Optional(
@@ -271,9 +278,10 @@ export type ScenarioClient = Static<typeof ClientSchema>
 export type ScenarioObject = Readonly<Record<string, unknown>>
 export type Count = Static<typeof count>
 export type ScenarioStep = Omit<Static<typeof StepSchema>, 'expect'> & { readonly expect: readonly Expectation[] }
-export type Scenario = Omit<Static<typeof ScenarioSchema>, 'steps' | 'without'> & {
+export type Scenario = Omit<Static<typeof ScenarioSchema>, 'steps' | 'without' | 'needs'> & {
   /** Name of the file without its ending. */
   readonly name: string
   readonly steps: readonly ScenarioStep[]
+  readonly needs?: readonly OptionalFeature[]
   readonly without?: Readonly<Partial<Record<ScenarioMode, string>>>
 }

@@ -1,4 +1,5 @@
 import type { Problem } from '@osm-ts/core'
+import type { OptionalFeature } from '@osm-ts/driver-api'
 
 import type { Call, CallAnswer, Target } from '../../dataplane/actor/protocol.js'
 import type { Scenario, ScenarioClient, ScenarioMode, ScenarioStep } from './format.js'
@@ -7,6 +8,8 @@ import type { Routes } from './make-call.js'
 /** Where scenarios run, one at a time: it makes a mesh of their actors, and lets those call. */
 export interface Stage {
   readonly mode: ScenarioMode
+  /** Features that its sidecars do not have. */
+  readonly lacks: readonly OptionalFeature[]
   /** Bound of one change and its expectations. */
   readonly timeLimitMs: number
   /**

@@ -1,6 +1,7 @@
+import type { OptionalFeature } from '@osm-ts/driver-api'
 import { testAuthority } from '@osm-ts/driver-testkit'
 import type { CallAnswer, CallTls, Target } from '../../dataplane/actor/protocol.js'
-import type { Expectation, ExpectationOf, ScenarioClient } from './format.js'
+import type { Expectation, ExpectationOf, ScenarioClient, ScenarioStep } from './format.js'
 import { fits, judge } from './judge.js'
 import { type Routes, type Sending, makeCall } from './make-call.js'
 import type { Stage } from './stage.js'
@@ -20,6 +21,24 @@ export async function verify(expectation: Expectation, stage: Stage): Promise<vo
       throw new Error(`${describe(filled)}\n  ${faults.join('\n  ')}`)
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
+}
+
+/**
+ * Makes the changes of a scenario, one after the other, until a feature is reported that some object of it needs and the sidecars lack.
+ * Throws if none reports it: it would be dropped without a word.
+ */
+export async function untilReported(
+  feature: OptionalFeature,
+  steps: readonly ScenarioStep[],
+  stage: Stage,
+): Promise<void> {
+  for (const step of [undefined, ...steps]) {
+    if (step !== undefined) await stage.change(step)
+    const problems = await stage.problems()
+    if (problems.some(({ code, message }) => code === 'OSM_ADMISSION_CAPABILITY' && message.includes(`(${feature})`)))
+      return
+  }
+  throw new Error(`no object of the scenario is reported for want of ${feature}`)
 }
 
 /** An expectation in the words of its file. */

@@ -1,6 +1,6 @@
 // What the sidecar says of itself: ready, metrics, and the way to end it.
 
-import { exposition } from './metrics.js'
+import { exposition, statistics } from './metrics.js'
 import { state } from './state.js'
 
 /** Metrics for scrapers. */
@@ -22,6 +22,7 @@ export var serveAdmin = pipeline(($) =>
       var isReady = state.world && !state.isDraining
       if (path === '/ready') return new Message({ status: isReady ? 200 : 503 }, isReady ? 'LIVE\n' : 'waiting\n')
       if (path === '/stats/prometheus') return new Message({ status: 200 }, exposition())
+      if (path === '/stats') return new Message({ status: 200 }, statistics())
       if (path === '/certs') return new Message({ headers: { 'content-type': 'application/json' } }, certificates())
       // Callers that ask are told to go elsewhere; what comes all the same is served until the end.
       if (path === '/drain' && request.head.method === 'POST') {

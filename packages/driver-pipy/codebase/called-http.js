@@ -5,7 +5,7 @@ import { closest, splitAuthority } from './hosts.js'
 import { countAnswer, isOpen } from './breaker.js'
 import { answerParts, describeRequest, settleUpgrade } from './request.js'
 import { firstMatch } from './match.js'
-import { countRequest } from './metrics.js'
+import { countRequest, countRetry } from './metrics.js'
 import { logAccess } from './access-log.js'
 import { abandonCall, beginPause, beginTry, endTry, leaveCall, pause, startClocks, stopTryClock } from './tries.js'
 import { failedToConnect, requestUpstream } from './upstream.js'
@@ -191,10 +191,15 @@ function failure(isPoolsWord) {
 
 function wantsRepeat(answer) {
   var retries = $call.retries
-  if (!retries || $call.isOver || $call.attempts >= retries.times || !isRetriable(retries.on, answer)) return false
+  if (!retries || $call.isOver || !isRetriable(retries.on, answer)) return false
+  if ($call.attempts >= retries.times) {
+    countRetry($call.upstream, 'upstream_rq_retry_limit_exceeded')
+    return false
+  }
   var limit = $call.upstream.settings.maxRetries
   if (limit !== undefined && $call.upstream.load.retries >= limit) return false
   $call.again = true
+  countRetry($call.upstream, 'upstream_rq_retry')
   return true
 }
 

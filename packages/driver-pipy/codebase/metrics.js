@@ -5,6 +5,7 @@ import { state } from './state.js'
 
 var counters = {}
 var durations = {}
+var retries = {}
 var labelNames = ['namespace', 'kind', 'name', 'pod']
 
 /** Names the own workload in the head of an answer, for the metrics of a caller of the mesh. */
@@ -42,6 +43,30 @@ export function countRequest(upstream, head, tookMs) {
   })
 }
 
+/** Counts a try beyond the first (`upstream_rq_retry`), or that no more were left (`upstream_rq_retry_limit_exceeded`). */
+export function countRetry(upstream, name) {
+  if (!retries[upstream.id]) retries[upstream.id] = {}
+  var counts = retries[upstream.id]
+  counts[name] = (counts[name] || 0) + 1
+}
+
+/** Tries by upstream, one a line, by the names that Envoy has for them. */
+export function statistics() {
+  return retryLines((id, name) => 'cluster.' + id + '.' + name + ':')
+}
+
+function retryLines(nameOf) {
+  return Object.keys(retries)
+    .sort()
+    .map((id) =>
+      Object.keys(retries[id])
+        .sort()
+        .map((name) => nameOf(id, name) + ' ' + retries[id][name] + '\n')
+        .join(''),
+    )
+    .join('')
+}
+
 var limits = [0.5, 1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000]
 
 /** All metrics. */
@@ -57,7 +82,11 @@ export function exposition() {
         (line) => void lines.push(line),
       ),
     )
-  return lines.join('\n') + '\n'
+  return (
+    lines.join('\n') +
+    '\n' +
+    retryLines((id, name) => 'sidecar_cluster_' + name + '{cluster="' + escapeLabel(id) + '"}')
+  )
 }
 
 function ownLabels(workload) {

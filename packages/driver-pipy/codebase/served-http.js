@@ -42,6 +42,7 @@ export var serveHTTP = pipeline(($) =>
             var parts = answerParts($answer, $request.isGrpc)
             if ($conn.kind === 'mesh') workloadHeaders(parts.head)
             logAccess('inbound', $request, $answer.status, $since, $conn.principal)
+            if (!$port) $conn.isOver = true
             return new Message(parts.head, parts.body)
           }),
         forward: ($) =>
@@ -59,7 +60,9 @@ export var serveHTTP = pipeline(($) =>
             .replaceMessageStart(finish)
             .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
       }),
-    ),
+    )
+    // A port that is not served any more takes no new connections either: callers that keep one open are to notice.
+    .replaceData((data) => ($conn.isOver ? [data, new StreamEnd()] : data)),
 )
 
 // The port as the configuration of now has it; undefined if it is not served any more.
@@ -71,7 +74,7 @@ function portOf(conn) {
 
 // What the sidecar answers itself; undefined if the request goes to the workload.
 function decide(head) {
-  if (!$port) return { status: 403, body: 'no longer served' }
+  if (!$port) return { status: 403 }
   var path = acceptedPath($request.fullPath)
   if (!path) return { status: 400, body: 'path not allowed' }
   $request.path = path.path

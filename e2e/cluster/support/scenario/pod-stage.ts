@@ -28,6 +28,7 @@ interface Running {
 export class PodStage implements Stage {
   readonly mode = 'pods'
   readonly timeLimitMs = 300_000
+  readonly lacks = []
   #running: Running | undefined
   #scenario: Scenario | undefined
   #spec: ScenarioObject | undefined

@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url'
 
 import type { Problem } from '@osm-ts/core'
+import { type Driver, type OptionalFeature, optionalFeatures } from '@osm-ts/driver-api'
+import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import type { MeshMode } from '@osm-ts/standalone'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
@@ -41,6 +43,8 @@ interface Running {
 export class LocalStage implements Stage {
   readonly mode: MeshMode
   readonly timeLimitMs = 120_000
+  readonly lacks: readonly OptionalFeature[]
+  readonly #sidecarClass: string
   readonly #authority = testAuthority('servers of scenarios')
   #running: Running | undefined
   #outside: Outside | undefined
@@ -49,8 +53,10 @@ export class LocalStage implements Stage {
   #objects = new Map<string, ScenarioObject>()
   #changes = 0
 
-  constructor(mode: MeshMode) {
+  constructor(mode: MeshMode, driver: Driver = createEnvoyDriver()) {
     this.mode = mode
+    this.#sidecarClass = driver.name
+    this.lacks = optionalFeatures.filter((feature) => !driver.capabilities.features.includes(feature))
   }
 
   async begin(scenario: Scenario): Promise<void> {
@@ -196,6 +202,8 @@ export class LocalStage implements Stage {
       const mesh = await startTestMesh(
         { [FILE]: [...new Set([meshDocument(this.#spec), ...documents, namespaceDocument(`${mark}-start`)])] },
         this.mode,
+        undefined,
+        this.#sidecarClass,
       )
       this.#running = { mesh, actors, settings }
       return this.#running
