@@ -8,6 +8,7 @@ import {
   type DebugResponse,
   type Eviction,
   hashPart,
+  type MeshConfigView,
   OsmError,
   type Part,
   type PartHash,
@@ -22,10 +23,14 @@ import {
   type SpiffeId,
 } from '@osm-ts/driver-api'
 
+import { meshConfig } from './injector-context.js'
 import { Latest, Queue } from './latest.js'
 import { testAuthority } from './test-certificates.js'
 
 const TRUST_DOMAIN = 'cluster.local'
+
+/** DNS name in the control-plane certificates of a {@link FakeHost}. */
+export const SERVER_NAME = 'ads'
 
 /** A host of one driver, with certificates of its own. Its proxies and their policies are what a test says. */
 export class FakeHost {
@@ -43,6 +48,7 @@ export class FakeHost {
   readonly serverTrust = new Latest<{ credential: Credential; clientRoots: { id: string; certificates: string[] } }>()
   readonly roots = new Latest<{ id: string; certificates: string[] }>()
   readonly #stop = new AbortController()
+  readonly #meshConfig = new Latest<MeshConfigView>()
   readonly #evictions = new Queue<Eviction>()
   readonly #policies = new Map<string, Latest<PolicyUpdate>>()
   readonly #identities = new Map<string, Latest<Credential>>()
@@ -57,6 +63,7 @@ export class FakeHost {
   /** @param sidecarClass - of every proxy */
   constructor(sidecarClass: string) {
     this.#class = sidecarClass
+    this.#meshConfig.set(meshConfig)
     this.rotateServer('ads-1')
     this.roots.set({ id: '1', certificates: [this.services.certificate] })
   }
@@ -77,7 +84,7 @@ export class FakeHost {
   }
 
   rotateServer(name: string, clientRoots = [this.controlPlane.certificate]): void {
-    const credential = this.controlPlane.issue(name, { dns: ['ads'] })
+    const credential = this.controlPlane.issue(name, { dns: [SERVER_NAME] })
     this.serverTrust.set({ credential, clientRoots: { id: name, certificates: clientRoots } })
   }
 
@@ -151,7 +158,7 @@ export class FakeHost {
       proxyServerPort: 0,
       proxyServiceCert: { watch: (signal) => this.serverTrust.watch(signal) },
       osmNamespace: 'osm-system',
-      configurator: { current: async () => Promise.reject(new Error('not used')), watch: nothing },
+      configurator: { current: async () => meshConfig, watch: (signal) => this.#meshConfig.watch(signal) },
       meshCatalog: {
         policies: { watch: ({ uuid }, signal) => this.#fresh(this.#latest(this.#policies, uuid).watch(signal), uuid) },
         parts: { get: async (hash) => this.#part(hash) },

@@ -1,3 +1,5 @@
+export * from './conformance/check.js'
+export * from './conformance/level-0.js'
 export * from './fake-host.js'
 export * from './injector-context.js'
 export * from './latest.js'

@@ -1,6 +1,7 @@
 import type { InjectorContext, MeshConfigView, Value } from '@osm-ts/driver-api'
 
-const meshConfig: MeshConfigView = {
+/** The configuration of a mesh whose administrator has changed nothing. */
+export const meshConfig: MeshConfigView = {
   meshName: 'osm',
   trustDomain: 'cluster.local',
   clusterDomain: 'cluster.local',

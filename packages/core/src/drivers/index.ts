@@ -1,4 +1,3 @@
 export { capabilityGaps, type CapabilityGap } from './capability-gaps.js'
 export { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
-export { checkSidecarPatch } from './patch-check.js'
 export { DriverRegistry } from './registry.js'

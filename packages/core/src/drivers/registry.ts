@@ -1,4 +1,5 @@
 import {
+  checkSidecarPatch,
   CONTRACT_VERSION,
   driverKey,
   isDriverName,
@@ -12,7 +13,6 @@ import {
 } from '@osm-ts/driver-api'
 
 import { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
-import { checkSidecarPatch } from './patch-check.js'
 
 /**
  * The drivers of one process, and which of them is the mesh's default.

@@ -1,4 +1,6 @@
-import { annotationPrefix, driverKey, OsmError, type SidecarPatch, type Value } from '@osm-ts/driver-api'
+import { annotationPrefix, driverKey } from './driver-name.js'
+import { OsmError } from './errors.js'
+import type { SidecarPatch, Value } from './sidecar-patch.js'
 
 const FILE_NAME = /^[a-z0-9][a-z0-9._-]{0,127}$/
 const CONTAINER_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/

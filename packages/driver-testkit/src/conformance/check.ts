@@ -1,0 +1,124 @@
+import { declares, type Driver, type JsonValue, type RequiredFeature } from '@osm-ts/driver-api'
+
+/** What is tried. */
+export interface Subject {
+  readonly driver: Driver
+  /** `sidecarDrivers[].config` that it is tried with: what its schema demands. */
+  readonly config: JsonValue
+  /** Milliseconds that it may take to release what was opened, and to take note of a new certificate; 5,000 if absent. */
+  readonly settleMs?: number
+}
+
+/** One thing that a driver has to hold. */
+export interface Check {
+  /** Stable, such as `patch.pure`. */
+  readonly id: string
+  /** The one line that it proves. */
+  readonly proves: string
+  /** A driver that does not declare it is not tried. */
+  readonly needs?: RequiredFeature
+  /** Resolves if it holds. Rejects with the reason, a {@link Violation} or whatever the driver threw. */
+  readonly prove: (subject: Subject, signal: AbortSignal) => Promise<void>
+}
+
+/** What became of a check. */
+export type CheckResult = Pick<Check, 'id' | 'proves'> & { readonly milliseconds: number } & (
+    | { readonly outcome: 'passed' }
+    | { readonly outcome: 'failed'; readonly reason: string }
+    /** The driver does not declare what the check needs. */
+    | { readonly outcome: 'not claimed'; readonly needs: RequiredFeature }
+  )
+
+/** What a driver does against the contract, in words for its author. */
+export class Violation extends Error {
+  override readonly name = 'Violation'
+}
+
+/** @throws Violation with that reason, unless it holds */
+export function expect(holds: boolean, reason: string): asserts holds {
+  if (!holds) throw new Violation(reason)
+}
+
+/** @throws Violation that lists what is wrong, if anything is */
+export function expectNone(what: string, issues: readonly { readonly pointer: string; readonly message: string }[]) {
+  const words = issues.map(({ pointer, message }) => `${pointer === '' ? '/' : pointer} ${message}`)
+  expect(words.length === 0, `${what}: ${words.join('; ')}`)
+}
+
+/** Longest that one check may take, in milliseconds: a driver that hangs fails it. */
+const CHECK_TIMEOUT_MS = 30_000
+
+/** How checks are run. */
+export interface RunOptions {
+  readonly signal: AbortSignal
+  /** Milliseconds; 30,000 if absent. */
+  readonly timeoutMs?: number
+}
+
+/** Runs one check. Never rejects: what a driver throws is the reason of a failure. */
+export async function runCheck(
+  { id, proves, needs, prove }: Check,
+  subject: Subject,
+  { signal, timeoutMs = CHECK_TIMEOUT_MS }: RunOptions,
+): Promise<CheckResult> {
+  const began = performance.now()
+  const head = () => ({ id, proves, milliseconds: Math.round(performance.now() - began) })
+  if (needs !== undefined && !isDeclared(subject, needs)) return { ...head(), outcome: 'not claimed', needs }
+  const limit = new AbortController()
+  const end = () => limit.abort()
+  signal.addEventListener('abort', end, { once: true })
+  const timer = setTimeout(end, timeoutMs)
+  if (signal.aborted) end()
+  try {
+    await Promise.race([prove(subject, limit.signal), overtime(limit.signal, signal, timeoutMs)])
+    return { ...head(), outcome: 'passed' }
+  } catch (error) {
+    return { ...head(), outcome: 'failed', reason: reasonOf(error) }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
+    end()
+  }
+}
+
+/** Runs checks one after the other: a driver that is tried shares the process with nothing else. */
+export async function runChecks(
+  checks: readonly Check[],
+  subject: Subject,
+  options: RunOptions,
+): Promise<readonly CheckResult[]> {
+  const results: CheckResult[] = []
+  for (const check of checks) results.push(await runCheck(check, subject, options))
+  return results
+}
+
+/** What somebody threw, with its code if it has one. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return `${String(error)} was thrown, which is no Error`
+  if (error instanceof Violation) return error.message
+  const code = codeOf(error)
+  return `${error.name}${code === undefined ? '' : ` ${code}`}: ${error.message}`
+}
+
+/** The code of an error. The driver may have a copy of driver-api of its own, so its class says nothing. */
+export function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Capabilities that are malformed have a check of their own; here they declare nothing. */
+function isDeclared({ driver }: Subject, feature: RequiredFeature): boolean {
+  try {
+    return declares(driver.capabilities, feature)
+  } catch {
+    return false
+  }
+}
+
+function overtime(limit: AbortSignal, outer: AbortSignal, timeoutMs: number): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const end = () => reject(new Violation(outer.aborted ? 'it was stopped' : `it did not end within ${timeoutMs} ms`))
+    limit.addEventListener('abort', end, { once: true })
+    if (limit.aborted) end()
+  })
+}

@@ -1,0 +1,65 @@
+import {
+  canonicalJson,
+  checkDriver,
+  CONTRACT_VERSION,
+  type JsonValue,
+  speaksContract,
+  validateCapabilities,
+} from '@osm-ts/driver-api'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+import { type Check, expect, expectNone, reasonOf, Violation } from './check.js'
+
+/** A field that no schema describes. */
+const UNKNOWN_FIELD = 'osmConformanceUnknownField'
+
+/** What a driver says of itself. */
+export const contractChecks: readonly Check[] = [
+  {
+    id: 'contract.shape',
+    proves: 'the driver has the members of the contract, and a name that is a DNS label',
+    prove: async ({ driver }) => {
+      const issues = checkDriver(driver).filter(({ pointer }) => !pointer.startsWith('/capabilities'))
+      expectNone('it is no driver', issues)
+    },
+  },
+  {
+    id: 'contract.version',
+    proves: `the driver was written for a contract version that a host of version ${CONTRACT_VERSION} speaks`,
+    prove: async ({ driver: { contract } }) => {
+      expect(speaksContract(contract), `contract is ${contract}; this kit speaks ${CONTRACT_VERSION}`)
+    },
+  },
+  {
+    id: 'contract.capabilities',
+    proves: 'the capabilities are data that the host understands, and the same whenever they are read',
+    prove: async ({ driver }) => {
+      expectNone('capabilities are malformed', validateCapabilities(driver.capabilities))
+      const [first, second] = [canonicalJson(driver.capabilities), canonicalJson(driver.capabilities)]
+      expect(first === second, 'capabilities differ from one reading to the next')
+    },
+  },
+  {
+    id: 'contract.config-schema',
+    proves: 'configSchema is a JSON Schema that takes the configuration of this run and refuses an unknown field',
+    prove: async ({ driver, config }) => {
+      const accepts = compiled(driver.configSchema)
+      expect(
+        accepts(config ?? {}),
+        `configSchema refuses ${JSON.stringify(config)}; give the kit a configuration that fits`,
+      )
+      expect(
+        !accepts({ ...(config as object | null), [UNKNOWN_FIELD]: 1 }),
+        'configSchema takes fields that it does not describe, so that a misspelt one is never noticed: set additionalProperties to false',
+      )
+    },
+  },
+]
+
+function compiled(schema: { readonly [key: string]: JsonValue }): (value: unknown) => boolean {
+  try {
+    return new Ajv2020({ strict: false }).compile(schema)
+  } catch (error) {
+    throw new Violation(`configSchema is no JSON Schema of 2020-12: ${reasonOf(error)}`)
+  }
+}

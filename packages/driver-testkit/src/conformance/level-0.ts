@@ -1,0 +1,15 @@
+import type { Check } from './check.js'
+import { contractChecks } from './contract-checks.js'
+import { patchChecks } from './patch-checks.js'
+import { peerChecks } from './peer-checks.js'
+import { startChecks } from './start-checks.js'
+import { userTextChecks } from './user-text-checks.js'
+
+/** Level 0 of the conformance suite: the contract itself, against a host that is none. No proxy is needed. */
+export const level0: readonly Check[] = [
+  ...contractChecks,
+  ...patchChecks,
+  ...userTextChecks,
+  ...startChecks,
+  ...peerChecks,
+]
