@@ -1,8 +1,6 @@
 import type { DriverHost, DriverRegistry, MeshConfig, MeshConfigurator, ProcessLogger } from '@osm-ts/core'
 import { allowedClasses, driverConfig } from '@osm-ts/core'
-import type { Driver, HealthProbes } from '@osm-ts/driver-api'
-
-import { askProbe } from './probe.js'
+import { askProbe, type Driver, type HealthProbes } from '@osm-ts/driver-api'
 
 /** What {@link DriverRunner} needs. */
 export interface DriverRunnerOptions {

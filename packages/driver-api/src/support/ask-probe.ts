@@ -1,16 +1,21 @@
 import { createConnection } from 'node:net'
 
-import { Deadline } from '@osm-ts/core'
-import type { HealthProbe } from '@osm-ts/driver-api'
+import type { HealthProbe } from '../health.js'
 
 /** Asks one health probe on loopback. Never throws: what can't be reached is not healthy. */
 export async function askProbe(probe: HealthProbe | undefined, signal: AbortSignal): Promise<boolean> {
   if (probe === undefined) return true
-  const limit = new Deadline(signal, probe.timeout)
+  // AbortSignal.any would stay in memory for as long as the signal lives, which is that of the program.
+  const limit = new AbortController()
+  const end = (): void => limit.abort()
+  const timer = setTimeout(end, probe.timeout)
+  signal.addEventListener('abort', end, { once: true })
+  if (signal.aborted) end()
   try {
     return await (probe.tcpSocket ? connects(probe.port, limit.signal) : answers(probe, limit.signal))
   } finally {
-    limit.release()
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
   }
 }
 

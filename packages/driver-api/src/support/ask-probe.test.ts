@@ -2,9 +2,9 @@ import { getEventListeners } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import type { HealthProbe } from '@osm-ts/driver-api'
 
-import { askProbe } from './probe.js'
+import type { HealthProbe } from '../health.js'
+import { askProbe } from './ask-probe.js'
 
 describe('askProbe', () => {
   let server: Server
