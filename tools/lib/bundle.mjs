@@ -41,22 +41,15 @@ export async function bundlePrograms(names = Object.keys(programs)) {
 async function buildBundles(chosen, definitions, settings) {
   try {
     const { metafile } = await build({
-      absWorkingDir: root,
+      ...bundleOptions(),
       entryPoints: chosen.map(({ entry, bundle }) => ({ in: entry, out: bundle.replace(/\.mjs$/, '') })),
       outdir: root,
       outExtension: { '.js': '.mjs' },
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      target: 'node20',
       sourcemap: true,
       // Node keeps the text of a program in memory for as long as it runs, twice. Names stay, for stack traces.
       minifyWhitespace: true,
       minifySyntax: true,
-      alias: sourceAliases(),
       define: definitions,
-      banner: { js: banner },
-      logLevel: 'warning',
       metafile: true,
     })
     for (const { entry, bundle } of chosen) stampBundle(root, bundle, entry, metafile.inputs, settings)
@@ -66,6 +59,33 @@ async function buildBundles(chosen, definitions, settings) {
   } finally {
     // Its process would keep everything that it has read for as long as this one runs.
     await stop()
+  }
+}
+
+/**
+ * Bundles one module of a package to wherever a test wants it: a program of its own, or a package as a third party publishes it.
+ * @param {string} entry below the root
+ * @param {string} outfile
+ */
+export async function bundleModule(entry, outfile) {
+  try {
+    await build({ ...bundleOptions(), entryPoints: [entry], outfile })
+  } finally {
+    await stop()
+  }
+}
+
+/** @returns {import('esbuild').BuildOptions} */
+function bundleOptions() {
+  return {
+    absWorkingDir: root,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    alias: sourceAliases(),
+    banner: { js: banner },
+    logLevel: 'warning',
   }
 }
 
