@@ -10,18 +10,19 @@ const mayImport = {
   'envoy-api': [],
   'driver-envoy': ['driver-api', 'envoy-api'],
   'driver-pipy': ['driver-api'],
+  'driver-process': ['driver-api'],
   'driver-testkit': ['driver-api'],
   interception: [],
   // Independent on purpose: what it shared with the mesh it could not find fault with.
   oracle: [],
   agent: [],
-  injector: [...core, 'interception'],
-  controller: core,
+  injector: [...core, 'driver-process', 'interception'],
+  controller: [...core, 'driver-process'],
   bootstrap: core,
-  standalone: [...core, 'controller', 'interception'],
+  standalone: [...core, 'controller', 'driver-process', 'interception'],
   // The oracle answers the questions of osm policy can that no other code of the mesh answers.
   // What osm-preinstall finds in the way of a mesh, osm install finds as well.
-  cli: [...core, 'bootstrap', 'injector', 'oracle', 'standalone'],
+  cli: [...core, 'bootstrap', 'driver-process', 'injector', 'oracle', 'standalone'],
   'create-driver': [],
 }
 
@@ -31,6 +32,7 @@ const programs = ['controller', 'injector', 'standalone']
 /** Packages published to driver authors stay small: the few packages from outside that each may use. */
 const outsidePackages = {
   'driver-api': ['@sinclair/typebox'],
+  'driver-process': ['@bufbuild/protobuf', '@grpc/grpc-js'],
   interception: [],
   oracle: ['re2js'],
 }
@@ -95,12 +97,13 @@ export default {
     },
     {
       name: 'driver-tests',
-      comment: 'tests of a driver may use the conformance suite beside what the driver may import',
+      comment:
+        'tests of a driver may use the conformance suite and the way out of the process beside what the driver may import',
       severity: 'error',
       from: { path: '^packages/(driver-[^/]+)/(test/|.*\\.test\\.ts$)' },
       to: {
         path: '^packages/',
-        pathNot: ['^packages/$1/', '^packages/driver-api/', '^packages/driver-testkit/', '^packages/envoy-api/'],
+        pathNot: ['^packages/$1/', '^packages/driver-(api|process|testkit)/', '^packages/envoy-api/'],
       },
     },
     {

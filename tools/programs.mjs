@@ -21,6 +21,10 @@ export const programs = {
     entry: 'packages/injector/src/injector-main.ts',
     bundle: 'packages/injector/dist/osm-injector.mjs',
   },
+  'osm-driver-host': {
+    entry: 'packages/driver-process/src/driver-host-main.ts',
+    bundle: 'packages/driver-process/dist/osm-driver-host.mjs',
+  },
   'osm-bootstrap': {
     entry: 'packages/bootstrap/src/bootstrap-main.ts',
     bundle: 'packages/bootstrap/dist/osm-bootstrap.mjs',

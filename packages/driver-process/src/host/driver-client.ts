@@ -1,0 +1,162 @@
+import type { Client, ClientReadableStream } from '@grpc/grpc-js'
+import {
+  CONTRACT_VERSION,
+  type DebugRequest,
+  type DebugResponse,
+  type HealthProbes,
+  type InjectorContext,
+  OsmError,
+  type SidecarPatch,
+  validateHealthProbes,
+  validateSidecarPatch,
+} from '@osm-ts/driver-api'
+
+import type { StartData } from '../driver/remote-context.js'
+import { callStream, callUnary, connectTo, type Patience } from '../wire/calls.js'
+import { fromServiceError, processError } from '../wire/failure.js'
+import { driverService, type Method } from '../wire/services.js'
+import { isRecord } from '../wire/telemetry.js'
+import { type DeclaredDriver, readDeclaration } from './declaration.js'
+import type { DriverLimits } from './limits.js'
+import { parseDocument } from './parse-document.js'
+
+/** A driver that was started. */
+export interface StartedDriver {
+  readonly probes: HealthProbes
+  /** Resolves when the driver has ended the call by itself, with what it said. */
+  readonly ended: Promise<Error>
+  /** Tells the driver to stop. */
+  stop(): void
+}
+
+/** Asks one process of a driver. Every call has a deadline, and every answer is looked at. */
+export class DriverClient {
+  readonly #name: string
+  readonly #limits: DriverLimits
+  readonly #client: Client
+
+  /** @param name - of the driver, for people */
+  constructor(name: string, socket: string, limits: DriverLimits) {
+    this.#name = name
+    this.#limits = limits
+    this.#client = connectTo(socket)
+  }
+
+  /** @throws OsmError as `readDeclaration` does, or with what the driver says of why it can't be loaded */
+  async describe(expected: string, signal: AbortSignal): Promise<DeclaredDriver> {
+    const patience = { deadlineMs: this.#limits.describeMs, signal, waitForReady: true } as const
+    const request = { contracts: [CONTRACT_VERSION] }
+    return readDeclaration(await this.#ask(driverService.Describe, request, 'asked what it is', patience), expected)
+  }
+
+  /** @throws OsmError with the driver's own code, `OSM_DRIVER_TIMEOUT`, `OSM_DRIVER_UNAVAILABLE` or `OSM_DRIVER_PROTOCOL` */
+  async patch({ signal, ...context }: InjectorContext): Promise<SidecarPatch> {
+    const patience = { deadlineMs: this.#limits.patchMs, signal }
+    const { json } = await this.#ask(
+      driverService.Patch,
+      { json: JSON.stringify(context) },
+      'asked for a patch',
+      patience,
+    )
+    const patch = parseDocument(json)
+    this.#refuse(validateSidecarPatch(patch), 'a sidecar patch')
+    return patch as SidecarPatch // that is what was just checked
+  }
+
+  /** @throws OsmError with the driver's own code, `OSM_DRIVER_TIMEOUT`, `OSM_DRIVER_UNAVAILABLE` or `OSM_DRIVER_PROTOCOL` */
+  async start(data: StartData, hostSocket: string, onCancel: (reason: Error) => void): Promise<StartedDriver> {
+    const call = callStream(this.#client, driverService.Start, { context: JSON.stringify(data), hostSocket })
+    const what = `driver ${this.#name}, asked to start,`
+    const ended = new Promise<Error>((resolve) => {
+      call.on('error', (error) => resolve(fromServiceError(error, what)))
+      call.on('end', () => resolve(processError('OSM_DRIVER_PROTOCOL', `${what} ended by itself`)))
+    })
+    const probes = await this.#firstProbes(call, ended, onCancel).catch((error: unknown) => {
+      call.cancel()
+      throw error
+    })
+    return { probes, ended, stop: () => call.cancel() }
+  }
+
+  /** @throws OsmError as {@link patch} does */
+  async debug(request: DebugRequest): Promise<DebugResponse> {
+    const patience = { deadlineMs: this.#limits.debugMs }
+    const { json } = await this.#ask(
+      driverService.Debug,
+      { json: JSON.stringify(request) },
+      'asked for a page',
+      patience,
+    )
+    const response = parseDocument(json)
+    if (
+      !isRecord(response) ||
+      !Number.isInteger(response['status']) ||
+      typeof response['contentType'] !== 'string' ||
+      typeof response['body'] !== 'string'
+    )
+      throw processError('OSM_DRIVER_PROTOCOL', `driver ${this.#name} gave no page`)
+    return { status: Number(response['status']), contentType: response['contentType'], body: response['body'] }
+  }
+
+  /** @throws OsmError with code `OSM_DRIVER_TIMEOUT` or `OSM_DRIVER_UNAVAILABLE` */
+  async ping(signal: AbortSignal): Promise<void> {
+    await this.#ask(driverService.Ping, {}, 'asked whether it is there', { deadlineMs: this.#limits.pingMs, signal })
+  }
+
+  close(): void {
+    this.#client.close()
+  }
+
+  async #ask<Request, Response>(
+    method: Method<Request, Response>,
+    request: Partial<Request>,
+    what: string,
+    patience: Patience,
+  ): Promise<Response> {
+    try {
+      return await callUnary(this.#client, method, request, patience)
+    } catch (error) {
+      if (patience.signal?.aborted === true)
+        throw processError('OSM_DRIVER_TIMEOUT', `driver ${this.#name}, ${what}, did not answer before it was given up`)
+      throw fromServiceError(error, `driver ${this.#name}, ${what},`)
+    }
+  }
+
+  #firstProbes(
+    call: ClientReadableStream<{ readonly probes: string; readonly cancelled: string }>,
+    ended: Promise<Error>,
+    onCancel: (reason: Error) => void,
+  ): Promise<HealthProbes> {
+    return new Promise((resolve, reject) => {
+      const { startMs } = this.#limits
+      const timer = setTimeout(() => {
+        reject(processError('OSM_DRIVER_TIMEOUT', `driver ${this.#name}, asked to start, did not in ${startMs} ms`))
+      }, startMs)
+      void ended.then((error) => {
+        clearTimeout(timer)
+        reject(error)
+      })
+      call.on('data', ({ probes, cancelled }: { readonly probes: string; readonly cancelled: string }) => {
+        if (cancelled !== '') onCancel(new OsmError('OSM_DRIVER_START', cancelled))
+        if (probes === '') return
+        clearTimeout(timer)
+        try {
+          const value = parseDocument(probes)
+          this.#refuse(validateHealthProbes(value), 'health probes')
+          resolve(value as HealthProbes) // that is what was just checked
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)))
+        }
+      })
+    })
+  }
+
+  #refuse(issues: readonly { readonly pointer: string; readonly message: string }[], what: string): void {
+    if (issues.length === 0) return
+    const reasons = issues.map(({ pointer, message }) => `${pointer} ${message}`)
+    throw processError('OSM_DRIVER_PROTOCOL', `driver ${this.#name} gave no ${what}: ${reasons.join('; ')}`, {
+      driver: this.#name,
+      reasons,
+    })
+  }
+}

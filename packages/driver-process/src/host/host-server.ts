@@ -1,0 +1,140 @@
+import {
+  type ControllerContext,
+  type CredentialRef,
+  type DebugRequest,
+  type DebugResponse,
+  OsmError,
+  type PartHash,
+  type ProxyRef,
+  validateApplyReport,
+  type ApplyReport,
+} from '@osm-ts/driver-api'
+
+import { processError } from '../wire/failure.js'
+import { answer, serveWatch } from '../wire/calls.js'
+import type { Document, WatchRequest } from '../wire/services.js'
+import { hostService } from '../wire/services.js'
+import { serveSocket, type SocketServer } from '../wire/server.js'
+import { parseDocument } from './parse-document.js'
+import type { RelayedTelemetry } from './relayed-telemetry.js'
+
+/** What a {@link HostServer} passes on to. */
+export interface HostServerOptions {
+  readonly context: ControllerContext
+  /** Path of the socket to serve on. */
+  readonly socket: string
+  readonly telemetry: RelayedTelemetry
+  /** Shows a page of the driver; of whichever process serves it at the time. */
+  readonly page: (request: DebugRequest) => Promise<DebugResponse>
+  /** Paths that are mounted already: a process that was started again mounts them again. */
+  readonly mounted: Set<string>
+}
+
+/** Serves the context of a started driver on a socket, and forgets the sessions of its proxies when it closes. */
+export class HostServer {
+  readonly #options: HostServerOptions
+  readonly #sessions = new Map<string, ProxyRef>()
+  readonly #watches = new Set<Promise<void>>()
+  #server: SocketServer | undefined
+
+  constructor(options: HostServerOptions) {
+    this.#options = options
+  }
+
+  /** @throws OsmError with code `OSM_DRIVER_SOCKET` */
+  async start(): Promise<void> {
+    this.#server = await serveSocket(this.#options.socket, hostService, this.#implementation())
+  }
+
+  /** Ends every call. The proxies of the driver are no longer connected. */
+  async close(): Promise<void> {
+    await this.#server?.close()
+    await Promise.all(this.#watches)
+    const sessions = [...this.#sessions.keys()]
+    this.#sessions.clear()
+    await Promise.all(sessions.map((session) => this.#options.context.proxies.disconnected(session)))
+  }
+
+  #implementation() {
+    const { context, telemetry } = this.#options
+    const { meshCatalog, certManager, proxies, configurator, msgBroker } = context
+    return {
+      ...this.#calls(),
+      WatchServerCredential: this.#watch((_request, signal) => context.proxyServiceCert.watch(signal)),
+      WatchMeshConfig: this.#watch((_request, signal) => configurator.watch(signal)),
+      WatchPolicies: this.#watch(({ session }, signal) => meshCatalog.policies.watch(this.#proxy(session), signal)),
+      WatchIdentity: this.#watch(({ session }, signal) => certManager.identity(this.#proxy(session), signal)),
+      WatchCredential: this.#watch(({ session, credential }, signal) =>
+        // The host compares it with what stands in the policy; nothing else is made of it.
+        certManager.credentials(this.#proxy(session), parseDocument(credential) as CredentialRef, signal),
+      ),
+      WatchTrustBundles: this.#watch((_request, signal) => certManager.trustBundles(signal)),
+      WatchEvictions: this.#watch((_request, signal) => proxies.evictions(signal)),
+      Subscribe: this.#watch(({ topic }, signal) => msgBroker.subscribe(topic, signal)),
+      DeclareMetrics: answer(async ({ json }: Document) => {
+        telemetry.declare(parseDocument(json))
+        return {}
+      }),
+      Measure: answer(async ({ json }: Document) => {
+        telemetry.measure(parseDocument(json))
+        return {}
+      }),
+      Log: answer(async ({ json }: Document) => {
+        telemetry.log(parseDocument(json))
+        return {}
+      }),
+    } satisfies Record<keyof typeof hostService, unknown>
+  }
+
+  #calls() {
+    const { meshCatalog, proxies, configurator } = this.#options.context
+    return {
+      Authenticate: answer(async ({ certificate }: { readonly certificate: Uint8Array }) => {
+        const proxy = await proxies.authenticate(certificate)
+        this.#sessions.set(proxy.session, proxy)
+        return { json: JSON.stringify(proxy) }
+      }),
+      Disconnected: answer(async ({ session }: { readonly session: string }) => {
+        if (this.#sessions.delete(session)) await proxies.disconnected(session)
+        return {}
+      }),
+      Report: answer(async ({ json }: Document) => {
+        const report = parseDocument(json)
+        const [issue] = validateApplyReport(report)
+        if (issue !== undefined)
+          throw processError('OSM_DRIVER_PROTOCOL', `${issue.pointer} of the apply report: ${issue.message}`)
+        await proxies.report(report as ApplyReport) // that is what was just checked
+        return {}
+      }),
+      // Whatever is no hash is not held.
+      GetPart: answer(async ({ hash }: { readonly hash: string }) => ({
+        json: JSON.stringify(await meshCatalog.parts.get(hash as PartHash)),
+      })),
+      GetMeshConfig: answer(async () => ({ json: JSON.stringify(await configurator.current()) })),
+      MountPage: answer(async ({ path }: { readonly path: string }) => this.#mount(path)),
+    }
+  }
+
+  #mount(path: string): Partial<Document> {
+    const { context, mounted, page } = this.#options
+    if (!path.startsWith('/debug/'))
+      throw processError('OSM_DRIVER_PROTOCOL', `${JSON.stringify(path)} is no path below /debug/`)
+    if (!mounted.has(path)) context.debugHandlers.register(path, page)
+    mounted.add(path)
+    return {}
+  }
+
+  #watch(open: (request: WatchRequest, signal: AbortSignal) => AsyncIterable<unknown>) {
+    return serveWatch(open, (done) => {
+      this.#watches.add(done)
+      void done.finally(() => this.#watches.delete(done))
+    })
+  }
+
+  /** The driver says which session it means; whose it is the host knows by itself. */
+  #proxy(session: string): ProxyRef {
+    const proxy = this.#sessions.get(session)
+    if (proxy !== undefined) return proxy
+    throw new OsmError('OSM_PROXY_EVICTED', `there is no session ${JSON.stringify(session)} of this driver`)
+  }
+}

@@ -1,0 +1,6 @@
+export { childEndpoint, type ChildOptions } from './host/child-endpoint.js'
+export { type DriverEndpoint, type OpenEndpoint, socketEndpoint } from './host/endpoint.js'
+export { defaultLimits, type DriverLimits } from './host/limits.js'
+export { RemoteDriver, type RemoteDriverOptions, type RemoteDriverStatus } from './host/remote-driver.js'
+export { serveDriver, type ServedDriver } from './driver/serve-driver.js'
+export { driverProcessErrorCodes, type DriverProcessErrorCode } from './errors.js'

@@ -1,0 +1,2 @@
+console.error('leaving with AKIAsecretsecretsecretsecretsecretsecretsecretsecret')
+process.exit(3)

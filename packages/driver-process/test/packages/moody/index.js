@@ -1,0 +1,110 @@
+// A driver that does what the test says: in `driverConfig.do` of the context.
+import { createServer } from 'node:http'
+
+const hang = () => new Promise(() => {})
+const spin = () => {
+  for (;;);
+}
+const kept = []
+
+const moods = {
+  throw: () => {
+    throw new Error('out of sorts')
+  },
+  refuse: () => {
+    throw Object.assign(new Error('this workload can not be served'), { code: 'OSM_DRIVER_PATCH' })
+  },
+  hang,
+  spin,
+  exit: () => process.exit(7),
+  'throw-later': () => {
+    setTimeout(() => {
+      throw new Error('nobody waits for this')
+    }, 10)
+    return hang()
+  },
+  'leak-heap': () => {
+    for (;;) kept.push(new Array(10_000).fill(kept.length))
+  },
+  'leak-buffers': async () => {
+    for (;;) {
+      kept.push(Buffer.alloc(8 << 20, 1))
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  },
+}
+
+const mood = async (context) => moods[context.driverConfig?.do]?.()
+
+const patch = async (context) => {
+  await mood(context)
+  if (context.driverConfig?.do === 'garbage') return { sidecar: 'yes' }
+  return {
+    sidecar: {
+      image: context.sidecarImage,
+      binary: 'moody',
+      args: [String(process.pid), process.env.KUBERNETES_SERVICE_HOST ?? 'no environment'],
+      env: [],
+      ports: [],
+      security: { runAsUser: 1500, readOnlyRootFilesystem: true },
+    },
+    files: [],
+    ready: { http: { port: 15000, path: '/ready', status: 200 }, periodMs: 1000 },
+    quit: { kind: 'signal', signal: 'SIGTERM' },
+    annotations: {},
+    initContainers: [],
+    volumes: [],
+  }
+}
+
+const start = async (context) => {
+  await mood(context)
+  const requests = context.metrics.counter('moody_requests', 'Requests.', ['path'])
+  const server = createServer(async (request, response) => {
+    requests.inc({ path: request.url })
+    context.logger.info({ path: request.url }, 'asked')
+    if (request.url === '/session') {
+      const chunks = []
+      for await (const chunk of request) chunks.push(chunk)
+      const proxy = await context.proxies.authenticate(Buffer.concat(chunks))
+      response.end(JSON.stringify(proxy))
+    } else if (request.url === '/cancel') {
+      context.cancel(new Error('no longer in the mood'))
+      response.end()
+    } else if (moods[request.url.slice(1)] !== undefined) {
+      response.end()
+      await moods[request.url.slice(1)]()
+    } else response.end('well')
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  context.signal.addEventListener('abort', () => server.close())
+  context.debugHandlers.register('/debug/moody', async ({ query }) => ({
+    status: 200,
+    contentType: 'text/plain',
+    body: `${process.pid} ${query.word ?? ''}`,
+  }))
+  const probe = { path: '/healthy', port: server.address().port, http: true, timeout: 1000, tcpSocket: false }
+  // Where the test finds it.
+  context.logger.info({ port: probe.port }, 'moody listens')
+  return { liveness: probe, readiness: probe }
+}
+
+export default () => ({
+  name: 'moody',
+  contract: 1,
+  capabilities: {
+    protocols: ['http'],
+    pathMatches: [],
+    headerMatches: [],
+    upstreamIdentity: 'principal',
+    modes: ['explicit'],
+    standalone: true,
+    ipFamilies: ['IPv4'],
+    operatingSystems: ['linux'],
+    drain: false,
+    features: [],
+  },
+  configSchema: { type: 'object' },
+  patch,
+  start,
+})

@@ -1,0 +1,1 @@
+export default { name: 'Not A Label', contract: 1, capabilities: {}, configSchema: {} }

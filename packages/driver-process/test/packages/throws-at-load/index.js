@@ -1,0 +1,1 @@
+throw new Error('the moon is not full')
