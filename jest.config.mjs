@@ -32,7 +32,7 @@ const tiers = new Map([
     'api',
     {
       testMatch: ['<rootDir>/e2e/api/**/*.test.ts'],
-      maxWorkers: 1,
+      maxWorkers: 2,
       globalSetup: '<rootDir>/e2e/api/harness/global-setup.mjs',
       globalTeardown: '<rootDir>/e2e/api/harness/global-teardown.mjs',
     },

@@ -1,6 +1,7 @@
-/** Ends the API server of the run; see global-setup.mjs. */
+/** Ends the API servers of the run; see global-setup.mjs. */
 export default async function globalTeardown() {
-  const { child, ended } = globalThis.osmApiServer ?? {}
-  child?.stdin.end()
-  await ended
+  /** @type {readonly import('./global-setup.mjs').ServerProcess[]} */
+  const servers = globalThis.osmApiServers ?? []
+  for (const { child } of servers) child.stdin.end()
+  await Promise.all(servers.map(({ ended }) => ended))
 }

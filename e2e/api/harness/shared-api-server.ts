@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { ApiServer, type ApiServerDescription } from './api-server.js'
 
-/** Names the file by which test files find the API server of the run. */
-const descriptionVariable = 'OSM_API_SERVER_DESCRIPTION'
+/** Names the files that describe the API servers of the run, one for each worker. */
+const descriptionsVariable = 'OSM_API_SERVER_DESCRIPTIONS'
 
-/** The API server of the whole run. Test files keep apart by using namespaces, meshes and cluster-wide names of their own. */
+/** The API server of this worker. Test files that it runs keep apart by using namespaces, meshes and cluster-wide names of their own. */
 export async function sharedApiServer(): Promise<ApiServer> {
-  const path = process.env[descriptionVariable]
-  if (path === undefined) throw new Error(`${descriptionVariable} is not set; run npm run test:api`)
+  const paths = process.env[descriptionsVariable]
+  if (paths === undefined) throw new Error(`${descriptionsVariable} is not set; run npm run test:api`)
+  const path = (JSON.parse(paths) as readonly string[])[Number(process.env.JEST_WORKER_ID) - 1]
+  if (path === undefined) throw new Error(`worker ${process.env.JEST_WORKER_ID} has no API server`)
   return ApiServer.connect(JSON.parse(readFileSync(path, 'utf8')) as ApiServerDescription)
 }
