@@ -25,7 +25,7 @@ const tiers = new Map([
   ['integration', { testMatch: besideCode.map((folder) => `<rootDir>/${folder}/**/*.integration.test.ts`) }],
   // Unit tests again, many to a file: see tools/lib/unit-groups.mjs.
   ['unit-groups', { testMatch: ['<rootDir>/.cache/unit-groups/*.test.ts'] }],
-  ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 1 }],
+  ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 2 }],
   // With a real Pipy, which no registry has: PIPY_BIN names one.
   ['pipy', { testMatch: ['<rootDir>/e2e/pipy/**/*.test.ts'], maxWorkers: 1 }],
   [
