@@ -21,6 +21,12 @@ export interface Channel {
   readonly address: string
   /** Gives a worker a document, and waits until it says that it has applied or refused it. */
   readonly publish: (worker: string, config: PipyConfig, credential?: Credential) => Promise<WorkerWord>
+  /** Shows another certificate from now on, takes those of other roots, and ends all connections. */
+  readonly rotate: (credential: Credential, roots: readonly string[]) => void
+  /** Polls of a worker that wait. */
+  readonly waiting: (worker: string) => number
+  /** Serial numbers of the certificates that a worker has shown so far. */
+  readonly serials: (worker: string) => ReadonlySet<string>
   readonly stop: () => Promise<void>
 }
 
@@ -28,13 +34,21 @@ interface Client {
   document: EncodedDocument | undefined
   word: WorkerWord
   readonly listeners: Set<() => void>
+  readonly serials: Set<string>
+  waiting: number
 }
 
 /** Serves documents to workers whose certificates the root has signed. */
 export async function startChannel(credential: Credential, root: string, host = '127.0.0.1'): Promise<Channel> {
   const clients = new Map<string, Client>()
   const clientOf = (name: string): Client => {
-    const client = clients.get(name) ?? { document: undefined, word: { applied: '' }, listeners: new Set() }
+    const client = clients.get(name) ?? {
+      document: undefined,
+      word: { applied: '' },
+      listeners: new Set(),
+      serials: new Set(),
+      waiting: 0,
+    }
     clients.set(name, client)
     return client
   }
@@ -45,8 +59,14 @@ export async function startChannel(credential: Credential, root: string, host = 
     { cert: credential.chain, key: credential.privateKey, ca: root, requestCert: true, rejectUnauthorized: true },
     (request, response) => {
       const { socket } = request
-      const name = socket instanceof TLSSocket ? String(socket.getPeerCertificate().subject.CN) : ''
-      const client = clientOf(name)
+      if (!(socket instanceof TLSSocket)) throw new TypeError('the server speaks TLS only')
+      const { subject, serialNumber } = socket.getPeerCertificate()
+      const client = clientOf(String(subject.CN))
+      client.serials.add(serialNumber)
+      client.waiting += 1
+      response.on('close', () => {
+        client.waiting -= 1
+      })
       const { searchParams } = new URL(request.url ?? '', 'https://channel')
       const revision = searchParams.get('refused')
       client.word = {
@@ -102,6 +122,12 @@ export async function startChannel(credential: Credential, root: string, host = 
         client.listeners.add(heard)
         wake(client)
       }),
+    rotate: (next, roots) => {
+      server.setSecureContext({ cert: next.chain, key: next.privateKey, ca: [...roots] })
+      server.closeAllConnections()
+    },
+    waiting: (worker) => clientOf(worker).waiting,
+    serials: (worker) => clientOf(worker).serials,
     stop: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

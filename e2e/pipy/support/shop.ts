@@ -11,13 +11,16 @@ import { startWorker, type Worker } from './worker.js'
 /** A client and a server with a real Pipy beside each, and the addresses of both. */
 export class Shop {
   readonly authority: TestAuthority
+  /** Signs certificates of sidecars towards the control plane, and its own. */
+  readonly control: TestAuthority
   readonly channel: Channel
   readonly apps: { readonly http: App; readonly second: App; readonly tcp: App }
   readonly workers: Readonly<Record<'client' | 'server', Worker>>
   readonly at: Readonly<Record<Place, string>>
 
-  private constructor(parts: Pick<Shop, 'authority' | 'channel' | 'apps' | 'workers' | 'at'>) {
+  private constructor(parts: Pick<Shop, 'authority' | 'control' | 'channel' | 'apps' | 'workers' | 'at'>) {
     this.authority = parts.authority
+    this.control = parts.control
     this.channel = parts.channel
     this.apps = parts.apps
     this.workers = parts.workers
@@ -40,7 +43,7 @@ export class Shop {
         admin,
       })
     const workers = { client: await worker('client', at.clientAdmin), server: await worker('server', at.serverAdmin) }
-    return new Shop({ authority, channel, apps, workers, at })
+    return new Shop({ authority, control, channel, apps, workers, at })
   }
 
   /** A certificate of an account, with the names of the service for the server. */

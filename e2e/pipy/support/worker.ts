@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { chmod, cp, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,6 +36,10 @@ export interface WorkerBootstrap {
 export interface Worker {
   /** All that it has said so far. */
   readonly output: () => string
+  /** Replaces the certificate and the roots in place, as whoever rotates them does. */
+  readonly renew: (credential: Credential, roots: readonly string[]) => Promise<void>
+  /** Has it load its scripts anew. */
+  readonly reload: () => void
   readonly stop: () => Promise<void>
 }
 
@@ -83,7 +88,17 @@ export async function startWorker({
     await kill(child)
     await rm(folder, { recursive: true, force: true })
   }
-  return { output: () => output, stop }
+  const renew = async (next: Credential, roots: readonly string[]): Promise<void> => {
+    await file('certificate.pem', next.chain)
+    await file('key.pem', next.privateKey)
+    await file('roots.pem', roots.join(''))
+  }
+  const reload = (): void => {
+    // Not to `timeout`, which takes it for its own end.
+    const own = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim()
+    process.kill(Number(own), 'SIGHUP')
+  }
+  return { output: () => output, renew, reload, stop }
 }
 
 async function kill(child: ChildProcess): Promise<void> {

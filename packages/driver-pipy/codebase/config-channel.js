@@ -11,36 +11,61 @@ var WAIT_AFTER_ERROR_SECONDS = 1
  * @param settings - `{ host, serverName, path, certificate, key, roots }`: where to ask, whom, and the names of files with PEM
  */
 export function startChannel(settings) {
-  var agent = new http.Agent(settings.host, {
+  ask({ settings, files: undefined, agent: undefined }, '')
+}
+
+function ask(channel, refusal) {
+  var settings = channel.settings
+  var revision = state.world ? state.world.revision : ''
+  refresh(channel)
+  channel.agent
+    .request('GET', settings.path + '?rev=' + URL.encodeComponent(revision) + refusal)
+    .then((answer) => {
+      var status = answer.head.status
+      if (status === 204) return ask(channel, '')
+      if (status !== 200) return later(channel)
+      return ask(channel, take(answer))
+    })
+    .catch(() => later(channel))
+}
+
+function later(channel) {
+  new Timeout(WAIT_AFTER_ERROR_SECONDS).wait().then(() => ask(channel, ''))
+}
+
+// Certificate, key and roots are replaced in place when they rotate. While they do not fit together, those of before go on.
+function refresh(channel) {
+  var settings = channel.settings
+  try {
+    var files = [settings.certificate, settings.key, settings.roots].map((name) => os.read(name).toString())
+    if (channel.files && files.every((text, i) => text === channel.files[i])) return
+    channel.agent = makeAgent(settings, files)
+    channel.files = files
+  } catch (error) {
+    if (!channel.agent) throw error
+    console.error('new certificates are not usable: ' + error.message)
+  }
+}
+
+function makeAgent(settings, files) {
+  return new http.Agent(settings.host, {
     tls: {
-      certificate: {
-        cert: new crypto.CertificateChain(os.read(settings.certificate)),
-        key: new crypto.PrivateKey(os.read(settings.key)),
-      },
-      trusted: [new crypto.Certificate(os.read(settings.roots))],
+      certificate: { cert: new crypto.CertificateChain(files[0]), key: new crypto.PrivateKey(files[1]) },
+      trusted: certificatesOf(files[2]),
       sni: settings.serverName,
       // Pipy checks no names itself.
       verify: (ok, certificate) => ok && certificate.subjectAltNames.includes(settings.serverName),
     },
   })
-  ask(agent, settings, '')
 }
 
-function ask(agent, settings, refusal) {
-  var revision = state.world ? state.world.revision : ''
-  agent
-    .request('GET', settings.path + '?rev=' + URL.encodeComponent(revision) + refusal)
-    .then((answer) => {
-      var status = answer.head.status
-      if (status === 204) return ask(agent, settings, '')
-      if (status !== 200) return later(agent, settings)
-      return ask(agent, settings, take(answer))
-    })
-    .catch(() => later(agent, settings))
-}
-
-function later(agent, settings) {
-  new Timeout(WAIT_AFTER_ERROR_SECONDS).wait().then(() => ask(agent, settings, ''))
+// There are two roots while one takes the place of the other; Pipy reads the first of a text.
+function certificatesOf(bundle) {
+  var end = '-----END CERTIFICATE-----'
+  return bundle
+    .split(end)
+    .filter((part) => part.includes('-----BEGIN CERTIFICATE-----'))
+    .map((part) => new crypto.Certificate(part.trim() + '\n' + end + '\n'))
 }
 
 // Applies a configuration. Gives what the next question says if that fails; the one before stays in force.
