@@ -27,6 +27,7 @@ const tasks = {
     load: () => import('./tasks/test-cluster.mjs'),
   },
   'test:pipy': { needs: ['packages', 'envoyApi'], load: () => import('./tasks/test-pipy.mjs') },
+  conformance: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/conformance.mjs') },
   check: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/check.mjs') },
   bench: { needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'], load: () => import('./tasks/bench.mjs') },
   docs: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/docs.mjs') },

@@ -7,7 +7,7 @@ import { typeScriptProjects } from './workspace.mjs'
  * TypeScript 7, which is written in Go, finds what 5.9 finds in a quarter of the time. The linter and typedoc need the
  * interface of 5.9, so both are installed; `.bin/tsc` could be either.
  */
-const compiler = join(root, 'node_modules/typescript-native/bin/tsc')
+export const compiler = join(root, 'node_modules/typescript-native/bin/tsc')
 
 /**
  * The projects of those given in which the compiler found errors.

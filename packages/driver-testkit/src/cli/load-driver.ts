@@ -1,0 +1,83 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import type { Driver } from '@osm-ts/driver-api'
+
+/** A driver and where it came from. */
+export interface LoadedDriver {
+  readonly driver: Driver
+  readonly package: { readonly name: string; readonly version: string }
+}
+
+/** Why there is no driver to try. */
+export class NoDriver extends Error {
+  override readonly name = 'NoDriver'
+}
+
+interface Manifest {
+  readonly name?: string
+  readonly version?: string
+  readonly main?: string
+  readonly exports?: unknown
+}
+
+/**
+ * Imports the driver of a package: its default export, or else the one that it exports under a name such as `createDriver`; a function is called without arguments.
+ *
+ * @param given - folder of the package, or its name as installed for `from`
+ * @param from - absolute path of the folder that names and relative paths are looked up from
+ * @throws NoDriver
+ */
+export async function loadDriver(given: string, from: string): Promise<LoadedDriver> {
+  const folder = folderOf(given, from)
+  const path = join(folder, 'package.json')
+  if (!existsSync(path))
+    throw new NoDriver(`${path} does not exist: --driver takes the folder of a package, or its name`)
+  // Written by whoever made the package; what is absent has defaults.
+  const manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  const entry = resolve(folder, entryOf(manifest))
+  if (!existsSync(entry))
+    throw new NoDriver(`${entry}, the main module of ${given}, does not exist; is the package built?`)
+  const module = (await import(pathToFileURL(entry).href)) as Readonly<Record<string, unknown>>
+  const made = Object.keys(module).filter((name) => /^create\w*Driver$/.test(name))
+  const [only] = made
+  const found = module['default'] ?? (made.length === 1 && only !== undefined ? module[only] : undefined)
+  if (found === undefined)
+    throw new NoDriver(`${given} has no default export; it must be a driver, or a function that returns one`)
+  const driver: unknown = typeof found === 'function' ? await (found as () => unknown)() : found
+  if (typeof driver !== 'object' || driver === null) throw new NoDriver(`what ${given} exports is no driver object`)
+  // Whether it is one is the first thing that the suite checks.
+  return { driver: driver as Driver, package: { name: manifest.name ?? '', version: manifest.version ?? '' } }
+}
+
+function folderOf(given: string, from: string): string {
+  const path = resolve(from, given)
+  if (existsSync(path) && statSync(path).isDirectory()) return path
+  const modules = createRequire(join(from, 'package.json')).resolve.paths(given) ?? []
+  const installed = modules
+    .map((folder) => join(folder, given))
+    .find((folder) => existsSync(join(folder, 'package.json')))
+  if (installed === undefined) throw new NoDriver(`there is no folder ${path}, and no package ${given} is installed`)
+  return installed
+}
+
+function entryOf({ exports, main = 'index.js' }: Manifest): string {
+  const conditions = ['import', 'node', 'default']
+  const find = (value: unknown): string | undefined => {
+    if (typeof value === 'string') return value
+    if (typeof value !== 'object' || value === null) return undefined
+    const members = value as Readonly<Record<string, unknown>>
+    if ('.' in members) return find(members['.'])
+    return conditions.map((name) => find(members[name])).find((path) => path !== undefined)
+  }
+  return find(exports) ?? main
+}
+
+/** Name and version of the package that this module belongs to. */
+export function ownPackage(): { readonly name: string; readonly version: string } {
+  const path = join(dirname(dirname(import.meta.dirname)), 'package.json')
+  const { name = '', version = '' } = JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  return { name, version }
+}

@@ -1,0 +1,125 @@
+import { type Capabilities, CONTRACT_VERSION } from '@osm-ts/driver-api'
+import { stringify } from 'yaml'
+
+import type { CheckResult } from '../conformance/check.js'
+import type { LoadedDriver } from './load-driver.js'
+
+/** Name and version of a package. */
+interface PackageVersion {
+  readonly name: string
+  readonly version: string
+}
+
+/** What a run has shown, fit to publish: it names no machine and no path. */
+export interface Report {
+  readonly level: 0
+  /** RFC 3339. */
+  readonly date: string
+  readonly kit: PackageVersion & { readonly contract: number }
+  readonly driver: PackageVersion & { readonly sidecarClass: string; readonly contract: number }
+  readonly environment: { readonly node: string; readonly platform: string }
+  readonly summary: { readonly passed: number; readonly failed: number; readonly notClaimed: number }
+  /** Command lines. */
+  readonly reproduce: readonly string[]
+  readonly capabilities: Capabilities
+  readonly results: readonly CheckResult[]
+}
+
+/** What a report is made of. */
+export interface ReportFacts {
+  readonly kit: PackageVersion
+  readonly loaded: LoadedDriver
+  readonly results: readonly CheckResult[]
+  readonly date: Date
+  readonly node: string
+  readonly platform: string
+}
+
+export function makeReport({ kit, loaded, results, date, node, platform }: ReportFacts): Report {
+  const count = (outcome: CheckResult['outcome']) => results.filter((result) => result.outcome === outcome).length
+  const { driver, package: of } = loaded
+  return {
+    level: 0,
+    date: date.toISOString(),
+    kit: { ...kit, contract: CONTRACT_VERSION },
+    driver: { ...of, sidecarClass: driver.name, contract: driver.contract },
+    environment: { node, platform },
+    summary: { passed: count('passed'), failed: count('failed'), notClaimed: count('not claimed') },
+    reproduce: [
+      `npm install ${of.name}@${of.version} ${kit.name}@${kit.version}`,
+      `npx driver-testkit --driver ${of.name}`,
+    ],
+    capabilities: driver.capabilities,
+    results,
+  }
+}
+
+/** For people at a terminal. */
+export function asTable({ kit, driver, summary, results }: Report): string {
+  const width = Math.max(...results.map(({ id }) => id.length))
+  const lines = results.map((result) => {
+    const head = `${words[result.outcome]}  ${result.id.padEnd(width)}  ${result.proves}`
+    return result.outcome === 'failed' ? `${head}\n${' '.repeat(9)}${result.reason}` : head
+  })
+  const { passed, failed, notClaimed } = summary
+  const title = `${driver.name} ${driver.version}, class ${driver.sidecarClass}, level 0 of ${kit.name} ${kit.version}`
+  return `${title}\n\n${lines.join('\n')}\n\n${passed} passed, ${failed} failed, ${notClaimed} not claimed\n`
+}
+
+const words: Readonly<Record<CheckResult['outcome'], string>> = {
+  passed: 'ok     ',
+  failed: 'FAILED ',
+  'not claimed': '-      ',
+}
+
+export function asYaml(report: Report): string {
+  return stringify(report)
+}
+
+/** One file that needs no other. */
+export function asHtml(report: Report): string {
+  const { kit, driver, environment, summary, results, capabilities, reproduce, date } = report
+  const rows = results.map((result) => {
+    const reason = result.outcome === 'failed' ? `<br><em>${escaped(result.reason)}</em>` : ''
+    const style = result.outcome.replace(' ', '-')
+    return `<tr class="${style}"><td>${result.outcome}</td><td><code>${escaped(result.id)}</code></td><td>${escaped(result.proves)}${reason}</td></tr>`
+  })
+  const declared = Object.entries(capabilities).map(
+    ([name, value]) => `<tr><td>${escaped(name)}</td><td>${escaped([value].flat().join(', '))}</td></tr>`,
+  )
+  const title = escaped(`Conformance of ${driver.name} ${driver.version}`)
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${title}</title>
+<style>
+body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; width: 100% }
+td { border-top: 1px solid #ccc; padding: .3rem .6rem; vertical-align: top }
+.passed td:first-child { color: #176c2f } .failed td:first-child { color: #b00020; font-weight: bold } .not-claimed { color: #666 }
+pre { background: #f4f4f4; padding: .6rem; overflow: auto }
+</style>
+</head>
+<body>
+<h1>${title}</h1>
+<p>Level ${report.level}, class <b>${escaped(driver.sidecarClass)}</b>, contract ${escaped(String(driver.contract))}, ${escaped(date)}.
+${summary.passed} passed, ${summary.failed} failed, ${summary.notClaimed} not claimed.</p>
+<table>
+${rows.join('\n')}
+</table>
+<h2>Declared capabilities</h2>
+<table>
+${declared.join('\n')}
+</table>
+<h2>How to reproduce</h2>
+<pre>${escaped(reproduce.join('\n'))}</pre>
+<p>Made by ${escaped(`${kit.name} ${kit.version}`)} (contract ${kit.contract}) on Node ${escaped(environment.node)}, ${escaped(environment.platform)}.</p>
+</body>
+</html>
+`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

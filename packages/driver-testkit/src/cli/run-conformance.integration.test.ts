@@ -1,0 +1,88 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { parse } from 'yaml'
+
+import { smallDriver } from '../../test/small-driver.js'
+import type { Report } from './report.js'
+import { runConformance } from './run-conformance.js'
+
+describe('the command line of the conformance suite', () => {
+  let folder = ''
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'conformance-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  /** A package whose driver declares that, and can be asked for nothing. */
+  const packageOf = (name: string, changes: object): void => {
+    mkdirSync(join(folder, name))
+    const driver = JSON.stringify({ ...smallDriver(), ...changes })
+    const manifest = { name: 'a-driver', version: '1.2.3', type: 'module', exports: { '.': { default: './main.js' } } }
+    writeFileSync(join(folder, name, 'package.json'), JSON.stringify(manifest))
+    writeFileSync(join(folder, name, 'main.js'), `export default () => ({ ...${driver}, patch() {}, start() {} })\n`)
+  }
+  const run = async (...args: readonly string[]) => {
+    const said = { out: '', err: '' }
+    const code = await runConformance(args, {
+      folder,
+      node: 'v20.0.0',
+      platform: 'linux x64',
+      signal: new AbortController().signal,
+      now: () => new Date('2030-01-01T00:00:00Z'),
+      out: (text) => void (said.out += text),
+      err: (text) => void (said.err += text),
+    })
+    return { code, ...said }
+  }
+
+  it('says what passed and what did not, and writes reports that can be published', async () => {
+    packageOf('future', { contract: 99, name: 'small' })
+    const { code, out } = await run('--driver', 'future', '--only', 'contract.', '--report', 'reports')
+    expect(code).toBe(1)
+    expect(out).toMatch(/^ok +contract\.shape /m)
+    expect(out).toMatch(/^FAILED +contract\.version .*\n +contract is 99; this kit speaks 1$/m)
+    expect(out).toMatch(/3 passed, 1 failed, 0 not claimed\n$/)
+    const written = parse(readFileSync(join(folder, 'reports/conformance.yaml'), 'utf8')) as Report
+    expect(written).toMatchObject({
+      level: 0,
+      date: '2030-01-01T00:00:00.000Z',
+      driver: { name: 'a-driver', version: '1.2.3', sidecarClass: 'small', contract: 99 },
+      summary: { passed: 3, failed: 1, notClaimed: 0 },
+    })
+    const page = readFileSync(join(folder, 'reports/conformance.html'), 'utf8')
+    expect(page).toContain('contract is 99; this kit speaks 1')
+    for (const text of [page, JSON.stringify(written)]) expect(text).not.toContain(folder)
+  })
+
+  it('writes what a driver says as text into its page', async () => {
+    packageOf('rude', { contract: '<script>alert(1)</script>' })
+    await run('--driver', join(folder, 'rude'), '--only', 'contract.version', '--report', 'escaped')
+    const page = readFileSync(join(folder, 'escaped/conformance.html'), 'utf8')
+    expect(page).not.toContain('<script')
+    expect(page).toContain('&#60;script')
+  })
+
+  it.each([
+    ['json', (text: string): unknown => JSON.parse(text)],
+    ['yaml', (text: string): unknown => parse(text)],
+  ] as const)('prints %s', async (format, read) => {
+    const { out } = await run('--driver', './future', '--only', 'contract.shape', '-o', format)
+    expect(read(out)).toMatchObject({ results: [{ id: 'contract.shape', outcome: 'passed' }] })
+  })
+
+  it.each([
+    ['no driver', [], '--driver is missing'],
+    ['a package that is not there', ['--driver', 'nothing-there'], 'no package nothing-there is installed'],
+    ['an unknown check', ['--driver', 'future', '--only', 'nonsense'], 'the checks are contract.shape, '],
+    ['an unknown format', ['--driver', 'future', '-o', 'xml'], 'expected table, json, yaml'],
+    ['an unknown option', ['--drivers', '.'], "Unknown option '--drivers'"],
+    ['a configuration that is none', ['--driver', 'future', '--config', 'future/main.js'], '--config future/main.js: '],
+  ])('refuses %s', async (_what, args, words) => {
+    const { code, err } = await run(...args)
+    expect(code).toBe(2)
+    expect(err).toContain(words)
+  })
+})

@@ -1,0 +1,109 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import type { JsonValue } from '@osm-ts/driver-api'
+
+import { runChecks } from '../conformance/check.js'
+import { level0 } from '../conformance/level-0.js'
+import { loadDriver, NoDriver, ownPackage } from './load-driver.js'
+import { asHtml, asTable, asYaml, makeReport } from './report.js'
+
+const USAGE = `driver-testkit --driver <package or folder> [options]
+
+Runs level 0 of the conformance suite on a sidecar driver: the contract itself, without a proxy.
+
+  --driver <package or folder>  what to try
+  --config <file>               JSON: sidecarDrivers[].config that it is tried with; {} if absent
+  --only <id>                   a check, or the first words of several such as patch.; may be repeated
+  -o, --output table|json|yaml  what is printed; table if absent
+  --report <folder>             also write conformance.yaml and conformance.html there
+  -h, --help                    print this
+
+Exit code: 0 if nothing failed, 1 if something did, 2 if nothing could be tried.
+`
+
+const options = {
+  driver: { type: 'string' },
+  config: { type: 'string' },
+  only: { type: 'string', multiple: true },
+  output: { type: 'string', short: 'o', default: 'table' },
+  report: { type: 'string' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const
+
+/** What the program uses of the process that it runs in. */
+export interface ProgramContext {
+  readonly folder: string
+  readonly node: string
+  readonly platform: string
+  readonly signal: AbortSignal
+  readonly now: () => Date
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+}
+
+/** Runs the command line. Never rejects. @returns the exit code */
+export async function runConformance(args: readonly string[], context: ProgramContext): Promise<number> {
+  try {
+    return await run(args, context)
+  } catch (error) {
+    const own = error instanceof NoDriver || error instanceof UsageError
+    context.err(`driver-testkit: ${own ? error.message : String(error instanceof Error ? error.stack : error)}\n`)
+    return 2
+  }
+}
+
+class UsageError extends Error {}
+
+async function run(args: readonly string[], context: ProgramContext): Promise<number> {
+  const values = parsed(args)
+  if (values.help) {
+    context.out(USAGE)
+    return 0
+  }
+  const print = { table: asTable, json: (value: object) => `${JSON.stringify(value, null, 2)}\n`, yaml: asYaml }
+  if (!isOneOf(print, values.output))
+    throw new UsageError(`--output ${values.output}: expected ${Object.keys(print).join(', ')}`)
+  if (values.driver === undefined) throw new UsageError(`--driver is missing\n\n${USAGE}`)
+  const { only } = values
+  const checks = level0.filter(({ id }) => only === undefined || only.some((start) => id.startsWith(start)))
+  if (checks.length === 0)
+    throw new UsageError(`--only ${only?.join(', ') ?? ''}: the checks are ${level0.map(({ id }) => id).join(', ')}`)
+  const config = readConfig(values.config, context.folder)
+  const loaded = await loadDriver(values.driver, context.folder)
+  const results = await runChecks(checks, { driver: loaded.driver, config }, { signal: context.signal })
+  const { node, platform } = context
+  const report = makeReport({ kit: ownPackage(), loaded, results, date: context.now(), node, platform })
+  context.out(print[values.output](report))
+  if (values.report !== undefined) {
+    const folder = resolve(context.folder, values.report)
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'conformance.yaml'), asYaml(report))
+    writeFileSync(join(folder, 'conformance.html'), asHtml(report))
+    context.err(`The report is in ${folder}: conformance.yaml and conformance.html.\n`)
+  }
+  return report.summary.failed === 0 ? 0 : 1
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options, strict: true }).values
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+  }
+}
+
+function readConfig(path: string | undefined, folder: string): JsonValue {
+  if (path === undefined) return {}
+  try {
+    // JSON.parse gives nothing else.
+    return JSON.parse(readFileSync(resolve(folder, path), 'utf8')) as JsonValue
+  } catch (error) {
+    throw new UsageError(`--config ${path}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function isOneOf<T extends object>(table: T, name: string): name is Extract<keyof T, string> {
+  return Object.hasOwn(table, name)
+}

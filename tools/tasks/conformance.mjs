@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../lib/paths.mjs'
+import { run, runAttached } from '../lib/process.mjs'
+import { SetUpError } from '../lib/set-up-error.mjs'
+import { compiler } from '../lib/type-check.mjs'
+
+const kit = 'packages/driver-testkit'
+const help =
+  'Say which driver to try: npm run conformance -- --driver envoy, --driver pipy, or the folder of a package.'
+
+/**
+ * Tries a driver by the conformance suite. `--driver` takes the class of a driver of this checkout, the folder of a package, or the name of an installed one;
+ * the other arguments are those of the suite's own program.
+ * @type {import('../run-task.mjs').Task}
+ */
+export async function task(args) {
+  const at = args.indexOf('--driver')
+  const given = at < 0 ? undefined : args[at + 1]
+  if (given === undefined) throw new SetUpError(help)
+  const own = `packages/driver-${given}`
+  const isOwn = /^[a-z0-9-]+$/.test(given) && existsSync(join(root, own, 'tsconfig.build.json'))
+  await compile(isOwn ? [kit, own] : [kit])
+  const report = args.includes('--report')
+    ? []
+    : ['--report', `.cache/conformance/${given.replaceAll(/[^A-Za-z0-9-]+/g, '-')}`]
+  const others = [...args.slice(0, at), ...args.slice(at + 2)]
+  const program = join(root, kit, 'dist/conformance-main.js')
+  return runAttached(process.execPath, [program, '--driver', isOwn ? own : given, ...report, ...others])
+}
+
+/** @param {readonly string[]} projects folders relative to the root */
+async function compile(projects) {
+  const paths = projects.map((folder) => join(root, folder, 'tsconfig.build.json'))
+  const { code, stdout, stderr } = await run(process.execPath, [compiler, '-b', '--pretty', 'false', ...paths])
+  if (code !== 0) throw new SetUpError('The packages can not be compiled.', `${stdout.toString()}${stderr}`)
+}
