@@ -37,6 +37,7 @@ export function baseConfig(root: string, name: string, config: Partial<PipyConfi
     outside: [],
     upstreams: {},
     probes: [],
+    plugins: [],
     ...config,
   }
 }

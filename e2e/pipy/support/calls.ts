@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http'
+import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
@@ -8,6 +8,7 @@ import type { Credential } from '@osm-ts/driver-api'
 export interface Answer {
   readonly status: number
   readonly body: string
+  readonly headers: IncomingHttpHeaders
 }
 
 /** Asks through the forward proxy of a sidecar. */
@@ -40,7 +41,7 @@ export async function through(
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part
       })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text }))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text, headers: response.headers }))
     })
   })
 }

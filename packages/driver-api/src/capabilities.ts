@@ -38,6 +38,7 @@ export const optionalFeatures = [
   'load-balancing-locality',
   'withdrawal-of-open-connections',
   'workload-end',
+  'plugins',
 ] as const
 
 /** One of {@link optionalFeatures}. */

@@ -7,6 +7,7 @@ import { denyForm } from './policy/access.js'
 import { optionalFeatures, type Capabilities } from './capabilities.js'
 import { declares, missingCapabilities } from './capabilities-check.js'
 import type { Part, PartKind, PartOf } from './policy/parts.js'
+import { PLUGIN_TYPE } from './policy/plugin.js'
 import { requirementsOf } from './requirements.js'
 
 const everything: Capabilities = {
@@ -272,6 +273,7 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
   ['egress-tcp', { ...egress, protocol: 'tcp-server-first' }, '/protocol', true],
   ['protocol:tcp-server-first', { ...egress, protocol: 'tcp-server-first' }, '/protocol', true],
   ['path-match:exact', egress, '/routes/0/match/path', true],
+  ['plugins', { kind: 'extension', id: 'e', class: 'envoy', type: PLUGIN_TYPE, value: {} }, '/value', false],
   ['dns-proxy', { kind: 'dns', id: 'd', ttlSeconds: 1, records: [], upstreamServers: [] }, '', false],
 ]
 

@@ -1,5 +1,6 @@
 import type { OptionalFeature } from './capabilities.js'
 import { pointerToken } from './policy/issues.js'
+import { PLUGIN_TYPE } from './policy/plugin.js'
 import type {
   AccessLog,
   LoadBalancing,
@@ -204,8 +205,8 @@ const table: Table = {
     { security: true, places: ({ routes }) => ofRoutes(routes, ['routes']) },
   ],
   dns: [{ security: false, places: () => needs('dns-proxy') }],
-  // What a class makes of its own material is its own matter.
-  extension: [],
+  // Scripts add to a policy and are no part of what it forbids. What a class makes of other material of its own is its own matter.
+  extension: [{ security: false, places: ({ type }) => when(type === PLUGIN_TYPE, 'plugins', 'value') }],
   set: [],
 }
 

@@ -3,7 +3,8 @@
 import { backoff, isRetriable } from './retry.js'
 import { closest, splitAuthority } from './hosts.js'
 import { countAnswer, isOpen } from './breaker.js'
-import { answerParts, describeRequest, settleUpgrade } from './request.js'
+import { askPlugins, showPlugins } from './plugins.js'
+import { aboutRequest, answerParts, describeRequest, settleUpgrade } from './request.js'
 import { firstMatch } from './match.js'
 import { countRequest, countRetry } from './metrics.js'
 import { logAccess } from './access-log.js'
@@ -98,6 +99,10 @@ function toService(world, service) {
   $request.path = merged
   var found = firstMatch(service.routes, $request)
   if (!found) return { status: 404, body: 'no such route' }
+  var plugins = world.plugins['outbound-http']
+  var answer = askPlugins(plugins, service.id, aboutRequest($request, undefined))
+  if (answer) return answer
+  $request.show = (head) => showPlugins(plugins, service.id, head)
   return begin(world, found, service.retries)
 }
 
@@ -180,6 +185,7 @@ function judge(start) {
   $isAwaited = $request.isGrpc && answer.grpcStatus === undefined && head.status === 200
   if (!$isAwaited) count(head.status, answer.grpcStatus)
   finish(head)
+  if ($request.show) $request.show(head)
   return start
 }
 

@@ -69,6 +69,12 @@ function retryLines(nameOf) {
 
 var limits = [0.5, 1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000]
 
+/** Counts what a plugin has thrown. */
+export function countPluginFailure(name) {
+  var key = 'sidecar_plugin_failures_total{plugin="' + escapeLabel(name) + '"}'
+  counters[key] = (counters[key] || 0) + 1
+}
+
 /** All metrics. */
 export function exposition() {
   var lines = ['sidecar_server_live 1']

@@ -5,6 +5,7 @@ import { callHTTP } from './called-http.js'
 import { closed } from './closed.js'
 import { openLink } from './connections.js'
 import { closest } from './hosts.js'
+import { letIn } from './plugins.js'
 import { state } from './state.js'
 import { connectUpstream, pickEndpoint } from './upstream.js'
 
@@ -35,7 +36,9 @@ function choose(event) {
     : world.calledByAddress[$conn.dialled.address + ':' + $conn.dialled.port]
   if (service) {
     $conn.isMesh = true
-    return service.routes ? 'http' : toShares(world, service)
+    if (service.routes) return 'http'
+    var isLetIn = letIn(world.plugins['outbound-tcp'], service.id, { source: $conn.source })
+    return isLetIn ? toShares(world, service) : 'close'
   }
   return $conn.dialled ? chooseOutside(world, event) : 'close'
 }

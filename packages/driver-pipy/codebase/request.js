@@ -17,6 +17,17 @@ export function describeRequest(head) {
   }
 }
 
+/** What plugins are told of a request. */
+export function aboutRequest(request, caller) {
+  return {
+    method: request.method,
+    path: request.fullPath,
+    authority: request.authority,
+    headers: request.headers,
+    caller,
+  }
+}
+
 // gRPC statuses for those of HTTP.
 var grpcStatuses = { 400: 13, 401: 16, 403: 7, 404: 12, 429: 14, 502: 14, 503: 14, 504: 14 }
 

@@ -4,7 +4,8 @@ import { hasName, mayCall } from './callers.js'
 import { firstMatch, matchesRequest } from './match.js'
 import { acceptedPath } from './path-rule.js'
 import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
-import { answerParts, describeRequest, settleUpgrade } from './request.js'
+import { askPlugins, showPlugins } from './plugins.js'
+import { aboutRequest, answerParts, describeRequest, settleUpgrade } from './request.js'
 import { logAccess } from './access-log.js'
 import { state, track } from './state.js'
 import { takeToken } from './bucket.js'
@@ -87,6 +88,8 @@ function decide(head) {
   var bucket = own ? own.bucket : $port.requestBucket
   if (limit && !takeToken(bucket, Date.now())) return { status: limit.status, headers: limit.headers }
   identityHeaders.forEach((name) => delete head.headers[name])
+  var answer = askPlugins(state.world.plugins['inbound-http'], $port.id, aboutRequest($request, $conn.principal))
+  if (answer) return answer
   $local = { key: $port.local + ' ' + $port.protocol, address: $port.local }
   // An upgraded connection has nobody else on it, so that it can be ended when access is withdrawn.
   if ($request.headers.upgrade) $local.key = $local
@@ -136,6 +139,7 @@ function finish(start) {
     watchTunnel()
   }
   if ($conn.kind === 'mesh') workloadHeaders(head)
+  showPlugins(state.world.plugins['inbound-http'], $port.id, head)
   logAccess('inbound', $request, head.status, $since, $conn.principal)
   return start
 }

@@ -2,6 +2,7 @@
 
 import { mayCall } from './callers.js'
 import { closed } from './closed.js'
+import { letIn } from './plugins.js'
 import { state, track } from './state.js'
 
 var $conn
@@ -9,7 +10,7 @@ var $forget
 
 /** Lets a connection through if its caller may. Who is refused is cut off after the handshake. */
 export var serveTCP = pipeline(($) =>
-  $.onStart((conn) => void ($conn = conn)).pipe(() => (isAllowed($conn) ? 'open' : 'close'), {
+  $.onStart((conn) => void ($conn = conn)).pipe(() => (isAllowed($conn) && isLetIn($conn) ? 'open' : 'close'), {
     open: ($) =>
       $.onStart(() => void watch($conn))
         .connect(() => state.world.servedById[$conn.id].local, {
@@ -25,6 +26,10 @@ function isAllowed(conn) {
   return Boolean(
     port && port.rules.kind === 'tcp' && mayCall(state.world.config.callers[port.rules.callers], conn.principal),
   )
+}
+
+function isLetIn(conn) {
+  return letIn(state.world.plugins['inbound-tcp'], conn.id, { source: conn.source, caller: conn.principal })
 }
 
 function watch(conn) {

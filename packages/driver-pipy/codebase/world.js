@@ -4,6 +4,7 @@ import { makeBreaker } from './breaker.js'
 import { makeBucket } from './bucket.js'
 import { makePool } from './connections.js'
 import { makeTurns } from './balance.js'
+import { loadPlugins } from './plugins.js'
 
 /**
  * Everything that one configuration says, ready for use. What counts (turns, buckets, breakers, open requests) goes on from the world before, where the
@@ -29,6 +30,7 @@ export function makeWorld(config, before) {
     upstreams: {},
     shares: {},
     passthrough: {},
+    plugins: loadPlugins(config.plugins),
     counted: {},
   }
   var kept = (key, settings, make) => keep(world, before, key, settings, make)

@@ -229,6 +229,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_SPEC_RETRY_ON: "a condition for retries is not known",
   OSM_SPEC_ROUTE: "a referenced route object, or a match inside it, does not exist or is of an unknown kind",
   OSM_SPEC_SCHEMA: "a field is missing or has a value that the kind does not allow",
+  OSM_SPEC_SCRIPT: "a script is too long, or can not be read",
   OSM_SPEC_SERVICE_PORT: "ports of one Service clash, or one leads to a port that no workload has",
   OSM_SPEC_SPLIT_BACKENDS: "a TrafficSplit has no backends, or its weights are negative or all zero",
   OSM_SPEC_SPLIT_SERVICE: "the apex or a backend of a TrafficSplit does not exist, or lies in another namespace",

@@ -27,6 +27,7 @@ export const specErrorCodes = {
   OSM_SPEC_PROTOCOL: 'the application protocol is not known, or clashes with another one on the same port',
   OSM_SPEC_PROVIDER: 'a MeshRootCertificate does not name exactly one provider',
   OSM_SPEC_REFERENCE: 'a referenced object does not exist, or is of a kind that is not read there',
+  OSM_SPEC_SCRIPT: 'a script is too long, or can not be read',
   OSM_SPEC_REGEX: 'an expression is not valid RE2 syntax, or is too long',
   OSM_SPEC_REGEX_COSTLY: 'an expression can take very long in sidecars whose engine backtracks',
   OSM_SPEC_RETRY_ON: 'a condition for retries is not known',

@@ -908,6 +908,18 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
     'is empty',
   ],
   [
+    'a plugin that is too long',
+    object('plugin.flomesh.io/v1alpha1', 'Plugin', 'p', `{ pipyscript: "${'x'.repeat(1_000_001)}" }`),
+    'error OSM_SPEC_SCRIPT spec.pipyscript',
+    'has 1000001 bytes; at most 1000000 go to sidecars',
+  ],
+  [
+    'a plugin that is no script',
+    object('plugin.flomesh.io/v1alpha1', 'Plugin', 'p', '{ pipyscript: "export function request( {" }'),
+    'error OSM_SPEC_SCRIPT spec.pipyscript',
+    'is no JavaScript module: Unexpected token (1:26)',
+  ],
+  [
     'a chain of a missing plugin',
     object(
       'plugin.flomesh.io/v1alpha1',

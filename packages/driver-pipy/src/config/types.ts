@@ -1,3 +1,5 @@
+import type { JsonValue, PluginChain } from '@osm-ts/driver-api'
+
 /** `address:port`; IPv6 addresses have brackets. */
 export type SocketText = string
 
@@ -197,6 +199,18 @@ export interface Probe {
   readonly timeoutMs: number
 }
 
+/** A user's script, see guarded-script.ts. */
+export interface Plugin {
+  readonly name: string
+  /** Where it is put to be loaded; another one for another script. */
+  readonly path: string
+  readonly chains: readonly PluginChain[]
+  /** Absent: it can't be run, and what would come to it is refused. */
+  readonly script?: string
+  /** By service, `<namespace>/<name>`. */
+  readonly configs: Readonly<Record<string, JsonValue>>
+}
+
 /**
  * All that a sidecar does, as its codebase reads it. Same policy, same bytes: lists are in the order of the policy, or sorted where that has none.
  * It holds no secret; those come with {@link PipyCredentials}.
@@ -237,6 +251,8 @@ export interface PipyConfig {
   readonly outside: readonly EgressRule[]
   readonly upstreams: Readonly<Record<string, Upstream>>
   readonly probes: readonly Probe[]
+  /** In the order in which they are called. */
+  readonly plugins: readonly Plugin[]
 }
 
 /** What goes to the sidecar of an identity and to nobody else. */

@@ -1,7 +1,14 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
-import type { Part, PartHash, ProxyPolicy, RouteMatch, StringMatch } from '@osm-ts/driver-api'
+import {
+  type Part,
+  type PartHash,
+  PLUGIN_TYPE,
+  type ProxyPolicy,
+  type RouteMatch,
+  type StringMatch,
+} from '@osm-ts/driver-api'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 
@@ -145,6 +152,39 @@ const principal = fc.constantFrom(
   'x.y.example.com',
   'cluster.local',
 )
+
+describe('plugins', () => {
+  const withPlugin = (script: string): Translation => {
+    const policy = policyOf('probes.json')
+    const { proxy, parts } = policy
+    const hash = 'plugin-part' as PartHash
+    const value = {
+      plugin: 'mine',
+      priority: 1,
+      chains: ['inbound-http'],
+      script,
+      configs: [{ service: 'a/b', config: { word: 1 } }],
+    }
+    const part: Part = { kind: 'extension', id: 'plugin/mine', class: 'pipy', type: PLUGIN_TYPE, value }
+    return translated({ ...policy, proxy: { ...proxy, extensions: [hash] }, parts: { ...parts, [hash]: part } })
+  }
+
+  it('go out with guards, and another path for another script', () => {
+    const { config, refusals } = withPlugin('export function request() {}')
+    expect(refusals).toEqual([])
+    expect(config.plugins).toMatchObject([{ name: 'mine', chains: ['inbound-http'], configs: { 'a/b': { word: 1 } } }])
+    expect(config.plugins[0]?.script).toMatch(/export function request[(][)] [{] __osmStep[(][)];[}]$/)
+    expect(config.plugins[0]?.path).not.toBe(withPlugin('export function response() {}').config.plugins[0]?.path)
+  })
+
+  it('that can not go out are reported, and refuse what would come to them', () => {
+    const { config, refusals } = withPlugin('while (true) {}')
+    expect(refusals).toMatchObject([
+      { ref: { id: 'plugin/mine' }, pointer: '/value/script', message: 'line 1: Pipy does not read WhileStatement' },
+    ])
+    expect(config.plugins[0]).not.toHaveProperty('script')
+  })
+})
 
 describe('what a port lets in', () => {
   it.each(files)('by %s is what its policy lets in, and nothing else', (file) => {

@@ -3,6 +3,7 @@ import type { ProxyPart, TlsVersion, TrustPart } from '@osm-ts/driver-api'
 import type { PipyConfig } from '../config/types.js'
 import { socketText } from './address.js'
 import { calledServices, destinationsOutside } from './called.js'
+import { pluginsOf } from './plugins.js'
 import { probesOf } from './probes.js'
 import { type PartLookup, PolicyReader, type Refusal } from './read-policy.js'
 import { servedPorts } from './served.js'
@@ -45,6 +46,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
     outside: outside.rules,
     upstreams: upstreams(proxy, reader, mesh),
     probes: probesOf(proxy),
+    plugins: pluginsOf(proxy, reader),
   }
   return { config, refusals: reader.refusals }
 }

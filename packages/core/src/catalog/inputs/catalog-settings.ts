@@ -25,6 +25,8 @@ export interface CatalogSettings {
   readonly accessControls: boolean
   /** True: Egress objects count. */
   readonly egressPolicies: boolean
+  /** True: plugins count. */
+  readonly plugins: boolean
   /** Class of sidecars that name none. */
   readonly sidecarClass: string
   readonly externalAuthorization: ExternalAuthorization | undefined
@@ -76,6 +78,7 @@ export function catalogSettings(config: MeshConfig, { meshName, domains }: MeshN
     ingressBackends: featureFlags.enableIngressBackendPolicy,
     accessControls: featureFlags.enableAccessControlPolicy,
     egressPolicies: featureFlags.enableEgressPolicy,
+    plugins: featureFlags.enablePluginPolicy,
     sidecarClass: sidecar.sidecarClass,
     externalAuthorization: traffic.inboundExternalAuthorization,
     cluster: clusterKey(config.clusterSet),

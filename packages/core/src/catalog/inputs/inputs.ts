@@ -63,6 +63,10 @@ export const objectInputs = {
   Egress: objects('Egress'),
   EgressGateway: objects('EgressGateway'),
   ServiceImport: objects('ServiceImport'),
+  Namespace: objects('Namespace'),
+  Plugin: objects('Plugin'),
+  PluginChain: objects('PluginChain'),
+  PluginConfig: objects('PluginConfig'),
   WorkloadInstance: objects('WorkloadInstance'),
 } as const satisfies { readonly [K in Kind]?: StateInput<NamespacedName, KindMap[K] | undefined> }
 
@@ -82,6 +86,8 @@ export const nameInputs = {
   EgressGateway: namesOf('EgressGateway'),
   ServiceExport: namesOf('ServiceExport'),
   ServiceImport: namesOf('ServiceImport'),
+  PluginChain: namesOf('PluginChain'),
+  PluginConfig: namesOf('PluginConfig'),
   WorkloadInstance: namesOf('WorkloadInstance'),
 } as const satisfies { readonly [K in Kind]?: StateInput<'', Names> }
 
@@ -189,6 +195,7 @@ export const settingInputs: { readonly [K in keyof CatalogSettings]: StateInput<
   ingressBackends: settingInput('ingressBackends'),
   accessControls: settingInput('accessControls'),
   egressPolicies: settingInput('egressPolicies'),
+  plugins: settingInput('plugins'),
   sidecarClass: settingInput('sidecarClass'),
   externalAuthorization: settingInput('externalAuthorization'),
   cluster: settingInput('cluster'),

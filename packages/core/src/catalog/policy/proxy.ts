@@ -28,6 +28,7 @@ import { ingressOfInstance } from './ingress-of-instance.js'
 import { ingressPart } from './ingress.js'
 import { nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
 import { trustPart } from './mesh-parts.js'
+import { pluginParts } from './plugins.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { localPort, probeBindings } from './probes.js'
 import { objectRefOf } from './problems.js'
@@ -98,7 +99,8 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
   const endpoints = set('endpoints')
   const clientRules = context.get(clientRulesPart, account)
   const served = [...inbound, ...ingress].map(({ part }) => part)
-  const children = [trust, mesh, ...served, outbound, upstreams, endpoints, egress, clientRules]
+  const plugins = pluginParts(context, instance)
+  const children = [trust, mesh, ...served, outbound, upstreams, endpoints, egress, clientRules, ...plugins]
   return makePart<ProxyPart>(
     {
       kind: 'proxy',
@@ -127,7 +129,7 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
       ...(endpoints === undefined ? {} : { endpoints: endpoints.hash }),
       ...(egress === undefined ? {} : { egress: egress.hash }),
       ...(clientRules === undefined ? {} : { clientRules: clientRules.hash }),
-      extensions: [],
+      extensions: plugins.map(({ hash }) => hash),
     },
     {
       children: children.filter((part) => part !== undefined),

@@ -1,3 +1,6 @@
+import { MAX_PLUGIN_BYTES } from '@osm-ts/driver-api'
+import { parse } from 'acorn'
+
 import { isAddress } from '../addresses.js'
 import { sameValue } from '../content.js'
 import { readLogFormat } from '../log-format.js'
@@ -34,9 +37,24 @@ export function checkPluginConfig({ spec }: KindMap['PluginConfig'], { snapshot 
   )
 }
 
-/** Plugins without a script. */
-export function checkPlugin({ spec }: KindMap['Plugin']): readonly Finding[] {
-  return findings(spec.pipyscript.trim() === '' && fault('OSM_SPEC_NO_EFFECT', 'spec.pipyscript', 'is empty'))
+/** Plugins without a script, or with one that can't be read. It is not run. */
+export function checkPlugin({ spec: { pipyscript: script } }: KindMap['Plugin']): readonly Finding[] {
+  if (script.trim() === '') return [fault('OSM_SPEC_NO_EFFECT', 'spec.pipyscript', 'is empty')]
+  const bytes = Buffer.byteLength(script)
+  const message =
+    bytes > MAX_PLUGIN_BYTES ? `has ${bytes} bytes; at most ${MAX_PLUGIN_BYTES} go to sidecars` : syntaxErrorIn(script)
+  return findings(message !== undefined && fault('OSM_SPEC_SCRIPT', 'spec.pipyscript', message))
+}
+
+/** What is wrong with a module of JavaScript, with line and column; undefined for one that can be read. */
+function syntaxErrorIn(script: string): string | undefined {
+  try {
+    parse(script, { ecmaVersion: 2022, sourceType: 'module' })
+    return undefined
+  } catch (error) {
+    if (error instanceof SyntaxError) return `is no JavaScript module: ${error.message}`
+    throw error
+  }
 }
 
 /** ServiceImports whose endpoints have no address. */
