@@ -1,6 +1,7 @@
 // Requests to the workload: the path rule, who may ask, how often, and then the workload itself.
 
 import { hasName, mayCall } from './callers.js'
+import { PLAIN_IDLE_SECONDS } from './idle.js'
 import { firstMatch, matchesRequest } from './match.js'
 import { acceptedPath } from './path-rule.js'
 import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
@@ -53,7 +54,11 @@ export var serveHTTP = pipeline(($) =>
           })
             .muxHTTP(
               () => $local.shared || $local.key,
-              () => ({ version: $port.protocol === 'http2' ? 2 : 1, maxQueue: $port.protocol === 'http2' ? 100 : 1 }),
+              () => ({
+                version: $port.protocol === 'http2' ? 2 : 1,
+                maxQueue: $port.protocol === 'http2' ? 100 : 1,
+                maxIdle: PLAIN_IDLE_SECONDS,
+              }),
             )
             .to(($) => $.connect(() => $local.address, { onState: (outbound) => noteLocal($local, outbound) }))
             .handleMessageEnd(() => void ($isWhole = true))

@@ -2,14 +2,13 @@
 
 import { isOwn, isOwnAddress } from './own-listeners.js'
 import { principalOf } from './callers.js'
+import { PLAIN_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
 import { linkClosed, linkOpened } from './connections.js'
 import { takeByHash, takeLeast, takeTurn } from './balance.js'
 import { state } from './state.js'
 
 // How long an endpoint that could not be reached is left out, while others are there.
 var AVOID_MS = 5000
-
-var MAX_IDLE_SECONDS = 60
 
 // What is called: `{ upstream, address, source, named, dialled, key, link, slot }`, see pickEndpoint and connections.js.
 var $call
@@ -73,7 +72,7 @@ export var requestUpstream = pipeline(($) =>
       () => ({
         version: $call.upstream.settings.http2 ? 2 : 1,
         maxQueue: $call.capacity,
-        maxIdle: MAX_IDLE_SECONDS,
+        maxIdle: $call.upstream.settings.tls ? meshIdleSeconds(state.world.config) : PLAIN_IDLE_SECONDS,
       }),
     )
     .to(($) =>
