@@ -35,11 +35,17 @@ it('asks a workload over no connection that it may be about to close', async () 
       served: served.map((port) => (port.protocol === 'http' ? { ...port, local } : port)),
     })
     const ask = async (): Promise<number> => (await through(shop.at.proxy, 'http://server.demo:8080/books/1')).status
-    await expect(Promise.all(Array.from({ length: AT_ONCE }, ask))).resolves.toEqual(Array(AT_ONCE).fill(200))
+    await expect(Promise.all(Array.from({ length: AT_ONCE }, ask))).resolves.toEqual(
+      Array.from({ length: AT_ONCE }, () => 200),
+    )
     await expect(ask()).resolves.toBe(200)
     await sleep(NODE_CLOSES_AFTER_MS - 100)
     await expect(ask()).resolves.toBe(200)
-    expect(requests.map(({ isReused }) => isReused)).toEqual([...Array(AT_ONCE).fill(false), true, false])
+    expect(requests.map(({ isReused }) => isReused)).toEqual([
+      ...Array.from({ length: AT_ONCE }, () => false),
+      true,
+      false,
+    ])
   } finally {
     await shop.stop()
     workload.closeAllConnections()
