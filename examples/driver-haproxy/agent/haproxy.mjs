@@ -1,0 +1,207 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CERTIFICATE, CONFIG, writeFiles } from './files.mjs'
+import { isChild } from './processes.mjs'
+import { ask, describeWorker } from './runtime.mjs'
+import { commandsFor, seat } from './slots.mjs'
+
+/** @typedef {import('./files.mjs').Document} Document */
+
+const CHECK_TIMEOUT_MS = 20_000
+const START_TIMEOUT_MS = 10_000
+const LOOK_MS = 10
+const MAX_WORDS = 4_096
+
+/** A document that HAProxy does not take. The message has its words. */
+export class Refused extends Error {}
+
+/** A running HAProxy that is led from one document to the next. */
+export class Haproxy {
+  #binary
+  #folder
+  #log
+  /** @type {import('node:child_process').ChildProcess | undefined} */
+  #master
+  /** @type {Document | undefined} */
+  #document
+  /** @type {readonly import('./files.mjs').Slot[]} */
+  #slots = []
+  /** False while it is not known which of the changes HAProxy has taken. */
+  #isKnown = true
+  #words = ''
+  #draining = false
+  /** Workers of former documents, some of which have connections still. @type {Set<number>} */
+  #former = new Set()
+  /** @type {Set<NodeJS.Timeout>} */
+  #withdrawals = new Set()
+
+  /**
+   * @param {{ readonly binary: string, readonly folder: string, readonly log: (text: string) => void, readonly onEnd: (words: string) => void }} options
+   */
+  constructor({ binary, folder, log, onEnd }) {
+    this.#binary = binary
+    this.#folder = folder
+    this.#log = log
+    this.onEnd = onEnd
+  }
+
+  /** Revision of the document in force. */
+  get revision() {
+    return this.#document?.revision ?? ''
+  }
+
+  get #runtime() {
+    return join(this.#folder, 'haproxy.sock')
+  }
+
+  /**
+   * Puts a document in force.
+   * @param {Document} document
+   */
+  async apply(document) {
+    const running = this.#document
+    if (this.#isKnown && running?.layout === document.layout && (await this.#change(running, document))) {
+      // For the next start.
+      await writeFiles(this.#folder, document)
+    } else {
+      await this.#check(document)
+      await writeFiles(this.#folder, document)
+      await this.#launch(running, document)
+      this.#slots = document.slots
+      this.#isKnown = true
+    }
+    this.#document = document
+  }
+
+  /** Takes no new connections of others; the workload goes on calling. */
+  async drain() {
+    this.#draining = true
+    await this.#closeServed()
+  }
+
+  async stop() {
+    for (const timer of this.#withdrawals) clearTimeout(timer)
+    const master = this.#master
+    if (master === undefined || master.exitCode !== null || master.signalCode !== null) return
+    this.onEnd = () => undefined
+    const ended = new Promise((resolve) => master.once('exit', resolve))
+    master.kill('SIGTERM')
+    await ended
+  }
+
+  /**
+   * By the runtime interface. False if HAProxy did not do as it was told: then everything is loaded anew.
+   * @param {Document} running
+   * @param {Document} document
+   */
+  async #change(running, document) {
+    const seated = seat(this.#slots, document.slots)
+    const commands = [...commandsFor(this.#slots, seated)]
+    if (running.certificate !== document.certificate)
+      commands.push(
+        // The blank line ends what is given.
+        { command: `set ssl cert ${CERTIFICATE} <<\n${document.certificate.trim()}\n`, answer: /^Transaction created/ },
+        { command: `commit ssl cert ${CERTIFICATE}`, answer: /Success!$/ },
+      )
+    this.#isKnown = false
+    for (const { command, answer } of commands) {
+      const said = await ask(this.#runtime, command)
+      if (answer.test(said)) continue
+      this.#log(
+        `HAProxy was told "${command.split('\n')[0]}" and said "${said.slice(0, 200)}"; it loads everything anew`,
+      )
+      return false
+    }
+    this.#slots = seated
+    this.#isKnown = true
+    return true
+  }
+
+  /** @param {Document} document */
+  async #check(document) {
+    const folder = join(this.#folder, 'next')
+    await mkdir(folder, { mode: 0o700, recursive: true })
+    try {
+      await writeFiles(folder, document)
+      await new Promise((resolve, reject) => {
+        const args = ['-c', '-q', '-f', CONFIG]
+        execFile(this.#binary, args, { cwd: folder, timeout: CHECK_TIMEOUT_MS }, (error, _stdout, stderr) =>
+          error === null ? resolve(undefined) : reject(new Refused((stderr || error.message).slice(0, MAX_WORDS))),
+        )
+      })
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
+  /**
+   * @param {Document | undefined} running
+   * @param {Document} document
+   */
+  async #launch(running, document) {
+    const before = await describeWorker(this.#runtime)
+    this.#words = ''
+    if (this.#master === undefined) this.#start()
+    else this.#master.kill('SIGUSR2')
+    try {
+      await this.#until(async () => {
+        const worker = await describeWorker(this.#runtime)
+        return worker !== undefined && worker.layout === document.layout && worker.pid !== before?.pid
+      })
+    } catch (error) {
+      // The workers of before go on. What is loaded next must not be what has failed now.
+      if (running !== undefined) await writeFiles(this.#folder, running)
+      throw error
+    }
+    if (before !== undefined) this.#former.add(before.pid)
+    if (this.#draining) await this.#closeServed()
+    if (running !== undefined && running.access !== document.access) this.#withdraw(document.withdrawalMs)
+  }
+
+  #start() {
+    // Without the agent nobody would tell HAProxy anything: it ends with it, whatever ends the agent.
+    const args = ['--pdeathsig', 'TERM', '--', this.#binary, '-W', '-f', CONFIG]
+    const master = spawn('setpriv', args, { cwd: this.#folder, stdio: ['ignore', 'inherit', 'pipe'] })
+    this.#master = master
+    master.stderr.setEncoding('utf8')
+    master.stderr.on('data', (/** @type {string} */ text) => {
+      this.#words = `${this.#words}${text}`.slice(-MAX_WORDS)
+    })
+    master.once('error', (error) => this.onEnd(error.message))
+    master.once('exit', () => this.onEnd(this.#words))
+  }
+
+  /** @param {() => Promise<boolean>} holds */
+  async #until(holds) {
+    const deadline = performance.now() + START_TIMEOUT_MS
+    while (!(await holds())) {
+      const hasFailed = this.#words.includes('Loading failure!') || this.#master?.exitCode !== null
+      if (hasFailed || performance.now() > deadline) throw new Refused(`HAProxy does not start with it: ${this.#words}`)
+      await sleep(LOOK_MS)
+    }
+  }
+
+  /**
+   * What former workers were let in by another rule: they are ended when their time is over, and with them their connections.
+   * @param {number} milliseconds
+   */
+  #withdraw(milliseconds) {
+    const former = [...this.#former]
+    const timer = setTimeout(() => {
+      this.#withdrawals.delete(timer)
+      for (const pid of former) {
+        this.#former.delete(pid)
+        // The number of a process that has ended meanwhile may be that of another.
+        if (isChild(pid, this.#master?.pid)) process.kill(pid, 'SIGTERM')
+      }
+    }, milliseconds)
+    this.#withdrawals.add(timer)
+  }
+
+  async #closeServed() {
+    const frontends = [...(this.#document?.config ?? '').matchAll(/^frontend (in:\S+)$/gm)]
+    for (const [, name] of frontends) await ask(this.#runtime, `disable frontend ${name}`)
+  }
+}

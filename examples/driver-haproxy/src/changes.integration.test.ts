@@ -1,0 +1,123 @@
+import { Agent } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+import { ask, freePort, MeshFixture, type Sidecar } from '../test/mesh.js'
+import { called, type CalledService, everybody, served } from '../test/policies.js'
+
+const CHANGES = 100
+/** Connections of the application to its sidecar that stay open between requests. */
+const CONNECTIONS = 8
+/** Between two requests of a connection: the machine is not to be kept from everything else. */
+const PAUSE_MS = 5
+/** Against hanging: two dozen reloads take a while where others use the machine too. */
+const TIMEOUT_MS = 180_000
+
+describe('changes under load', () => {
+  const fixture = new MeshFixture()
+  const ports: number[] = []
+  let http = 0
+  let client: Sidecar
+
+  beforeAll(async () => {
+    await fixture.start()
+    http = await freePort()
+    fixture.certify('buyer')
+    fixture.certify('one', ['one', 'two'])
+    client = await fixture.sidecar('buyer')
+    for (const name of ['a', 'b', 'c']) {
+      const sidecar = await fixture.sidecar('one')
+      ports.push(await freePort())
+      const application = await fixture.application(name)
+      await fixture.apply(sidecar, 'one', served('one', ports.at(-1)!, application, [{ allow: everybody }]))
+    }
+    await fixture.apply(client, 'buyer', policy([ports[0]!]))
+  })
+  afterAll(async () => fixture.stop())
+
+  function policy(endpoints: readonly number[], others: readonly CalledService[] = []) {
+    const listen = { outboundHttp: { address: '127.0.0.1', port: http } }
+    return called([{ name: 'one', endpoints }, ...others], { listen })
+  }
+
+  it('send endpoints that come and go to the same worker, and take them at once', async () => {
+    const worker = await client.worker()
+    for (const [index, name] of ['a', 'b', 'c'].entries()) {
+      await fixture.apply(client, 'buyer', policy([ports[index]!]))
+      expect(await ask(http, 'one.default', '/')).toMatchObject({ status: 200, body: `${name} /` })
+    }
+    await fixture.apply(client, 'buyer', policy([]))
+    expect(await ask(http, 'one.default', '/')).toMatchObject({ status: 503 })
+    await fixture.apply(client, 'buyer', policy(ports))
+    const answers = await Promise.all(Array.from({ length: 30 }, async () => ask(http, 'one.default', '/')))
+    expect(new Set(answers.map(({ body }) => body))).toEqual(new Set(['a /', 'b /', 'c /']))
+    expect(await client.worker()).toBe(worker)
+  })
+
+  it('share requests by weight', async () => {
+    const targets = [
+      { upstream: 'default/left|8080', weight: 80 },
+      { upstream: 'default/one|8080', weight: 20 },
+    ]
+    const shares = { rules: { kind: 'http', routes: [{ match: {}, targets, timeoutMs: 0 }] } } as const
+    const name = 'one.default.svc.cluster.local'
+    const tls = { mode: 'mesh', serverName: name, principals: ['one.default.cluster.local' as never] } as const
+    const others: CalledService[] = [
+      { name: 'apex', endpoints: [], outbound: shares },
+      { name: 'left', endpoints: [ports[1]!], upstream: { tls } },
+    ]
+    await fixture.apply(client, 'buyer', policy([ports[0]!], others))
+    const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+    const answers = await Promise.all(
+      Array.from({ length: 500 }, async () => ask(http, 'apex.default', '/', { agent })),
+    )
+    agent.destroy()
+    const left = answers.filter(({ body }) => body === 'b /').length
+    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    // 400 of 500 are expected; five standard deviations are 45.
+    expect(left).toBeGreaterThan(355)
+    expect(left).toBeLessThan(445)
+  })
+
+  it(
+    'lose no request, be it endpoints that change or services',
+    async () => {
+      await fixture.apply(client, 'buyer', policy([ports[0]!]))
+      const first = await client.worker()
+      const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+      const lost: string[] = []
+      const stop = new AbortController()
+      let sent = 0
+      const load = Array.from({ length: CONNECTIONS }, async () => {
+        while (!stop.signal.aborted) {
+          sent += 1
+          try {
+            const { status, body } = await ask(http, 'one.default', '/', { agent })
+            if (status !== 200) lost.push(`${status} ${body}`)
+          } catch (error) {
+            lost.push(String(error))
+          }
+          await sleep(PAUSE_MS)
+        }
+      })
+      try {
+        for (let change = 0; change < CHANGES; change += 1) {
+          // Endpoints each time, and every fourth time a service that comes or goes.
+          const others = Math.floor(change / 4) % 2 === 0 ? [] : [{ name: 'two', endpoints: [ports[2]!] }]
+          const endpoints = [ports[change % 3]!, ...(change % 2 === 0 ? [] : [ports[(change + 1) % 3]!])]
+          await fixture.apply(client, 'buyer', policy(endpoints, others))
+        }
+      } finally {
+        stop.abort()
+        await Promise.all(load)
+        agent.destroy()
+      }
+      expect({ lost: lost.slice(0, 5), count: lost.length }).toEqual({ lost: [], count: 0 })
+      expect(sent).toBeGreaterThan(CHANGES)
+      // New services took reloads.
+      expect(await client.worker()).not.toBe(first)
+    },
+    TIMEOUT_MS,
+  )
+})

@@ -1,0 +1,242 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { type Agent, createServer as createHttpServer, request, type Server as HttpServer } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { type Credential, hashPart } from '@osm-ts/driver-api'
+import { FakeHost, Latest, type TestAuthority } from '@osm-ts/driver-testkit'
+
+import { describeWorker } from '../agent/runtime.mjs'
+import { HaproxyServer } from '../src/server/server.js'
+import { haproxyBinary } from './files.js'
+import { mesh, type TestPolicy, trustOf } from './policies.js'
+
+const agent = fileURLToPath(new URL('../agent/main.mjs', import.meta.url))
+
+/** A sidecar that runs. */
+export interface Sidecar {
+  readonly uuid: string
+  /** Port of its administration interface. */
+  readonly admin: number
+  readonly process: ChildProcess
+  /** What it has said. */
+  said(): string
+  /** The worker that takes connections now. */
+  worker(): Promise<number>
+}
+
+/** A server with its host, sidecars with a real HAProxy, and applications beside them. */
+export class MeshFixture {
+  readonly host = new FakeHost('haproxy')
+  readonly server: HaproxyServer
+  readonly #identities = new Map<string, Latest<Credential>>()
+  readonly #sidecars: { readonly process: ChildProcess; readonly folder: string }[] = []
+  readonly #servers: (Server | HttpServer)[] = []
+  #folder = ''
+  #count = 0
+
+  constructor() {
+    const context = this.host.context()
+    const identity = (name: string) => this.#identity(name)
+    this.server = new HaproxyServer({
+      ...context,
+      certManager: { ...context.certManager, identity: (proxy, signal) => identity(proxy.identity).watch(signal) },
+    })
+  }
+
+  async start(): Promise<void> {
+    this.#folder = await mkdtemp(join(tmpdir(), 'osm-haproxy-test-'))
+    await this.server.start()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#sidecars.map(async ({ process }) => endOf(process)))
+    this.host.stop()
+    await this.server.close()
+    for (const server of this.#servers) {
+      if ('closeAllConnections' in server) server.closeAllConnections()
+      server.close()
+    }
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  /** Gives an identity a certificate, with the names of its services. */
+  certify(name: string, services: readonly string[] = [], authority: TestAuthority = this.host.services): Credential {
+    const principal = `${name}.default.cluster.local`
+    const dns = [principal, ...services.map((service) => `${service}.default.svc.cluster.local`)]
+    const credential = authority.issue(principal, { dns })
+    this.#identity(`${name}.default`).set(credential)
+    return credential
+  }
+
+  /** Starts a sidecar of that account, without a policy yet. */
+  async sidecar(account: string): Promise<Sidecar> {
+    this.#count += 1
+    const uuid = `c0ffee00-0000-4000-8000-${String(this.#count).padStart(12, '0')}`
+    const { credential } = this.host.admit(uuid, `${account}.default`)
+    const folder = join(this.#folder, uuid)
+    await mkdir(folder, { recursive: true })
+    const file = async (name: string, content: string) => {
+      await writeFile(join(folder, name), content)
+      return join(folder, name)
+    }
+    const child = spawn(process.execPath, [agent], {
+      env: {
+        ...process.env,
+        NODE_OPTIONS: '',
+        OSM_HAPROXY_BINARY: haproxyBinary(),
+        OSM_HAPROXY_FOLDER: folder,
+        OSM_HAPROXY_SERVER_ADDRESS: '127.0.0.1',
+        OSM_HAPROXY_SERVER_PORT: String(this.server.port),
+        OSM_HAPROXY_SERVER_NAME: 'ads',
+        OSM_HAPROXY_CERTIFICATE: await file('sidecar.crt', credential.chain),
+        OSM_HAPROXY_KEY: await file('sidecar.key', credential.privateKey),
+        OSM_HAPROXY_ROOTS: await file('roots.crt', this.host.controlPlane.certificate),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const said: string[] = []
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => said.push(text.toString()))
+    this.#sidecars.push({ process: child, folder })
+    return {
+      uuid,
+      admin: await freePort(),
+      process: child,
+      said: () => said.join(''),
+      worker: async () => {
+        const [own = ''] = (await readdir(folder)).filter((name) => name.startsWith('osm-haproxy-'))
+        return (await describeWorker(join(folder, own, 'haproxy.sock')))?.pid ?? 0
+      },
+    }
+  }
+
+  /** Gives a sidecar a policy. @returns its revision */
+  publish(
+    sidecar: Sidecar,
+    account: string,
+    { changes, parts }: TestPolicy,
+    roots = [this.host.services.certificate],
+  ): number {
+    const trust = trustOf(...roots)
+    const { listen = {} } = changes
+    return this.host.publishPolicy(
+      sidecar.uuid,
+      {
+        identity: `${account}.default` as never,
+        principal: `${account}.default.cluster.local` as never,
+        ...changes,
+        trust: hashPart(trust),
+        mesh: hashPart(mesh),
+        listen: { ...listen, admin: { address: '127.0.0.1', port: sidecar.admin } },
+      },
+      [trust, mesh, ...parts],
+    )
+  }
+
+  /** Gives a sidecar a policy and waits until it says that it is in force. */
+  async apply(sidecar: Sidecar, account: string, policy: TestPolicy, roots?: readonly string[]): Promise<void> {
+    const revision = this.publish(sidecar, account, policy, roots === undefined ? undefined : [...roots])
+    await until(
+      () => `revision ${revision} of ${account}: ${JSON.stringify(this.host.reports.at(-1))} ${sidecar.said()}`,
+      () => this.host.reports.some((report) => report.revision === revision && report.complete),
+    )
+  }
+
+  /** An application that answers every request with its name. */
+  async application(name: string): Promise<number> {
+    return this.#listen(createHttpServer((incoming, response) => void response.end(`${name} ${incoming.url ?? ''}`)))
+  }
+
+  /** An application that sends its name first, and then what it gets. */
+  async echo(name: string): Promise<number> {
+    return this.#listen(
+      createServer((socket) => {
+        socket.on('error', () => undefined)
+        socket.write(`${name}\n`)
+        socket.pipe(socket)
+      }),
+    )
+  }
+
+  async #listen(server: Server | HttpServer): Promise<number> {
+    this.#servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return (server.address() as AddressInfo).port
+  }
+
+  #identity(name: string): Latest<Credential> {
+    const latest = this.#identities.get(name) ?? new Latest<Credential>()
+    this.#identities.set(name, latest)
+    return latest
+  }
+}
+
+async function endOf(process: ChildProcess): Promise<void> {
+  if (process.exitCode !== null || process.signalCode !== null) return
+  const ended = new Promise((resolve) => process.once('exit', resolve))
+  process.kill('SIGTERM')
+  await ended
+}
+
+/** A port that nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** Resolves when that holds. What it looks at comes over the network, at a time of its own. */
+export async function until(what: () => string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 15_000
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`not in 15 s: ${what()}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** An answer: its status, and its body. */
+export interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+/** Asks for a host by the HTTP proxy of a sidecar. */
+export async function ask(
+  port: number,
+  host: string,
+  path: string,
+  options: {
+    readonly method?: string
+    readonly headers?: Record<string, string>
+    readonly agent?: Agent
+  } = {},
+): Promise<Answer> {
+  const { method = 'GET', headers = {}, agent: connections } = options
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        host: '127.0.0.1',
+        port,
+        path,
+        method,
+        headers: { ...headers, host },
+        ...(connections !== undefined && { agent: connections }),
+      },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.once('error', reject)
+        response.once('end', () =>
+          resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
+        )
+      },
+    )
+    sent.once('error', reject)
+    sent.end()
+  })
+}
