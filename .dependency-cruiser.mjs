@@ -140,7 +140,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: ['node_modules', '^packages/envoy-api/gen/'] },
-    exclude: { path: '/dist/' },
+    // The template is code of somebody else's package.
+    exclude: { path: ['/dist/', '^packages/create-driver/template/'] },
     tsPreCompilationDeps: true,
     // Resolves @osm-ts/* to sources: the rules speak of them, and they are there before anything is compiled.
     tsConfig: { fileName: join(import.meta.dirname, 'tools/tsconfig.layers.json') },

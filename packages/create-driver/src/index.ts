@@ -1,0 +1,1 @@
+export { NotScaffolded, scaffold, type ScaffoldOptions } from './scaffold.js'

@@ -1,0 +1,45 @@
+import { OsmError, PROXY_UID, sidecarIdentity, workloadEnvironment } from '@osm-ts/driver-api'
+
+/**
+ * What stands beside a workload: pure data, the same for the same context. Keys are references that the mesh fills in.
+ *
+ * @param {import('@osm-ts/driver-api').InjectorContext} context
+ * @returns {Promise<import('@osm-ts/driver-api').SidecarPatch>}
+ */
+export async function patch(context) {
+  const { podOS, interceptionMode, controlPlane } = context
+  const { admin } = context.listen
+  if (podOS !== 'linux') throw new OsmError('OSM_DRIVER_PATCH', `mysidecar runs on linux, not on ${podOS}`)
+  if (interceptionMode !== 'none') throw new OsmError('OSM_DRIVER_PATCH', 'mysidecar takes no redirected connections')
+  if (admin === undefined) throw new OsmError('OSM_DRIVER_PATCH', 'the host gave no address for administration')
+  const config = {
+    // JSON keeps whatever stands in these from becoming something else. No text of users belongs into args.
+    identity: sidecarIdentity(context),
+    controlPlane: { address: controlPlane.address, port: controlPlane.port, serverName: controlPlane.serverName },
+    admin: { address: admin.address, port: admin.port },
+  }
+  return {
+    sidecar: {
+      image: context.sidecarImage,
+      binary: 'mysidecar',
+      args: ['--config', [{ ref: 'file', path: 'config.json' }], '--key', [{ ref: 'file', path: 'proxy.key' }]],
+      env: workloadEnvironment(),
+      ports: [],
+      resources: context.resources,
+      security: { runAsUser: PROXY_UID, readOnlyRootFilesystem: true },
+    },
+    files: [
+      { path: 'config.json', content: { text: JSON.stringify(config) } },
+      { path: 'proxy.crt', content: { from: 'bootstrap.chain' } },
+      { path: 'proxy.key', content: { from: 'bootstrap.key' } },
+      { path: 'roots.crt', content: { from: 'trustBundle' } },
+    ],
+    // The proxy has to answer 200 once its first policy is applied, not when it runs.
+    ready: { http: { port: admin.port, path: '/ready', status: 200 }, periodMs: 1_000 },
+    quit: { kind: 'signal', signal: 'SIGTERM' },
+    admin: { port: admin.port },
+    annotations: {},
+    initContainers: [],
+    volumes: [],
+  }
+}
