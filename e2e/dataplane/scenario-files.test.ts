@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 
 import { judge } from '../scenarios/runner/judge.js'
 import { readScenario, readScenarios } from '../scenarios/runner/read-scenario.js'
@@ -9,6 +10,13 @@ const step = (expectation: string): string => `${head}steps:\n  - title: s\n    
 describe('scenario files', () => {
   it('can all be read', () => {
     expect(readScenarios().length).toBeGreaterThan(0)
+  })
+
+  it('need nothing that Envoy lacks, on which every step of each is run', () => {
+    const { features } = createEnvoyDriver().capabilities
+    const needed = readScenarios().flatMap(({ needs = [] }) => needs)
+    expect(needed.length).toBeGreaterThan(0)
+    expect(needed.filter((feature) => !features.includes(feature))).toEqual([])
   })
 
   it.each([
