@@ -46,6 +46,20 @@ describe('the edges of the mesh on real sidecars', () => {
     expect(await inTheClear(shop.at.ingress, GET)).toBe('closed')
   })
 
+  it('let callers from outside do what the narrowest range says that they are in', async () => {
+    const wide = ingress({ id: 'a' })
+    const narrow = ingress({ id: 'b', sources: ['127.0.0.1/32'], matches: [{ path: { prefix: '/admin' } }] })
+    const widest = ingress({ id: 'c', sources: ['0.0.0.0/0'] })
+    for (const ports of [
+      [wide, narrow, widest],
+      [widest, narrow, wide],
+    ]) {
+      await shop.give('server', { ...serverConfig(shop), ingress: ports })
+      expect(await inTheClear(shop.at.ingress, GET.replace('/books/1', '/admin'))).toBe('HTTP/1.1 200 OK')
+      expect(await inTheClear(shop.at.ingress, GET)).toBe('HTTP/1.1 403 Forbidden')
+    }
+  })
+
   it('let callers from outside in by their certificate', async () => {
     const mtls = ingress({ tls: 'mtls', names: ['gateway.edge'], listen: shop.at.ingressTls })
     await shop.apply(clientConfig(shop), { ...serverConfig(shop), ingress: [mtls] })

@@ -55,7 +55,7 @@ function firstBytes(event) {
   if (!(event instanceof Data) || event.size === 0) return undefined
   if (!state.world) return 'close'
   if (new Data(event).shift(1).toString('hex') === '16') return 'tls'
-  var port = state.world.config.ingress.find((each) => each.tls === 'none' && takes(each))
+  var port = takers((each) => each.tls === 'none')[0]
   return port && begin('ingress', port) ? 'plain' : 'close'
 }
 
@@ -63,8 +63,20 @@ function isHere(port) {
   return $conn.listen ? port.listen === $conn.listen : port.port === $conn.port
 }
 
-function takes(port) {
-  return isHere(port) && port.ranges.some((range) => range.contains($conn.source))
+// Ports that take the caller, the one with the narrowest range first: it says all that callers from there may do.
+function takers(fits) {
+  return state.world.config.ingress
+    .filter((port) => fits(port) && isHere(port) && narrowness(port) >= 0)
+    .sort((a, b) => narrowness(b) - narrowness(a))
+}
+
+// Length of the longest prefix that the caller's address has; -1 for a port that does not take it.
+function narrowness(port) {
+  var longest = -1
+  port.ranges.forEach((range) => {
+    if (range.contains($conn.source) && range.bitmask > longest) longest = range.bitmask
+  })
+  return longest
 }
 
 function begin(kind, port) {
@@ -80,7 +92,7 @@ function chooseTLS() {
   var name = ('' + (($conn.hello.serverNames || [])[0] || '')).toLowerCase()
   var protocols = $conn.hello.protocolNames || []
   if (!protocols.includes(world.config.trust.alpn)) {
-    var outside = world.config.ingress.filter((port) => port.tls !== 'none' && takes(port))
+    var outside = takers((port) => port.tls !== 'none')
     var named = closest(outside, (port) => (port.serverNames.length > 0 ? port.serverNames : ['*']), name)
     if (named) return begin('ingress', named) ? world.servers[named.tls] : 'close'
   }
