@@ -6,6 +6,7 @@ import { runJest } from '../lib/jest.mjs'
 import { runAttached } from '../lib/process.mjs'
 import { say } from '../lib/progress.mjs'
 import { ensureEnvoy } from '../setup/envoy-binary.mjs'
+import { ensureTransparentMode } from '../setup/transparent-mode.mjs'
 
 /**
  * Runs the tests that take a real Pipy, the executable that PIPY_BIN names; arguments go to jest. Pipy is in no registry, so that a machine without one
@@ -21,10 +22,14 @@ export async function task(args, { env }) {
   }
   // Sidecars of both classes meet.
   const sidecars = { ENVOY_BIN: await ensureEnvoy() }
+  const modes = { OSM_TEST_MODES: (await ensureTransparentMode()) ? 'explicit,transparent' : 'explicit' }
   // Meshes start the programs as their users do.
   await bundlePrograms(['osm', 'controller', 'scenario-actor'])
   const counts = await runJest('pipy', args, (program, jestArgs, jestEnv) =>
-    runAttached(program, jestArgs, { env: { ...process.env, ...env, ...sidecars, ...jestEnv }, stdoutToStderr: true }),
+    runAttached(program, jestArgs, {
+      env: { ...process.env, ...env, ...sidecars, ...modes, ...jestEnv },
+      stdoutToStderr: true,
+    }),
   )
   reportCounts('pipy', counts)
   return counts.failed === 0 ? 0 : 1
