@@ -47,9 +47,13 @@ export class Generation {
     void this.#watchPings()
   }
 
-  /** Asks a process what it is. Closes the endpoint if it gives no answer that will do. */
+  /**
+   * Asks a process what it is. Closes the endpoint if it gives no answer that will do.
+   *
+   * @param driver - its name for people, and the class that it must be of where that is another one; empty: any
+   */
   static async open(
-    name: string,
+    { name, expected = name }: { readonly name: string; readonly expected?: string },
     endpoint: DriverEndpoint,
     limits: DriverLimits,
     signal: AbortSignal,
@@ -57,7 +61,7 @@ export class Generation {
     const client = new DriverClient(name, endpoint.socket, limits)
     try {
       // A process that ends says more about it than a call that is not answered.
-      const declared = await Promise.race([client.describe(name, signal), endpoint.ended.then(rethrow)])
+      const declared = await Promise.race([client.describe(expected, signal), endpoint.ended.then(rethrow)])
       return new Generation(endpoint, client, declared, limits)
     } catch (error) {
       client.close()

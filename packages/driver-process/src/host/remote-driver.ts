@@ -94,7 +94,7 @@ export class RemoteDriver implements Driver {
     const limits = { ...defaultLimits, ...options.limits }
     setMaxListeners(0, options.signal)
     const endpoint = await options.open(options.signal)
-    return new RemoteDriver(options, limits, await Generation.open(options.name, endpoint, limits, options.signal))
+    return new RemoteDriver(options, limits, await Generation.open(options, endpoint, limits, options.signal))
   }
 
   get name(): string {
@@ -243,7 +243,7 @@ export class RemoteDriver implements Driver {
     const { name, open, signal, logger } = this.#options
     let generation: Generation | undefined
     try {
-      generation = await Generation.open(name, await open(signal), this.#limits, signal)
+      generation = await Generation.open({ name }, await open(signal), this.#limits, signal)
       this.#refuseAnother(generation.declared)
       const running = this.#running
       if (running !== undefined) await this.#startIn(generation, running)

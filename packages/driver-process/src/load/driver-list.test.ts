@@ -1,0 +1,68 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+
+import { readDriverList } from './driver-list.js'
+
+const integrity = `sha512-${Buffer.alloc(64, 7).toString('base64')}`
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'osm-list-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+async function read(text: string) {
+  const file = join(folder, 'drivers.json')
+  await writeFile(file, text)
+  return readDriverList(file)
+}
+
+describe('readDriverList', () => {
+  it('reads packages, with the memory they have by default, and sockets', async () => {
+    const drivers = [
+      { name: 'acme', path: '/drivers/acme', integrity },
+      { name: 'small', path: '/drivers/small', integrity, heapMb: 32, residentMb: 128 },
+      { name: 'other', socket: '/run/other/driver.sock' },
+    ]
+    await expect(read(JSON.stringify({ drivers }))).resolves.toEqual([
+      { ...drivers[0], heapMb: 256, residentMb: 512 },
+      drivers[1],
+      drivers[2],
+    ])
+  })
+
+  const good = { name: 'acme', path: '/drivers/acme', integrity }
+  it.each([
+    [{ ...good, name: 'Acme' }, 'drivers[0].name must be a sidecar class'],
+    [{ ...good, path: 'drivers/acme' }, 'drivers[0].path must be an absolute path'],
+    [{ ...good, integrity: 'sha256-abc' }, 'drivers[0].integrity must be sha512-'],
+    [{ name: 'acme', path: '/drivers/acme' }, 'drivers[0].integrity must be sha512-'],
+    [{ ...good, socket: '/run/a.sock' }, 'drivers[0] must have either path or socket'],
+    [{ name: 'acme' }, 'drivers[0] must have either path or socket'],
+    [{ name: 'acme', socket: '/run/a.sock', integrity }, 'drivers[0].integrity is for packages'],
+    [{ ...good, heapMb: 1 }, 'drivers[0].heapMb must be a number of MiB from 16'],
+    [{ ...good, image: 'x' }, 'drivers[0].image is not known'],
+    ['acme', 'drivers[0] must be an object'],
+  ])('refuses %j', async (entry, words) => {
+    await expect(read(JSON.stringify({ drivers: [entry] }))).rejects.toMatchObject({
+      code: 'OSM_DRIVER_LIST',
+      message: expect.stringContaining(words) as unknown,
+    })
+  })
+
+  it('refuses a file that is no list, and a name that stands there twice', async () => {
+    for (const [text, words] of [
+      ['drivers:', 'can not be read as JSON'],
+      ['[]', 'must have a list of drivers'],
+      [JSON.stringify({ drivers: [good, good] }), 'names driver acme twice'],
+    ] as const)
+      await expect(read(text)).rejects.toMatchObject({
+        code: 'OSM_DRIVER_LIST',
+        message: expect.stringContaining(words) as unknown,
+      })
+    await expect(readDriverList(join(folder, 'missing.json'))).rejects.toMatchObject({ code: 'OSM_DRIVER_LIST' })
+  })
+})

@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
+
+import { isDriverName, type OsmError } from '@osm-ts/driver-api'
+
+import { processError } from '../wire/failure.js'
+import { isRecord } from '../wire/telemetry.js'
+
+/** A driver package to load. */
+export interface PackageEntry {
+  /** Sidecar class that the driver must be of. */
+  readonly name: string
+  /** Folder of the package, with everything that it needs. */
+  readonly path: string
+  /** What `packageIntegrity` says of that folder: `sha512-` and Base64. */
+  readonly integrity: string
+  /** Largest heap, in MiB. */
+  readonly heapMb: number
+  /** Largest resident set, in MiB. */
+  readonly residentMb: number
+}
+
+/** A driver that somebody else serves. */
+export interface SocketEntry {
+  /** Sidecar class that the driver must be of. */
+  readonly name: string
+  /** Unix socket on which it serves `osm.driver.v1.Driver`. The host puts its own sockets beside it. */
+  readonly socket: string
+}
+
+/** An entry of a list of drivers. */
+export type DriverEntry = PackageEntry | SocketEntry
+
+const MEMBERS = ['name', 'path', 'integrity', 'socket', 'heapMb', 'residentMb']
+const INTEGRITY = /^sha512-[A-Za-z0-9+/]{86}==$/
+/** Largest heap of a package that the list says nothing of, in MiB. */
+export const DEFAULT_HEAP_MB = 256
+/** Largest resident set of a package that the list says nothing of, in MiB. */
+export const DEFAULT_RESIDENT_MB = 512
+const MAX_MB = 65_536
+
+/**
+ * Reads a list of drivers: JSON, `{"drivers": [{"name", "path", "integrity"} or {"name", "socket"}]}`.
+ *
+ * @throws OsmError with code `OSM_DRIVER_LIST`, naming the file, the entry and the member
+ */
+export async function readDriverList(file: string): Promise<readonly DriverEntry[]> {
+  let value: unknown
+  try {
+    value = JSON.parse(await readFile(file, 'utf8'))
+  } catch (cause) {
+    throw listError(file, `can not be read as JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+  }
+  if (!isRecord(value) || !Array.isArray(value['drivers'])) throw listError(file, 'must have a list of drivers')
+  const entries = value['drivers'].map((entry: unknown, index) => readEntry(entry, file, `drivers[${index}]`))
+  const names = entries.map(({ name }) => name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw listError(file, `names driver ${twice} twice`)
+  return entries
+}
+
+function readEntry(entry: unknown, file: string, place: string): DriverEntry {
+  const fail = (what: string): never => {
+    throw listError(file, `${place}${what}`)
+  }
+  if (!isRecord(entry)) return fail(' must be an object')
+  const unknown = Object.keys(entry).find((member) => !MEMBERS.includes(member))
+  if (unknown !== undefined) return fail(`.${unknown} is not known; there are ${MEMBERS.join(', ')}`)
+  const { name, path, integrity, socket } = entry
+  if (typeof name !== 'string' || !isDriverName(name) || name !== name.toLowerCase())
+    return fail('.name must be a sidecar class: a DNS label in lower case')
+  if ((path === undefined) === (socket === undefined)) return fail(' must have either path or socket')
+  if (socket !== undefined) {
+    if (typeof socket !== 'string' || !isAbsolute(socket)) return fail('.socket must be an absolute path')
+    const other = ['integrity', 'heapMb', 'residentMb'].find((member) => entry[member] !== undefined)
+    if (other !== undefined) return fail(`.${other} is for packages; this driver has a socket`)
+    return { name, socket }
+  }
+  if (typeof path !== 'string' || !isAbsolute(path)) return fail('.path must be an absolute path')
+  if (typeof integrity !== 'string' || !INTEGRITY.test(integrity))
+    return fail('.integrity must be sha512- and the Base64 of the digest of the folder')
+  const mebibytes = (member: 'heapMb' | 'residentMb', fallback: number): number => {
+    const size = entry[member] ?? fallback
+    if (typeof size === 'number' && Number.isInteger(size) && size >= 16 && size <= MAX_MB) return size
+    return fail(`.${member} must be a number of MiB from 16 to ${MAX_MB}`)
+  }
+  return {
+    name,
+    path,
+    integrity,
+    heapMb: mebibytes('heapMb', DEFAULT_HEAP_MB),
+    residentMb: mebibytes('residentMb', DEFAULT_RESIDENT_MB),
+  }
+}
+
+function listError(file: string, what: string): OsmError {
+  return processError('OSM_DRIVER_LIST', `the list of drivers ${file} ${what}`, { file })
+}
