@@ -135,15 +135,25 @@ async function askVersion(path: string, pattern: RegExp): Promise<Readonly<Recor
  * @throws OsmError when it is in neither place
  */
 export function findController(programFolder: string): string {
-  const candidates = [
-    join(programFolder, 'controller.mjs'),
-    resolve(programFolder, '../../standalone/dist/controller.mjs'),
-  ]
+  return findBundle(programFolder, 'the controller', 'controller.mjs', 'standalone')
+}
+
+/**
+ * The bundle of the program that serves a driver package, which is shipped beside osm and lies in its own package in a checkout.
+ *
+ * @throws OsmError when it is in neither place
+ */
+export function findDriverHost(programFolder: string): string {
+  return findBundle(programFolder, 'the program that serves driver packages', 'osm-driver-host.mjs', 'driver-process')
+}
+
+function findBundle(programFolder: string, what: string, file: string, owner: string): string {
+  const candidates = [join(programFolder, file), resolve(programFolder, '../..', owner, 'dist', file)]
   const found = candidates.find((path) => existsSync(path))
   if (found !== undefined) return found
   throw cliError(
     'OSM_CLI_PROGRAM_MISSING',
-    `the controller is neither at ${candidates.join(' nor at ')}`,
+    `${what} is neither at ${candidates.join(' nor at ')}`,
     'in a checkout, run npm run build',
   )
 }

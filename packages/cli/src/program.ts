@@ -2,6 +2,7 @@ import { Command } from 'commander'
 
 import { addCompletion } from './commands/completion.js'
 import { addDemo } from './commands/demo.js'
+import { addDriverInspect } from './commands/driver-inspect.js'
 import { addEnv } from './commands/env.js'
 import { addInject } from './commands/inject.js'
 import { addInstall } from './commands/install.js'
@@ -64,6 +65,9 @@ Try it:
   addPolicyCan(policy, host)
   addPolicyCheckPods(policy, host)
   addPolicyCheckConflicts(policy, host)
+
+  const driver = program.command('driver').description('look at sidecar drivers')
+  addDriverInspect(driver, host)
 
   const support = program.command('support').description('find out what went wrong')
   addErrorInfo(support, host)

@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+import { bundleModule } from '../../../../tools/lib/bundle.mjs'
+import { fakeContext } from '../../test/fake-context.js'
+import { runCli } from '../run-cli.js'
+
+const packages = join(import.meta.dirname, '../../../driver-process/test/packages')
+let programFolder: string
+
+beforeAll(async () => {
+  programFolder = await mkdtemp(join(tmpdir(), 'osm-cli-'))
+  await bundleModule('packages/driver-process/src/driver-host-main.ts', join(programFolder, 'osm-driver-host.mjs'))
+})
+afterAll(() => rm(programFolder, { recursive: true }))
+
+async function inspect(...args: readonly string[]) {
+  const { context, stdout, stderr } = fakeContext({ cwd: packages, programFolder })
+  const code = await runCli(['driver', 'inspect', ...args], context)
+  return { code, stdout: stdout.text, stderr: stderr.text }
+}
+
+describe('osm driver inspect', () => {
+  it('tells the digest of a package and what its driver declares', async () => {
+    const { code, stdout, stderr } = await inspect('moody')
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^integrity {6}sha512-[A-Za-z0-9+/]{86}==$/m)
+    expect(stdout).toMatch(/^class {10}moody$/m)
+    expect(stdout).toMatch(/^version {8}1\.2\.3$/m)
+    expect(stdout).toMatch(/^ {2}protocols {10}http$/m)
+    const json = await inspect('moody', '-o', 'json')
+    const [, integrity] = /^integrity +(\S+)$/m.exec(stdout) ?? []
+    expect(JSON.parse(json.stdout)).toMatchObject({ integrity, driver: { name: 'moody', contract: 1 } })
+  })
+
+  it('tells why a host would refuse a package, and its digest all the same', async () => {
+    const { code, stdout } = await inspect('later-contract')
+    expect(code).toBe(1)
+    expect(stdout).toContain('integrity      sha512-')
+    expect(stdout).toContain('OSM_DRIVER_CONTRACT: driver package later-contract was written for contract version 99')
+    const json = await inspect('throws-at-load', '-o', 'json')
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { refused: { code: 'OSM_DRIVER_LOAD' } }])
+  })
+
+  it('says that there is no such folder', async () => {
+    const { code, stderr } = await inspect('nowhere')
+    expect(code).toBe(1)
+    expect(stderr).toContain('OSM_DRIVER_INTEGRITY')
+  })
+})
