@@ -1,9 +1,9 @@
-import type { OutboundPart, ProxyPart, WeightedUpstream } from '@osm-ts/driver-api'
+import type { OutboundPart, ProxyPart, PartInSet, WeightedUpstream } from '@osm-ts/driver-api'
 
 import { Conditions } from './conditions.js'
 import { type ConfigFile, fileNames } from './document.js'
 import { pathRules } from './path-rules.js'
-import type { Member, PolicyReader } from './policy-reader.js'
+import type { PolicyReader } from './policy-reader.js'
 import { type Section, speaksHttp } from './section.js'
 import { hostName, sectionName, socketName } from './words.js'
 
@@ -45,7 +45,7 @@ export function calledSections(proxy: ProxyPart, names: ReadonlyMap<string, stri
 
 function httpFrontend(
   { listen: { outboundHttp } }: ProxyPart,
-  members: readonly Member<OutboundPart>[],
+  members: readonly PartInSet<OutboundPart>[],
   names: ReadonlyMap<string, string>,
   reader: PolicyReader,
 ): { readonly section: Section; readonly hosts: string } | undefined {
@@ -88,7 +88,7 @@ function httpFrontend(
 
 /** What stands for a service in the map: a section, or a name that routes are written for. */
 function destinationOf(
-  { part, ref }: Member<OutboundPart>,
+  { part, ref }: PartInSet<OutboundPart>,
   names: ReadonlyMap<string, string>,
   conditions: Conditions,
   reader: PolicyReader,
@@ -129,7 +129,7 @@ function drawnBelow(number: number): string {
 }
 
 /** Names with their port, and those of port 80 without as well. */
-function hostsOf({ part, ref, shortNames }: Member<OutboundPart>, reader: PolicyReader): readonly string[] {
+function hostsOf({ part, ref, shortNames }: PartInSet<OutboundPart>, reader: PolicyReader): readonly string[] {
   return [...part.hosts, ...(shortNames ? [part.shortHost] : [])].flatMap((host, index) => {
     const name = reader.attempt(ref, `/hosts/${index}`, undefined, () => hostName(host))
     if (name === undefined) return []
@@ -139,7 +139,7 @@ function hostsOf({ part, ref, shortNames }: Member<OutboundPart>, reader: Policy
 
 function tcpFrontends(
   { outboundBindings }: ProxyPart,
-  members: readonly Member<OutboundPart>[],
+  members: readonly PartInSet<OutboundPart>[],
   names: ReadonlyMap<string, string>,
 ): readonly Section[] {
   const byId = new Map(members.map((member) => [member.part.id, member]))

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-import type { MeshPart, ProxyPart, TrustPart } from '@osm-ts/driver-api'
+import type { MeshPart, PartLookup, ProxyPart, TrustPart } from '@osm-ts/driver-api'
 
 import { type ConfigFile, fileNames, type Translation } from './document.js'
 import { servedSections } from './inbound.js'
 import { calledSections } from './outbound.js'
-import { type PartLookup, PolicyReader } from './policy-reader.js'
+import { PolicyReader } from './policy-reader.js'
 import { type Section, sectionText } from './section.js'
 import { upstreamSections } from './upstreams.js'
 import { socketName } from './words.js'

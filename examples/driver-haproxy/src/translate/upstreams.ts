@@ -1,7 +1,7 @@
-import type { EndpointsPart, MeshPart, PolicyEndpoint, ProxyPart, UpstreamPart } from '@osm-ts/driver-api'
+import type { EndpointsPart, MeshPart, PolicyEndpoint, ProxyPart, PartInSet, UpstreamPart } from '@osm-ts/driver-api'
 
 import { fileNames, type Slot } from './document.js'
-import type { Member, PolicyReader } from './policy-reader.js'
+import type { PolicyReader } from './policy-reader.js'
 import { priorKnowledge, type Section, speaksHttp } from './section.js'
 import { hostName, isIPv4, sectionName } from './words.js'
 
@@ -70,7 +70,7 @@ function backend(name: string, part: UpstreamPart, mesh: MeshPart, slots: readon
 
 function slotsOf(
   section: string,
-  member: Member<EndpointsPart> | undefined,
+  member: PartInSet<EndpointsPart> | undefined,
   proxy: ProxyPart,
   reader: PolicyReader,
 ): readonly Slot[] {

@@ -1,9 +1,6 @@
-import type { Part, PartHash, PartRef, ProxyPart } from '@osm-ts/driver-api'
+import type { Part, PartHash, PartLookup, PartRef, ProxyPart } from '@osm-ts/driver-api'
 
 import type { EncodedResource, ProxyResources, ResourceDiff, ResourceSet } from '../resources/types.js'
-
-/** Gives the part of a hash. Every part that is reachable from the proxy part is there. */
-export type PartLookup = (hash: PartHash) => Part
 
 /**
  * Marks of withdrawn access by id of the inbound part. A mark that changes makes Envoy close the connections of that inbound port after its drain

@@ -2,13 +2,14 @@ import {
   type OutboundPart,
   type PartRef,
   type ProxyPart,
+  type PartInSet,
   type StatisticalCircuitBreaker,
   type UpstreamPart,
   type WeightedUpstream,
 } from '@osm-ts/driver-api'
 
 import { names } from './names.js'
-import type { Member, PolicyReader } from './policy-reader.js'
+import type { PolicyReader } from './policy-reader.js'
 import type { Tunnel } from './ways-out.js'
 
 /** A breaker, and where it comes from. */
@@ -38,7 +39,7 @@ export function breakersOf({ upstreams }: ProxyPart, reader: PolicyReader): Brea
   return { key: keyOf(byCluster), byCluster }
 }
 
-function breakerOf({ part, ref }: Member<UpstreamPart>): readonly (readonly [string, Breaker])[] {
+function breakerOf({ part, ref }: PartInSet<UpstreamPart>): readonly (readonly [string, Breaker])[] {
   return part.circuitBreaker === undefined
     ? []
     : [[part.id, { upstream: part.id, settings: part.circuitBreaker, source: ref }]]

@@ -1,4 +1,4 @@
-import type { PartRef, UpstreamPart } from '@osm-ts/driver-api'
+import type { PartRef, PartInSet, UpstreamPart } from '@osm-ts/driver-api'
 
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
@@ -10,7 +10,6 @@ import { rateLimitCluster, rateLimitServices } from './global-rate-limits.js'
 import { forwardProxyCluster } from './forward-proxy.js'
 import type { Memo, MemoTable } from './memo.js'
 import { names } from './names.js'
-import type { Member } from './policy-reader.js'
 import { probeClusters } from './probes.js'
 import { metricsCluster } from './prometheus.js'
 import type { ProxyView } from './proxy-view.js'
@@ -46,7 +45,7 @@ export class ClusterTranslation {
     return new ResourceLayer(list.map((member) => this.#upstream(member, settings)))
   }
 
-  #upstream({ part, ref }: Member<UpstreamPart>, settings: Settings): EncodedResource {
+  #upstream({ part, ref }: PartInSet<UpstreamPart>, settings: Settings): EncodedResource {
     return this.#cluster([ref.hash, settings.key], part.id, [ref, ...settings.sources], () =>
       upstreamCluster(part, settings),
     )

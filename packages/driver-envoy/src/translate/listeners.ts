@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { OutboundPart, PartRef, SocketAddress } from '@osm-ts/driver-api'
+import type { OutboundPart, PartRef, PartInSet, SocketAddress } from '@osm-ts/driver-api'
 
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
@@ -19,7 +19,7 @@ import {
   outboundManager,
   passthroughChain,
 } from './outbound-chain.js'
-import type { Member, Served, ServedOutside } from './policy-reader.js'
+import type { Served, ServedOutside } from './policy-reader.js'
 import { probeListeners } from './probes.js'
 import { prometheusChain } from './prometheus.js'
 import type { ProxyView } from './proxy-view.js'
@@ -100,7 +100,7 @@ export class ListenerTranslation {
   }
 
   #outboundChain(
-    { part, ref }: Member<OutboundPart>,
+    { part, ref }: PartInSet<OutboundPart>,
     { settings, breakers }: ProxyView,
   ): { readonly value: Uint8Array | undefined; readonly ref: PartRef } {
     const { mesh } = settings

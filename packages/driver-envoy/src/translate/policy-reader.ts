@@ -3,15 +3,18 @@ import {
   type IngressPart,
   type InboundBinding,
   type InboundPart,
-  OsmError,
+  type SetMemberKind,
   type Part,
   type PartHash,
   type PartKind,
+  type PartLookup,
   type PartOf,
   type PartRef,
   type PrincipalsPart,
   type ProxyPart,
+  readPart,
   refOf,
+  type PartInSet,
 } from '@osm-ts/driver-api'
 
 import { contentVersion } from '../resources/content-version.js'
@@ -19,22 +22,11 @@ import type { Memo, MemoTable } from './memo.js'
 import type { ResolvedRule } from './rbac.js'
 import type { Settings } from './settings.js'
 
-/** Gives the part of a hash. */
-export type PartLookup = (hash: PartHash) => Part
-
-/** A part of a set. */
-export interface Member<P extends Part> {
-  readonly part: P
-  readonly ref: PartRef
-  /** The reader is in the namespace of the part. */
-  readonly shortNames: boolean
-}
-
 /** A set with the sets inside it, as one list sorted by id. */
 export interface Members<P extends Part> {
   /** Pins the parts of the list, however they are spread over sets, and whoever reads them. */
   readonly contents: string
-  readonly list: readonly Member<P>[]
+  readonly list: readonly PartInSet<P>[]
 }
 
 /** A served port of a proxy, with everything that its rules refer to. */
@@ -69,13 +61,9 @@ export class PolicyReader {
     this.#sets = sets
   }
 
-  /** @throws OsmError with code `OSM_POLICY_INVALID` if the hash is that of another kind of part */
+  /** As `readPart`. */
   part<K extends PartKind>(hash: PartHash, kind: K): PartOf<K> {
-    const part = this.#parts(hash)
-    if (!isOf(part, kind)) {
-      throw new OsmError('OSM_POLICY_INVALID', `part ${hash} is of kind ${part.kind}, expected ${kind}`)
-    }
-    return part
+    return readPart(this.#parts, hash, kind)
   }
 
   settings(proxy: ProxyPart): Settings {
@@ -110,17 +98,14 @@ export class PolicyReader {
   }
 
   /** Members of a set and of the sets inside it. */
-  members<K extends 'outbound' | 'upstream' | 'endpoints' | 'egress'>(
-    hash: PartHash | undefined,
-    kind: K,
-  ): Members<PartOf<K>> {
+  members<K extends SetMemberKind>(hash: PartHash | undefined, kind: K): Members<PartOf<K>> {
     if (hash === undefined) return { contents: '', list: [] }
     const members = this.#members(hash, kind, false)
     // What #members lists was read by `part` with that kind.
     return members as Members<PartOf<K>>
   }
 
-  #members(hash: PartHash, kind: 'outbound' | 'upstream' | 'endpoints' | 'egress', shortNames: boolean): Members<Part> {
+  #members(hash: PartHash, kind: SetMemberKind, shortNames: boolean): Members<Part> {
     const key = shortNames ? `${hash}+` : hash
     return this.#sets.get(key, () => {
       const set = this.part(hash, 'set')
@@ -158,8 +143,4 @@ export class PolicyReader {
 /** The table that a {@link PolicyReader} remembers sets in. */
 export function setTable(memo: Memo): MemoTable<Members<Part>> {
   return memo.table<Members<Part>>()
-}
-
-function isOf<K extends PartKind>(part: Part, kind: K): part is PartOf<K> {
-  return part.kind === kind
 }

@@ -1,4 +1,11 @@
-import { type ClientRetry, type EgressPart, type OutboundPart, type PartRef, refOf } from '@osm-ts/driver-api'
+import {
+  type ClientRetry,
+  type EgressPart,
+  type OutboundPart,
+  type PartRef,
+  refOf,
+  type PartInSet,
+} from '@osm-ts/driver-api'
 
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
@@ -11,7 +18,7 @@ import { ingressVirtualHost } from './ingress-routes.js'
 import type { Memo, MemoTable } from './memo.js'
 import { names } from './names.js'
 import { type HostForm, outboundRouteConfiguration, outboundVirtualHost, withRetries } from './outbound-routes.js'
-import type { Member, Served } from './policy-reader.js'
+import type { Served } from './policy-reader.js'
 import type { ProxyView } from './proxy-view.js'
 import { servedRouteConfiguration } from './served-routes.js'
 
@@ -109,12 +116,12 @@ export class RouteTranslation {
     ])
   }
 
-  #httpEgress({ proxy, reader }: ProxyView): readonly Member<EgressPart>[] {
+  #httpEgress({ proxy, reader }: ProxyView): readonly PartInSet<EgressPart>[] {
     return reader.members(proxy.egress, 'egress').list.filter(({ part }) => part.protocol === 'http')
   }
 
   #forwardProxy(
-    called: readonly Member<OutboundPart>[],
+    called: readonly PartInSet<OutboundPart>[],
     retries: Retries,
     view: ProxyView,
   ): readonly EncodedResource[] {
@@ -143,7 +150,7 @@ export class RouteTranslation {
   }
 
   #virtualHost(
-    { part, ref, shortNames }: Member<OutboundPart>,
+    { part, ref, shortNames }: PartInSet<OutboundPart>,
     retries: Retries,
     form: HostForm,
     { proxy, reader, breakers }: ProxyView,
@@ -160,7 +167,7 @@ export class RouteTranslation {
 }
 
 function outsideVirtualHost(
-  { part, ref }: Member<EgressPart>,
+  { part, ref }: PartInSet<EgressPart>,
   form: HostForm,
   { waysOut, breakers }: ProxyView,
 ): VirtualHost {
@@ -175,7 +182,7 @@ function sourcesOf(breakers: BreakersByCluster): readonly PartRef[] {
   return [...breakers.values()].map(({ source }) => source)
 }
 
-function egressPort(port: number, members: readonly Member<EgressPart>[], view: ProxyView): EncodedResource {
+function egressPort(port: number, members: readonly PartInSet<EgressPart>[], view: ProxyView): EncodedResource {
   const { settings, waysOut } = view
   const virtualHosts: VirtualHost[] = members.map((member) => outsideVirtualHost(member, 'by-port', view))
   if (settings.mesh.egressEnabled && !members.some(({ part }) => takesAnyHost(part))) {

@@ -6,13 +6,14 @@ import type {
   PartRef,
   ProxyPart,
   RetryPolicy,
+  PartInSet,
   WeightedUpstream,
 } from '@osm-ts/driver-api'
 
 import type { CalledService, EgressRule, Retries, Route, Shares } from '../config/types.js'
 import { socketText } from './address.js'
 import { requestMatch } from './matching.js'
-import type { Member, PolicyReader } from './read-policy.js'
+import type { PolicyReader } from './read-policy.js'
 
 /** What Envoy waits before the first repetition, on the average twice, where nothing is said. */
 const USUAL_BACKOFF_MS = 25
@@ -30,7 +31,7 @@ export function calledServices(proxy: ProxyPart, reader: PolicyReader): readonly
 }
 
 function calledService(
-  { part, ref, shortNames }: Member<OutboundPart>,
+  { part, ref, shortNames }: PartInSet<OutboundPart>,
   listen: string | undefined,
   retries: RetryPolicy | undefined,
   reader: PolicyReader,
@@ -73,7 +74,7 @@ export function destinationsOutside(
 }
 
 /** The rule of a destination. A closed one leads nowhere: with global egress its traffic would leave by itself if there were none. */
-function egressRule({ part, ref }: Member<EgressPart>, reader: PolicyReader, isClosed: boolean): EgressRule {
+function egressRule({ part, ref }: PartInSet<EgressPart>, reader: PolicyReader, isClosed: boolean): EgressRule {
   const names = part.protocol === 'https' ? part.serverNames : part.hosts
   const routes = routesOf(part.routes, reader, ref, '/routes')
   return {

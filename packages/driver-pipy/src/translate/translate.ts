@@ -1,11 +1,11 @@
-import type { ProxyPart, TlsVersion, TrustPart } from '@osm-ts/driver-api'
+import type { PartLookup, ProxyPart, TlsVersion, TrustPart } from '@osm-ts/driver-api'
 
 import type { PipyConfig } from '../config/types.js'
 import { socketText } from './address.js'
 import { calledServices, destinationsOutside } from './called.js'
 import { pluginsOf } from './plugins.js'
 import { probesOf } from './probes.js'
-import { type PartLookup, PolicyReader, type Refusal } from './read-policy.js'
+import { PolicyReader, type Refusal } from './read-policy.js'
 import { servedPorts } from './served.js'
 import { upstreams } from './upstreams.js'
 

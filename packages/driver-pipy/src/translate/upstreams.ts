@@ -6,12 +6,13 @@ import {
   type MeshPart,
   type PolicyEndpoint,
   type ProxyPart,
+  type PartInSet,
   type UpstreamPart,
 } from '@osm-ts/driver-api'
 
 import type { Addresses, Upstream } from '../config/types.js'
 import { hostText, socketText } from './address.js'
-import type { Member, PolicyReader } from './read-policy.js'
+import type { PolicyReader } from './read-policy.js'
 
 /** Upstreams of a proxy by id. */
 export function upstreams(proxy: ProxyPart, reader: PolicyReader, mesh: MeshPart): Readonly<Record<string, Upstream>> {
@@ -23,7 +24,7 @@ export function upstreams(proxy: ProxyPart, reader: PolicyReader, mesh: MeshPart
 }
 
 function upstream(
-  { part, ref }: Member<UpstreamPart>,
+  { part, ref }: PartInSet<UpstreamPart>,
   endpoints: EndpointsPart | undefined,
   { locality }: ProxyPart,
   reader: PolicyReader,
