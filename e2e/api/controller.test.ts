@@ -124,12 +124,13 @@ describe('osm-controller on an API server', () => {
         const status = readFileSync(`/proc/${String(controller.program.pid)}/status`, 'utf8')
         return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024
       }
-      // What starting took is given back a few seconds later.
-      await eventually(megabytes, (size) => size < 120, { timeoutMs: 30_000, everyMs: 1000 })
+      // What starting took is given back when V8 collects next: it waits until little is allocated, which depends on the machine, but for no
+      // longer than a hundred seconds.
+      await eventually(megabytes, (size) => size < 120, { timeoutMs: 120_000, everyMs: 1000 })
     } finally {
       await controller.program.stop()
     }
-  }, 90_000)
+  }, 240_000)
 
   it('brings services and policy to proxies', async () => {
     await objects.namespace(shop, { 'openservicemesh.io/monitored-by': meshName })
