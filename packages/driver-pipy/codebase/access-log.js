@@ -1,24 +1,65 @@
-// One line of JSON on standard output for each request, with the names that the other sidecar class has.
+// One line on standard output for each request and connection, once it is over: in the format of the configuration, or else JSON with the names that the
+// other sidecar class has.
 
+import { fillFields, fillLine } from './log-format.js'
 import { state } from './state.js'
 
-var logger = new logging.JSONLogger('access').toStdout()
+// Standard output as a file: `toStdout` opens standard error, and Pipy ends at once when its own log, or the scripts of before a reload, have done so too.
+var logger = new logging.TextLogger('access').toFile('-')
 
-/** Logs a request that has been answered. Queries stay out: they may hold what is not for a log. */
-export function logAccess(direction, request, status, since, principal) {
-  if (!state.world || !state.world.config.accessLog) return
-  var now = Date.now()
-  logger.log({
-    start_time: new Date(since).toISOString(),
-    direction,
+/**
+ * What is known of a request or connection so far. Whoever serves it adds the rest: `head` of the answer, `isLocal` if that is of the sidecar itself, `cluster`
+ * and `address` of what was called, `attempts`, and `flag`, why there was no answer from there.
+ *
+ * @param conn - `{ source, sourcePort, local, hello, session }`
+ * @param request - see request.js; undefined for a connection that is not HTTP
+ */
+export function beginEntry(direction, conn, request) {
+  return { direction, conn, request, since: Date.now(), received: 0, sent: 0 }
+}
+
+/** Writes the line of what is over. */
+export function writeEntry(entry) {
+  var config = state.world ? state.world.config : undefined
+  if (!config || !config.accessLog) return
+  var conn = entry.conn
+  entry.ended = Date.now()
+  entry.host = config.workload.instance
+  entry.source = conn.source
+  entry.sourcePort = conn.sourcePort
+  entry.local = conn.dialled ? conn.dialled.address + ':' + conn.dialled.port : conn.local
+  entry.serverName = conn.hello ? (conn.hello.serverNames || [])[0] : undefined
+  entry.peer = conn.session ? conn.session.peer : undefined
+  var format = config.accessLogFormat
+  if (!format) logger.log(JSON.stringify(usual(entry)))
+  else if (format.line) logger.log(fillLine(format.line, entry))
+  else logger.log(JSON.stringify(fillFields(format.fields, entry)))
+}
+
+// Queries stay out: they may hold what is not for a log.
+function usual(entry) {
+  var request = entry.request
+  var facts = {
+    start_time: new Date(entry.since).toISOString(),
+    direction: entry.direction,
+    duration: entry.ended - entry.since,
+    bytes_received: entry.received,
+    bytes_sent: entry.sent,
+    response_flags: entry.flag || null,
+    requested_server_name: entry.serverName || null,
+    upstream_cluster: entry.cluster || null,
+    upstream_host: entry.address || null,
+    caller: entry.conn.principal || null,
+  }
+  if (!request) return facts
+  return Object.assign(facts, {
     method: request.method,
     path: request.path,
     authority: request.authority,
-    response_code: status,
-    duration: now - since,
+    protocol: request.protocol || null,
+    response_code: entry.head ? entry.head.status : 0,
     user_agent: request.headers['user-agent'] || null,
     request_id: request.headers['x-request-id'] || null,
     x_forwarded_for: request.headers['x-forwarded-for'] || null,
-    caller: principal || null,
   })
 }

@@ -7,7 +7,7 @@ import { askPlugins, showPlugins } from './plugins.js'
 import { aboutRequest, answerParts, describeRequest, settleUpgrade } from './request.js'
 import { firstMatch } from './match.js'
 import { countRequest, countRetry } from './metrics.js'
-import { logAccess } from './access-log.js'
+import { beginEntry, writeEntry } from './access-log.js'
 import { abandonCall, beginPause, beginTry, endTry, leaveCall, pause, startClocks, stopTryClock } from './tries.js'
 import { failedToConnect, requestUpstream } from './upstream.js'
 import { state } from './state.js'
@@ -23,6 +23,7 @@ var $since
 var $done
 // True between the head of an answer by gRPC and its status, which comes last.
 var $isAwaited
+var $entry
 
 // Statuses of gRPC, and those that are failures of a server.
 var UNKNOWN = 2
@@ -56,20 +57,27 @@ export var callHTTP = pipeline(($) =>
         $since = Date.now()
         $done = false
         $isAwaited = false
+        $entry = undefined
         $answer = route(start.head)
-      }).pipe(() => ($answer ? 'answer' : $call.retries ? 'retry' : 'call'), {
-        answer: ($) => $.replaceData().replaceMessage(() => localAnswer()),
-        // What may be repeated is kept until its end; nothing else is.
-        retry: ($) =>
-          $.handleMessageEnd(() => startClocks($call))
-            .repeat(again)
-            .to(tryOnce)
-            .pipe(settle),
-        call: ($) =>
-          $.handleMessageEnd(() => startClocks($call))
-            .pipe(tryOnce)
-            .pipe(settle),
-      }),
+        if (!$entry) $entry = beginEntry('outbound', $conn, describeRequest(start.head))
+      })
+        .handleData((data) => void ($entry.received = $entry.received + data.size))
+        .handleMessageEnd(() => void ($entry.read = Date.now()))
+        .pipe(() => ($answer ? 'answer' : $call.retries ? 'retry' : 'call'), {
+          answer: ($) => $.replaceData().replaceMessage(() => localAnswer()),
+          // What may be repeated is kept until its end; nothing else is.
+          retry: ($) =>
+            $.handleMessageEnd(() => startClocks($call))
+              .repeat(again)
+              .to(tryOnce)
+              .pipe(settle),
+          call: ($) =>
+            $.handleMessageEnd(() => startClocks($call))
+              .pipe(tryOnce)
+              .pipe(settle),
+        })
+        .handleData((data) => void ($entry.sent = $entry.sent + data.size))
+        .onEnd(() => $entry && writeEntry($entry)),
     )
     // The end of an answer that was cut off: without it the caller sees that something is missing.
     .replaceData((data) => ($conn.isCutOff ? new StreamEnd() : data)),
@@ -80,6 +88,7 @@ function route(head) {
   if (!absoluteForm(head)) return { status: 400, body: 'bad request' }
   settleUpgrade(head.headers)
   $request = describeRequest(head)
+  $entry = beginEntry('outbound', $conn, $request)
   $call = undefined
   var world = state.world
   if (!world) return { status: 503, body: 'not configured yet' }
@@ -102,6 +111,7 @@ function toService(world, service) {
   var plugins = world.plugins['outbound-http']
   var answer = askPlugins(plugins, service.id, aboutRequest($request, undefined))
   if (answer) return answer
+  $entry.id = service.id
   $request.show = (head) => showPlugins(plugins, service.id, head)
   return begin(world, found, service.retries)
 }
@@ -155,6 +165,7 @@ function use(upstream, retries, timeoutMs) {
     isRetry: false,
     turn: breaker ? breaker.turn : 0,
   }
+  $entry.cluster = upstream.id
   upstream.load.requests = upstream.load.requests + 1
   $conn.calls.push($call)
   return undefined
@@ -184,7 +195,7 @@ function judge(start) {
   if (head.status === 101) settleUpgrade(head.headers)
   $isAwaited = $request.isGrpc && answer.grpcStatus === undefined && head.status === 200
   if (!$isAwaited) count(head.status, answer.grpcStatus)
-  finish(head)
+  finish(head, false)
   if ($request.show) $request.show(head)
   return start
 }
@@ -253,19 +264,23 @@ var localAnswers = {
   overflow: { status: 503, body: 'too many connections' },
 }
 
+// As Envoy names them.
+var flags = { timeout: 'UT', gone: 'DC', overflow: 'UO' }
+
 function unreachable() {
   $done = true
+  $entry.flag = flags[$call.failed] || 'UF'
   var answer = localAnswers[$call.failed] || { status: 503, body: 'upstream unavailable' }
   $call.failed = undefined
   var parts = answerParts(answer, $request.isGrpc)
   count(answer.status, undefined)
-  finish({ status: answer.status, headers: {} })
+  finish({ status: answer.status, headers: {} }, true)
   return new Message(parts.head, parts.body)
 }
 
 function localAnswer() {
   var parts = answerParts($answer, $request.isGrpc)
-  logAccess('outbound', $request, $answer.status, $since, undefined)
+  noteAnswer(parts.head, true)
   return new Message(parts.head, parts.body)
 }
 
@@ -277,9 +292,19 @@ function count(status, grpcStatus) {
   countAnswer(breaker, $call.turn, status >= 500 || failures.includes(grpcStatus), now - $since, now)
 }
 
-function finish(head) {
+function finish(head, isLocal) {
   countRequest($call.upstream, head, Date.now() - $since)
-  logAccess('outbound', $request, head.status, $since, undefined)
+  noteAnswer(head, isLocal)
+}
+
+function noteAnswer(head, isLocal) {
+  $entry.head = head
+  $entry.isLocal = isLocal
+  if ($call) {
+    $entry.address = $call.address
+    $entry.attempts = $call.attempts + 1
+  }
+  $entry.answered = Date.now()
 }
 
 function leave() {

@@ -57,19 +57,15 @@ function optionsOf(kind, config) {
 function templateOf(address, wanted) {
   switch (wanted.kind) {
     case 'inbound':
-      return start(inboundConnection, (inbound) => ({ port: dialledBy(inbound).port, source: inbound.remoteAddress }))
+      return start(inboundConnection, (inbound) => describe(inbound, { port: dialledBy(inbound).port }))
     case 'bound-inbound':
-      return start(inboundConnection, (inbound) => ({ listen: address, source: inbound.remoteAddress }))
+      return start(inboundConnection, (inbound) => describe(inbound, { listen: address }))
     case 'outbound':
-      return start(
-        outboundConnection,
-        (inbound) => ({ dialled: dialledBy(inbound), source: inbound.remoteAddress }),
-        true,
-      )
+      return start(outboundConnection, (inbound) => describe(inbound, { dialled: dialledBy(inbound) }), true)
     case 'forward':
-      return start(outboundConnection, (inbound) => ({ isForward: true, source: inbound.remoteAddress }))
+      return start(outboundConnection, (inbound) => describe(inbound, { isForward: true }))
     case 'bound-outbound':
-      return start(outboundConnection, (inbound) => ({ id: wanted.purpose, source: inbound.remoteAddress }), true)
+      return start(outboundConnection, (inbound) => describe(inbound, { id: wanted.purpose }), true)
     case 'metrics':
       return serveMetrics
     default:
@@ -77,13 +73,21 @@ function templateOf(address, wanted) {
   }
 }
 
+// Who is there, and where.
+function describe(inbound, about) {
+  about.source = inbound.remoteAddress
+  about.sourcePort = inbound.remotePort
+  about.local = inbound.localAddress + ':' + inbound.localPort
+  return about
+}
+
 var $about
 
 // What goes out begins with empty data: a pipeline begins with its first event, and servers may be the first to speak.
-function start(template, describe, isOutbound) {
+function start(template, about, isOutbound) {
   return pipeline(($) =>
     $.onStart((inbound) => {
-      $about = describe(inbound)
+      $about = about(inbound)
       return isOutbound ? new Data() : undefined
     }).pipe(template, () => [$about]),
   )

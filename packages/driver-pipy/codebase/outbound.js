@@ -1,5 +1,6 @@
 // Connections of the workload: which destination they are for.
 
+import { beginEntry, writeEntry } from './access-log.js'
 import { takeTurn } from './balance.js'
 import { callHTTP } from './called-http.js'
 import { closed } from './closed.js'
@@ -12,16 +13,31 @@ import { connectUpstream, pickEndpoint } from './upstream.js'
 // `{ isForward }`, `{ id }` of a port of explicit mode, or `{ dialled: { address, port } }`; `source` is the caller's address.
 var $conn
 var $call
+var $entry
+
+// The connection to what `$call` names, and its line in the access log.
+var logged = pipeline(($) =>
+  $.onStart(() => {
+    $entry = beginEntry('outbound', $conn, undefined)
+    $entry.id = $call.upstream.id
+    $entry.cluster = $call.upstream.id
+    $entry.address = $call.address
+  })
+    .handleData((data) => void ($entry.received = $entry.received + data.size))
+    .pipe(connectUpstream, () => $call)
+    .handleData((data) => void ($entry.sent = $entry.sent + data.size))
+    .onEnd(() => writeEntry($entry)),
+)
 
 /** Takes connections of the workload. */
 export var outboundConnection = pipeline(($) =>
   $.onStart((conn) => void ($conn = conn)).pipe(choose, {
     http: ($) => $.pipe(callHTTP, () => $conn),
-    tcp: ($) => $.pipe(connectUpstream, () => $call),
+    tcp: ($) => $.pipe(logged),
     named: ($) =>
       $.handleTLSClientHello((hello) => void ($conn.hello = hello)).pipe(
         () => ($conn.hello ? chooseByName() : undefined),
-        { tcp: ($) => $.pipe(connectUpstream, () => $call), close: ($) => $.pipe(closed) },
+        { tcp: ($) => $.pipe(logged), close: ($) => $.pipe(closed) },
       ),
     close: ($) => $.pipe(closed),
   }),

@@ -12,6 +12,7 @@ export function describeRequest(head) {
     fullPath: full,
     authority: head.authority || headers.host || '',
     scheme: head.scheme || 'http',
+    protocol: head.protocol || 'HTTP/2',
     headers,
     isGrpc: ('' + (headers['content-type'] || '')).startsWith('application/grpc'),
   }

@@ -7,7 +7,7 @@ import { acceptedPath } from './path-rule.js'
 import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
 import { askPlugins, showPlugins } from './plugins.js'
 import { aboutRequest, answerParts, describeRequest, settleUpgrade } from './request.js'
-import { logAccess } from './access-log.js'
+import { beginEntry, writeEntry } from './access-log.js'
 import { state, track } from './state.js'
 import { takeToken } from './bucket.js'
 import { workloadHeaders } from './metrics.js'
@@ -21,7 +21,7 @@ var $conn
 var $request
 var $answer
 var $port
-var $since
+var $entry
 var $local
 var $isWhole
 
@@ -33,39 +33,45 @@ export var serveHTTP = pipeline(($) =>
     .demuxHTTP()
     .to(($) =>
       $.handleMessageStart((start) => {
-        $since = Date.now()
         settleUpgrade(start.head.headers)
         $request = describeRequest(start.head)
+        $entry = beginEntry('inbound', $conn, $request)
         $port = portOf($conn)
+        $entry.id = $conn.id
         $answer = decide(start.head)
-      }).pipe(() => ($answer ? 'answer' : 'forward'), {
-        answer: ($) =>
-          $.replaceData().replaceMessage(() => {
-            var parts = answerParts($answer, $request.isGrpc)
-            if ($conn.kind === 'mesh') workloadHeaders(parts.head)
-            logAccess('inbound', $request, $answer.status, $since, $conn.principal)
-            if (!$port) $conn.isOver = true
-            return new Message(parts.head, parts.body)
-          }),
-        forward: ($) =>
-          $.onStart(() => {
-            $isWhole = false
-            if ($local.shared) beginCall($local.shared)
-          })
-            .muxHTTP(
-              () => $local.shared || $local.key,
-              () => ({
-                version: $port.protocol === 'http2' ? 2 : 1,
-                maxQueue: $port.protocol === 'http2' ? 100 : 1,
-                maxIdle: PLAIN_IDLE_SECONDS,
-              }),
-            )
-            .to(($) => $.connect(() => $local.address, { onState: (outbound) => noteLocal($local, outbound) }))
-            .handleMessageEnd(() => void ($isWhole = true))
-            .onEnd(() => void ($local.shared && endCall($local.shared, $isWhole)))
-            .replaceMessageStart(finish)
-            .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
-      }),
+      })
+        .handleData((data) => void ($entry.received = $entry.received + data.size))
+        .handleMessageEnd(() => void ($entry.read = Date.now()))
+        .pipe(() => ($answer ? 'answer' : 'forward'), {
+          answer: ($) =>
+            $.replaceData().replaceMessage(() => {
+              var parts = answerParts($answer, $request.isGrpc)
+              if ($conn.kind === 'mesh') workloadHeaders(parts.head)
+              noteAnswer(parts.head, true)
+              if (!$port) $conn.isOver = true
+              return new Message(parts.head, parts.body)
+            }),
+          forward: ($) =>
+            $.onStart(() => {
+              $isWhole = false
+              if ($local.shared) beginCall($local.shared)
+            })
+              .muxHTTP(
+                () => $local.shared || $local.key,
+                () => ({
+                  version: $port.protocol === 'http2' ? 2 : 1,
+                  maxQueue: $port.protocol === 'http2' ? 100 : 1,
+                  maxIdle: PLAIN_IDLE_SECONDS,
+                }),
+              )
+              .to(($) => $.connect(() => $local.address, { onState: (outbound) => noteLocal($local, outbound) }))
+              .handleMessageEnd(() => void ($isWhole = true))
+              .onEnd(() => void ($local.shared && endCall($local.shared, $isWhole)))
+              .replaceMessageStart(finish)
+              .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
+        })
+        .handleData((data) => void ($entry.sent = $entry.sent + data.size))
+        .onEnd(() => $entry && writeEntry($entry)),
     )
     // A port that is not served any more takes no new connections either: callers that keep one open are to notice.
     .replaceData((data) => ($conn.isOver ? [data, new StreamEnd()] : data)),
@@ -96,6 +102,8 @@ function decide(head) {
   var answer = askPlugins(state.world.plugins['inbound-http'], $port.id, aboutRequest($request, $conn.principal))
   if (answer) return answer
   $local = { key: $port.local + ' ' + $port.protocol, address: $port.local }
+  $entry.cluster = $port.id
+  $entry.address = $port.local
   // An upgraded connection has nobody else on it, so that it can be ended when access is withdrawn.
   if ($request.headers.upgrade) $local.key = $local
   else if ($port.protocol === 'http2') $local.shared = connectionsFor($conn)
@@ -128,7 +136,8 @@ function noteLocal(local, outbound) {
 function unavailable() {
   $answer = { status: 503, body: 'workload unavailable' }
   var parts = answerParts($answer, $request.isGrpc)
-  logAccess('inbound', $request, 503, $since, $conn.principal)
+  $entry.flag = 'UF'
+  noteAnswer($answer, true)
   return new Message(parts.head, parts.body)
 }
 
@@ -145,8 +154,14 @@ function finish(start) {
   }
   if ($conn.kind === 'mesh') workloadHeaders(head)
   showPlugins(state.world.plugins['inbound-http'], $port.id, head)
-  logAccess('inbound', $request, head.status, $since, $conn.principal)
+  noteAnswer(head, false)
   return start
+}
+
+function noteAnswer(head, isLocal) {
+  $entry.head = head
+  $entry.isLocal = isLocal
+  $entry.answered = Date.now()
 }
 
 function watchTunnel() {

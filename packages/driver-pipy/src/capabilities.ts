@@ -7,7 +7,6 @@ import { type Capabilities, type OptionalFeature, optionalFeatures } from '@osm-
  * A feature leaves this table in the same change that brings it to the codebase.
  */
 export const unsupportedFeatures = {
-  'access-log-format': 'the codebase writes one form of its access log',
   'access-log-opentelemetry': 'Pipy has no exporter of OpenTelemetry logs',
   'active-health-checks': 'the codebase asks no endpoint by itself; it avoids those that could not be reached',
   'dns-proxy': 'the codebase answers no questions of DNS yet',

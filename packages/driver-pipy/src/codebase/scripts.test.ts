@@ -7,6 +7,7 @@ import { makeBucket, takeToken } from '../../codebase/bucket.js'
 import { hasName, mayCall, principalOf } from '../../codebase/callers.js'
 import { escapeLabel, histogramLines } from '../../codebase/exposition.js'
 import { closest, splitAuthority } from '../../codebase/hosts.js'
+import { fillFields, fillLine } from '../../codebase/log-format.js'
 import { headerValue, matchesRequest } from '../../codebase/match.js'
 import { acceptedPath } from '../../codebase/path-rule.js'
 import { answerParts, settleUpgrade } from '../../codebase/request.js'
@@ -69,6 +70,53 @@ describe('conditions', () => {
     expect(matchesRequest(header('none', { present: true }), request)).toBe(false)
     expect(matchesRequest(header('none', { present: true }, true), request)).toBe(true)
     expect(matchesRequest({ path: { glob: '*' } }, request)).toBe(false)
+  })
+})
+
+describe('formats of the access log', () => {
+  const entry = {
+    since: 0,
+    ended: 30,
+    read: 5,
+    answered: 20,
+    received: 1,
+    sent: 0,
+    host: 'pod',
+    id: 'route',
+    source: '10.0.0.1',
+    sourcePort: 7,
+    local: '[::1]:80',
+    attempts: 2,
+    head: { status: 200, headers: { two: ['a', 'b'] } },
+    request: { method: 'GET', path: '/a', fullPath: '/a?secret', authority: 'h', headers: { one: '12345' } },
+  }
+  const filled = (command: string, extra: object = {}) =>
+    (fillFields([{ key: 'x', line: [{ command, ...extra }] }], entry) as { readonly x: unknown }).x
+
+  it('say what is known, numbers as such, and nothing of queries', () => {
+    const commands = ['START_TIME', 'DURATION', 'REQUEST_DURATION', 'RESPONSE_DURATION', 'RESPONSE_TX_DURATION']
+    expect(commands.map((command) => filled(command))).toEqual(['1970-01-01T00:00:00.000Z', 30, 5, 20, 10])
+    expect(['BYTES_SENT', 'RESPONSE_CODE', 'RESPONSE_FLAGS', 'NONE'].map((each) => filled(each))).toEqual([
+      0,
+      200,
+      null,
+      null,
+    ])
+    expect(['DOWNSTREAM_REMOTE_ADDRESS', 'DOWNSTREAM_LOCAL_PORT'].map((each) => filled(each))).toEqual([
+      '10.0.0.1:7',
+      80,
+    ])
+    expect(filled('DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT')).toBe('[::1]')
+    expect(filled('REQ', { header: ':path' })).toBe('/a')
+    expect(filled('REQ', { header: 'none', otherwise: 'one', limit: 3 })).toBe('123')
+    expect(filled('RESP', { header: 'two' })).toBe('a,b')
+  })
+
+  it('are lines, and objects in objects', () => {
+    expect(fillLine(['a ', { command: 'BYTES_SENT' }, ' ', { command: 'RESPONSE_FLAGS' }], entry)).toBe('a 0 -')
+    expect(fillFields([{ key: 'x', fields: [{ key: 'y', line: ['a', { command: 'NONE' }] }] }], entry)).toEqual({
+      x: { y: 'a-' },
+    })
   })
 })
 

@@ -3,6 +3,7 @@ import type { PartLookup, ProxyPart, TlsVersion, TrustPart } from '@osm-ts/drive
 import type { PipyConfig } from '../config/types.js'
 import { socketText } from './address.js'
 import { calledServices, destinationsOutside } from './called.js'
+import { logFormat } from './log-format.js'
 import { pluginsOf } from './plugins.js'
 import { probesOf } from './probes.js'
 import { PolicyReader, type Refusal } from './read-policy.js'
@@ -27,6 +28,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
   const mesh = reader.part(proxy.mesh, 'mesh')
   const trust = reader.part(proxy.trust, 'trust')
   const { served, ingress, callers } = servedPorts(proxy, reader)
+  const accessLogFormat = logFormat(mesh.accessLog, reader, { kind: 'mesh', id: 'mesh', hash: proxy.mesh })
   const outside = destinationsOutside(proxy, reader, mesh.egressEnabled)
   const config: PipyConfig = {
     format: 1,
@@ -37,6 +39,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
     idleMs: mesh.idleTimeoutMs,
     withdrawalMs: mesh.withdrawalTimeoutMs,
     accessLog: mesh.accessLog.enabled,
+    ...(accessLogFormat === undefined ? {} : { accessLogFormat }),
     requestMetrics: mesh.requestMetrics,
     egress: outside.others,
     callers,
