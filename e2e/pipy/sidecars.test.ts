@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { testAuthority } from '@osm-ts/driver-testkit'
 
+import { eventually } from '../dataplane/support/wait.js'
 import type { Seen } from './support/apps.js'
 import { principalOf, SERVICE } from './support/base-config.js'
 import { type Answer, inTheClear, intrude, open, through } from './support/calls.js'
@@ -68,6 +69,27 @@ describe('two real sidecars of class pipy', () => {
     connection.socket.write('echo')
     await shop.until(connection.received, 'hello\necho', 'the echo')
     connection.socket.destroy()
+  })
+
+  /** The server's sidecar has that many connections that withdrawn access would end. */
+  const tracks = (count: number): Promise<unknown> => {
+    const tracked = async (): Promise<string> => {
+      const text = await (await fetch(`http://${shop.at.serverAdmin}/stats`)).text()
+      return /^server\.tracked_connections: (\d+)$/m.exec(text)?.[1] ?? text
+    }
+    return eventually(tracked, (answer) => answer === String(count), { timeoutMs: 10_000 })
+  }
+
+  it('forget TCP connections that have ended, whoever ended them', async () => {
+    await tracks(0)
+    const connections = Array.from({ length: 5 }, () => open(shop.at.clientTcp))
+    for (const { received } of connections) await shop.until(received, 'hello\n', 'the greeting')
+    await tracks(5)
+    const [aborted, ...others] = connections
+    aborted!.socket.resetAndDestroy()
+    await tracks(4)
+    for (const { socket } of others) socket.end()
+    await tracks(0)
   })
 
   it('pass WebSockets', async () => {

@@ -1,7 +1,7 @@
 // Metrics, as text of Prometheus. Counted in plain objects: a counter is a number by its labels.
 
 import { escapeLabel, histogramLines } from './exposition.js'
-import { state } from './state.js'
+import { state, trackedConnections } from './state.js'
 
 var counters = {}
 var durations = {}
@@ -50,9 +50,14 @@ export function countRetry(upstream, name) {
   counts[name] = (counts[name] || 0) + 1
 }
 
-/** Tries by upstream, one a line, by the names that Envoy has for them. */
+/** Tries by upstream, one a line, by the names that Envoy has for them; and how many connections a change of policy can end. */
 export function statistics() {
-  return retryLines((id, name) => 'cluster.' + id + '.' + name + ':')
+  return (
+    retryLines((id, name) => 'cluster.' + id + '.' + name + ':') +
+    'server.tracked_connections: ' +
+    trackedConnections() +
+    '\n'
+  )
 }
 
 function retryLines(nameOf) {

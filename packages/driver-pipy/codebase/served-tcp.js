@@ -16,7 +16,8 @@ export var serveTCP = pipeline(($) =>
         .connect(() => state.world.servedById[$conn.id].local, {
           onState: (outbound) => void ($conn.outbound = outbound),
         })
-        .onEnd(() => void ($forget && $forget())),
+        // Within TLS a pipeline is not told of its own end. The workload's side ends last: it is told when the caller has ended.
+        .handleStreamEnd(() => $forget()),
     close: ($) => $.pipe(closed),
   }),
 )

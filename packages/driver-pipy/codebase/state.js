@@ -18,6 +18,11 @@ export function track(connection) {
   return () => delete state.open[number]
 }
 
+/** How many connections are remembered. */
+export function trackedConnections() {
+  return Object.keys(state.open).length
+}
+
 /** Ends the connections that nothing allows any more. */
 export function endWithdrawn() {
   Object.entries(state.open).forEach((entry) => {
