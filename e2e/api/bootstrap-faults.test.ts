@@ -132,7 +132,7 @@ describe('an API server that is away', () => {
     await untilReady(program)
     const before = JSON.stringify(webhooksOf(await objects.get(MutatingWebhookConfiguration, mutating)))
     // The program hears nothing of the change: it is stopped while the connection breaks.
-    program.signal('SIGSTOP')
+    await program.pause()
     await objects.delete(MutatingWebhookConfiguration, mutating)
     await server.restart(signal)
     program.signal('SIGCONT')

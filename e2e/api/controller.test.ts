@@ -275,7 +275,7 @@ describe('osm-controller on an API server', () => {
   it('serves proxies while the API server is away, stays ready, and catches up after it', async () => {
     const controller = started(first)
     const late = await SimulatedProxy.prepare(asClient(started(second)))
-    server.pause()
+    await server.pause()
     try {
       // Longer than the lease: nobody leads now.
       await eventually(

@@ -62,7 +62,7 @@ describe('an API server of a test', () => {
     await own.restart(signal)
     await expect(api.get(resourceTypes.ConfigMap, metadata, signal)).resolves.toMatchObject({ metadata })
 
-    own.pause()
+    await own.pause()
     await expect(api.get(resourceTypes.ConfigMap, metadata, AbortSignal.timeout(300))).rejects.toThrow()
     own.resume()
     await expect(api.get(resourceTypes.ConfigMap, metadata, signal)).resolves.toMatchObject({ metadata })

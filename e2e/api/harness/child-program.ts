@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** How to start a program. */
 export interface ChildProgramOptions {
@@ -67,6 +68,12 @@ export class ChildProgram {
     this.#child.kill(name)
   }
 
+  /** Stops it until it is sent `SIGCONT`. Comes back when no thread of it runs any more: a busy machine takes its time for a signal. */
+  async pause(): Promise<void> {
+    this.signal('SIGSTOP')
+    while (this.isRunning && !isStopped(this.pid)) await sleep(1)
+  }
+
   /** Asks it to end, and makes it if it does not within ten seconds. */
   async stop(): Promise<void> {
     if (!this.isRunning) return
@@ -97,5 +104,17 @@ export class ChildProgram {
   /** The end of what it printed, for messages. */
   lastWords(): string {
     return this.log().slice(-lastCharacters)
+  }
+}
+
+/** True if every thread of a process is stopped, or the process is gone. */
+function isStopped(pid: number | undefined): boolean {
+  const tasks = `/proc/${String(pid)}/task`
+  try {
+    return readdirSync(tasks).every((task) => /^State:\s+[TtZX]/m.test(readFileSync(`${tasks}/${task}/status`, 'utf8')))
+  } catch (error) {
+    // A thread ended while it was looked at: the next look tells.
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return false
+    throw error
   }
 }

@@ -120,8 +120,8 @@ export class OwnApiServer {
   }
 
   /** Stops it in its tracks: connections stay open and nothing is answered. */
-  pause(): void {
-    this.#apiServer?.signal('SIGSTOP')
+  async pause(): Promise<void> {
+    await this.#apiServer?.pause()
   }
 
   resume(): void {
