@@ -32,7 +32,8 @@ const tiers = new Map([
     'api',
     {
       testMatch: ['<rootDir>/e2e/api/**/*.test.ts'],
-      maxWorkers: 2,
+      // `-w 2` takes 8 minutes instead of 13 on two cores, each worker with an API server of its own; some tests watch what a busy machine delays.
+      maxWorkers: 1,
       globalSetup: '<rootDir>/e2e/api/harness/global-setup.mjs',
       globalTeardown: '<rootDir>/e2e/api/harness/global-teardown.mjs',
     },
