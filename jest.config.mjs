@@ -27,7 +27,7 @@ const tiers = new Map([
   ['unit-groups', { testMatch: ['<rootDir>/.cache/unit-groups/*.test.ts'] }],
   ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 2 }],
   // With a real Pipy, which no registry has: PIPY_BIN names one.
-  ['pipy', { testMatch: ['<rootDir>/e2e/pipy/**/*.test.ts'], maxWorkers: 1 }],
+  ['pipy', { testMatch: ['<rootDir>/e2e/pipy/**/*.test.ts'], maxWorkers: 2 }],
   [
     'api',
     {
