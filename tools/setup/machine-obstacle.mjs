@@ -34,11 +34,17 @@ export function controlGroupObstacle(root) {
   return undefined
 }
 
-/** @param {string} root */
-function hierarchiesOf(root) {
+/**
+ * The hierarchies of control groups of a machine: the one of the newer kind, or those of the older kind.
+ * @param {string} root where they are
+ * @param {boolean} [all] with a hierarchy of the newer kind beside older ones, which no limits come from
+ * @returns {readonly string[]}
+ */
+export function hierarchiesOf(root, all = false) {
   if (existsSync(join(root, 'cgroup.controllers'))) return [root]
   if (!existsSync(root)) return []
   const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  // A hierarchy of the newer kind beside older ones limits nothing: nodes take no part in it.
-  return folders.map(({ name }) => join(root, name)).filter((path) => !existsSync(join(path, 'cgroup.controllers')))
+  return folders
+    .map(({ name }) => join(root, name))
+    .filter((folder) => all || !existsSync(join(folder, 'cgroup.controllers')))
 }

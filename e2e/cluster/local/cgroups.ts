@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hierarchiesOf } from '../../../tools/setup/machine-obstacle.mjs'
 import { ClusterError } from '../provider.js'
 
 const root = '/sys/fs/cgroup'
@@ -9,7 +10,7 @@ const pollMs = 50
 
 /** Makes a control group with one child for each node, wherever kubelet looks for it. */
 export function createCgroups(cgroup: string, nodes: readonly string[]): void {
-  for (const hierarchy of hierarchies()) {
+  for (const hierarchy of hierarchiesOf(root)) {
     for (const path of [cgroup, ...nodes.map((node) => join(cgroup, node))]) {
       mkdirSync(join(hierarchy, path), { recursive: true })
       prepare(hierarchy, path)
@@ -21,7 +22,7 @@ export function createCgroups(cgroup: string, nodes: readonly string[]): void {
 export async function removeCgroups(cgroup: string): Promise<void> {
   const deadline = performance.now() + removeTimeoutMs
   for (;;) {
-    const left = hierarchies(true)
+    const left = hierarchiesOf(root, true)
       .map((hierarchy) => join(hierarchy, cgroup))
       .filter((folder) => existsSync(folder) && !removeTree(folder))
     if (left.length === 0) return
@@ -32,20 +33,11 @@ export async function removeCgroups(cgroup: string): Promise<void> {
 
 /** True if any hierarchy has such a control group. */
 export function cgroupExists(cgroup: string): boolean {
-  return hierarchies(true).some((hierarchy) => existsSync(join(hierarchy, cgroup)))
+  return hierarchiesOf(root, true).some((hierarchy) => existsSync(join(hierarchy, cgroup)))
 }
 
 function isUnified(): boolean {
   return existsSync(join(root, 'cgroup.controllers'))
-}
-
-/** The hierarchies of this machine; those that no limits come from only where something is to be found again. */
-function hierarchies(all = false): readonly string[] {
-  if (isUnified()) return [root]
-  const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  return folders
-    .map(({ name }) => join(root, name))
-    .filter((folder) => all || !existsSync(join(folder, 'cgroup.controllers')))
 }
 
 /** A new group of the older kind lacks processors, and one of the newer kind lacks controllers, until it is given those of its parent. */
