@@ -1,9 +1,9 @@
 // Connections to upstreams: mutual TLS with services of the mesh, plain connections to destinations outside of it.
 
 import { isOwn, isOwnAddress } from './own-listeners.js'
-import { principalOf } from './callers.js'
 import { PLAIN_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
 import { linkClosed, linkOpened } from './connections.js'
+import { meshClient } from './mesh-client.js'
 import { takeByHash, takeLeast, takeTurn } from './balance.js'
 import { state } from './state.js'
 
@@ -30,25 +30,10 @@ var plain = pipeline(($) =>
   ),
 )
 
-/** The template that speaks TLS with the trust of a world. Roots are fixed when a filter is made, so that each world has its own. */
+/** The template that speaks TLS with the trust of a world. */
 export function clientTemplate(world) {
-  var versions = world.config.trust.versions
-  if (!world.certificate || !versions) return refuse
-  var options = {
-    certificate: () => state.world.certificate,
-    trusted: world.trusted,
-    sni: () => $call.upstream.settings.tls.serverName,
-    alpn: world.config.trust.alpn,
-    minVersion: versions.min,
-    maxVersion: versions.max,
-    // Pipy checks no names itself. It asks once for each certificate of the chain, always with that of the server.
-    verify: (ok, certificate) => ok && $call.upstream.settings.tls.principals.includes(principalOf(certificate)),
-  }
-  if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
-  return pipeline(($) => $.connectTLS(options).to(plain))
+  return meshClient(world, () => $call.upstream.settings.tls, plain)
 }
-
-var refuse = pipeline(($) => $.replaceStreamStart(() => new StreamEnd('Unauthorized')).replaceData())
 
 /** A connection to what `call` names, over its link. */
 export var connectUpstream = pipeline(($) =>

@@ -1,0 +1,29 @@
+// Mutual TLS towards services of the mesh, from the side of the caller.
+
+import { principalOf } from './callers.js'
+import { state } from './state.js'
+
+/**
+ * A template that speaks TLS with the trust of a world over what `transport` connects to. Roots are fixed when a filter is made, so that each world has its
+ * own.
+ *
+ * @param tlsOf - gives `{ serverName, principals }` of the connection that asks
+ */
+export function meshClient(world, tlsOf, transport) {
+  var versions = world.config.trust.versions
+  if (!world.certificate || !versions) return refuse
+  var options = {
+    certificate: () => state.world.certificate,
+    trusted: world.trusted,
+    sni: () => tlsOf().serverName,
+    alpn: world.config.trust.alpn,
+    minVersion: versions.min,
+    maxVersion: versions.max,
+    // Pipy checks no names itself. It asks once for each certificate of the chain, always with that of the server.
+    verify: (ok, certificate) => ok && tlsOf().principals.includes(principalOf(certificate)),
+  }
+  if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
+  return pipeline(($) => $.connectTLS(options).to(transport))
+}
+
+var refuse = pipeline(($) => $.replaceStreamStart(() => new StreamEnd('Unauthorized')).replaceData())
