@@ -100,8 +100,10 @@ describe('osm on a real cluster', () => {
 
   it('shows what each proxy has applied, and pages of a real Envoy', async () => {
     const { code, stdout } = await osm('proxy', 'status', '-n', shop, '-o', 'json')
-    const statuses = JSON.parse(stdout) as readonly { readonly name: string; readonly state: string }[]
-    expect({ code, statuses: statuses.map(({ name, state }) => [name, state]) }).toEqual({
+    const { proxies } = JSON.parse(stdout) as {
+      readonly proxies: readonly { readonly name: string; readonly state: string }[]
+    }
+    expect({ code, statuses: proxies.map(({ name, state }) => [name, state]) }).toEqual({
       code: 0,
       statuses: [
         [`${shop}/client`, 'applied'],

@@ -16,7 +16,9 @@ export class FakeMesh {
   readonly #server: Server
 
   private constructor() {
-    this.#server = createServer((_request, response) => response.end(JSON.stringify({ proxies: this.statuses })))
+    this.#server = createServer((_request, response) =>
+      response.end(JSON.stringify({ proxies: this.statuses, refused: [] })),
+    )
   }
 
   static async open(): Promise<FakeMesh> {

@@ -45,6 +45,7 @@ export function proxyStatus(
     lastReport: '2026-01-02T03:05:00Z',
     rejected: [],
     denied: [],
+    conditions: [],
     ...more,
   }
 }

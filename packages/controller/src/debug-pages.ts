@@ -29,7 +29,7 @@ export interface DebugSources {
 /** The controller's own debug pages, and those of the drivers. */
 export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage> {
   const own: Readonly<Record<string, DebugPage>> = {
-    '/debug/status': async () => jsonPage(statusPage(sources.host.statuses())),
+    '/debug/status': async () => jsonPage(statusPage(sources.host.report())),
     '/debug/policy': async (request) => policyPage(sources.catalog, request),
     '/debug/problems': async () => jsonPage({ problems: sources.problems() }),
     '/debug/certs': async () => jsonPage(certificatesPage(sources.certificates)),
@@ -44,10 +44,12 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
 }
 
 /** Every proxy that there should be, and how many of them are how far. */
-function statusPage(proxies: readonly ProxyStatus[]): unknown {
+function statusPage({ proxies, refused }: ReturnType<DriverHost['report']>): unknown {
   const count = (is: (status: ProxyStatus) => boolean): number => proxies.filter(is).length
   return {
     proxies,
+    // Nobody's, as far as certificates prove.
+    refused,
     summary: {
       expected: proxies.length,
       connected: count(({ connected }) => connected),

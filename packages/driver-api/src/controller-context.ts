@@ -1,6 +1,7 @@
 import type { ApplyReport } from './apply-state.js'
 import type { Principal, ProxyUUID, ServiceIdentity } from './identity.js'
 import type { Configurator } from './mesh-config.js'
+import type { ProxyObservation } from './observation.js'
 import type { CredentialRef, JsonValue, Part, PartHash } from './policy/parts.js'
 import type { PolicyUpdate } from './policy/policy.js'
 
@@ -107,6 +108,8 @@ export interface Proxies {
   evictions(signal: AbortSignal): AsyncIterable<Eviction>
   /** Reports what a proxy acknowledged or refused. */
   report(report: ApplyReport): Promise<void>
+  /** Tells operators what is wrong with a proxy, or who was turned away: rows of `osm proxy status`. Sessions that have ended are ignored. */
+  observe(observation: ProxyObservation): Promise<void>
 }
 
 /** A message of the host's broker. */

@@ -1,4 +1,5 @@
 export * from './apply-state.js'
+export * from './observation.js'
 export * from './capabilities.js'
 export * from './capabilities-check.js'
 export * from './check-driver.js'

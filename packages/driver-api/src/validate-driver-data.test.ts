@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 
 import type { SidecarPatch } from './sidecar-patch.js'
-import { validateApplyReport, validateHealthProbes, validateSidecarPatch } from './validate-driver-data.js'
+import {
+  validateApplyReport,
+  validateHealthProbes,
+  validateProxyObservation,
+  validateSidecarPatch,
+} from './validate-driver-data.js'
 
 const hash = 'h'.repeat(32)
 
@@ -114,5 +119,23 @@ describe('validateHealthProbes', () => {
     ['no patience', { timeout: 0 }, ['/startup/timeout']],
   ])('refuses %s', (_what, change, expected) => {
     expect(validateHealthProbes({ startup: { ...probe, ...change } }).map(({ pointer }) => pointer)).toEqual(expected)
+  })
+})
+
+describe('validateProxyObservation', () => {
+  const condition = { code: 'OSM_X_Y', message: 'is wrong' }
+
+  it('accepts conditions of a session, and a peer that was turned away', () => {
+    expect(validateProxyObservation({ session: 's', conditions: [condition] })).toEqual([])
+    expect(validateProxyObservation({ refused: { ...condition, address: '10.0.0.1' } })).toEqual([])
+  })
+
+  it.each([
+    ['a text in place of a code', { session: 's', conditions: [{ ...condition, code: 'is wrong' }] }],
+    ['words without end', { session: 's', conditions: [{ ...condition, message: 'x'.repeat(5000) }] }],
+    ['a name in place of a uuid', { refused: { ...condition, address: '10.0.0.1', uuid: 'me' } }],
+    ['both', { session: 's', conditions: [], refused: { ...condition, address: '10.0.0.1' } }],
+  ])('refuses %s', (_what, value) => {
+    expect(validateProxyObservation(value)).not.toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import type { HealthProbe, HealthProbes } from './health.js'
 import { IssueList, type PolicyIssue } from './policy/issues.js'
-import { applyReportSchema, healthProbesSchema } from './schema/driver.js'
+import { applyReportSchema, healthProbesSchema, proxyObservationSchema } from './schema/driver.js'
 import { sidecarPatchSchema } from './schema/sidecar-patch.js'
 import { schemaIssues } from './schema/validate.js'
 
@@ -12,6 +12,11 @@ export function validateSidecarPatch(value: unknown): readonly PolicyIssue[] {
 /** What keeps a value from being an ApplyReport. */
 export function validateApplyReport(value: unknown): readonly PolicyIssue[] {
   return schemaIssues(applyReportSchema, value)
+}
+
+/** What keeps a value from being a ProxyObservation. */
+export function validateProxyObservation(value: unknown): readonly PolicyIssue[] {
+  return schemaIssues(proxyObservationSchema, value)
 }
 
 /** What keeps a value from being HealthProbes: its schema, then that each probe asks in exactly one way. */

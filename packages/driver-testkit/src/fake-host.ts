@@ -16,6 +16,7 @@ import {
   partRefs,
   type PolicyUpdate,
   type Principal,
+  type ProxyObservation,
   type ProxyPart,
   type ProxyRef,
   type ProxyUUID,
@@ -37,6 +38,7 @@ export class FakeHost {
   readonly controlPlane = testAuthority('control-plane')
   readonly services = testAuthority('services')
   readonly reports: ApplyReport[] = []
+  readonly observations: ProxyObservation[] = []
   readonly ended: string[] = []
   readonly logs: {
     readonly level: string
@@ -135,7 +137,13 @@ export class FakeHost {
   /** Everything that was logged, shown or reported, as text: what a secret must not be in. */
   async everythingSaid(): Promise<string> {
     const pages = await Promise.all([...this.#pages.keys()].map(async (path) => this.page(path)))
-    return JSON.stringify([this.logs, this.reports, pages.map(({ body }) => body), [...this.metrics]])
+    return JSON.stringify([
+      this.logs,
+      this.reports,
+      this.observations,
+      pages.map(({ body }) => body),
+      [...this.metrics],
+    ])
   }
 
   stop(): void {
@@ -174,6 +182,7 @@ export class FakeHost {
         disconnected: async (session) => void this.ended.push(session),
         evictions: (signal) => this.#evictions.watch(signal),
         report: async (report) => void this.reports.push(report),
+        observe: async (observation) => void this.observations.push(observation),
       },
       debugHandlers: { register: (path, handler) => void this.#pages.set(path, handler) },
       metrics: {

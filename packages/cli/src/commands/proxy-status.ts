@@ -17,14 +17,21 @@ export function addProxyStatus(parent: Command, host: CommandHost): void {
     .addOption(stateOption())
     .addOption(namespaceOption())
     .addOption(outputOption())
-    .addHelpText('after', `${meshSourceHelp}\n\nThe exit code is 1 if a proxy has not applied its configuration.`)
+    .addHelpText(
+      'after',
+      `${meshSourceHelp}\n\nThe exit code is 1 if a proxy has not applied its configuration, or has a condition. Codes of conditions, and of who
+was refused, stand in docs/reference/errors.md.`,
+    )
     .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
       const source = await meshSourceOf(host, flags, command)
-      const statuses = await (await debugApiOf(source, context.signal)).statuses()
+      const api = await debugApiOf(source, context.signal)
+      const [proxies, refused] = await Promise.all([api.statuses(), api.refused()])
       const color = wantsColor(context.stdout, context.variables)
       context.stdout.write(
-        flags.output === 'json' ? toJson(statuses) : toText(renderStatus(statuses, { now: Date.now(), color })),
+        flags.output === 'json'
+          ? toJson({ proxies, refused })
+          : toText(renderStatus(proxies, refused, { now: Date.now(), color })),
       )
-      onExit(allInOrder(statuses) ? exitCodes.ok : exitCodes.problem)
+      onExit(allInOrder(proxies) ? exitCodes.ok : exitCodes.problem)
     })
 }

@@ -19,4 +19,13 @@ describe('statuses of several controllers', () => {
     const last = { ...never, lastReport: '2026-01-02T00:00:00Z' }
     expect(mergeStatuses([[never], [last], [once]])).toEqual([last])
   })
+
+  it('have what is wrong with a proxy from all of them: it may be turned away by another one', () => {
+    const condition = (code: string) => ({ code, message: '', since: '2026-01-01T00:00:00Z' })
+    const away = { ...base, connected: false, conditions: [condition('OSM_AWAY')] }
+    const here = { ...base, conditions: [condition('OSM_HERE')] }
+    const conditions = [condition('OSM_HERE'), condition('OSM_AWAY')]
+    expect(mergeStatuses([[away], [here]])).toEqual([{ ...here, conditions }])
+    expect(mergeStatuses([[here], [away]])).toEqual([{ ...here, conditions }])
+  })
 })

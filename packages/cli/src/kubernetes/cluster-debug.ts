@@ -30,18 +30,24 @@ export async function clusterDebugApi(cluster: Cluster): Promise<DebugApi> {
     )
   return {
     statuses: async () => mergeStatuses(await Promise.all(replicas.map((replica) => replica.statuses()))),
+    refused: async () => (await Promise.all(replicas.map((replica) => replica.refused()))).flat(),
     // Every replica computes the policy of every proxy, and all the same.
     policy: (uuid) => first.policy(uuid),
     problems: () => first.problems(),
   }
 }
 
-/** Each proxy as the replica sees it that it is connected to; without one, as the replica that has heard of it last. */
+/**
+ * Each proxy as the replica sees it that it is connected to; without one, as the replica that has heard of it last. What is wrong with it is said by all: a
+ * worker may be turned away by another replica than that which has it.
+ */
 export function mergeStatuses(replicas: readonly (readonly ProxyStatus[])[]): readonly ProxyStatus[] {
   const merged = new Map<string, ProxyStatus>()
   for (const status of replicas.flat()) {
     const known = merged.get(status.uuid)
-    if (known === undefined || isNearer(status, known)) merged.set(status.uuid, status)
+    const nearer = known === undefined || isNearer(status, known) ? status : known
+    const farther = nearer === status ? known : status
+    merged.set(status.uuid, { ...nearer, conditions: [...nearer.conditions, ...(farther?.conditions ?? [])] })
   }
   return [...merged.values()]
 }

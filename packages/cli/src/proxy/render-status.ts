@@ -1,4 +1,4 @@
-import { formatObjectRef, type ProxyStatus } from '@osm-ts/core'
+import { formatObjectRef, type ProxyStatus, type RefusedPeerStatus, type StatusCondition } from '@osm-ts/core'
 
 import { formatAge } from '../output/format.js'
 import { renderSpans, span, type Emphasis } from '../output/style.js'
@@ -24,9 +24,10 @@ export const stateEmphasis: Readonly<Record<ProxyStatus['state'], Emphasis>> = {
   stale: 'warn',
 }
 
-/** The table of `osm proxy status`, and below it what proxies refused and where that came from. */
+/** The table of `osm proxy status`, and below it what is wrong: what proxies refused and where that came from, and who was turned away. */
 export function renderStatus(
   statuses: readonly ProxyStatus[],
+  refused: readonly RefusedPeerStatus[],
   { now, color }: { now: number; color: boolean },
 ): readonly string[] {
   const sorted = [...statuses].sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -38,7 +39,29 @@ export function renderStatus(
     span(status.appliedVersion?.slice(0, shortVersionLength) ?? '-'),
     span(status.lastReport === undefined ? '-' : formatAge(now - Date.parse(status.lastReport))),
   ])
-  return [...renderTable(columns, rows, { color }), ...sorted.flatMap((status) => renderRefusals(status, color))]
+  return [
+    ...renderTable(columns, rows, { color }),
+    ...sorted.flatMap((status) => [
+      ...renderRefusals(status, color),
+      ...status.conditions.flatMap((condition) =>
+        renderCondition(`CONDITION of ${status.name}`, condition, now, color),
+      ),
+    ]),
+    ...refused.flatMap((peer) => renderCondition(`REFUSED ${peer.address}`, peer, now, color)),
+  ]
+}
+
+function renderCondition(
+  title: string,
+  { code, message, since, last = since, times }: StatusCondition,
+  now: number,
+  color: boolean,
+): readonly string[] {
+  const when =
+    times === undefined
+      ? `for ${formatAge(now - Date.parse(since))}`
+      : `${times} ${times === 1 ? 'time' : 'times'}, last ${formatAge(now - Date.parse(last))} ago`
+  return ['', renderSpans([span(title, 'bad'), span(`: ${code}, ${when}`)], color), `  ${message}`]
 }
 
 function renderRefusals({ name, rejected, denied }: ProxyStatus, color: boolean): readonly string[] {
@@ -69,6 +92,7 @@ function renderRefusals({ name, rejected, denied }: ProxyStatus, color: boolean)
 /** True if every proxy has what it should have. */
 export function allInOrder(statuses: readonly ProxyStatus[]): boolean {
   return statuses.every(
-    ({ state, rejected, denied }) => state === 'applied' && rejected.length === 0 && denied.length === 0,
+    ({ state, rejected, denied, conditions }) =>
+      state === 'applied' && [...rejected, ...denied, ...conditions].length === 0,
   )
 }

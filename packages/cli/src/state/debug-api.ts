@@ -1,5 +1,5 @@
 import { isOsmError, type ProxyPolicy } from '@osm-ts/driver-api'
-import type { ObjectRef, Problem, ProxyStatus } from '@osm-ts/core'
+import type { ObjectRef, Problem, ProxyStatus, RefusedPeerStatus, StatusCondition } from '@osm-ts/core'
 
 import { cliError } from '../errors.js'
 import { httpGet, type HttpAnswer } from './http-get.js'
@@ -13,6 +13,8 @@ export interface ExplainedPolicy extends ProxyPolicy {
 /** What osm asks the controller's debug server. */
 export interface DebugApi {
   readonly statuses: () => Promise<readonly ProxyStatus[]>
+  /** Who was turned away of late and is none of the proxies. */
+  readonly refused: () => Promise<readonly RefusedPeerStatus[]>
   readonly policy: (uuid: string) => Promise<ExplainedPolicy>
   readonly problems: () => Promise<readonly Problem[]>
 }
@@ -54,6 +56,13 @@ export function debugApiBy(place: string, getPage: (path: string) => Promise<Htt
         throw misunderstood(place, path, 'no list of proxies')
       return answer['proxies']
     },
+    refused: async () => {
+      const path = '/debug/status'
+      const answer = await get(path)
+      if (!isPlainRecord(answer) || !isListOf(answer['refused'], isRefusedPeer))
+        throw misunderstood(place, path, 'no list of refused peers')
+      return answer['refused']
+    },
     policy: async (uuid) => {
       const path = `/debug/policy?uuid=${encodeURIComponent(uuid)}`
       const answer = await get(path)
@@ -86,7 +95,20 @@ function isProxyStatus(value: unknown): value is ProxyStatus {
     ['uuid', 'name', 'identity', 'class', 'state'].every((member) => typeof value[member] === 'string') &&
     typeof value['connected'] === 'boolean' &&
     Array.isArray(value['rejected']) &&
-    Array.isArray(value['denied'])
+    Array.isArray(value['denied']) &&
+    isListOf(value['conditions'], isCondition)
+  )
+}
+
+function isCondition(value: unknown): value is StatusCondition {
+  return isPlainRecord(value) && ['code', 'message', 'since'].every((member) => typeof value[member] === 'string')
+}
+
+function isRefusedPeer(value: unknown): value is RefusedPeerStatus {
+  return (
+    isPlainRecord(value) &&
+    isCondition(value) &&
+    ['address', 'last'].every((member) => typeof value[member] === 'string')
   )
 }
 

@@ -48,6 +48,7 @@ export function lateDebugApi(finding: Promise<DebugApi>): DebugApi {
   finding.catch(() => undefined)
   return {
     statuses: async () => (await finding).statuses(),
+    refused: async () => (await finding).refused(),
     policy: async (uuid) => (await finding).policy(uuid),
     problems: async () => (await finding).problems(),
   }

@@ -34,11 +34,12 @@ import type { SecretSource } from '../secrets/secret-source.js'
 import { IdentityCredentials } from './identity-credentials.js'
 import type { InstanceProvider, PolicyProvider } from './policy-provider.js'
 import { PolicyStream } from './policy-stream.js'
+import { ProxyObservations } from './proxy-observations.js'
 import { proxyStatuses } from './proxy-status.js'
 import { ProxySessions } from './proxy-sessions.js'
 import { credentialDenied, SecretCredentials } from './secret-credentials.js'
 import { serverCredentials } from './server-credentials.js'
-import type { ProxyStatus } from './status.js'
+import type { ProxyStatus, RefusedPeerStatus } from './status.js'
 
 /** What a {@link DriverHost} is made from. */
 export interface DriverHostOptions {
@@ -87,12 +88,14 @@ export class DriverHost {
   readonly #secrets: SecretCredentials
   readonly #workloadRoots = new Latest<TrustBundle>()
   readonly #controlPlaneRoots = new Latest<TrustBundle>()
+  readonly #observations: ProxyObservations
   readonly #evictions = new Map<string, BoundedQueue<Eviction>>()
   readonly #debugHandlers = new Map<string, (request: DebugRequest) => Promise<DebugResponse>>()
   #verifier: PeerVerifier
 
   constructor(options: DriverHostOptions) {
     this.#options = options
+    this.#observations = new ProxyObservations(options.now)
     this.#refreshRoots()
     this.#verifier = this.#makeVerifier()
     this.#credentials = new IdentityCredentials(options)
@@ -107,6 +110,7 @@ export class DriverHost {
       onEnd: (session) => {
         this.#streams.get(session)?.close()
         this.#streams.delete(session)
+        this.#observations.forget(session)
       },
     })
     const leave = [
@@ -163,6 +167,9 @@ export class DriverHost {
         report: async (report) => {
           this.#streams.get(report.session)?.report(report, this.#options.now())
         },
+        observe: async (observation) => {
+          this.#observations.take(observation, (session) => this.#streams.has(session))
+        },
       },
       debugHandlers: {
         register: (path, handler) => {
@@ -201,13 +208,19 @@ export class DriverHost {
 
   /** Where every proxy stands, sorted by name. */
   statuses(): readonly ProxyStatus[] {
+    return this.report().proxies
+  }
+
+  /** Where every proxy stands, and whom drivers have turned away of late that is none of them. */
+  report(): { readonly proxies: readonly ProxyStatus[]; readonly refused: readonly RefusedPeerStatus[] } {
+    const { instances, policies } = this.#options
+    const sessionOf = (uuid: ProxyUUID): string => this.#sessions.get(uuid)?.session ?? ''
     return proxyStatuses({
-      instances: this.#options.instances.instances(),
-      policies: this.#options.policies,
-      streamOf: (uuid) => {
-        const session = this.#sessions.get(uuid)?.session
-        return session === undefined ? undefined : this.#streams.get(session)
-      },
+      instances: instances.instances(),
+      policies,
+      streamOf: (uuid) => this.#streams.get(sessionOf(uuid)),
+      conditionsOf: (uuid) => this.#observations.ofSession(sessionOf(uuid)),
+      refused: this.#observations.refused(),
     })
   }
 

@@ -4,7 +4,8 @@ import type { PolicyPart, SourceRef } from '../catalog/policy/policy-part.js'
 import { serviceIdentity } from '../identity/service-identity.js'
 import type { PolicyProvider, ProxyInstance } from './policy-provider.js'
 import type { PolicyStream } from './policy-stream.js'
-import type { ProxyStatus, RejectedPart } from './status.js'
+import { refusalsByProxy } from './proxy-observations.js'
+import type { ProxyStatus, RefusedPeerStatus, RejectedPart, StatusCondition } from './status.js'
 
 /** A status names this many sources of a refused part at most: enough to act on, and no list of the whole mesh. */
 const MAX_SOURCES = 20
@@ -14,20 +15,37 @@ export interface StatusInput {
   readonly instances: readonly ProxyInstance[]
   readonly policies: Pick<PolicyProvider, 'policyFor'>
   readonly streamOf: (uuid: ProxyUUID) => PolicyStream | undefined
+  /** What the driver has said of the proxy. */
+  readonly conditionsOf: (uuid: ProxyUUID) => readonly StatusCondition[]
+  /** Whom drivers have turned away. */
+  readonly refused: readonly RefusedPeerStatus[]
 }
 
-/** Where every proxy stands, in the order of the instances. */
-export function proxyStatuses(input: StatusInput): readonly ProxyStatus[] {
-  return input.instances.map((instance) =>
-    statusOf(instance, input.policies.policyFor(instance.uuid), input.streamOf(instance.uuid)),
-  )
+/** Where every proxy stands, in the order of the instances; and who was turned away that is none of them. */
+export function proxyStatuses(input: StatusInput): {
+  readonly proxies: readonly ProxyStatus[]
+  readonly refused: readonly RefusedPeerStatus[]
+} {
+  const { instances, policies, streamOf, conditionsOf } = input
+  const places = instances.map(({ uuid }) => ({ uuid, addresses: policies.policyFor(uuid)?.part.addresses ?? [] }))
+  const refused = refusalsByProxy(input.refused, places)
+  const proxies = instances.map((instance) => {
+    const { uuid } = instance
+    const conditions = [...conditionsOf(uuid), ...(refused.get(uuid) ?? []).map(conditionOf)]
+    return { ...statusOf(instance, policies.policyFor(uuid), streamOf(uuid)), conditions }
+  })
+  return { proxies, refused: refused.get(undefined) ?? [] }
+}
+
+function conditionOf({ code, message, since, last, times, address }: RefusedPeerStatus): StatusCondition {
+  return { code, message: `${message} (from ${address})`, since, last, times }
 }
 
 function statusOf(
   instance: ProxyInstance,
   wanted: PolicyPart<ProxyPart> | undefined,
   stream: PolicyStream | undefined,
-): ProxyStatus {
+): Omit<ProxyStatus, 'conditions'> {
   const progress = stream?.progress
   const given = stream?.current
   const rejected =

@@ -12,6 +12,27 @@ export interface RejectedPart {
   readonly sources: readonly SourceRef[]
 }
 
+/** Something that is wrong with a proxy and stands in no part of its policy. */
+export interface StatusCondition {
+  /** Stable; listed in docs/reference/errors.md. */
+  readonly code: string
+  readonly message: string
+  /** RFC 3339. */
+  readonly since: string
+  /** RFC 3339; of what happens now and then the last time. */
+  readonly last?: string
+  /** How often it has happened since. */
+  readonly times?: number
+}
+
+/** Somebody who was turned away of late: who wanted to be a proxy, or asked for what is not its own. */
+export interface RefusedPeerStatus extends Required<StatusCondition> {
+  /** IP address. */
+  readonly address: string
+  /** The proxy that its certificate proves it to be. */
+  readonly uuid?: string
+}
+
 /** Where one proxy stands: a row of `osm proxy status`. */
 export interface ProxyStatus {
   readonly uuid: string
@@ -38,4 +59,6 @@ export interface ProxyStatus {
   readonly rejected: readonly RejectedPart[]
   /** Ids of inbound parts kept in their deny form, because the proxy refused a change that removes access. */
   readonly denied: readonly string[]
+  /** What else is wrong with it: between it and its driver, and whom its driver has turned away that was it or came from its address. */
+  readonly conditions: readonly StatusCondition[]
 }

@@ -2,7 +2,14 @@ import { Type } from '@sinclair/typebox'
 
 import { optionalFeatures } from '../capabilities.js'
 import { closed, list, oneOf } from './builders.js'
-import { nameSchema, partHashSchema, portSchema, positiveDurationSchema, protocolSchema } from './common.js'
+import {
+  nameSchema,
+  partHashSchema,
+  portSchema,
+  positiveDurationSchema,
+  protocolSchema,
+  proxyUuidSchema,
+} from './common.js'
 
 /** JSON Schema of {@link Capabilities}. */
 export const capabilitiesSchema = closed({
@@ -48,3 +55,14 @@ export const applyReportSchema = closed({
     }),
   ),
 })
+
+const conditionFields = {
+  code: Type.String({ pattern: '^OSM_[A-Z0-9_]+$', maxLength: 128 }),
+  message: Type.String({ maxLength: 4096 }),
+}
+
+/** JSON Schema of {@link ProxyObservation}. */
+export const proxyObservationSchema = Type.Union([
+  closed({ session: nameSchema, conditions: list(closed(conditionFields)) }),
+  closed({ refused: closed({ ...conditionFields, address: nameSchema, uuid: Type.Optional(proxyUuidSchema) }) }),
+])

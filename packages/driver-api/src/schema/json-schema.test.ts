@@ -7,7 +7,7 @@ import { anyPart, partArbitraries } from '../../test/arbitraries.js'
 import { bookbuyer, bookstore, ledger, mysql } from '../../test/examples.js'
 import { mutatedPart } from '../../test/mutations.js'
 import { partRefSchema, partSchema, partSchemas, policyUpdateSchema, proxyPolicySchema } from '../policy/schema.js'
-import { applyReportSchema, capabilitiesSchema, healthProbesSchema } from './driver.js'
+import { applyReportSchema, capabilitiesSchema, healthProbesSchema, proxyObservationSchema } from './driver.js'
 import { resourcesSchema, sidecarPatchSchema } from './sidecar-patch.js'
 
 /** What anyone gets who writes a schema to a file: no symbols, no functions. */
@@ -26,6 +26,7 @@ const schemas: Readonly<Record<string, TSchema>> = {
   capabilitiesSchema,
   healthProbesSchema,
   applyReportSchema,
+  proxyObservationSchema,
 }
 
 /** Unpolished code is as strict, and made in half the time. */

@@ -67,6 +67,7 @@ interface Proofs {
   readonly capabilitiesSchema: Describes<typeof api.capabilitiesSchema, api.Capabilities>
   readonly healthProbesSchema: Describes<typeof api.healthProbesSchema, api.HealthProbes>
   readonly applyReportSchema: Describes<typeof api.applyReportSchema, api.ApplyReport>
+  readonly proxyObservationSchema: Describes<typeof api.proxyObservationSchema, api.ProxyObservation>
 }
 
 /** A proof for each schema that the package gives away. */
@@ -81,6 +82,7 @@ const schemas: IfComparisonHolds<Proofs> = {
   capabilitiesSchema: true,
   healthProbesSchema: true,
   applyReportSchema: true,
+  proxyObservationSchema: true,
 }
 
 describe('schemas and interfaces', () => {

@@ -87,6 +87,7 @@ export function remoteContext(options: RemoteContextOptions): ControllerContext 
       disconnected: (ended) => tell(call(hostService.Disconnected, { session: ended })),
       evictions: (until) => watch('WatchEvictions', {}, until),
       report: (report) => tell(send(hostService.Report, report)),
+      observe: (observation) => tell(send(hostService.Observe, observation)),
     },
     debugHandlers: {
       register: (path, handler) => {

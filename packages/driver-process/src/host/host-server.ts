@@ -7,7 +7,9 @@ import {
   type PartHash,
   type ProxyRef,
   validateApplyReport,
+  validateProxyObservation,
   type ApplyReport,
+  type ProxyObservation,
 } from '@osm-ts/driver-api'
 
 import { processError } from '../wire/failure.js'
@@ -99,11 +101,13 @@ export class HostServer {
         return {}
       }),
       Report: answer(async ({ json }: Document) => {
-        const report = parseDocument(json)
-        const [issue] = validateApplyReport(report)
-        if (issue !== undefined)
-          throw processError('OSM_DRIVER_PROTOCOL', `${issue.pointer} of the apply report: ${issue.message}`)
-        await proxies.report(report as ApplyReport) // that is what was just checked
+        // That is what is checked.
+        await proxies.report(checked('apply report', json, validateApplyReport) as ApplyReport)
+        return {}
+      }),
+      Observe: answer(async ({ json }: Document) => {
+        // As above.
+        await proxies.observe(checked('observation', json, validateProxyObservation) as ProxyObservation)
         return {}
       }),
       // Whatever is no hash is not held.
@@ -137,4 +141,13 @@ export class HostServer {
     if (proxy !== undefined) return proxy
     throw new OsmError('OSM_PROXY_EVICTED', `there is no session ${JSON.stringify(session)} of this driver`)
   }
+}
+
+/** @throws OsmError with code `OSM_DRIVER_PROTOCOL` */
+function checked(what: string, json: string, issuesOf: typeof validateApplyReport): unknown {
+  const value = parseDocument(json)
+  const [issue] = issuesOf(value)
+  if (issue !== undefined)
+    throw processError('OSM_DRIVER_PROTOCOL', `${issue.pointer} of the ${what}: ${issue.message}`)
+  return value
 }

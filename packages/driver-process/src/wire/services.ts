@@ -51,6 +51,7 @@ export const hostService = {
   Authenticate: method('Host/Authenticate', messages.authenticateRequest, messages.document),
   Disconnected: method('Host/Disconnected', messages.sessionRequest, messages.empty),
   Report: method('Host/Report', messages.document, messages.empty),
+  Observe: method('Host/Observe', messages.document, messages.empty),
   GetPart: method('Host/GetPart', messages.partRequest, messages.document),
   GetMeshConfig: method('Host/GetMeshConfig', messages.empty, messages.document),
   MountPage: method('Host/MountPage', messages.pageRequest, messages.empty),

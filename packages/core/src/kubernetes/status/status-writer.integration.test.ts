@@ -211,6 +211,7 @@ describe('StatusWriter', () => {
       appliedRevision: 0,
       rejected: [{ kind: 'ingress', id: 'i', message: 'no such filter', sources: [{ object, field: 'spec.sources' }] }],
       denied: [],
+      conditions: [],
     } as const
     proxies = [row]
     await eventually('it is told', () => condition('Programmed')?.status === 'False')

@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals'
+
+import { proxyStatus } from '../../test/sample-view.js'
+import { allInOrder, renderStatus } from './render-status.js'
+
+const now = Date.parse('2026-01-02T03:05:04Z')
+const since = '2026-01-02T03:04:54Z'
+const duplicate = proxyStatus('shop-0', 'store', 'shop', {
+  conditions: [
+    { code: 'OSM_TWICE', message: 'there are two of it', since },
+    { code: 'OSM_AWAY', message: 'was turned away', since, last: '2026-01-02T03:05:00Z', times: 3 },
+  ],
+})
+const stranger = { address: '10.0.0.7', code: 'OSM_WHO', message: 'shows nothing', since, last: since, times: 1 }
+
+describe('osm proxy status', () => {
+  it('tells below the table what is wrong, and who was turned away', () => {
+    const lines = renderStatus([duplicate], [stranger], { now, color: false })
+    expect(lines.slice(2)).toEqual([
+      '',
+      'CONDITION of store/shop-0: OSM_TWICE, for 10s',
+      '  there are two of it',
+      '',
+      'CONDITION of store/shop-0: OSM_AWAY, 3 times, last 4s ago',
+      '  was turned away',
+      '',
+      'REFUSED 10.0.0.7: OSM_WHO, 1 time, last 10s ago',
+      '  shows nothing',
+    ])
+  })
+
+  it('is in order with strangers, and not with conditions', () => {
+    expect(allInOrder([proxyStatus('shop-0', 'store', 'shop')])).toBe(true)
+    expect(allInOrder([duplicate])).toBe(false)
+  })
+})

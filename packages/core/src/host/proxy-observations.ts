@@ -1,0 +1,117 @@
+import type { ProxyCondition, ProxyObservation, ProxyUUID, RefusedPeer } from '@osm-ts/driver-api'
+
+import type { RefusedPeerStatus, StatusCondition } from './status.js'
+
+/** How long it is told that somebody was turned away, in milliseconds. Sidecars try again every few seconds. */
+const REFUSAL_MS = 5 * 60_000
+/** Peers that are remembered; anybody who reaches the port can be one. The one that has been away longest is forgotten first. */
+const MAX_REFUSALS = 256
+
+interface Since {
+  readonly condition: ProxyCondition
+  readonly since: number
+}
+
+interface Refusals {
+  readonly peer: RefusedPeer
+  readonly since: number
+  last: number
+  times: number
+}
+
+/** What drivers have said of their proxies, and whom they have turned away. */
+export class ProxyObservations {
+  readonly #now: () => number
+  readonly #bySession = new Map<string, readonly Since[]>()
+  /** The one that was refused last is the last one. */
+  readonly #refused = new Map<string, Refusals>()
+
+  /** @param now - milliseconds since 1970 */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** @param isLive - whether a session has not ended yet */
+  take(observation: ProxyObservation, isLive: (session: string) => boolean): void {
+    if ('refused' in observation) {
+      this.#refuse(observation.refused)
+      return
+    }
+    const { session, conditions } = observation
+    if (!isLive(session)) return
+    const before = this.#bySession.get(session) ?? []
+    const now = this.#now()
+    this.#bySession.set(
+      session,
+      conditions.map((condition) => ({
+        condition,
+        since: before.find((known) => known.condition.code === condition.code)?.since ?? now,
+      })),
+    )
+  }
+
+  /** The session has ended. */
+  forget(session: string): void {
+    this.#bySession.delete(session)
+  }
+
+  /** What is wrong with the proxy of a session. */
+  ofSession(session: string): readonly StatusCondition[] {
+    return (this.#bySession.get(session) ?? []).map(({ condition: { code, message }, since }) => ({
+      code,
+      message,
+      since: new Date(since).toISOString(),
+    }))
+  }
+
+  /** Who was turned away of late, the latest last. */
+  refused(): readonly RefusedPeerStatus[] {
+    const oldest = this.#now() - REFUSAL_MS
+    for (const [key, { last }] of this.#refused) if (last < oldest) this.#refused.delete(key)
+    return [...this.#refused.values()].map(({ peer: { address, uuid, code, message }, since, last, times }) => ({
+      address,
+      ...(uuid === undefined ? {} : { uuid }),
+      code,
+      message,
+      since: new Date(since).toISOString(),
+      last: new Date(last).toISOString(),
+      times,
+    }))
+  }
+
+  #refuse(peer: RefusedPeer): void {
+    const key = [peer.address, peer.uuid ?? '', peer.code, peer.message].join('\n')
+    const now = this.#now()
+    const known = this.#refused.get(key) ?? { peer, since: now, last: now, times: 0 }
+    known.last = now
+    known.times += 1
+    this.#refused.delete(key)
+    this.#refused.set(key, known)
+    const [first] = this.#refused.keys()
+    if (this.#refused.size > MAX_REFUSALS && first !== undefined) this.#refused.delete(first)
+  }
+}
+
+/** Where a proxy is. */
+export interface ProxyPlace {
+  readonly uuid: ProxyUUID
+  readonly addresses: readonly string[]
+}
+
+/**
+ * Whom each refusal is about: the proxy that the peer has proven to be, else the only one at its address. Those of nobody are under undefined.
+ */
+export function refusalsByProxy(
+  refused: readonly RefusedPeerStatus[],
+  places: readonly ProxyPlace[],
+): ReadonlyMap<string | undefined, readonly RefusedPeerStatus[]> {
+  const uuids = new Set<string>(places.map(({ uuid }) => uuid))
+  const found = new Map<string | undefined, RefusedPeerStatus[]>()
+  for (const refusal of refused) {
+    const { uuid, address } = refusal
+    const there = uuid === undefined ? places.filter(({ addresses }) => addresses.includes(address)) : []
+    const about = uuid !== undefined && uuids.has(uuid) ? uuid : there.length === 1 ? there[0]?.uuid : undefined
+    found.set(about, [...(found.get(about) ?? []), refusal])
+  }
+  return found
+}
