@@ -189,8 +189,11 @@ describe('a worker that has not what it should have', () => {
     await until('the document', () => worker.documents.length === 1)
     await until('a link', () => session().describe().links === 1)
     expect(worker.reloads).toBe(0)
+    const reports = () => repo.host.metrics.get('osm_pipy_repo_request_count status 201') ?? 0
+    const before = reports()
     repo.pass(14_000)
-    await until('a look', () => repo.host.metrics.get('osm_pipy_repo_request_count status 201') !== undefined)
+    // Heard of in between: a worker that is silent for so long would be gone.
+    await until('two reports', () => reports() > before + 1)
     repo.pass(1_100)
     await until('the push', () => worker.reloads === 1)
     expect(logged('OSM_PIPY_NOT_ACKNOWLEDGED')).toBe(true)
