@@ -2,9 +2,9 @@ import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { called, type CalledService, everybody, served } from '@osm-ts/driver-testkit'
 
 import { ask, freePort, MeshFixture, type Sidecar } from '../test/mesh.js'
-import { called, type CalledService, everybody, served } from '../test/policies.js'
 
 const CHANGES = 100
 /** Connections of the application to its sidecar that stay open between requests. */

@@ -2,9 +2,9 @@ import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { called, callers, everybody, served, type TestPolicy, together } from '@osm-ts/driver-testkit'
 
 import { ask, freePort, MeshFixture, type Sidecar, until } from '../test/mesh.js'
-import { called, callers, everybody, served, type TestPolicy, together } from '../test/policies.js'
 
 const buyer = callers('buyer.default.cluster.local')
 

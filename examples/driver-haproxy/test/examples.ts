@@ -1,6 +1,5 @@
 import type { OutboundPart, UpstreamPart } from '@osm-ts/driver-api'
-
-import { called, callers, everybody, served, type TestPolicy, together } from './policies.js'
+import { called, callers, everybody, served, type TestPolicy, together } from '@osm-ts/driver-testkit'
 
 const buyer = callers('bookbuyer.default.cluster.local')
 const thief = callers('bookthief.default.cluster.local')

@@ -7,12 +7,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { type Credential, hashPart } from '@osm-ts/driver-api'
-import { FakeHost, Latest, type TestAuthority } from '@osm-ts/driver-testkit'
+import { FakeHost, Latest, plainMesh, type TestAuthority, type TestPolicy, trustOf } from '@osm-ts/driver-testkit'
 
 import { describeWorker } from '../agent/runtime.mjs'
 import { HaproxyServer } from '../src/server/server.js'
 import { haproxyBinary } from './files.js'
-import { mesh, type TestPolicy, trustOf } from './policies.js'
 
 const agent = fileURLToPath(new URL('../agent/main.mjs', import.meta.url))
 
@@ -129,10 +128,10 @@ export class MeshFixture {
         principal: `${account}.default.cluster.local` as never,
         ...changes,
         trust: hashPart(trust),
-        mesh: hashPart(mesh),
+        mesh: hashPart(plainMesh),
         listen: { ...listen, admin: { address: '127.0.0.1', port: sidecar.admin } },
       },
-      [trust, mesh, ...parts],
+      [trust, plainMesh, ...parts],
     )
   }
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { createLogger, MemoryCaStore, Metrics, systemClock, TresorProvider } from '@osm-ts/core'
 
 import { base, TextSource } from '../test/controller-fixture.js'
-import { fakeDriver } from '../test/fake-driver.js'
+import { startedDriver } from '../test/started-driver.js'
 import type { ControllerOptions } from './options.js'
 import { startController } from './start-controller.js'
 
@@ -39,7 +39,7 @@ describe('a controller that must have a MeshConfig', () => {
       meshConfig: { anyNamespace: false, required: true },
       debugServer: 'configured',
       certificateProvider: provider,
-      drivers: [fakeDriver('fake').driver],
+      drivers: [startedDriver('fake').driver],
       metrics: new Metrics(),
       logger: createLogger('test', 'info', { write: (line) => lines.push(line) }),
       signal: abort.signal,

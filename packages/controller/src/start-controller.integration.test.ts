@@ -13,7 +13,7 @@ import {
 import type { Eviction, PolicyUpdate, ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
 
 import { base, domains, silent, TextSource } from '../test/controller-fixture.js'
-import { type FakeDriver, fakeDriver } from '../test/fake-driver.js'
+import { type StartedDriver, startedDriver } from '../test/started-driver.js'
 import type { RunningController } from './options.js'
 import { startController } from './start-controller.js'
 
@@ -61,7 +61,7 @@ describe('startController', () => {
 
   interface Running {
     readonly source: TextSource
-    readonly fake: FakeDriver
+    readonly fake: StartedDriver
     readonly controller: RunningController
     readonly signal: AbortSignal
     /** DER of a proxy certificate. */
@@ -69,11 +69,11 @@ describe('startController', () => {
     readonly provider: TresorProvider
   }
 
-  async function start(yaml: string, ...others: FakeDriver[]): Promise<Running> {
+  async function start(yaml: string, ...others: StartedDriver[]): Promise<Running> {
     const abort = new AbortController()
     const source = new TextSource()
     source.put(yaml)
-    const fake = fakeDriver('fake')
+    const fake = startedDriver('fake')
     const provider = await TresorProvider.open({
       store: new MemoryCaStore(),
       clock: systemClock,
@@ -177,7 +177,7 @@ describe('startController', () => {
 
   it('accepts nobody but the holder of the certificate of a workload of that class', async () => {
     const [store, foreign] = [newProxyUUID(), newProxyUUID()]
-    const other = fakeDriver('other')
+    const other = startedDriver('other')
     const running = await start(
       [service('store'), instance(store, 'store'), instance(foreign, 'client', 'other')].join('---'),
       other,
@@ -326,7 +326,7 @@ describe('startController', () => {
       ...base,
       sources: [source],
       certificateProvider: provider,
-      drivers: [fakeDriver('fake').driver],
+      drivers: [startedDriver('fake').driver],
       ports: { debug: Number(controller.debugPort), health: 0 },
       metrics: new Metrics(),
       logger: silent(),

@@ -2,7 +2,6 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 import {
-  CONTRACT_VERSION,
   type ControllerContext,
   type Driver,
   type HealthProbes,
@@ -14,6 +13,8 @@ import {
   sidecarIdentity,
   type SidecarPatch,
 } from '@osm-ts/driver-api'
+
+import { fakeDriver, leastCapabilities } from '../src/fake-driver.js'
 
 /** What a driver that is tried may get wrong while it runs. */
 export interface Faults {
@@ -27,25 +28,12 @@ export interface Faults {
 
 /** The least that is a driver: it serves nothing, to proxies that it knows. */
 export function smallDriver(faults: Faults = {}): Driver {
-  return {
-    name: 'small',
-    contract: CONTRACT_VERSION,
-    capabilities: {
-      protocols: ['tcp'],
-      pathMatches: [],
-      headerMatches: [],
-      upstreamIdentity: 'principal',
-      modes: ['explicit', 'transparent'],
-      standalone: true,
-      ipFamilies: ['IPv4'],
-      operatingSystems: ['linux'],
-      drain: false,
-      features: [],
-    },
+  return fakeDriver('small', {
+    capabilities: { ...leastCapabilities, protocols: ['tcp'], modes: ['explicit', 'transparent'] },
     configSchema: { type: 'object', additionalProperties: false, properties: { workers: { type: 'integer' } } },
     patch,
     start: (context) => start(context, faults),
-  }
+  })
 }
 
 async function patch(context: InjectorContext): Promise<SidecarPatch> {

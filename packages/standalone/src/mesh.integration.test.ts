@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 
 import { temporaryFolders } from '../test/temporary-folders.js'
-import { fakeDriver } from '../test/fake-driver.js'
+import { scriptDriver } from '../test/script-driver.js'
 import { controllerProgram, sidecarProgram, workloadProgram } from '../test/programs.js'
 import { Mesh } from './mesh.js'
 import { explicitPlacement } from './placement.js'
@@ -92,7 +92,7 @@ async function startTestMesh(
     ports,
     ledger: new ProcessLedger(paths.processes, machineProcesses),
     placement: explicitPlacement(ports, paths),
-    drivers: [fakeDriver()],
+    drivers: [scriptDriver()],
   })
   running.push(mesh)
   await mesh.start()

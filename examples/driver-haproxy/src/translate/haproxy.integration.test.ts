@@ -3,12 +3,11 @@ import { promisify } from 'node:util'
 
 import { describe, expect, it } from '@jest/globals'
 import type { RouteMatch, StringMatch } from '@osm-ts/driver-api'
-import { proxyPart } from '@osm-ts/driver-testkit'
+import { callers, documentOf, proxyPart, served, type TestPolicy } from '@osm-ts/driver-testkit'
 import fc from 'fast-check'
 
 import { examples } from '../../test/examples.js'
 import { haproxyBinary, withFolder, writeDocument } from '../../test/files.js'
-import { callers, documentOf, served, type TestPolicy } from '../../test/policies.js'
 import { translate } from './translate.js'
 
 const run = promisify(execFile)

@@ -2,10 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
 import { describe, expect, it } from '@jest/globals'
-import { proxyPart } from '@osm-ts/driver-testkit'
+import { called, callers, documentOf, proxyPart, served, trustOf } from '@osm-ts/driver-testkit'
 
 import { examples } from '../../test/examples.js'
-import { called, callers, documentOf, served, trustOf } from '../../test/policies.js'
 import { translate } from './translate.js'
 
 const base = proxyPart('c0ffee00-0000-4000-8000-000000000001', 'haproxy')

@@ -26,7 +26,7 @@ import {
   split,
   warned,
 } from '../../test/admission-cases.js'
-import { fakeDriver } from '../../test/fake-driver.js'
+import { startedDriver } from '../../test/started-driver.js'
 import type { AdmissionVerdict } from './admission-verdict.js'
 import { ObjectReviewer } from './object-reviewer.js'
 
@@ -49,7 +49,7 @@ function reviewer({
   const read = readObjects(mesh)
   expect(read.problems).toEqual([])
   builder.apply([{ source: 'api', upserts: read.objects, deletes: [] }])
-  const { driver } = fakeDriver('fake')
+  const { driver } = startedDriver('fake')
   const registry = new DriverRegistry()
   registry.register({
     ...driver,

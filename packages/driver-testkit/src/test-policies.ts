@@ -15,13 +15,15 @@ import {
   type UpstreamPart,
 } from '@osm-ts/driver-api'
 
-/** A policy by its parts. */
+/** A policy by its parts, for {@link FakeHost.publishPolicy} and {@link documentOf}. */
 export interface TestPolicy {
+  /** Of a proxy part that serves and calls nothing. */
   readonly changes: Partial<ProxyPart>
   readonly parts: readonly Part[]
 }
 
-export const mesh: MeshPart = {
+/** The settings of a mesh that has no wishes. */
+export const plainMesh: MeshPart = {
   kind: 'mesh',
   id: 'mesh',
   meshName: 'osm',
@@ -37,6 +39,7 @@ export const mesh: MeshPart = {
   activeHealthChecks: false,
 }
 
+/** What every proxy of a mesh with those roots trusts. */
 export function trustOf(...roots: readonly string[]): TrustPart {
   return {
     kind: 'trust',
@@ -51,10 +54,12 @@ export function trustOf(...roots: readonly string[]): TrustPart {
   }
 }
 
+/** Those and nobody else, by their principals. */
 export function callers(...names: readonly string[]): PrincipalsPart {
   return { kind: 'principals', id: names.join(), match: 'list', principals: names as Principal[] }
 }
 
+/** Whoever is of the trust domain. */
 export const everybody: PrincipalsPart = {
   kind: 'principals',
   id: 'everybody',
@@ -198,8 +203,8 @@ export function together(...policies: readonly TestPolicy[]): TestPolicy {
 
 /** The proxy part of a policy, and a look-up of its parts. */
 export function documentOf(base: ProxyPart, policy: TestPolicy, trust: TrustPart = trustOf('roots\n')) {
-  const parts = new Map<PartHash, Part>([mesh, trust, ...policy.parts].map((part) => [hashPart(part), part]))
-  const proxy: ProxyPart = { ...base, trust: hashPart(trust), mesh: hashPart(mesh), ...policy.changes }
+  const parts = new Map<PartHash, Part>([plainMesh, trust, ...policy.parts].map((part) => [hashPart(part), part]))
+  const proxy: ProxyPart = { ...base, trust: hashPart(trust), mesh: hashPart(plainMesh), ...policy.changes }
   return {
     proxy,
     parts: (hash: PartHash): Part => {

@@ -1,29 +1,12 @@
-import { CONTRACT_VERSION, type Driver, type InjectorContext, type SidecarPatch } from '@osm-ts/driver-api'
+import type { Driver, InjectorContext, SidecarPatch } from '@osm-ts/driver-api'
+import { fakeDriver } from '@osm-ts/driver-testkit'
 
 /** A sidecar class whose sidecar is a script of Node.js. It is named as the default class of a mesh without Kubernetes. */
-export function fakeDriver(): Driver {
-  return {
-    name: 'envoy',
-    contract: CONTRACT_VERSION,
-    capabilities: {
-      protocols: ['http', 'tcp'],
-      pathMatches: [],
-      headerMatches: [],
-      upstreamIdentity: 'principal',
-      modes: ['explicit'],
-      standalone: true,
-      ipFamilies: ['IPv4'],
-      operatingSystems: ['linux'],
-      drain: false,
-      features: [],
-    },
-    configSchema: {},
-    patch: async (context) => fakePatch(context),
-    start: async () => ({}),
-  }
+export function scriptDriver(): Driver {
+  return fakeDriver('envoy', { patch: async (context) => scriptPatch(context) })
 }
 
-function fakePatch({ listen, sidecarImage }: InjectorContext): SidecarPatch {
+function scriptPatch({ listen, sidecarImage }: InjectorContext): SidecarPatch {
   const port = listen.admin?.port ?? 1
   return {
     sidecar: {

@@ -1,0 +1,28 @@
+import { type Capabilities, CONTRACT_VERSION, type Driver } from '@osm-ts/driver-api'
+
+/** As little as a driver can declare. */
+export const leastCapabilities: Capabilities = {
+  protocols: ['http', 'tcp'],
+  pathMatches: [],
+  headerMatches: [],
+  upstreamIdentity: 'principal',
+  modes: ['explicit'],
+  standalone: true,
+  ipFamilies: ['IPv4'],
+  operatingSystems: ['linux'],
+  drain: false,
+  features: [],
+}
+
+/** A driver for tests of its host: it declares {@link leastCapabilities}, starts nothing, and can not be asked for a patch, unless a test says otherwise. */
+export function fakeDriver(name: string, changes: Partial<Omit<Driver, 'name'>> = {}): Driver {
+  return {
+    name,
+    contract: CONTRACT_VERSION,
+    capabilities: leastCapabilities,
+    configSchema: {},
+    patch: () => Promise.reject(new Error(`driver ${name} has no sidecar in this test`)),
+    start: () => Promise.resolve({}),
+    ...changes,
+  }
+}
