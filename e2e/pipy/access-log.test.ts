@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import type { AccessLog } from '@osm-ts/driver-api'
+import { type AccessLog, PolicyReader } from '@osm-ts/driver-api'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
 import { logFormat } from '../../packages/driver-pipy/src/translate/log-format.js'
-import { PolicyReader } from '../../packages/driver-pipy/src/translate/read-policy.js'
 import { open, through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'

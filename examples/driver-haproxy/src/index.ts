@@ -1,5 +1,4 @@
 export { capabilities } from './capabilities.js'
 export { createHaproxyDriver } from './driver.js'
 export type { ConfigFile, HaproxyDocument, Slot, Translation } from './translate/document.js'
-export type { Refusal } from './translate/policy-reader.js'
 export { translate } from './translate/translate.js'

@@ -1,7 +1,6 @@
-import type { Credential, PartLookup, ProxyPart } from '@osm-ts/driver-api'
+import type { Credential, PartLookup, ProxyPart, Refusal } from '@osm-ts/driver-api'
 
 import { type EncodedDocument, encodeDocument } from './config/document.js'
-import type { Refusal } from './translate/read-policy.js'
 import { translate } from './translate/translate.js'
 
 /** What a worker is to do by its policy. Holds no secret. */

@@ -3,5 +3,4 @@ export type { PipyConfig, PipyCredentials, PipyDocument } from './config/types.j
 export { createPipyDriver } from './driver.js'
 export { guardedScript, type GuardedScript } from './plugins/guarded-script.js'
 export { pipyErrorCodes, type PipyErrorCode } from './errors.js'
-export { type Refusal } from './translate/read-policy.js'
 export { translate, type Translation } from './translate/translate.js'

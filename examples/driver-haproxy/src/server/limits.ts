@@ -13,8 +13,6 @@ export const limits = {
   /** A sidecar that did not poll for so long is not connected. */
   silenceMs: 60_000,
   sweepMs: 5_000,
-  /** Characters of a sidecar's words. */
-  maxWords: 2_048,
   /** Work on policies between two looks at the network. */
   turnMs: 10,
   /** From the end until connections are cut. */

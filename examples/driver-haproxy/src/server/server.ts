@@ -224,7 +224,7 @@ function readPoll({ method, url = '' }: IncomingMessage): Poll | undefined {
   const has = said.get('has') ?? ''
   const revision = said.get('refused')
   if (!REVISION.test(has) || (revision !== null && !REVISION.test(revision))) return undefined
-  const words = (said.get('words') ?? '').slice(0, limits.maxWords)
+  const words = said.get('words') ?? ''
   return { has, ...(revision !== null && { refused: { revision, words } }) }
 }
 

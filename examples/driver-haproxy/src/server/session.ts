@@ -4,10 +4,10 @@ import {
   type ApplyReport,
   canonicalJson,
   type Credential,
+  DocumentTracker,
   type DriverCertificates,
+  followPolicies,
   type Logger,
-  type PartHash,
-  partRefs,
   type PartStore,
   type PolicySource,
   type Proxies,
@@ -18,7 +18,6 @@ import {
 
 import type { Translation } from '../translate/document.js'
 import { translate } from '../translate/translate.js'
-import { ApplyTracker } from './apply-tracker.js'
 
 /** What sessions work with. */
 export interface SessionPorts {
@@ -59,10 +58,9 @@ export class Session {
   readonly certificate: string
   readonly #ports: SessionPorts
   readonly #over = new AbortController()
-  readonly #tracker: ApplyTracker
+  readonly #tracker: DocumentTracker
   #wake = new Wake()
   #heard: number
-  #held: readonly PartHash[] = []
   #credential: Credential | undefined
   #wanted: Made | undefined
   #good: Made | undefined
@@ -78,7 +76,7 @@ export class Session {
     this.certificate = certificate
     this.#ports = ports
     this.#heard = ports.now()
-    this.#tracker = new ApplyTracker(proxy.session)
+    this.#tracker = new DocumentTracker(proxy.session)
   }
 
   /** Aborts when the session is over. */
@@ -103,9 +101,8 @@ export class Session {
 
   /** Follows policy and certificate until the session ends. */
   async run(): Promise<void> {
-    const { parts, proxies, logger } = this.#ports
+    const { proxies, logger } = this.#ports
     await Promise.all([this.#supervise(this.#followPolicy()), this.#supervise(this.#followIdentity())])
-    parts.release(this.#held)
     await proxies
       .disconnected(this.proxy.session)
       .catch((error: unknown) => logger.error({ error: String(error) }, 'host was not told of the end of a session'))
@@ -133,11 +130,7 @@ export class Session {
 
   async #followPolicy(): Promise<void> {
     const { policies, parts, turns, logger } = this.#ports
-    for await (const update of policies.watch(this.proxy, this.#over.signal)) {
-      const held = partRefs(update.proxy)
-      await parts.retain(held)
-      parts.release(this.#held)
-      this.#held = held
+    for await (const update of followPolicies(policies, parts, this.proxy, this.#over.signal)) {
       this.#tracker.update(update)
       try {
         const translation = await turns.run(() => translate(update.proxy, (hash) => parts.get(hash)))
@@ -148,7 +141,7 @@ export class Session {
           { proxy: this.proxy.uuid, error: String(error) },
           'policy can not be translated; the last good one stays',
         )
-        this.#tell(this.#tracker.refused(update.revision, String(error)))
+        this.#tell(this.#tracker.refused(String(error)))
       }
     }
   }
@@ -188,7 +181,7 @@ export class Session {
       { proxy: this.proxy.uuid, revision },
       'sidecar refused its configuration; the one before stays',
     )
-    this.#tell(this.#tracker.refused(offer.made.step, words))
+    this.#tell(this.#tracker.refused(words, offer.made.step))
     this.#bad = offer.made
     this.#compose()
   }

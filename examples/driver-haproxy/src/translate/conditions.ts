@@ -1,7 +1,7 @@
 import type { HeaderMatch, PartRef, RouteMatch, StringMatch } from '@osm-ts/driver-api'
 
 import { type Pattern, patternsOf } from './expression.js'
-import type { PolicyReader } from './policy-reader.js'
+import type { HaproxyPolicyReader } from './policy-reader.js'
 import { headerName, quoted, Unsayable } from './words.js'
 
 /** A term that holds never; a condition that can't be said stands for it, inverted or not. */
@@ -16,9 +16,9 @@ export class Conditions {
   /** Lines that set variables. They are carried out where they stand: after the path was put in order, before the terms are used. */
   readonly variables: string[] = []
   readonly #names = new Map<string, string>()
-  readonly #reader: PolicyReader
+  readonly #reader: HaproxyPolicyReader
 
-  constructor(reader: PolicyReader) {
+  constructor(reader: HaproxyPolicyReader) {
     this.#reader = reader
   }
 

@@ -3,12 +3,12 @@ import type { InboundBinding, InboundPart, PartHash, PartRef, PrincipalsPart } f
 import { Conditions } from './conditions.js'
 import { fileNames } from './document.js'
 import { pathRules } from './path-rules.js'
-import type { PolicyReader } from './policy-reader.js'
+import type { HaproxyPolicyReader } from './policy-reader.js'
 import { priorKnowledge, type Section, speaksHttp } from './section.js'
 import { hostName, quoted, sectionName, socketName } from './words.js'
 
 /** Sections of the ports that a proxy serves. What can't be served as written is served to nobody. */
-export function servedSections(bindings: readonly InboundBinding[], reader: PolicyReader): readonly Section[] {
+export function servedSections(bindings: readonly InboundBinding[], reader: HaproxyPolicyReader): readonly Section[] {
   return [...bindings]
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .flatMap((binding) => {
@@ -22,7 +22,7 @@ function served(
   { listen, local }: InboundBinding,
   part: InboundPart,
   ref: PartRef,
-  reader: PolicyReader,
+  reader: HaproxyPolicyReader,
 ): readonly Section[] {
   if (listen === undefined) {
     reader.refuse(ref, '', 'class haproxy runs in explicit mode; the port has no address to listen on')
@@ -51,7 +51,12 @@ function served(
   ]
 }
 
-function httpRules(part: InboundPart, ref: PartRef, conditions: Conditions, reader: PolicyReader): readonly string[] {
+function httpRules(
+  part: InboundPart,
+  ref: PartRef,
+  conditions: Conditions,
+  reader: HaproxyPolicyReader,
+): readonly string[] {
   const refused = 'http-request deny deny_status 403'
   const { rules } = part
   if (rules.kind === 'deny') return [refused]
@@ -64,20 +69,20 @@ function httpRules(part: InboundPart, ref: PartRef, conditions: Conditions, read
   return [...pathRules, ...conditions.variables, ...allow, `${refused} unless { var(txn.allowed) -m bool }`]
 }
 
-function tcpRules({ rules }: InboundPart, conditions: Conditions, reader: PolicyReader): readonly string[] {
+function tcpRules({ rules }: InboundPart, conditions: Conditions, reader: HaproxyPolicyReader): readonly string[] {
   if (rules.kind !== 'tcp') return ['tcp-request content reject']
   return [`tcp-request content reject unless ${isCaller(rules.allow, conditions, reader)}`]
 }
 
 /** The host asks for this of no class that does not declare it. If it did, what a service would refuse must not pass. */
-function isBeyond(part: InboundPart, ref: PartRef, reader: PolicyReader): boolean {
+function isBeyond(part: InboundPart, ref: PartRef, reader: HaproxyPolicyReader): boolean {
   if (part.externalAuthorization === undefined) return false
   reader.refuse(ref, '/externalAuthorization', 'class haproxy asks no service for authorization; the port is closed')
   return true
 }
 
 /** HAProxy sees the common name of a caller, which is its principal. */
-function isCaller(hash: PartHash, conditions: Conditions, reader: PolicyReader): string {
+function isCaller(hash: PartHash, conditions: Conditions, reader: HaproxyPolicyReader): string {
   const part = reader.part(hash, 'principals')
   const ref: PartRef = { kind: 'principals', id: part.id, hash }
   return reader.attempt(ref, '', '{ always_false }', () => conditions.list(callerCriteria(part)))

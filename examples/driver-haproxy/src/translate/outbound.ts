@@ -3,7 +3,7 @@ import type { OutboundPart, ProxyPart, PartInSet, WeightedUpstream } from '@osm-
 import { Conditions } from './conditions.js'
 import { type ConfigFile, fileNames } from './document.js'
 import { pathRules } from './path-rules.js'
-import type { PolicyReader } from './policy-reader.js'
+import type { HaproxyPolicyReader } from './policy-reader.js'
 import { type Section, speaksHttp } from './section.js'
 import { hostName, sectionName, socketName } from './words.js'
 
@@ -30,7 +30,11 @@ interface Share {
 }
 
 /** Sections of the addresses at which a workload finds what it calls. */
-export function calledSections(proxy: ProxyPart, names: ReadonlyMap<string, string>, reader: PolicyReader): Called {
+export function calledSections(
+  proxy: ProxyPart,
+  names: ReadonlyMap<string, string>,
+  reader: HaproxyPolicyReader,
+): Called {
   const members = reader.members(proxy.outbound, 'outbound')
   const answers: readonly Section[] = [
     { head: `backend ${NOT_FOUND}`, lines: ['mode http', 'http-request deny deny_status 404'] },
@@ -47,7 +51,7 @@ function httpFrontend(
   { listen: { outboundHttp } }: ProxyPart,
   members: readonly PartInSet<OutboundPart>[],
   names: ReadonlyMap<string, string>,
-  reader: PolicyReader,
+  reader: HaproxyPolicyReader,
 ): { readonly section: Section; readonly hosts: string } | undefined {
   if (outboundHttp === undefined) return undefined
   const conditions = new Conditions(reader)
@@ -91,7 +95,7 @@ function destinationOf(
   { part, ref }: PartInSet<OutboundPart>,
   names: ReadonlyMap<string, string>,
   conditions: Conditions,
-  reader: PolicyReader,
+  reader: HaproxyPolicyReader,
   routes: string[],
 ): string {
   if (part.rules.kind !== 'http') return UNAVAILABLE
@@ -129,7 +133,7 @@ function drawnBelow(number: number): string {
 }
 
 /** Names with their port, and those of port 80 without as well. */
-function hostsOf({ part, ref, shortNames }: PartInSet<OutboundPart>, reader: PolicyReader): readonly string[] {
+function hostsOf({ part, ref, shortNames }: PartInSet<OutboundPart>, reader: HaproxyPolicyReader): readonly string[] {
   return [...part.hosts, ...(shortNames ? [part.shortHost] : [])].flatMap((host, index) => {
     const name = reader.attempt(ref, `/hosts/${index}`, undefined, () => hostName(host))
     if (name === undefined) return []

@@ -5,7 +5,7 @@ import type { MeshPart, PartLookup, ProxyPart, TrustPart } from '@osm-ts/driver-
 import { type ConfigFile, fileNames, type Translation } from './document.js'
 import { servedSections } from './inbound.js'
 import { calledSections } from './outbound.js'
-import { PolicyReader } from './policy-reader.js'
+import { HaproxyPolicyReader } from './policy-reader.js'
 import { type Section, sectionText } from './section.js'
 import { upstreamSections } from './upstreams.js'
 import { socketName } from './words.js'
@@ -21,7 +21,7 @@ const MAX_FORMER_WORKERS = 20
 
 /** Says a policy in the words of HAProxy. The same policy gives the same bytes. */
 export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
-  const reader = new PolicyReader(parts)
+  const reader = new HaproxyPolicyReader(parts)
   const mesh = reader.part(proxy.mesh, 'mesh')
   const trust = reader.part(proxy.trust, 'trust')
   const served = isUsual(trust, proxy, reader) ? servedSections(proxy.inbound, reader) : []
@@ -55,7 +55,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
 }
 
 /** The host asks of this class for no other parameters. If it did, nothing may be spoken with weaker ones. */
-function isUsual(trust: TrustPart, proxy: ProxyPart, reader?: PolicyReader): boolean {
+function isUsual(trust: TrustPart, proxy: ProxyPart, reader?: HaproxyPolicyReader): boolean {
   const { minVersion, maxVersion, cipherSuites, ecdhCurves } = trust
   const usual =
     (minVersion === 'TLSv1_2' || minVersion === 'TLS_AUTO') &&

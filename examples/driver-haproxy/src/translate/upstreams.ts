@@ -1,7 +1,7 @@
 import type { EndpointsPart, MeshPart, PolicyEndpoint, ProxyPart, PartInSet, UpstreamPart } from '@osm-ts/driver-api'
 
 import { fileNames, type Slot } from './document.js'
-import type { PolicyReader } from './policy-reader.js'
+import type { HaproxyPolicyReader } from './policy-reader.js'
 import { priorKnowledge, type Section, speaksHttp } from './section.js'
 import { hostName, isIPv4, sectionName } from './words.js'
 
@@ -20,7 +20,7 @@ export interface Upstreams {
 }
 
 /** The upstreams of a proxy: services of the mesh, always by mutual TLS. */
-export function upstreamSections(proxy: ProxyPart, mesh: MeshPart, reader: PolicyReader): Upstreams {
+export function upstreamSections(proxy: ProxyPart, mesh: MeshPart, reader: HaproxyPolicyReader): Upstreams {
   const endpoints = new Map(reader.members(proxy.endpoints, 'endpoints').map((member) => [member.part.id, member]))
   const sections: Section[] = []
   const slots: Slot[] = []
@@ -72,7 +72,7 @@ function slotsOf(
   section: string,
   member: PartInSet<EndpointsPart> | undefined,
   proxy: ProxyPart,
-  reader: PolicyReader,
+  reader: HaproxyPolicyReader,
 ): readonly Slot[] {
   const own = new Set(
     [proxy.listen.outboundHttp, ...proxy.outboundBindings.map(({ listen }) => listen)].flatMap((listen) =>

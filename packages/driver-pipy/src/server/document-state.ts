@@ -1,8 +1,7 @@
-import type { Credential } from '@osm-ts/driver-api'
+import type { Credential, Refusal } from '@osm-ts/driver-api'
 
 import type { EncodedDocument } from '../config/document.js'
 import type { PolicyDocument } from '../document.js'
-import type { Refusal } from '../translate/read-policy.js'
 
 /** A document that may be sent. */
 export interface Offer extends EncodedDocument {

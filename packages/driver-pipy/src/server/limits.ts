@@ -34,8 +34,6 @@ export const limits = {
   sweepMs: 1_000,
   /** Bytes of one message of a worker on the admin link. Nothing that it says there is used. */
   maxLinkFrameBytes: 64 * 1024,
-  /** Characters of the error of a worker that refused a configuration. */
-  maxErrorLength: 2048,
   /** Over this time workers are asked to come back after a root was withdrawn that their certificates may come from. */
   reauthenticateSpreadMs: 10_000,
   /** From the end of the last answer until connections are cut when the server stops. */

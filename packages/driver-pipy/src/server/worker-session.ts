@@ -2,23 +2,23 @@ import { setMaxListeners } from 'node:events'
 
 import {
   type ApplyReport,
+  DocumentTracker,
   type DriverCertificates,
   type Eviction,
+  followPolicies,
   type Logger,
-  type PartHash,
-  partRefs,
   type PartStore,
   type PolicySource,
   type PolicyUpdate,
   type Proxies,
   type ProxyRef,
+  shownWords,
   type WorkTurns,
 } from '@osm-ts/driver-api'
 
 import type { Codebase } from '../codebase/codebase.js'
 import type { EncodedDocument } from '../config/document.js'
 import type { DocumentMaker } from '../document.js'
-import { ApplyTracker } from './apply-tracker.js'
 import { DocumentState, type Offer } from './document-state.js'
 import { DownloadLedger } from './download-ledger.js'
 import { limits } from './limits.js'
@@ -27,7 +27,6 @@ import type { RepoMetrics } from './repo-metrics.js'
 import type { StatusReport } from './status-report.js'
 import { WaitingPolls } from './waiting-polls.js'
 import { WorkerCensus } from './worker-census.js'
-import { redact } from './worker-words.js'
 
 /** What all sessions of a server share. */
 export interface SessionPorts {
@@ -69,14 +68,13 @@ export class WorkerSession {
   readonly #ports: SessionPorts
   readonly #over = new AbortController()
   readonly #documents: DocumentState
-  readonly #tracker: ApplyTracker
+  readonly #tracker: DocumentTracker
   readonly #census = new WorkerCensus(limits.silenceMs)
   readonly #pushes = new PushClock(limits.staleAfterMs, limits.maxPushIntervalMs)
   readonly #links: AdminLink[] = []
   readonly #polls = new WaitingPolls()
   /** What is called when there may be another document. */
   readonly #waiting = new Set<() => void>()
-  #held: readonly PartHash[] = []
   #heardAt: number
   #end: SessionEnd | undefined
   #acknowledged: string | undefined
@@ -89,7 +87,7 @@ export class WorkerSession {
     this.certificates = new Set(certificates)
     this.#ports = ports
     this.#documents = new DocumentState(ports.now)
-    this.#tracker = new ApplyTracker(proxy.session)
+    this.#tracker = new DocumentTracker(proxy.session)
     this.startedAt = ports.now()
     this.#heardAt = this.startedAt
     // Every connection of the worker, and each of its polls, ends with the session.
@@ -98,13 +96,12 @@ export class WorkerSession {
 
   /** Follows policy and certificate until the session ends. Never rejects. */
   async run(): Promise<void> {
-    const { metrics, proxies, logger, parts } = this.#ports
+    const { metrics, proxies, logger } = this.#ports
     metrics.connected()
     try {
       await Promise.all([this.#supervise(this.#followPolicy()), this.#supervise(this.#followIdentity())])
     } finally {
       metrics.disconnected()
-      parts.release(this.#held)
       await proxies
         .disconnected(this.proxy.session)
         .catch((error: unknown) => logger.error({ error: String(error) }, 'host was not told of an end'))
@@ -206,7 +203,7 @@ export class WorkerSession {
   refuse(revision: string, words: string): void {
     if (!this.#documents.refuse(revision)) return
     const { logger, metrics } = this.#ports
-    this.#refusal = { revision, words: redact(words) }
+    this.#refusal = { revision, words: shownWords(words) }
     metrics.refused()
     logger.warn(
       { code: 'OSM_PIPY_CONFIG_REFUSED', proxy: this.proxy.uuid, revision, words: this.#refusal.words },
@@ -282,11 +279,7 @@ export class WorkerSession {
 
   async #followPolicy(): Promise<void> {
     const { policies, turns, make, parts } = this.#ports
-    for await (const update of policies.watch(this.proxy, this.#over.signal)) {
-      const held = partRefs(update.proxy)
-      await parts.retain(held)
-      parts.release(this.#held)
-      this.#held = held
+    for await (const update of followPolicies(policies, parts, this.proxy, this.#over.signal)) {
       this.#tracker.update(update)
       await turns.run(() => {
         try {
@@ -309,7 +302,7 @@ export class WorkerSession {
     metrics.failed()
     const words = error instanceof Error ? error.message : String(error)
     logger.error(
-      { code: 'OSM_PIPY_TRANSLATION', proxy: this.proxy.uuid, revision, error: redact(words) },
+      { code: 'OSM_PIPY_TRANSLATION', proxy: this.proxy.uuid, revision, error: shownWords(words) },
       'policy can not be translated; the last good configuration stays',
     )
     this.#tell(this.#tracker.refused(words))

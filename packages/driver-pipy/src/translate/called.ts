@@ -3,17 +3,17 @@ import type {
   EgressPart,
   OutboundPart,
   OutboundRoute,
+  PartInSet,
   PartRef,
+  PolicyReader,
   ProxyPart,
   RetryPolicy,
-  PartInSet,
   WeightedUpstream,
 } from '@osm-ts/driver-api'
 
 import type { CalledService, EgressRule, Retries, Route, Shares } from '../config/types.js'
 import { socketText } from './address.js'
 import { requestMatch } from './matching.js'
-import type { PolicyReader } from './read-policy.js'
 
 /** What Envoy waits before the first repetition, on the average twice, where nothing is said. */
 const USUAL_BACKOFF_MS = 25

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import type { AccessLog, PartHash, PartRef } from '@osm-ts/driver-api'
+import { type AccessLog, type PartHash, type PartRef, PolicyReader } from '@osm-ts/driver-api'
 
 import { logFormat } from './log-format.js'
-import { PolicyReader } from './read-policy.js'
 
 const mesh: PartRef = { kind: 'mesh', id: 'mesh', hash: 'x' as PartHash }
 

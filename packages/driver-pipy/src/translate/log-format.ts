@@ -1,7 +1,6 @@
-import type { AccessLog, JsonValue, PartRef } from '@osm-ts/driver-api'
+import type { AccessLog, JsonValue, PartRef, PolicyReader } from '@osm-ts/driver-api'
 
 import type { LogField, LogFormat, LogPiece } from '../config/types.js'
-import type { PolicyReader } from './read-policy.js'
 
 /** Commands that Pipy shows its scripts nothing for. */
 const unknown: ReadonlySet<string> = new Set([

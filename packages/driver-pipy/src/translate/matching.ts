@@ -1,8 +1,13 @@
-import { compareCanonical, type PartRef, type RouteMatch, type StringMatch } from '@osm-ts/driver-api'
+import {
+  compareCanonical,
+  type PartRef,
+  type PolicyReader,
+  type RouteMatch,
+  type StringMatch,
+} from '@osm-ts/driver-api'
 
 import type { RequestMatch, TextMatch } from '../config/types.js'
 import { RegexRefused, regexTable } from '../regex/regex-table.js'
-import type { PolicyReader } from './read-policy.js'
 
 /** Nothing: conditions that can't be put to the sidecar hold for no request. */
 const NEVER: TextMatch = { regex: { bounds: [0], next: [[-1]], accepts: [0] } }

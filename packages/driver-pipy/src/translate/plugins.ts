@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 
-import { PLUGIN_TYPE, type PluginValue, type ProxyPart } from '@osm-ts/driver-api'
+import { PLUGIN_TYPE, type PluginValue, type PolicyReader, type ProxyPart } from '@osm-ts/driver-api'
 
 import type { Plugin } from '../config/types.js'
 import { guardedScript } from '../plugins/guarded-script.js'
-import type { PolicyReader } from './read-policy.js'
 
 /** User scripts of a proxy, in the order in which they are called. One that can't go out is refused, and refuses what would have come to it. */
 export function pluginsOf({ extensions }: ProxyPart, reader: PolicyReader): readonly Plugin[] {

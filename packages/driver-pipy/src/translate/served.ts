@@ -1,11 +1,12 @@
 import {
-  type IngressBinding,
   type InboundBinding,
   type InboundPart,
+  type IngressBinding,
   type PartHash,
   type PartRef,
-  type Protocol,
+  type PolicyReader,
   type PrincipalsPart,
+  type Protocol,
   type ProxyPart,
   type RateLimits,
   refOf,
@@ -15,7 +16,6 @@ import {
 import type { Callers, IngressPort, RequestLimit, ServedPort, ServedProtocol, ServedRules } from '../config/types.js'
 import { socketText } from './address.js'
 import { requestMatch } from './matching.js'
-import type { PolicyReader } from './read-policy.js'
 
 /** What a proxy serves, with the callers that the rules name. */
 export interface ServedPorts {

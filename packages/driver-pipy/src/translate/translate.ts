@@ -1,4 +1,11 @@
-import type { PartLookup, ProxyPart, TlsVersion, TrustPart } from '@osm-ts/driver-api'
+import {
+  type PartLookup,
+  PolicyReader,
+  type ProxyPart,
+  type Refusal,
+  type TlsVersion,
+  type TrustPart,
+} from '@osm-ts/driver-api'
 
 import type { PipyConfig } from '../config/types.js'
 import { socketText } from './address.js'
@@ -6,7 +13,6 @@ import { calledServices, destinationsOutside } from './called.js'
 import { logFormat } from './log-format.js'
 import { pluginsOf } from './plugins.js'
 import { probesOf } from './probes.js'
-import { PolicyReader, type Refusal } from './read-policy.js'
 import { servedPorts } from './served.js'
 import { upstreams } from './upstreams.js'
 

@@ -4,15 +4,15 @@ import {
   type EndpointsPart,
   type Locality,
   type MeshPart,
-  type PolicyEndpoint,
-  type ProxyPart,
   type PartInSet,
+  type PolicyEndpoint,
+  type PolicyReader,
+  type ProxyPart,
   type UpstreamPart,
 } from '@osm-ts/driver-api'
 
 import type { Addresses, Upstream } from '../config/types.js'
 import { hostText, socketText } from './address.js'
-import type { PolicyReader } from './read-policy.js'
 
 /** Upstreams of a proxy by id. */
 export function upstreams(proxy: ProxyPart, reader: PolicyReader, mesh: MeshPart): Readonly<Record<string, Upstream>> {

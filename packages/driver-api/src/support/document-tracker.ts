@@ -1,0 +1,108 @@
+import type { ApplyReport, PartReport } from '../apply-state.js'
+import type { PartHash } from '../policy/parts.js'
+import type { PartRef, PolicyUpdate } from '../policy/policy.js'
+import type { Refusal } from '../policy/policy-reader.js'
+import { shownWords } from './shown-words.js'
+
+type Unapplied = Exclude<PartReport['state'], 'applied'>
+
+/** A part that is not in force yet. */
+interface Awaited {
+  readonly ref: PartRef
+  /** Revision of the policy step that it came with. */
+  readonly revision: number
+  reported: Unapplied | undefined
+}
+
+/**
+ * For a driver that makes one document of a whole policy: turns what became of documents into what became of the parts that they were made of.
+ *
+ * A document is taken as a whole or not at all. Of a refused one, the new parts that the proxy's words name are rejected and the others as little in
+ * force; if they name none, all are rejected.
+ */
+export class DocumentTracker {
+  readonly #session: string
+  readonly #awaited = new Map<PartHash, Awaited>()
+  #latest = 0
+  #complete = -1
+  #refused = -1
+
+  /** @param session - that the host knows the proxy under */
+  constructor(session: string) {
+    this.#session = session
+  }
+
+  /** A step of the policy stream takes effect: from now on documents are made of it. */
+  update({ revision, added, removed }: Pick<PolicyUpdate, 'revision' | 'added' | 'removed'>): void {
+    this.#latest = revision
+    for (const { hash } of removed) this.#awaited.delete(hash)
+    for (const ref of added) this.#awaited.set(ref.hash, { ref, revision, reported: undefined })
+  }
+
+  /**
+   * All steps up to that one are in force, but for what the document leaves out.
+   *
+   * @returns what to report; undefined if that is no news
+   */
+  applied(revision: number, refusals: readonly Refusal[]): ApplyReport | undefined {
+    if (revision <= this.#complete) return undefined
+    this.#complete = revision
+    const parts = [...this.#awaited.values()]
+      .filter((awaited) => awaited.revision <= revision)
+      .map(({ ref: { hash, id } }): PartReport => {
+        const refusal = refusals.find(({ ref }) => ref.hash === hash)
+        if (refusal === undefined) return { hash, id, state: 'applied' }
+        const { message, pointer } = refusal
+        return {
+          hash,
+          id,
+          state: 'rejected',
+          message: shownWords(message),
+          ...(pointer !== '' && { element: pointer }),
+        }
+      })
+    for (const { hash } of parts) this.#awaited.delete(hash)
+    return { session: this.#session, revision, complete: refusals.length === 0, parts }
+  }
+
+  /**
+   * The proxy has not taken the newest step in the time that it has.
+   *
+   * @returns what to report; undefined if that is no news
+   */
+  unacknowledged(): ApplyReport | undefined {
+    return this.#report(this.#latest, ({ reported }) => reported ?? 'unknown', '')
+  }
+
+  /**
+   * A document was refused.
+   *
+   * @param words - the proxy's own, or why there is no document
+   * @param revision - of the step that the document was made from; the newest if absent
+   * @returns what to report; undefined if that is no news
+   */
+  refused(words: string, revision = this.#latest): ApplyReport | undefined {
+    const message = shownWords(words)
+    const judged = [...this.#awaited.values()].filter((awaited) => awaited.revision <= revision)
+    const named = judged.filter(({ ref }) => message.includes(ref.id))
+    const blamed = new Set((named.length === 0 ? judged : named).map(({ ref }) => ref.hash))
+    const report = this.#report(revision, ({ ref }) => (blamed.has(ref.hash) ? 'rejected' : 'unknown'), message)
+    // A step may change the proxy part alone, which is no part of the list: the host is told all the same that it is not in force.
+    const isNews = revision > Math.max(this.#complete, this.#refused)
+    this.#refused = Math.max(revision, this.#refused)
+    return report ?? (isNews ? { session: this.#session, revision, complete: false, parts: [] } : undefined)
+  }
+
+  #report(revision: number, stateOf: (awaited: Awaited) => Unapplied, message: string): ApplyReport | undefined {
+    const parts: PartReport[] = []
+    for (const awaited of this.#awaited.values()) {
+      if (awaited.revision > revision) continue
+      const { hash, id } = awaited.ref
+      const state = stateOf(awaited)
+      if (state === awaited.reported) continue
+      awaited.reported = state
+      parts.push({ hash, id, state, ...(state === 'rejected' && { message }) })
+    }
+    return parts.length === 0 ? undefined : { session: this.#session, revision, complete: false, parts }
+  }
+}

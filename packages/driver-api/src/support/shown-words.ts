@@ -1,0 +1,9 @@
+/** As many characters of a proxy's words as are kept. */
+export const MAX_SHOWN_WORDS = 2048
+
+const PEM = /-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g
+
+/** A proxy's words, fit to be logged and reported: without what looks like key material, and not longer than {@link MAX_SHOWN_WORDS}. */
+export function shownWords(words: string): string {
+  return words.slice(0, MAX_SHOWN_WORDS).replace(PEM, '[redacted]')
+}
