@@ -63,19 +63,34 @@ export class DriverClient {
     return patch as SidecarPatch // that is what was just checked
   }
 
-  /** @throws OsmError with the driver's own code, `OSM_DRIVER_TIMEOUT`, `OSM_DRIVER_UNAVAILABLE` or `OSM_DRIVER_PROTOCOL` */
-  async start(data: StartData, hostSocket: string, onCancel: (reason: Error) => void): Promise<StartedDriver> {
+  /**
+   * @param signal - gives the start up before there are probes; afterwards `stop` of what is returned ends it
+   * @throws OsmError with the driver's own code, `OSM_DRIVER_TIMEOUT`, `OSM_DRIVER_UNAVAILABLE` or `OSM_DRIVER_PROTOCOL`; `OSM_DRIVER_START` if it was given up
+   */
+  async start(
+    data: StartData,
+    hostSocket: string,
+    onCancel: (reason: Error) => void,
+    signal: AbortSignal,
+  ): Promise<StartedDriver> {
     const call = callStream(this.#client, driverService.Start, { context: JSON.stringify(data), hostSocket })
     const what = `driver ${this.#name}, asked to start,`
     const ended = new Promise<Error>((resolve) => {
       call.on('error', (error) => resolve(fromServiceError(error, what)))
       call.on('end', () => resolve(processError('OSM_DRIVER_PROTOCOL', `${what} ended by itself`)))
     })
-    const probes = await this.#firstProbes(call, ended, onCancel).catch((error: unknown) => {
-      call.cancel()
+    const stop = (): void => call.cancel()
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    try {
+      return { probes: await this.#firstProbes(call, ended, onCancel), ended, stop }
+    } catch (error) {
+      stop()
+      if (signal.aborted) throw new OsmError('OSM_DRIVER_START', `${what} was stopped before it ran`)
       throw error
-    })
-    return { probes, ended, stop: () => call.cancel() }
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
   }
 
   /** @throws OsmError as {@link patch} does */

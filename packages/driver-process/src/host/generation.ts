@@ -89,7 +89,7 @@ export class Generation {
     const { proxyServerAddress, proxyServerPort, osmNamespace, driverConfig } = context
     const data = { proxyServerAddress, proxyServerPort, osmNamespace, driverConfig }
     const started = await Promise.race([
-      this.client.start(data, socket, context.cancel.bind(context)),
+      this.client.start(data, socket, context.cancel.bind(context), context.signal),
       this.failed.then(rethrow),
     ]).catch(async (error: unknown) => rethrow(await reasonOf(error, this.#endpoint, this.#over.signal)))
     this.#started = started

@@ -7,6 +7,7 @@ import { FakeHost, injectorContext } from '@osm-ts/driver-testkit'
 
 import { bundleHostProgram } from '../../test/host-program.js'
 import { PackageTrial } from '../../test/try-package.js'
+import { until } from '../../test/until.js'
 import type { RemoteDriver } from './remote-driver.js'
 
 let program: string
@@ -31,10 +32,6 @@ const pidOf = (patch: SidecarPatch) => Number(patch.sidecar.args[0])
 const start = (driver: RemoteDriver, driverConfig: JsonValue = {}) => driver.start(host.context({ driverConfig }))
 const running = (driver: RemoteDriver, restarts: number) =>
   until(() => driver.status.state === 'running' && driver.status.restarts >= restarts)
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
-}
 
 function isAlive(pid: number): boolean {
   try {
@@ -202,6 +199,16 @@ describe('start', () => {
     await running(driver, 1)
     await expect(driver.patch(injectorContext())).resolves.toBeDefined()
     expect(host.cancelled).toEqual([])
+  })
+
+  it('that hangs ends with its signal, and its process goes on', async () => {
+    const driver = await trial.connect({ package: 'moody' })
+    const pid = pidOf(await driver.patch(injectorContext()))
+    const starting = start(driver, { do: 'hang' })
+    host.stop()
+    await expect(starting).rejects.toMatchObject({ code: 'OSM_DRIVER_START' })
+    expect(pidOf(await driver.patch(injectorContext()))).toBe(pid)
+    expect(driver.status).toEqual({ state: 'running', restarts: 0 })
   })
 
   it('that hangs is refused at its deadline', async () => {

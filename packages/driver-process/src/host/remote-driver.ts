@@ -28,6 +28,8 @@ import { RelayedTelemetry } from './relayed-telemetry.js'
 export interface RemoteDriverOptions {
   /** Sidecar class that the driver must be of. */
   readonly name: string
+  /** That class, where {@link name} is only a name for people; empty: any. */
+  readonly expected?: string
   readonly open: OpenEndpoint
   readonly limits?: Partial<DriverLimits>
   readonly logger: Logger
@@ -169,8 +171,9 @@ export class RemoteDriver implements Driver {
       await this.#startIn(generation, running)
     } catch (error) {
       this.#running = undefined
+      if (context.signal.aborted) await generation?.stop()
       // What it has begun nobody knows.
-      generation?.fail(error)
+      else generation?.fail(error)
       throw error
     }
     const end = (): void => {
@@ -240,13 +243,16 @@ export class RemoteDriver implements Driver {
 
   /** The next process, as far as the one before was; undefined if it fails on the way there. */
   async #next(): Promise<Generation | undefined> {
-    const { name, open, signal, logger } = this.#options
+    const { open, signal, logger } = this.#options
     let generation: Generation | undefined
     try {
-      generation = await Generation.open({ name }, await open(signal), this.#limits, signal)
+      generation = await Generation.open(this.#options, await open(signal), this.#limits, signal)
       this.#refuseAnother(generation.declared)
       const running = this.#running
-      if (running !== undefined) await this.#startIn(generation, running)
+      if (running !== undefined)
+        await this.#startIn(generation, running).catch((error: unknown) => {
+          if (!running.context.signal.aborted) throw error
+        })
       // Whoever has stopped it meanwhile did not find it.
       if (running !== undefined && this.#running !== running) await generation.stop()
       this.#current = generation
