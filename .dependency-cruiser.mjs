@@ -11,7 +11,7 @@ const mayImport = {
   'driver-envoy': ['driver-api', 'envoy-api'],
   'driver-pipy': ['driver-api'],
   'driver-process': ['driver-api'],
-  'driver-testkit': ['driver-api'],
+  'driver-testkit': ['driver-api', 'driver-process'],
   interception: [],
   // Independent on purpose: what it shared with the mesh it could not find fault with.
   oracle: [],

@@ -55,6 +55,8 @@ const modes = (process.env.OSM_TEST_MODES ?? 'explicit,transparent').split(',')
 const outsideMode = modes.includes('transparent') ? [] : ['\\.transparent\\.test\\.ts$']
 // The same of HAProxy: empty where there is none, and then set-up has said so.
 const withoutHaproxy = process.env.HAPROXY_BIN === '' ? ['/examples/driver-haproxy/.*\\.integration\\.test\\.ts$'] : []
+// And of the driver in Python.
+const withoutPython = process.env.OSM_PYTHON_DRIVER === '' ? ['python-driver\\.integration\\.test\\.ts$'] : []
 const files = tiers.get(tier)
 if (files === undefined) throw new Error(`OSM_TEST_TIER=${tier}: expected one of ${[...tiers.keys()].join(', ')}`)
 
@@ -65,7 +67,7 @@ export default {
   // A bound against hanging, not a measure of speed: machines are shared and slow at times.
   testTimeout: 30_000,
   extensionsToTreatAsEsm: ['.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/dist/', ...outsideMode, ...withoutHaproxy],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/', ...outsideMode, ...withoutHaproxy, ...withoutPython],
   moduleNameMapper: {
     '^fast-check$': '<rootDir>/tools/testing/seeded-fast-check.mjs',
     '^@osm-ts/envoy-api/(.*)$': '<rootDir>/packages/envoy-api/gen/$1',

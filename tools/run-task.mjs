@@ -12,12 +12,15 @@ import { prepare } from './setup/prepare.mjs'
  */
 const tasks = {
   setup: {
-    needs: ['packages', 'envoyApi', 'envoy', 'transparent', 'haproxy'],
+    needs: ['packages', 'envoyApi', 'envoy', 'transparent', 'haproxy', 'pythonDriver'],
     load: () => import('./tasks/setup.mjs'),
   },
   build: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/build.mjs') },
   demo: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/demo.mjs') },
-  test: { needs: ['packages', 'envoyApi', 'envoy', 'transparent', 'haproxy'], load: () => import('./tasks/test.mjs') },
+  test: {
+    needs: ['packages', 'envoyApi', 'envoy', 'transparent', 'haproxy', 'pythonDriver'],
+    load: () => import('./tasks/test.mjs'),
+  },
   'test:api': {
     needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'],
     load: () => import('./tasks/test-api.mjs'),

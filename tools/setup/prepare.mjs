@@ -2,13 +2,14 @@ import { join } from 'node:path'
 import { withLock } from '../lib/lock.mjs'
 import { root } from '../lib/paths.mjs'
 import { clusterObstacle } from './cluster-programs.mjs'
+import { ensurePythonDriver } from './driver-python.mjs'
 import { ensureEnvoy } from './envoy-binary.mjs'
 import { ensureHaproxy } from './haproxy.mjs'
 import { ensureKubernetes } from './kubernetes.mjs'
 import { ensurePackages, packagesAreCurrent } from './packages.mjs'
 import { ensureTransparentMode } from './transparent-mode.mjs'
 
-/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'haproxy' | 'kubernetes' | 'cluster'} Need */
+/** @typedef {'packages' | 'envoyApi' | 'envoy' | 'transparent' | 'haproxy' | 'pythonDriver' | 'kubernetes' | 'cluster'} Need */
 
 /**
  * Brings the checkout and the machine to the state that a task needs. Quiet and quick when they are in it.
@@ -29,6 +30,7 @@ export async function prepare(needs) {
     env.OSM_TEST_MODES = available ? 'explicit,transparent' : 'explicit'
   }
   if (needs.includes('haproxy')) env.HAPROXY_BIN = await exclusively(ensureHaproxy)
+  if (needs.includes('pythonDriver')) env.OSM_PYTHON_DRIVER = await exclusively(ensurePythonDriver)
   if (needs.includes('kubernetes')) Object.assign(env, await exclusively(ensureKubernetes))
   if (needs.includes('cluster')) {
     const obstacle = await exclusively(clusterObstacle)

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { root } from '../lib/paths.mjs'
 import { run, runAttached } from '../lib/process.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
+import { ensurePythonDriver, pythonDriver } from '../setup/driver-python.mjs'
 import { compiler } from '../lib/type-check.mjs'
 
 const kit = 'packages/driver-testkit'
@@ -24,9 +25,21 @@ export async function task(args) {
   const report = args.includes('--report')
     ? []
     : ['--report', `.cache/conformance/${given.replaceAll(/[^A-Za-z0-9-]+/g, '-')}`]
+  const folder = isOwn ? own : await builtFolder(given)
   const others = [...args.slice(0, at), ...args.slice(at + 2)]
   const program = join(root, kit, 'dist/conformance-main.js')
-  return runAttached(process.execPath, [program, '--driver', isOwn ? own : given, ...report, ...others])
+  return runAttached(process.execPath, [program, '--driver', folder, ...report, ...others])
+}
+
+/**
+ * The example in Python runs from the folder that it is built into, which set-up does.
+ * @param {string} given
+ */
+async function builtFolder(given) {
+  if (resolve(root, given) !== join(root, pythonDriver)) return given
+  const folder = await ensurePythonDriver()
+  if (folder === '') throw new SetUpError(`${given} can not be built here.`)
+  return folder
 }
 
 /** @param {readonly string[]} projects folders relative to the root */

@@ -1,4 +1,4 @@
-export { childEndpoint, type ChildOptions } from './host/child-endpoint.js'
+export { childEndpoint, type ChildOptions, commandEndpoint, type CommandOptions } from './host/child-endpoint.js'
 export { type DriverEndpoint, type OpenEndpoint, socketEndpoint } from './host/endpoint.js'
 export { defaultLimits, type DriverLimits } from './host/limits.js'
 export { RemoteDriver, type RemoteDriverOptions, type RemoteDriverStatus } from './host/remote-driver.js'
@@ -7,5 +7,6 @@ export { driverProcessErrorCodes, type DriverProcessErrorCode } from './errors.j
 export { type DriverEntry, type PackageEntry, readDriverList, type SocketEntry } from './load/driver-list.js'
 export { type LoadedDrivers, loadDrivers, type LoadOptions, type RefusedDriver } from './load/load-drivers.js'
 export { packageIntegrity } from './load/package-integrity.js'
+export { type PackageManifest, readPackageManifest } from './load/package-manifest.js'
 export { inspectPackage, type InspectOptions } from './load/inspect-package.js'
 export type { DeclaredDriver } from './host/declaration.js'

@@ -7,6 +7,7 @@ process.once('SIGTERM', () => stop.abort())
 
 const code = await runConformance(process.argv.slice(2), {
   folder: process.cwd(),
+  environment: process.env,
   node: process.version,
   platform: `${process.platform} ${process.arch}`,
   signal: stop.signal,

@@ -1,3 +1,4 @@
+export { type ProgramContext, runConformance } from './cli/run-conformance.js'
 export * from './conformance/check.js'
 export * from './conformance/level-0.js'
 export * from './fake-driver.js'

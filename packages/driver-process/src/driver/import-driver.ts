@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import { checkDriver, CONTRACT_VERSION, type Driver, OsmError, speaksContract } from '@osm-ts/driver-api'
 
+import { readPackageManifest } from '../load/package-manifest.js'
 import { processError } from '../wire/failure.js'
 import { isRecord } from '../wire/telemetry.js'
 import type { ServedDriver } from './serve-driver.js'
@@ -15,7 +15,7 @@ import type { ServedDriver } from './serve-driver.js'
  * @throws OsmError with code `OSM_DRIVER_LOAD`, with everything that does not fit the contract, or `OSM_DRIVER_CONTRACT`
  */
 export async function importDriver(folder: string): Promise<ServedDriver> {
-  const { name, version } = await readManifest(folder)
+  const { name, version } = await readPackageManifest(folder)
   let exported: unknown
   try {
     // `main` of its package.json, or index.js.
@@ -51,18 +51,6 @@ function refuseContract(name: string, exported: unknown): void {
     `driver package ${name} was written for contract version ${contract}; this host speaks version ${CONTRACT_VERSION}`,
     { details: { package: name, contract, supported: CONTRACT_VERSION } },
   )
-}
-
-async function readManifest(folder: string): Promise<{ readonly name: string; readonly version: string }> {
-  const file = join(folder, 'package.json')
-  try {
-    const manifest: unknown = JSON.parse(await readFile(file, 'utf8'))
-    if (isRecord(manifest) && typeof manifest['name'] === 'string' && typeof manifest['version'] === 'string')
-      return { name: manifest['name'], version: manifest['version'] }
-  } catch (cause) {
-    throw processError('OSM_DRIVER_LOAD', `${file} can not be read: ${reasonOf(cause)}`)
-  }
-  throw processError('OSM_DRIVER_LOAD', `${file} must have a name and a version`)
 }
 
 function reasonOf(cause: unknown): string {

@@ -6,25 +6,32 @@ import { setInterval } from 'node:timers'
 
 import type { OsmError } from '@osm-ts/driver-api'
 
+import { readPackageManifest } from '../load/package-manifest.js'
 import { processError } from '../wire/failure.js'
 import type { OpenEndpoint } from './endpoint.js'
 
-/** How a driver package is run. */
-export interface ChildOptions {
+/** How the process of a driver is run. */
+export interface CommandOptions {
   /** Sidecar class, for people. */
   readonly name: string
-  /** Bundle of the program that serves a package. */
-  readonly program: string
-  /** The package. */
+  /** A program and its arguments; the path of the socket that it has to serve on is added. It has to end when its standard input does. */
+  readonly command: readonly [string, ...string[]]
+  /** The package, in which it is started. */
   readonly folder: string
   /** Ours. The process gets of it what every program needs, and nothing else. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Largest heap, in MiB. */
-  readonly heapMb: number
   /** Largest resident set, in MiB, of the process without any that it starts. Looked at where there is a /proc. */
   readonly residentMb: number
   /** Milliseconds between two looks at the resident set. */
   readonly residentIntervalMs: number
+}
+
+/** How a driver package is run. */
+export interface ChildOptions extends Omit<CommandOptions, 'command'> {
+  /** Bundle of the program that serves a package whose driver is a module. */
+  readonly program: string
+  /** Largest heap of that program, in MiB. */
+  readonly heapMb: number
 }
 
 const KEPT_LINES = 10
@@ -34,22 +41,28 @@ const LONG_WORD = /[A-Za-z0-9+/=_-]{40,}/g
 /** Variables that a driver may need to run at all. Everything else of our environment is not its business. */
 const PASSED_VARIABLES = ['PATH', 'TZ', 'LANG', 'TMPDIR']
 
-/** Runs a driver package as a child process, in a process group of its own, with bounds on its memory. */
-export function childEndpoint(options: ChildOptions): OpenEndpoint {
+/** Runs a driver package as a child process: the command that it names, or the program that serves its main module. */
+export function childEndpoint({ program, heapMb, ...options }: ChildOptions): OpenEndpoint {
+  return async (signal) => {
+    const { command } = await readPackageManifest(options.folder)
+    const serve = [process.execPath, `--max-old-space-size=${heapMb}`, program, options.folder] as const
+    return commandEndpoint({ ...options, command: command ?? serve })(signal)
+  }
+}
+
+/** Runs the program of a driver as a child process, in a process group of its own, with a bound on its memory. */
+export function commandEndpoint(options: CommandOptions): OpenEndpoint {
   return async (signal) => {
     signal.throwIfAborted()
     const folder = await mkdtemp(join(tmpdir(), 'osm-driver-'))
     const socket = join(folder, 'driver.sock')
-    const child = spawn(
-      process.execPath,
-      [`--max-old-space-size=${options.heapMb}`, options.program, socket, options.folder],
-      {
-        cwd: options.folder,
-        env: passedEnvironment(options.environment),
-        stdio: ['pipe', 'pipe', 'pipe'],
-        detached: true,
-      },
-    )
+    const [program, ...args] = options.command
+    const child = spawn(program, [...args, socket], {
+      cwd: options.folder,
+      env: passedEnvironment(options.environment),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    })
     const lastLines = keepLastLines(child)
     let tooLarge: OsmError | undefined
     const watch = setInterval(() => {
@@ -91,7 +104,7 @@ export function childEndpoint(options: ChildOptions): OpenEndpoint {
   }
 }
 
-function passedEnvironment(environment: ChildOptions['environment']): Record<string, string> {
+function passedEnvironment(environment: CommandOptions['environment']): Record<string, string> {
   return Object.fromEntries(
     PASSED_VARIABLES.flatMap((name) => {
       const value = environment[name]

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -67,6 +67,11 @@ describe('copyVerified', () => {
     await copyVerified(original, integrity, copy)
     expect(await packageIntegrity(copy)).toBe(integrity)
     expect(await readFile(join(copy, 'main.js'), 'utf8')).toBe('a')
+    expect((await stat(join(copy, 'lib/a.js'))).mode & 0o111).toBe(0)
+    await chmod(join(original, 'lib/a.js'), 0o755)
+    const executable = join(folder, 'executable')
+    await copyVerified(original, integrity, executable)
+    expect((await stat(join(executable, 'lib/a.js'))).mode & 0o777).toBe(0o755)
     await writeFile(join(original, 'lib/a.js'), 'evil')
     const error: unknown = await copyVerified(original, integrity, join(folder, 'other')).catch(
       (caught: unknown) => caught,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 import { isOsmError, type OsmError } from '@osm-ts/driver-api'
@@ -62,7 +62,9 @@ async function digestOf(folder: string, target: string | undefined): Promise<str
     if (bytes > MAX_BYTES) throw refused(folder, `has more than ${MAX_BYTES} bytes`)
     const own = createHash('sha512').update(content).digest('hex')
     digest.update(`file ${JSON.stringify(path)} ${content.length} ${own}\n`)
-    if (to !== undefined) await writeFile(to, content, { flag: 'wx' })
+    // What can be run stays so: a package may bring the program that it names.
+    if (to !== undefined)
+      await writeFile(to, content, { flag: 'wx', mode: (await stat(from)).mode & 0o111 ? 0o755 : 0o644 })
   }
   return `sha512-${digest.digest('base64')}`
 }

@@ -4,11 +4,23 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { Driver } from '@osm-ts/driver-api'
+import { readPackageManifest } from '@osm-ts/driver-process'
+
+import { CommandDriver } from './command-driver.js'
 
 /** A driver and where it came from. */
 export interface LoadedDriver {
   readonly driver: Driver
   readonly package: { readonly name: string; readonly version: string }
+  /** Ends what was started for it. */
+  readonly close?: () => Promise<void>
+}
+
+/** Where a driver is looked for, and what its process gets if it has one. */
+export interface LoadPlace {
+  /** Absolute path of the folder that names and relative paths are looked up from. */
+  readonly folder: string
+  readonly environment: Readonly<Record<string, string | undefined>>
 }
 
 /** Why there is no driver to try. */
@@ -25,18 +37,24 @@ interface Manifest {
 
 /**
  * Imports the driver of a package: its default export, or else the one that it exports under a name such as `createDriver`; a function is called without arguments.
+ * A package that names a command is run by it.
  *
- * @param given - folder of the package, or its name as installed for `from`
- * @param from - absolute path of the folder that names and relative paths are looked up from
+ * @param given - folder of the package, or its name as installed there
  * @throws NoDriver
  */
-export async function loadDriver(given: string, from: string): Promise<LoadedDriver> {
+export async function loadDriver(given: string, { folder: from, environment }: LoadPlace): Promise<LoadedDriver> {
   const folder = folderOf(given, from)
   const path = join(folder, 'package.json')
   if (!existsSync(path))
     throw new NoDriver(`${path} does not exist: --driver takes the folder of a package, or its name`)
   // Written by whoever made the package; what is absent has defaults.
   const manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  const { name, version, command } = await readPackageManifest(folder).catch(asNoDriver)
+  const of = { name, version }
+  if (command !== undefined) {
+    const driver = await CommandDriver.open({ name, command, folder, environment }).catch(asNoDriver)
+    return { driver, package: of, close: () => driver.close() }
+  }
   const entry = resolve(folder, entryOf(manifest))
   if (!existsSync(entry))
     throw new NoDriver(`${entry}, the main module of ${given}, does not exist; is the package built?`)
@@ -49,7 +67,12 @@ export async function loadDriver(given: string, from: string): Promise<LoadedDri
   const driver: unknown = typeof found === 'function' ? await (found as () => unknown)() : found
   if (typeof driver !== 'object' || driver === null) throw new NoDriver(`what ${given} exports is no driver object`)
   // Whether it is one is the first thing that the suite checks.
-  return { driver: driver as Driver, package: { name: manifest.name ?? '', version: manifest.version ?? '' } }
+  return { driver: driver as Driver, package: of }
+}
+
+/** A host would refuse it for the same reason. */
+function asNoDriver(reason: unknown): never {
+  throw new NoDriver(reason instanceof Error ? reason.message : String(reason))
 }
 
 function folderOf(given: string, from: string): string {

@@ -28,6 +28,7 @@ describe('the command line of the conformance suite', () => {
     const said = { out: '', err: '' }
     const code = await runConformance(args, {
       folder,
+      environment: process.env,
       node: 'v20.0.0',
       platform: 'linux x64',
       signal: new AbortController().signal,

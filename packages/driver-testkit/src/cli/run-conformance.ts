@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 
 import type { JsonValue } from '@osm-ts/driver-api'
 
-import { runChecks } from '../conformance/check.js'
+import { type CheckResult, runChecks } from '../conformance/check.js'
 import { level0 } from '../conformance/level-0.js'
 import { loadDriver, NoDriver, ownPackage } from './load-driver.js'
 import { asHtml, asTable, asYaml, makeReport } from './report.js'
@@ -35,6 +35,8 @@ const options = {
 /** What the program uses of the process that it runs in. */
 export interface ProgramContext {
   readonly folder: string
+  /** The process of a driver in another language gets of it what every program needs. */
+  readonly environment: Readonly<Record<string, string | undefined>>
   readonly node: string
   readonly platform: string
   readonly signal: AbortSignal
@@ -71,8 +73,13 @@ async function run(args: readonly string[], context: ProgramContext): Promise<nu
   if (checks.length === 0)
     throw new UsageError(`--only ${only?.join(', ') ?? ''}: the checks are ${level0.map(({ id }) => id).join(', ')}`)
   const config = readConfig(values.config, context.folder)
-  const loaded = await loadDriver(values.driver, context.folder)
-  const results = await runChecks(checks, { driver: loaded.driver, config }, { signal: context.signal })
+  const loaded = await loadDriver(values.driver, context)
+  let results: readonly CheckResult[]
+  try {
+    results = await runChecks(checks, { driver: loaded.driver, config }, { signal: context.signal })
+  } finally {
+    await loaded.close?.()
+  }
   const { node, platform } = context
   const report = makeReport({ kit: ownPackage(), loaded, results, date: context.now(), node, platform })
   context.out(print[values.output](report))

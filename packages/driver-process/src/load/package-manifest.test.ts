@@ -1,0 +1,53 @@
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+
+import { readPackageManifest } from './package-manifest.js'
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'osm-manifest-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+const write = (manifest: unknown): void => writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+
+describe('readPackageManifest', () => {
+  it('reads name, version and the command, if there is one', async () => {
+    write({ name: 'a', version: '1.0.0', main: 'x.js' })
+    expect(await readPackageManifest(folder)).toEqual({ name: 'a', version: '1.0.0' })
+    write({ name: 'a', version: '1.0.0', osmDriver: { command: ['python3', 'main.py', ''] } })
+    expect(await readPackageManifest(folder)).toEqual({
+      name: 'a',
+      version: '1.0.0',
+      command: ['python3', 'main.py', ''],
+    })
+  })
+
+  it.each([
+    ['no version', { name: 'a' }, 'must have a name and a version'],
+    ['a list', [], 'must have a name and a version'],
+    ['a command that is text', { name: 'a', version: '1', osmDriver: { command: 'python3 main.py' } }, 'a list of str'],
+    ['an empty command', { name: 'a', version: '1', osmDriver: { command: [] } }, 'osmDriver.command'],
+    ['a program without a name', { name: 'a', version: '1', osmDriver: { command: [''] } }, 'osmDriver.command'],
+    ['a word that ends early', { name: 'a', version: '1', osmDriver: { command: ['x', 'y\0'] } }, 'osmDriver.command'],
+    ['osmDriver without a command', { name: 'a', version: '1', osmDriver: {} }, 'osmDriver.command'],
+    ['osmDriver that is text', { name: 'a', version: '1', osmDriver: 'x' }, 'osmDriver.command'],
+  ])('refuses %s with the file and the member', async (_what, manifest, words) => {
+    write(manifest)
+    await expect(readPackageManifest(folder)).rejects.toMatchObject({
+      code: 'OSM_DRIVER_LOAD',
+      message: expect.stringMatching(new RegExp(`^${folder}/package.json .*${words}`)) as unknown,
+    })
+  })
+
+  it('refuses what can not be read', async () => {
+    await expect(readPackageManifest(folder)).rejects.toMatchObject({ code: 'OSM_DRIVER_LOAD' })
+    writeFileSync(join(folder, 'package.json'), '{')
+    await expect(readPackageManifest(folder)).rejects.toMatchObject({ code: 'OSM_DRIVER_LOAD' })
+  })
+})
