@@ -4,6 +4,8 @@ import { guardedScript, type PipyConfig } from '@osm-ts/driver-pipy'
 
 import type { Seen } from './support/apps.js'
 import { type Answer, open, through } from './support/calls.js'
+import { eventually } from '../dataplane/support/wait.js'
+import { sidecarName } from './support/base-config.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
 
@@ -118,5 +120,26 @@ describe('plugins of a real sidecar', () => {
     expect([status, headers['x-answer']]).toEqual([200, 'of 200'])
     const text = await (await fetch(`http://${shop.at.clientMetrics}/stats/prometheus`)).text()
     expect(text).toMatch(/^sidecar_plugin_failures_total\{plugin="fails"\} 1$/m)
+  })
+
+  it('are told to the control plane when they fail, and no more when they are gone', async () => {
+    const told = (faults: unknown): Promise<unknown> =>
+      eventually(
+        () => shop.channel.plugins(sidecarName('server')),
+        (said) => JSON.stringify(said) === JSON.stringify(faults),
+      )
+    const late = plugin('late', ['inbound-http'], `throw new Error('while loading')`)
+    await use([late, plugin('works', ['outbound-http'], 'export function request() {}')])
+    // Why, Pipy says in its own log only.
+    const error = `cannot import module: ${late.path}`
+    await told([{ plugin: 'late', isLoaded: false, failures: 1, error }])
+    await use([
+      plugin('bad', ['inbound-http', 'inbound-tcp'], `export function request(r) { throw new Error('always') }`),
+    ])
+    await get()
+    await get()
+    await told([{ plugin: 'bad', isLoaded: true, failures: 2, error: 'always' }])
+    await use([])
+    await told([])
   })
 })

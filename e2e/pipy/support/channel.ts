@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { TLSSocket } from 'node:tls'
 
 import type { Credential } from '@osm-ts/driver-api'
@@ -27,6 +28,8 @@ export interface Channel {
   readonly waiting: (worker: string) => number
   /** Serial numbers of the certificates that a worker has shown so far. */
   readonly serials: (worker: string) => ReadonlySet<string>
+  /** What a worker has said last of plugins that fail. */
+  readonly plugins: (worker: string) => unknown
   readonly stop: () => Promise<void>
 }
 
@@ -36,6 +39,8 @@ interface Client {
   readonly listeners: Set<() => void>
   readonly serials: Set<string>
   waiting: number
+  /** What it has said last of plugins that fail. */
+  plugins: unknown
 }
 
 /** Serves documents to workers whose certificates the root has signed. */
@@ -48,6 +53,7 @@ export async function startChannel(credential: Credential, root: string, host = 
       listeners: new Set(),
       serials: new Set(),
       waiting: 0,
+      plugins: undefined,
     }
     clients.set(name, client)
     return client
@@ -62,6 +68,13 @@ export async function startChannel(credential: Credential, root: string, host = 
       if (!(socket instanceof TLSSocket)) throw new TypeError('the server speaks TLS only')
       const { subject, serialNumber } = socket.getPeerCertificate()
       const client = clientOf(String(subject.CN))
+      if (request.method === 'POST') {
+        void text(request).then((body) => {
+          client.plugins = JSON.parse(body)
+          response.writeHead(204).end()
+        })
+        return
+      }
       client.serials.add(serialNumber)
       client.waiting += 1
       response.on('close', () => {
@@ -128,6 +141,7 @@ export async function startChannel(credential: Credential, root: string, host = 
     },
     waiting: (worker) => clientOf(worker).waiting,
     serials: (worker) => clientOf(worker).serials,
+    plugins: (worker) => clientOf(worker).plugins,
     stop: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -185,6 +185,8 @@ describe('osm proxy', () => {
     ],
     denied: ['bookstore/bookstore-v2|14001'],
   })
+  const since = '2026-01-01T00:00:00Z'
+  const stranger = { address: '10.0.0.7', code: 'OSM_WHO', message: 'shows nothing', since, last: since, times: 1 }
   let statuses = [proxyStatus('bookbuyer-0', 'bookbuyer', 'bookbuyer'), rejected]
 
   beforeAll(async () => {
@@ -193,7 +195,7 @@ describe('osm proxy', () => {
       const admin = { ...samplePolicy().proxy.listen.admin!, port: (server.address() as AddressInfo).port }
       const policy = { ...samplePolicy(), proxy: { ...samplePolicy().proxy, listen: { admin } } }
       const pages: Readonly<Record<string, unknown>> = {
-        '/debug/status': { proxies: statuses },
+        '/debug/status': { proxies: statuses, refused: [stranger] },
         '/debug/policy': policy,
         '/ready': 'LIVE',
       }
@@ -231,7 +233,12 @@ describe('osm proxy', () => {
 
   it('status ends with 0 when all is applied', async () => {
     statuses = [proxyStatus('bookbuyer-0', 'bookbuyer', 'bookbuyer')]
-    expect(await proxy('status')).toMatchObject({ code: 0 })
+    expect(await proxy('status')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('REFUSED 10.0.0.7: OSM_WHO'),
+    })
+    const { stdout } = await proxy('status', '-o', 'json')
+    expect(JSON.parse(stdout)).toEqual({ proxies: statuses, refused: [stranger] })
     statuses = [...statuses, rejected]
   })
 

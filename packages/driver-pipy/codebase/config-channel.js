@@ -1,6 +1,7 @@
 // The configuration, by long poll over mutual TLS. The revision in a question says what was applied; a refusal says why not.
 
 import { apply } from './apply.js'
+import { reportPlugins, startPluginReports } from './plugin-report.js'
 import { state } from './state.js'
 
 var WAIT_AFTER_ERROR_SECONDS = 1
@@ -11,7 +12,9 @@ var WAIT_AFTER_ERROR_SECONDS = 1
  * @param settings - `{ host, serverName, path, certificate, key, roots }`: where to ask, whom, and the names of files with PEM
  */
 export function startChannel(settings) {
-  ask({ settings, files: undefined, agent: undefined }, '')
+  var channel = { settings, files: undefined, agent: undefined }
+  startPluginReports(channel)
+  ask(channel, '')
 }
 
 function ask(channel, refusal) {
@@ -22,9 +25,9 @@ function ask(channel, refusal) {
     .request('GET', settings.path + '?rev=' + URL.encodeComponent(revision) + refusal)
     .then((answer) => {
       var status = answer.head.status
-      if (status === 204) return ask(channel, '')
-      if (status !== 200) return later(channel)
-      return ask(channel, take(answer))
+      if (status !== 200 && status !== 204) return later(channel)
+      ask(channel, status === 204 ? '' : take(answer))
+      reportPlugins()
     })
     .catch(() => later(channel))
 }

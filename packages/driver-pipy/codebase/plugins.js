@@ -6,14 +6,17 @@ import { countPluginFailure } from './metrics.js'
 // Calls of functions and turns of loops that a script may take for one request.
 var STEPS = 20000
 
-// What was loaded, by path; null where that failed. Pipy never forgets a module.
+// What was loaded, by path: `{ scripts, failures, error }`, without scripts where that failed. Pipy never forgets a module.
 var loaded = {}
+
+// What is called when a plugin fails.
+var listener = { failed: () => undefined }
 
 /** Loads the plugins of a configuration. Gives those of each chain, in their order. */
 export function loadPlugins(list) {
   var chains = { 'inbound-tcp': [], 'inbound-http': [], 'outbound-tcp': [], 'outbound-http': [] }
   list.forEach((plugin) => {
-    var entry = { name: plugin.name, scripts: load(plugin), configs: plugin.configs }
+    var entry = { name: plugin.name, module: load(plugin), configs: plugin.configs }
     plugin.chains.forEach((chain) => void chains[chain].push(entry))
   })
   return chains
@@ -21,17 +24,40 @@ export function loadPlugins(list) {
 
 function load(plugin) {
   if (loaded[plugin.path] !== undefined) return loaded[plugin.path]
-  var scripts = null
+  var module = { scripts: null, failures: 0, error: '' }
+  loaded[plugin.path] = module
   if (plugin.script !== undefined) {
     try {
       pipy.patch(plugin.path, plugin.script)
-      scripts = pipy.import(plugin.path)
+      module.scripts = pipy.import(plugin.path)
     } catch (error) {
-      failed(plugin.name, error)
+      failed({ name: plugin.name, module }, error)
     }
   }
-  loaded[plugin.path] = scripts
-  return scripts
+  return module
+}
+
+/** Calls back whenever a plugin fails. */
+export function onPluginFailure(callback) {
+  listener.failed = callback
+}
+
+/** What is wrong with the plugins of these chains: a list of `{ plugin, isLoaded, failures, error }`. Those that were held back are known elsewhere. */
+export function pluginFaults(chains) {
+  var faults = {}
+  Object.keys(chains).forEach((chain) =>
+    chains[chain].forEach((plugin) => {
+      var module = plugin.module
+      if (module.failures === 0) return
+      faults[plugin.name] = {
+        plugin: plugin.name,
+        isLoaded: Boolean(module.scripts),
+        failures: module.failures,
+        error: module.error,
+      }
+    }),
+  )
+  return Object.values(faults)
 }
 
 /**
@@ -69,14 +95,15 @@ export function letIn(plugins, service, connection) {
 }
 
 function run(plugin, hook, service, about) {
-  if (!plugin.scripts) return { isFailed: true }
-  var script = plugin.scripts[hook]
+  var scripts = plugin.module.scripts
+  if (!scripts) return { isFailed: true }
+  var script = scripts[hook]
   if (!script) return { isFailed: false }
-  plugin.scripts.__osmBudget(STEPS)
+  scripts.__osmBudget(STEPS)
   try {
     return { isFailed: false, value: script(about, plugin.configs[service.split('|')[0]]) }
   } catch (error) {
-    failed(plugin.name, error)
+    failed(plugin, error)
     return { isFailed: true }
   }
 }
@@ -84,14 +111,19 @@ function run(plugin, hook, service, about) {
 function answerOf(plugin, value) {
   if (value === undefined || value === null) return undefined
   if (!(value.status >= 200 && value.status <= 599)) {
-    failed(plugin.name, { message: 'gives something that is no answer' })
+    failed(plugin, { message: 'gives something that is no answer' })
     return { status: 500, body: 'plugin failed' }
   }
   var headers = Object.entries(value.headers || {}).map((entry) => [entry[0].toLowerCase(), '' + entry[1]])
   return { status: value.status, headers, body: '' + (value.body || '') }
 }
 
-function failed(name, error) {
-  countPluginFailure(name)
-  console.error('plugin ' + name + ': ' + error.message)
+function failed(plugin, error) {
+  var module = plugin.module
+  module.failures = module.failures + 1
+  // As much of it as anybody reads.
+  module.error = ('' + error.message).substring(0, 500)
+  countPluginFailure(plugin.name)
+  console.error('plugin ' + plugin.name + ': ' + error.message)
+  listener.failed()
 }

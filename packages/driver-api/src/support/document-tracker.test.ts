@@ -74,4 +74,24 @@ describe('what is reported of parts', () => {
       parts: [{ state: 'rejected', element: '/rules', message: 'can not do [redacted]' }],
     })
   })
+
+  it('is what a proxy can not do after all, until it can, with every step', () => {
+    const tracker = new DocumentTracker('s')
+    const refusal = { ref: ref('a-part'), pointer: '/value', message: 'no' }
+    tracker.update(step(1, ['a-part', 'b-part']))
+    expect(tracker.applied(1, [])).toMatchObject({ complete: true })
+    expect(tracker.failed([refusal])).toMatchObject({
+      revision: 1,
+      complete: false,
+      parts: [{ id: 'a-part', state: 'rejected', element: '/value' }],
+    })
+    expect(tracker.failed([refusal])).toBeUndefined()
+    tracker.update(step(2, ['c-part']))
+    expect(tracker.applied(2, [])).toMatchObject({ complete: false, parts: [{ id: 'c-part', state: 'applied' }] })
+    expect(tracker.failed([])).toBeUndefined()
+    expect(tracker.applied(2, [])).toMatchObject({ complete: true, parts: [{ id: 'a-part', state: 'applied' }] })
+    tracker.failed([refusal])
+    tracker.update(step(3, [], ['a-part']))
+    expect(tracker.applied(3, [])).toMatchObject({ complete: true, parts: [] })
+  })
 })

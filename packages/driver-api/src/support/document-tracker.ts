@@ -23,6 +23,8 @@ interface Awaited {
 export class DocumentTracker {
   readonly #session: string
   readonly #awaited = new Map<PartHash, Awaited>()
+  /** Parts in force that the proxy can not do after all. */
+  readonly #failed = new Map<PartHash, Refusal>()
   #latest = 0
   #complete = -1
   #refused = -1
@@ -35,7 +37,10 @@ export class DocumentTracker {
   /** A step of the policy stream takes effect: from now on documents are made of it. */
   update({ revision, added, removed }: Pick<PolicyUpdate, 'revision' | 'added' | 'removed'>): void {
     this.#latest = revision
-    for (const { hash } of removed) this.#awaited.delete(hash)
+    for (const { hash } of removed) {
+      this.#awaited.delete(hash)
+      this.#failed.delete(hash)
+    }
     for (const ref of added) this.#awaited.set(ref.hash, { ref, revision, reported: undefined })
   }
 
@@ -44,25 +49,40 @@ export class DocumentTracker {
    *
    * @returns what to report; undefined if that is no news
    */
-  applied(revision: number, refusals: readonly Refusal[]): ApplyReport | undefined {
+  applied(revision: number, leftOut: readonly Refusal[]): ApplyReport | undefined {
     if (revision <= this.#complete) return undefined
     this.#complete = revision
+    const refusals = [...leftOut, ...this.#failed.values()]
     const parts = [...this.#awaited.values()]
       .filter((awaited) => awaited.revision <= revision)
       .map(({ ref: { hash, id } }): PartReport => {
         const refusal = refusals.find(({ ref }) => ref.hash === hash)
-        if (refusal === undefined) return { hash, id, state: 'applied' }
-        const { message, pointer } = refusal
-        return {
-          hash,
-          id,
-          state: 'rejected',
-          message: shownWords(message),
-          ...(pointer !== '' && { element: pointer }),
-        }
+        return refusal === undefined ? { hash, id, state: 'applied' } : rejected(refusal)
       })
     for (const { hash } of parts) this.#awaited.delete(hash)
     return { session: this.#session, revision, complete: refusals.length === 0, parts }
+  }
+
+  /**
+   * These are all parts that the proxy can not do, though it has taken the document that holds them.
+   *
+   * @returns what to report; undefined if that is no news
+   */
+  failed(refusals: readonly Refusal[]): ApplyReport | undefined {
+    for (const [hash, { ref }] of this.#failed) {
+      if (refusals.some((refusal) => refusal.ref.hash === hash)) continue
+      // It does now: with the next acknowledgement that is news.
+      this.#failed.delete(hash)
+      this.#awaited.set(hash, { ref, revision: this.#latest, reported: 'rejected' })
+      this.#complete = -1
+    }
+    const news = refusals.filter(({ ref }) => !this.#failed.has(ref.hash))
+    for (const refusal of news) {
+      this.#failed.set(refusal.ref.hash, refusal)
+      this.#awaited.delete(refusal.ref.hash)
+    }
+    if (news.length === 0) return undefined
+    return { session: this.#session, revision: this.#latest, complete: false, parts: news.map(rejected) }
   }
 
   /**
@@ -105,4 +125,8 @@ export class DocumentTracker {
     }
     return parts.length === 0 ? undefined : { session: this.#session, revision, complete: false, parts }
   }
+}
+
+function rejected({ ref: { hash, id }, message, pointer }: Refusal): PartReport {
+  return { hash, id, state: 'rejected', message: shownWords(message), ...(pointer !== '' && { element: pointer }) }
 }

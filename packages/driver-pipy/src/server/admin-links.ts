@@ -3,11 +3,13 @@ import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 
 import { limits } from './limits.js'
+import { addressOf, type RefusedPeers } from './refused-peers.js'
 import type { RepoMetrics } from './repo-metrics.js'
 import { readTarget } from './request-target.js'
 import { acceptKey, WebSocketSender } from './web-socket.js'
 import type { WorkerAuthority } from './worker-authority.js'
-import type { AdminLink } from './worker-session.js'
+import type { AdminLink } from './session-ports.js'
+import type { Refusal } from './worker-sessions.js'
 
 /** Has a worker fetch its codebase and load it. */
 const RELOAD = 'reload'
@@ -16,10 +18,12 @@ const RELOAD = 'reload'
 export class AdminLinks {
   readonly #authority: WorkerAuthority
   readonly #metrics: RepoMetrics
+  readonly #refused: RefusedPeers
 
-  constructor(authority: WorkerAuthority, metrics: RepoMetrics) {
+  constructor(authority: WorkerAuthority, metrics: RepoMetrics, refused: RefusedPeers) {
     this.#authority = authority
     this.#metrics = metrics
+    this.#refused = refused
   }
 
   /** Takes over a connection. Never rejects. */
@@ -29,17 +33,20 @@ export class AdminLinks {
     const target = readTarget(request.url ?? '')
     const accept = acceptKey(request)
     if (target?.kind !== 'file' || accept === undefined) {
-      this.#refuse(socket, 400)
+      this.#answer(socket, 400)
       return
     }
-    const session = await this.#authority.admit(request.socket as TLSSocket, target.codebase) // the server speaks TLS only
+    const peer = request.socket as TLSSocket // the server speaks TLS only
+    const session = await this.#authority.admit(peer, target.codebase)
     if ('status' in session) {
-      this.#refuse(socket, session.status)
+      this.#refuse(socket, peer, session)
       return
     }
     // A worker names itself behind the slash, by a name that it was started with.
-    if (target.path !== `/${session.proxy.uuid}`) {
-      this.#refuse(socket, 403)
+    const { uuid } = session.proxy
+    if (target.path !== `/${uuid}`) {
+      const reason = 'that is the admin link of another sidecar'
+      this.#refuse(socket, peer, { status: 403, reason, code: 'OSM_PIPY_WORKER_REFUSED', uuid })
       return
     }
     if (socket.destroyed || session.ended !== undefined) {
@@ -57,7 +64,12 @@ export class AdminLinks {
     socket.once('close', () => session.removeLink(link))
   }
 
-  #refuse(socket: Duplex, status: number): void {
+  #refuse(socket: Duplex, peer: TLSSocket, refusal: Refusal): void {
+    this.#refused.note(addressOf(peer), refusal, refusal.uuid)
+    this.#answer(socket, refusal.status)
+  }
+
+  #answer(socket: Duplex, status: number): void {
     this.#metrics.requested('link', status)
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
   }

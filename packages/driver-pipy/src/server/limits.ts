@@ -38,8 +38,14 @@ export const limits = {
   reauthenticateSpreadMs: 10_000,
   /** From the end of the last answer until connections are cut when the server stops. */
   closeGraceMs: 200,
-  /** Refused requests of one worker that are logged; it can ask as often as it likes. */
-  maxLoggedRefusals: 5,
+  /** Refused requests of one connection that are told of; a peer can ask as often as it likes. */
+  maxToldRefusals: 5,
+  /** From a line in the log about a peer that was turned away to the next one about the same; workers try again every 5 s. */
+  refusalLogMs: 300_000,
+  /** Plugins of one worker that can fail at the same time. */
+  maxPluginFaults: 256,
+  /** How long it is told that a plugin has failed when it does not fail again. */
+  pluginFailureMs: 600_000,
   /** Work on policies between two looks at the network. */
   turnMs: 10,
 } as const

@@ -4,7 +4,7 @@ import type { DriverMetrics } from '@osm-ts/driver-api'
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** What a worker may ask for, as a label. */
-export type RequestKind = 'manifest' | 'file' | 'etags' | 'status' | 'config' | 'link' | 'other'
+export type RequestKind = 'manifest' | 'file' | 'etags' | 'status' | 'config' | 'plugins' | 'link' | 'other'
 
 /** Metrics of the repo server. Single workers are on the debug page: a series for each that was ever seen grows without bound. */
 export class RepoMetrics {
@@ -15,6 +15,7 @@ export class RepoMetrics {
   readonly #failed
   readonly #overdue
   readonly #duplicates
+  readonly #plugins
   #workers = 0
 
   constructor(metrics: DriverMetrics) {
@@ -39,6 +40,11 @@ export class RepoMetrics {
       'osm_pipy_duplicate_worker_count',
       'Proxies whose certificate several workers used',
       [],
+    )
+    this.#plugins = metrics.counter(
+      'osm_pipy_plugin_fault_count',
+      'Scripts of Plugins that workers could not load or that failed',
+      ['stage'],
     )
     this.#connected.set({}, 0)
   }
@@ -71,6 +77,10 @@ export class RepoMetrics {
 
   overdue(lacking: 'codebase' | 'config'): void {
     this.#overdue.inc({ lacking })
+  }
+
+  pluginFaults(stage: 'refused' | 'load' | 'run', count: number): void {
+    if (count > 0) this.#plugins.inc({ stage }, count)
   }
 
   duplicate(): void {

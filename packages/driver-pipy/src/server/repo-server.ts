@@ -8,6 +8,7 @@ import type { Codebase } from '../codebase/codebase.js'
 import type { DocumentMaker } from '../document.js'
 import { AdminLinks } from './admin-links.js'
 import { limits, type Timing } from './limits.js'
+import { RefusedPeers } from './refused-peers.js'
 import { RepoMetrics } from './repo-metrics.js'
 import { Requests } from './requests.js'
 import { type ServerTrust, tlsSettings } from './tls-settings.js'
@@ -47,6 +48,7 @@ export class RepoServer {
   readonly #requests: Requests
   readonly #links: AdminLinks
   readonly #metrics: RepoMetrics
+  readonly #refused: RefusedPeers
   readonly #stop = new AbortController()
   readonly #sockets = new Set<Socket>()
   readonly #timing: Timing
@@ -63,6 +65,7 @@ export class RepoServer {
     this.#timing = timing
     this.#codebase = codebase
     this.#metrics = new RepoMetrics(context.metrics)
+    this.#refused = new RefusedPeers(proxies, logger, now)
     this.sessions = new WorkerSessions({
       proxies,
       policies: meshCatalog.policies,
@@ -80,12 +83,12 @@ export class RepoServer {
       authority,
       codebase: () => this.#codebase,
       metrics: this.#metrics,
-      logger,
+      refused: this.#refused,
       now,
       random,
       pollTimeoutMs: timing.pollTimeoutMs,
     })
-    this.#links = new AdminLinks(authority, this.#metrics)
+    this.#links = new AdminLinks(authority, this.#metrics, this.#refused)
   }
 
   /** The port that it listens on. */
@@ -210,12 +213,16 @@ export class RepoServer {
     })
     app.server.on('upgrade', (request, socket, head) => void this.#links.upgrade(request, socket, head))
     app.server.on('connection', (socket: Socket) => this.#remember(socket))
-    // Each way to shake hands wrongly is the peer's own; the next one may do better.
-    app.server.on('tlsClientError', () => this.#metrics.requested('other', 0))
+    app.server.on('tlsClientError', (error, socket) => {
+      this.#metrics.requested('other', 0)
+      this.#refused.shake(error, socket)
+    })
     return app
   }
 
   #remember(socket: Socket): void {
+    // A socket that was asked once says it also when it is closed, which is when a certificate is found to be none.
+    void socket.remoteAddress
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
   }

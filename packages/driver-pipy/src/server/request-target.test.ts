@@ -23,6 +23,8 @@ describe('a path of the repo server', () => {
       ['error', 'b c'],
     ])
     expect(readTarget('/config/')).toBeUndefined()
+    expect(readTarget('/plugins')).toEqual({ kind: 'plugins' })
+    expect(readTarget('/plugins?x=1')).toBeUndefined()
   })
 
   it('never leads out of the codebase that it names, whatever it is', () => {
@@ -30,7 +32,7 @@ describe('a path of the repo server', () => {
     fc.assert(
       fc.property(hostile, (rest) => {
         const target = readTarget(`${folder}${rest}`)
-        if (target === undefined || target.kind === 'config') return
+        if (target === undefined || !('codebase' in target)) return
         expect(target.codebase).toBe(codebaseName(proxy))
         if (target.kind !== 'file') return
         expect(new URL(`http://x${folder.slice(0, -1)}${target.path}`).pathname).toBe(`${folder}${rest}`)

@@ -7,6 +7,8 @@ export type RequestTarget =
   | { readonly kind: 'etags'; readonly codebase: string }
   /** The long poll for configuration. */
   | { readonly kind: 'config'; readonly query: URLSearchParams }
+  /** Where a worker tells which plugins fail. */
+  | { readonly kind: 'plugins' }
 
 /** All codebases of sidecars are below it, as in osm-edge. */
 const CODEBASE_FOLDER = 'osm-edge-sidecar'
@@ -15,6 +17,7 @@ const CODEBASE = /^[a-z0-9](?:[a-z0-9.-]{0,510}[a-z0-9])?$/
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$/
 const MAX_DEPTH = 8
 const CONFIG = '/config'
+const PLUGINS = '/plugins'
 const REPO = `/repo/${CODEBASE_FOLDER}/`
 
 /**
@@ -25,7 +28,9 @@ export function readTarget(url: string): RequestTarget | undefined {
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
   if (path === CONFIG) return { kind: 'config', query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)) }
-  if (mark >= 0 || !path.startsWith(REPO)) return undefined
+  if (mark >= 0) return undefined
+  if (path === PLUGINS) return { kind: 'plugins' }
+  if (!path.startsWith(REPO)) return undefined
   const [codebase = '', ...segments] = path.slice(REPO.length).split('/')
   if (!CODEBASE.test(codebase) || segments.length === 0 || segments.length > MAX_DEPTH) return undefined
   const [first] = segments

@@ -1,22 +1,24 @@
 import type { TLSSocket } from 'node:tls'
 
-import type { Logger } from '@osm-ts/driver-api'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Codebase } from '../codebase/codebase.js'
 import { limits } from './limits.js'
+import { readPluginReport } from './plugin-report.js'
+import { addressOf, type RefusedPeers } from './refused-peers.js'
 import type { RepoMetrics, RequestKind } from './repo-metrics.js'
 import { readTarget, type RequestTarget } from './request-target.js'
 import { readStatusReport } from './status-report.js'
 import type { WorkerAuthority } from './worker-authority.js'
 import type { WorkerSession } from './worker-session.js'
+import type { Refusal } from './worker-sessions.js'
 
 /** What requests are answered with. */
 export interface RequestPorts {
   readonly authority: WorkerAuthority
   readonly codebase: () => Codebase
   readonly metrics: RepoMetrics
-  readonly logger: Logger
+  readonly refused: RefusedPeers
   readonly now: () => number
   /** 0 to 1. */
   readonly random: () => number
@@ -26,6 +28,9 @@ export interface RequestPorts {
 
 /** Path of the document without private keys, for scripts that watch a file. */
 const CONFIG_FILE = '/config.json'
+
+/** A request that is not answered, also one that no worker makes. */
+type Refused = Omit<Refusal, 'status'> & { readonly status: number }
 
 const REVISION_HEADER = 'osm-revision'
 const REVISION = /^[A-Za-z0-9._-]{0,128}$/
@@ -46,19 +51,18 @@ export class Requests {
     const socket = request.raw.socket as TLSSocket // the server speaks TLS only
     const target = readTarget(request.raw.url ?? '')
     reply.header('cache-control', 'no-store')
-    if (target === undefined)
-      return this.#refuse(socket, reply, 400, 'no path of this server', 'OSM_PIPY_REQUEST_INVALID')
-    const isStatus = target.kind === 'manifest' && request.method === 'POST'
-    if (request.method === 'POST' && !isStatus) {
-      reply.header('allow', 'GET, HEAD')
-      return this.#refuse(socket, reply, 405, 'that can only be read', 'OSM_PIPY_REQUEST_INVALID')
+    if (target === undefined) return this.#refuse(socket, reply, this.#invalid(socket, 400, 'no path of this server'))
+    const isPost = request.method === 'POST'
+    if (isPost !== (target.kind === 'plugins') && !(isPost && target.kind === 'manifest')) {
+      reply.header('allow', isPost ? 'GET, HEAD' : 'POST')
+      return this.#refuse(socket, reply, this.#invalid(socket, 405, `that can only be ${isPost ? 'read' : 'written'}`))
     }
-    const codebase = target.kind === 'config' ? undefined : target.codebase
+    const codebase = 'codebase' in target ? target.codebase : undefined
     const session = await this.#ports.authority.admit(socket, codebase)
-    if ('status' in session)
-      return this.#refuse(socket, reply, session.status, session.reason, 'OSM_PIPY_WORKER_REFUSED')
+    if ('status' in session) return this.#refuse(socket, reply, session)
     session.heard()
-    if (isStatus) return this.#status(request, reply, session)
+    if (target.kind === 'plugins') return this.#plugins(request, reply, session)
+    if (isPost) return this.#status(request, reply, session)
     return target.kind === 'config'
       ? this.#config(request, reply, session, target.query)
       : this.#read(request, reply, session, target)
@@ -75,7 +79,7 @@ export class Requests {
     request: FastifyRequest,
     reply: FastifyReply,
     session: WorkerSession,
-    target: Exclude<RequestTarget, { readonly kind: 'config' }>,
+    target: Exclude<RequestTarget, { readonly kind: 'config' | 'plugins' }>,
   ): FastifyReply {
     const { codebase, now } = this.#ports
     const socket = request.raw.socket as TLSSocket // the server speaks TLS only
@@ -109,6 +113,13 @@ export class Requests {
     return reply.code(201).send()
   }
 
+  #plugins({ body }: FastifyRequest, reply: FastifyReply, session: WorkerSession): FastifyReply {
+    const report = readPluginReport(body instanceof Uint8Array ? body : new Uint8Array())
+    if (report === undefined) return reply.code(400).type('text/plain').send('that is no report of plugins\n')
+    session.notePlugins(report)
+    return reply.code(204).send()
+  }
+
   async #config(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -140,17 +151,18 @@ export class Requests {
     }
   }
 
-  #refuse(socket: TLSSocket, reply: FastifyReply, status: number, reason: string, code: string): FastifyReply {
+  #invalid(socket: TLSSocket, status: 400 | 405, reason: string): Refused {
+    const uuid = this.#ports.authority.uuidOf(socket)
+    return { status, reason, code: 'OSM_PIPY_REQUEST_INVALID', ...(uuid === undefined ? {} : { uuid }) }
+  }
+
+  #refuse(socket: TLSSocket, reply: FastifyReply, refusal: Refused): FastifyReply {
     const count = (this.#refusals.get(socket) ?? 0) + 1
     this.#refusals.set(socket, count)
-    if (count <= limits.maxLoggedRefusals)
-      this.#ports.logger.warn(
-        { code, peer: socket.remoteAddress ?? '', status, reason },
-        'a request to the repo server was refused',
-      )
+    if (count <= limits.maxToldRefusals) this.#ports.refused.note(addressOf(socket), refusal, refusal.uuid)
     // One that is refused again and again has to shake hands again and again.
-    if (count > limits.maxLoggedRefusals) reply.header('connection', 'close')
-    return reply.code(status).type('text/plain').send(`${reason}\n`)
+    else reply.header('connection', 'close')
+    return reply.code(refusal.status).type('text/plain').send(`${refusal.reason}\n`)
   }
 }
 

@@ -1,5 +1,7 @@
 import type { TLSSocket } from 'node:tls'
 
+import type { ProxyUUID } from '@osm-ts/driver-api'
+
 import { codebaseName } from './request-target.js'
 import { limits } from './limits.js'
 import type { WorkerSession } from './worker-session.js'
@@ -10,11 +12,17 @@ interface Peer {
   readonly certificate: Uint8Array
   /** Milliseconds since 1970. */
   readonly validTo: number
+  /** Of the sidecar that it was made for, if it was made for one. */
+  readonly uuid: ProxyUUID | undefined
 }
 
-const FOREIGN: Refusal = { status: 403, reason: 'that is the codebase of another sidecar' }
-const EXPIRED: Refusal = { status: 403, reason: 'the certificate has expired' }
-const CROWDED: Refusal = { status: 503, reason: 'the worker has too many connections' }
+const FOREIGN: Refusal = {
+  status: 403,
+  reason: 'that is the codebase of another sidecar',
+  code: 'OSM_PIPY_WORKER_REFUSED',
+}
+const EXPIRED: Refusal = { status: 403, reason: 'the certificate has expired', code: 'OSM_PIPY_CERTIFICATE_EXPIRED' }
+const CROWDED: Refusal = { status: 503, reason: 'the worker has too many connections', code: 'OSM_PIPY_WORKER_REFUSED' }
 
 /** Decides by the certificate of a connection, and by nothing else, whose requests come on it. */
 export class WorkerAuthority {
@@ -35,6 +43,17 @@ export class WorkerAuthority {
    * @param codebase - name of the codebase that the request is about, if it is about one
    */
   async admit(socket: TLSSocket, codebase?: string): Promise<WorkerSession | Refusal> {
+    const admitted = await this.#admit(socket, codebase)
+    const uuid = this.uuidOf(socket)
+    return 'status' in admitted && uuid !== undefined ? { ...admitted, uuid } : admitted
+  }
+
+  /** The sidecar that the certificate of a connection was made for, whether it still counts or not. */
+  uuidOf(socket: TLSSocket): ProxyUUID | undefined {
+    return this.#peer(socket)?.uuid
+  }
+
+  async #admit(socket: TLSSocket, codebase?: string): Promise<WorkerSession | Refusal> {
     const peer = this.#peer(socket)
     // The handshake looked at the time; connections live on.
     if (peer === undefined || this.#now() > peer.validTo) return EXPIRED
@@ -50,7 +69,12 @@ export class WorkerAuthority {
     // A connection that has been closed meanwhile has none.
     const certificate = socket.getPeerX509Certificate()
     if (certificate === undefined) return undefined
-    const peer: Peer = { certificate: certificate.raw, validTo: Date.parse(certificate.validTo) }
+    const [, uuid] = /^CN=([0-9a-f-]{36})\.sidecar\./m.exec(certificate.subject) ?? []
+    const peer: Peer = {
+      certificate: certificate.raw,
+      validTo: Date.parse(certificate.validTo),
+      uuid: uuid as ProxyUUID | undefined, // whoever it is, the control plane has signed it
+    }
     this.#peers.set(socket, peer)
     return peer
   }

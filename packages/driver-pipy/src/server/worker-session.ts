@@ -3,56 +3,25 @@ import { setMaxListeners } from 'node:events'
 import {
   type ApplyReport,
   DocumentTracker,
-  type DriverCertificates,
-  type Eviction,
   followPolicies,
-  type Logger,
-  type PartStore,
-  type PolicySource,
+  type PartLookup,
   type PolicyUpdate,
-  type Proxies,
+  type ProxyCondition,
   type ProxyRef,
   shownWords,
-  type WorkTurns,
 } from '@osm-ts/driver-api'
 
-import type { Codebase } from '../codebase/codebase.js'
 import type { EncodedDocument } from '../config/document.js'
-import type { DocumentMaker } from '../document.js'
 import { DocumentState, type Offer } from './document-state.js'
 import { DownloadLedger } from './download-ledger.js'
 import { limits } from './limits.js'
+import { FailingPlugins, type PluginFault } from './plugin-report.js'
 import { PushClock } from './push-clock.js'
-import type { RepoMetrics } from './repo-metrics.js'
+import type { AdminLink, SessionEnd, SessionPorts } from './session-ports.js'
 import type { StatusReport } from './status-report.js'
 import { WaitingPolls } from './waiting-polls.js'
 import { WorkerCensus } from './worker-census.js'
-
-/** What all sessions of a server share. */
-export interface SessionPorts {
-  readonly proxies: Proxies
-  readonly policies: PolicySource['policies']
-  readonly certificates: Pick<DriverCertificates, 'identity'>
-  readonly parts: PartStore
-  readonly make: DocumentMaker
-  readonly turns: WorkTurns
-  /** The codebase in force. */
-  readonly codebase: () => Codebase
-  readonly metrics: RepoMetrics
-  readonly logger: Logger
-  /** Milliseconds. */
-  readonly now: () => number
-}
-
-/** Why a session ended. `idle`: the worker was silent. */
-export type SessionEnd = Eviction['reason'] | 'idle' | 'fault'
-
-/** An admin link: the server's way to tell a worker something. */
-export interface AdminLink {
-  /** Has the worker fetch its codebase anew. */
-  reload(): void
-  close(): void
-}
+import { WorkerConditions } from './worker-conditions.js'
 
 /**
  * A worker, for as long as it is heard of: what it should have, what it has, and what is done if these stay apart.
@@ -73,6 +42,8 @@ export class WorkerSession {
   readonly #pushes = new PushClock(limits.staleAfterMs, limits.maxPushIntervalMs)
   readonly #links: AdminLink[] = []
   readonly #polls = new WaitingPolls()
+  readonly #plugins = new FailingPlugins()
+  readonly #conditions: WorkerConditions
   /** What is called when there may be another document. */
   readonly #waiting = new Set<() => void>()
   #heardAt: number
@@ -88,6 +59,7 @@ export class WorkerSession {
     this.#ports = ports
     this.#documents = new DocumentState(ports.now)
     this.#tracker = new DocumentTracker(proxy.session)
+    this.#conditions = new WorkerConditions((conditions) => this.#observe(conditions))
     this.startedAt = ports.now()
     this.#heardAt = this.startedAt
     // Every connection of the worker, and each of its polls, ends with the session.
@@ -145,6 +117,7 @@ export class WorkerSession {
       workers: this.#census.count(this.#ports.now()),
       links: this.#links.length,
       waiting: this.#polls.size,
+      conditions: this.#conditions.list,
     }
   }
 
@@ -159,6 +132,22 @@ export class WorkerSession {
     this.heard()
     this.downloads.report(version, codebase(), now())
     this.#census.report(since, now())
+  }
+
+  /** The worker has said which plugins fail. */
+  notePlugins(faults: readonly PluginFault[]): void {
+    const { now, metrics, logger } = this.#ports
+    metrics.pluginFaults('run', this.#plugins.note(faults, now()))
+    const report = this.#tracker.failed(this.#plugins.notLoaded)
+    for (const { id, message = '' } of report?.parts ?? [])
+      logger.warn(
+        { code: 'OSM_PIPY_PLUGIN_NOT_LOADED', proxy: this.proxy.uuid, part: id, words: message },
+        'worker can not load a plugin; what would come to it is refused',
+      )
+    metrics.pluginFaults('load', report?.parts.length ?? 0)
+    this.#tell(report)
+    this.#acknowledge()
+    this.#judgePlugins()
   }
 
   /** Something came from the worker. */
@@ -204,6 +193,7 @@ export class WorkerSession {
     if (!this.#documents.refuse(revision)) return
     const { logger, metrics } = this.#ports
     this.#refusal = { revision, words: shownWords(words) }
+    this.#conditions.set('OSM_PIPY_CONFIG_REFUSED', `refuses configuration ${revision}: ${this.#refusal.words}`)
     metrics.refused()
     logger.warn(
       { code: 'OSM_PIPY_CONFIG_REFUSED', proxy: this.proxy.uuid, revision, words: this.#refusal.words },
@@ -227,7 +217,10 @@ export class WorkerSession {
       return
     }
     this.#countWorkers(now)
+    this.#judgePlugins()
     const lacks = this.#lacksSince()
+    for (const code of ['OSM_PIPY_DOWNLOAD_LOST', 'OSM_PIPY_NOT_ACKNOWLEDGED'] as const)
+      if (lacks?.code !== code) this.#conditions.set(code, undefined)
     if (lacks === undefined || !this.#pushes.due(lacks.since, now)) return
     const { logger, metrics } = this.#ports
     metrics.overdue(lacks.what)
@@ -235,6 +228,7 @@ export class WorkerSession {
       { code: lacks.code, proxy: this.proxy.uuid, links: this.#links.length },
       'worker does not have what it should have; it is asked to load everything anew',
     )
+    this.#conditions.set(lacks.code, `lacks its ${lacks.what} since ${new Date(lacks.since).toISOString()}`)
     if (lacks.what === 'config') this.#tell(this.#tracker.unacknowledged())
     this.#overdue = true
     this.reload()
@@ -250,6 +244,15 @@ export class WorkerSession {
       )
     }
     this.#duplicates = duplicates
+    this.#conditions.set(
+      'OSM_PIPY_DUPLICATE_WORKER',
+      duplicates ? `${this.#census.count(now)} workers use its certificate` : undefined,
+    )
+  }
+
+  #judgePlugins(): void {
+    this.#conditions.set('OSM_PIPY_PLUGIN_NOT_LOADED', this.#plugins.loadWords)
+    this.#conditions.set('OSM_PIPY_PLUGIN_FAILED', this.#plugins.runWords(this.#ports.now()))
   }
 
   #lacksSince() {
@@ -283,15 +286,18 @@ export class WorkerSession {
       this.#tracker.update(update)
       await turns.run(() => {
         try {
-          this.#documents.setDocument(
-            make(update.proxy, (hash) => parts.get(hash)),
-            update.revision,
-          )
+          const lookup: PartLookup = (hash) => parts.get(hash)
+          const document = make(update.proxy, lookup)
+          this.#documents.setDocument(document, update.revision)
+          this.#plugins.follow(update.proxy, lookup, document.refusals)
+          this.#conditions.set('OSM_PIPY_PLUGIN_REFUSED', this.#plugins.refusedWords)
+          this.#conditions.set('OSM_PIPY_TRANSLATION', undefined)
         } catch (error) {
           this.#fail(update, error)
         }
       })
       this.#refusal = undefined
+      this.#conditions.set('OSM_PIPY_CONFIG_REFUSED', undefined)
       this.#acknowledge()
       this.#wake()
     }
@@ -305,6 +311,7 @@ export class WorkerSession {
       { code: 'OSM_PIPY_TRANSLATION', proxy: this.proxy.uuid, revision, error: shownWords(words) },
       'policy can not be translated; the last good configuration stays',
     )
+    this.#conditions.set('OSM_PIPY_TRANSLATION', shownWords(words))
     this.#tell(this.#tracker.refused(words))
   }
 
@@ -337,6 +344,14 @@ export class WorkerSession {
     proxies
       .report(report)
       .catch((error: unknown) => logger.error({ error: String(error) }, 'host was not told of a state'))
+  }
+
+  #observe(conditions: readonly ProxyCondition[]): void {
+    if (this.#end !== undefined) return
+    const { proxies, logger } = this.#ports
+    proxies
+      .observe({ session: this.proxy.session, conditions })
+      .catch((error: unknown) => logger.error({ error: String(error) }, 'host was not told of conditions'))
   }
 
   #wake(): void {

@@ -2,12 +2,17 @@ import { createHash } from 'node:crypto'
 
 import { isOsmError, type Logger, type Proxies, type ProxyUUID } from '@osm-ts/driver-api'
 
-import { type SessionPorts, WorkerSession } from './worker-session.js'
+import type { PipyErrorCode } from '../errors.js'
+import type { SessionPorts } from './session-ports.js'
+import { WorkerSession } from './worker-session.js'
 
 /** Why a peer has no session, as an HTTP status and words that it may know. */
 export interface Refusal {
   readonly status: 403 | 503
   readonly reason: string
+  readonly code: PipyErrorCode
+  /** The proxy that the peer has proven to be, where it is one. */
+  readonly uuid?: ProxyUUID
 }
 
 /** The workers that are heard of, each known by its certificate. */
@@ -86,7 +91,7 @@ export class WorkerSessions {
       const proxy = await proxies.authenticate(peer)
       if (this.#closed) {
         await proxies.disconnected(proxy.session)
-        return { status: 503, reason: 'the control plane is stopping' }
+        return refusal(503, 'the control plane is stopping')
       }
       // The host has ended the other one; a worker whose certificate was replaced uses both until it starts again.
       const before = this.#byUuid.get(proxy.uuid)
@@ -122,11 +127,13 @@ export class WorkerSessions {
 
 /** How a worker is told that the host did not accept it. */
 function refusalOf(error: unknown): Refusal {
-  if (isOsmError(error, 'OSM_PROXY_UNAUTHENTICATED')) return { status: 403, reason: 'the certificate is not accepted' }
-  if (isOsmError(error, 'OSM_PROXY_UNKNOWN'))
-    return { status: 403, reason: 'the workload of that certificate is not known' }
-  if (isOsmError(error, 'OSM_PROXY_WRONG_CLASS'))
-    return { status: 403, reason: 'the proxy is of another sidecar class' }
-  if (isOsmError(error, 'OSM_PROXY_EVICTED')) return { status: 503, reason: 'there is no place for another proxy' }
-  return { status: 503, reason: 'the worker can not be accepted now' }
+  if (isOsmError(error, 'OSM_PROXY_UNAUTHENTICATED')) return refusal(403, 'the certificate is not accepted')
+  if (isOsmError(error, 'OSM_PROXY_UNKNOWN')) return refusal(403, 'the workload of that certificate is not known')
+  if (isOsmError(error, 'OSM_PROXY_WRONG_CLASS')) return refusal(403, 'the proxy is of another sidecar class')
+  if (isOsmError(error, 'OSM_PROXY_EVICTED')) return refusal(503, 'there is no place for another proxy')
+  return refusal(503, 'the worker can not be accepted now')
+}
+
+function refusal(status: Refusal['status'], reason: string): Refusal {
+  return { status, reason, code: 'OSM_PIPY_WORKER_REFUSED' }
 }
