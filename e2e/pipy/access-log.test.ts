@@ -153,13 +153,18 @@ describe('the access log of real sidecars', () => {
     expect(await lineOf(shop.workers.client, 'id-nowhere')).toBe('id-nowhere 503 UF direct_response')
   })
 
-  it('has connections of the workload, once they are over', async () => {
-    await apply(formatted('text', 'tcp %UPSTREAM_CLUSTER% %BYTES_RECEIVED% %BYTES_SENT% %REQ(:PATH)% %UPSTREAM_HOST%'))
+  it('has connections of the workload and to it, once they are over', async () => {
+    const format =
+      'tcp %UPSTREAM_CLUSTER% %BYTES_RECEIVED% %BYTES_SENT% %REQ(:PATH)% %UPSTREAM_HOST% %DOWNSTREAM_PEER_SUBJECT%'
+    await apply(formatted('text', format))
     const { socket, received } = open(shop.at.clientTcp)
     await shop.until(received, 'hello\n', 'the greeting')
     socket.write('four')
     await shop.until(received, 'hello\nfour', 'the echo')
     socket.destroy()
-    expect(await lineOf(shop.workers.client, 'tcp tcp')).toBe(`tcp tcp 4 10 - ${shop.at.servedTcp}`)
+    expect(await lineOf(shop.workers.client, 'tcp tcp')).toBe(`tcp tcp 4 10 - ${shop.at.servedTcp} -`)
+    expect(await lineOf(shop.workers.server, 'tcp demo')).toBe(
+      `tcp demo/server|9000 4 10 - ${shop.apps.tcp.address} CN=client.demo.cluster.local`,
+    )
   })
 })

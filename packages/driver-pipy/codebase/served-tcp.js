@@ -1,5 +1,6 @@
 // Connections to a port of the workload that speaks no HTTP.
 
+import { beginEntry, writeEntry } from './access-log.js'
 import { mayCall } from './callers.js'
 import { closed } from './closed.js'
 import { letIn } from './plugins.js'
@@ -7,17 +8,20 @@ import { state, track } from './state.js'
 
 var $conn
 var $forget
+// Its line in the access log.
+var $entry
+var $isOver
 
 /** Lets a connection through if its caller may. Who is refused is cut off after the handshake. */
 export var serveTCP = pipeline(($) =>
   $.onStart((conn) => void ($conn = conn)).pipe(() => (isAllowed($conn) && isLetIn($conn) ? 'open' : 'close'), {
     open: ($) =>
-      $.onStart(() => void watch($conn))
-        .connect(() => state.world.servedById[$conn.id].local, {
-          onState: (outbound) => void ($conn.outbound = outbound),
-        })
+      $.onStart(() => begin($conn))
+        .handleData((data) => void ($entry.received = $entry.received + data.size))
+        .connect(() => $entry.address, { onState: (outbound) => void ($conn.outbound = outbound) })
+        .handleData((data) => void ($entry.sent = $entry.sent + data.size))
         // Within TLS a pipeline is not told of its own end. The workload's side ends last: it is told when the caller has ended.
-        .handleStreamEnd(() => $forget()),
+        .handleStreamEnd(() => finish()),
     close: ($) => $.pipe(closed),
   }),
 )
@@ -33,6 +37,18 @@ function isLetIn(conn) {
   return letIn(state.world.plugins['inbound-tcp'], conn.id, { source: conn.source, caller: conn.principal })
 }
 
-function watch(conn) {
+function begin(conn) {
   $forget = track({ isAllowed: () => isAllowed(conn), close: () => conn.outbound && conn.outbound.close() })
+  $isOver = false
+  $entry = beginEntry('inbound', conn, undefined)
+  $entry.id = conn.id
+  $entry.cluster = conn.id
+  $entry.address = state.world.servedById[conn.id].local
+}
+
+function finish() {
+  if ($isOver) return
+  $isOver = true
+  $forget()
+  writeEntry($entry)
 }
