@@ -6,7 +6,7 @@ import { eventually } from '../../dataplane/support/wait.js'
 import { type App, freeAddresses, httpApp, tcpApp } from './apps.js'
 import { type Account, baseConfig, CONTROL_PLANE, principalOf, SERVICE, sidecarName } from './base-config.js'
 import { type Channel, startChannel, type WorkerWord } from './channel.js'
-import { startWorker, type Worker } from './worker.js'
+import { startWorker, type Worker, type WorkerBootstrap } from './worker.js'
 
 /** A client and a server with a real Pipy beside each, and the addresses of both. */
 export class Shop {
@@ -27,7 +27,8 @@ export class Shop {
     this.at = parts.at
   }
 
-  static async open(): Promise<Shop> {
+  /** @param enter - has the server's sidecar run elsewhere, see {@link startWorker} */
+  static async open(enter?: WorkerBootstrap['enter']): Promise<Shop> {
     const authority = testAuthority('workloads')
     const control = testAuthority('control plane')
     const channel = await startChannel(control.issue(CONTROL_PLANE), control.certificate)
@@ -41,6 +42,7 @@ export class Shop {
         credential: control.issue(sidecarName(name)),
         root: control.certificate,
         admin,
+        ...(name === 'server' && enter !== undefined ? { enter } : {}),
       })
     const workers = { client: await worker('client', at.clientAdmin), server: await worker('server', at.serverAdmin) }
     return new Shop({ authority, control, channel, apps, workers, at })

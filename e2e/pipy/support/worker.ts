@@ -34,6 +34,10 @@ export interface WorkerBootstrap {
 
 /** A real Pipy that runs the codebase of the driver. */
 export interface Worker {
+  /** What was started: it runs Pipy, or what runs that. */
+  readonly pid: number
+  /** Its exit code, once it has ended. */
+  readonly ended: Promise<number | null>
   /** All that it has said so far. */
   readonly output: () => string
   /** Replaces the certificate and the roots in place, as whoever rotates them does. */
@@ -79,6 +83,9 @@ export async function startWorker({
     detached: true,
   })
   await binary.close()
+  const { pid } = child
+  if (pid === undefined) throw new Error(`${program} can't be started`)
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text: string) => {
@@ -98,7 +105,7 @@ export async function startWorker({
     const own = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim()
     process.kill(Number(own), 'SIGHUP')
   }
-  return { output: () => output, renew, reload, stop }
+  return { pid, ended, output: () => output, renew, reload, stop }
 }
 
 async function kill(child: ChildProcess): Promise<void> {

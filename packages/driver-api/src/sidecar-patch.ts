@@ -85,6 +85,11 @@ export interface SidecarContainer {
   readonly image: string
   /** Executable that a local host looks for; in a container the image's own entry point is replaced by `command`. */
   readonly binary: string
+  /**
+   * What stands before the binary in a container: a program with its arguments that runs the sidecar as its child. Absent: the sidecar is the first
+   * process, to which the kernel passes no signal that it has no handler for. Hosts that run processes leave it out.
+   */
+  readonly keeper?: readonly Value[]
   /** Full command line after the binary. */
   readonly args: readonly Value[]
   /** Its environment, in order. */

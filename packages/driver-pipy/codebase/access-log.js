@@ -15,11 +15,13 @@ var logger = new logging.TextLogger('access').toFile('-')
  * @param request - see request.js; undefined for a connection that is not HTTP
  */
 export function beginEntry(direction, conn, request) {
+  state.underWay = state.underWay + 1
   return { direction, conn, request, since: Date.now(), received: 0, sent: 0 }
 }
 
 /** Writes the line of what is over. */
 export function writeEntry(entry) {
+  state.underWay = state.underWay - 1
   var config = state.world ? state.world.config : undefined
   if (!config || !config.accessLog) return
   var conn = entry.conn

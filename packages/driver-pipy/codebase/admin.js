@@ -1,5 +1,6 @@
 // What the sidecar says of itself: ready, metrics, and the way to end it.
 
+import { endWhenIdle } from './end.js'
 import { exposition, statistics } from './metrics.js'
 import { state } from './state.js'
 
@@ -30,7 +31,7 @@ export var serveAdmin = pipeline(($) =>
         return new Message({ status: 200 }, 'OK\n')
       }
       if (path === '/quitquitquit' && request.head.method === 'POST') {
-        pipy.exit()
+        endWhenIdle()
         return new Message({ status: 200 }, 'OK\n')
       }
       return new Message({ status: 404 })

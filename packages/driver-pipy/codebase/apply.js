@@ -1,5 +1,6 @@
 // Puts a configuration in force, as a whole or not at all.
 
+import { endWhenIdle } from './end.js'
 import { clientTemplate } from './upstream.js'
 import { endWithdrawn, state } from './state.js'
 import { listenTo } from './listeners.js'
@@ -17,4 +18,5 @@ export function apply(config) {
   state.world = world
   listenTo(config)
   endWithdrawn()
+  if (config.ended) endWhenIdle()
 }

@@ -6,11 +6,14 @@
 // OSM_PIPY_KEY          file with the key of that certificate
 // OSM_PIPY_ROOTS        file with the root that has signed the certificate of the control plane
 // OSM_PIPY_ADMIN        address:port of the administration interface, on loopback
+// OSM_PIPY_KEEPER       process that ends the container, see end.js; absent outside of containers
 
 import { serveAdmin } from './admin.js'
 import { startChannel } from './config-channel.js'
+import { watchKeeper } from './end.js'
 
 pipy.listen(os.env.OSM_PIPY_ADMIN, serveAdmin)
+watchKeeper()
 
 startChannel({
   host: os.env.OSM_PIPY_CHANNEL,

@@ -56,6 +56,8 @@ export function statistics() {
     retryLines((id, name) => 'cluster.' + id + '.' + name + ':') +
     'server.tracked_connections: ' +
     trackedConnections() +
+    '\nserver.under_way: ' +
+    state.underWay +
     '\n'
   )
 }

@@ -5,6 +5,10 @@ export var state = {
   world: null,
   /** The workload is about to end. */
   isDraining: false,
+  /** It has ended: the sidecar follows when nothing is under way. */
+  isEnding: false,
+  /** Requests and connections that have begun and not ended, those of probes and scrapers left out. */
+  underWay: 0,
   /** Connections that withdrawn access ends: `{ isAllowed(), close() }` by number. */
   open: {},
   opened: 0,

@@ -20,8 +20,6 @@ export const unsupportedFeatures = {
   'tls-parameters': 'acceptTLS and connectTLS have no elliptic curves to choose from',
   'tracing-opentelemetry': 'Pipy has no exporter of OpenTelemetry traces',
   'tracing-zipkin': 'the codebase sends no spans yet',
-  'workload-end':
-    'Pipy 1.5 that is told to end may hang before its process is gone, and with it a Job that waits for its sidecar',
 } as const satisfies Readonly<Partial<Record<OptionalFeature, string>>>
 
 /** What this driver enforces, and nothing beyond it: the host refuses or reports the rest. */

@@ -16,6 +16,12 @@ describe('patch', () => {
       expect(schemaIssues(sidecarPatchSchema, await patch(given))).toEqual([])
   })
 
+  it('has Pipy run behind a shell that knows what SIGTERM means, and says nothing of its own to that', async () => {
+    const { sidecar } = await patch(injectorContext())
+    expect(sidecar.keeper?.slice(0, 2)).toEqual(['/bin/sh', '-c'])
+    expect(sidecar.keeper).toEqual((await patch(injectorContext({ podNamespace: 'other' }))).sidecar.keeper)
+  })
+
   it('starts Pipy with its own codebase over mutual TLS, and without an administration port of its own', async () => {
     const { sidecar } = await patch(injectorContext())
     expect(sidecar.binary).toBe('pipy')

@@ -14,6 +14,7 @@ import {
 } from '@osm-ts/driver-api'
 
 import { codebasePath } from '../server/request-target.js'
+import { keeper } from './keeper.js'
 
 /** How often the sidecar is asked whether it is ready. */
 const READY_PERIOD_MS = 1_000
@@ -51,6 +52,7 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
     sidecar: {
       image: context.sidecarImage,
       binary: 'pipy',
+      keeper,
       args: args(context),
       env: environment(context, admin),
       ports: sidecarPorts(context.listen),
@@ -60,7 +62,7 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
     files: sidecarFiles(),
     ready: { http: readyRequest(context, admin), periodMs: READY_PERIOD_MS },
     drain: {
-      // What signals there are end Pipy at once, or close what the workload itself still calls through.
+      // What signals there are end Pipy at once, or what waits for a promise.
       action: { kind: 'http', method: 'POST', port: admin.port, path: '/drain' },
       minMs: MIN_DRAIN_MS,
       maxMs: MAX_DRAIN_MS,

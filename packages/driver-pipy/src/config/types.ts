@@ -246,6 +246,8 @@ export interface PipyConfig {
     readonly ciphers: string
     readonly alpn: string
   }
+  /** The workload has ended for good: so does the sidecar, when nothing is under way. */
+  readonly ended?: true
   readonly workload: {
     readonly identity: string
     readonly namespace: string

@@ -153,6 +153,15 @@ const principal = fc.constantFrom(
   'cluster.local',
 )
 
+describe('a workload that has ended', () => {
+  it('is told to its sidecar, and no other is', () => {
+    const policy = policyOf('explicit.json')
+    const ended = { ...policy, proxy: { ...policy.proxy, workloadEnded: true as const } }
+    expect(translated(ended).config.ended).toBe(true)
+    expect(translated(policy).config).not.toHaveProperty('ended')
+  })
+})
+
 describe('plugins', () => {
   const withPlugin = (script: string): Translation => {
     const policy = policyOf('probes.json')

@@ -40,6 +40,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
     format: 1,
     mode: proxy.mode,
     trust: trustOf(trust),
+    ...(proxy.workloadEnded === true ? { ended: true } : {}),
     workload: { identity: proxy.identity, namespace: proxy.namespace, ...proxy.workload },
     listen: listenersOf(proxy),
     idleMs: mesh.idleTimeoutMs,

@@ -181,6 +181,25 @@ describe('injectPod', () => {
     })
   })
 
+  it('puts what keeps a sidecar before its command line', async () => {
+    const envoy = createEnvoyDriver()
+    const driver: Driver = {
+      ...envoy,
+      patch: async (context) => {
+        const patch = await envoy.patch(context)
+        return { ...patch, sidecar: { ...patch.sidecar, keeper: ['/bin/sh', '-c', '"$@" & wait $!', 'keeper'] } }
+      },
+    }
+    const result = await injected(podOf(), settingsOf({}, { drivers: [driver] }))
+    expect(named(specOf(result).containers, 'sidecar').command).toEqual([
+      '/bin/sh',
+      '-c',
+      '"$$@" & wait $$!',
+      'keeper',
+      'envoy',
+    ])
+  })
+
   it('merges resources: pod over namespace over MeshConfig, each amount by itself', async () => {
     const prefix = 'openservicemesh.io/sidecar-resource-'
     const namespace = namespaceOf({

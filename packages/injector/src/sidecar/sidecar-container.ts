@@ -30,6 +30,7 @@ export function sidecarContainer(options: SidecarOptions): JsonObject {
   const { patch, sidecarClass, podOS, native } = options
   const { sidecar } = patch
   const values = new ContainerValues(filesFolder(sidecarClass))
+  const command = [...(sidecar.keeper ?? []).map((word) => values.text(word)), literal(sidecar.binary)]
   const args = sidecar.args.map((arg) => values.text(arg))
   const lifecycle = podOS === 'windows' ? undefined : preStop(patch, options, values)
   const env = values.environment(sidecar.env)
@@ -38,7 +39,7 @@ export function sidecarContainer(options: SidecarOptions): JsonObject {
     name: SIDECAR_CONTAINER,
     image: sidecar.image,
     imagePullPolicy: options.pullPolicy,
-    command: [literal(sidecar.binary)],
+    command,
     args,
     env,
     ports: ports(patch, options.bindings),

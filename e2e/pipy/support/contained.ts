@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+
+import { keeper } from '../../../packages/driver-pipy/src/bootstrap/keeper.js'
+import type { WorkerBootstrap } from './worker.js'
+
+/** User of sidecars. */
+const UID = '1500'
+
+/** Runs Pipy as a container does: behind its keeper, which is the first process of a namespace of its own, as a user who may do nothing. */
+export const inContainer: NonNullable<WorkerBootstrap['enter']> = (argv) => {
+  // The last two are Pipy and its script; what stands before them ends it if the test does not.
+  const [pipy = '', script = ''] = argv.slice(-2)
+  const user = [
+    'setpriv',
+    `--reuid=${UID}`,
+    `--regid=${UID}`,
+    '--clear-groups',
+    '--no-new-privs',
+    '--bounding-set=-all',
+  ]
+  const namespace = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child']
+  const [file, ...args] = [...argv.slice(0, -2), ...namespace, ...user, ...keeper, pipy, script]
+  return { file: file ?? '', args }
+}
+
+/** The first process of a container that was started by {@link inContainer}, and Pipy in it, by their numbers outside of it. */
+export function containedProcesses(started: number): { readonly first: number; readonly pipy: number } {
+  const first = childOf(childOf(started))
+  return { first, pipy: childOf(first) }
+}
+
+function childOf(pid: number): number {
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  if (child === undefined || child === '') throw new Error(`process ${pid} has no child`)
+  return Number(child)
+}

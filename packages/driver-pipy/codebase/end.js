@@ -1,0 +1,51 @@
+// The end of the sidecar, when nothing is under way any more.
+//
+// Pipy takes no notice of SIGTERM, ends what waits for a promise with SIGINT, and may hang where it ends by itself. So it is ended by force, by its keeper in a
+// container (see keeper.ts of the driver) or else by itself: once no request and no connection of the workload is left that could notice.
+
+import { state } from './state.js'
+
+var SIGKILL = 9
+var SIGUSR1 = 10
+// As the keeper has it: open from when it was told to end.
+var MARK = '/fdinfo/9'
+
+var LOOK_SECONDS = 0.5
+// Time for endpoints to disappear from their callers, where nothing has waited for that before.
+var LEAVE_SECONDS = 5
+
+/** Ends the sidecar as soon as nothing is under way; once, however often that is asked for. */
+export function endWhenIdle() {
+  if (state.isEnding) return
+  state.isEnding = true
+  state.isDraining = true
+  // Not at once: whoever has asked for it gets an answer.
+  after(LOOK_SECONDS, lookForEnd)
+}
+
+/** Waits until the keeper, if there is one, has been told to end. */
+export function watchKeeper() {
+  if (!os.env.OSM_PIPY_KEEPER || state.isEnding) return
+  if (os.stat('/proc/' + os.env.OSM_PIPY_KEEPER + MARK)) {
+    // Callers that ask are told to go elsewhere; what comes all the same is served.
+    state.isDraining = true
+    after(LEAVE_SECONDS, endWhenIdle)
+  } else {
+    after(LOOK_SECONDS, watchKeeper)
+  }
+}
+
+function lookForEnd() {
+  if (state.underWay === 0) end()
+  after(LOOK_SECONDS, lookForEnd)
+}
+
+function end() {
+  var keeper = os.env.OSM_PIPY_KEEPER
+  if (keeper) os.kill(+keeper, SIGUSR1)
+  else os.kill(pipy.pid, SIGKILL)
+}
+
+function after(seconds, whenUp) {
+  new Timeout(seconds).wait().then(whenUp)
+}
