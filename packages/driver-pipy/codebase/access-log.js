@@ -1,7 +1,8 @@
 // One line on standard output for each request and connection, once it is over: in the format of the configuration, or else JSON with the names that the
-// other sidecar class has.
+// other sidecar class has. The span of a request begins and ends with what is known for its line.
 
 import { fillFields, fillLine } from './log-format.js'
+import { beginSpan, endSpan } from './spans.js'
 import { state } from './state.js'
 
 // Standard output as a file: `toStdout` opens standard error, and Pipy ends at once when its own log, or the scripts of before a reload, have done so too.
@@ -9,23 +10,25 @@ var logger = new logging.TextLogger('access').toFile('-')
 
 /**
  * What is known of a request or connection so far. Whoever serves it adds the rest: `head` of the answer, `isLocal` if that is of the sidecar itself, `cluster`
- * and `address` of what was called, `attempts`, and `flag`, why there was no answer from there.
+ * and `address` of what was called, `attempts`, and `flag`, why there was no answer from there. The headers of a request name its trace afterwards.
  *
  * @param conn - `{ source, sourcePort, local, hello, session }`
  * @param request - see request.js; undefined for a connection that is not HTTP
  */
 export function beginEntry(direction, conn, request) {
   state.underWay = state.underWay + 1
-  return { direction, conn, request, since: Date.now(), received: 0, sent: 0 }
+  var trace = request ? beginSpan(direction, request.headers) : undefined
+  return { direction, conn, request, trace, since: Date.now(), received: 0, sent: 0 }
 }
 
-/** Writes the line of what is over. */
+/** Writes the line of what is over, and reports its span. */
 export function writeEntry(entry) {
   state.underWay = state.underWay - 1
+  entry.ended = Date.now()
+  endSpan(entry)
   var config = state.world ? state.world.config : undefined
   if (!config || !config.accessLog) return
   var conn = entry.conn
-  entry.ended = Date.now()
   entry.host = config.workload.instance
   entry.source = conn.source
   entry.sourcePort = conn.sourcePort

@@ -6,7 +6,7 @@ import { countAnswer, isOpen } from './breaker.js'
 import { askPlugins, showPlugins } from './plugins.js'
 import { aboutRequest, answerParts, describeRequest, settleUpgrade } from './request.js'
 import { firstMatch } from './match.js'
-import { countRequest, countRetry } from './metrics.js'
+import { countRequest, countUpstream } from './metrics.js'
 import { beginEntry, writeEntry } from './access-log.js'
 import { abandonCall, beginPause, beginTry, endTry, leaveCall, pause, startClocks, stopTryClock } from './tries.js'
 import { failedToConnect, requestUpstream } from './upstream.js'
@@ -188,6 +188,7 @@ function judge(start) {
     local: local ? failure(connectErrors.includes(head.statusText)) : undefined,
     grpcStatus: headers['grpc-status'] === undefined ? undefined : +headers['grpc-status'],
   }
+  if (local) noteFailure(answer.local)
   if (wantsRepeat(answer)) return new StreamEnd('Replay')
   if (local) return unreachable()
   $done = true
@@ -200,6 +201,19 @@ function judge(start) {
   return start
 }
 
+// Counts a try that has failed, once.
+function noteFailure(reason) {
+  var link = $call.link
+  if (!link || $call.isCounted) return
+  $call.isCounted = true
+  if (reason === 'connect') countUpstream($call.upstream, 'upstream_rq_pending_failure_eject')
+  if (reason !== 'reset') return
+  countUpstream($call.upstream, 'upstream_rq_rx_reset')
+  // Others may have been on it.
+  if (!link.isLost) countUpstream($call.upstream, 'upstream_cx_destroy_remote_with_active_rq')
+  link.isLost = true
+}
+
 // Why nobody answered.
 function failure(isPoolsWord) {
   if ($call.failed) return $call.failed
@@ -210,13 +224,16 @@ function wantsRepeat(answer) {
   var retries = $call.retries
   if (!retries || $call.isOver || !isRetriable(retries.on, answer)) return false
   if ($call.attempts >= retries.times) {
-    countRetry($call.upstream, 'upstream_rq_retry_limit_exceeded')
+    countUpstream($call.upstream, 'upstream_rq_retry_limit_exceeded')
     return false
   }
   var limit = $call.upstream.settings.maxRetries
-  if (limit !== undefined && $call.upstream.load.retries >= limit) return false
+  if (limit !== undefined && $call.upstream.load.retries >= limit) {
+    countUpstream($call.upstream, 'upstream_rq_retry_overflow')
+    return false
+  }
   $call.again = true
-  countRetry($call.upstream, 'upstream_rq_retry')
+  countUpstream($call.upstream, 'upstream_rq_retry')
   return true
 }
 
@@ -224,6 +241,7 @@ function wantsRepeat(answer) {
 function again(end) {
   if ($done) return false
   var reason = failure(false)
+  if (!$call.again) noteFailure(reason)
   // A connection that breaks, or fails in its handshake, ends without a word.
   if (!$call.again && !wantsRepeat({ status: reason === 'timeout' ? 504 : 503, local: reason })) return false
   $call.again = false
@@ -231,6 +249,7 @@ function again(end) {
   if ($call.capacity > 1) $call.isAnswered = true
   endTry($call)
   beginPause($call)
+  countUpstream($call.upstream, 'upstream_rq_retry_backoff_exponential')
   var wait = backoff($call.retries.backoffMs, $call.attempts, Math.random())
   $call.attempts = $call.attempts + 1
   return wait > 0 ? pause($call, wait) : true
@@ -254,7 +273,9 @@ function endStream(end) {
     $isAwaited = false
     count(200, UNAVAILABLE)
   }
-  return $done ? end : [unreachable(), end]
+  if ($done) return end
+  noteFailure(failure(false))
+  return [unreachable(), end]
 }
 
 var localAnswers = {
@@ -294,6 +315,7 @@ function count(status, grpcStatus) {
 
 function finish(head, isLocal) {
   countRequest($call.upstream, head, Date.now() - $since)
+  if (!isLocal && $call.attempts > 0) countUpstream($call.upstream, 'upstream_rq_retry_success')
   noteAnswer(head, isLocal)
 }
 

@@ -4,6 +4,7 @@ import { takeToken } from './bucket.js'
 import { principalOf } from './callers.js'
 import { closed } from './closed.js'
 import { closest } from './hosts.js'
+import { countLimitedConnection } from './metrics.js'
 import { serveHTTP } from './served-http.js'
 import { serveTCP } from './served-tcp.js'
 import { state } from './state.js'
@@ -80,7 +81,10 @@ function narrowness(port) {
 }
 
 function begin(kind, port) {
-  if (port.connectionBucket && !takeToken(port.connectionBucket, Date.now())) return false
+  if (port.connectionBucket && !takeToken(port.connectionBucket, Date.now())) {
+    countLimitedConnection(port)
+    return false
+  }
   $conn.kind = kind
   $conn.id = port.id
   return true

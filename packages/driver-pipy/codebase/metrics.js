@@ -1,12 +1,35 @@
 // Metrics, as text of Prometheus. Counted in plain objects: a counter is a number by its labels.
 
 import { escapeLabel, histogramLines } from './exposition.js'
+import { addTo, countsOf, makeUpstreamCounts, upstreamLines } from './upstream-metrics.js'
 import { state, trackedConnections } from './state.js'
 
-var counters = {}
+var upstreams = makeUpstreamCounts()
+var requests = {}
 var durations = {}
-var retries = {}
+var pluginFailures = {}
 var labelNames = ['namespace', 'kind', 'name', 'pod']
+var limits = [0.5, 1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000]
+
+// By port: connections that came too fast. And what came of the limits of requests.
+var limitedConnections = {}
+var limitedRequests = { enabled: 0, ok: 0, rate_limited: 0 }
+
+// Requests by whether something of them is kept.
+var samples = {}
+var sampleNames = [
+  'inbound_http_logging_sampled_0',
+  'inbound_http_logging_sampled_1',
+  'inbound_http_tracing_sampled_0',
+  'inbound_http_tracing_sampled_1',
+  'outbound_http_logging_sampled_0',
+  'outbound_http_logging_sampled_1',
+  'outbound_http_tracing_sampled_0',
+  'outbound_http_tracing_sampled_1',
+]
+
+/** Spans and the requests that take them to their collector; see collector.js. */
+export var spanCounts = { sent: 0, dropped: 0, batches: 0, failures: 0 }
 
 /** Names the own workload in the head of an answer, for the metrics of a caller of the mesh. */
 export function workloadHeaders(head) {
@@ -19,9 +42,7 @@ export function workloadHeaders(head) {
 
 /** Counts an answer that the workload gets, and takes the names of the other workload out of it. */
 export function countRequest(upstream, head, tookMs) {
-  var key =
-    'sidecar_cluster_upstream_rq_total{cluster="' + escapeLabel(upstream.id) + '",response_code="' + head.status + '"}'
-  counters[key] = (counters[key] || 0) + 1
+  addTo(countsFor(upstream).statuses, '' + head.status, 1)
   var headers = head.headers || {}
   var labels = []
   var own = ownLabels(state.world.config.workload)
@@ -32,8 +53,7 @@ export function countRequest(upstream, head, tookMs) {
   })
   if (!state.world.config.requestMetrics || !upstream.settings.tls) return
   var text = labels.join(',')
-  var total = 'osm_request_total{response_code="' + head.status + '",' + text + '}'
-  counters[total] = (counters[total] || 0) + 1
+  addTo(requests, 'osm_request_total{response_code="' + head.status + '",' + text + '}', 1)
   if (!durations[text]) durations[text] = { buckets: {}, sum: 0, count: 0 }
   var series = durations[text]
   series.sum = series.sum + tookMs
@@ -43,51 +63,96 @@ export function countRequest(upstream, head, tookMs) {
   })
 }
 
-/** Counts a try beyond the first (`upstream_rq_retry`), or that no more were left (`upstream_rq_retry_limit_exceeded`). */
-export function countRetry(upstream, name) {
-  if (!retries[upstream.id]) retries[upstream.id] = {}
-  var counts = retries[upstream.id]
-  counts[name] = (counts[name] || 0) + 1
+/** Counts what becomes of a connection or a request, by a name of upstream-metrics.js. */
+export function countUpstream(upstream, name) {
+  addTo(countsFor(upstream).numbers, name, 1)
 }
 
-/** Tries by upstream, one a line, by the names that Envoy has for them; and how many connections a change of policy can end. */
-export function statistics() {
-  return (
-    retryLines((id, name) => 'cluster.' + id + '.' + name + ':') +
-    'server.tracked_connections: ' +
-    trackedConnections() +
-    '\nserver.under_way: ' +
-    state.underWay +
-    '\n'
-  )
+/** The numbers of an upstream by name, for what is counted too often to look them up each time. */
+export function numbersOf(upstream) {
+  return countsFor(upstream).numbers
 }
 
-function retryLines(nameOf) {
-  return Object.keys(retries)
-    .sort()
-    .map((id) =>
-      Object.keys(retries[id])
-        .sort()
-        .map((name) => nameOf(id, name) + ' ' + retries[id][name] + '\n')
-        .join(''),
-    )
-    .join('')
+/** Counts a connection that came too fast for a port. */
+export function countLimitedConnection(port) {
+  addTo(limitedConnections, port.id, 1)
 }
 
-var limits = [0.5, 1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000]
+/** Counts a request that a limit has looked at. */
+export function countLimitedRequest(isTaken) {
+  addTo(limitedRequests, 'enabled', 1)
+  addTo(limitedRequests, isTaken ? 'ok' : 'rate_limited', 1)
+}
+
+/** Counts whether something of a request is kept. `what` is `tracing` or `logging`. */
+export function countSample(direction, what, isKept) {
+  addTo(samples, direction + '_http_' + what + '_sampled_' + (isKept ? 1 : 0), 1)
+}
 
 /** Counts what a plugin has thrown. */
 export function countPluginFailure(name) {
-  var key = 'sidecar_plugin_failures_total{plugin="' + escapeLabel(name) + '"}'
-  counters[key] = (counters[key] || 0) + 1
+  addTo(pluginFailures, name, 1)
+}
+
+/** What upstreams are counted by, one a line, by the names that Envoy has for it; and how many connections a change of policy can end. */
+export function statistics() {
+  var lines = []
+  Object.keys(upstreams.byId)
+    .sort()
+    .forEach((id) => {
+      var numbers = upstreams.byId[id].numbers
+      Object.keys(numbers)
+        .sort()
+        .forEach((name) => void lines.push('cluster.' + id + '.' + name + ': ' + numbers[name]))
+    })
+  lines.push('server.tracked_connections: ' + trackedConnections())
+  lines.push('server.under_way: ' + state.underWay)
+  return lines.join('\n') + '\n'
 }
 
 /** All metrics. */
 export function exposition() {
-  var lines = ['sidecar_server_live 1']
-  Object.keys(counters)
+  var lines = [].concat(
+    numberLines('sidecar_server_live', 'gauge', [['', 1]]),
+    upstreamLines(upstreams, activeConnections),
+    numberLines('sidecar_local_rate_limit_inbound', 'counter', labelled('label', limitedConnections)),
+    numberLines('http_local_rate_limiter', 'counter', labelled('http_local_rate_limit', limitedRequests)),
+    sampleLines(),
+    numberLines('sidecar_tracing_zipkin_spans_sent', 'counter', [['', spanCounts.sent]]),
+    numberLines('sidecar_tracing_zipkin_spans_dropped', 'counter', [['', spanCounts.dropped]]),
+    numberLines('sidecar_tracing_zipkin_reports_sent', 'counter', [['', spanCounts.batches - spanCounts.failures]]),
+    numberLines('sidecar_tracing_zipkin_reports_dropped', 'counter', [['', spanCounts.failures]]),
+    numberLines('sidecar_plugin_failures_total', 'counter', labelled('plugin', pluginFailures)),
+    requestLines(),
+  )
+  return lines.join('\n') + '\n'
+}
+
+// Lines of one metric; values by the text of their labels.
+function numberLines(name, kind, values) {
+  if (values.length === 0) return []
+  return ['# TYPE ' + name + ' ' + kind].concat(values.map((value) => name + value[0] + ' ' + value[1]))
+}
+
+function labelled(label, numbers) {
+  return Object.keys(numbers)
     .sort()
-    .forEach((key) => void lines.push(key + ' ' + counters[key]))
+    .map((key) => ['{' + label + '="' + escapeLabel(key) + '"}', numbers[key]])
+}
+
+function sampleLines() {
+  var lines = []
+  sampleNames.forEach((name) => {
+    numberLines(name, 'counter', [['', samples[name] || 0]]).forEach((line) => void lines.push(line))
+  })
+  return lines
+}
+
+function requestLines() {
+  var totals = Object.keys(requests).sort()
+  if (totals.length === 0) return []
+  var lines = ['# TYPE osm_request_total counter'].concat(totals.map((key) => key + ' ' + requests[key]))
+  lines.push('# TYPE osm_request_duration_ms histogram')
   Object.keys(durations)
     .sort()
     .forEach((labels) =>
@@ -95,11 +160,18 @@ export function exposition() {
         (line) => void lines.push(line),
       ),
     )
-  return (
-    lines.join('\n') +
-    '\n' +
-    retryLines((id, name) => 'sidecar_cluster_' + name + '{cluster="' + escapeLabel(id) + '"}')
-  )
+  return lines
+}
+
+function countsFor(upstream) {
+  return countsOf(upstreams, upstream.id, (id) => Boolean(state.world.upstreams[id]) || id === 'passthrough')
+}
+
+function activeConnections(id) {
+  var world = state.world
+  if (!world) return 0
+  if (id === 'passthrough') return world.passthrough.dialled.pool.open + world.passthrough.named.pool.open
+  return world.upstreams[id] ? world.upstreams[id].pool.open : 0
 }
 
 function ownLabels(workload) {

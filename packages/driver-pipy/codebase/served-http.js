@@ -10,7 +10,7 @@ import { aboutRequest, answerParts, describeRequest, settleUpgrade } from './req
 import { beginEntry, writeEntry } from './access-log.js'
 import { state, track } from './state.js'
 import { takeToken } from './bucket.js'
-import { workloadHeaders } from './metrics.js'
+import { countLimitedRequest, workloadHeaders } from './metrics.js'
 
 // Headers that applications have been known to take for a caller's identity. No header is proof of one.
 var identityHeaders = ['x-forwarded-client-cert', 'serviceidentity']
@@ -97,7 +97,11 @@ function decide(head) {
   var own = firstMatch(rules, $request)
   var limit = own ? own.limit : $port.requestLimit
   var bucket = own ? own.bucket : $port.requestBucket
-  if (limit && !takeToken(bucket, Date.now())) return { status: limit.status, headers: limit.headers }
+  if (limit) {
+    var isTaken = takeToken(bucket, Date.now())
+    countLimitedRequest(isTaken)
+    if (!isTaken) return { status: limit.status, headers: limit.headers }
+  }
   identityHeaders.forEach((name) => delete head.headers[name])
   var answer = askPlugins(state.world.plugins['inbound-http'], $port.id, aboutRequest($request, $conn.principal))
   if (answer) return answer

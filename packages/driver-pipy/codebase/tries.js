@@ -1,6 +1,7 @@
 // Tries of a request: each has an endpoint, a connection, and a time to answer in.
 
 import { leaveSlot, takeSlot } from './connections.js'
+import { countUpstream } from './metrics.js'
 import { occupy, pickEndpoint } from './upstream.js'
 
 /**
@@ -12,9 +13,11 @@ export function beginTry(call) {
   call.link = undefined
   call.failed = undefined
   call.isAnswered = false
+  call.isCounted = false
   call.ready = true
   if (call.isOver || !pickEndpoint(call)) return
   call.vacate = occupy(call)
+  countUpstream(call.upstream, 'upstream_rq_total')
   var settings = call.upstream.settings
   call.limits = settings
   call.capacity = settings.http2 ? 100 : 1
@@ -22,8 +25,10 @@ export function beginTry(call) {
   // A try is cut off by closing its connection, which nobody else may have then.
   call.isWhole = call.timeoutMs > 0 || tryTimeout(call) > 0
   var found = takeSlot(call.upstream.pool, call)
-  if (found === 'full') call.failed = 'overflow'
-  else if (found === 'wait')
+  if (found === 'full') {
+    call.failed = 'overflow'
+    countUpstream(call.upstream, 'upstream_rq_pending_overflow')
+  } else if (found === 'wait')
     call.ready = new Promise((resolve) => void (call.give = (slot) => resolve(take(call, slot))))
   else take(call, found)
   if (call.isSent) startTryClock(call)
@@ -46,6 +51,7 @@ export function startClocks(call) {
   if (call.timeoutMs > 0) {
     start(call, 'clock', call.timeoutMs, () => {
       call.isOver = true
+      countUpstream(call.upstream, 'upstream_rq_timeout')
       cut(call, 'timeout')
     })
   }
@@ -65,8 +71,9 @@ export function leaveCall(call) {
 /** The caller went away. What others are on ends when theirs have ended. */
 export function abandonCall(call) {
   call.isOver = true
+  if (call.link) countUpstream(call.upstream, 'upstream_rq_tx_reset')
   if (call.link && call.link.wishes.length > 1) leaveSlot(call.upstream.pool, call, false)
-  else cut(call, 'gone')
+  else end(call, 'gone')
 }
 
 /** Between two tries: the next one counts as a retry from now on. */
@@ -95,10 +102,19 @@ function tryTimeout(call) {
 
 function startTryClock(call) {
   var ms = tryTimeout(call)
-  if (ms > 0) start(call, 'tryClock', ms, () => cut(call, 'timeout'))
+  if (!(ms > 0)) return
+  start(call, 'tryClock', ms, () => {
+    countUpstream(call.upstream, 'upstream_rq_per_try_timeout')
+    cut(call, 'timeout')
+  })
 }
 
 function cut(call, reason) {
+  if (call.link) countUpstream(call.upstream, 'upstream_rq_tx_reset')
+  end(call, reason)
+}
+
+function end(call, reason) {
   call.failed = reason
   if (call.wake) call.wake(false)
   if (call.give) call.give(undefined)

@@ -4,8 +4,10 @@ import { isOwn, isOwnAddress } from './own-listeners.js'
 import { PLAIN_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
 import { linkClosed, linkOpened } from './connections.js'
 import { meshClient } from './mesh-client.js'
+import { countUpstream, numbersOf } from './metrics.js'
 import { takeByHash, takeLeast, takeTurn } from './balance.js'
 import { state } from './state.js'
+import { addTo } from './upstream-metrics.js'
 
 // How long an endpoint that could not be reached is left out, while others are there.
 var AVOID_MS = 5000
@@ -14,20 +16,27 @@ var AVOID_MS = 5000
 var $call
 // The connection that is made.
 var $link
+var $numbers
 
 var plain = pipeline(($) =>
-  $.connect(
-    () => $link.address,
-    () => {
-      // A call that is tried again has another connection by the time that its first one says how it has ended.
-      var link = $link
-      var upstream = $call.upstream
-      return {
-        connectTimeout: upstream.settings.connectTimeoutMs / 1000,
-        onState: (outbound) => noteState(upstream, link, outbound),
-      }
-    },
-  ),
+  $.onStart(() => void ($numbers = numbersOf($call.upstream)))
+    .handleData((data) => void addTo($numbers, 'upstream_cx_tx_bytes_total', data.size))
+    .connect(
+      () => $link.address,
+      () => {
+        // A call that is tried again has another connection by the time that its first one says how it has ended.
+        var link = $link
+        var upstream = $call.upstream
+        return {
+          connectTimeout: upstream.settings.connectTimeoutMs / 1000,
+          onState: (outbound) => noteState(upstream, link, outbound),
+        }
+      },
+    )
+    .handleData((data) => void addTo($numbers, 'upstream_cx_rx_bytes_total', data.size))
+    .handleStreamEnd((end) => {
+      if (end.error === 'ConnectionTimeout') addTo($numbers, 'upstream_cx_connect_timeout', 1)
+    }),
 )
 
 /** The template that speaks TLS with the trust of a world. */
@@ -144,7 +153,10 @@ function noteState(upstream, link, outbound) {
     linkClosed(upstream.pool, link)
     return
   }
-  link.cut = () => outbound.close()
+  link.cut = () => {
+    if (link.isConnected && link.wishes.length > 0) countUpstream(upstream, 'upstream_cx_destroy_local_with_active_rq')
+    outbound.close()
+  }
   if (outbound.state === 'connected') {
     // What a name leads to is known now. Nothing is said for addresses, which have been looked at before.
     if (isOwn(outbound.remoteAddress, outbound.remotePort)) return outbound.close()

@@ -5,6 +5,7 @@ import { makeBucket } from './bucket.js'
 import { makePool } from './connections.js'
 import { makeTurns } from './balance.js'
 import { loadPlugins } from './plugins.js'
+import { makeReporter } from './spans.js'
 
 /**
  * Everything that one configuration says, ready for use. What counts (turns, buckets, breakers, open requests) goes on from the world before, where the
@@ -37,6 +38,7 @@ export function makeWorld(config, before) {
   ;['dialled', 'named'].forEach((kind) => {
     world.passthrough[kind] = kept('passthrough ' + kind, null, () => passthrough(kind))
   })
+  if (config.tracing) world.spans = kept('spans', config.tracing, () => makeReporter(config.tracing))
   config.served.forEach((port) => {
     world.servedById[port.id] = port
     addLimits(kept, 'served ' + port.id, port, port.rules.limits || [], now)

@@ -19,7 +19,6 @@ export const unsupportedFeatures = {
   'remote-logging': 'the codebase sends its log nowhere yet',
   'tls-parameters': 'acceptTLS and connectTLS have no elliptic curves to choose from',
   'tracing-opentelemetry': 'Pipy has no exporter of OpenTelemetry traces',
-  'tracing-zipkin': 'the codebase sends no spans yet',
 } as const satisfies Readonly<Partial<Record<OptionalFeature, string>>>
 
 /** What this driver enforces, and nothing beyond it: the host refuses or reports the rest. */

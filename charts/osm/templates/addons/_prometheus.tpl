@@ -61,5 +61,5 @@ scrape_configs:
         replacement: $1
       - source_labels: [__name__]
         action: keep
-        regex: (osm|envoy_server|envoy_cluster|sidecar_server|sidecar_cluster|process|nodejs)_.*
+        regex: (osm|envoy_server|envoy_cluster|sidecar|http_local|(in|out)bound_http|process|nodejs)_.*
 {{- end }}

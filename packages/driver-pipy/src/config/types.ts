@@ -220,6 +220,15 @@ export type LogField =
 /** What the access log says of a request or connection: one line, or an object. */
 export type LogFormat = { readonly line: readonly LogPiece[] } | { readonly fields: readonly LogField[] }
 
+/** Spans of requests, for a collector of Zipkin. */
+export interface Tracing {
+  /** Where the collector is; its host may be a name. */
+  readonly address: SocketText
+  readonly path: string
+  /** Share of the requests that nobody has decided on yet whose spans are kept, 0 to 1. */
+  readonly fraction: number
+}
+
 /** A user's script, see guarded-script.ts. */
 export interface Plugin {
   readonly name: string
@@ -267,6 +276,8 @@ export interface PipyConfig {
   /** Absent: the one of the codebase. */
   readonly accessLogFormat?: LogFormat
   readonly requestMetrics: boolean
+  /** Absent: no spans, and headers are left as they are. */
+  readonly tracing?: Tracing
   /** Destinations that nothing else takes may be reached. */
   readonly egress: boolean
   readonly callers: Readonly<Record<string, Callers>>

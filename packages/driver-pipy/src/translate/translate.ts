@@ -14,6 +14,7 @@ import { logFormat } from './log-format.js'
 import { pluginsOf } from './plugins.js'
 import { probesOf } from './probes.js'
 import { servedPorts } from './served.js'
+import { tracingOf } from './tracing.js'
 import { upstreams } from './upstreams.js'
 
 /** What a proxy is to do, and what of its policy it can't do. */
@@ -48,6 +49,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
     accessLog: mesh.accessLog.enabled,
     ...(accessLogFormat === undefined ? {} : { accessLogFormat }),
     requestMetrics: mesh.requestMetrics,
+    ...tracingOf(mesh),
     egress: outside.others,
     callers,
     served,
