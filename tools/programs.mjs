@@ -35,7 +35,10 @@ export const programs = {
   },
   'osm-cleanup': { entry: 'packages/bootstrap/src/cleanup-main.ts', bundle: 'packages/bootstrap/dist/osm-cleanup.mjs' },
   bench: { entry: 'e2e/bench/main.ts', bundle: 'e2e/dist/bench.mjs' },
-  'scenario-actor': { entry: 'e2e/dataplane/actor/actor-main.ts', bundle: 'e2e/dist/scenario-actor.mjs' },
+  'scenario-actor': {
+    entry: 'packages/driver-testkit/src/scenario-actor-main.ts',
+    bundle: 'e2e/dist/scenario-actor.mjs',
+  },
   'api-server': { entry: 'e2e/api/harness/server-main.ts', bundle: 'e2e/dist/api-server.mjs' },
   cluster: { entry: 'e2e/cluster/cluster-main.ts', bundle: 'e2e/dist/cluster.mjs' },
   'test-app': { entry: 'e2e/cluster/app/app-main.ts', bundle: 'e2e/dist/test-app.mjs' },

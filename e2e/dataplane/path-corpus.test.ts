@@ -5,7 +5,7 @@ import type { ProxyPolicy } from '@osm-ts/driver-api'
 import { Oracle, type OracleObject, type Verdict } from '@osm-ts/oracle'
 import { parseAllDocuments } from 'yaml'
 
-import { openSocket } from './actor/calls.js'
+import { openSocket } from '../../packages/driver-testkit/src/actor/calls.js'
 import { issueLike } from './support/authority.js'
 import { RawClient } from './support/differential/raw-http.js'
 import { bytesThroughProxy, requestBytes } from './support/differential/raw-request.js'

@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
-
-import { judge } from '../scenarios/runner/judge.js'
-import { readScenario, readScenarios } from '../scenarios/runner/read-scenario.js'
+import { judge, readScenario, readScenarios } from '@osm-ts/driver-testkit'
 
 const head = 'title: t\nmodes: [explicit, transparent, pods]\nworkloads: [{ name: shop/client }]\n'
 const step = (expectation: string): string => `${head}steps:\n  - title: s\n    expect:\n      - ${expectation}\n`

@@ -19,13 +19,25 @@ export const kinds = {
     works('TrafficSplit', ['e2e/dataplane/http-policy.test.ts', 'e2e/api/crds-upgrade.test.ts']),
     works('MeshConfig', ['e2e/api/crds-upgrade.test.ts', 'e2e/api/controller.test.ts']),
     later('MeshRootCertificate', 'open', [storing, reviewing], { note: 'the provider comes from the flags' }),
-    works('Egress', ['e2e/scenarios/egress-policy.yaml', 'e2e/dataplane/egress-tls.test.ts', reviewing], {
-      note: 'named hosts are looked up by the sidecar; a Secret for `mtls` lies in the namespace of the Egress',
-    }),
-    works('IngressBackend', ['e2e/scenarios/ingress-http.yaml', 'e2e/scenarios/ingress-https.yaml', reviewing], {
-      note: '`matches` limits requests, which OSM did not read',
-    }),
-    works('AccessControl', ['e2e/scenarios/ingress-access-control.yaml', storing, reviewing]),
+    works(
+      'Egress',
+      ['packages/driver-testkit/scenarios/egress-policy.yaml', 'e2e/dataplane/egress-tls.test.ts', reviewing],
+      {
+        note: 'named hosts are looked up by the sidecar; a Secret for `mtls` lies in the namespace of the Egress',
+      },
+    ),
+    works(
+      'IngressBackend',
+      [
+        'packages/driver-testkit/scenarios/ingress-http.yaml',
+        'packages/driver-testkit/scenarios/ingress-https.yaml',
+        reviewing,
+      ],
+      {
+        note: '`matches` limits requests, which OSM did not read',
+      },
+    ),
+    works('AccessControl', ['packages/driver-testkit/scenarios/ingress-access-control.yaml', storing, reviewing]),
     works('Retry', ['e2e/dataplane/retry.test.ts', 'packages/core/src/catalog/testdata/in/explicit.yaml', reviewing]),
     works(
       'UpstreamTrafficSetting',
@@ -37,7 +49,11 @@ export const kinds = {
     }),
     works(
       'EgressGateway',
-      ['e2e/scenarios/egress-gateway.yaml', 'e2e/scenarios/egress-gateway-explicit.yaml', reviewing],
+      [
+        'packages/driver-testkit/scenarios/egress-gateway.yaml',
+        'packages/driver-testkit/scenarios/egress-gateway-explicit.yaml',
+        reviewing,
+      ],
       {
         note: 'fails closed; class envoy has `http2tunnel` only',
       },

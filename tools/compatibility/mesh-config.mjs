@@ -51,7 +51,7 @@ export const meshConfig = {
       note: 'a list by which sidecars could not agree with TLS 1.2 is left out, with a problem',
     }),
     works('sidecar.localProxyMode', [
-      'e2e/scenarios/statefulset.yaml',
+      'packages/driver-testkit/scenarios/statefulset.yaml',
       'e2e/dataplane/interception.transparent.test.ts',
     ]),
     later('sidecar.localDNSProxy.enable', 'pipy', [resolving, patching], {
@@ -62,14 +62,17 @@ export const meshConfig = {
     works('traffic.interceptionMode', [injecting, patching], {
       note: 'iptables and none; with ebpf, pods are refused',
     }),
-    works('traffic.enableEgress', ['e2e/scenarios/egress.yaml', 'e2e/scenarios/egress-explicit.yaml']),
+    works('traffic.enableEgress', [
+      'packages/driver-testkit/scenarios/egress.yaml',
+      'packages/driver-testkit/scenarios/egress-explicit.yaml',
+    ]),
     works('traffic.{outboundIPRangeExclusionList,outboundIPRangeInclusionList}', [
-      'e2e/scenarios/ip-exclusion.yaml',
+      'packages/driver-testkit/scenarios/ip-exclusion.yaml',
       lists,
       resolving,
     ]),
     works('traffic.{outboundPortExclusionList,inboundPortExclusionList}', [
-      'e2e/scenarios/port-exclusion.yaml',
+      'packages/driver-testkit/scenarios/port-exclusion.yaml',
       lists,
       resolving,
     ]),
@@ -110,11 +113,21 @@ export const meshConfig = {
     works('featureFlags.enableWASMStats', ['e2e/dataplane/request-metrics.test.ts', policies, resolving], {
       note: 'request metrics, without WebAssembly',
     }),
-    works('featureFlags.enableEgressPolicy', ['e2e/scenarios/egress-explicit.yaml', admission]),
+    works('featureFlags.enableEgressPolicy', ['packages/driver-testkit/scenarios/egress-explicit.yaml', admission]),
     works('featureFlags.enableAccessCertPolicy', [outside, admission, resolving]),
-    works('featureFlags.enableIngressBackendPolicy', ['e2e/scenarios/ingress-http.yaml', admission]),
-    works('featureFlags.enableAccessControlPolicy', ['e2e/scenarios/ingress-access-control.yaml', admission]),
-    works('featureFlags.enableRetryPolicy', ['e2e/scenarios/retry-policy.yaml', admission, resolving]),
+    works('featureFlags.enableIngressBackendPolicy', [
+      'packages/driver-testkit/scenarios/ingress-http.yaml',
+      admission,
+    ]),
+    works('featureFlags.enableAccessControlPolicy', [
+      'packages/driver-testkit/scenarios/ingress-access-control.yaml',
+      admission,
+    ]),
+    works('featureFlags.enableRetryPolicy', [
+      'packages/driver-testkit/scenarios/retry-policy.yaml',
+      admission,
+      resolving,
+    ]),
     works('featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', [policies, resolving]),
     later('featureFlags.enablePluginPolicy', 'pipy', [admission, resolving]),
     never(

@@ -30,7 +30,10 @@ export const annotations = {
     works('prometheus.io/{scrape,port,path}', injecting, { note: 'written to pods' }),
     works(
       `${prefix}egress-gateway-mode`,
-      ['packages/core/src/catalog/testdata/in/egress-gateway.yaml', 'e2e/scenarios/egress-gateway-explicit.yaml'],
+      [
+        'packages/core/src/catalog/testdata/in/egress-gateway.yaml',
+        'packages/driver-testkit/scenarios/egress-gateway-explicit.yaml',
+      ],
       { note: 'of Services' },
     ),
     works(`${prefix}network-interface-exclusion-list`, [lists, injecting], { note: 'new' }),

@@ -14,7 +14,7 @@ import { root } from './paths.mjs'
  */
 
 const page = 'docs/reference/scenarios.md'
-const folder = 'e2e/scenarios'
+const folder = 'packages/driver-testkit/scenarios'
 const heading = '## Which runs where\n'
 const modes = ['explicit', 'transparent', 'pods']
 

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
-import { Connections } from '../../dataplane/actor/connections.js'
-import { perform } from '../../dataplane/actor/perform.js'
-import type { Call } from '../../dataplane/actor/protocol.js'
+import { Connections } from '../../../packages/driver-testkit/src/actor/connections.js'
+import { perform } from '../../../packages/driver-testkit/src/actor/perform.js'
+import type { Call } from '../../../packages/driver-testkit/src/actor/protocol.js'
 
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 

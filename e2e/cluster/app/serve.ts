@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { Connections } from '../../dataplane/actor/connections.js'
-import { perform } from '../../dataplane/actor/perform.js'
-import type { App, Call, Certificate } from '../../dataplane/actor/protocol.js'
-import { createApp, listen } from '../../dataplane/actor/servers.js'
+import { Connections } from '../../../packages/driver-testkit/src/actor/connections.js'
+import { perform } from '../../../packages/driver-testkit/src/actor/perform.js'
+import type { App, Call, Certificate } from '../../../packages/driver-testkit/src/actor/protocol.js'
+import { createApp, listen } from '../../../packages/driver-testkit/src/actor/servers.js'
 
 const apps: readonly App[] = ['http', 'http2', 'https', 'grpc', 'grpc-tls', 'tcp', 'tcp-server-first', 'connect-proxy']
 

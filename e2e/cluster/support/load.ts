@@ -1,4 +1,4 @@
-import type { CallAnswer } from '../../dataplane/actor/protocol.js'
+import type { CallAnswer } from '../../../packages/driver-testkit/src/actor/protocol.js'
 import type { Caller } from './caller.js'
 import { isSuccess } from './expectations.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { describeScenarios } from '../../scenarios/runner/describe-scenarios.js'
-import { readScenarios } from '../../scenarios/runner/read-scenario.js'
+import { readScenarios } from '@osm-ts/driver-testkit'
+import { describeScenarios } from '../../dataplane/support/scenario/describe-scenarios.js'
 import { PodStage } from '../support/scenario/pod-stage.js'
 
 // What the scenario files say of Envoys on one machine is true of pods: the calls come from inside, and are judged in the same way.

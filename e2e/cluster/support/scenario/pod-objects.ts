@@ -1,5 +1,4 @@
-import type { ScenarioObject, ScenarioWorkload } from '../../../scenarios/runner/format.js'
-import { splitName, workloadService } from '../../../scenarios/runner/objects.js'
+import { type ScenarioObject, type ScenarioWorkload, splitName, workloadService } from '@osm-ts/driver-testkit'
 import { tlsSecret } from '../tls-secret.js'
 import { numberedPods } from '../workloads.js'
 

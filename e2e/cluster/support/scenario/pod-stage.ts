@@ -1,11 +1,18 @@
 import type { Problem } from '@osm-ts/core'
 import { MemoryCaStore } from '@osm-ts/core'
-import type { Call, CallAnswer, Target } from '../../../dataplane/actor/protocol.js'
+import {
+  changeObjects,
+  interceptedRoutes,
+  keyed,
+  type Routes,
+  type Scenario,
+  type ScenarioClient,
+  type ScenarioObject,
+  type ScenarioStep,
+  type Stage,
+} from '@osm-ts/driver-testkit'
+import type { Call, CallAnswer, Target } from '../../../../packages/driver-testkit/src/actor/protocol.js'
 import { issueNames } from '../../../dataplane/support/authority.js'
-import type { Scenario, ScenarioClient, ScenarioObject, ScenarioStep } from '../../../scenarios/runner/format.js'
-import { interceptedRoutes, type Routes } from '../../../scenarios/runner/make-call.js'
-import { changeObjects, keyed } from '../../../scenarios/runner/objects.js'
-import type { Stage } from '../../../scenarios/runner/stage.js'
 import { reportOnFailure } from '../report-on-failure.js'
 import { Mesh } from '../mesh.js'
 import { SharedCluster } from '../shared-cluster.js'

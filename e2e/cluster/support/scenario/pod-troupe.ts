@@ -1,5 +1,11 @@
-import type { ScenarioObject, ScenarioWorkload } from '../../../scenarios/runner/format.js'
-import { keyed, meshSpec, objectKey, splitName } from '../../../scenarios/runner/objects.js'
+import {
+  keyed,
+  meshSpec,
+  objectKey,
+  type ScenarioObject,
+  type ScenarioWorkload,
+  splitName,
+} from '@osm-ts/driver-testkit'
 import { waitUntil } from '../../wait-until.js'
 import type { Caller } from '../caller.js'
 import type { Mesh } from '../mesh.js'

@@ -1,5 +1,4 @@
-import type { ScenarioWorkload } from '../../../scenarios/runner/format.js'
-import { splitName } from '../../../scenarios/runner/objects.js'
+import { type ScenarioWorkload, splitName } from '@osm-ts/driver-testkit'
 import { LocalPort } from '../local-port.js'
 import type { SharedCluster } from '../shared-cluster.js'
 import { actorLabel } from './pod-objects.js'

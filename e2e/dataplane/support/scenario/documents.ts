@@ -1,5 +1,10 @@
-import type { ScenarioObject, ScenarioWorkload } from '../../../scenarios/runner/format.js'
-import { meshSpec, splitName, workloadService } from '../../../scenarios/runner/objects.js'
+import {
+  meshSpec,
+  type ScenarioObject,
+  type ScenarioWorkload,
+  splitName,
+  workloadService,
+} from '@osm-ts/driver-testkit'
 import { account, meshConfig, workload as workloadDocument } from '../yaml.js'
 
 /** What every actor is told. */

@@ -1,7 +1,7 @@
 import type { MeshMode } from '@osm-ts/standalone'
+import { addressTarget, interceptedRoutes, type Routes } from '@osm-ts/driver-testkit'
 
-import type { Target } from '../../actor/protocol.js'
-import { type Routes, addressTarget, interceptedRoutes } from '../../../scenarios/runner/make-call.js'
+import type { Target } from '../../../../packages/driver-testkit/src/actor/protocol.js'
 import type { TestMesh } from '../mesh.js'
 import { instanceSpec } from './instance-spec.js'
 

@@ -4,28 +4,29 @@ import type { Problem } from '@osm-ts/core'
 import { type Driver, type OptionalFeature, optionalFeatures } from '@osm-ts/driver-api'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import type { MeshMode } from '@osm-ts/standalone'
+import {
+  Actors,
+  changeObjects,
+  keyed,
+  Outside,
+  type Routes,
+  type Scenario,
+  type ScenarioClient,
+  type ScenarioObject,
+  type ScenarioStep,
+  type ScenarioWorkload,
+  type Stage,
+  testAuthority,
+} from '@osm-ts/driver-testkit'
 
-import { testAuthority } from '@osm-ts/driver-testkit'
-import type {
-  Scenario,
-  ScenarioClient,
-  ScenarioObject,
-  ScenarioStep,
-  ScenarioWorkload,
-} from '../../../scenarios/runner/format.js'
-import type { Routes } from '../../../scenarios/runner/make-call.js'
-import { changeObjects, keyed } from '../../../scenarios/runner/objects.js'
-import type { Stage } from '../../../scenarios/runner/stage.js'
-import { perform } from '../../actor/perform.js'
-import type { Call, CallAnswer, Target } from '../../actor/protocol.js'
+import { perform } from '../../../../packages/driver-testkit/src/actor/perform.js'
+import type { Call, CallAnswer, Target } from '../../../../packages/driver-testkit/src/actor/protocol.js'
 import { issueNames, rootsIn } from '../authority.js'
 import { inside } from '../inside.js'
 import { type TestMesh, startTestMesh } from '../mesh.js'
 import { eventually } from '../wait.js'
-import { Actors } from './actors.js'
 import { type ActorSettings, meshDocument, workloadDocuments } from './documents.js'
 import { inboundTarget, workloadRoutes } from './local-routes.js'
-import { Outside } from './outside.js'
 
 const program = fileURLToPath(new URL('../../../dist/scenario-actor.mjs', import.meta.url))
 const FILE = 'scenario.yaml'

@@ -1,9 +1,5 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals'
-
-import type { Scenario } from './format.js'
-import { readScenarios } from './read-scenario.js'
-import type { Stage } from './stage.js'
-import { untilReported, verify } from './verify.js'
+import { readScenarios, type Scenario, type Stage, untilReported, verify } from '@osm-ts/driver-testkit'
 
 /**
  * Makes a test of each step of each scenario that runs on the stage; of one that needs what its sidecars lack, a test that this is reported. `-t <name of a scenario>` runs one.

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-import type { Answered, Asked, Call, CallAnswer, Hello } from '../../actor/protocol.js'
-import { eventually } from '../wait.js'
+import type { Answered, Asked, Call, CallAnswer, Hello } from '../actor/protocol.js'
+import { eventually } from '../eventually.js'
 
 interface Actor {
   readonly socket: Socket

@@ -1,9 +1,16 @@
-import type { Problem } from '@osm-ts/core'
 import type { OptionalFeature } from '@osm-ts/driver-api'
 
-import type { Call, CallAnswer, Target } from '../../dataplane/actor/protocol.js'
+import type { Call, CallAnswer, Target } from '../actor/protocol.js'
 import type { Scenario, ScenarioClient, ScenarioMode, ScenarioStep } from './format.js'
 import type { Routes } from './make-call.js'
+
+/** Something that the mesh says is wrong, as far as scenarios read it. */
+export interface ReportedProblem {
+  readonly code: string
+  readonly message: string
+  readonly object?: { readonly kind: string; readonly namespace?: string; readonly name: string }
+  readonly field?: string
+}
 
 /** Where scenarios run, one at a time: it makes a mesh of their actors, and lets those call. */
 export interface Stage {
@@ -45,5 +52,5 @@ export interface Stage {
     readonly commonName: string
     readonly dnsNames: readonly string[]
   }): Promise<{ readonly chain: string; readonly privateKey: string }>
-  problems(): Promise<readonly Problem[]>
+  problems(): Promise<readonly ReportedProblem[]>
 }

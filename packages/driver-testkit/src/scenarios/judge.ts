@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import type { CallAnswer } from '../../dataplane/actor/protocol.js'
+import type { CallAnswer } from '../actor/protocol.js'
 import type { Count } from './format.js'
 import type { Sending } from './make-call.js'
 

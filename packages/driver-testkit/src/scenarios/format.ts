@@ -14,9 +14,11 @@ const oneOf = <const T extends readonly string[]>(values: T, description: string
     ),
   )
 
-/** On Envoys of this machine by their own ports, on such that intercept connections, and in pods of a cluster. */
+/** On sidecars of this machine by their own ports, on such that intercept connections, and in pods of a cluster. */
 export const scenarioModes = ['explicit', 'transparent', 'pods'] as const
 export type ScenarioMode = (typeof scenarioModes)[number]
+/** Modes of a mesh on one machine. */
+export type LocalMode = Exclude<ScenarioMode, 'pods'>
 
 const text = (description: string) => Type.String({ minLength: 1, description })
 const qualified = (description: string) =>
@@ -63,7 +65,7 @@ export const WorkloadSchema = closed(
       ),
     ),
   },
-  'An actor: an Envoy with a program beside it that serves ports and sends requests.',
+  'An actor: a sidecar with a program beside it that serves ports and sends requests.',
 )
 
 const ServerSchema = closed({ app }, 'A server outside the mesh. It listens on a free port.')

@@ -14,7 +14,8 @@ import {
   StepSchema,
 } from './format.js'
 
-const folder = new URL('../', import.meta.url)
+// Beside src as beside dist.
+const folder = new URL('../../scenarios/', import.meta.url)
 
 /** All scenarios, by name. Throws with every fault of every file. */
 export function readScenarios(): readonly Scenario[] {

@@ -1,4 +1,4 @@
-import type { Call, CallTls, Target } from '../../dataplane/actor/protocol.js'
+import type { Call, CallTls, Target } from '../actor/protocol.js'
 import type { Expectation, ExpectationOf } from './format.js'
 
 /** Expectations that send something. */

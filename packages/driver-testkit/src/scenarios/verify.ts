@@ -1,6 +1,6 @@
 import type { OptionalFeature } from '@osm-ts/driver-api'
-import { testAuthority } from '@osm-ts/driver-testkit'
-import type { CallAnswer, CallTls, Target } from '../../dataplane/actor/protocol.js'
+import { testAuthority } from '../test-certificates.js'
+import type { CallAnswer, CallTls, Target } from '../actor/protocol.js'
 import type { Expectation, ExpectationOf, ScenarioClient, ScenarioStep } from './format.js'
 import { fits, judge } from './judge.js'
 import { type Routes, type Sending, makeCall } from './make-call.js'

@@ -1,4 +1,4 @@
-import type { App } from '../../dataplane/actor/protocol.js'
+import type { App } from '../actor/protocol.js'
 import type { ScenarioObject, ScenarioStep, ScenarioWorkload } from './format.js'
 
 const appProtocols: Readonly<Record<App, string>> = {

@@ -1,11 +1,9 @@
 import type { Server, Socket } from 'node:net'
 
-import type { MeshMode } from '@osm-ts/standalone'
-
-import type { TestAuthority } from '@osm-ts/driver-testkit'
-import { Connections } from '../../actor/connections.js'
-import { createApp, listen } from '../../actor/servers.js'
-import type { Scenario, ScenarioClient } from '../../../scenarios/runner/format.js'
+import type { TestAuthority } from '../test-certificates.js'
+import { Connections } from '../actor/connections.js'
+import { createApp, listen } from '../actor/servers.js'
+import type { LocalMode, Scenario, ScenarioClient } from './format.js'
 
 type Declared = NonNullable<Scenario['outside']>
 
@@ -16,14 +14,14 @@ export class Outside {
   readonly #ports: ReadonlyMap<string, number>
   readonly #servers: readonly Server[]
   readonly #sockets: ReadonlySet<Socket>
-  readonly #mode: MeshMode
+  readonly #mode: LocalMode
 
   private constructor(
     clients: Readonly<Record<string, ScenarioClient>>,
     ports: ReadonlyMap<string, number>,
     servers: readonly Server[],
     sockets: ReadonlySet<Socket>,
-    mode: MeshMode,
+    mode: LocalMode,
   ) {
     this.#clients = clients
     this.#ports = ports
@@ -35,7 +33,7 @@ export class Outside {
   /** Starts the servers. */
   static async open(
     { servers = {}, clients = {} }: Declared,
-    mode: MeshMode,
+    mode: LocalMode,
     authority: TestAuthority,
   ): Promise<Outside> {
     const ports = new Map<string, number>()

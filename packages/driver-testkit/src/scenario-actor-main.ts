@@ -2,10 +2,10 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { createInterface } from 'node:readline'
 
-import { Connections } from './connections.js'
-import { perform } from './perform.js'
-import type { Answered, App, Asked, Certificate, Hello } from './protocol.js'
-import { createApp, listen } from './servers.js'
+import { Connections } from './actor/connections.js'
+import { perform } from './actor/perform.js'
+import type { Answered, App, Asked, Certificate, Hello } from './actor/protocol.js'
+import { createApp, listen } from './actor/servers.js'
 
 // Plays a workload of a scenario: serves its ports, and calls others when the runner says so.
 const {
