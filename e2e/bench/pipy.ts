@@ -1,58 +1,135 @@
-import { RepoFixture, until } from '../../packages/driver-pipy/test/repo-fixture.js'
-import { type Summary, summarize } from './statistics.js'
+import type { PolicyPart } from '@osm-ts/core'
+import type { Part, PartHash, ProxyUUID } from '@osm-ts/driver-api'
 
-/** From a policy to its acknowledgement. */
+import { documentMaker } from '../../packages/driver-pipy/src/document.js'
+import { RepoFixture, until } from '../../packages/driver-pipy/test/repo-fixture.js'
+import { ComputedPolicies, readGenerated } from './computed-policies.js'
+import { generateMesh } from './mesh.js'
+import { round, type Summary, summarize } from './statistics.js'
+
+/** From a change of the mesh to its acknowledgement. */
 export interface PipyAcknowledgement {
   readonly workers: number
+  /** Octets of the document of one worker. */
+  readonly octetsPerWorker: Summary
   /** Milliseconds from a change that all workers see until the host knows that one of them has it; of every worker in every round. */
   readonly everyone: Summary
+  /** Milliseconds of these that are spent on computing policies, before the driver hears of them. */
+  readonly computation: Summary
   /** Milliseconds of a change that one worker sees. */
   readonly one: Summary
 }
 
-/** Measures {@link PipyAcknowledgement} with stand-ins of workers that speak to the repo server over mutual TLS. */
+const CALLS = 5
+
+/** The mesh of one measurement, with stand-ins of workers that speak to the repo server over mutual TLS. */
+class MeasuredMesh {
+  readonly repo = new RepoFixture({ make: documentMaker() })
+  readonly computation: number[] = []
+  readonly #policies = new ComputedPolicies()
+  readonly #given = new Set<PartHash>()
+  readonly #mesh
+  readonly #reach: readonly ProxyUUID[]
+  #address = 0
+
+  /** @param everyone - every worker may call the service whose endpoint moves; else one of them */
+  constructor(workers: number, everyone: boolean) {
+    this.#mesh = generateMesh({ services: workers, proxies: workers, calls: CALLS, everyoneCallsHub: everyone })
+    const uuids = this.#mesh.proxies.map(({ uuid }) => uuid)
+    this.#reach = everyone ? uuids : uuids.slice(0, 1)
+  }
+
+  /** Resolves with octets of documents once every worker has its policy. */
+  async start(): Promise<readonly number[]> {
+    const { policy, instances, movable, proxies } = this.#mesh
+    await this.repo.start()
+    this.#policies.start([
+      ...readGenerated(policy),
+      ...readGenerated(movable(0)),
+      ...readGenerated(instances.replaceAll('sidecarClass: envoy', 'sidecarClass: pipy'), 'runtime'),
+    ])
+    const steps = proxies.map(({ uuid, account }) => {
+      const identity = `${account.name}.${account.namespace}`
+      const { credential } = this.repo.host.admit(uuid, identity)
+      this.repo.worker({ uuid, credential }, { identity, periodMs: 5_000 })
+      return this.#publish(uuid)
+    })
+    await this.#acknowledged(steps, () => undefined)
+    return [...this.repo.server.sessions].map((session) => session.plainDocument()?.body.length ?? 0)
+  }
+
+  /** Moves the endpoint. Milliseconds until each worker that sees it has the new policy. */
+  async change(): Promise<readonly number[]> {
+    this.#address += 1
+    const upserts = readGenerated(this.#mesh.movable(this.#address))
+    const start = performance.now()
+    const changed = this.#policies
+      .change(upserts, { services: [{ namespace: 'hub', name: 'hub' }], accounts: [{ namespace: 'hub', name: 'hub' }] })
+      .map(({ uuid }) => uuid)
+    this.computation.push(performance.now() - start)
+    const unexpected = changed.filter((uuid) => !this.#reach.includes(uuid))
+    if (unexpected.length > 0 || changed.length !== this.#reach.length)
+      throw new Error(`${changed.length} policies changed where ${this.#reach.length} should`)
+    const times: number[] = []
+    await this.#acknowledged(
+      changed.map((uuid) => this.#publish(uuid)),
+      () => times.push(performance.now() - start),
+    )
+    return times
+  }
+
+  #publish(uuid: ProxyUUID): number {
+    const policy = this.#policies.policyOf(uuid)
+    return this.repo.host.publishPolicy(uuid, policy.part, this.#newParts(policy))
+  }
+
+  /** Parts below a policy that the host has not got yet. */
+  #newParts({ children }: PolicyPart): readonly Part[] {
+    return children.flatMap((child) => {
+      if (this.#given.has(child.hash)) return []
+      this.#given.add(child.hash)
+      return [child.part, ...this.#newParts(child)]
+    })
+  }
+
+  async #acknowledged(steps: readonly number[], onEach: () => void): Promise<void> {
+    const { reports } = this.repo.host
+    const pending = new Set(steps)
+    let seen = 0
+    await until('an acknowledgement of each', () => {
+      for (; seen < reports.length; seen += 1) {
+        const report = reports[seen]
+        if (report?.complete === true && pending.delete(report.revision)) onEach()
+      }
+      return pending.size === 0
+    })
+    reports.splice(0)
+  }
+}
+
+/** Measures {@link PipyAcknowledgement}. */
 export async function measurePipy(options: {
   readonly workers: number
   readonly rounds: number
 }): Promise<PipyAcknowledgement> {
-  const repo = new RepoFixture()
-  await repo.start()
-  try {
-    const admitted = Array.from({ length: options.workers }, () => repo.host.admitted())
-    for (const worker of admitted) repo.worker(worker, { periodMs: 5_000 })
-    const acknowledged = (step: number) =>
-      repo.host.reports.some(({ revision, complete }) => complete && revision === step)
-    await until('every worker', () => admitted.every((_, index) => acknowledged(index + 1)))
-    const everyone: number[] = []
-    const one: number[] = []
-    for (let turn = 0; turn < options.rounds; turn += 1) {
-      everyone.push(
-        ...(await measure(
-          admitted.map(({ uuid }) => uuid),
-          turn,
-        )),
-      )
-      const [first] = admitted
-      if (first !== undefined) one.push(...(await measure([first.uuid], turn + options.rounds)))
+  const measure = async (everyone: boolean) => {
+    const mesh = new MeasuredMesh(options.workers, everyone)
+    try {
+      const octets = await mesh.start()
+      const times: number[] = []
+      for (let turn = 0; turn < options.rounds; turn += 1) times.push(...(await mesh.change()))
+      return { octets, times, computation: mesh.computation }
+    } finally {
+      await mesh.repo.stop()
     }
-    return { workers: options.workers, everyone: summarize(everyone), one: summarize(one) }
-  } finally {
-    await repo.stop()
   }
-
-  /** Milliseconds until each of these has another policy. */
-  async function measure(uuids: readonly string[], turn: number): Promise<number[]> {
-    const start = performance.now()
-    const pending = new Set(uuids.map((uuid) => repo.host.say(uuid, `turn ${turn}`)))
-    const times: number[] = []
-    let seen = repo.host.reports.length
-    await until('an acknowledgement of each', () => {
-      for (; seen < repo.host.reports.length; seen += 1) {
-        const report = repo.host.reports[seen]
-        if (report?.complete === true && pending.delete(report.revision)) times.push(performance.now() - start)
-      }
-      return pending.size === 0
-    })
-    return times
+  const all = await measure(true)
+  const single = await measure(false)
+  return {
+    workers: options.workers,
+    octetsPerWorker: summarize(all.octets),
+    everyone: summarize(all.times),
+    computation: summarize(all.computation.map(round)),
+    one: summarize(single.times),
   }
 }

@@ -1,6 +1,7 @@
 import type { Credential, PartLookup, ProxyPart, Refusal } from '@osm-ts/driver-api'
 
-import { type EncodedDocument, encodeDocument } from './config/document.js'
+import { EncodedConfig, type EncodedDocument } from './config/document.js'
+import { RegexTables } from './regex/regex-tables.js'
 import { translate } from './translate/translate.js'
 
 /** What a worker is to do by its policy. Holds no secret. */
@@ -20,12 +21,16 @@ export interface PolicyDocument {
  */
 export type DocumentMaker = (proxy: ProxyPart, parts: PartLookup) => PolicyDocument
 
-/** Makes the documents that the codebase of this package reads. */
-export const makeDocument: DocumentMaker = (proxy, parts) => {
-  const { config, refusals } = translate(proxy, parts)
-  return {
-    refusals,
-    plain: () => encodeDocument(config),
-    with: ({ chain, privateKey }) => encodeDocument(config, { chain, key: privateKey }),
+/** Makes the documents that the codebase of this package reads; what proxies have in common is made for all of them. */
+export function documentMaker(): DocumentMaker {
+  const regexes = new RegexTables()
+  return (proxy, parts) => {
+    const { config, refusals } = translate(proxy, parts, regexes)
+    const encoded = new EncodedConfig(config)
+    return {
+      refusals,
+      plain: () => encoded.plain,
+      with: ({ chain, privateKey }) => encoded.with({ chain, key: privateKey }),
+    }
   }
 }

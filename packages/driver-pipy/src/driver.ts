@@ -11,13 +11,13 @@ import { patch } from './bootstrap/patch.js'
 import { capabilities } from './capabilities.js'
 import type { Codebase } from './codebase/codebase.js'
 import { readCodebase } from './codebase/read-codebase.js'
-import { type DocumentMaker, makeDocument } from './document.js'
+import { type DocumentMaker, documentMaker } from './document.js'
 import { DebugPages } from './server/debug-pages.js'
 import { RepoServer } from './server/repo-server.js'
 
 /** The driver of sidecar class `pipy`. */
 export function createPipyDriver(): Driver {
-  return pipyDriver({ readCodebase, make: makeDocument })
+  return pipyDriver({ readCodebase, make: documentMaker() })
 }
 
 /** What a driver delivers. */

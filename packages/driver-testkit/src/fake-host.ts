@@ -92,8 +92,13 @@ export class FakeHost {
 
   rotateIdentity(identity: string): Credential {
     const credential = this.services.issue(`${identity}.${TRUST_DOMAIN}`)
-    this.#latest(this.#identities, identity).set(credential)
+    this.giveIdentity(identity, credential)
     return credential
+  }
+
+  /** Replaces the certificate of an identity by that one. */
+  giveIdentity(identity: string, credential: Credential): void {
+    this.#latest(this.#identities, identity).set(credential)
   }
 
   evict(uuid: string, session: string, reason: Eviction['reason']): void {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 import { canonicalJson } from '@osm-ts/driver-api'
 
-import type { PipyConfig, PipyCredentials, PipyDocument } from './types.js'
+import type { PipyConfig, PipyCredentials } from './types.js'
 
 /** A document as it travels, with the revision that stands in it. */
 export interface EncodedDocument {
@@ -12,11 +12,42 @@ export interface EncodedDocument {
   readonly body: string
 }
 
-/** Encodes what one sidecar is to do. Equal input gives equal bytes, on every replica. */
+/** A configuration whose members are text already: most of a document is the same with every certificate, and with none. */
+export class EncodedConfig {
+  /** JSON of each member by its name. */
+  readonly #members: ReadonlyMap<string, string>
+  #plain: EncodedDocument | undefined
+
+  constructor(config: PipyConfig) {
+    this.#members = new Map(
+      Object.entries(config).flatMap(([name, value]) => (value === undefined ? [] : [[name, canonicalJson(value)]])),
+    )
+  }
+
+  /** What anybody may see. */
+  get plain(): EncodedDocument {
+    this.#plain ??= this.with()
+    return this.#plain
+  }
+
+  /** What one sidecar is to do. Equal input gives equal bytes, on every replica. */
+  with(credentials?: PipyCredentials): EncodedDocument {
+    const members = new Map(this.#members)
+    if (credentials !== undefined) members.set('credentials', canonicalJson(credentials))
+    // 192 bits, as for parts of policies.
+    const revision = createHash('sha256').update(objectOf(members)).digest().subarray(0, 24).toString('base64url')
+    members.set('revision', canonicalJson(revision))
+    return { revision, body: objectOf(members) }
+  }
+}
+
+/** {@link EncodedConfig} of a configuration that is needed once. */
 export function encodeDocument(config: PipyConfig, credentials?: PipyCredentials): EncodedDocument {
-  const content = credentials === undefined ? config : { ...config, credentials }
-  // 192 bits, as for parts of policies.
-  const revision = createHash('sha256').update(canonicalJson(content)).digest().subarray(0, 24).toString('base64url')
-  const document: PipyDocument = { ...content, revision }
-  return { revision, body: canonicalJson(document) }
+  return new EncodedConfig(config).with(credentials)
+}
+
+/** Canonical JSON of a document, of that of its members. */
+function objectOf(members: ReadonlyMap<string, string>): string {
+  const names: readonly string[] = [...members.keys()].sort()
+  return `{${names.map((name) => `${JSON.stringify(name)}:${members.get(name) ?? ''}`).join(',')}}`
 }

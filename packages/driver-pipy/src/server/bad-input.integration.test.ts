@@ -16,7 +16,7 @@ import {
 import { testAuthority } from '@osm-ts/driver-testkit'
 
 import { RepoFixture, until } from '../../test/repo-fixture.js'
-import { makeDocument } from '../document.js'
+import { documentMaker } from '../document.js'
 import { pipyErrorCodes } from '../errors.js'
 import { limits } from './limits.js'
 
@@ -273,7 +273,7 @@ describe('an operator sees plugins', () => {
     ['5 MB', 'x'.repeat(5_000_000), 'mine has 5000000 bytes; at most 1000000 go out'],
     ['a loop without bounds', 'for (;;) {}', 'mine line 1: Pipy reads loops with all three parts only'],
   ])('that are held back: %s', async (_what, script, message) => {
-    await repo.restart({ make: makeDocument })
+    await repo.restart({ make: documentMaker() })
     const admitted = repo.host.admit('c0ffee00-0000-4000-8000-000000000001')
     const uuid = 'c0ffee00-0000-4000-8000-000000000001'
     const trust = {

@@ -5,7 +5,6 @@ import type {
   OutboundRoute,
   PartInSet,
   PartRef,
-  PolicyReader,
   ProxyPart,
   RetryPolicy,
   WeightedUpstream,
@@ -14,6 +13,7 @@ import type {
 import type { CalledService, EgressRule, Retries, Route, Shares } from '../config/types.js'
 import { socketText } from './address.js'
 import { requestMatch } from './matching.js'
+import type { PolicyReader } from './policy-reader.js'
 
 /** What Envoy waits before the first repetition, on the average twice, where nothing is said. */
 const USUAL_BACKOFF_MS = 25

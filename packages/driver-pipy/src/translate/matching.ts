@@ -1,13 +1,8 @@
-import {
-  compareCanonical,
-  type PartRef,
-  type PolicyReader,
-  type RouteMatch,
-  type StringMatch,
-} from '@osm-ts/driver-api'
+import { compareCanonical, type PartRef, type RouteMatch, type StringMatch } from '@osm-ts/driver-api'
 
 import type { RequestMatch, TextMatch } from '../config/types.js'
-import { RegexRefused, regexTable } from '../regex/regex-table.js'
+import { RegexRefused } from '../regex/regex-table.js'
+import type { PolicyReader } from './policy-reader.js'
 
 /** Nothing: conditions that can't be put to the sidecar hold for no request. */
 const NEVER: TextMatch = { regex: { bounds: [0], next: [[-1]], accepts: [0] } }
@@ -51,7 +46,7 @@ function textMatch(match: StringMatch, reader: PolicyReader, ref: PartRef, point
       return { present: true }
     case 'regex':
       try {
-        return { regex: regexTable(match.value) }
+        return { regex: reader.regexes.table(match.value) }
       } catch (error) {
         if (!(error instanceof RegexRefused)) throw error
         reader.refuse(ref, pointer, `the expression can't be used by class pipy: ${error.message}`)

@@ -4,7 +4,6 @@ import {
   type IngressBinding,
   type PartHash,
   type PartRef,
-  type PolicyReader,
   type PrincipalsPart,
   type Protocol,
   type ProxyPart,
@@ -16,6 +15,7 @@ import {
 import type { Callers, IngressPort, RequestLimit, ServedPort, ServedProtocol, ServedRules } from '../config/types.js'
 import { socketText } from './address.js'
 import { requestMatch } from './matching.js'
+import type { PolicyReader } from './policy-reader.js'
 
 /** What a proxy serves, with the callers that the rules name. */
 export interface ServedPorts {

@@ -1,13 +1,7 @@
-import {
-  type PartLookup,
-  PolicyReader,
-  type ProxyPart,
-  type Refusal,
-  type TlsVersion,
-  type TrustPart,
-} from '@osm-ts/driver-api'
+import { type PartLookup, type ProxyPart, type Refusal, type TlsVersion, type TrustPart } from '@osm-ts/driver-api'
 
 import type { PipyConfig } from '../config/types.js'
+import { RegexTables } from '../regex/regex-tables.js'
 import { socketText } from './address.js'
 import { calledServices, destinationsOutside } from './called.js'
 import { logFormat } from './log-format.js'
@@ -16,6 +10,7 @@ import { probesOf } from './probes.js'
 import { servedPorts } from './served.js'
 import { tracingOf } from './tracing.js'
 import { upstreams } from './upstreams.js'
+import { PolicyReader } from './policy-reader.js'
 
 /** What a proxy is to do, and what of its policy it can't do. */
 export interface Translation {
@@ -28,10 +23,11 @@ export interface Translation {
  * Turns a policy into the configuration of a sidecar. Pure: equal policies give equal configurations, in whatever order their sets list things.
  *
  * @param parts - gives every part that is reachable from the proxy part
+ * @param regexes - tables that were made before
  * @throws OsmError with code `OSM_POLICY_INVALID` if a reference leads to a part of another kind
  */
-export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
-  const reader = new PolicyReader(parts)
+export function translate(proxy: ProxyPart, parts: PartLookup, regexes = new RegexTables()): Translation {
+  const reader = new PolicyReader(parts, regexes)
   const mesh = reader.part(proxy.mesh, 'mesh')
   const trust = reader.part(proxy.trust, 'trust')
   const { served, ingress, callers } = servedPorts(proxy, reader)

@@ -1,0 +1,21 @@
+import type { RegexTable } from '../config/types.js'
+import { regexTable } from './regex-table.js'
+
+/** Tables that are kept: those that were asked for last. The largest has 40,000 entries. */
+const MAX_TABLES = 512
+
+/** Tables of expressions. One that was made is given again, because making it takes a thousand times as long. */
+export class RegexTables {
+  /** The one that was asked for last is the last one. */
+  readonly #known = new Map<string, RegexTable>()
+
+  /** @throws RegexRefused if there is none */
+  table(pattern: string): RegexTable {
+    const table = this.#known.get(pattern) ?? regexTable(pattern)
+    this.#known.delete(pattern)
+    this.#known.set(pattern, table)
+    const [first] = this.#known.keys()
+    if (this.#known.size > MAX_TABLES && first !== undefined) this.#known.delete(first)
+    return table
+  }
+}
