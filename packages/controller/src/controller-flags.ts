@@ -1,10 +1,11 @@
-import { type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/core'
+import { driverFlags, type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/core'
 
 const port = (value: number, meaning: string) =>
   ({ kind: 'number', min: 0, max: 65535, default: value, meaning }) as const
 
 /** Flags of osm-controller beside those of every program. */
 const ownFlags = {
+  ...driverFlags,
   'osm-service-account': {
     kind: 'text',
     form: 'dns-subdomain',

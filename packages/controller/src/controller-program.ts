@@ -18,6 +18,7 @@ import {
   SharedAuthority,
   systemClock,
 } from '@osm-ts/core'
+import { listedDrivers } from '@osm-ts/driver-process'
 
 import { builtInDrivers } from './builtins.js'
 import { controllerFlags, type ControllerFlags, parseControllerFlags } from './controller-flags.js'
@@ -88,6 +89,11 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       meshConfig: { name: osmConfigName, anyNamespace: false, required: true },
       certificateProvider: authority.provider,
       drivers: builtInDrivers(),
+      otherDrivers: {
+        entries: await listedDrivers(flags.driverPackages, environment),
+        programFolder: import.meta.dirname,
+        environment,
+      },
       environment,
       proxyServer: {
         address: anyAddress(flags.bindAddress),

@@ -14,6 +14,7 @@ import {
 } from '@osm-ts/core'
 
 import { type DebugPage, jsonPage } from './debug-server.js'
+import type { DriverState } from './driver-states.js'
 
 /** What the controller's own debug pages show. */
 export interface DebugSources {
@@ -22,6 +23,7 @@ export interface DebugSources {
   readonly certificates: CertificateManager
   readonly configurator: MeshConfigurator
   readonly problems: () => readonly Problem[]
+  readonly drivers: () => readonly DriverState[]
   /** The mesh as it is written down; undefined before it was read. */
   readonly snapshot: () => Snapshot | undefined
 }
@@ -32,6 +34,7 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
     '/debug/status': async () => jsonPage(statusPage(sources.host.report())),
     '/debug/policy': async (request) => policyPage(sources.catalog, request),
     '/debug/problems': async () => jsonPage({ problems: sources.problems() }),
+    '/debug/drivers': async () => jsonPage({ drivers: sources.drivers() }),
     '/debug/certs': async () => jsonPage(certificatesPage(sources.certificates)),
     '/debug/config': async () => jsonPage(withoutSecrets(sources.configurator.current())),
     '/debug/namespaces': async () => jsonPage({ namespaces: sources.snapshot()?.namespaces() ?? [] }),

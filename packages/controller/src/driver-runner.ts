@@ -1,97 +1,192 @@
-import type { DriverHost, DriverRegistry, MeshConfig, MeshConfigurator, ProcessLogger } from '@osm-ts/core'
-import { allowedClasses, driverConfig } from '@osm-ts/core'
-import { askProbe, type Driver, type HealthProbes } from '@osm-ts/driver-api'
+import {
+  allowedClasses,
+  backoffMs,
+  type DriverHost,
+  driverConfig,
+  type DriverRegistry,
+  Gate,
+  type MeshConfig,
+  type MeshConfigurator,
+  pause,
+  type ProcessLogger,
+  systemClock,
+} from '@osm-ts/core'
+import { askProbe, driverKey, type HealthProbes, isOsmError, OsmError } from '@osm-ts/driver-api'
 
 /** What {@link DriverRunner} needs. */
 export interface DriverRunnerOptions {
   readonly registry: DriverRegistry
-  readonly host: DriverHost
-  readonly configurator: MeshConfigurator
+  readonly host: Pick<DriverHost, 'contextFor'>
+  readonly configurator: Pick<MeshConfigurator, 'current'>
   readonly proxyServer: {
     readonly address: string
     readonly port: (sidecarClass: string, config: MeshConfig) => number
   }
   readonly logger: ProcessLogger
   readonly signal: AbortSignal
+  /** Milliseconds that differ in tests. */
+  readonly times?: RunnerTimes
 }
 
-interface Started {
-  readonly driver: Driver
-  readonly probes: HealthProbes
-  cancelled: Error | undefined
+interface RunnerTimes {
+  /** How long a start of the controller waits for classes beside the default. What takes longer goes on. */
+  readonly patienceMs: number
+  /** Before a driver that did not start is started again, at first and at most. */
+  readonly retry: { readonly firstMs: number; readonly lastMs: number }
 }
 
-/** Starts the proxy control planes of the classes that MeshConfig allows, and knows their health. */
+const TIMES: RunnerTimes = { patienceMs: 3_000, retry: { firstMs: 1_000, lastMs: 60_000 } }
+/** Drivers that start at a time: more than a mesh has classes, so that those that hang leave room for others. */
+const STARTS_AT_ONCE = 16
+const MOST_CLASSES = 1_024
+
+/** How far the proxy control plane of a class is. `failed` is tried again, `ended` is not. */
+export type StartState =
+  | { readonly state: 'starting' | 'started' }
+  | { readonly state: 'failed' | 'ended'; readonly code: string; readonly message: string; readonly cause?: unknown }
+
+interface Served {
+  state: StartState
+  probes: HealthProbes | undefined
+}
+
+/** Starts the proxy control planes of the classes that MeshConfig allows, side by side, and knows their health. */
 export class DriverRunner {
   readonly #options: DriverRunnerOptions
-  readonly #started = new Map<string, Started>()
+  readonly #times: RunnerTimes
+  readonly #served = new Map<string, Served>()
+  readonly #gate = new Gate(STARTS_AT_ONCE, MOST_CLASSES)
+  #defaultClass = ''
 
   constructor(options: DriverRunnerOptions) {
     this.#options = options
+    this.#times = options.times ?? TIMES
   }
 
   /**
-   * Starts the default class and every other allowed class that has a driver. A class other than the default that fails is logged and left out.
+   * Starts every allowed class. Resolves when each has started or failed once, or takes long; one that is part of the program and the default is waited for. A driver
+   * that fails is logged and started again after a wait, until the signal aborts.
    *
-   * @throws OsmError if the default class has no driver or its driver does not start
+   * @throws OsmError if the default class has no driver, or one that is part of the program and does not start
    */
   async start(): Promise<void> {
-    const { registry, configurator, logger } = this.#options
+    const { registry, configurator, signal } = this.#options
     const config = configurator.current()
-    await this.#startOne(registry.install(config.sidecar.sidecarClass))
-    for (const name of allowedClasses(config)) {
-      if (this.#started.has(name)) continue
-      try {
-        await this.#startOne(registry.get(name))
-      } catch (error) {
-        logger.warn(
-          { driver: name, reason: error instanceof Error ? error.message : String(error) },
-          'a driver that is not the default did not start',
-        )
-      }
-    }
+    this.#defaultClass = driverKey(config.sidecar.sidecarClass)
+    // A package that is refused may be mended, and the other classes do not depend on it.
+    if (registry.refusal(this.#defaultClass) === undefined) registry.install(this.#defaultClass)
+    const firsts = new Map(allowedClasses(config).map((name) => [name, this.#begin(name)]))
+    const enough = new AbortController()
+    const patience = pause(systemClock, this.#times.patienceMs, AbortSignal.any([signal, enough.signal]))
+    await Promise.race([Promise.all(firsts.values()), patience])
+    enough.abort()
+    if (registry.facts(this.#defaultClass)?.origin !== 'built-in') return
+    await firsts.get(this.#defaultClass)
+    const { state } = this.#served.get(this.#defaultClass) ?? {}
+    if (state?.state === 'failed') throw new OsmError(state.code, state.message, { cause: state.cause })
   }
 
   /** Classes whose proxy control plane was started, sorted. */
   classes(): readonly string[] {
-    return [...this.#started.keys()].sort()
+    return [...this.#served].flatMap(([name, { probes }]) => (probes === undefined ? [] : [name])).sort()
+  }
+
+  /** How far each allowed class is that has a driver; undefined for one that MeshConfig did not allow when the controller started. */
+  stateOf(name: string): StartState | undefined {
+    return this.#served.get(driverKey(name))?.state
   }
 
   /** True if the proxy control plane of the default class answers its readiness probe. */
   async ready(): Promise<boolean> {
-    return this.#ask('readiness')
+    return this.#ask('readiness', false)
   }
 
-  /** True if the proxy control plane of the default class answers its liveness probe. */
+  /** True if the proxy control plane of the default class answers its liveness probe, or was not started yet: that no restart would help. */
   async alive(): Promise<boolean> {
-    return this.#ask('liveness')
+    return this.#ask('liveness', true)
   }
 
-  async #ask(which: keyof HealthProbes): Promise<boolean> {
-    const { registry, signal } = this.#options
-    const started = this.#started.get(registry.installed?.name.toLowerCase() ?? '')
-    return started !== undefined && started.cancelled === undefined && askProbe(started.probes[which], signal)
+  async #ask(which: keyof HealthProbes, unlessStarted: boolean): Promise<boolean> {
+    const served = this.#served.get(this.#defaultClass)
+    if (served?.state.state === 'ended') return false
+    return served?.probes === undefined ? unlessStarted : askProbe(served.probes[which], this.#options.signal)
   }
 
-  async #startOne(driver: Driver): Promise<void> {
+  /** Resolves when the class was started once, whatever came of it. */
+  async #begin(name: string): Promise<void> {
+    if (!(await this.#tryToStart(name))) void this.#keepStarting(name)
+  }
+
+  /** Never rejects: each failure is logged where it happens. */
+  async #keepStarting(name: string): Promise<void> {
+    const { signal } = this.#options
+    for (let failures = 1; ; failures += 1) {
+      await pause(systemClock, backoffMs(failures, this.#times.retry, Math.random), signal)
+      if (signal.aborted || (await this.#tryToStart(name))) return
+    }
+  }
+
+  /** Resolves with true if the driver runs, or will never; with false if it has to be tried again. */
+  async #tryToStart(name: string): Promise<boolean> {
+    const { registry, logger, signal } = this.#options
+    const known = this.#served.get(name)?.state
+    const refusal = registry.refusal(name)
+    // One that is refused for good was logged when it was; another may still come.
+    if (refusal !== undefined) return refusal.final
+    if (registry.facts(name) === undefined) {
+      logger.warn({ driver: name }, 'MeshConfig allows a class that has no driver')
+      return true
+    }
+    try {
+      await this.#gate.run(
+        () => this.#startOne(name),
+        () => new Error(`more than ${MOST_CLASSES} drivers wait to be started`),
+      )
+      return true
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      const failure = { code: isOsmError(error) ? error.code : 'OSM_DRIVER_START', message }
+      this.#served.set(name, { state: { state: 'failed', ...failure, cause: error }, probes: undefined })
+      const isNews = known?.state !== 'failed' || known.message !== message
+      if (!signal.aborted && isNews)
+        logger.warn({ driver: name, ...failure }, 'a driver did not start; it is started again')
+      return false
+    }
+  }
+
+  async #startOne(name: string): Promise<void> {
     const { registry, host, configurator, proxyServer, logger, signal } = this.#options
-    const name = driver.name.toLowerCase()
     const own = new AbortController()
-    const context = host.contextFor(driver, {
+    const served: Served = { state: { state: 'starting' }, probes: undefined }
+    this.#served.set(name, served)
+    const config = configurator.current()
+    const context = host.contextFor(registry.get(name), {
       address: proxyServer.address,
-      port: proxyServer.port(name, configurator.current()),
-      driverConfig: driverConfig(configurator.current(), name),
+      port: proxyServer.port(name, config),
+      driverConfig: driverConfig(config, name),
       logger: logger.child(`driver-${name}`),
       signal: AbortSignal.any([signal, own.signal]),
       onCancel: (reason) => {
-        const started = this.#started.get(name)
-        if (started !== undefined) started.cancelled = reason
+        served.state = { state: 'ended', code: 'OSM_DRIVER_START', message: reason.message }
         logger.error({ driver: name, reason: reason.message }, 'a driver has ended itself')
         own.abort(reason)
       },
     })
-    const probes = await registry.start(context, name)
-    this.#started.set(name, { driver, probes, cancelled: undefined })
+    try {
+      served.probes = await registry.start(context, name)
+    } catch (error) {
+      // What it has opened before it failed is in the way of the next start.
+      own.abort(error)
+      if (hasEnded(served)) return
+      throw error
+    }
+    if (hasEnded(served)) return
+    served.state = { state: 'started' }
+    if (name === this.#defaultClass) registry.install(name)
     logger.info({ driver: name }, 'proxy control plane started')
   }
+}
+
+function hasEnded({ state }: Served): boolean {
+  return state.state === 'ended'
 }

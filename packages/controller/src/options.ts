@@ -1,4 +1,5 @@
 import type { Driver } from '@osm-ts/driver-api'
+import type { HostDriversOptions } from '@osm-ts/driver-process'
 import type {
   CertificateManager,
   CertificateProvider,
@@ -37,6 +38,8 @@ export interface ControllerOptions {
   /** Signs certificates; the controller keeps and rotates them. */
   readonly certificateProvider: CertificateProvider
   readonly drivers: readonly Driver[]
+  /** Drivers beside those, which run in processes of their own. */
+  readonly otherDrivers?: Pick<HostDriversOptions, 'entries' | 'programFolder' | 'environment'>
   /** Environment that MeshConfig falls back to, such as `OSM_DEFAULT_SIDECAR_CLASS`. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Where proxies connect. A port of 0 lets the driver choose. */

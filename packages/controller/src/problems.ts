@@ -1,4 +1,5 @@
 import {
+  allowedClasses,
   capabilityGaps,
   compareProblems,
   formatProblem,
@@ -47,11 +48,29 @@ export function problemsOf(sources: ProblemSources): () => readonly Problem[] {
       ...feed.problems(),
       ...(snapshot === undefined ? [] : [...rules.checkAll(snapshot), ...beyondCapabilities(snapshot, sources)]),
       ...configurator.problems(),
+      ...refusedDrivers(sources),
       ...catalog.problems(),
     ]
     // Two of them may find the same thing.
     return [...new Map(found.map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
   }
+}
+
+/** Classes that the MeshConfig allows and whose drivers were asked for and are refused. */
+function refusedDrivers({ feed, configurator, registry }: ProblemSources): readonly Problem[] {
+  const { object } = configurator
+  const config = configurator.current()
+  return allowedClasses(config).flatMap((name): readonly Problem[] => {
+    const refusal = registry.refusal(name)
+    if (refusal === undefined) return []
+    const index = config.sidecar.drivers.findIndex((driver) => driver.name === name)
+    const field = index === -1 ? 'spec.sidecar.sidecarClass' : `spec.sidecar.sidecarDrivers[${index}].sidecarName`
+    const { code, message, final } = refusal
+    const what = final ? 'is refused' : 'is not there yet'
+    const told = { code, severity: 'error', message: `the driver of class ${name} ${what}: ${message}`, field } as const
+    if (object === undefined) return [told]
+    return [{ ...told, object: objectRef(object), origin: feed.locate(objectKey(object), field) ?? object.origin }]
+  })
 }
 
 /** What objects ask for and the class that most proxies are of can't do. */

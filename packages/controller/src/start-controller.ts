@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 
 import { countErrorCodes, healthServer, listen, SnapshotFeed, SpecRules } from '@osm-ts/core'
+import { hostDrivers } from '@osm-ts/driver-process'
 import type { FastifyInstance } from 'fastify'
 
 import { composeController, tokens } from './composition.js'
@@ -8,6 +9,7 @@ import { DebugSwitch } from './debug-switch.js'
 import { debugPages } from './debug-pages.js'
 import { followConfiguration } from './follow-configuration.js'
 import { debugServer } from './debug-server.js'
+import { type DriverState, driverStates } from './driver-states.js'
 import type { ControllerOptions, ControllerParts, RunningAttachment, RunningController } from './options.js'
 import { followSecrets } from './follow-secrets.js'
 import { followMesh } from './policy-loop.js'
@@ -97,8 +99,18 @@ async function start(
       signal,
     }),
   )
+  const registry = container.get(tokens.registry)
+  if (options.otherDrivers !== undefined) {
+    const hosted = await hostDrivers({
+      ...options.otherDrivers,
+      book: registry,
+      logger: logger.child('drivers'),
+      signal,
+    })
+    loops.push(hosted.stopped)
+  }
   followConfiguration({ configurator, broker: container.get(tokens.broker), logger })
-  const problems = problemsOf({ feed, rules, configurator, catalog, registry: container.get(tokens.registry) })
+  const problems = problemsOf({ feed, rules, configurator, catalog, registry })
   const parts: ControllerParts = {
     meshName: options.meshName,
     osmNamespace: options.osmNamespace,
@@ -108,7 +120,7 @@ async function start(
     certificates,
     catalog,
     host,
-    registry: container.get(tokens.registry),
+    registry,
     rules,
     metrics,
     problems,
@@ -130,7 +142,8 @@ async function start(
     const answers = await Promise.all([runner.ready(), ...attached.map((it) => it.ready())])
     return catalog.ready && answers.every((ready) => ready)
   }
-  const pages = { host, catalog, certificates, configurator, problems, snapshot: () => feed.current() }
+  const drivers = (): readonly DriverState[] => driverStates({ registry, runner })
+  const pages = { host, catalog, certificates, configurator, problems, drivers, snapshot: () => feed.current() }
   const debug = new DebugSwitch({
     server: () => debugServer(() => debugPages(pages)),
     address: { host: bindAddress, port: ports.debug },
@@ -146,7 +159,9 @@ async function start(
       return debug.port
     },
     healthPort,
-    proxyClasses: runner.classes(),
+    get proxyClasses() {
+      return runner.classes()
+    },
     stopped: stopWith(signal, fail, servers, loops, () => host.connected),
   }
 }

@@ -1,7 +1,8 @@
-import { type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/core'
+import { driverFlags, type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/core'
 
 /** Flags of osm-injector beside those of every program. */
 const ownFlags = {
+  ...driverFlags,
   'webhook-config-name': {
     kind: 'text',
     form: 'dns-subdomain',

@@ -15,6 +15,7 @@ import {
   readClientCa,
   systemClock,
 } from '@osm-ts/core'
+import { hostDrivers, listedDrivers } from '@osm-ts/driver-process'
 
 import { builtInDrivers } from './builtins.js'
 import { injectorFlags, type InjectorFlags, parseInjectorFlags } from './injector-flags.js'
@@ -48,6 +49,14 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
   try {
     const healthPort = await listen(health, { host: flags.bindAddress, port: flags.healthPort }, 'health')
     logger.info({ healthPort }, 'serving health')
+    const hosted = await hostDrivers({
+      entries: await listedDrivers(flags.driverPackages, environment),
+      book: registry,
+      programFolder: import.meta.dirname,
+      environment,
+      logger: logger.child('drivers'),
+      signal,
+    })
     await runInjector({
       api,
       registry,
@@ -74,6 +83,7 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
       },
       signal,
     })
+    await hosted.stopped
   } finally {
     await health.close()
   }

@@ -12,7 +12,8 @@ async function main(): Promise<void> {
   const ending = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => ending.abort())
   process.stdin.once('close', () => ending.abort())
-  const run = await runController(readControllerConfig(path), packageVersion, ending.signal)
+  const host = { version: packageVersion, programFolder: import.meta.dirname, environment: process.env }
+  const run = await runController(readControllerConfig(path), host, ending.signal)
   readLines(process.stdin, (line) => {
     const input = parseControllerInput(line)
     if (input !== undefined) run.accept(input)

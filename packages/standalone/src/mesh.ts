@@ -20,6 +20,7 @@ import { ControllerProcess } from './controller/controller-process.js'
 import { followControllerProblems } from './controller/controller-problems.js'
 import type { StandaloneErrorCode } from './errors.js'
 import { configEnvironment, controllerServerName, MESH_NAME, meshDomains, OSM_NAMESPACE } from './mesh-constants.js'
+import { loadMeshDrivers } from './loaded-drivers.js'
 import type { Placement } from './placement.js'
 import type { PortLedger } from './ports/port-ledger.js'
 import { ProblemBook } from './problem-book.js'
@@ -104,12 +105,17 @@ export class Mesh implements RunningMesh {
       this.#openCertificates(configurator),
     )
     const ports = await this.#claimControllerPorts()
+    const registry = this.#registry()
+    if ((options.driverPackages ?? []).length > 0) {
+      const drivers = { mesh: options, registry, problems: this.#problems, paths, signal: this.#scope.signal }
+      this.#loops.push((await this.#step('Loading drivers', () => loadMeshDrivers(drivers))).stopped)
+    }
     this.#assertRuns()
     const instances = new InstanceSet({
       paths,
       ledger: this.#ledger,
       certificates,
-      registry: this.#registry(),
+      registry,
       configurator,
       domains: meshDomains(),
       problems: this.#problems,
@@ -194,7 +200,8 @@ export class Mesh implements RunningMesh {
 
   /** Chosen once and kept: sidecars look for the controller where it was. */
   async #claimControllerPorts(): Promise<{ debug: number; health: number; proxy: Readonly<Record<string, number>> }> {
-    const classes = this.#parts.drivers.map(({ name }) => name.toLowerCase())
+    const { drivers, options } = this.#parts
+    const classes = [...drivers, ...(options.driverPackages ?? [])].map(({ name }) => name.toLowerCase())
     const purposes = ['debug', 'health', ...classes.map((name) => `proxies of class ${name}`)]
     const ports = [...(await this.#parts.ports.claim('controller', purposes)).values()]
     const [debug = 0, health = 0, ...proxy] = ports
@@ -219,6 +226,7 @@ export class Mesh implements RunningMesh {
             ipAddresses: [...new Set(['127.0.0.1', placement.controllerAddress])],
           },
           ports: { debug: ports.debug, health: ports.health },
+          driverPackages: options.driverPackages ?? [],
         },
         addresses: placement.addresses,
         paths,

@@ -1,4 +1,5 @@
 import type { Problem } from '@osm-ts/core'
+import type { DriverEntry } from '@osm-ts/driver-process'
 
 /** How traffic gets into the sidecars. */
 export type MeshMode = 'explicit' | 'transparent'
@@ -12,8 +13,10 @@ export interface MeshOptions {
   readonly mode: MeshMode
   /** Executables by sidecar class, such as the path of Envoy for `envoy`. */
   readonly sidecarBinaries: Readonly<Record<string, string>>
-  /** Bundle or module that runs the controller in a process of its own. */
+  /** Bundle or module that runs the controller in a process of its own. The one that serves driver packages lies beside it. */
   readonly controllerProgram: string
+  /** Drivers beside those that are built in. */
+  readonly driverPackages?: readonly DriverEntry[]
   /** Called for everything that happens. Must not throw. */
   readonly onEvent: (event: MeshEvent) => void
   /** Ends the mesh. */

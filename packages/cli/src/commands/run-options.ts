@@ -16,6 +16,8 @@ export interface RunFlags {
   readonly class?: string
   readonly envoy?: string
   readonly pipy?: string
+  readonly driverPackages?: string
+  readonly sidecar?: readonly string[]
 }
 
 /** Looks up the executable of a class, and whether it is one that the class runs on. */
@@ -36,12 +38,21 @@ const sidecarPrograms = {
 export function addSidecarOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--class <name>', 'the sidecar class, where the MeshConfig of the folder names none')
-        .choices(Object.keys(sidecarPrograms))
-        .default(undefined, `$${classVariable}, else ${defaultClass}`),
+      new Option('--class <name>', 'the sidecar class, where the MeshConfig of the folder names none').default(
+        undefined,
+        `$${classVariable}, else ${defaultClass}`,
+      ),
     )
     .option('--envoy <path>', 'the Envoy to run (default: $ENVOY_BIN, else envoy on the PATH)')
     .option('--pipy <path>', 'the Pipy to run (default: $PIPY_BIN, else pipy on the PATH)')
+    .option(
+      '--driver-packages <list>',
+      'drivers beside envoy and pipy: a file with a JSON list of them, or the list itself (default: $OSM_DRIVER_PACKAGES)',
+    )
+    .option(
+      '--sidecar <class=path...>',
+      'the executable that runs as sidecar of a class of such a driver (default: $<CLASS>_BIN)',
+    )
 }
 
 /** What those options stand for. */
@@ -50,19 +61,41 @@ export async function runOptions(
   folder: string,
   flags: RunFlags,
 ): Promise<Omit<RunMeshOptions, 'startMesh' | 'onEvent' | 'now'>> {
+  const { listedDrivers } = await import('@osm-ts/driver-process')
+  const driverPackages = await listedDrivers(flags.driverPackages ?? '', context.variables)
   return {
     ...meshFolder(context.cwd, folder),
     stateFolder: resolve(context.cwd, flags.state ?? join('.', STATE_FOLDER)),
     mode: flags.transparent === true ? 'transparent' : 'explicit',
-    sidecarBinaries: await sidecarBinaries(context, flags),
+    sidecarBinaries: {
+      ...(await sidecarBinaries(context, flags, driverPackages)),
+      ...loadedBinaries(context, flags, driverPackages),
+    },
+    driverPackages,
     controllerProgram: findController(context.programFolder),
     variables: flags.class === undefined ? context.variables : { ...context.variables, [classVariable]: flags.class },
   }
 }
 
+/** A driver of the list, as far as it matters here. */
+interface Listed {
+  readonly name: string
+}
+
 /** The executable of the chosen class, and of others that somebody has named: workloads may choose those. */
-async function sidecarBinaries(context: CliContext, flags: RunFlags): Promise<Readonly<Record<string, string>>> {
+async function sidecarBinaries(
+  context: CliContext,
+  flags: RunFlags,
+  listed: readonly Listed[],
+): Promise<Readonly<Record<string, string>>> {
   const chosen = flags.class ?? context.variables[classVariable] ?? defaultClass
+  const known = [...Object.keys(sidecarPrograms), ...listed.map(({ name }) => name)]
+  if (flags.class !== undefined && !known.includes(flags.class))
+    throw cliError(
+      'OSM_CLI_USAGE',
+      `--class ${flags.class} names no sidecar class; there are ${known.join(', ')}`,
+      'name the driver of another class in --driver-packages',
+    )
   const found: Record<string, string> = {}
   for (const [name, program] of Object.entries(sidecarPrograms)) {
     const named = name === 'pipy' ? flags.pipy : flags.envoy
@@ -71,6 +104,31 @@ async function sidecarBinaries(context: CliContext, flags: RunFlags): Promise<Re
     await program.check(found[name])
   }
   return found
+}
+
+/** Executables of classes that are not built in, by option or variable. A class without one is told of when a workload chooses it. */
+function loadedBinaries(
+  { cwd, variables }: CliContext,
+  { sidecar = [] }: RunFlags,
+  listed: readonly Listed[],
+): Readonly<Record<string, string>> {
+  const names = listed.map(({ name }) => name)
+  const found = new Map<string, string>()
+  for (const name of names) {
+    const path = variables[`${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_BIN`] ?? ''
+    if (path !== '') found.set(name, resolve(cwd, path))
+  }
+  for (const given of sidecar) {
+    const [name = '', path = ''] = given.split(/=(.*)/s)
+    if (!names.includes(name) || path === '')
+      throw cliError(
+        'OSM_CLI_USAGE',
+        `--sidecar ${given} must be <class>=<path>, the class one of --driver-packages: ${names.join(', ') || 'none'}`,
+        'for Envoy and Pipy there are --envoy and --pipy',
+      )
+    found.set(name, resolve(cwd, path))
+  }
+  return Object.fromEntries(found)
 }
 
 /** A folder of YAML, absolute and as the user knows it. */

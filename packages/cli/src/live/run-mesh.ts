@@ -28,6 +28,8 @@ export interface RunMeshOptions {
   readonly mode: MeshMode
   readonly sidecarBinaries: Readonly<Record<string, string>>
   readonly controllerProgram: string
+  /** Drivers beside those that are built in. */
+  readonly driverPackages?: NonNullable<MeshOptions['driverPackages']>
   readonly startMesh: (options: MeshOptions) => RunningMesh | Promise<RunningMesh>
   /** Environment of the mesh and its processes. */
   readonly variables: CliContext['variables']
@@ -100,6 +102,7 @@ export async function runMesh<T>(
       mode: options.mode,
       sidecarBinaries: options.sidecarBinaries,
       controllerProgram: options.controllerProgram,
+      ...(options.driverPackages !== undefined && { driverPackages: options.driverPackages }),
       onEvent,
       signal: context.signal,
       environment: options.variables,

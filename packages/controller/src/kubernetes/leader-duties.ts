@@ -34,7 +34,7 @@ export interface LeaderDutiesOptions {
 export function leaderDuties(options: LeaderDutiesOptions): Attachment {
   return async (parts) => {
     const { api, source, identity, accounts, secretGraceMs, configName, clock, random } = options
-    const { meshName, osmNamespace, metrics, feed, configurator, catalog, host, problems, signal } = parts
+    const { meshName, osmNamespace, metrics, feed, configurator, catalog, host, registry, problems, signal } = parts
     const logger = parts.logger.child('leader')
     const elector = new LeaderElector({
       api,
@@ -82,6 +82,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
           source.subscribe(listener),
           configurator.onRead(listener),
           catalog.announcements(listener),
+          registry.subscribe(listener),
           outside.onProblems(listener),
         ]
         return () => {

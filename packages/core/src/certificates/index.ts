@@ -28,6 +28,7 @@ export {
 } from './certificate.js'
 export { systemClock, type Clock, type Random } from './clock.js'
 export { certificateErrorCodes, type CertificateErrorCode } from './errors.js'
+export { Gate } from './gate.js'
 export { FileCaStore, type CaFileSystem } from './file-ca-store.js'
 export { generateKeyPairFor, type KeyAlgorithm, type KeyPair, type KeySpec } from './key-pair.js'
 export { authorityOf, AUTHORITIES, type Authority, type CertificateKind, type LeafKind } from './kinds.js'

@@ -87,6 +87,11 @@ export class MeshConfigurator {
     return this.#started
   }
 
+  /** The MeshConfig in force, as it is written; undefined while defaults hold. */
+  get object(): KindMap['MeshConfig'] | undefined {
+    return this.#object
+  }
+
   /** What is wrong with the MeshConfig in force. */
   problems(): readonly Problem[] {
     return this.#problems

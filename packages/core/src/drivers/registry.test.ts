@@ -86,6 +86,32 @@ describe('DriverRegistry', () => {
     expect(() => registry.install('pipy')).toThrow(/"pipy".*registered: test/)
   })
 
+  it('tells why a class has no driver, until it has one', () => {
+    const registry = new DriverRegistry()
+    const refusal = {
+      name: 'test',
+      origin: 'package',
+      code: 'OSM_DRIVER_TIMEOUT',
+      message: 'driver test did not answer',
+      final: false,
+      failurePolicy: 'Ignore',
+    } as const
+    registry.refuse(refusal)
+    expect(() => registry.get('Test')).toThrow(/is refused: driver test did not answer \[OSM_DRIVER_TIMEOUT\]/)
+    expect([registry.refusal('TEST'), registry.refusals()]).toEqual([refusal, [refusal]])
+    const facts = { origin: 'package', version: '1.0.0', failurePolicy: 'Ignore' } as const
+    registry.register(driver(), facts)
+    expect([registry.refusal('test'), registry.refusals(), registry.facts('TEST')]).toEqual([undefined, [], facts])
+
+    // Asked for a second time under a name that is taken: the first serves, and the second is not forgotten.
+    registry.refuse(refusal)
+    expect([registry.get('test').name, registry.refusal('test'), registry.refusals()]).toEqual([
+      'test',
+      undefined,
+      [refusal],
+    ])
+  })
+
   it('refuses to patch or start before a default is installed', async () => {
     const registry = new DriverRegistry()
     registry.register(driver())

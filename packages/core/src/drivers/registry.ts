@@ -13,6 +13,7 @@ import {
 } from '@osm-ts/driver-api'
 
 import { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
+import { builtInFacts, type DriverFacts, type DriverRefusal } from './driver-facts.js'
 
 /**
  * The drivers of one process, and which of them is the mesh's default.
@@ -22,14 +23,17 @@ import { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
 export class DriverRegistry {
   readonly #drivers = new Map<string, Driver>()
   readonly #configChecks = new Map<string, DriverConfigCheck>()
+  readonly #facts = new Map<string, DriverFacts>()
+  readonly #refusals = new Map<string, DriverRefusal>()
+  readonly #listeners = new Set<() => void>()
   #installed: Driver | undefined
 
   /**
-   * Makes a driver available under its name.
+   * Makes a driver available under its name. What was said of a driver of that class that was refused no longer holds.
    *
    * @throws OsmError `OSM_DRIVER_NIL`, `OSM_DRIVER_INVALID`, `OSM_DRIVER_CONTRACT`, `OSM_DRIVER_DUPLICATE`
    */
-  register(driver: Driver | null | undefined): void {
+  register(driver: Driver | null | undefined, facts: DriverFacts = builtInFacts): void {
     if (driver === null || driver === undefined)
       throw new OsmError('OSM_DRIVER_NIL', 'register was called without a driver')
     const name = driverKey(driver.name)
@@ -55,6 +59,39 @@ export class DriverRegistry {
     }
     this.#drivers.set(name, driver)
     this.#configChecks.set(name, driverConfigCheck(driver))
+    this.#facts.set(name, facts)
+    this.#refusals.delete(name)
+    this.#announce()
+  }
+
+  /** Remembers why a driver that was asked for is not there. A later refusal of the same class takes the place of an earlier one. */
+  refuse(refusal: DriverRefusal): void {
+    this.#refusals.set(driverKey(refusal.name), refusal)
+    this.#announce()
+  }
+
+  /** Calls the listener after every driver that comes or is refused. The result ends it. */
+  subscribe(listener: () => void): () => void {
+    const entry = (): void => {
+      listener()
+    }
+    this.#listeners.add(entry)
+    return () => this.#listeners.delete(entry)
+  }
+
+  /** Drivers that were asked for and are not there, sorted by class. One may be of a class that another driver serves. */
+  refusals(): readonly DriverRefusal[] {
+    return [...this.#refusals.keys()].sort().flatMap((name) => this.#refusals.get(name) ?? [])
+  }
+
+  /** Why a class has no driver; undefined if it has one, or nobody has asked for one. */
+  refusal(name: string): DriverRefusal | undefined {
+    return this.#drivers.has(driverKey(name)) ? undefined : this.#refusals.get(driverKey(name))
+  }
+
+  /** What is known of the driver of a class; undefined if it has none. */
+  facts(name: string): DriverFacts | undefined {
+    return this.#facts.get(driverKey(name))
   }
 
   /** Names of the registered drivers, sorted. */
@@ -65,15 +102,17 @@ export class DriverRegistry {
   /**
    * The driver of a sidecar class.
    *
-   * @throws OsmError `OSM_DRIVER_UNKNOWN`, listing what is registered
+   * @throws OsmError `OSM_DRIVER_UNKNOWN`, listing what is registered, and telling why a driver of that class was refused
    */
   get(name: string): Driver {
     const driver = this.#drivers.get(driverKey(name))
     if (driver !== undefined) return driver
     const registered = this.names()
+    const refusal = this.refusal(name)
+    const why = refusal === undefined ? '' : ` (its driver is refused: ${refusal.message} [${refusal.code}])`
     throw new OsmError(
       'OSM_DRIVER_UNKNOWN',
-      `sidecar class ${JSON.stringify(name)} names no driver; registered: ${registered.length === 0 ? 'none' : registered.join(', ')}`,
+      `sidecar class ${JSON.stringify(name)} names no driver${why}; registered: ${registered.length === 0 ? 'none' : registered.join(', ')}`,
       { details: { driver: name, registered } },
     )
   }
@@ -115,6 +154,10 @@ export class DriverRegistry {
     const driver = this.#pick(sidecarClass)
     this.#configChecks.get(driverKey(driver.name))?.(context.driverConfig)
     return named('OSM_DRIVER_START', driver.name, 'start', () => driver.start(context))
+  }
+
+  #announce(): void {
+    for (const listener of [...this.#listeners]) listener()
   }
 
   #pick(sidecarClass: string | undefined): Driver {

@@ -7,6 +7,6 @@ export { type HealthSources, healthServer, type VersionInfo } from './health-ser
 export { listen, type ListenAddress } from './listen.js'
 export { nodeHost, type NodeProcess } from './node-host.js'
 export { parseFlags } from './parse-flags.js'
-export { parseProgramFlags, processFlags, type ProgramFlags, programFlags } from './program-flags.js'
+export { driverFlags, parseProgramFlags, processFlags, type ProgramFlags, programFlags } from './program-flags.js'
 export type { ProgramHost } from './program-host.js'
 export { type Program, type ProgramContext, runProgram } from './run-program.js'

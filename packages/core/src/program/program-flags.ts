@@ -83,6 +83,16 @@ export const programFlags = {
   'cert-manager-issuer-group': { kind: 'text', default: 'cert-manager.io', meaning: 'group of that issuer' },
 } as const satisfies FlagDefinitions
 
+/** The flag of programs that have drivers. */
+export const driverFlags = {
+  'driver-packages': {
+    kind: 'text',
+    default: '',
+    meaning:
+      'drivers beside those that are built in: a file with a JSON list of them, or the list itself; without it OSM_DRIVER_PACKAGES',
+  },
+} as const satisfies FlagDefinitions
+
 /** Values of {@link programFlags}. */
 export type ProgramFlags = FlagValues<typeof programFlags>
 

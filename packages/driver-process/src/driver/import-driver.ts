@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import { checkDriver, CONTRACT_VERSION, type Driver, OsmError, speaksContract } from '@osm-ts/driver-api'
@@ -10,19 +9,16 @@ import { isRecord } from '../wire/telemetry.js'
 import type { ServedDriver } from './serve-driver.js'
 
 /**
- * Imports the driver of a package folder: the default export of its main module, or what that function returns.
+ * Imports the driver of a package folder: what {@link exportedDriver} finds in its main module.
  *
  * @throws OsmError with code `OSM_DRIVER_LOAD`, with everything that does not fit the contract, or `OSM_DRIVER_CONTRACT`
  */
 export async function importDriver(folder: string): Promise<ServedDriver> {
-  const { name, version } = await readPackageManifest(folder)
+  const { name, version, main } = await readPackageManifest(folder)
   let exported: unknown
   try {
-    // `main` of its package.json, or index.js.
-    const main = createRequire(join(folder, 'index.js')).resolve(folder)
-    const module = (await import(pathToFileURL(main).href)) as Readonly<Record<string, unknown>> // a module's exports
-    exported = module['default']
-    if (typeof exported === 'function') exported = await (exported as () => unknown)()
+    const module = (await import(pathToFileURL(resolve(folder, main)).href)) as Readonly<Record<string, unknown>> // a module's exports
+    exported = await exportedDriver(module)
   } catch (cause) {
     throw processError('OSM_DRIVER_LOAD', `driver package ${name} can not be loaded: ${reasonOf(cause)}`)
   }
@@ -40,6 +36,17 @@ export async function importDriver(folder: string): Promise<ServedDriver> {
     })
   }
   return { driver: exported as Driver, version } // checkDriver had nothing to say
+}
+
+/**
+ * The driver that a module exports: by default, or else the one under a name such as `createDriver`; a function is called without arguments. Undefined if it exports none.
+ * Whether it fits the contract `checkDriver` says.
+ */
+export async function exportedDriver(module: Readonly<Record<string, unknown>>): Promise<unknown> {
+  const made = Object.keys(module).filter((name) => /^create\w*Driver$/.test(name))
+  const [only] = made
+  const found = module['default'] ?? (made.length === 1 && only !== undefined ? module[only] : undefined)
+  return typeof found === 'function' ? await (found as () => unknown)() : found
 }
 
 /** Said before anything else: what another version of the contract wants to have is not known here. */

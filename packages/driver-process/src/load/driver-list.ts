@@ -6,10 +6,14 @@ import { isDriverName, type OsmError } from '@osm-ts/driver-api'
 import { processError } from '../wire/failure.js'
 import { isRecord } from '../wire/telemetry.js'
 
+/** What becomes of a workload whose driver does not answer: `Fail` refuses it, `Ignore` lets it run without a sidecar. */
+type FailurePolicy = 'Fail' | 'Ignore'
+
 /** A driver package to load. */
 export interface PackageEntry {
   /** Sidecar class that the driver must be of. */
   readonly name: string
+  readonly failurePolicy: FailurePolicy
   /** Folder of the package, with everything that it needs. */
   readonly path: string
   /** What `packageIntegrity` says of that folder: `sha512-` and Base64. */
@@ -24,6 +28,7 @@ export interface PackageEntry {
 export interface SocketEntry {
   /** Sidecar class that the driver must be of. */
   readonly name: string
+  readonly failurePolicy: FailurePolicy
   /** Unix socket on which it serves `osm.driver.v1.Driver`. The host puts its own sockets beside it. */
   readonly socket: string
 }
@@ -31,7 +36,9 @@ export interface SocketEntry {
 /** An entry of a list of drivers. */
 export type DriverEntry = PackageEntry | SocketEntry
 
-const MEMBERS = ['name', 'path', 'integrity', 'socket', 'heapMb', 'residentMb']
+/** Variable that lists drivers where no flag does. */
+const LIST_VARIABLE = 'OSM_DRIVER_PACKAGES'
+const MEMBERS = ['name', 'path', 'integrity', 'socket', 'heapMb', 'residentMb', 'failurePolicy']
 const INTEGRITY = /^sha512-[A-Za-z0-9+/]{86}==$/
 /** Largest heap of a package that the list says nothing of, in MiB. */
 export const DEFAULT_HEAP_MB = 256
@@ -40,22 +47,47 @@ export const DEFAULT_RESIDENT_MB = 512
 const MAX_MB = 65_536
 
 /**
- * Reads a list of drivers: JSON, `{"drivers": [{"name", "path", "integrity"} or {"name", "socket"}]}`.
+ * The drivers that a program is to have beside those that it is built with, as `--driver-packages` and `OSM_DRIVER_PACKAGES` name them: each a file with
+ * a list, or the list itself, which begins with a brace. The flag counts where both are there.
+ *
+ * @throws OsmError as {@link readDriverList} does
+ */
+export async function listedDrivers(
+  flag: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<readonly DriverEntry[]> {
+  const [given, place] = flag === '' ? [environment[LIST_VARIABLE] ?? '', LIST_VARIABLE] : [flag, '--driver-packages']
+  if (given.trim() === '') return []
+  return given.trimStart().startsWith('{') ? parseDriverList(given, `of ${place}`) : readDriverList(given)
+}
+
+/**
+ * Reads a file with a list of drivers: JSON, `{"drivers": [{"name", "path", "integrity"} or {"name", "socket"}]}`.
  *
  * @throws OsmError with code `OSM_DRIVER_LIST`, naming the file, the entry and the member
  */
 export async function readDriverList(file: string): Promise<readonly DriverEntry[]> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (cause) {
+    throw listError(file, `can not be read: ${cause instanceof Error ? cause.message : String(cause)}`)
+  }
+  return parseDriverList(text, file)
+}
+
+function parseDriverList(text: string, place: string): readonly DriverEntry[] {
   let value: unknown
   try {
-    value = JSON.parse(await readFile(file, 'utf8'))
+    value = JSON.parse(text)
   } catch (cause) {
-    throw listError(file, `can not be read as JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+    throw listError(place, `can not be read as JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
   }
-  if (!isRecord(value) || !Array.isArray(value['drivers'])) throw listError(file, 'must have a list of drivers')
-  const entries = value['drivers'].map((entry: unknown, index) => readEntry(entry, file, `drivers[${index}]`))
+  if (!isRecord(value) || !Array.isArray(value['drivers'])) throw listError(place, 'must have a list of drivers')
+  const entries = value['drivers'].map((entry: unknown, index) => readEntry(entry, place, `drivers[${index}]`))
   const names = entries.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw listError(file, `names driver ${twice} twice`)
+  if (twice !== undefined) throw listError(place, `names driver ${twice} twice`)
   return entries
 }
 
@@ -66,15 +98,16 @@ function readEntry(entry: unknown, file: string, place: string): DriverEntry {
   if (!isRecord(entry)) return fail(' must be an object')
   const unknown = Object.keys(entry).find((member) => !MEMBERS.includes(member))
   if (unknown !== undefined) return fail(`.${unknown} is not known; there are ${MEMBERS.join(', ')}`)
-  const { name, path, integrity, socket } = entry
+  const { name, path, integrity, socket, failurePolicy = 'Fail' } = entry
   if (typeof name !== 'string' || !isDriverName(name) || name !== name.toLowerCase())
     return fail('.name must be a sidecar class: a DNS label in lower case')
+  if (failurePolicy !== 'Fail' && failurePolicy !== 'Ignore') return fail('.failurePolicy must be Fail or Ignore')
   if ((path === undefined) === (socket === undefined)) return fail(' must have either path or socket')
   if (socket !== undefined) {
     if (typeof socket !== 'string' || !isAbsolute(socket)) return fail('.socket must be an absolute path')
     const other = ['integrity', 'heapMb', 'residentMb'].find((member) => entry[member] !== undefined)
     if (other !== undefined) return fail(`.${other} is for packages; this driver has a socket`)
-    return { name, socket }
+    return { name, failurePolicy, socket }
   }
   if (typeof path !== 'string' || !isAbsolute(path)) return fail('.path must be an absolute path')
   if (typeof integrity !== 'string' || !INTEGRITY.test(integrity))
@@ -86,6 +119,7 @@ function readEntry(entry: unknown, file: string, place: string): DriverEntry {
   }
   return {
     name,
+    failurePolicy,
     path,
     integrity,
     heapMb: mebibytes('heapMb', DEFAULT_HEAP_MB),

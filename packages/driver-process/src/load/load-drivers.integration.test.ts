@@ -7,6 +7,7 @@ import type { Logger } from '@osm-ts/driver-api'
 import { injectorContext } from '@osm-ts/driver-testkit'
 
 import { bundleHostProgram } from '../../test/host-program.js'
+import { TestBook } from '../../test/test-book.js'
 import type { DriverEntry } from './driver-list.js'
 import { loadDrivers } from './load-drivers.js'
 import { packageIntegrity } from './package-integrity.js'
@@ -22,18 +23,23 @@ const packages = join(import.meta.dirname, '../../test/packages')
 
 async function entry(name: string, folder: string, integrity?: string): Promise<DriverEntry> {
   const path = join(packages, folder)
-  return { name, path, integrity: integrity ?? (await packageIntegrity(path)), heapMb: 64, residentMb: 400 }
+  const digest = integrity ?? (await packageIntegrity(path))
+  return { name, path, integrity: digest, heapMb: 64, residentMb: 400, failurePolicy: 'Fail' }
 }
 
 describe('loadDrivers', () => {
+  const end = new AbortController()
+  const logs: unknown[] = []
+  const log = (fields: unknown) => void logs.push(fields)
+  const logger: Logger = { debug: log, info: log, warn: log, error: log }
+  const shared = { logger, random: Math.random, signal: end.signal, environment: process.env }
+
   it('loads what has its digest, and refuses each of the others for its own reason', async () => {
-    const end = new AbortController()
-    const logs: unknown[] = []
-    const log = (fields: unknown) => void logs.push(fields)
-    const logger: Logger = { debug: log, info: log, warn: log, error: log }
     const wrong = `sha512-${Buffer.alloc(64).toString('base64')}`
     const before = await readdir(tmpdir())
+    const book = new TestBook('Envoy')
     const loaded = await loadDrivers({
+      ...shared,
       entries: [
         await entry('moody', 'moody'),
         await entry('forged', 'moody', wrong),
@@ -41,25 +47,45 @@ describe('loadDrivers', () => {
         await entry('later', 'later-contract'),
         await entry('broken', 'throws-at-load'),
       ],
-      taken: ['Envoy'],
+      book,
       program,
-      environment: process.env,
-      logger,
-      random: Math.random,
-      signal: end.signal,
     })
-    expect(loaded.drivers.map(({ name }) => name)).toEqual(['moody'])
-    expect(loaded.refused.map(({ name, code }) => [name, code])).toEqual([
-      ['forged', 'OSM_DRIVER_INTEGRITY'],
-      ['envoy', 'OSM_DRIVER_NAME'],
-      ['later', 'OSM_DRIVER_CONTRACT'],
-      ['broken', 'OSM_DRIVER_LOAD'],
+    await loaded.settled
+    expect([...book.drivers.keys()]).toEqual(['moody'])
+    expect([...book.refused.values()].map(({ name, code, final }) => [name, code, final])).toEqual([
+      ['forged', 'OSM_DRIVER_INTEGRITY', true],
+      ['envoy', 'OSM_DRIVER_NAME', true],
+      ['later', 'OSM_DRIVER_CONTRACT', true],
+      ['broken', 'OSM_DRIVER_LOAD', true],
     ])
-    expect(logs).toHaveLength(4)
-    await expect(loaded.drivers[0]?.patch(injectorContext())).resolves.toBeDefined()
+    expect(logs).toHaveLength(5)
+    await expect(book.drivers.get('moody')?.patch(injectorContext())).resolves.toBeDefined()
+
+    // Others go on while one can't be loaded, and it is tried again.
+    const hangs = new TestBook()
+    const slow = await loadDrivers({
+      ...shared,
+      entries: [
+        await entry('hangs', 'hangs-at-load'),
+        await entry('exits', 'exits-at-load'),
+        await entry('moody', 'moody'),
+      ],
+      book: hangs,
+      program,
+      limits: { describeMs: 2_000 },
+      retry: { firstMs: 50, maxMs: 100 },
+    })
+    await slow.settled
+    expect([...hangs.drivers.keys()]).toEqual(['moody'])
+    expect(hangs.refused.get('hangs')).toMatchObject({ code: 'OSM_DRIVER_TIMEOUT', final: false })
+    expect(hangs.refused.get('exits')).toMatchObject({ code: 'OSM_DRIVER_EXITED', final: false })
+    const attempts = () => logs.filter((fields) => (fields as { driver?: string }).driver === 'exits').length
+    const known = attempts()
+    while (attempts() < known + 2) await new Promise((resolve) => setTimeout(resolve, 20))
+
     end.abort()
-    await loaded.stopped
+    await Promise.all([loaded.stopped, slow.stopped])
     const left = (await readdir(tmpdir())).filter((name) => name.startsWith('osm-drivers-') && !before.includes(name))
     expect(left).toEqual([])
-  })
+  }, 30_000)
 })

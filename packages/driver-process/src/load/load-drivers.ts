@@ -2,26 +2,56 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-import { driverKey, isOsmError, type Logger } from '@osm-ts/driver-api'
+import { type Driver, driverKey, isOsmError, type Logger } from '@osm-ts/driver-api'
 
 import { childEndpoint } from '../host/child-endpoint.js'
 import { type OpenEndpoint, socketEndpoint } from '../host/endpoint.js'
 import type { DriverLimits } from '../host/limits.js'
-import { RemoteDriver } from '../host/remote-driver.js'
+import { passes } from '../host/passes.js'
+import { RemoteDriver, type RemoteDriverStatus } from '../host/remote-driver.js'
 import { processError } from '../wire/failure.js'
 import type { DriverEntry } from './driver-list.js'
 import { copyVerified } from './package-integrity.js'
 
+/** What is known of a listed driver before it says anything. */
+interface ListedDriver {
+  readonly origin: 'package' | 'socket'
+  readonly failurePolicy: DriverEntry['failurePolicy']
+}
+
+/** Why a driver of the list is not there. */
+export interface RefusedDriver extends ListedDriver {
+  readonly name: string
+  readonly code: string
+  readonly message: string
+  /** False: it is tried again. */
+  readonly final: boolean
+}
+
+/** Where a host keeps its drivers. */
+export interface DriverBook {
+  /** Classes that have a driver. */
+  names(): readonly string[]
+  /** @throws OsmError if it will not have the driver */
+  register(
+    driver: Driver,
+    facts: ListedDriver & { readonly version: string; readonly process: () => RemoteDriverStatus },
+  ): void
+  /** Told when a driver is about to be loaded, and whenever that failed. */
+  refuse(refusal: RefusedDriver): void
+}
+
 /** What loading needs. */
 export interface LoadOptions {
   readonly entries: readonly DriverEntry[]
-  /** Classes that have a driver already. */
-  readonly taken: readonly string[]
+  readonly book: DriverBook
   /** Bundle of the program that serves a package. */
   readonly program: string
   /** Ours; see `childEndpoint`. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly limits?: Partial<DriverLimits>
+  /** Milliseconds before what failed is loaded again: at first, and at most. */
+  readonly retry?: { readonly firstMs: number; readonly maxMs: number }
   readonly logger: Logger
   /** 0 to 1. */
   readonly random: () => number
@@ -29,68 +59,122 @@ export interface LoadOptions {
   readonly signal: AbortSignal
 }
 
-/** Why a driver of the list is not there. */
-export interface RefusedDriver {
-  readonly name: string
-  readonly code: string
-  readonly message: string
-}
-
-/** What became of a list. */
+/** Drivers of a list that are being loaded, or were. */
 export interface LoadedDrivers {
-  readonly drivers: readonly RemoteDriver[]
-  readonly refused: readonly RefusedDriver[]
+  /** Resolves when each of them was loaded or refused once. */
+  readonly settled: Promise<void>
   /** Resolves when the signal has aborted, every process is gone and every copy removed. */
   readonly stopped: Promise<void>
 }
 
 const RESIDENT_INTERVAL_MS = 1_000
+const RETRY = { firstMs: 5_000, maxMs: 300_000 }
+/** What a machine that is busy may have caused as well. The same package with the same digest fails in any other way again. */
+const PASSING: ReadonlySet<string> = new Set([
+  'OSM_DRIVER_TIMEOUT',
+  'OSM_DRIVER_EXITED',
+  'OSM_DRIVER_MEMORY',
+  'OSM_DRIVER_UNAVAILABLE',
+])
 
-/** Loads the drivers of a list, all at once. One that can't be used is refused and logged; the others do not depend on it. */
+/**
+ * Loads the drivers of a list, all at once, into the book of a host. One that can't be used is refused and logged, and loaded again later if that may help;
+ * the others do not depend on it.
+ */
 export async function loadDrivers(options: LoadOptions): Promise<LoadedDrivers> {
-  const { entries, logger } = options
   const copies = await mkdtemp(join(tmpdir(), 'osm-drivers-'))
-  const outcomes = await Promise.all(
-    entries.map(async (entry) => {
-      try {
-        return await loadDriver(entry, copies, options)
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error)
-        const refusal = { name: entry.name, code: isOsmError(error) ? error.code : 'OSM_DRIVER_LOAD', message }
-        logger.error({ driver: refusal.name, code: refusal.code, reason: message }, 'a driver is refused')
-        return refusal
-      }
-    }),
-  )
-  const drivers = outcomes.filter((outcome) => outcome instanceof RemoteDriver)
-  const refused = outcomes.flatMap((outcome) => (outcome instanceof RemoteDriver ? [] : [outcome]))
+  const taken = new Set(options.book.names().map(driverKey))
+  const loadings = options.entries.map((entry) => {
+    let settle = (): void => undefined
+    const settled = new Promise<void>((resolve) => {
+      settle = resolve
+    })
+    const stopped = keepLoading(entry, { copies, taken, settle }, options).finally(settle)
+    return { settled, stopped }
+  })
   const stop = async (): Promise<void> => {
-    await Promise.all([...drivers.map(({ stopped }) => stopped), untilAborted(options.signal)])
+    await Promise.all(loadings.map(({ stopped }) => stopped))
     await rm(copies, { recursive: true, force: true })
   }
-  return { drivers, refused, stopped: stop() }
+  return { settled: Promise.all(loadings.map(({ settled }) => settled)).then(() => undefined), stopped: stop() }
 }
 
-async function loadDriver(entry: DriverEntry, copies: string, options: LoadOptions): Promise<RemoteDriver> {
-  const { taken, limits, logger, random, signal } = options
-  if (taken.some((name) => driverKey(name) === driverKey(entry.name)))
-    throw processError('OSM_DRIVER_NAME', `class ${entry.name} has a driver already; the list must name another class`)
-  const open = await endpointOf(entry, copies, options)
-  return RemoteDriver.connect({
-    name: entry.name,
+interface Loading {
+  /** Folder for copies of packages. */
+  readonly copies: string
+  /** Classes that had a driver before any of the list. */
+  readonly taken: ReadonlySet<string>
+  /** Called when it is known for the first time what becomes of it. */
+  readonly settle: () => void
+}
+
+/** Resolves when the driver will not be loaded any more and no process of it is left. */
+async function keepLoading(entry: DriverEntry, loading: Loading, options: LoadOptions): Promise<void> {
+  const { book, logger, signal } = options
+  const { name, failurePolicy } = entry
+  const listed = { origin: 'socket' in entry ? 'socket' : 'package', failurePolicy } as const
+  book.refuse({
+    name,
+    ...listed,
+    code: 'OSM_DRIVER_UNAVAILABLE',
+    message: `driver ${name} is being loaded`,
+    final: false,
+  })
+  let open: OpenEndpoint | undefined
+  for (let failures = 1; ; failures += 1) {
+    try {
+      open ??= await endpointOf(entry, loading, options)
+      const driver = await loadInto(open, entry, listed, options)
+      logger.info({ driver: name, version: driver.version, origin: listed.origin }, 'a driver was loaded')
+      loading.settle()
+      await driver.stopped
+      return
+    } catch (error) {
+      if (signal.aborted) return
+      const message = error instanceof Error ? error.message : String(error)
+      const code = isOsmError(error) ? error.code : 'OSM_DRIVER_LOAD'
+      const final = !PASSING.has(code)
+      book.refuse({ name, ...listed, code, message, final })
+      logger.error({ driver: name, code, reason: message, final }, 'a driver is refused')
+      loading.settle()
+      if (final) return
+    }
+    if (!(await passes(waitOf(failures, options), signal))) return
+  }
+}
+
+async function loadInto(
+  open: OpenEndpoint,
+  { name }: DriverEntry,
+  listed: ListedDriver,
+  { book, limits, logger, random, signal }: LoadOptions,
+): Promise<RemoteDriver> {
+  const unwanted = new AbortController()
+  const driver = await RemoteDriver.connect({
+    name,
     open,
     ...(limits === undefined ? {} : { limits }),
     logger,
     random,
-    signal,
+    signal: AbortSignal.any([signal, unwanted.signal]),
   })
+  try {
+    book.register(driver, { ...listed, version: driver.version, process: () => driver.status })
+    return driver
+  } catch (error) {
+    unwanted.abort()
+    await driver.stopped
+    throw error
+  }
 }
 
 async function endpointOf(
   entry: DriverEntry,
-  copies: string,
+  { copies, taken }: Loading,
   { program, environment }: LoadOptions,
 ): Promise<OpenEndpoint> {
+  if (taken.has(driverKey(entry.name)))
+    throw processError('OSM_DRIVER_NAME', `class ${entry.name} has a driver already; the list must name another class`)
   if ('socket' in entry) return socketEndpoint(entry.socket, dirname(entry.socket))
   const { name, path, integrity, heapMb, residentMb } = entry
   const folder = join(copies, name)
@@ -106,9 +190,6 @@ async function endpointOf(
   })
 }
 
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+function waitOf(failures: number, { random, retry: { firstMs, maxMs } = RETRY }: LoadOptions): number {
+  return Math.min(maxMs, firstMs * 2 ** (failures - 1)) * (0.5 + random() / 2)
 }

@@ -17,13 +17,25 @@ afterEach(() => rm(folder, { recursive: true }))
 const write = (manifest: unknown): void => writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
 
 describe('readPackageManifest', () => {
+  it('finds the main module as an import of the package would', async () => {
+    const mainOf = async (exports: unknown) => {
+      write({ name: 'a', version: '1.0.0', main: 'old.cjs', exports })
+      return (await readPackageManifest(folder)).main
+    }
+    await expect(mainOf('./a.js')).resolves.toBe('./a.js')
+    await expect(mainOf({ '.': { types: './a.d.ts', import: './a.js' }, './b': './b.js' })).resolves.toBe('./a.js')
+    await expect(mainOf({ require: './a.cjs', default: { node: './a.js' } })).resolves.toBe('./a.js')
+    await expect(mainOf({ './b': './b.js' })).resolves.toBe('old.cjs')
+  })
+
   it('reads name, version and the command, if there is one', async () => {
     write({ name: 'a', version: '1.0.0', main: 'x.js' })
-    expect(await readPackageManifest(folder)).toEqual({ name: 'a', version: '1.0.0' })
+    expect(await readPackageManifest(folder)).toEqual({ name: 'a', version: '1.0.0', main: 'x.js' })
     write({ name: 'a', version: '1.0.0', osmDriver: { command: ['python3', 'main.py', ''] } })
     expect(await readPackageManifest(folder)).toEqual({
       name: 'a',
       version: '1.0.0',
+      main: 'index.js',
       command: ['python3', 'main.py', ''],
     })
   })

@@ -10,6 +10,8 @@ import { isRecord } from '../wire/telemetry.js'
 export interface PackageManifest {
   readonly name: string
   readonly version: string
+  /** The main module, below the folder: by `exports` as an import of the package would find it, else by `main`, else `index.js`. */
+  readonly main: string
   /**
    * `osmDriver.command` of a driver in another language: a program on the PATH, or one of the package as `./…`, and its arguments. It is started in the folder of the package
    * with the path of a unix socket as one more argument, on which it serves `osm.driver.v1.Driver`. Absent: the main module exports the driver.
@@ -29,11 +31,19 @@ export async function readPackageManifest(folder: string): Promise<PackageManife
   if (!isRecord(manifest) || typeof manifest['name'] !== 'string' || typeof manifest['version'] !== 'string')
     throw manifestError(file, 'must have a name and a version')
   const { name, version, osmDriver } = manifest
-  if (osmDriver === undefined) return { name, version }
+  const main = findEntry(manifest['exports']) ?? (typeof manifest['main'] === 'string' ? manifest['main'] : 'index.js')
+  if (osmDriver === undefined) return { name, version, main }
   const command = isRecord(osmDriver) ? osmDriver['command'] : undefined
   if (!isCommand(command))
     throw manifestError(file, 'must have a program and its arguments in osmDriver.command: a list of strings')
-  return { name, version, command }
+  return { name, version, main, command }
+}
+
+function findEntry(exports: unknown): string | undefined {
+  if (typeof exports === 'string') return exports
+  if (!isRecord(exports)) return undefined
+  if ('.' in exports) return findEntry(exports['.'])
+  return ['import', 'node', 'default'].map((name) => findEntry(exports[name])).find((path) => path !== undefined)
 }
 
 function isCommand(value: unknown): value is readonly [string, ...string[]] {

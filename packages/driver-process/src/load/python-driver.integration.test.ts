@@ -9,6 +9,7 @@ import { FakeHost, injectorContext, runConformance } from '@osm-ts/driver-testki
 import { childProcesses } from '../../test/child-processes.js'
 import { freePort } from '../../test/free-port.js'
 import { bundleHostProgram } from '../../test/host-program.js'
+import { TestBook } from '../../test/test-book.js'
 import { until } from '../../test/until.js'
 import { defaultLimits } from '../host/limits.js'
 import type { RemoteDriver } from '../host/remote-driver.js'
@@ -42,10 +43,12 @@ beforeEach(async () => {
     integrity: await packageIntegrity(path),
     heapMb: 64,
     residentMb: 400,
+    failurePolicy: 'Fail' as const,
   }))
+  const book = new TestBook()
   loaded = await loadDrivers({
     entries: await Promise.all(entries),
-    taken: [],
+    book,
     program,
     environment: process.env,
     limits,
@@ -53,8 +56,11 @@ beforeEach(async () => {
     random: Math.random,
     signal: end.signal,
   })
-  expect(loaded.refused).toEqual([])
-  ;[other, python] = loaded.drivers as [RemoteDriver, RemoteDriver]
+  await loaded.settled
+  expect([...book.refused]).toEqual([])
+  const driver = (name: string) => book.drivers.get(name) as RemoteDriver // that is what loading makes
+  other = driver('moody')
+  python = driver('python')
 })
 afterEach(async () => {
   host.stop()

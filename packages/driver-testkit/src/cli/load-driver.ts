@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { Driver } from '@osm-ts/driver-api'
-import { readPackageManifest } from '@osm-ts/driver-process'
+import { exportedDriver, readPackageManifest } from '@osm-ts/driver-process'
 
 import { CommandDriver } from './command-driver.js'
 
@@ -31,8 +31,6 @@ export class NoDriver extends Error {
 interface Manifest {
   readonly name?: string
   readonly version?: string
-  readonly main?: string
-  readonly exports?: unknown
 }
 
 /**
@@ -47,24 +45,19 @@ export async function loadDriver(given: string, { folder: from, environment }: L
   const path = join(folder, 'package.json')
   if (!existsSync(path))
     throw new NoDriver(`${path} does not exist: --driver takes the folder of a package, or its name`)
-  // Written by whoever made the package; what is absent has defaults.
-  const manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest
-  const { name, version, command } = await readPackageManifest(folder).catch(asNoDriver)
+  const { name, version, main, command } = await readPackageManifest(folder).catch(asNoDriver)
   const of = { name, version }
   if (command !== undefined) {
     const driver = await CommandDriver.open({ name, command, folder, environment }).catch(asNoDriver)
     return { driver, package: of, close: () => driver.close() }
   }
-  const entry = resolve(folder, entryOf(manifest))
+  const entry = resolve(folder, main)
   if (!existsSync(entry))
     throw new NoDriver(`${entry}, the main module of ${given}, does not exist; is the package built?`)
   const module = (await import(pathToFileURL(entry).href)) as Readonly<Record<string, unknown>>
-  const made = Object.keys(module).filter((name) => /^create\w*Driver$/.test(name))
-  const [only] = made
-  const found = module['default'] ?? (made.length === 1 && only !== undefined ? module[only] : undefined)
-  if (found === undefined)
+  const driver = await exportedDriver(module)
+  if (driver === undefined)
     throw new NoDriver(`${given} has no default export; it must be a driver, or a function that returns one`)
-  const driver: unknown = typeof found === 'function' ? await (found as () => unknown)() : found
   if (typeof driver !== 'object' || driver === null) throw new NoDriver(`what ${given} exports is no driver object`)
   // Whether it is one is the first thing that the suite checks.
   return { driver: driver as Driver, package: of }
@@ -84,18 +77,6 @@ function folderOf(given: string, from: string): string {
     .find((folder) => existsSync(join(folder, 'package.json')))
   if (installed === undefined) throw new NoDriver(`there is no folder ${path}, and no package ${given} is installed`)
   return installed
-}
-
-function entryOf({ exports, main = 'index.js' }: Manifest): string {
-  const conditions = ['import', 'node', 'default']
-  const find = (value: unknown): string | undefined => {
-    if (typeof value === 'string') return value
-    if (typeof value !== 'object' || value === null) return undefined
-    const members = value as Readonly<Record<string, unknown>>
-    if ('.' in members) return find(members['.'])
-    return conditions.map((name) => find(members[name])).find((path) => path !== undefined)
-  }
-  return find(exports) ?? main
 }
 
 /** Name and version of the package that this module belongs to. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 import { OsmError } from '@osm-ts/driver-api'
+import type { DriverEntry } from '@osm-ts/driver-process'
 
 import type { StandaloneErrorCode } from '../errors.js'
 import { isRecord } from '../state/state-folder.js'
@@ -19,6 +20,8 @@ export interface ControllerConfig {
   readonly proxyServer: { readonly address: string; readonly ports: Readonly<Record<string, number>> }
   readonly serverNames: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] }
   readonly ports: { readonly debug: number; readonly health: number }
+  /** Drivers beside those that are built in, as the supervisor has read them. */
+  readonly driverPackages: readonly DriverEntry[]
   /** Transparent mode: virtual addresses by `<namespace>/<service>` at the start. Later ones come over standard input. */
   readonly virtualAddresses: VirtualAddresses
 }
@@ -45,7 +48,13 @@ export function readControllerConfig(path: string): ControllerConfig {
     throw configError(`${path} can't be read as JSON: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
   }
   // The supervisor of the same program wrote it; what is told apart here is another file from this one.
-  if (isRecord(value) && isRecord(value.proxyServer) && isRecord(value.serverNames) && isRecord(value.ports))
+  if (
+    isRecord(value) &&
+    isRecord(value.proxyServer) &&
+    isRecord(value.serverNames) &&
+    isRecord(value.ports) &&
+    Array.isArray(value.driverPackages)
+  )
     return value as unknown as ControllerConfig
   throw configError(`${path} is no configuration of a controller process`, undefined)
 }

@@ -29,10 +29,18 @@ export interface ControllerRun {
   readonly stopped: Promise<void>
 }
 
+/** What a controller knows of the process that it runs in. */
+interface ControllerHost {
+  readonly version: string
+  /** Folder of the program. */
+  readonly programFolder: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
 /** Starts the controller that a configuration describes. Ends with the signal. */
 export async function runController(
   config: ControllerConfig,
-  version: string,
+  { version, programFolder, environment }: ControllerHost,
   signal: AbortSignal,
 ): Promise<ControllerRun> {
   const logger = createLogger('osm-controller', 'info')
@@ -64,6 +72,7 @@ export async function runController(
     enrolment: { mode: 'all' },
     meshConfig: { preset: standalonePreset, anyNamespace: true, required: false },
     drivers: builtInDrivers(),
+    otherDrivers: { entries: config.driverPackages, programFolder, environment },
     environment: config.environment,
     proxyServer: {
       address: config.proxyServer.address,

@@ -92,11 +92,16 @@ function requireBinary(sidecarClass: string, binaries: Readonly<Record<string, s
   )
 }
 
+/** Where every process may write already, as a container with a read-only root may only into a volume. */
+const SCRATCH = '/tmp'
+
 /** A process has no containers before it, and no folders of its own at fixed places. */
 function checkForProcess({ initContainers, volumes }: SidecarPatch, sidecarClass: string): void {
   const wanted = [
     ...initContainers.map(({ name }) => `init container ${name}`),
-    ...volumes.map(({ name, mountPath }) => `volume ${name} at ${mountPath}`),
+    ...volumes
+      .filter(({ mountPath }) => mountPath !== SCRATCH)
+      .map(({ name, mountPath }) => `volume ${name} at ${mountPath}`),
   ]
   if (wanted.length === 0) return
   const code: StandaloneErrorCode = 'OSM_STANDALONE_PATCH'

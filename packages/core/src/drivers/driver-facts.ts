@@ -1,0 +1,41 @@
+/** What becomes of a pod whose driver does not answer: `Fail` refuses it, `Ignore` admits it without a sidecar. Kubernetes calls it so at webhooks. */
+export type FailurePolicy = 'Fail' | 'Ignore'
+
+/** Where a driver comes from: it is part of the program, a package that was loaded, or served by somebody else on a socket. */
+export type DriverOrigin = 'built-in' | 'package' | 'socket'
+
+/** How a driver in another process fares. */
+export interface DriverProcessState {
+  /** `restarting`: its circuit is open, and nothing is asked of it until it runs again. */
+  readonly state: 'running' | 'restarting' | 'stopped'
+  /** How often its process was started again. */
+  readonly restarts: number
+  /** Why it was, last. */
+  readonly lastFailure?: { readonly code: string; readonly message: string }
+}
+
+/** What a host knows of a driver beside what the driver declares. */
+export interface DriverFacts {
+  readonly origin: DriverOrigin
+  /** For people; may be empty. */
+  readonly version: string
+  readonly failurePolicy: FailurePolicy
+  /** Asked whenever somebody wants to know; undefined for a driver in this process. */
+  readonly process?: () => DriverProcessState
+}
+
+/** A driver that was asked for and is not there. */
+export interface DriverRefusal {
+  /** Sidecar class that it was to be of. */
+  readonly name: string
+  readonly origin: DriverOrigin
+  readonly code: string
+  /** Why, for its author and its user. */
+  readonly message: string
+  /** False: it is tried again, and may still come. */
+  readonly final: boolean
+  readonly failurePolicy: FailurePolicy
+}
+
+/** What is known of a driver that is part of the program. */
+export const builtInFacts: DriverFacts = { origin: 'built-in', version: '', failurePolicy: 'Fail' }
