@@ -20,7 +20,7 @@ export const inContainer: NonNullable<WorkerBootstrap['enter']> = (argv) => {
   ]
   const namespace = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child']
   const [file, ...args] = [...argv.slice(0, -2), ...namespace, ...user, ...keeper, pipy, script]
-  return { file: file ?? '', args }
+  return { file, args }
 }
 
 /** The first process of a container that was started by {@link inContainer}, and Pipy in it, by their numbers outside of it. */

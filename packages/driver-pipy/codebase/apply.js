@@ -1,5 +1,6 @@
 // Puts a configuration in force, as a whole or not at all.
 
+import { checkTemplates } from './active-checks.js'
 import { endWhenIdle } from './end.js'
 import { clientTemplate } from './upstream.js'
 import { endWithdrawn, state } from './state.js'
@@ -15,6 +16,7 @@ export function apply(config) {
   var same = before && before.trustKey === world.trustKey && Boolean(before.certificate) === Boolean(world.certificate)
   world.servers = same ? before.servers : serverTemplates(world)
   world.client = same ? before.client : clientTemplate(world)
+  world.checks = same ? before.checks : checkTemplates(world)
   state.world = world
   listenTo(config)
   endWithdrawn()

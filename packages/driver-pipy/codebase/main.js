@@ -8,12 +8,14 @@
 // OSM_PIPY_ADMIN        address:port of the administration interface, on loopback
 // OSM_PIPY_KEEPER       process that ends the container, see end.js; absent outside of containers
 
+import { startActiveChecks } from './active-checks.js'
 import { serveAdmin } from './admin.js'
 import { startChannel } from './config-channel.js'
 import { watchKeeper } from './end.js'
 
 pipy.listen(os.env.OSM_PIPY_ADMIN, serveAdmin)
 watchKeeper()
+startActiveChecks()
 
 startChannel({
   host: os.env.OSM_PIPY_CHANNEL,

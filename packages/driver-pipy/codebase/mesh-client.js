@@ -8,8 +8,9 @@ import { state } from './state.js'
  * own.
  *
  * @param tlsOf - gives `{ serverName, principals }` of the connection that asks
+ * @param onState - called with the session whenever its state changes; may be left out
  */
-export function meshClient(world, tlsOf, transport) {
+export function meshClient(world, tlsOf, transport, onState) {
   var versions = world.config.trust.versions
   if (!world.certificate || !versions) return refuse
   var options = {
@@ -22,6 +23,7 @@ export function meshClient(world, tlsOf, transport) {
     // Pipy checks no names itself. It asks once for each certificate of the chain, always with that of the server.
     verify: (ok, certificate) => ok && tlsOf().principals.includes(principalOf(certificate)),
   }
+  if (onState) options.onState = onState
   if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
   return pipeline(($) => $.connectTLS(options).to(transport))
 }

@@ -87,6 +87,7 @@ function portOf(conn) {
 // What the sidecar answers itself; undefined if the request goes to the workload.
 function decide(head) {
   if (!$port) return { status: 403 }
+  if (isHealthCheck(head)) return state.isDraining ? { status: 503, body: 'draining' } : { status: 200 }
   var path = acceptedPath($request.fullPath)
   if (!path) return { status: 400, body: 'path not allowed' }
   $request.path = path.path
@@ -112,6 +113,12 @@ function decide(head) {
   if ($request.headers.upgrade) $local.key = $local
   else if ($port.protocol === 'http2') $local.shared = connectionsFor($conn)
   return undefined
+}
+
+// Other sidecars ask whether this one is there, whatever they may ask of the workload.
+function isHealthCheck(head) {
+  var check = state.world.config.healthCheck
+  return Boolean(check && $conn.kind === 'mesh' && head.path === check.path && head.headers[check.header] === '1')
 }
 
 function isAllowed(port) {

@@ -29,6 +29,14 @@ export var upstreamMetrics = [
   ['upstream_rq_retry_success', 'counter'],
 ]
 
+/** The same of upstreams whose endpoints are checked; others have none of it. */
+var checkMetrics = [
+  ['health_check.attempt', 'counter'],
+  ['health_check.success', 'counter'],
+  ['health_check.failure', 'counter'],
+  ['membership_healthy', 'gauge'],
+]
+
 /** No upstream has been used yet. */
 export function makeUpstreamCounts() {
   return { byId: {} }
@@ -75,11 +83,26 @@ export function upstreamLines(counts, activeOf) {
     })
   })
   return lines.concat(
+    checkLines(counts, ids),
     statusLines('upstream_rq_xx', 'sidecar_response_code_class', classOf, counts, ids),
     statusLines('external_upstream_rq', 'sidecar_response_code', (status) => status, counts, ids),
     statusLines('external_upstream_rq_xx', 'sidecar_response_code_class', classOf, counts, ids),
     statusLines('external_upstream_rq_completed', '', () => '', counts, ids),
   )
+}
+
+function checkLines(counts, ids) {
+  var lines = []
+  checkMetrics.forEach((metric) => {
+    var checked = ids.filter((id) => counts.byId[id].numbers[metric[0]] !== undefined)
+    if (checked.length === 0) return
+    var name = 'sidecar_cluster_' + metric[0].replaceAll('.', '_')
+    lines.push('# TYPE ' + name + ' ' + metric[1])
+    checked.forEach((id) => {
+      lines.push(name + '{sidecar_cluster_name="' + escapeLabel(id) + '"} ' + counts.byId[id].numbers[metric[0]])
+    })
+  })
+  return lines
 }
 
 // Answers of all upstreams, added up by a label.

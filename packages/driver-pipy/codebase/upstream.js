@@ -1,5 +1,6 @@
 // Connections to upstreams: mutual TLS with services of the mesh, plain connections to destinations outside of it.
 
+import { isOut } from './health-checks.js'
 import { isOwn, isOwnAddress } from './own-listeners.js'
 import { PLAIN_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
 import { linkClosed, linkOpened } from './connections.js'
@@ -104,7 +105,8 @@ export function pickEndpoint(call) {
 function pickOf(call, careful) {
   var upstream = call.upstream
   var now = Date.now()
-  var fits = (endpoint) => !careful || !(upstream.health[endpoint.address] > now)
+  var isGood = (endpoint) => !(upstream.health[endpoint.address] > now) && !isOut(upstream.checks, endpoint.address)
+  var fits = (endpoint) => !careful || isGood(endpoint)
   var loadOf = (endpoint) => upstream.load.byAddress[endpoint.address] || 0
   var found = undefined
   upstream.settings.addresses.priorities.forEach((list, level) => {

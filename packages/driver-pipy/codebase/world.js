@@ -3,6 +3,7 @@
 import { makeBreaker } from './breaker.js'
 import { makeBucket } from './bucket.js'
 import { makePool } from './connections.js'
+import { makeChecks, settleChecks } from './health-checks.js'
 import { makeTurns } from './balance.js'
 import { loadPlugins } from './plugins.js'
 import { makeReporter } from './spans.js'
@@ -73,9 +74,20 @@ export function makeWorld(config, before) {
       load: kept('load ' + id, null, makeLoad),
       health: kept('health ' + id, null, () => ({})),
       pool: kept('pool ' + id, null, () => makePool(endLink)),
+      checks: settings.check ? kept('checks ' + id, settings.check, makeChecks) : undefined,
     }
+    if (settings.check) settleChecks(world.upstreams[id].checks, addressesOf(addresses), () => now + spread(settings))
   })
   return world
+}
+
+function addressesOf(addresses) {
+  return (addresses.priorities || []).flatMap((list) => list.map((endpoint) => endpoint.address))
+}
+
+// All sidecars hear of an endpoint at the same time.
+function spread(settings) {
+  return Math.random() * Math.min(settings.check.intervalMs, 1000)
 }
 
 function makeLoad() {

@@ -8,7 +8,6 @@ import { type Capabilities, type OptionalFeature, optionalFeatures } from '@osm-
  */
 export const unsupportedFeatures = {
   'access-log-opentelemetry': 'Pipy has no exporter of OpenTelemetry logs',
-  'active-health-checks': 'the codebase asks no endpoint by itself; it avoids those that could not be reached',
   'dns-proxy': 'the codebase answers no questions of DNS yet',
   'egress-gateway-http2tunnel': 'the codebase has no tunnels to gateways yet',
   'egress-gateway-socks5': 'the codebase has no tunnels to gateways yet',

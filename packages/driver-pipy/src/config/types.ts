@@ -163,6 +163,23 @@ export interface Upstream {
   readonly maxRequestsPerConnection?: number
   readonly breaker?: Breaker
   readonly balancing: 'round-robin' | 'least-request' | 'hash'
+  /** Endpoints are asked by the sidecar itself, and left out while they do not answer. */
+  readonly check?: Check
+}
+
+/** How an endpoint is asked whether it is there. */
+export interface Check {
+  /** `http`: by a request that is to be answered 200. `tcp`: by a connection, with its handshake. */
+  readonly kind: 'http' | 'tcp'
+  readonly path: string
+  /** Marks the request, by its value `1`. */
+  readonly header: string
+  readonly intervalMs: number
+  readonly timeoutMs: number
+  /** Failures in a row after which an endpoint is left out. */
+  readonly unhealthyThreshold: number
+  /** Successes in a row after which it is used again. */
+  readonly healthyThreshold: number
 }
 
 /** Mutual TLS towards a service of the mesh. */
@@ -255,6 +272,8 @@ export interface PipyConfig {
     readonly ciphers: string
     readonly alpn: string
   }
+  /** What checks of other sidecars ask for, which is answered in the place of the workload. */
+  readonly healthCheck?: { readonly path: string; readonly header: string }
   /** The workload has ended for good: so does the sidecar, when nothing is under way. */
   readonly ended?: true
   readonly workload: {

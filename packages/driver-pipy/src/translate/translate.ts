@@ -1,4 +1,12 @@
-import { type PartLookup, type ProxyPart, type Refusal, type TlsVersion, type TrustPart } from '@osm-ts/driver-api'
+import {
+  HEALTH_CHECK_HEADER,
+  HEALTH_CHECK_PATH,
+  type PartLookup,
+  type ProxyPart,
+  type Refusal,
+  type TlsVersion,
+  type TrustPart,
+} from '@osm-ts/driver-api'
 
 import type { PipyConfig } from '../config/types.js'
 import { RegexTables } from '../regex/regex-tables.js'
@@ -37,6 +45,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup, regexes = new Reg
     format: 1,
     mode: proxy.mode,
     trust: trustOf(trust),
+    ...(mesh.activeHealthChecks ? { healthCheck: { path: HEALTH_CHECK_PATH, header: HEALTH_CHECK_HEADER } } : {}),
     ...(proxy.workloadEnded === true ? { ended: true } : {}),
     workload: { identity: proxy.identity, namespace: proxy.namespace, ...proxy.workload },
     listen: listenersOf(proxy),

@@ -1,7 +1,9 @@
 import {
+  type ActiveHealthCheck,
   compareBy,
   compareText,
   type EndpointsPart,
+  HEALTH_CHECK_HEADER,
   type Locality,
   type MeshPart,
   type PartInSet,
@@ -11,7 +13,7 @@ import {
   type UpstreamPart,
 } from '@osm-ts/driver-api'
 
-import type { Addresses, Upstream } from '../config/types.js'
+import type { Addresses, Check, Upstream } from '../config/types.js'
 import { hostText, socketText } from './address.js'
 
 /** Upstreams of a proxy by id. */
@@ -64,7 +66,12 @@ function upstream(
           },
         }),
     balancing: part.loadBalancing.policy,
+    ...(part.healthCheck === undefined ? {} : { check: checkOf(part.healthCheck) }),
   }
+}
+
+function checkOf({ type, path, ...times }: ActiveHealthCheck): Check {
+  return { kind: type, path: path ?? '/', header: HEALTH_CHECK_HEADER, ...times }
 }
 
 function addressesOf(part: UpstreamPart, endpoints: EndpointsPart | undefined, own: Locality): Addresses {
