@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { TLSSocket } from 'node:tls'
 
 import type { Credential } from '@osm-ts/driver-api'
-import { type EncodedDocument, encodeDocument, type PipyConfig } from '@osm-ts/driver-pipy'
+import { type EncodedDocument, encodeDocument, type PipyConfig, type PipyCredentials } from '@osm-ts/driver-pipy'
 
 const POLL_MS = 5_000
 
@@ -13,15 +13,25 @@ const POLL_MS = 5_000
 export interface WorkerWord {
   /** Revision of what is in force. */
   readonly applied: string
+  /** Credentials of it that it can not use. */
+  readonly unusable: readonly string[]
   /** Revision that it could not apply, and its words. */
   readonly refused?: { readonly revision: string; readonly error: string }
 }
+
+/** What a document carries besides the certificate of the worker. */
+export type FurtherCredentials = NonNullable<PipyCredentials['further']>
 
 /** The config channel alone: documents by the common name of the worker's certificate, over mutual TLS. */
 export interface Channel {
   readonly address: string
   /** Gives a worker a document, and waits until it says that it has applied or refused it. */
-  readonly publish: (worker: string, config: PipyConfig, credential?: Credential) => Promise<WorkerWord>
+  readonly publish: (
+    worker: string,
+    config: PipyConfig,
+    credential?: Credential,
+    further?: FurtherCredentials,
+  ) => Promise<WorkerWord>
   /** Shows another certificate from now on, takes those of other roots, and ends all connections. */
   readonly rotate: (credential: Credential, roots: readonly string[]) => void
   /** Polls of a worker that wait. */
@@ -49,7 +59,7 @@ export async function startChannel(credential: Credential, root: string, host = 
   const clientOf = (name: string): Client => {
     const client = clients.get(name) ?? {
       document: undefined,
-      word: { applied: '' },
+      word: { applied: '', unusable: [] },
       listeners: new Set(),
       serials: new Set(),
       waiting: 0,
@@ -84,6 +94,7 @@ export async function startChannel(credential: Credential, root: string, host = 
       const revision = searchParams.get('refused')
       client.word = {
         applied: searchParams.get('rev') ?? '',
+        unusable: (searchParams.get('unusable') ?? '').split(',').filter((key) => key !== ''),
         ...(revision === null ? {} : { refused: { revision, error: searchParams.get('error') ?? '' } }),
       }
       wake(client)
@@ -113,10 +124,10 @@ export async function startChannel(credential: Credential, root: string, host = 
   const { port } = server.address() as AddressInfo
   return {
     address: `${host}:${port}`,
-    publish: (worker, config, own) =>
+    publish: (worker, config, own, further = {}) =>
       new Promise((resolve, reject) => {
         const client = clientOf(worker)
-        const document = encodeDocument(config, own && { chain: own.chain, key: own.privateKey })
+        const document = encodeDocument(config, own && { chain: own.chain, key: own.privateKey, further })
         const timer = setTimeout(() => {
           client.listeners.delete(heard)
           reject(
@@ -131,7 +142,7 @@ export async function startChannel(credential: Credential, root: string, host = 
           resolve(word)
         }
         client.document = document
-        client.word = { applied: client.word.applied }
+        client.word = { applied: client.word.applied, unusable: client.word.unusable }
         client.listeners.add(heard)
         wake(client)
       }),

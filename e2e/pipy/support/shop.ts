@@ -5,7 +5,7 @@ import { testAuthority, type TestAuthority } from '@osm-ts/driver-testkit'
 import { eventually } from '../../dataplane/support/wait.js'
 import { type App, freeAddresses, httpApp, tcpApp } from './apps.js'
 import { type Account, baseConfig, CONTROL_PLANE, principalOf, SERVICE, sidecarName } from './base-config.js'
-import { type Channel, startChannel, type WorkerWord } from './channel.js'
+import { type Channel, type FurtherCredentials, startChannel, type WorkerWord } from './channel.js'
 import { startWorker, type Worker, type WorkerBootstrap } from './worker.js'
 
 /** A client and a server with a real Pipy beside each, and the addresses of both. */
@@ -60,8 +60,13 @@ export class Shop {
     for (const { refused } of words) if (refused !== undefined) throw new Error(`refused: ${refused.error}`)
   }
 
-  give(name: 'client' | 'server', config: Partial<PipyConfig>, credential = this.issue(name)): Promise<WorkerWord> {
-    return this.channel.publish(sidecarName(name), this.config(name, config), credential)
+  give(
+    name: 'client' | 'server',
+    config: Partial<PipyConfig>,
+    credential = this.issue(name),
+    further: FurtherCredentials = {},
+  ): Promise<WorkerWord> {
+    return this.channel.publish(sidecarName(name), this.config(name, config), credential, further)
   }
 
   config(name: string, config: Partial<PipyConfig>): PipyConfig {

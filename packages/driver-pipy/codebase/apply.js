@@ -2,7 +2,7 @@
 
 import { checkTemplates } from './active-checks.js'
 import { endWhenIdle } from './end.js'
-import { clientTemplate } from './upstream.js'
+import { clientTemplate, outsideTemplates } from './upstream.js'
 import { endWithdrawn, state } from './state.js'
 import { listenTo } from './listeners.js'
 import { makeWorld } from './world.js'
@@ -17,6 +17,7 @@ export function apply(config) {
   world.servers = same ? before.servers : serverTemplates(world)
   world.client = same ? before.client : clientTemplate(world)
   world.checks = same ? before.checks : checkTemplates(world)
+  outsideTemplates(world, before)
   state.world = world
   listenTo(config)
   endWithdrawn()

@@ -1,6 +1,7 @@
 // The configuration, by long poll over mutual TLS. The revision in a question says what was applied; a refusal says why not.
 
 import { apply } from './apply.js'
+import { certificatesOf } from './certificates.js'
 import { reportPlugins, startPluginReports } from './plugin-report.js'
 import { state } from './state.js'
 
@@ -22,7 +23,7 @@ function ask(channel, refusal) {
   var revision = state.world ? state.world.revision : ''
   refresh(channel)
   channel.agent
-    .request('GET', settings.path + '?rev=' + URL.encodeComponent(revision) + refusal)
+    .request('GET', settings.path + '?rev=' + URL.encodeComponent(revision) + unusable() + refusal)
     .then((answer) => {
       var status = answer.head.status
       if (status !== 200 && status !== 204) return later(channel)
@@ -30,6 +31,12 @@ function ask(channel, refusal) {
       reportPlugins()
     })
     .catch(() => later(channel))
+}
+
+// Credentials of what is in force that can not be used; what needs them is closed.
+function unusable() {
+  var keys = state.world ? state.world.further.unusable : []
+  return keys.length > 0 ? '&unusable=' + URL.encodeComponent(keys.join(',')) : ''
 }
 
 function later(channel) {
@@ -60,15 +67,6 @@ function makeAgent(settings, files) {
       verify: (ok, certificate) => ok && certificate.subjectAltNames.includes(settings.serverName),
     },
   })
-}
-
-// There are two roots while one takes the place of the other; Pipy reads the first of a text.
-function certificatesOf(bundle) {
-  var end = '-----END CERTIFICATE-----'
-  return bundle
-    .split(end)
-    .filter((part) => part.includes('-----BEGIN CERTIFICATE-----'))
-    .map((part) => new crypto.Certificate(part.trim() + '\n' + end + '\n'))
 }
 
 // Applies a configuration. Gives what the next question says if that fails; the one before stays in force.

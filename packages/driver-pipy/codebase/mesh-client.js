@@ -28,4 +28,5 @@ export function meshClient(world, tlsOf, transport, onState) {
   return pipeline(($) => $.connectTLS(options).to(transport))
 }
 
-var refuse = pipeline(($) => $.replaceStreamStart(() => new StreamEnd('Unauthorized')).replaceData())
+/** Ends connections before a byte of them has gone anywhere. */
+export var refuse = pipeline(($) => $.replaceStreamStart(() => new StreamEnd('Unauthorized')).replaceData())

@@ -1,10 +1,11 @@
-// Connections to upstreams: mutual TLS with services of the mesh, plain connections to destinations outside of it.
+// Connections to upstreams: mutual TLS with services of the mesh, TLS or plain connections with destinations outside of it.
 
 import { isOut } from './health-checks.js'
 import { isOwn, isOwnAddress } from './own-listeners.js'
 import { PLAIN_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
+import { outsideTLS } from './outside-tls.js'
 import { linkClosed, linkOpened } from './connections.js'
-import { meshClient } from './mesh-client.js'
+import { meshClient, refuse } from './mesh-client.js'
 import { countUpstream, numbersOf } from './metrics.js'
 import { takeByHash, takeLeast, takeTurn } from './balance.js'
 import { state } from './state.js'
@@ -45,6 +46,30 @@ export function clientTemplate(world) {
   return meshClient(world, () => $call.upstream.settings.tls, plain)
 }
 
+/** Makes what speaks TLS to the servers outside the mesh of a world; what was made for the same servers and roots goes on. */
+export function outsideTemplates(world, before) {
+  world.outside = {}
+  Object.values(world.upstreams).forEach((upstream) => {
+    upstream.outside = undefined
+    var tls = upstream.settings.outsideTls
+    var outside = tls ? outsideTLS(world, tls) : undefined
+    if (!outside) return
+    var old = before ? before.outside[outside.key] : undefined
+    var options = outside.options
+    var template = world.outside[outside.key] || old || pipeline(($) => $.connectTLS(options).to(plain))
+    world.outside[outside.key] = template
+    upstream.outside = { template, identity: outside.identity }
+  })
+}
+
+// What speaks to what is called: in the clear only where nothing else was asked for.
+function transport() {
+  var settings = $call.upstream.settings
+  if (settings.tls) return state.world.client
+  if (settings.outsideTls) return $call.outside ? $call.outside.template : refuse
+  return plain
+}
+
 /** A connection to what `call` names, over its link. */
 export var connectUpstream = pipeline(($) =>
   $.onStart((call) => {
@@ -52,7 +77,7 @@ export var connectUpstream = pipeline(($) =>
     $link = call.link
     call.vacate = occupy(call)
   })
-    .pipe(() => ($call.upstream.settings.tls ? state.world.client : plain))
+    .pipe(transport)
     .onEnd(() => {
       $call.vacate()
       linkClosed($call.upstream.pool, $call.link)
@@ -70,11 +95,7 @@ export var requestUpstream = pipeline(($) =>
         maxIdle: $call.upstream.settings.tls ? meshIdleSeconds(state.world.config) : PLAIN_IDLE_SECONDS,
       }),
     )
-    .to(($) =>
-      $.onStart((slot) => void ($link = slot.link)).pipe(() =>
-        $call.upstream.settings.tls ? state.world.client : plain,
-      ),
-    ),
+    .to(($) => $.onStart((slot) => void ($link = slot.link)).pipe(transport)),
 )
 
 /**
@@ -84,6 +105,8 @@ export var requestUpstream = pipeline(($) =>
  */
 export function pickEndpoint(call) {
   var addresses = call.upstream.settings.addresses
+  call.outside = call.upstream.outside
+  if (call.upstream.settings.outsideTls && !call.outside) return false
   if (addresses.kind === 'dialled') {
     var dialled = call.dialled
     if (!dialled) return false
@@ -99,6 +122,7 @@ export function pickEndpoint(call) {
   if (isOwnAddress(call.address)) return false
   call.key = call.upstream.id + ' ' + call.address + ' ' + JSON.stringify(call.upstream.settings.tls || null)
   if (call.upstream.settings.tls) call.key = call.key + state.world.identityKey
+  if (call.outside) call.key = call.key + call.outside.identity
   return true
 }
 

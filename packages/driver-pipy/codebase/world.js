@@ -7,6 +7,8 @@ import { makeChecks, settleChecks } from './health-checks.js'
 import { makeTurns } from './balance.js'
 import { loadPlugins } from './plugins.js'
 import { makeReporter } from './spans.js'
+import { readFurther } from './further.js'
+import { shownCertificate } from './certificates.js'
 
 /**
  * Everything that one configuration says, ready for use. What counts (turns, buckets, breakers, open requests) goes on from the world before, where the
@@ -20,7 +22,8 @@ export function makeWorld(config, before) {
   var world = {
     config,
     revision: config.revision,
-    certificate: credentials ? ownCertificate(credentials) : null,
+    certificate: credentials ? shownCertificate(credentials.chain, credentials.key) : null,
+    further: readFurther(credentials),
     trusted: config.trust.roots.map((root) => new crypto.Certificate(root)),
     trustKey: JSON.stringify(config.trust),
     // Pooled connections with another certificate, or verified by other roots, are not used any more.
@@ -109,12 +112,6 @@ function passthrough(kind) {
 // Not at once: what asks for it may stand on events of that very connection.
 function endLink(link) {
   new Timeout(0).wait().then(() => link.cut && link.cut())
-}
-
-// A chain that holds no certificate is taken without a word, and then fails every handshake.
-function ownCertificate(credentials) {
-  if (!new crypto.Certificate(credentials.chain).subject) throw new Error('the certificate can not be read')
-  return { cert: new crypto.CertificateChain(credentials.chain), key: new crypto.PrivateKey(credentials.key) }
 }
 
 // Takes over from the world before what was made of equal settings.

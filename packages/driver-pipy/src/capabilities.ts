@@ -11,7 +11,6 @@ export const unsupportedFeatures = {
   'dns-proxy': 'the codebase answers no questions of DNS yet',
   'egress-gateway-http2tunnel': 'the codebase has no tunnels to gateways yet',
   'egress-gateway-socks5': 'the codebase has no tunnels to gateways yet',
-  'egress-tls-origination': 'the codebase speaks no TLS for workloads to servers outside the mesh yet',
   'external-authorization':
     'the protocol of external authorization is that of Envoy, over gRPC with messages that PipyJS has no types for',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',

@@ -1,6 +1,7 @@
 import type { Credential, PartLookup, ProxyPart, Refusal } from '@osm-ts/driver-api'
 
 import { EncodedConfig, type EncodedDocument } from './config/document.js'
+import { byKey, type CredentialNeed, type CredentialsByKey } from './config/further-credentials.js'
 import { RegexTables } from './regex/regex-tables.js'
 import { translate } from './translate/translate.js'
 
@@ -8,10 +9,16 @@ import { translate } from './translate/translate.js'
 export interface PolicyDocument {
   /** What of the policy Pipy can't do, and the document therefore closes. */
   readonly refusals: readonly Refusal[]
+  /** What the policy names besides the certificate of the worker's own identity. */
+  readonly needs: readonly CredentialNeed[]
   /** As anybody may see it. */
   plain(): EncodedDocument
-  /** With the certificate of the worker's own identity, private key included: for that worker alone, never kept where others look. */
-  with(credential: Credential): EncodedDocument
+  /**
+   * With the certificate of the worker's own identity, private key included: for that worker alone, never kept where others look.
+   *
+   * @param further - what is to be had of {@link needs}; the document closes what needs another
+   */
+  with(credential: Credential, further: CredentialsByKey): EncodedDocument
 }
 
 /**
@@ -25,12 +32,18 @@ export type DocumentMaker = (proxy: ProxyPart, parts: PartLookup) => PolicyDocum
 export function documentMaker(): DocumentMaker {
   const regexes = new RegexTables()
   return (proxy, parts) => {
-    const { config, refusals } = translate(proxy, parts, regexes)
+    const { config, refusals, needs } = translate(proxy, parts, regexes)
     const encoded = new EncodedConfig(config)
     return {
       refusals,
+      needs,
       plain: () => encoded.plain,
-      with: ({ chain, privateKey }) => encoded.with({ chain, key: privateKey }),
+      with: ({ chain, privateKey }, further) =>
+        encoded.with({ chain, key: privateKey, ...furtherMember(byKey(needs, further)) }),
     }
   }
+}
+
+function furtherMember(further: ReturnType<typeof byKey>) {
+  return Object.keys(further).length === 0 ? {} : { further }
 }

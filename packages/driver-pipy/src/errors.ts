@@ -6,6 +6,10 @@ export const pipyErrorCodes = {
     'somebody showed the repo server no certificate, or one that this control plane has not signed; nothing was told',
   OSM_PIPY_CONFIG_REFUSED:
     'a worker refused its configuration; what it has stays in force, and it is not sent that one again before it changes',
+  OSM_PIPY_CREDENTIAL_MISSING:
+    'what stands in a Secret that a policy names is not to be had; what needs it is closed until it is there',
+  OSM_PIPY_CREDENTIAL_UNUSABLE:
+    'a worker can not use what stands in a Secret that a policy names; what needs it is closed, and everything else goes on',
   OSM_PIPY_DOWNLOAD_LOST:
     'a worker has not got all of its codebase, or runs another one; it is asked to load everything anew',
   OSM_PIPY_DUPLICATE_WORKER:

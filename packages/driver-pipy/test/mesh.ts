@@ -5,9 +5,10 @@ import { FakeHost } from '@osm-ts/driver-testkit'
 
 import { Codebase } from '../src/codebase/codebase.js'
 import type { EncodedDocument } from '../src/config/document.js'
+import { byKey, credentialKey } from '../src/config/further-credentials.js'
 import type { DocumentMaker } from '../src/document.js'
 
-/** Makes documents that say literally what the policy of a test says. */
+/** Makes documents that say literally what the policy of a test says. `{ needs: 'a' }` is what stands in Secret `shop/a`. */
 export const literalDocuments: DocumentMaker = ({ extensions: [hash = '' as PartHash] }, parts) => {
   const part = parts(hash)
   const says = part.kind === 'extension' ? part.value : undefined
@@ -17,10 +18,16 @@ export const literalDocuments: DocumentMaker = ({ extensions: [hash = '' as Part
     return { revision, body: canonicalJson({ ...content, revision }) }
   }
   const ref = { kind: part.kind, id: part.id, hash }
+  const name = (says as { readonly needs?: string } | undefined)?.needs
+  const secret = { kind: 'secret', namespace: 'shop', name: name ?? '' } as const
+  const needs =
+    name === undefined ? [] : [{ key: credentialKey(secret), ref: secret, users: [{ ref, pointer: '/value' }] }]
   return {
+    needs,
     refusals: says === 'too much' ? [{ ref, pointer: '/value', message: 'Pipy can not' }] : [],
     plain: () => encode({ says }),
-    with: ({ chain, privateKey }) => encode({ says, credentials: { chain, key: privateKey } }),
+    with: ({ chain, privateKey }, further) =>
+      encode({ says, credentials: { chain, key: privateKey, further: byKey(needs, further) } }),
   }
 }
 

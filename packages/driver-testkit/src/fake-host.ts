@@ -54,6 +54,7 @@ export class FakeHost {
   readonly #evictions = new Queue<Eviction>()
   readonly #policies = new Map<string, Latest<PolicyUpdate>>()
   readonly #identities = new Map<string, Latest<Credential>>()
+  readonly #secrets = new Map<string, Latest<Credential>>()
   readonly #parts = new Map<PartHash, Part>()
   readonly #before = new Map<string, readonly PartRef[]>()
   readonly #pages = new Map<string, Parameters<DebugHandlers['register']>[1]>()
@@ -99,6 +100,11 @@ export class FakeHost {
   /** Replaces the certificate of an identity by that one. */
   giveIdentity(identity: string, credential: Credential): void {
     this.#latest(this.#identities, identity).set(credential)
+  }
+
+  /** What stands in a Secret, `<namespace>/<name>`, from now on. Proxies are given it whatever their policy names. */
+  setSecret(name: string, credential: Credential): void {
+    this.#latest(this.#secrets, name).set(credential)
   }
 
   evict(uuid: string, session: string, reason: Eviction['reason']): void {
@@ -179,7 +185,8 @@ export class FakeHost {
       certManager: {
         identity: ({ identity }, signal) => this.#latest(this.#identities, identity).watch(signal),
         trustBundles: (signal) => this.roots.watch(signal),
-        credentials: nothing,
+        credentials: (_, ref, signal) =>
+          ref.kind === 'secret' ? this.#latest(this.#secrets, `${ref.namespace}/${ref.name}`).watch(signal) : nothing(),
       },
       msgBroker: { subscribe: nothing },
       proxies: {

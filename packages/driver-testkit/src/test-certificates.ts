@@ -1,12 +1,12 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 
-import type { Credential, TrustBundle } from '@osm-ts/driver-api'
+import { type Credential, ipOctets, type TrustBundle } from '@osm-ts/driver-api'
 
 /** A certificate authority that exists as long as a test. */
 export interface TestAuthority {
   readonly certificate: string
   readonly bundle: TrustBundle
-  /** A certificate for clients and servers. */
+  /** A certificate for clients and servers. Its names may be addresses as well. */
   issue(commonName: string, options?: { readonly dns?: readonly string[]; readonly notAfter?: Date }): Credential
 }
 
@@ -34,6 +34,12 @@ const ecdsaWithSha256 = sequence(oid(1, 2, 840, 10045, 4, 3, 2))
 const extension = (id: Buffer, critical: boolean, value: Buffer) =>
   sequence(id, ...(critical ? [boolean()] : []), tlv(0x04, value))
 
+/** A DNS name, or an address. */
+const nameOf = (name: string) => {
+  const octets = ipOctets(name)
+  return octets === undefined ? tlv(0x82, Buffer.from(name)) : tlv(0x87, octets)
+}
+
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** P-256 and nothing optional: just what a handshake looks at. */
@@ -50,7 +56,7 @@ function certificate(
     ? [extension(oid(2, 5, 29, 19), true, sequence(boolean()))]
     : [
         extension(oid(2, 5, 29, 37), false, sequence(oid(1, 3, 6, 1, 5, 5, 7, 3, 1), oid(1, 3, 6, 1, 5, 5, 7, 3, 2))),
-        extension(oid(2, 5, 29, 17), false, sequence(...dns.map((name) => tlv(0x82, Buffer.from(name))))),
+        extension(oid(2, 5, 29, 17), false, sequence(...dns.map(nameOf))),
       ]
   const serial = Buffer.concat([Buffer.from([0x40]), randomBytes(8)])
   const body = sequence(

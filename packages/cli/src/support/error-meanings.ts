@@ -163,6 +163,8 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_PIPY_CERTIFICATE_EXPIRED: "a worker showed a certificate that has expired; it is told nothing until it has another",
   OSM_PIPY_CERTIFICATE_REFUSED: "somebody showed the repo server no certificate, or one that this control plane has not signed; nothing was told",
   OSM_PIPY_CONFIG_REFUSED: "a worker refused its configuration; what it has stays in force, and it is not sent that one again before it changes",
+  OSM_PIPY_CREDENTIAL_MISSING: "what stands in a Secret that a policy names is not to be had; what needs it is closed until it is there",
+  OSM_PIPY_CREDENTIAL_UNUSABLE: "a worker can not use what stands in a Secret that a policy names; what needs it is closed, and everything else goes on",
   OSM_PIPY_DOWNLOAD_LOST: "a worker has not got all of its codebase, or runs another one; it is asked to load everything anew",
   OSM_PIPY_DUPLICATE_WORKER: "several workers use the certificate of one proxy: its Secret was copied, or two processes were started with it",
   OSM_PIPY_NOT_ACKNOWLEDGED: "a worker has not acknowledged its configuration in 15 seconds; it is asked to load everything anew",

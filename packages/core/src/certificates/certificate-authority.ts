@@ -1,12 +1,11 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 
-import { OsmError } from '@osm-ts/driver-api'
+import { OsmError, ipOctets } from '@osm-ts/driver-api'
 
 import type { CaMaterial } from './ca-store.js'
 import type { LeafRequest } from './certificate-provider.js'
 import { Certificate, type RootCertificate } from './certificate.js'
 import type { CertificateErrorCode } from './errors.js'
-import { ipOctets } from './ip-address.js'
 import { generateKeyPairFor, type KeyPair, type KeySpec } from './key-pair.js'
 import type { Authority, LeafKind } from './kinds.js'
 import { pemCertificates } from './pem.js'

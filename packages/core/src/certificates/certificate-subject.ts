@@ -5,6 +5,7 @@ import {
   type ProxyCommonName,
   type ProxyUUID,
   type ServiceAccountRef,
+  ipOctets,
 } from '@osm-ts/driver-api'
 
 import { isDnsDomain, isDnsLabel, isDnsSubdomain, quoted } from '../identity/dns-name.js'
@@ -14,7 +15,6 @@ import { readsAsServerName, serverNameOf } from '../identity/server-name.js'
 import { principalOf, spiffeIdOf } from '../identity/service-identity.js'
 import type { LeafRequest } from './certificate-provider.js'
 import type { CertificateErrorCode } from './errors.js'
-import { ipOctets } from './ip-address.js'
 import type { LeafKind } from './kinds.js'
 
 /** One sidecar, about to be admitted. */

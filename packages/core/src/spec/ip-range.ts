@@ -1,6 +1,7 @@
 import { SocketAddress } from 'node:net'
 
-import { ipOctets } from '../certificates/ip-address.js'
+import { ipOctets } from '@osm-ts/driver-api'
+
 import { isCidr } from './addresses.js'
 
 /** A range of IP addresses. IPv4 and IPv6 have nothing in common, as sidecars see it. */

@@ -25,6 +25,28 @@ describe('what is reported of parts', () => {
     expect(tracker.applied(2, [])?.parts).toMatchObject([{ id: 'c', state: 'applied' }])
   })
 
+  it('is what has become of a part that was left out, and of one that is left out later, with the same step', () => {
+    const tracker = new DocumentTracker('s')
+    tracker.update(step(1, ['a', 'b']))
+    const without = (id: string, message: string) => ({ ref: ref(id), pointer: '/tls', message })
+    expect(tracker.applied(1, [without('a', 'not there')])).toMatchObject({
+      complete: false,
+      parts: [
+        { id: 'a', state: 'rejected', element: '/tls', message: 'not there' },
+        { id: 'b', state: 'applied' },
+      ],
+    })
+    expect(tracker.applied(1, [without('a', 'not there')])).toBeUndefined()
+    expect(tracker.applied(1, [])).toMatchObject({ complete: true, parts: [{ id: 'a', state: 'applied' }] })
+    expect(tracker.applied(1, [])).toBeUndefined()
+    expect(tracker.applied(1, [without('b', 'unusable')])).toMatchObject({
+      complete: false,
+      parts: [{ id: 'b', state: 'rejected', message: 'unusable' }],
+    })
+    tracker.update(step(2, [], ['b']))
+    expect(tracker.applied(2, [])).toMatchObject({ complete: true, parts: [] })
+  })
+
   it('is what the words of a refusal name, and doubt about the others', () => {
     const tracker = new DocumentTracker('s')
     tracker.update(step(1, ['shop/a|80', 'shop/b|80']))

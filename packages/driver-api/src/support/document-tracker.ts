@@ -25,6 +25,8 @@ export class DocumentTracker {
   readonly #awaited = new Map<PartHash, Awaited>()
   /** Parts in force that the proxy can not do after all. */
   readonly #failed = new Map<PartHash, Refusal>()
+  /** Parts that are not in force, with what they are refused for: left out of the document, or failed. */
+  #leftOut = new Map<PartHash, Refusal>()
   #latest = 0
   #complete = -1
   #refused = -1
@@ -40,26 +42,33 @@ export class DocumentTracker {
     for (const { hash } of removed) {
       this.#awaited.delete(hash)
       this.#failed.delete(hash)
+      this.#leftOut.delete(hash)
     }
     for (const ref of added) this.#awaited.set(ref.hash, { ref, revision, reported: undefined })
   }
 
   /**
-   * All steps up to that one are in force, but for what the document leaves out.
+   * All steps up to that one are in force, but for what the document leaves out. Of one and the same step that may be less or more than before: a credential comes
+   * late, or one that takes its place can not be used.
    *
    * @returns what to report; undefined if that is no news
    */
-  applied(revision: number, leftOut: readonly Refusal[]): ApplyReport | undefined {
-    if (revision <= this.#complete) return undefined
+  applied(revision: number, ofDocument: readonly Refusal[]): ApplyReport | undefined {
+    if (revision < this.#complete) return undefined
+    const isNews = revision > this.#complete
     this.#complete = revision
-    const refusals = [...leftOut, ...this.#failed.values()]
-    const parts = [...this.#awaited.values()]
-      .filter((awaited) => awaited.revision <= revision)
-      .map(({ ref: { hash, id } }): PartReport => {
-        const refusal = refusals.find(({ ref }) => ref.hash === hash)
-        return refusal === undefined ? { hash, id, state: 'applied' } : rejected(refusal)
-      })
-    for (const { hash } of parts) this.#awaited.delete(hash)
+    const due = [...this.#awaited.values()].filter((awaited) => awaited.revision <= revision).map(({ ref }) => ref)
+    for (const { hash } of due) this.#awaited.delete(hash)
+    const refusals = [...ofDocument, ...this.#failed.values()]
+    // The first word on a part counts.
+    const leftOut = new Map(refusals.toReversed().map((refusal) => [refusal.ref.hash, refusal]))
+    const before = this.#leftOut
+    this.#leftOut = leftOut
+    const taken = [...before.values()].filter(({ ref }) => !leftOut.has(ref.hash))
+    const given = [...leftOut.values()].filter(({ ref, message }) => before.get(ref.hash)?.message !== message)
+    const changed = new Map([...due, ...[...taken, ...given].map(({ ref }) => ref)].map((ref) => [ref.hash, ref]))
+    if (!isNews && changed.size === 0) return undefined
+    const parts = [...changed.values()].map((ref) => partReport(ref, leftOut.get(ref.hash)))
     return { session: this.#session, revision, complete: refusals.length === 0, parts }
   }
 
@@ -73,16 +82,23 @@ export class DocumentTracker {
       if (refusals.some((refusal) => refusal.ref.hash === hash)) continue
       // It does now: with the next acknowledgement that is news.
       this.#failed.delete(hash)
+      this.#leftOut.delete(hash)
       this.#awaited.set(hash, { ref, revision: this.#latest, reported: 'rejected' })
       this.#complete = -1
     }
     const news = refusals.filter(({ ref }) => !this.#failed.has(ref.hash))
     for (const refusal of news) {
       this.#failed.set(refusal.ref.hash, refusal)
+      this.#leftOut.set(refusal.ref.hash, refusal)
       this.#awaited.delete(refusal.ref.hash)
     }
     if (news.length === 0) return undefined
-    return { session: this.#session, revision: this.#latest, complete: false, parts: news.map(rejected) }
+    return {
+      session: this.#session,
+      revision: this.#latest,
+      complete: false,
+      parts: news.map((refusal) => partReport(refusal.ref, refusal)),
+    }
   }
 
   /**
@@ -127,6 +143,8 @@ export class DocumentTracker {
   }
 }
 
-function rejected({ ref: { hash, id }, message, pointer }: Refusal): PartReport {
+function partReport({ hash, id }: PartRef, refusal: Refusal | undefined): PartReport {
+  if (refusal === undefined) return { hash, id, state: 'applied' }
+  const { message, pointer } = refusal
   return { hash, id, state: 'rejected', message: shownWords(message), ...(pointer !== '' && { element: pointer }) }
 }

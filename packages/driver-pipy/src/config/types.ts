@@ -153,8 +153,10 @@ export type Addresses =
 export interface Upstream {
   readonly http2: boolean
   readonly addresses: Addresses
-  /** Absent: in the clear, towards destinations outside the mesh only. */
+  /** Absent: `outsideTls`, or else in the clear; towards destinations outside the mesh only. */
   readonly tls?: UpstreamTls
+  /** TLS towards a server outside the mesh. Without what it needs there is no connection. */
+  readonly outsideTls?: OutsideTls
   readonly connectTimeoutMs: number
   readonly maxConnections?: number
   readonly maxRequests?: number
@@ -187,6 +189,23 @@ export interface UpstreamTls {
   readonly serverName: string
   /** The server must be one of them. */
   readonly principals: readonly string[]
+}
+
+/** Key of a credential among those that a document carries besides the sidecar's own, see {@link PipyCredentials}. */
+export type CredentialKey = string
+
+/** TLS towards a server outside the mesh. */
+export interface OutsideTls {
+  /** Absent for servers that are named by an address: those are no server names. */
+  readonly serverName?: string
+  /** One of these DNS names, in lower case, or of `addresses` must stand in the certificate of the server. */
+  readonly names: readonly string[]
+  /** IP addresses as hexadecimal octets. */
+  readonly addresses: readonly string[]
+  /** What is shown to the server; absent: nothing. `own` is the certificate of the sidecar's identity. */
+  readonly shows?: 'own' | { readonly credential: CredentialKey }
+  /** What has signed the server's certificate: roots of the mesh, of the system, or those that come with a credential. */
+  readonly roots: 'mesh' | 'system' | { readonly credential: CredentialKey }
 }
 
 /** A statistical circuit breaker. */
@@ -316,6 +335,18 @@ export interface PipyCredentials {
   readonly chain: string
   /** PEM. */
   readonly key: string
+  /** What the policy names besides, as far as it is to be had. What needs one that is not there is closed. */
+  readonly further?: Readonly<Record<CredentialKey, FurtherCredential>>
+}
+
+/** A credential besides the sidecar's own: a client certificate with its key, and the roots that come with it. */
+export interface FurtherCredential {
+  /** PEM, the leaf first. */
+  readonly chain: string
+  /** PEM. */
+  readonly key: string
+  /** PEM, one root each. */
+  readonly roots: readonly string[]
 }
 
 /** The body of an answer of the config channel. */

@@ -19,9 +19,9 @@ function counted(counts: Counts): DocumentMaker {
     const document = literalDocuments(proxy, parts)
     return {
       ...document,
-      with: (credential) => {
+      with: (credential, further) => {
         counts.encoded += 1
-        return document.with(credential)
+        return document.with(credential, further)
       },
     }
   }

@@ -319,3 +319,85 @@ describe('a worker that the host evicts', () => {
     expect(session().proxy.session).toBe(proxy.session)
   })
 })
+
+describe('what stands in a Secret that a policy names', () => {
+  const secret = () => repo.host.services.issue('buyer-1')
+  /** What the worker last got of it. */
+  const given = (worker: { readonly documents: readonly string[] }): unknown => {
+    const last = JSON.parse(worker.documents.at(-1) ?? '{}') as { credentials?: { further?: Record<string, unknown> } }
+    return last.credentials?.further?.['secret/shop/a']
+  }
+
+  it('comes with the policy and is replaced live, and stands nowhere else', async () => {
+    const first = secret()
+    repo.host.setSecret('shop/a', first)
+    const admitted = repo.host.admitted('bookbuyer.default', { needs: 'a' })
+    const worker = repo.worker(admitted)
+    await until('the policy', () => complete(1))
+    expect(worker.documents).toHaveLength(1)
+    expect(given(worker)).toEqual({ chain: first.chain, key: first.privateKey, roots: [] })
+    const next = secret()
+    repo.host.setSecret('shop/a', next)
+    await until('the next one', () => (given(worker) as { readonly key: string }).key === next.privateKey)
+    const files = [...worker.files.values()].join('')
+    const plain = (await repo.client(admitted.credential).get('/config.json')).body
+    const said = await repo.host.everythingSaid()
+    const page = JSON.stringify([repo.described(), session().plainDocument()])
+    for (const { privateKey } of [first, next]) {
+      const [, line = ''] = privateKey.split('\n')
+      expect(line.length).toBeGreaterThan(40)
+      for (const text of [files, plain, said, page]) expect(text).not.toContain(line)
+    }
+  })
+
+  it('goes to nobody whose policy does not name it', async () => {
+    repo.host.setSecret('shop/a', secret())
+    const worker = repo.worker(repo.host.admitted())
+    await until('the policy', () => complete(1))
+    expect(worker.documents.join('')).not.toContain('secret/shop/a')
+  })
+
+  it('closes what needs it where it does not come, which is told; all is well once it is there', async () => {
+    const admitted = repo.host.admitted('bookbuyer.default', { needs: 'a' })
+    const worker = repo.worker(admitted)
+    await until('a session', () => repo.described().length === 1)
+    repo.pass(1_001)
+    await until('the policy without it', () => worker.documents.length === 1)
+    expect(given(worker)).toBeUndefined()
+    await until('a report', () => repo.host.reports.length > 0)
+    expect(repo.host.reports.at(-1)).toMatchObject({
+      complete: false,
+      parts: expect.arrayContaining([
+        expect.objectContaining({
+          state: 'rejected',
+          message: expect.stringContaining('Secret shop/a is not to be had'),
+        }),
+      ]) as unknown,
+    })
+    expect(logged('OSM_PIPY_CREDENTIAL_MISSING')).toBe(true)
+    repo.host.setSecret('shop/a', secret())
+    await until('the whole policy', () => complete(1))
+    expect(repo.host.reports.at(-1)?.parts).toMatchObject([{ state: 'applied' }])
+  })
+
+  it('closes what needs it where the worker can not use it, and nothing else', async () => {
+    repo.host.setSecret('shop/a', secret())
+    const admitted = repo.host.admitted('bookbuyer.default', { needs: 'a' })
+    const client = repo.client(admitted.credential)
+    const revision = String((await client.get('/config?rev=')).headers['osm-revision'])
+    const words = 'secret%2Fshop%2Fa,secret%2Fshop%2Fother'
+    const waiting = client.get(`/config?rev=${revision}&unusable=${words}`)
+    await until('a report', () => repo.host.reports.length > 0)
+    expect(repo.host.reports.at(-1)).toMatchObject({
+      complete: false,
+      parts: expect.arrayContaining([
+        expect.objectContaining({ state: 'rejected', message: expect.stringContaining('can not be used') }),
+      ]) as unknown,
+    })
+    expect(logged('OSM_PIPY_CREDENTIAL_UNUSABLE')).toBe(true)
+    repo.host.setSecret('shop/a', secret())
+    const next = String((await waiting).headers['osm-revision'])
+    void client.get(`/config?rev=${next}`).catch(() => undefined)
+    await until('that all is well', () => complete(1))
+  })
+})

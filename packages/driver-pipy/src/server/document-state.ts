@@ -1,6 +1,8 @@
 import type { Credential, Refusal } from '@osm-ts/driver-api'
 
 import type { EncodedDocument } from '../config/document.js'
+import type { CredentialNeed } from '../config/further-credentials.js'
+import type { CredentialKey } from '../config/types.js'
 import type { PolicyDocument } from '../document.js'
 
 /** A document that may be sent. */
@@ -9,6 +11,10 @@ export interface Offer extends EncodedDocument {
   readonly step: number
   /** What of that policy it leaves out. */
   readonly refusals: readonly Refusal[]
+  /** Credentials that the policy names besides the worker's own. */
+  readonly needs: readonly CredentialNeed[]
+  /** Those of them that are not to be had; what needs them is closed. */
+  readonly missing: readonly CredentialNeed[]
   /** When it came to be, in milliseconds. */
   readonly at: number
 }
@@ -19,13 +25,21 @@ interface Made {
 }
 
 /**
- * Which document a worker should have: the one of the newest policy, with the newest certificate.
+ * Which document a worker should have: the one of the newest policy, with the newest certificate and the newest of the further credentials that it names.
+ *
+ * A further credential is waited for, for a while: it is mostly there a moment after the policy that names it, and a document without it would close what needs
+ * it. One that does not come closes that, and keeps nothing else waiting.
  *
  * A document that the worker refused is not offered again. Until the policy changes it is then offered the last one that it took, which matters when its
  * certificate is replaced meanwhile.
  */
 export class DocumentState {
   readonly #now: () => number
+  readonly #patienceMs: number
+  readonly #further = new Map<CredentialKey, Credential>()
+  /** Since when credentials are named that have not come, in milliseconds. */
+  readonly #missingSince = new Map<CredentialKey, number>()
+  #isWaiting = false
   #wanted: Made | undefined
   #good: Made | undefined
   /** What was refused: that offer, and the policy where the fault can only be in it. */
@@ -34,9 +48,13 @@ export class DocumentState {
   #made: Made | undefined
   #offer: Offer | undefined
 
-  /** @param now - milliseconds */
-  constructor(now: () => number) {
+  /**
+   * @param now - milliseconds
+   * @param patienceMs - how long a credential is waited for
+   */
+  constructor(now: () => number, patienceMs: number) {
     this.#now = now
+    this.#patienceMs = patienceMs
   }
 
   /** What the worker should have. */
@@ -57,6 +75,24 @@ export class DocumentState {
   setCredential(credential: Credential): void {
     this.#credential = credential
     this.#compose()
+  }
+
+  /** A credential that the policy names is there, or is replaced. */
+  setFurther(key: CredentialKey, credential: Credential): void {
+    this.#further.set(key, credential)
+    this.#compose()
+  }
+
+  /**
+   * Goes on without the credentials that have been waited for long enough.
+   *
+   * @returns true if that gives another offer
+   */
+  giveUpWaiting(): boolean {
+    if (!this.#isWaiting) return false
+    const before = this.#offer
+    this.#compose()
+    return this.#offer !== before
   }
 
   /** What to send to a worker that has that revision; undefined if there is nothing that it should take. */
@@ -87,10 +123,31 @@ export class DocumentState {
     const wanted = this.#wanted
     if (wanted === undefined || this.#credential === undefined) return
     const made = this.#isParked(wanted) ? (this.#good ?? wanted) : wanted
-    const encoded = made.document.with(this.#credential)
+    const { needs, refusals } = made.document
+    const missing = needs.filter(({ key }) => !this.#further.has(key))
+    this.#isWaiting = this.#isWorthWaiting(missing)
+    if (this.#isWaiting) return
+    const encoded = made.document.with(this.#credential, this.#further)
     this.#made = made
-    const at = encoded.revision === this.#offer?.revision ? this.#offer.at : this.#now()
-    this.#offer = { ...encoded, step: made.step, refusals: made.document.refusals, at }
+    const before = this.#offer
+    const at = encoded.revision === before?.revision ? before.at : this.#now()
+    this.#offer = { ...encoded, step: made.step, refusals, needs, missing, at }
+    this.#forgetUnneeded()
+  }
+
+  #isWorthWaiting(missing: readonly CredentialNeed[]): boolean {
+    const now = this.#now()
+    const names = new Set(missing.map(({ key }) => key))
+    for (const key of this.#missingSince.keys()) if (!names.has(key)) this.#missingSince.delete(key)
+    for (const key of names) if (!this.#missingSince.has(key)) this.#missingSince.set(key, now)
+    return [...this.#missingSince.values()].some((since) => now - since < this.#patienceMs)
+  }
+
+  /** What no policy names any more is let go of: nobody may be given it again without being asked for it anew. */
+  #forgetUnneeded(): void {
+    const needs = [this.#wanted, this.#good].flatMap((made) => made?.document.needs ?? [])
+    const needed = new Set(needs.map(({ key }) => key))
+    for (const key of this.#further.keys()) if (!needed.has(key)) this.#further.delete(key)
   }
 
   /** The policy is at fault if it is another one than that which was taken; else it is the certificate, and the next one may do. */

@@ -30,7 +30,9 @@ export const limits = {
   staleAfterMs: 15_000,
   /** The longest time between two pushes; it doubles with each. */
   maxPushIntervalMs: 300_000,
-  /** How often workers are looked at for the three above. */
+  /** A credential that a policy names is waited for so long before the policy goes out without it. */
+  credentialPatienceMs: 1_000,
+  /** How often workers are looked at for the four above. */
   sweepMs: 1_000,
   /** Bytes of one message of a worker on the admin link. Nothing that it says there is used. */
   maxLinkFrameBytes: 64 * 1024,

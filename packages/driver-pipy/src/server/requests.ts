@@ -140,7 +140,8 @@ export class Requests {
     const gone = () => patience.abort()
     request.raw.socket.once('close', gone)
     try {
-      const offer = await session.poll(has, patience.signal)
+      const unusable = (query.get('unusable') ?? '').split(',').filter((key) => key !== '')
+      const offer = await session.poll(has, patience.signal, unusable)
       const end = session.ended
       if (end === 'released' || end === 'workload-deleted') return await reply.code(403).send()
       if (offer === undefined) return await reply.code(204).send()

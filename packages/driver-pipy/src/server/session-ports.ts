@@ -16,7 +16,7 @@ import type { RepoMetrics } from './repo-metrics.js'
 export interface SessionPorts {
   readonly proxies: Proxies
   readonly policies: PolicySource['policies']
-  readonly certificates: Pick<DriverCertificates, 'identity'>
+  readonly certificates: Pick<DriverCertificates, 'identity' | 'credentials'>
   readonly parts: PartStore
   readonly make: DocumentMaker
   readonly turns: WorkTurns

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 
 import {
   type ApplyReport,
+  CredentialFollower,
   DocumentTracker,
   followPolicies,
   type PartLookup,
@@ -12,6 +13,8 @@ import {
 } from '@osm-ts/driver-api'
 
 import type { EncodedDocument } from '../config/document.js'
+import { credentialKey } from '../config/further-credentials.js'
+import { Changes } from './changes.js'
 import { DocumentState, type Offer } from './document-state.js'
 import { DownloadLedger } from './download-ledger.js'
 import { limits } from './limits.js'
@@ -22,6 +25,7 @@ import type { StatusReport } from './status-report.js'
 import { WaitingPolls } from './waiting-polls.js'
 import { WorkerCensus } from './worker-census.js'
 import { WorkerConditions } from './worker-conditions.js'
+import { WorkerCredentials } from './worker-credentials.js'
 
 /**
  * A worker, for as long as it is heard of: what it should have, what it has, and what is done if these stay apart.
@@ -44,8 +48,9 @@ export class WorkerSession {
   readonly #polls = new WaitingPolls()
   readonly #plugins = new FailingPlugins()
   readonly #conditions: WorkerConditions
-  /** What is called when there may be another document. */
-  readonly #waiting = new Set<() => void>()
+  readonly #credentials: WorkerCredentials
+  /** There may be another document. */
+  readonly #changes = new Changes()
   #heardAt: number
   #end: SessionEnd | undefined
   #acknowledged: string | undefined
@@ -57,9 +62,10 @@ export class WorkerSession {
     this.proxy = proxy
     this.certificates = new Set(certificates)
     this.#ports = ports
-    this.#documents = new DocumentState(ports.now)
+    this.#documents = new DocumentState(ports.now, limits.credentialPatienceMs)
     this.#tracker = new DocumentTracker(proxy.session)
     this.#conditions = new WorkerConditions((conditions) => this.#observe(conditions))
+    this.#credentials = new WorkerCredentials(proxy, ports.logger, this.#conditions)
     this.startedAt = ports.now()
     this.#heardAt = this.startedAt
     // Every connection of the worker, and each of its polls, ends with the session.
@@ -96,7 +102,7 @@ export class WorkerSession {
     this.#end = reason
     for (const link of this.#links.splice(0)) link.close()
     this.#over.abort()
-    this.#wake()
+    this.#changes.announce()
   }
 
   /** What stands on the debug page. */
@@ -174,14 +180,16 @@ export class WorkerSession {
    * The worker has that revision, and waits for another.
    *
    * @param signal - ends the wait: the worker has gone, or has waited long enough
+   * @param unusable - keys of the credentials in that revision that the worker can not use
    * @returns what it should take; undefined if there is nothing
    */
-  async poll(has: string, signal: AbortSignal): Promise<Offer | undefined> {
+  async poll(has: string, signal: AbortSignal, unusable: readonly string[] = []): Promise<Offer | undefined> {
     this.heard()
+    if (has === this.#documents.offer?.revision) this.#credentials.note(has, unusable)
     const answered = this.#polls.add(has)
     this.#acknowledge()
     while (this.#documents.next(has) === undefined && !signal.aborted && this.#end === undefined)
-      await this.#changed(signal)
+      await this.#changes.next(signal)
     // A worker that waited was there, however long it took.
     this.heard()
     answered()
@@ -200,7 +208,7 @@ export class WorkerSession {
       'worker refused its configuration; what it has stays in force',
     )
     this.#tell(this.#tracker.refused(words))
-    this.#wake()
+    this.#changes.announce()
   }
 
   /** Has the worker fetch its codebase and load it. */
@@ -218,6 +226,7 @@ export class WorkerSession {
     }
     this.#countWorkers(now)
     this.#judgePlugins()
+    if (this.#documents.giveUpWaiting()) this.#changes.announce()
     const lacks = this.#lacksSince()
     for (const code of ['OSM_PIPY_DOWNLOAD_LOST', 'OSM_PIPY_NOT_ACKNOWLEDGED'] as const)
       if (lacks?.code !== code) this.#conditions.set(code, undefined)
@@ -277,10 +286,32 @@ export class WorkerSession {
     if (this.#overdue) this.#ports.logger.info({ proxy: this.proxy.uuid }, 'worker has what it should have again')
     this.#overdue = false
     this.#documents.applied()
-    this.#tell(this.#tracker.applied(offer.step, offer.refusals))
+    this.#tell(this.#tracker.applied(offer.step, this.#credentials.refusalsOf(offer)))
   }
 
   async #followPolicy(): Promise<void> {
+    const { certificates, logger } = this.#ports
+    const stop = new AbortController()
+    const credentials = new CredentialFollower({
+      proxy: this.proxy,
+      certificates,
+      logger,
+      onCredential: (ref, credential) => {
+        this.#documents.setFurther(credentialKey(ref), credential)
+        this.#acknowledge()
+        this.#changes.announce()
+      },
+      signal: AbortSignal.any([this.#over.signal, stop.signal]),
+    })
+    try {
+      await this.#applyPolicies(credentials)
+    } finally {
+      stop.abort()
+      await credentials.finished()
+    }
+  }
+
+  async #applyPolicies(credentials: CredentialFollower): Promise<void> {
     const { policies, turns, make, parts } = this.#ports
     for await (const update of followPolicies(policies, parts, this.proxy, this.#over.signal)) {
       this.#tracker.update(update)
@@ -292,6 +323,7 @@ export class WorkerSession {
           this.#plugins.follow(update.proxy, lookup, document.refusals)
           this.#conditions.set('OSM_PIPY_PLUGIN_REFUSED', this.#plugins.refusedWords)
           this.#conditions.set('OSM_PIPY_TRANSLATION', undefined)
+          credentials.follow(document.needs.map(({ ref }) => ref))
         } catch (error) {
           this.#fail(update, error)
         }
@@ -299,7 +331,7 @@ export class WorkerSession {
       this.#refusal = undefined
       this.#conditions.set('OSM_PIPY_CONFIG_REFUSED', undefined)
       this.#acknowledge()
-      this.#wake()
+      this.#changes.announce()
     }
   }
 
@@ -319,7 +351,7 @@ export class WorkerSession {
     for await (const credential of this.#ports.certificates.identity(this.proxy, this.#over.signal)) {
       this.#documents.setCredential(credential)
       this.#acknowledge()
-      this.#wake()
+      this.#changes.announce()
     }
   }
 
@@ -352,21 +384,5 @@ export class WorkerSession {
     proxies
       .observe({ session: this.proxy.session, conditions })
       .catch((error: unknown) => logger.error({ error: String(error) }, 'host was not told of conditions'))
-  }
-
-  #wake(): void {
-    for (const resume of [...this.#waiting]) resume()
-  }
-
-  async #changed(signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        this.#waiting.delete(done)
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      this.#waiting.add(done)
-      signal.addEventListener('abort', done, { once: true })
-    })
   }
 }

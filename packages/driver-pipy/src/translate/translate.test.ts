@@ -46,7 +46,8 @@ describe('translation of whole documents', () => {
   }
 
   it.each(files)('%s gives the expected configuration', (file) => {
-    const actual: unknown = JSON.parse(JSON.stringify(translated(policyOf(file))))
+    const { needs, ...rest } = translated(policyOf(file))
+    const actual: unknown = JSON.parse(JSON.stringify({ ...rest, ...(needs.length > 0 && { needs }) }))
     const golden = new URL(file, goldens)
     if (update) writeFileSync(golden, readable(actual))
     expect(actual).toEqual(JSON.parse(readFileSync(golden, 'utf8')))

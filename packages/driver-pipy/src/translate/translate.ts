@@ -8,10 +8,12 @@ import {
   type TrustPart,
 } from '@osm-ts/driver-api'
 
+import type { CredentialNeed } from '../config/further-credentials.js'
 import type { PipyConfig } from '../config/types.js'
 import { RegexTables } from '../regex/regex-tables.js'
 import { socketText } from './address.js'
 import { calledServices, destinationsOutside } from './called.js'
+import { CredentialNeeds } from './credential-needs.js'
 import { logFormat } from './log-format.js'
 import { pluginsOf } from './plugins.js'
 import { probesOf } from './probes.js'
@@ -25,6 +27,8 @@ export interface Translation {
   readonly config: PipyConfig
   /** In a fixed order; each is closed in the configuration. */
   readonly refusals: readonly Refusal[]
+  /** What the sidecar needs besides its own certificate. */
+  readonly needs: readonly CredentialNeed[]
 }
 
 /**
@@ -36,6 +40,7 @@ export interface Translation {
  */
 export function translate(proxy: ProxyPart, parts: PartLookup, regexes = new RegexTables()): Translation {
   const reader = new PolicyReader(parts, regexes)
+  const needs = new CredentialNeeds()
   const mesh = reader.part(proxy.mesh, 'mesh')
   const trust = reader.part(proxy.trust, 'trust')
   const { served, ingress, callers } = servedPorts(proxy, reader)
@@ -61,11 +66,11 @@ export function translate(proxy: ProxyPart, parts: PartLookup, regexes = new Reg
     ingress,
     called: calledServices(proxy, reader),
     outside: outside.rules,
-    upstreams: upstreams(proxy, reader, mesh),
+    upstreams: upstreams(proxy, reader, mesh, needs),
     probes: probesOf(proxy),
     plugins: pluginsOf(proxy, reader),
   }
-  return { config, refusals: reader.refusals }
+  return { config, refusals: reader.refusals, needs: needs.list }
 }
 
 function listenersOf({ mode, listen }: ProxyPart): PipyConfig['listen'] {

@@ -15,13 +15,23 @@ import {
 
 import type { Addresses, Check, Upstream } from '../config/types.js'
 import { hostText, socketText } from './address.js'
+import type { CredentialNeeds } from './credential-needs.js'
+import { outsideTls } from './outside-tls.js'
 
 /** Upstreams of a proxy by id. */
-export function upstreams(proxy: ProxyPart, reader: PolicyReader, mesh: MeshPart): Readonly<Record<string, Upstream>> {
+export function upstreams(
+  proxy: ProxyPart,
+  reader: PolicyReader,
+  mesh: MeshPart,
+  needs: CredentialNeeds,
+): Readonly<Record<string, Upstream>> {
   const endpoints = new Map(reader.members(proxy.endpoints, 'endpoints').map(({ part }) => [part.id, part]))
   const all = reader
     .members(proxy.upstreams, 'upstream')
-    .map((member) => [member.part.id, upstream(member, endpoints.get(member.part.id), proxy, reader, mesh)] as const)
+    .map(
+      (member) =>
+        [member.part.id, upstream(member, endpoints.get(member.part.id), proxy, reader, mesh, needs)] as const,
+    )
   return Object.fromEntries(all)
 }
 
@@ -31,16 +41,17 @@ function upstream(
   { locality }: ProxyPart,
   reader: PolicyReader,
   mesh: MeshPart,
+  needs: CredentialNeeds,
 ): Upstream {
   const { limits = {}, circuitBreaker: breaker, tls } = part
+  const outside = tls.mode === 'originate' ? outsideTls(tls, { reader, needs, ref }) : undefined
   // Never in the clear where TLS was asked for: what can't be encrypted has no address.
-  if (tls.mode === 'originate')
-    reader.refuse(ref, '/tls', 'class pipy speaks no TLS for workloads; requests are answered 503')
+  const isClosed = tls.mode === 'originate' && outside === undefined
   return {
     http2: part.protocol === 'http2' || part.protocol === 'grpc',
-    addresses:
-      tls.mode === 'originate' ? { kind: 'endpoints', priorities: [] } : addressesOf(part, endpoints, locality),
+    addresses: isClosed ? { kind: 'endpoints', priorities: [] } : addressesOf(part, endpoints, locality),
     ...(tls.mode === 'mesh' ? { tls: { serverName: tls.serverName, principals: [...tls.principals].sort() } } : {}),
+    ...(outside === undefined ? {} : { outsideTls: outside }),
     connectTimeoutMs: part.connectTimeoutMs ?? mesh.connectTimeoutMs,
     ...(limits.maxRequests === undefined ? {} : { maxRequests: limits.maxRequests }),
     ...(limits.maxRetries === undefined ? {} : { maxRetries: limits.maxRetries }),

@@ -1,0 +1,87 @@
+// TLS towards servers outside the mesh. Whatever of it is not there, there is no connection: never one in the clear, or to a server that nobody has verified.
+
+import { certificatesOf } from './certificates.js'
+import { holdsName } from './server-names.js'
+import { state } from './state.js'
+
+// Where the systems that Pipy is run on keep the roots that they trust.
+var systemFiles = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem']
+
+/**
+ * How an upstream is spoken to.
+ *
+ * @returns {unknown} `options` of connectTLS; `key`, equal for options that do the same; `identity`, another one where connections must not be shared. Undefined
+ *   if something is missing
+ */
+export function outsideTLS(world, tls) {
+  var versions = world.config.trust.versions
+  var trusted = rootsOf(world, tls.roots)
+  var shown = shownBy(world, tls.shows)
+  // Without roots Pipy verifies nothing.
+  if (!versions || !trusted || trusted.list.length === 0 || !shown) return undefined
+  var options = {
+    trusted: trusted.list,
+    minVersion: versions.min,
+    maxVersion: versions.max,
+    // Pipy checks no names itself. It asks once for each certificate of the chain, always with that of the server.
+    verify: (ok, certificate) => ok && holdsName(namesIn(certificate), tls),
+  }
+  // What is shown may be replaced; roots are fixed when a filter is made.
+  if (tls.shows) options.certificate = () => (shownBy(state.world, tls.shows) || shown).certificate
+  if (tls.serverName) options.sni = tls.serverName
+  if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
+  return {
+    options,
+    key: digest([JSON.stringify(tls), world.trustKey, trusted.text]),
+    identity: digest([world.trustKey, trusted.text, shown.text]),
+  }
+}
+
+function digest(texts) {
+  var hash = new crypto.Hash('sha256')
+  hash.update(JSON.stringify(texts))
+  return hash.digest('base64')
+}
+
+function rootsOf(world, roots) {
+  if (roots === 'mesh') return { list: world.trusted, text: '' }
+  if (roots === 'system') return systemRoots()
+  var material = world.further.byKey[roots.credential]
+  return material ? { list: material.trusted, text: material.text } : undefined
+}
+
+function shownBy(world, shows) {
+  if (!shows) return { text: '' }
+  if (shows === 'own') {
+    return world.certificate ? { certificate: world.certificate, text: world.identityKey } : undefined
+  }
+  return world.further.byKey[shows.credential]
+}
+
+function systemRoots() {
+  var text = undefined
+  systemFiles.forEach((name) => {
+    if (text !== undefined) return
+    try {
+      text = os.read(name).toString()
+    } catch (_) {
+      text = undefined
+    }
+  })
+  return text === undefined ? undefined : { list: certificatesOf(text), text }
+}
+
+// Names as Pipy shows them; addresses stand in the bytes alone.
+function namesIn(certificate) {
+  return {
+    names: certificate.subjectAltNames || [],
+    bytes: () => new Data(base64Of(certificate.toPEM().toString()), 'base64').toArray(),
+  }
+}
+
+function base64Of(pem) {
+  return pem
+    .split('\n')
+    .filter((line) => !line.startsWith('-----'))
+    .join('')
+}
