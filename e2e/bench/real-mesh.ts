@@ -12,6 +12,10 @@ const TIMEOUT_MS = 30_000
 /** Where the programs of a mesh are. */
 export interface MeshPrograms {
   readonly envoy: string
+  /** Only for meshes of its class. */
+  readonly pipy?: string
+  /** Class of the sidecars; Envoy where nothing is said. */
+  readonly sidecarClass?: string
   readonly controllerProgram: string
 }
 
@@ -43,11 +47,17 @@ export class RealMesh {
       folder,
       stateFolder: join(scratch, 'state'),
       mode: 'explicit',
-      sidecarBinaries: { envoy: programs.envoy },
+      sidecarBinaries: {
+        envoy: programs.envoy,
+        ...(programs.pipy === undefined ? {} : { pipy: programs.pipy }),
+      },
       controllerProgram: programs.controllerProgram,
       onEvent: () => undefined,
       signal: abort.signal,
-      environment: process.env,
+      environment: {
+        ...process.env,
+        ...(programs.sidecarClass === undefined ? {} : { OSM_DEFAULT_SIDECAR_CLASS: programs.sidecarClass }),
+      },
     })
     const started = new RealMesh(mesh, scratch, folder, abort)
     try {

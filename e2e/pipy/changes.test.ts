@@ -93,13 +93,15 @@ describe('changes of what real sidecars do', () => {
     const next = testAuthority('the next root')
     const enough = new AbortController()
     const statuses: number[] = []
-    const load = (async () => {
+    const caller = async (): Promise<void> => {
       while (!enough.signal.aborted) statuses.push((await get()).status)
-    })()
+    }
+    const load = Promise.all(Array.from({ length: 4 }, caller))
     // A root is taken away when everybody has had its certificates replaced for a while, and no handshake of before goes on.
     const answered = async (): Promise<void> => {
       const before = statuses.length
-      await shop.until(() => statuses.length > before + 2, true, 'more answers')
+      // Of each caller one that began afterwards.
+      await shop.until(() => statuses.length > before + 8, true, 'more answers')
     }
     const trust = (roots: readonly string[]): Pick<PipyConfig, 'trust'> => ({
       trust: { ...shop.config('x', {}).trust, roots },

@@ -120,7 +120,7 @@ export async function startTestMesh(
 }
 
 /** Pipy is there in tests of its class only. */
-function sidecarBinaries(): Readonly<Record<string, string>> {
+export function sidecarBinaries(): { readonly envoy: string; readonly pipy?: string } {
   const { PIPY_BIN: pipy = '' } = process.env
   return { envoy: envoyBinary(), ...(pipy === '' ? {} : { pipy }) }
 }

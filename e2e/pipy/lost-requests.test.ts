@@ -1,0 +1,11 @@
+import { describe, it, jest } from '@jest/globals'
+
+import { expectNoneLost } from '../dataplane/support/expect-none-lost.js'
+
+jest.setTimeout(600_000)
+
+describe('requests while policies of class pipy change', () => {
+  it('are all answered, and each is served once', async () => {
+    await expectNoneLost('pipy', 100)
+  })
+})
