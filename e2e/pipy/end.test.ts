@@ -62,6 +62,16 @@ describe.each([
     expect(await shop.workers.server.ended).toBe(code)
   })
 
+  it('waits for nobody who went away', async () => {
+    const caller = open(shop.at.proxy)
+    caller.socket.write('GET http://server.demo:8080/books/held HTTP/1.1\r\nhost: server.demo:8080\r\n\r\n')
+    await shop.until(app.held, 1, 'a request that waits')
+    caller.socket.resetAndDestroy()
+    app.release()
+    await tellToEnd()
+    expect(await shop.workers.server.ended).toBe(code)
+  })
+
   it('ends by itself when the policy says that its workload has', async () => {
     app.release()
     expect(await get('/1')).toBe('whole')

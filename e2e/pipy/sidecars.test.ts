@@ -71,13 +71,25 @@ describe('two real sidecars of class pipy', () => {
     connection.socket.destroy()
   })
 
-  /** The server's sidecar has that many connections that withdrawn access would end. */
-  const tracks = (count: number): Promise<unknown> => {
-    const tracked = async (): Promise<string> => {
-      const text = await (await fetch(`http://${shop.at.serverAdmin}/stats`)).text()
-      return /^server\.tracked_connections: (\d+)$/m.exec(text)?.[1] ?? text
-    }
-    return eventually(tracked, (answer) => answer === String(count), { timeoutMs: 10_000 })
+  const counted = async (admin: string, name: string): Promise<string> => {
+    const text = await (await fetch(`http://${admin}/stats`)).text()
+    return new RegExp(String.raw`^server\.${name}: (\d+)$`, 'm').exec(text)?.[1] ?? text
+  }
+  /** The server's sidecar has that many connections that withdrawn access would end, and both have so much under way. */
+  const tracks = async (count: number): Promise<void> => {
+    for (const [admin, name] of [
+      [shop.at.serverAdmin, 'tracked_connections'],
+      [shop.at.serverAdmin, 'under_way'],
+      [shop.at.clientAdmin, 'under_way'],
+    ] as const)
+      await eventually(
+        () => counted(admin, name),
+        (answer) => answer === String(count),
+        {
+          timeoutMs: 10_000,
+          what: `${name} ${count} at ${admin === shop.at.serverAdmin ? 'the server' : 'the client'}`,
+        },
+      )
   }
 
   it('forget TCP connections that have ended, whoever ended them', async () => {
@@ -92,16 +104,25 @@ describe('two real sidecars of class pipy', () => {
     await tracks(0)
   })
 
-  it('pass WebSockets', async () => {
-    const connection = open(shop.at.proxy)
-    connection.socket.write(
-      'GET http://server.demo:8080/books/ws HTTP/1.1\r\nhost: server.demo:8080\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n',
-    )
-    await shop.until(() => connection.received().startsWith('HTTP/1.1 101'), true, 'the upgrade')
-    connection.socket.write('over the socket')
-    await shop.until(() => connection.received().endsWith('over the socket'), true, 'the echo')
-    connection.socket.destroy()
-  })
+  it.each(['the caller', 'the caller, without a word', 'the workload'])(
+    'pass WebSockets, and forget those that %s has ended',
+    async (who) => {
+      await tracks(0)
+      const connection = open(shop.at.proxy)
+      connection.socket.write(
+        'GET http://server.demo:8080/books/ws HTTP/1.1\r\nhost: server.demo:8080\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n',
+      )
+      await shop.until(() => connection.received().startsWith('HTTP/1.1 101'), true, 'the upgrade')
+      connection.socket.write('over the socket')
+      await shop.until(() => connection.received().endsWith('over the socket'), true, 'the echo')
+      await tracks(1)
+      if (who === 'the caller') connection.socket.end()
+      else if (who === 'the workload') connection.socket.write('bye')
+      else connection.socket.resetAndDestroy()
+      await tracks(0)
+      connection.socket.destroy()
+    },
+  )
 
   describe('towards others', () => {
     const foreign = testAuthority('another root')

@@ -67,7 +67,7 @@ export interface Seen {
   readonly body: string
 }
 
-/** Answers with what it has seen, and with the status that the query asks for; takes WebSockets and sends back what comes. */
+/** Answers with what it has seen, and with the status that the query asks for; takes WebSockets and sends back what comes, until that is `bye`. */
 export async function httpApp(name: string): Promise<App> {
   const server = createHttpServer((request, response) => {
     let body = ''
@@ -83,7 +83,8 @@ export async function httpApp(name: string): Promise<App> {
   })
   server.on('upgrade', (_request, socket: Socket) => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n')
-    socket.on('data', (data) => socket.write(data)).on('error', () => socket.destroy())
+    socket.on('data', (data) => (data.toString() === 'bye' ? socket.end() : socket.write(data)))
+    socket.on('error', () => socket.destroy())
   })
   return listening(server)
 }

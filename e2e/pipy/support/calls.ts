@@ -41,6 +41,7 @@ export async function through(
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part
       })
+      response.on('error', reject)
       response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text, headers: response.headers }))
     })
   })

@@ -21,8 +21,9 @@ export function beginEntry(direction, conn, request) {
   return { direction, conn, request, trace, since: Date.now(), received: 0, sent: 0 }
 }
 
-/** Writes the line of what is over, and reports its span. */
+/** Writes the line of what is over, and reports its span; once, whoever sees the end first. */
 export function writeEntry(entry) {
+  if (entry.ended) return
   state.underWay = state.underWay - 1
   entry.ended = Date.now()
   endSpan(entry)

@@ -12,6 +12,7 @@ import { abandonCall, beginPause, beginTry, endTry, leaveCall, pause, startClock
 import { failedToConnect, requestUpstream } from './upstream.js'
 import { state } from './state.js'
 import { takeTurn } from './balance.js'
+import { isBrokenOff, isDelimited } from './whole.js'
 
 // The connection: `{ isForward }` for the forward proxy of explicit mode, else `{ dialled: { address, port } }`; `source` is the caller's address.
 var $conn
@@ -21,6 +22,8 @@ var $call
 var $answer
 var $since
 var $done
+// True from the head of an answer over HTTP/1.1 that says where it ends.
+var $isDelimited
 // True between the head of an answer by gRPC and its status, which comes last.
 var $isAwaited
 var $entry
@@ -57,6 +60,7 @@ export var callHTTP = pipeline(($) =>
         $since = Date.now()
         $done = false
         $isAwaited = false
+        $isDelimited = false
         $entry = undefined
         $answer = route(start.head)
         if (!$entry) $entry = beginEntry('outbound', $conn, describeRequest(start.head))
@@ -193,6 +197,7 @@ function judge(start) {
   if (local) return unreachable()
   $done = true
   stopTryClock($call)
+  $isDelimited = !$call.upstream.settings.http2 && head.status !== 101 && isDelimited(head)
   if (head.status === 101) settleUpgrade(head.headers)
   $isAwaited = $request.isGrpc && answer.grpcStatus === undefined && head.status === 200
   if (!$isAwaited) count(head.status, answer.grpcStatus)
@@ -257,8 +262,10 @@ function again(end) {
 
 // The end of an answer. One that was cut off must not look whole.
 function endAnswer(end) {
-  if ($done && $call.failed) $conn.isCutOff = true
-  $call.isAnswered = true
+  var isBroken = $isDelimited && isBrokenOff(end)
+  if (isBroken && !$call.failed) $entry.flag = 'UC'
+  if ($done && ($call.failed || isBroken)) $conn.isCutOff = true
+  $call.isAnswered = !isBroken
   if ($isAwaited) {
     $isAwaited = false
     var headers = (end.tail && end.tail.headers) || {}

@@ -11,6 +11,7 @@ import { beginEntry, writeEntry } from './access-log.js'
 import { state, track } from './state.js'
 import { takeToken } from './bucket.js'
 import { countLimitedRequest, workloadHeaders } from './metrics.js'
+import { isBrokenOff, isDelimited } from './whole.js'
 
 // Headers that applications have been known to take for a caller's identity. No header is proof of one.
 var identityHeaders = ['x-forwarded-client-cert', 'serviceidentity']
@@ -24,12 +25,17 @@ var $port
 var $entry
 var $local
 var $isWhole
+// True from the head of an answer over HTTP/1.1 that says where it ends.
+var $isDelimited
 
 /** Serves HTTP on a connection whose caller is known. */
 export var serveHTTP = pipeline(($) =>
   $.onStart((conn) => void ($conn = conn))
     // Pipy waits for the answers to callers that went away.
-    .handleStreamEnd(() => $conn.shared && closeAll($conn.shared))
+    .handleStreamEnd(() => {
+      if ($conn.shared) closeAll($conn.shared)
+      if ($conn.tunnel) $conn.tunnel.close()
+    })
     .demuxHTTP()
     .to(($) =>
       $.handleMessageStart((start) => {
@@ -54,6 +60,7 @@ export var serveHTTP = pipeline(($) =>
           forward: ($) =>
             $.onStart(() => {
               $isWhole = false
+              $isDelimited = false
               if ($local.shared) beginCall($local.shared)
             })
               .muxHTTP(
@@ -65,7 +72,7 @@ export var serveHTTP = pipeline(($) =>
                 }),
               )
               .to(($) => $.connect(() => $local.address, { onState: (outbound) => noteLocal($local, outbound) }))
-              .handleMessageEnd(() => void ($isWhole = true))
+              .handleMessageEnd(endOfAnswer)
               .onEnd(() => void ($local.shared && endCall($local.shared, $isWhole)))
               .replaceMessageStart(finish)
               .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
@@ -73,8 +80,9 @@ export var serveHTTP = pipeline(($) =>
         .handleData((data) => void ($entry.sent = $entry.sent + data.size))
         .onEnd(() => $entry && writeEntry($entry)),
     )
-    // A port that is not served any more takes no new connections either: callers that keep one open are to notice.
-    .replaceData((data) => ($conn.isOver ? [data, new StreamEnd()] : data)),
+    // A port that is not served any more takes no new connections either: callers that keep one open are to notice. The end of an answer that was
+    // broken off stays away, so that its caller sees that something is missing.
+    .replaceData((data) => ($conn.isCutOff ? new StreamEnd() : $conn.isOver ? [data, new StreamEnd()] : data)),
 )
 
 // The port as the configuration of now has it; undefined if it is not served any more.
@@ -141,6 +149,7 @@ function isCaller(port) {
 
 function noteLocal(local, outbound) {
   local.outbound = outbound
+  if (outbound.state === 'closed' && local.forget) local.forget()
   if (local.shared) noteLink(local.shared, outbound)
 }
 
@@ -163,10 +172,18 @@ function finish(start) {
     settleUpgrade(head.headers)
     watchTunnel()
   }
+  $isDelimited = $port.protocol !== 'http2' && head.status !== 101 && isDelimited(head)
   if ($conn.kind === 'mesh') workloadHeaders(head)
   showPlugins(state.world.plugins['inbound-http'], $port.id, head)
   noteAnswer(head, false)
   return start
+}
+
+function endOfAnswer(end) {
+  $isWhole = !($isDelimited && isBrokenOff(end))
+  if ($isWhole) return
+  $entry.flag = 'UC'
+  $conn.isCutOff = true
 }
 
 function noteAnswer(head, isLocal) {
@@ -179,12 +196,19 @@ function watchTunnel() {
   var conn = $conn
   var local = $local
   var request = $request
-  track({
+  conn.tunnel = {
     isAllowed: () => {
       $conn = conn
       $request = request
       return isAllowed(portOf(conn))
     },
     close: () => local.outbound && local.outbound.close(),
-  })
+  }
+  // Until the workload's side is closed, which follows the other. This pipeline itself is not told of its end: it is in TLS.
+  var entry = $entry
+  var untrack = track(conn.tunnel)
+  local.forget = () => {
+    untrack()
+    writeEntry(entry)
+  }
 }

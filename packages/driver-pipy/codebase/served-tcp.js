@@ -10,7 +10,6 @@ var $conn
 var $forget
 // Its line in the access log.
 var $entry
-var $isOver
 
 /** Lets a connection through if its caller may. Who is refused is cut off after the handshake. */
 export var serveTCP = pipeline(($) =>
@@ -39,7 +38,6 @@ function isLetIn(conn) {
 
 function begin(conn) {
   $forget = track({ isAllowed: () => isAllowed(conn), close: () => conn.outbound && conn.outbound.close() })
-  $isOver = false
   $entry = beginEntry('inbound', conn, undefined)
   $entry.id = conn.id
   $entry.cluster = conn.id
@@ -47,8 +45,6 @@ function begin(conn) {
 }
 
 function finish() {
-  if ($isOver) return
-  $isOver = true
   $forget()
   writeEntry($entry)
 }
