@@ -49,5 +49,9 @@ export const programs = {
     entry: 'e2e/bench/sidecar-latency-load-main.ts',
     bundle: 'e2e/dist/bench-sidecar-latency-load.mjs',
   },
+  'bench-scale-api': { entry: 'e2e/bench/scale/api-main.ts', bundle: 'e2e/dist/bench-scale-api.mjs' },
+  'bench-scale-proxies': { entry: 'e2e/bench/scale/proxies-main.ts', bundle: 'e2e/dist/bench-scale-proxies.mjs' },
+  'bench-scale-floor': { entry: 'e2e/bench/scale/floor-main.ts', bundle: 'e2e/dist/bench-scale-floor.mjs' },
+  'bench-scale-reader': { entry: 'e2e/bench/scale/reader-main.ts', bundle: 'e2e/dist/bench-scale-reader.mjs' },
   'bench-clients': { entry: 'e2e/bench/clients-main.ts', bundle: 'e2e/dist/bench-clients.mjs' },
 }

@@ -82,7 +82,6 @@ export class AdsClient {
 
   #take(response: DeltaDiscoveryResponse): void {
     this.#options.onResponse?.(response)
-    this.#options.onResponse?.(response)
     const names = response.resources.map(({ name }) => name)
     this.#send(response.typeUrl, { responseNonce: response.nonce })
     if (response.typeUrl === CLUSTER)

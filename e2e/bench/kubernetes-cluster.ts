@@ -4,7 +4,9 @@ import {
   type KubernetesApi,
   type KubernetesManifest,
   type ResourceType,
+  parseProxyUUID,
 } from '@osm-ts/core'
+import type { ProxyUUID } from '@osm-ts/driver-api'
 
 /** How large a cluster is. Pods and services spread evenly over the namespaces. */
 export interface ClusterSize {
@@ -49,7 +51,9 @@ export async function createCluster(api: KubernetesApi, size: ClusterSize, signa
     })
   })
   await each(size.pods, async (index) => {
-    const { metadata, spec, status } = podOf(index, size)
+    const service = index % size.services
+    const place = { app: serviceName(service), namespace: namespaceName(service % size.namespaces) }
+    const { metadata, spec, status } = meshedPod({ ...place, index, address: addressOf(index) })
     await create(resourceTypes.Pod, metadata, { spec })
     const name = { namespace: metadata.namespace, name: metadata.name }
     await api.mergePatch(resourceTypes.Pod, name, { status }, { subresource: 'status', signal })
@@ -79,14 +83,28 @@ function podsOf(service: number, { pods, services }: ClusterSize): readonly numb
   return Array.from({ length: Math.ceil((pods - service) / services) }, (_, replica) => service + replica * services)
 }
 
-function addressOf(pod: number): string {
+/** UUID of the proxy of a pod. */
+export function proxyUuidOf(index: number): ProxyUUID {
+  return parseProxyUUID(`00000000-0000-4000-8000-${String(index).padStart(12, '0')}`)
+}
+
+/** Address of a pod. */
+export function addressOf(pod: number): string {
   return `10.${1 + Math.floor(pod / 60_000)}.${Math.floor(pod / 250) % 240}.${1 + (pod % 250)}`
 }
 
+/** Which pod is made. */
+export interface MeshedPodOptions {
+  /** Its label `app` and its service account. */
+  readonly app: string
+  readonly namespace: string
+  /** Differs for each pod of a cluster; its proxy UUID ends with it. */
+  readonly index: number
+  readonly address: string
+}
+
 /** A pod with a sidecar, as large as those of real clusters are. */
-function podOf(index: number, { services, namespaces }: ClusterSize) {
-  const service = index % services
-  const app = serviceName(service)
+export function meshedPod({ app, namespace, index, address }: MeshedPodOptions) {
   const env = Array.from({ length: 20 }, (_, number) => ({
     name: `SETTING_${number}`,
     value: `the value of setting ${number} of ${app}`,
@@ -96,12 +114,12 @@ function podOf(index: number, { services, namespaces }: ClusterSize) {
   return {
     metadata: {
       name: `${app}-${index}`,
-      namespace: namespaceName(service % namespaces),
+      namespace,
       labels: {
         app,
         version: 'v1',
         'pod-template-hash': '6f7c8d9b54',
-        'osm-proxy-uuid': `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+        'osm-proxy-uuid': proxyUuidOf(index),
       },
       annotations: {
         'openservicemesh.io/sidecar-class': 'envoy',
@@ -132,8 +150,8 @@ function podOf(index: number, { services, namespaces }: ClusterSize) {
     },
     status: {
       phase: 'Running',
-      podIP: addressOf(index),
-      podIPs: [{ ip: addressOf(index) }],
+      podIP: address,
+      podIPs: [{ ip: address }],
       conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
         type,
         status: 'True',

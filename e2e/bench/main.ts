@@ -12,6 +12,7 @@ import { measureLostRequests } from './lost-requests.js'
 import { measurePolicyKinds } from './policy-kinds.js'
 import type { MeshPrograms } from './real-mesh.js'
 import { measurePipy } from './pipy.js'
+import { measureScale } from './scale/scale.js'
 import { measureSidecarLatency } from './sidecar-latency.js'
 import { measureTranslation } from './translation.js'
 
@@ -30,6 +31,7 @@ const names = [
   'translation',
   'policy-kinds',
   'convergence',
+  'scale',
   'pipy',
   'edit',
   'lost-requests',
@@ -116,6 +118,38 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
         }),
       )
     return results
+  },
+  scale: () => {
+    const programs = {
+      controller: new URL('../../packages/controller/dist/osm-controller.mjs', import.meta.url).pathname,
+      api: new URL('./bench-scale-api.mjs', import.meta.url).pathname,
+      proxies: new URL('./bench-scale-proxies.mjs', import.meta.url).pathname,
+      floor: new URL('./bench-scale-floor.mjs', import.meta.url).pathname,
+      reader: new URL('./bench-scale-reader.mjs', import.meta.url).pathname,
+    }
+    return values.quick
+      ? measureScale({
+          services: 200,
+          replicas: 2,
+          affected: [20, 100],
+          warmUp: 5,
+          rounds: 20,
+          storms: 1,
+          noOpSeconds: 3,
+          rolloutPods: 50,
+          programs,
+        })
+      : measureScale({
+          services: 1000,
+          replicas: 2,
+          affected: [100, 500],
+          warmUp: 20,
+          rounds: 200,
+          storms: 3,
+          noOpSeconds: 20,
+          rolloutPods: 700,
+          programs,
+        })
   },
   injection: () =>
     measureInjection({

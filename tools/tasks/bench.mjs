@@ -14,8 +14,13 @@ export async function task(args, { env }) {
     'bench-injection-api',
     'bench-injection-floor',
     'bench-injection-load',
+    'bench-scale-api',
+    'bench-scale-floor',
+    'bench-scale-proxies',
+    'bench-scale-reader',
     'bench-sidecar-latency-load',
     'controller',
+    'osm-controller',
     'osm-injector',
   ])
   const clusterEnv = args.includes('cluster') ? await prepareCluster() : {}

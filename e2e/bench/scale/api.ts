@@ -1,0 +1,66 @@
+import type { KubernetesApi } from '@osm-ts/core'
+import { openKubernetes } from '../../../packages/core/src/kubernetes/connect.js'
+import { ChildRequests } from './child-requests.js'
+import type { MeshObject } from './mesh.js'
+
+/** What the process of the API server is told. */
+export type ApiCommand =
+  | { readonly type: 'put' | 'remove'; readonly id: number; readonly objects: readonly MeshObject[] }
+  | {
+      readonly type: 'stream'
+      readonly id: number
+      readonly objects: readonly MeshObject[]
+      readonly perSecond: number
+    }
+  | { readonly type: 'close' }
+
+/** What it says. `at` is the monotonic clock in nanoseconds, before the first object was stored. */
+export type ApiReport =
+  | { readonly type: 'listening'; readonly url: string }
+  | { readonly type: 'done'; readonly id: number; readonly at: string }
+
+/** An API server with a generated mesh, in a process of its own. */
+export class MeshApi {
+  readonly url: string
+  readonly #child: ChildRequests
+
+  private constructor(child: ChildRequests, url: string) {
+    this.#child = child
+    this.url = url
+  }
+
+  /** @param program - the bundle of api-main.ts */
+  static async start(program: string): Promise<MeshApi> {
+    const child = new ChildRequests(program)
+    const { url } = await child.first<Extract<ApiReport, { type: 'listening' }>>()
+    return new MeshApi(child, url)
+  }
+
+  /** A connection to it. */
+  async api(): Promise<KubernetesApi> {
+    return openKubernetes({ server: this.url, credentials: async () => ({ headers: {}, tls: {} }) }, 'osm-bench')
+  }
+
+  /** Makes or replaces objects. Gives the time of the monotonic clock in nanoseconds at which it began. */
+  async put(objects: readonly MeshObject[]): Promise<bigint> {
+    return this.#do({ type: 'put', objects })
+  }
+
+  async remove(objects: readonly MeshObject[]): Promise<bigint> {
+    return this.#do({ type: 'remove', objects })
+  }
+
+  /** As {@link put}, at a rate. Resolves when all are stored. */
+  async stream(objects: readonly MeshObject[], perSecond: number): Promise<bigint> {
+    return this.#do({ type: 'stream', objects, perSecond })
+  }
+
+  async close(): Promise<void> {
+    await this.#child.close()
+  }
+
+  async #do(command: object): Promise<bigint> {
+    const { at } = await this.#child.ask<{ readonly at: string }>(command)
+    return BigInt(at)
+  }
+}

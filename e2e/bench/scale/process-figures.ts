@@ -1,0 +1,20 @@
+import { readFile } from 'node:fs/promises'
+
+const TICKS_PER_SECOND = 100
+const MEBIBYTE = 2 ** 20
+
+/** Seconds of processor time that a process has taken, with all its threads. */
+export async function cpuSecondsOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  // The name of the program stands in parentheses, and may hold blanks.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+/** Memory of a process that is in RAM, in MiB. */
+export async function residentMiBOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]
+  if (kilobytes === undefined) throw new Error(`process ${pid} has no resident memory`)
+  return (Number(kilobytes) * 1024) / MEBIBYTE
+}

@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { MeshApi } from './api.js'
+import { issueCertificates, type MeshCertificates } from './certificates.js'
+import { Controller, freePort } from './controller.js'
+import { Floor } from './floor.js'
+import { scaleMesh, scaleProxies, type ScaleSize } from './mesh.js'
+import { Proxies, type ProxyServer } from './proxies.js'
+
+/** Bundles of the processes of a benchmark of scale. */
+export interface ScalePrograms {
+  readonly controller: string
+  readonly api: string
+  readonly proxies: string
+  readonly floor: string
+}
+
+const CONNECT_TIMEOUT_MS = 120_000
+/** The same for the controller and the floor. */
+const EXEC_ARGV: readonly string[] = []
+
+/**
+ * A generated mesh with a real osm-controller in a process of its own, an API server in another, and simulated proxies in a third; beside them the floor,
+ * a bare gRPC server, with as many proxies in a process of their own.
+ */
+export class World {
+  readonly size: ScaleSize
+  readonly api: MeshApi
+  readonly controller: Controller
+  readonly floor: Floor
+  readonly certificates: MeshCertificates
+  readonly proxies: Proxies
+  readonly floorProxies: Proxies
+  readonly server: ProxyServer
+  readonly floorServer: ProxyServer
+  /** Milliseconds from the start of the controller's process until it was ready. */
+  readonly controllerStartMs: number
+  readonly #folder: string
+
+  private constructor(parts: Omit<World, 'close' | 'nodeIds' | 'connect' | 'connectFloor'>, folder: string) {
+    this.size = parts.size
+    this.api = parts.api
+    this.controller = parts.controller
+    this.floor = parts.floor
+    this.certificates = parts.certificates
+    this.proxies = parts.proxies
+    this.floorProxies = parts.floorProxies
+    this.server = parts.server
+    this.floorServer = parts.floorServer
+    this.controllerStartMs = parts.controllerStartMs
+    this.#folder = folder
+  }
+
+  static async start(size: ScaleSize, programs: ScalePrograms): Promise<World> {
+    const folder = await mkdtemp(join(tmpdir(), 'osm-scale-'))
+    const proxyServerPort = await freePort()
+    const api = await MeshApi.start(programs.api)
+    await api.put(scaleMesh(size, proxyServerPort))
+    const { controller, ms: controllerStartMs } = await Controller.start({
+      program: programs.controller,
+      folder,
+      api: api.url,
+      execArgv: EXEC_ARGV,
+    })
+    const certificates = await issueCertificates(await api.api(), scaleProxies(size), AbortSignal.timeout(600_000))
+    const floor = await Floor.start(programs.floor, EXEC_ARGV)
+    const floorPort = await floor.listen(certificates.floor)
+    const { serverName, controlPlaneRoots: roots } = certificates
+    return new World(
+      {
+        size,
+        api,
+        controller,
+        floor,
+        certificates,
+        proxies: await Proxies.start(programs.proxies),
+        floorProxies: await Proxies.start(programs.proxies),
+        server: { port: proxyServerPort, serverName, roots },
+        floorServer: { port: floorPort, serverName, roots },
+        controllerStartMs,
+      },
+      folder,
+    )
+  }
+
+  /** Node ids of the first proxies. */
+  nodeIds(count: number): readonly string[] {
+    return this.certificates.proxies.slice(0, count).map(({ nodeId }) => nodeId)
+  }
+
+  /**
+   * Connects all proxies to the controller at once; gives the milliseconds after which each was configured.
+   *
+   * @param record - true: keep what the first proxy of each service was sent, for the floor to send it as well
+   */
+  async connect(record = false): Promise<readonly number[]> {
+    const { replicas } = this.size
+    const { proxies } = this.certificates
+    const recorded = record ? proxies.filter(({ index }) => index % replicas === 0).map(({ index }) => index) : []
+    const times = await this.proxies.connect(this.server, proxies, CONNECT_TIMEOUT_MS, recorded)
+    for (const [index, types] of await this.proxies.recorded()) {
+      const same = proxies.slice(index, index + replicas).map(({ nodeId }) => nodeId)
+      await this.floor.answer(same, types)
+    }
+    return times
+  }
+
+  /** Connects as many proxies to the floor. */
+  async connectFloor(): Promise<readonly number[]> {
+    return this.floorProxies.connect(this.floorServer, this.certificates.proxies, CONNECT_TIMEOUT_MS)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.proxies.close(), this.floorProxies.close()])
+    await Promise.all([this.controller.stop(), this.floor.close()])
+    await this.api.close()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
