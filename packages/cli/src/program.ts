@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { addCompletion } from './commands/completion.js'
 import { addDemo } from './commands/demo.js'
 import { addDriverInspect } from './commands/driver-inspect.js'
+import { addDriverList } from './commands/driver-list.js'
 import { addEnv } from './commands/env.js'
 import { addInject } from './commands/inject.js'
 import { addInstall } from './commands/install.js'
@@ -67,6 +68,7 @@ Try it:
   addPolicyCheckConflicts(policy, host)
 
   const driver = program.command('driver').description('look at sidecar drivers')
+  addDriverList(driver, host)
   addDriverInspect(driver, host)
 
   const support = program.command('support').description('find out what went wrong')

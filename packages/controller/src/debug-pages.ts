@@ -3,6 +3,7 @@ import {
   allKinds,
   type CertificateManager,
   type DriverHost,
+  type DriverState,
   type MeshConfigurator,
   type MeshCatalog,
   type MeshObject,
@@ -14,7 +15,6 @@ import {
 } from '@osm-ts/core'
 
 import { type DebugPage, jsonPage } from './debug-server.js'
-import type { DriverState } from './driver-states.js'
 
 /** What the controller's own debug pages show. */
 export interface DebugSources {

@@ -1,31 +1,6 @@
-import type { DriverOrigin, DriverRegistry, FailurePolicy } from '@osm-ts/core'
-import type { Capabilities } from '@osm-ts/driver-api'
+import type { DriverRegistry, DriverState } from '@osm-ts/core'
 
 import type { DriverRunner, StartState } from './driver-runner.js'
-
-/** A driver that this controller has, or should have. */
-export interface DriverState {
-  /** Sidecar class. */
-  readonly name: string
-  readonly origin: DriverOrigin
-  /**
-   * `ready`: its proxy control plane runs. `starting`: it is being started. `not-allowed`: MeshConfig did not allow the class when the controller started. `loading`: it
-   * was not there yet, and may come. `circuit-open`: its process failed and is started again after a wait. `not-started`: its start failed and is tried again.
-   * `ended`: it ended itself. `refused`: it will not be loaded.
-   */
-  readonly state:
-    'ready' | 'starting' | 'not-allowed' | 'loading' | 'circuit-open' | 'not-started' | 'ended' | 'refused'
-  /** Why it is not ready. */
-  readonly reason?: { readonly code: string; readonly message: string }
-  readonly failurePolicy: FailurePolicy
-  /** Empty for what is part of the program, and for what was never loaded. */
-  readonly version: string
-  /** Version of the contract, and what it declares; undefined for what was never loaded. */
-  readonly contract?: number
-  readonly capabilities?: Capabilities
-  /** How often its process was started again; undefined for what is part of the program. */
-  readonly restarts?: number
-}
 
 /** Where states are read. */
 export interface DriverStateSources {

@@ -9,7 +9,7 @@ import { DebugSwitch } from './debug-switch.js'
 import { debugPages } from './debug-pages.js'
 import { followConfiguration } from './follow-configuration.js'
 import { debugServer } from './debug-server.js'
-import { type DriverState, driverStates } from './driver-states.js'
+import { driverStates } from './driver-states.js'
 import type { ControllerOptions, ControllerParts, RunningAttachment, RunningController } from './options.js'
 import { followSecrets } from './follow-secrets.js'
 import { followMesh } from './policy-loop.js'
@@ -142,7 +142,7 @@ async function start(
     const answers = await Promise.all([runner.ready(), ...attached.map((it) => it.ready())])
     return catalog.ready && answers.every((ready) => ready)
   }
-  const drivers = (): readonly DriverState[] => driverStates({ registry, runner })
+  const drivers = () => driverStates({ registry, runner })
   const pages = { host, catalog, certificates, configurator, problems, drivers, snapshot: () => feed.current() }
   const debug = new DebugSwitch({
     server: () => debugServer(() => debugPages(pages)),

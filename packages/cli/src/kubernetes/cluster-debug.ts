@@ -1,4 +1,4 @@
-import type { ProxyStatus } from '@osm-ts/core'
+import type { DriverState, ObjectName, ProxyStatus } from '@osm-ts/core'
 
 import { cliError } from '../errors.js'
 import { debugApiBy, type DebugApi } from '../state/debug-api.js'
@@ -8,6 +8,13 @@ import { getFromPod, type Cluster } from './open-cluster.js'
 /** Port of the controller's debug server. */
 const DEBUG_PORT = 9092
 
+/** Drivers as one controller knows them. */
+export interface ControllerDrivers {
+  /** Name of its pod, or the address of its debug server. */
+  readonly controller: string
+  readonly drivers: readonly DriverState[]
+}
+
 /**
  * The debug servers of a control plane. A proxy is connected to one replica of the controller, so that all of them are asked.
  *
@@ -16,25 +23,45 @@ const DEBUG_PORT = 9092
 export async function clusterDebugApi(cluster: Cluster): Promise<DebugApi> {
   const { namespace } = await theControlPlane(cluster)
   const pods = (await podsOfProgram(cluster, namespace, 'osm-controller')).filter(({ ready }) => ready)
-  const replicas = pods.map((pod) =>
-    debugApiBy(`port ${DEBUG_PORT} of Pod ${pod.namespace}/${pod.name}`, (path) =>
-      getFromPod(cluster, pod, DEBUG_PORT, path),
-    ),
-  )
+  const replicas = pods.map((pod) => podDebugApi(cluster, pod))
   const [first] = replicas
-  if (first === undefined)
-    throw cliError(
-      'OSM_CLI_MESH_MISSING',
-      `no controller in namespace ${namespace} is ready`,
-      `see kubectl get pods --namespace ${namespace}`,
-    )
+  if (first === undefined) throw noController(namespace, 'is ready')
   return {
     statuses: async () => mergeStatuses(await Promise.all(replicas.map((replica) => replica.statuses()))),
     refused: async () => (await Promise.all(replicas.map((replica) => replica.refused()))).flat(),
     // Every replica computes the policy of every proxy, and all the same.
     policy: (uuid) => first.policy(uuid),
     problems: () => first.problems(),
+    drivers: () => first.drivers(),
   }
+}
+
+/**
+ * The drivers of each controller that runs, by the name of its pod. One that is not ready may be so because of a driver, and is asked like the others.
+ *
+ * @throws OsmError `OSM_CLI_MESH_MISSING` if there is no control plane, or none of its controllers runs
+ */
+export async function clusterDrivers(cluster: Cluster): Promise<readonly ControllerDrivers[]> {
+  const { namespace } = await theControlPlane(cluster)
+  const pods = (await podsOfProgram(cluster, namespace, 'osm-controller')).filter(({ phase }) => phase === 'Running')
+  if (pods.length === 0) throw noController(namespace, 'runs')
+  return Promise.all(
+    pods.map(async (pod) => ({ controller: pod.name, drivers: await podDebugApi(cluster, pod).drivers() })),
+  )
+}
+
+function podDebugApi(cluster: Cluster, pod: ObjectName): DebugApi {
+  return debugApiBy(`port ${DEBUG_PORT} of Pod ${pod.namespace}/${pod.name}`, (path) =>
+    getFromPod(cluster, pod, DEBUG_PORT, path),
+  )
+}
+
+function noController(namespace: string, what: string): Error {
+  return cliError(
+    'OSM_CLI_MESH_MISSING',
+    `no controller in namespace ${namespace} ${what}`,
+    `see kubectl get pods --namespace ${namespace}`,
+  )
 }
 
 /**

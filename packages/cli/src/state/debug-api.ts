@@ -1,5 +1,5 @@
 import { isOsmError, type ProxyPolicy } from '@osm-ts/driver-api'
-import type { ObjectRef, Problem, ProxyStatus, RefusedPeerStatus, StatusCondition } from '@osm-ts/core'
+import type { DriverState, ObjectRef, Problem, ProxyStatus, RefusedPeerStatus, StatusCondition } from '@osm-ts/core'
 
 import { cliError } from '../errors.js'
 import { httpGet, type HttpAnswer } from './http-get.js'
@@ -17,6 +17,8 @@ export interface DebugApi {
   readonly refused: () => Promise<readonly RefusedPeerStatus[]>
   readonly policy: (uuid: string) => Promise<ExplainedPolicy>
   readonly problems: () => Promise<readonly Problem[]>
+  /** Drivers that the controller has, or should have. */
+  readonly drivers: () => Promise<readonly DriverState[]>
 }
 
 /** The debug server behind a URL. */
@@ -76,6 +78,13 @@ export function debugApiBy(place: string, getPage: (path: string) => Promise<Htt
         throw misunderstood(place, path, 'no list of problems')
       return answer['problems']
     },
+    drivers: async () => {
+      const path = '/debug/drivers'
+      const answer = await get(path)
+      if (!isPlainRecord(answer) || !isListOf(answer['drivers'], isDriverState))
+        throw misunderstood(place, path, 'no list of drivers')
+      return answer['drivers']
+    },
   }
 }
 
@@ -114,6 +123,10 @@ function isRefusedPeer(value: unknown): value is RefusedPeerStatus {
 
 function isPolicy(value: unknown): value is ExplainedPolicy {
   return isPlainRecord(value) && isPlainRecord(value['proxy']) && isPlainRecord(value['parts'])
+}
+
+function isDriverState(value: unknown): value is DriverState {
+  return isPlainRecord(value) && ['name', 'origin', 'state', 'version'].every((it) => typeof value[it] === 'string')
 }
 
 function isProblem(value: unknown): value is Problem {

@@ -51,6 +51,7 @@ export function lateDebugApi(finding: Promise<DebugApi>): DebugApi {
     refused: async () => (await finding).refused(),
     policy: async (uuid) => (await finding).policy(uuid),
     problems: async () => (await finding).problems(),
+    drivers: async () => (await finding).drivers(),
   }
 }
 

@@ -72,7 +72,8 @@ function reviewClasses(
   const denials: Problem[] = []
   const warnings: Problem[] = []
   if (!known.includes(sidecarClass)) {
-    const message = `${JSON.stringify(sidecarClass)} names no driver of this control plane; registered: ${known.join(', ') || 'none'}`
+    const why = whyMissing(registry, sidecarClass)
+    const message = `${JSON.stringify(sidecarClass)} names no driver of this control plane${why}; registered: ${known.join(', ') || 'none'}`
     denials.push(found('OSM_ADMISSION_CLASS', 'spec.sidecar.sidecarClass', message))
   }
   for (const name of allowedClasses(config)) {
@@ -82,11 +83,19 @@ function reviewClasses(
       const reason = configFault(registry, name, driverConfig(config, name))
       if (reason !== undefined) denials.push(found('OSM_ADMISSION_DRIVER_CONFIG', `${field}.config`, reason))
     } else if (name !== sidecarClass) {
-      const message = `${JSON.stringify(name)} names no driver of this control plane: pods that choose this class are refused`
+      const message = `${JSON.stringify(name)} names no driver of this control plane${whyMissing(registry, name)}: pods that choose this class are refused`
       warnings.push(found('OSM_ADMISSION_CLASS', `${field}.sidecarName`, message))
     }
   }
   return { denials, warnings }
+}
+
+/** What is known of a driver that was asked for and is not there. */
+function whyMissing(registry: DriverRegistry, name: string): string {
+  const refusal = registry.refusal(name)
+  if (refusal === undefined) return ''
+  const { code, message, final } = refusal
+  return ` (its driver is ${final ? 'refused' : 'not there yet'}: ${message} [${code}])`
 }
 
 function configFault(registry: DriverRegistry, name: string, config: JsonValue): string | undefined {

@@ -1,3 +1,5 @@
+import type { Capabilities } from '@osm-ts/driver-api'
+
 /** What becomes of a pod whose driver does not answer: `Fail` refuses it, `Ignore` admits it without a sidecar. Kubernetes calls it so at webhooks. */
 export type FailurePolicy = 'Fail' | 'Ignore'
 
@@ -35,6 +37,30 @@ export interface DriverRefusal {
   /** False: it is tried again, and may still come. */
   readonly final: boolean
   readonly failurePolicy: FailurePolicy
+}
+
+/** A driver that a controller has, or should have, as its debug page says it. */
+export interface DriverState {
+  /** Sidecar class. */
+  readonly name: string
+  readonly origin: DriverOrigin
+  /**
+   * `ready`: its proxy control plane runs. `starting`: it is being started. `not-allowed`: MeshConfig did not allow the class when the controller started. `loading`: it
+   * was not there yet, and may come. `circuit-open`: its process failed and is started again after a wait. `not-started`: its start failed and is tried again.
+   * `ended`: it ended itself. `refused`: it will not be loaded.
+   */
+  readonly state:
+    'ready' | 'starting' | 'not-allowed' | 'loading' | 'circuit-open' | 'not-started' | 'ended' | 'refused'
+  /** Why it is not ready. */
+  readonly reason?: { readonly code: string; readonly message: string }
+  readonly failurePolicy: FailurePolicy
+  /** Empty for what is part of the program, and for what was never loaded. */
+  readonly version: string
+  /** Version of the contract, and what it declares; undefined for what was never loaded. */
+  readonly contract?: number
+  readonly capabilities?: Capabilities
+  /** How often its process was started again; undefined for what is part of the program. */
+  readonly restarts?: number
 }
 
 /** What is known of a driver that is part of the program. */

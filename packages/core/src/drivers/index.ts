@@ -1,4 +1,11 @@
 export { capabilityGaps, type CapabilityGap } from './capability-gaps.js'
 export { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
 export { DriverRegistry } from './registry.js'
-export type { DriverFacts, DriverOrigin, DriverProcessState, DriverRefusal, FailurePolicy } from './driver-facts.js'
+export type {
+  DriverFacts,
+  DriverOrigin,
+  DriverProcessState,
+  DriverRefusal,
+  DriverState,
+  FailurePolicy,
+} from './driver-facts.js'

@@ -3,6 +3,7 @@ import { OsmError } from '@osm-ts/driver-api'
 
 import { shown } from '../annotations/annotation-error.js'
 import type { InjectorErrorCode } from '../error-codes.js'
+import { DriverFault } from './driver-fault.js'
 
 /** The sidecar class of a pod and who has chosen it. */
 export interface ClassChoice {
@@ -13,7 +14,7 @@ export interface ClassChoice {
 /**
  * The class that pod, namespace or MeshConfig name, in this order.
  *
- * @throws OsmError `OSM_INJECT_CLASS`, listing the classes that may be chosen
+ * @throws OsmError `OSM_INJECT_CLASS`, listing the classes that may be chosen, or a fault of the driver that is not there yet
  */
 export function chooseClass(
   pod: Readonly<Record<string, string>>,
@@ -34,10 +35,25 @@ export function chooseClass(
   const served = new Set(registry.names())
   const choices = allowed.filter((name) => served.has(name))
   if (choices.includes(sidecarClass)) return { sidecarClass, chosenBy }
-  const why = allowed.includes(sidecarClass)
-    ? 'for which no driver is loaded'
-    : 'which MeshConfig allows nobody to choose (spec.sidecar.sidecarDrivers does)'
-  throw new OsmError<InjectorErrorCode>(
+  if (!allowed.includes(sidecarClass))
+    throw refused(
+      'which MeshConfig allows nobody to choose (spec.sidecar.sidecarDrivers does)',
+      written,
+      choices,
+      chosenBy,
+    )
+  const refusal = registry.refusal(sidecarClass)
+  if (refusal === undefined) throw refused('for which no driver is loaded', written, choices, chosenBy)
+  // One that may still come is no fault of whoever has chosen it.
+  if (!refusal.final) {
+    const message = `the driver of sidecar class ${sidecarClass} is not there yet: ${refusal.message}`
+    throw new DriverFault(sidecarClass, refusal.code, message)
+  }
+  throw refused(`whose driver is refused (${refusal.message} [${refusal.code}])`, written, choices, chosenBy)
+}
+
+function refused(why: string, written: string, choices: readonly string[], chosenBy: string): OsmError {
+  return new OsmError<InjectorErrorCode>(
     'OSM_INJECT_CLASS',
     `${chosenBy} names sidecar class ${shown(written)}, ${why}; may be chosen: ${choices.join(', ') || 'none'}`,
     { details: { choices } },

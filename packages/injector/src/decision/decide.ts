@@ -15,9 +15,10 @@ export type SkipReason =
   | 'mirror-pod'
   | 'disabled'
   | 'not-enabled'
+  | 'driver-fault'
 
-/** What has to change for a pod to be decided about in another way: the pod, labels or annotations of its namespace, or the name of that. */
-export type SkippedBy = 'pod' | 'namespace' | 'namespace-name'
+/** What has to change for a pod to be decided about in another way: the pod, labels or annotations of its namespace, the name of that, or what its driver does. */
+export type SkippedBy = 'pod' | 'namespace' | 'namespace-name' | 'driver'
 
 /** Whether a pod gets a sidecar, and why. */
 export type Decision =

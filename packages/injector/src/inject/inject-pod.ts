@@ -14,6 +14,7 @@ import { readSwitch } from '../annotations/enabled.js'
 import { checkPod, checkUsers } from '../decision/check-pod.js'
 import { chooseClass } from '../decision/choose-class.js'
 import { decide, type SkippedBy, type SkipReason } from '../decision/decide.js'
+import { asDriverFault, DriverFault, isIgnored } from '../decision/driver-fault.js'
 import { jsonPatch, type PatchOperation } from '../json/json-patch.js'
 import { type JsonObject, objectOf, textOf, textsOf, withMembers } from '../json/json.js'
 import { rewriteProbes, type RewrittenProbes } from '../probes/rewrite-probes.js'
@@ -53,7 +54,14 @@ export interface InjectionPorts {
 
 /** What becomes of a pod. */
 export type Injection =
-  | { readonly outcome: 'skipped'; readonly reason: SkipReason; readonly by: SkippedBy; readonly message: string }
+  | {
+      readonly outcome: 'skipped'
+      readonly reason: SkipReason
+      readonly by: SkippedBy
+      readonly message: string
+      /** True: the pod should have had a sidecar. */
+      readonly warns?: true
+    }
   | { readonly outcome: 'refused'; readonly error: OsmError }
   | InjectedPod
 
@@ -93,8 +101,20 @@ export async function injectPod(
     const { reason, by, message } = decision
     return { outcome: 'skipped', reason, by, message }
   } catch (error) {
+    if (error instanceof DriverFault && isIgnored(error, settings.registry)) return withoutSidecar(error)
     if (isOsmError(error)) return { outcome: 'refused', error }
     throw error
+  }
+}
+
+/** The list of drivers says that pods of the class matter more than their sidecars. */
+function withoutSidecar({ sidecarClass, code, message }: DriverFault): Injection {
+  return {
+    outcome: 'skipped',
+    reason: 'driver-fault',
+    by: 'driver',
+    warns: true,
+    message: `admitted without a sidecar, as failurePolicy Ignore of the driver of class ${sidecarClass} says: ${message} [${code}]`,
   }
 }
 
@@ -129,7 +149,10 @@ async function inject(
     stripped?.uuid === undefined ? undefined : await ports.reusableUuid(namespace.name, stripped.uuid, digest, signal)
   const uuid = reused ?? ports.newUuid()
   const certificate = await ports.issue({ uuid, serviceAccount }, signal)
-  const plan = await planSidecar({ request, settings, pod, podAnnotations, choice, lists, probes, uuid, certificate })
+  const question = { request, settings, pod, podAnnotations, choice, lists, probes, uuid, certificate }
+  const plan = await planSidecar(question).catch((error: unknown) => {
+    throw asDriverFault(error, choice.sidecarClass)
+  })
   checkUsers(pod, plan.patch.interception?.proxyUid ?? plan.patch.sidecar.security.runAsUser)
   const injected = assemble(probes.pod, plan, {
     scripts: ports.scripts,

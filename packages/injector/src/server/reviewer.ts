@@ -10,6 +10,7 @@ import {
 } from '@osm-ts/core'
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
+import { DRIVER_FAULTS } from '../decision/driver-fault.js'
 import type { InjectorErrorCode } from '../error-codes.js'
 import { injectPod, type Injection, type InjectionPorts } from '../inject/inject-pod.js'
 import type { NamespaceFacts } from '../inject/settings.js'
@@ -119,8 +120,12 @@ export class PodReviewer {
     switch (injection.outcome) {
       case 'skipped':
         this.#decisions.inc({ outcome, reason: injection.reason })
-        this.#logAfterAnswer('info', { ...facts, reason: injection.reason }, injection.message)
-        return { allowed: true, warnings: [] }
+        this.#logAfterAnswer(
+          injection.warns === true ? 'warn' : 'info',
+          { ...facts, reason: injection.reason },
+          injection.message,
+        )
+        return { allowed: true, warnings: injection.warns === true ? [injection.message] : [] }
       case 'injected': {
         const { uuid, sidecarClass, message, operations, warnings } = injection
         this.#decisions.inc({ outcome, reason: injection.again ? 'again' : 'new' })
@@ -131,7 +136,7 @@ export class PodReviewer {
         const { code, message } = injection.error
         this.#decisions.inc({ outcome, reason: code })
         this.#logAfterAnswer('warn', { ...facts, code }, message)
-        const passing = PASSING.has(code)
+        const passing = PASSING.has(code) || DRIVER_FAULTS.has(code)
         return {
           allowed: false,
           code: passing ? 503 : 422,

@@ -1,0 +1,91 @@
+import type { DriverState } from '@osm-ts/core'
+import type { Command } from 'commander'
+
+import { wantsColor } from '../cli-context.js'
+import { exitCodes } from '../exit-code.js'
+import { clusterDrivers, type ControllerDrivers } from '../kubernetes/cluster-debug.js'
+import { usesCluster } from '../kubernetes/cluster-options.js'
+import { outputOption, toJson } from '../output/format.js'
+import { type Emphasis, span } from '../output/style.js'
+import { renderTable } from '../output/table.js'
+import { debugApi } from '../state/debug-api.js'
+import { toText, type CommandHost } from './cli-command.js'
+import { meshSourceHelp, type MeshSource, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
+import { stateOption } from './state-option.js'
+
+/** States that nobody has to do anything about. */
+const CALM: ReadonlySet<DriverState['state']> = new Set(['ready', 'starting', 'not-allowed'])
+const COLUMNS = ['CLASS', 'VERSION', 'CONTRACT', 'ORIGIN', 'STATE', 'RESTARTS', 'ON FAILURE', 'PROTOCOLS', 'FEATURES']
+
+/** `osm driver list` */
+export function addDriverList(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('list'))
+    .description('show the sidecar classes that the controllers know, and how the driver of each fares')
+    .addOption(stateOption())
+    .addOption(namespaceOption())
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+Below the table stands why a driver is not ready. circuit-open: its process failed and is started again after a wait.
+not-started: its start failed and is tried again. loading: it was not there yet, and may come. refused: it will not be
+loaded. not-allowed: MeshConfig did not list the class when the controller started.
+${meshSourceHelp}
+
+The exit code is 1 if a driver is refused, ended, or fails.`,
+    )
+    .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
+      const controllers = await driversOf(await meshSourceOf(host, flags, command), context.signal)
+      const color = wantsColor(context.stdout, context.variables)
+      context.stdout.write(
+        flags.output === 'json'
+          ? toJson({ controllers })
+          : toText(controllers.flatMap((it) => lines(it, controllers.length > 1, color))),
+      )
+      const calm = controllers.every(({ drivers }) => drivers.every(({ state }) => CALM.has(state)))
+      onExit(calm ? exitCodes.ok : exitCodes.problem)
+    })
+}
+
+async function driversOf(source: MeshSource, signal: AbortSignal): Promise<readonly ControllerDrivers[]> {
+  if (source.kind === 'cluster') return clusterDrivers(source.cluster)
+  const { controllerUrl } = source.mesh
+  return [{ controller: controllerUrl, drivers: await debugApi(controllerUrl, signal).drivers() }]
+}
+
+function lines({ controller, drivers }: ControllerDrivers, named: boolean, color: boolean): readonly string[] {
+  const rows = drivers.map((driver) => {
+    const { name, version, contract, origin, state, restarts, failurePolicy, capabilities } = driver
+    const list = (values: readonly string[] | undefined): string =>
+      values === undefined || values.length === 0 ? '-' : values.join(',')
+    return [
+      span(name),
+      span(version === '' ? '-' : version),
+      span(contract === undefined ? '-' : String(contract)),
+      span(origin),
+      span(state, emphasisOf(state)),
+      span(restarts === undefined ? '-' : String(restarts)),
+      span(failurePolicy),
+      span(list(capabilities?.protocols)),
+      span(list(capabilities?.features)),
+    ]
+  })
+  const reasons = drivers.flatMap(({ name, reason }) =>
+    reason === undefined ? [] : [span(`${name}: ${reason.message} [${reason.code}]`).text],
+  )
+  return [
+    ...(named ? [`controller ${controller}`] : []),
+    ...renderTable(
+      COLUMNS.map((title) => ({ title })),
+      rows,
+      { color },
+    ),
+    ...(reasons.length === 0 ? [] : ['', ...reasons]),
+  ]
+}
+
+function emphasisOf(state: DriverState['state']): Emphasis {
+  if (state === 'ready') return 'good'
+  return CALM.has(state) ? 'plain' : 'bad'
+}
