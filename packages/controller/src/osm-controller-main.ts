@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { nodeHost, runProgram } from '@osm-ts/core'
 
 import { controllerProgram } from './controller-program.js'

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { nodeHost, runProgram } from '@osm-ts/core'
 
 import { injectorProgram } from './injector-program.js'

@@ -1,0 +1,87 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { bundlePrograms } from '../lib/bundle.mjs'
+import { root } from '../lib/paths.mjs'
+import { run } from '../lib/process.mjs'
+import { SetUpError } from '../lib/set-up-error.mjs'
+import { compiler } from '../lib/type-check.mjs'
+import { programs } from '../programs.mjs'
+
+/** Published as they are compiled. Their dependencies are installed with them. */
+const libraries = ['driver-api', 'driver-process', 'driver-testkit', 'create-driver']
+
+/**
+ * Published as bundles, by package: what a bundle holds need not be installed, and what overrides of the workspace have put into it stays there, since those do not travel.
+ * The first program gives the package its command; the others lie beside it.
+ * @type {Readonly<Record<string, readonly [string, ...string[]]>>}
+ */
+const bundled = {
+  cli: ['osm', 'controller', 'osm-driver-host'],
+  controller: ['osm-controller', 'osm-driver-host'],
+  injector: ['osm-injector', 'osm-driver-host'],
+}
+
+/**
+ * Compiles, bundles and packs everything that is published.
+ * @param {string} folder that may be filled
+ * @returns {Promise<readonly string[]>} paths of the archives
+ */
+export async function packPackages(folder) {
+  const projects = libraries.map((name) => join(root, 'packages', name, 'tsconfig.build.json'))
+  await mustRun(root, process.execPath, compiler, '-b', '--pretty', 'false', ...projects)
+  await bundlePrograms([...new Set(Object.values(bundled).flat())])
+  const archives = join(folder, 'archives')
+  await mkdir(archives)
+  const { packageManager } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const staged = Object.entries(bundled).map(([name, names]) => stage(join(folder, name), name, names))
+  const folders = [...libraries.map((name) => join(root, 'packages', name)), ...(await Promise.all(staged))]
+  const packed = []
+  for (const path of folders) {
+    const said = await mustRun(path, 'npx', '--yes', packageManager, 'pack', '--json', '--pack-destination', archives)
+    packed.push(/** @type {{ filename: string }} */ (JSON.parse(said)).filename)
+  }
+  return packed
+}
+
+/**
+ * Writes the package of a program as it is published.
+ * @param {string} folder
+ * @param {string} name
+ * @param {readonly [string, ...string[]]} names of tools/programs.mjs
+ */
+async function stage(folder, name, names) {
+  await mkdir(join(folder, 'dist'), { recursive: true })
+  for (const { bundle, folders = {} } of names.map((program) => programs[program] ?? missing(program))) {
+    await cp(join(root, bundle), join(folder, 'dist', basename(bundle)))
+    for (const to of Object.values(folders))
+      await cp(join(root, to), join(folder, 'dist', basename(to)), { recursive: true })
+  }
+  const manifest = JSON.parse(await readFile(join(root, 'packages', name, 'package.json'), 'utf8'))
+  const { version, description, license, type, engines } = manifest
+  const bin = { [names[0]]: `./dist/${names[0]}.mjs` }
+  const published = { name: manifest.name, version, description, license, type, engines, bin, files: ['dist'] }
+  await writeFile(join(folder, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
+  await cp(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+  return folder
+}
+
+/**
+ * @param {string} program
+ * @returns {never}
+ */
+function missing(program) {
+  throw new Error(`tools/programs.mjs lists no program ${program}`)
+}
+
+/**
+ * Runs a program that has to succeed.
+ * @param {string} cwd
+ * @param {string} program
+ * @param {string[]} args
+ * @returns {Promise<string>} what it said on standard output
+ */
+export async function mustRun(cwd, program, ...args) {
+  const { code, stdout, stderr } = await run(program, args, { cwd })
+  if (code === 0) return stdout.toString()
+  throw new SetUpError(`"${program} ${args.join(' ')}" ended with ${code}.`, `${stdout.toString()}${stderr}`)
+}

@@ -1,0 +1,169 @@
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { reportCounts } from '../lib/counts.mjs'
+import { root } from '../lib/paths.mjs'
+import { formatSeconds, say, timed } from '../lib/progress.mjs'
+import { tryCleanMesh } from '../registry/clean-mesh.mjs'
+import { mustRun, packPackages } from '../registry/packed-packages.mjs'
+import { startRegistry } from '../registry/verdaccio.mjs'
+
+const driverFolder = 'examples/driver-haproxy'
+/** What somebody else would have of that folder. */
+const driverSources = ['agent', 'src', 'package.json', 'tsconfig.build.json', 'README.md']
+const scaffoldLimitMilliseconds = 600_000
+
+/** @typedef {{ readonly folder: string, readonly url: string, readonly haproxy: string, readonly signal: AbortSignal }} Bench */
+/** @typedef {(bench: Bench) => Promise<string>} Step says what it has seen */
+
+/**
+ * One after the other: each needs what those before it have published or installed.
+ * @type {Readonly<Record<string, Step>>}
+ */
+const steps = {
+  'packages are packed and published': publishPackages,
+  'npm create: from nothing to level 0': scaffoldDriver,
+  'a driver of somebody else is built from them and published': publishDriver,
+  'osm and that driver are installed by name': installPackages,
+  'a mesh runs on that driver': runMesh,
+}
+
+/**
+ * Publishes what the project publishes to a registry of its own, and does from there what users and authors of drivers do. What the packages depend on comes from
+ * wherever npm gets it on this machine. Nothing stays but caches.
+ * @type {import('../run-task.mjs').Task}
+ */
+export async function task(_args, { env }) {
+  const folder = await mkdtemp(join(tmpdir(), 'osm-registry-'))
+  const stop = new AbortController()
+  const abort = () => stop.abort()
+  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(name, abort)
+  let passed = 0
+  try {
+    const registry = await startRegistry(await made(folder, 'registry'))
+    // What npm asks of it fails then, and the rest is cleaned up.
+    stop.signal.addEventListener('abort', () => void registry.stop(), { once: true })
+    try {
+      for (const [name, step] of Object.entries(steps)) {
+        const seen = await timed(name, () =>
+          step({ folder, url: registry.url, haproxy: env.HAPROXY_BIN ?? '', signal: stop.signal }),
+        )
+        passed += 1
+        process.stdout.write(`ok    ${name}: ${seen}\n`)
+      }
+    } finally {
+      await registry.stop()
+    }
+  } catch (error) {
+    // What comes after it needs what it has not done.
+    process.stdout.write(
+      `FAIL  ${Object.keys(steps)[passed]}: ${error instanceof Error ? error.message : String(error)}\n`,
+    )
+  } finally {
+    for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.off(name, abort)
+    await rm(folder, { recursive: true, force: true })
+  }
+  reportCounts('registry', { passed, failed: passed === Object.keys(steps).length ? 0 : 1, skipped: 0 })
+  return passed === Object.keys(steps).length ? 0 : 1
+}
+
+/** @type {Step} */
+async function publishPackages({ folder, url }) {
+  const archives = await packPackages(await made(folder, 'packages'))
+  const place = await project(folder, 'publisher', url)
+  for (const archive of archives) await npm(place, 'publish', archive, '--access', 'public')
+  return `${archives.length} packages, by npm ${(await npm(place, '--version')).trim()} on Node ${process.version}`
+}
+
+/** @type {Step} */
+async function scaffoldDriver({ folder, url }) {
+  const place = await project(folder, 'author', url)
+  const start = performance.now()
+  await npm(place, 'create', '--yes', '@osm-ts/driver', 'driver-toy')
+  const driver = join(place, 'driver-toy')
+  await cp(join(place, '.npmrc'), join(driver, '.npmrc'))
+  await npm(driver, 'install')
+  const said = await npm(driver, 'test')
+  const milliseconds = performance.now() - start
+  const [summary = ''] = /^\d+ passed, 0 failed, .*$/m.exec(said) ?? []
+  if (summary === '') throw new Error(said)
+  if (milliseconds > scaffoldLimitMilliseconds) throw new Error(`it took ${formatSeconds(milliseconds)}`)
+  return `${summary}, after ${formatSeconds(milliseconds)}`
+}
+
+/** @type {Step} */
+async function publishDriver({ folder, url }) {
+  const place = await project(folder, 'driver-haproxy', url)
+  for (const name of driverSources) await cp(join(root, driverFolder, name), join(place, name), { recursive: true })
+  await npm(place, 'install')
+  await npm(place, 'run', 'build')
+  await npm(place, 'publish', '--access', 'public')
+  return (await driverManifest()).name
+}
+
+/** @type {Step} */
+async function installPackages({ folder, url }) {
+  const place = await project(folder, 'user', url)
+  const { name } = await driverManifest()
+  // Nested: the folder of the driver holds everything that it needs, as a list of drivers wants it.
+  await npm(place, 'install', '--install-strategy=nested', '@osm-ts/cli', name)
+  const version = await mustRun(place, join(place, 'node_modules/.bin/osm'), 'version', '--client-only')
+  return version.trim().split('\n')[0] ?? ''
+}
+
+/** @type {Step} */
+async function runMesh({ folder, haproxy, signal }) {
+  if (haproxy === '') {
+    say('there is no HAProxy, so no mesh is run on it')
+    throw new Error('it takes a HAProxy')
+  }
+  const { name, bin } = await driverManifest()
+  const [sidecarProgram = ''] = Object.keys(bin)
+  const place = join(folder, 'user')
+  return tryCleanMesh({
+    folder: place,
+    sidecarClass: 'haproxy',
+    driverPackage: name,
+    sidecarProgram,
+    path: dirname(haproxy),
+    signal,
+  })
+}
+
+/** @returns {Promise<{ name: string, bin: Record<string, string> }>} */
+async function driverManifest() {
+  return JSON.parse(await readFile(join(root, driverFolder, 'package.json'), 'utf8'))
+}
+
+/**
+ * A folder of its own, outside of every other project, in which npm finds the packages of the registry.
+ * @param {string} folder
+ * @param {string} name
+ * @param {string} url
+ */
+async function project(folder, name, url) {
+  const path = await made(folder, name)
+  const scopes = ['@osm-ts', '@osm-examples'].map((scope) => `${scope}:registry=${url}`)
+  // npm publishes with a token only; this registry looks at none.
+  const token = `${url.slice('http:'.length)}:_authToken=nobody`
+  await writeFile(join(path, '.npmrc'), `${[...scopes, token, `cache=${join(folder, 'npm-cache')}`].join('\n')}\n`)
+  return path
+}
+
+/**
+ * @param {string} cwd
+ * @param {...string} args
+ */
+function npm(cwd, ...args) {
+  return mustRun(cwd, 'npm', '--no-audit', '--no-fund', ...args)
+}
+
+/**
+ * @param {string} folder
+ * @param {string} name
+ */
+async function made(folder, name) {
+  const path = join(folder, name)
+  await mkdir(path)
+  return path
+}
