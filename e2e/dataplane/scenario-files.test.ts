@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
+import { createPipyDriver } from '@osm-ts/driver-pipy'
 import { judge, readScenario, readScenarios } from '@osm-ts/driver-testkit'
 
 const head = 'title: t\nmodes: [explicit, transparent, pods]\nworkloads: [{ name: shop/client }]\n'
@@ -10,8 +11,8 @@ describe('scenario files', () => {
     expect(readScenarios().length).toBeGreaterThan(0)
   })
 
-  it('need nothing that Envoy lacks, on which every step of each is run', () => {
-    const { features } = createEnvoyDriver().capabilities
+  it('need nothing that both Envoy and Pipy lack, on one of which every step of each is run', () => {
+    const features = [createEnvoyDriver(), createPipyDriver()].flatMap(({ capabilities }) => capabilities.features)
     const needed = readScenarios().flatMap(({ needs = [] }) => needs)
     expect(needed.length).toBeGreaterThan(0)
     expect(needed.filter((feature) => !features.includes(feature))).toEqual([])

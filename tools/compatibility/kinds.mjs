@@ -55,7 +55,7 @@ export const kinds = {
         reviewing,
       ],
       {
-        note: 'fails closed; class envoy has `http2tunnel` only',
+        note: 'fails closed; class envoy has no `sock5`',
       },
     ),
     works('{Telemetry,ExtensionService}', ['e2e/dataplane/telemetry.test.ts', storing], {

@@ -10,7 +10,17 @@ import { perform } from '../../../packages/driver-testkit/src/actor/perform.js'
 import type { App, Call, Certificate } from '../../../packages/driver-testkit/src/actor/protocol.js'
 import { createApp, listen } from '../../../packages/driver-testkit/src/actor/servers.js'
 
-const apps: readonly App[] = ['http', 'http2', 'https', 'grpc', 'grpc-tls', 'tcp', 'tcp-server-first', 'connect-proxy']
+const apps: readonly App[] = [
+  'http',
+  'http2',
+  'https',
+  'grpc',
+  'grpc-tls',
+  'tcp',
+  'tcp-server-first',
+  'connect-proxy',
+  'socks-proxy',
+]
 
 const longTimeMs = 1 << 30
 

@@ -19,6 +19,7 @@ export const programs = {
   tls: join(apps, 'tls-server.mjs'),
   httpAndTcp: join(apps, 'http-and-tcp-server.mjs'),
   grpc: join(apps, 'grpc-server.mjs'),
+  gateway: join(apps, 'gateway.mjs'),
   idle: join(apps, 'idle.mjs'),
 } as const
 

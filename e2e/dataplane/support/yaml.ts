@@ -213,6 +213,16 @@ export function egress(
   })
 }
 
+/** Sends what an Egress opens through the gateways of a service. */
+export function egressGateway(name: Qualified, policy: Qualified, gateway: Qualified): string {
+  const of = split(gateway)
+  return document('policy.openservicemesh.io/v1alpha1', 'EgressGateway', name, {
+    spec: {
+      rules: [{ egressPolicies: [split(policy)], egressGateways: [{ service: of.name, namespace: of.namespace }] }],
+    },
+  })
+}
+
 export function meshConfig(spec: Readonly<Record<string, unknown>>): string {
   return document('config.openservicemesh.io/v1alpha2', 'MeshConfig', 'osm-system/osm-mesh-config', { spec })
 }

@@ -110,7 +110,8 @@ export async function tcpApp(greeting: string): Promise<App> {
   )
 }
 
-async function listening(server: Server): Promise<App> {
+/** Has a server listen on the loopback, on a port of its own. */
+export async function listening(server: Server): Promise<App> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)

@@ -10,7 +10,7 @@ var logger = new logging.TextLogger('access').toFile('-')
 
 /**
  * What is known of a request or connection so far. Whoever serves it adds the rest: `head` of the answer, `isLocal` if that is of the sidecar itself, `cluster`
- * and `address` of what was called, `attempts`, and `flag`, why there was no answer from there. The headers of a request name its trace afterwards.
+ * and `address` of what was called, the `gateway` to it if there is one, `attempts`, and `flag`, why there was no answer from there. The headers of a request name its trace afterwards.
  *
  * @param conn - `{ source, sourcePort, local, hello, session }`
  * @param request - see request.js; undefined for a connection that is not HTTP
@@ -57,6 +57,7 @@ function usual(entry) {
     upstream_host: entry.address || null,
     caller: entry.conn.principal || null,
   }
+  if (entry.gateway) facts.egress_gateway = entry.gateway.upstream.id + ' ' + entry.gateway.address
   if (!request) return facts
   return Object.assign(facts, {
     method: request.method,

@@ -3,6 +3,7 @@
 import { checkTemplates } from './active-checks.js'
 import { endWhenIdle } from './end.js'
 import { clientTemplate, outsideTemplates } from './upstream.js'
+import { gatewayTemplate } from './tunnel.js'
 import { endWithdrawn, state } from './state.js'
 import { listenTo } from './listeners.js'
 import { makeWorld } from './world.js'
@@ -17,6 +18,7 @@ export function apply(config) {
   world.servers = same ? before.servers : serverTemplates(world)
   world.client = same ? before.client : clientTemplate(world)
   world.checks = same ? before.checks : checkTemplates(world)
+  world.gatewayClient = same ? before.gatewayClient : gatewayTemplate(world)
   outsideTemplates(world, before)
   state.world = world
   listenTo(config)

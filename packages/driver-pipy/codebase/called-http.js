@@ -117,7 +117,7 @@ function toService(world, service) {
   if (answer) return answer
   $entry.id = service.id
   $request.show = (head) => showPlugins(plugins, service.id, head)
-  return begin(world, found, service.retries)
+  return begin(world, found, service.retries, undefined)
 }
 
 function toOutside(world, authority, port) {
@@ -132,7 +132,7 @@ function toOutside(world, authority, port) {
   $request.named = port > 0 ? authority.host + ':' + port : undefined
   if (rule) {
     var found = firstMatch(rule.routes, $request)
-    return found ? begin(world, found, undefined) : { status: 404, body: 'no such route' }
+    return found ? begin(world, found, undefined, rule.wayOut) : { status: 404, body: 'no such route' }
   }
   if (!world.config.egress) {
     return $conn.isForward
@@ -140,17 +140,18 @@ function toOutside(world, authority, port) {
       : { status: 404, body: 'no such host' }
   }
   if (!(port > 0) || authority.host === '') return { status: 400, body: 'bad host' }
-  return use(dialled ? world.passthrough.dialled : world.passthrough.named, undefined, undefined)
+  var others = dialled ? world.passthrough.dialled : world.passthrough.named
+  return use(others, undefined, undefined, world.othersWay)
 }
 
-function begin(world, found, retries) {
+function begin(world, found, retries, way) {
   var share = takeTurn(found.turns)
   var upstream = share ? world.upstreams[share.upstream] : undefined
   if (!upstream) return { status: 503, body: 'no upstream' }
-  return use(upstream, retries, found.timeoutMs)
+  return use(upstream, retries, found.timeoutMs, way)
 }
 
-function use(upstream, retries, timeoutMs) {
+function use(upstream, retries, timeoutMs, way) {
   var settings = upstream.settings
   var breaker = upstream.breaker
   if (breaker && isOpen(breaker, Date.now())) return { status: settings.breaker.status, body: settings.breaker.body }
@@ -161,6 +162,7 @@ function use(upstream, retries, timeoutMs) {
     upstream,
     retries,
     timeoutMs,
+    way,
     source: $conn.source,
     dialled: $conn.dialled,
     named: $request.named,
@@ -331,6 +333,7 @@ function noteAnswer(head, isLocal) {
   $entry.isLocal = isLocal
   if ($call) {
     $entry.address = $call.address
+    $entry.gateway = $call.gateway
     $entry.attempts = $call.attempts + 1
   }
   $entry.answered = Date.now()

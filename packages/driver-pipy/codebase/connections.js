@@ -12,7 +12,7 @@ export function makePool(end) {
  * Asks for a connection.
  *
  * @param wish - `{ key, address, capacity, isWhole, isSingle, limits, give(slot) }`: connections with equal keys are alike; so many requests share one; a
- *   whole one is shared with nobody, a single one is nobody's before and after. `limits` are the settings of the upstream. `give` is called later if there is none now.
+ *   whole one is shared with nobody, a single one is nobody's before and after. With a `gateway` it leads through that one. `limits` are the settings of the upstream. `give` is called later if there is none now.
  * @returns {unknown} a slot, `wait`, or `full`
  */
 export function takeSlot(pool, wish) {
@@ -48,10 +48,19 @@ export function leaveSlot(pool, wish, isDone) {
  *
  * @returns {unknown} its link, or undefined if there may be no more
  */
-export function openLink(pool, limits, address) {
+export function openLink(pool, limits, address, gateway) {
   if (limits.maxConnections !== undefined && pool.open >= limits.maxConnections) return undefined
   pool.open = pool.open + 1
-  return newLink(address)
+  return newLink(address, gateway)
+}
+
+/** Ends a connection if nothing is under way on it. True if so. */
+export function endIdle(pool, link) {
+  var slot = pool.slots.find((each) => each.link === link && each.active === 0)
+  if (!slot) return false
+  forget(pool, slot)
+  end(pool, link)
+  return true
 }
 
 /** The connection is there. */
@@ -69,8 +78,8 @@ export function linkClosed(pool, link) {
   serve(pool)
 }
 
-function newLink(address) {
-  return { address, isConnected: false, isClosed: false, wishes: [], cut: undefined }
+function newLink(address, gateway) {
+  return { address, gateway, isConnected: false, isClosed: false, wishes: [], cut: undefined }
 }
 
 function shared(pool, wish) {
@@ -97,7 +106,14 @@ function use(pool, slot, wish) {
 
 function openSlot(pool, wish) {
   var left = wish.limits.maxRequestsPerConnection || undefined
-  var slot = { key: wish.key, capacity: wish.capacity, active: 0, left, isWhole: false, link: newLink(wish.address) }
+  var slot = {
+    key: wish.key,
+    capacity: wish.capacity,
+    active: 0,
+    left,
+    isWhole: false,
+    link: newLink(wish.address, wish.gateway),
+  }
   if (!wish.isSingle) pool.slots.push(slot)
   pool.open = pool.open + 1
   return slot
@@ -108,8 +124,7 @@ function hasRoom(pool, limits) {
   if (limits.maxConnections === undefined || pool.open < limits.maxConnections) return true
   var idle = pool.slots.find((slot) => slot.active === 0)
   if (!idle) return false
-  forget(pool, idle)
-  end(pool, idle.link)
+  endIdle(pool, idle.link)
   return pool.open < limits.maxConnections
 }
 

@@ -2,6 +2,7 @@
 
 import { escapeLabel, histogramLines } from './exposition.js'
 import { addTo, countsOf, makeUpstreamCounts, upstreamLines } from './upstream-metrics.js'
+import { arrivalLines, tunnelLines } from './tunnel-counts.js'
 import { state, trackedConnections } from './state.js'
 
 var upstreams = makeUpstreamCounts()
@@ -105,6 +106,7 @@ export function statistics() {
         .sort()
         .forEach((name) => void lines.push('cluster.' + id + '.' + name + ': ' + numbers[name]))
     })
+  lines = lines.concat(arrivalLines())
   lines.push('server.tracked_connections: ' + trackedConnections())
   lines.push('server.under_way: ' + state.underWay)
   return lines.join('\n') + '\n'
@@ -122,6 +124,7 @@ export function exposition() {
     numberLines('sidecar_tracing_zipkin_spans_dropped', 'counter', [['', spanCounts.dropped]]),
     numberLines('sidecar_tracing_zipkin_reports_sent', 'counter', [['', spanCounts.batches - spanCounts.failures]]),
     numberLines('sidecar_tracing_zipkin_reports_dropped', 'counter', [['', spanCounts.failures]]),
+    tunnelLines(),
     numberLines('sidecar_plugin_failures_total', 'counter', labelled('plugin', pluginFailures)),
     requestLines(),
   )

@@ -7,6 +7,7 @@ import { closed } from './closed.js'
 import { openLink } from './connections.js'
 import { closest } from './hosts.js'
 import { letIn } from './plugins.js'
+import { pickGateway } from './gateways.js'
 import { state } from './state.js'
 import { connectUpstream, pickEndpoint } from './upstream.js'
 
@@ -22,6 +23,7 @@ var logged = pipeline(($) =>
     $entry.id = $call.upstream.id
     $entry.cluster = $call.upstream.id
     $entry.address = $call.address
+    $entry.gateway = $call.gateway
   })
     .handleData((data) => void ($entry.received = $entry.received + data.size))
     .pipe(connectUpstream, () => $call)
@@ -100,18 +102,18 @@ function closestRange(rules) {
 
 function toPassthrough(world) {
   if (!world.config.egress) return 'close'
-  return open(world.passthrough.dialled, undefined)
+  return open(world.passthrough.dialled, undefined, world.othersWay)
 }
 
 function toShares(world, part, named) {
   var share = takeTurn(part.turns)
   var upstream = share ? world.upstreams[share.upstream] : undefined
-  return upstream ? open(upstream, named) : 'close'
+  return upstream ? open(upstream, named, part.wayOut) : 'close'
 }
 
-function open(upstream, named) {
-  $call = { upstream, source: $conn.source, dialled: $conn.dialled, named }
-  if (!pickEndpoint($call)) return 'close'
-  $call.link = openLink(upstream.pool, upstream.settings, $call.address)
+function open(upstream, named, way) {
+  $call = { upstream, way, source: $conn.source, dialled: $conn.dialled, named }
+  if (!pickEndpoint($call) || !pickGateway($call)) return 'close'
+  $call.link = openLink(upstream.pool, upstream.settings, $call.address, $call.gateway)
   return $call.link ? 'tcp' : 'close'
 }

@@ -3,6 +3,7 @@
 import { beginEntry, writeEntry } from './access-log.js'
 import { mayCall } from './callers.js'
 import { closed } from './closed.js'
+import { countArrival } from './tunnel-counts.js'
 import { letIn } from './plugins.js'
 import { state, track } from './state.js'
 
@@ -37,6 +38,7 @@ function isLetIn(conn) {
 }
 
 function begin(conn) {
+  countArrival(conn.id)
   $forget = track({ isAllowed: () => isAllowed(conn), close: () => conn.outbound && conn.outbound.close() })
   $entry = beginEntry('inbound', conn, undefined)
   $entry.id = conn.id

@@ -3,6 +3,7 @@
 import { leaveSlot, takeSlot } from './connections.js'
 import { countUpstream } from './metrics.js'
 import { occupy, pickEndpoint } from './upstream.js'
+import { pickGateway } from './gateways.js'
 
 /**
  * Begins a try of a call. Afterwards `ready` is true, or a promise for it; then `slot` is there, or `failed` says why not, or there is no endpoint.
@@ -15,7 +16,7 @@ export function beginTry(call) {
   call.isAnswered = false
   call.isCounted = false
   call.ready = true
-  if (call.isOver || !pickEndpoint(call)) return
+  if (call.isOver || !pickEndpoint(call) || !pickGateway(call)) return
   call.vacate = occupy(call)
   countUpstream(call.upstream, 'upstream_rq_total')
   var settings = call.upstream.settings

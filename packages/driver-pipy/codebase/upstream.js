@@ -4,12 +4,13 @@ import { isOut } from './health-checks.js'
 import { isOwn, isOwnAddress } from './own-listeners.js'
 import { PLAIN_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
 import { outsideTLS } from './outside-tls.js'
-import { linkClosed, linkOpened } from './connections.js'
+import { endIdle, linkClosed, linkOpened } from './connections.js'
 import { meshClient, refuse } from './mesh-client.js'
 import { countUpstream, numbersOf } from './metrics.js'
 import { takeByHash, takeLeast, takeTurn } from './balance.js'
 import { state } from './state.js'
 import { addTo } from './upstream-metrics.js'
+import { openTunnel } from './tunnel.js'
 
 // How long an endpoint that could not be reached is left out, while others are there.
 var AVOID_MS = 5000
@@ -20,21 +21,28 @@ var $call
 var $link
 var $numbers
 
+var direct = pipeline(($) =>
+  $.connect(
+    () => $link.address,
+    () => {
+      // A call that is tried again has another connection by the time that its first one says how it has ended.
+      var link = $link
+      var upstream = $call.upstream
+      return {
+        connectTimeout: upstream.settings.connectTimeoutMs / 1000,
+        onState: (outbound) => noteState(upstream, link, outbound),
+      }
+    },
+  ),
+)
+
 var plain = pipeline(($) =>
   $.onStart(() => void ($numbers = numbersOf($call.upstream)))
     .handleData((data) => void addTo($numbers, 'upstream_cx_tx_bytes_total', data.size))
-    .connect(
-      () => $link.address,
-      () => {
-        // A call that is tried again has another connection by the time that its first one says how it has ended.
-        var link = $link
-        var upstream = $call.upstream
-        return {
-          connectTimeout: upstream.settings.connectTimeoutMs / 1000,
-          onState: (outbound) => noteState(upstream, link, outbound),
-        }
-      },
-    )
+    .pipe(() => ($link.gateway ? 'tunnel' : 'direct'), {
+      direct: ($) => $.pipe(direct),
+      tunnel: ($) => $.pipe(openTunnel, () => [tunnelOf($call.upstream, $link)]),
+    })
     .handleData((data) => void addTo($numbers, 'upstream_cx_rx_bytes_total', data.size))
     .handleStreamEnd((end) => {
       if (end.error === 'ConnectionTimeout') addTo($numbers, 'upstream_cx_connect_timeout', 1)
@@ -115,7 +123,7 @@ export function pickEndpoint(call) {
     if (!call.named) return false
     call.address = call.named
   } else {
-    var endpoint = pickOf(call, true) || pickOf(call, false)
+    var endpoint = pickAmong(call, true) || pickAmong(call, false)
     if (!endpoint) return false
     call.address = endpoint.address
   }
@@ -126,11 +134,10 @@ export function pickEndpoint(call) {
   return true
 }
 
-function pickOf(call, careful) {
+/** The endpoint of a call's upstream, if it has any; none that could not be reached lately, if that is to be careful. */
+export function pickAmong(call, isCareful) {
   var upstream = call.upstream
-  var now = Date.now()
-  var isGood = (endpoint) => !(upstream.health[endpoint.address] > now) && !isOut(upstream.checks, endpoint.address)
-  var fits = (endpoint) => !careful || isGood(endpoint)
+  var fits = fitness(upstream, isCareful)
   var loadOf = (endpoint) => upstream.load.byAddress[endpoint.address] || 0
   var found = undefined
   upstream.settings.addresses.priorities.forEach((list, level) => {
@@ -140,6 +147,18 @@ function pickOf(call, careful) {
     else found = takeTurn(upstream.turns[level], fits)
   })
   return found
+}
+
+/** True if an upstream has an endpoint that {@link pickAmong} would give. */
+export function hasEndpoint(upstream, isCareful) {
+  var fits = fitness(upstream, isCareful)
+  return (upstream.settings.addresses.priorities || []).some((list) => list.some(fits))
+}
+
+function fitness(upstream, isCareful) {
+  var now = Date.now()
+  var isGood = (endpoint) => !(upstream.health[endpoint.address] > now) && !isOut(upstream.checks, endpoint.address)
+  return (endpoint) => !isCareful || isGood(endpoint)
 }
 
 /** Counts what is under way at the endpoint of a call from now on; gives what ends that. */
@@ -167,8 +186,24 @@ export function failedToConnect(call) {
   return true
 }
 
+// A gateway that refuses a destination is none that can't be reached.
 function avoid(upstream, link) {
-  upstream.health[link.address] = Date.now() + AVOID_MS
+  var gateway = link.gateway
+  var until = Date.now() + AVOID_MS
+  if (!gateway || gateway.fault === 'destination') upstream.health[link.address] = until
+  else if (gateway.fault === 'gateway') gateway.upstream.health[gateway.address] = until
+}
+
+// What opens the tunnel of a link, and hears what becomes of it.
+function tunnelOf(upstream, link) {
+  var gateway = link.gateway
+  return {
+    gateway,
+    timeoutMs: upstream.settings.connectTimeoutMs,
+    vacate: occupy(gateway),
+    endIfIdle: () => endIdle(upstream.pool, link),
+    note: (state, close) => noteState(upstream, link, { state, close }),
+  }
 }
 
 // What becomes of a connection.
@@ -187,6 +222,7 @@ function noteState(upstream, link, outbound) {
     // What a name leads to is known now. Nothing is said for addresses, which have been looked at before.
     if (isOwn(outbound.remoteAddress, outbound.remotePort)) return outbound.close()
     delete upstream.health[link.address]
+    if (link.gateway) delete link.gateway.upstream.health[link.gateway.address]
     linkOpened(upstream.pool, link)
   }
 }

@@ -35,6 +35,8 @@ export function makeWorld(config, before) {
     upstreams: {},
     shares: {},
     passthrough: {},
+    ways: {},
+    othersWay: undefined,
     plugins: loadPlugins(config.plugins),
     counted: {},
   }
@@ -57,7 +59,14 @@ export function makeWorld(config, before) {
     if (service.routes) service.hosts.forEach((host) => void (world.calledByHost[host + ':' + service.port] = service))
     addShares(kept, service)
   })
+  Object.entries(config.ways || {}).forEach((entry) => {
+    var way = entry[1]
+    var turns = kept('way ' + entry[0], way.shares, () => makeTurns(way.shares))
+    world.ways[entry[0]] = { mode: way.mode, turns }
+  })
+  world.othersWay = wayOf(world, config.othersWay)
   config.outside.forEach((rule) => {
+    rule.wayOut = wayOf(world, rule.way)
     rule.ranges = rule.cidrs.map((range) => new Netmask(range))
     addShares(kept, rule)
   })
@@ -91,6 +100,12 @@ function addressesOf(addresses) {
 // All sidecars hear of an endpoint at the same time.
 function spread(settings) {
   return Math.random() * Math.min(settings.check.intervalMs, 1000)
+}
+
+// What is to leave through gateways leaves no other way.
+function wayOf(world, name) {
+  if (name !== undefined && !world.ways[name]) throw new Error('there are no gateways ' + name)
+  return name === undefined ? undefined : world.ways[name]
 }
 
 function makeLoad() {

@@ -9,8 +9,6 @@ import { type Capabilities, type OptionalFeature, optionalFeatures } from '@osm-
 export const unsupportedFeatures = {
   'access-log-opentelemetry': 'Pipy has no exporter of OpenTelemetry logs',
   'dns-proxy': 'the codebase answers no questions of DNS yet',
-  'egress-gateway-http2tunnel': 'the codebase has no tunnels to gateways yet',
-  'egress-gateway-socks5': 'the codebase has no tunnels to gateways yet',
   'external-authorization':
     'the protocol of external authorization is that of Envoy, over gRPC with messages that PipyJS has no types for',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',

@@ -135,6 +135,16 @@ export interface EgressRule {
   readonly cidrs: readonly string[]
   readonly routes?: readonly Route[]
   readonly shares?: Shares
+  /** One of {@link PipyConfig.ways}. Absent: it is reached directly. */
+  readonly way?: string
+}
+
+/** Gateways by which traffic leaves the mesh. */
+export interface WayOut {
+  /** How a gateway is told where a connection is to lead. */
+  readonly mode: 'http2tunnel' | 'socks5'
+  /** Upstreams of the gateways; empty: nothing leaves. */
+  readonly shares: Shares
 }
 
 /** Where an upstream's addresses come from. */
@@ -323,6 +333,9 @@ export interface PipyConfig {
   readonly ingress: readonly IngressPort[]
   readonly called: readonly CalledService[]
   readonly outside: readonly EgressRule[]
+  readonly ways?: Readonly<Record<string, WayOut>>
+  /** The way of what no rule takes; one of the ways. Absent: it is reached directly, where egress is open. */
+  readonly othersWay?: string
   readonly upstreams: Readonly<Record<string, Upstream>>
   readonly probes: readonly Probe[]
   /** In the order in which they are called. */

@@ -7,19 +7,17 @@ import type {
   PartRef,
   ProxyPart,
   RetryPolicy,
-  WeightedUpstream,
 } from '@osm-ts/driver-api'
 
-import type { CalledService, EgressRule, Retries, Route, Shares } from '../config/types.js'
+import type { CalledService, EgressRule, Retries, Route } from '../config/types.js'
 import { socketText } from './address.js'
 import { requestMatch } from './matching.js'
 import type { PolicyReader } from './policy-reader.js'
+import { sharesOf } from './shares.js'
+import { waysOut, type WaysOut } from './ways-out.js'
 
 /** What Envoy waits before the first repetition, on the average twice, where nothing is said. */
 const USUAL_BACKOFF_MS = 25
-
-/** Stands for every destination without gateways of its own. */
-const OTHERS = '*'
 
 /** Services of the mesh that a proxy calls, sorted by id. */
 export function calledServices(proxy: ProxyPart, reader: PolicyReader): readonly CalledService[] {
@@ -50,33 +48,20 @@ function calledService(
   }
 }
 
-/** Destinations outside the mesh that a proxy may reach, sorted by id; and whether all that no rule names may be reached too. */
+/** Destinations outside the mesh that a proxy may reach, sorted by id, and the gateways that they are behind. */
 export function destinationsOutside(
   proxy: ProxyPart,
   reader: PolicyReader,
-  egressEnabled: boolean,
-): { readonly rules: readonly EgressRule[]; readonly others: boolean } {
-  const gateways = clientRules(proxy, reader)?.gateways ?? []
-  const behind = new Set(gateways.map(({ egress }) => egress))
-  if (gateways.length > 0 && proxy.clientRules !== undefined) {
-    const ref: PartRef = { kind: 'clientRules', id: proxy.identity, hash: proxy.clientRules }
-    reader.refuse(
-      ref,
-      '/gateways',
-      'class pipy has no tunnels to egress gateways; what is to leave through them does not leave',
-    )
-  }
-  const rules = reader.members(proxy.egress, 'egress').map((member) => {
-    const isClosed = behind.has(member.part.id) || behind.has(OTHERS)
-    return egressRule(member, reader, isClosed)
-  })
-  return { rules, others: egressEnabled && !behind.has(OTHERS) }
+): { readonly rules: readonly EgressRule[]; readonly gateways: WaysOut } {
+  const gateways = waysOut(clientRules(proxy, reader))
+  const rules = reader
+    .members(proxy.egress, 'egress')
+    .map((member) => egressRule(member, reader, gateways.of(member.part.id)))
+  return { rules, gateways }
 }
 
-/** The rule of a destination. A closed one leads nowhere: with global egress its traffic would leave by itself if there were none. */
-function egressRule({ part, ref }: PartInSet<EgressPart>, reader: PolicyReader, isClosed: boolean): EgressRule {
+function egressRule({ part, ref }: PartInSet<EgressPart>, reader: PolicyReader, way: string | undefined): EgressRule {
   const names = part.protocol === 'https' ? part.serverNames : part.hosts
-  const routes = routesOf(part.routes, reader, ref, '/routes')
   return {
     id: part.id,
     port: part.port,
@@ -84,8 +69,9 @@ function egressRule({ part, ref }: PartInSet<EgressPart>, reader: PolicyReader, 
     hosts: names.map((host) => host.toLowerCase()).sort(),
     cidrs: [...part.cidrs].sort(),
     ...(part.protocol === 'http'
-      ? { routes: isClosed ? routes.map((route) => ({ ...route, shares: [] })) : routes }
-      : { shares: isClosed ? [] : sharesOf(part.targets) }),
+      ? { routes: routesOf(part.routes, reader, ref, '/routes') }
+      : { shares: sharesOf(part.targets) }),
+    ...(way === undefined ? {} : { way }),
   }
 }
 
@@ -104,13 +90,6 @@ function routesOf(
     shares: sharesOf(targets),
     ...(timeoutMs > 0 ? { timeoutMs } : {}),
   }))
-}
-
-function sharesOf(targets: readonly WeightedUpstream[]): Shares {
-  return targets
-    .filter(({ weight }) => weight > 0)
-    .map(({ upstream, weight }) => ({ upstream, weight }))
-    .sort((a, b) => (a.upstream < b.upstream ? -1 : 1))
 }
 
 function retriesOf({ retryOn, numRetries, perTryTimeoutMs, backoffBaseIntervalMs }: RetryPolicy): Retries {

@@ -45,7 +45,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup, regexes = new Reg
   const trust = reader.part(proxy.trust, 'trust')
   const { served, ingress, callers } = servedPorts(proxy, reader)
   const accessLogFormat = logFormat(mesh.accessLog, reader, { kind: 'mesh', id: 'mesh', hash: proxy.mesh })
-  const outside = destinationsOutside(proxy, reader, mesh.egressEnabled)
+  const { rules: outside, gateways } = destinationsOutside(proxy, reader)
   const config: PipyConfig = {
     format: 1,
     mode: proxy.mode,
@@ -60,12 +60,14 @@ export function translate(proxy: ProxyPart, parts: PartLookup, regexes = new Reg
     ...(accessLogFormat === undefined ? {} : { accessLogFormat }),
     requestMetrics: mesh.requestMetrics,
     ...tracingOf(mesh),
-    egress: outside.others,
+    egress: mesh.egressEnabled,
     callers,
     served,
     ingress,
     called: calledServices(proxy, reader),
-    outside: outside.rules,
+    outside,
+    ...(Object.keys(gateways.ways).length === 0 ? {} : { ways: gateways.ways }),
+    ...(gateways.others === undefined ? {} : { othersWay: gateways.others }),
     upstreams: upstreams(proxy, reader, mesh, needs),
     probes: probesOf(proxy),
     plugins: pluginsOf(proxy, reader),

@@ -1,7 +1,8 @@
 /** What the runner of scenarios and the actors that play workloads say to each other: one JSON object on a line. */
 
 /** How an actor's ports answer. */
-export type App = 'http' | 'http2' | 'https' | 'grpc' | 'grpc-tls' | 'tcp' | 'tcp-server-first' | 'connect-proxy'
+export type App =
+  'http' | 'http2' | 'https' | 'grpc' | 'grpc-tls' | 'tcp' | 'tcp-server-first' | 'connect-proxy' | 'socks-proxy'
 
 /** A certificate with its key, as PEM. */
 export interface Certificate {

@@ -10,6 +10,7 @@ import { createServer as createTcpServer, type Server } from 'node:net'
 
 import { connectProxy } from './connect-proxy.js'
 import type { App, Certificate } from './protocol.js'
+import { socksProxy } from './socks-proxy.js'
 
 /** Who answers: the actor's name, and the instance where there are several. */
 export interface Speaker {
@@ -48,6 +49,8 @@ export function createApp(app: App, speaker: Speaker, certificate?: Certificate)
       return echo(`220 ${speaker.server}`)
     case 'connect-proxy':
       return connectProxy()
+    case 'socks-proxy':
+      return socksProxy()
   }
 }
 

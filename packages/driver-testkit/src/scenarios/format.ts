@@ -31,8 +31,8 @@ const count = Type.Union([Type.Integer({ minimum: 0 }), Type.Tuple([Type.Integer
 const status = (description: string) =>
   Type.Union([Type.Integer({ minimum: 0, maximum: 599 }), Type.Literal('denied')], { description })
 const app = oneOf(
-  ['http', 'http2', 'https', 'grpc', 'grpc-tls', 'tcp', 'tcp-server-first', 'connect-proxy'],
-  'How it answers: HTTP servers with JSON that tells what they were asked, TCP servers with what they are sent; server-first ones speak first. Proxies connect to where CONNECT requests say.',
+  ['http', 'http2', 'https', 'grpc', 'grpc-tls', 'tcp', 'tcp-server-first', 'connect-proxy', 'socks-proxy'],
+  'How it answers: HTTP servers with JSON that tells what they were asked, TCP servers with what they are sent; server-first ones speak first. Proxies connect to where CONNECT requests say, or SOCKS 5 does.',
 )
 
 const PortSchema = closed(

@@ -10,6 +10,7 @@ const appProtocols: Readonly<Record<App, string>> = {
   tcp: 'tcp',
   'tcp-server-first': 'tcp-server-first',
   'connect-proxy': 'tcp',
+  'socks-proxy': 'tcp',
 }
 
 /** `Kind namespace/name`, by which objects are replaced and removed. */
