@@ -2,8 +2,8 @@ import { connect, createServer } from 'node:net'
 
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
-import { connectProxy } from '../../dataplane/actor/connect-proxy.js'
-import { socksProxy } from '../../dataplane/actor/socks-proxy.js'
+import { connectProxy } from '../../../packages/driver-testkit/src/actor/connect-proxy.js'
+import { socksProxy } from '../../../packages/driver-testkit/src/actor/socks-proxy.js'
 import { type App, listening } from './apps.js'
 import { SERVICE } from './base-config.js'
 import { meshUpstream } from './configs.js'

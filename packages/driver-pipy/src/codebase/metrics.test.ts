@@ -14,6 +14,7 @@ import {
   statistics,
 } from '../../codebase/metrics.js'
 import { state } from '../../codebase/state.js'
+import { countArrival, countTunnel } from '../../codebase/tunnel-counts.js'
 import { addTo, countsOf, makeUpstreamCounts, MOST_UPSTREAMS } from '../../codebase/upstream-metrics.js'
 
 const guide = new URL('../../../../docs/guides/pipy.md', import.meta.url)
@@ -101,6 +102,8 @@ describe('metrics', () => {
     countLimitedRequest(true)
     countLimitedRequest(false)
     countSample('inbound', 'tracing', true)
+    countTunnel({ upstream: store, mode: 'socks5' }, 'opened')
+    countArrival('shop/gateway|1080')
     countPluginFailure('mine')
   })
 
@@ -144,6 +147,7 @@ describe('metrics', () => {
         'http_local_rate_limiter{http_local_rate_limit="rate_limited"} 1',
         'inbound_http_tracing_sampled_0 0',
         'inbound_http_tracing_sampled_1 1',
+        `sidecar_egress_gateway_tunnels_total{${name},mode="socks5",result="opened"} 1`,
         'sidecar_plugin_failures_total{plugin="mine"} 1',
       ]),
     )
