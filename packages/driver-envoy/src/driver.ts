@@ -11,6 +11,8 @@ import { createPatch } from './bootstrap/patch.js'
 import { capabilities } from './capabilities.js'
 import { ResourceDiffer } from './resources/resource-differ.js'
 import { DebugPages } from './server/debug-pages.js'
+import { LateRelease } from './server/late-release.js'
+import { limits } from './server/limits.js'
 import { XdsServer } from './server/xds-server.js'
 import { blameParts } from './translate/blame.js'
 import { Translator } from './translate/translator.js'
@@ -23,7 +25,12 @@ export function createEnvoyDriver(): Driver {
 async function start(context: ControllerContext): Promise<HealthProbes> {
   const differ = new ResourceDiffer()
   const server = new XdsServer(context, {
-    translator: new Translator(),
+    translator: new LateRelease({
+      translator: new Translator(),
+      delayMs: limits.keepResourcesMs,
+      maxProxies: limits.maxKeptProxies,
+      signal: context.signal,
+    }),
     diff: (before, after) => differ.diff(before, after),
     trace: blameParts,
   })

@@ -30,6 +30,9 @@ export const limits = {
   closeGraceMs: 200,
   /** Over this time streams are asked to come back after a root was withdrawn that their certificates may come from. */
   reauthenticateSpreadMs: 10_000,
+  /** How long what was made for a proxy is kept after it has gone, and for how many at most. Envoy waits 30 s at most before it comes back. */
+  keepResourcesMs: 60_000,
+  maxKeptProxies: 10_000,
   /** Work on policies between two looks at the network. */
   turnMs: 10,
 } as const

@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import type { ProxyPart } from '@osm-ts/driver-api'
+
+import type { ProxyResources } from '../resources/types.js'
+import { LateRelease } from './late-release.js'
+
+const DELAY_MS = 60_000
+
+function keeper(maxProxies = 10) {
+  const released: string[] = []
+  const end = new AbortController()
+  const keeping = new LateRelease({
+    translator: {
+      translate: () => {
+        throw new Error('nothing is translated here')
+      },
+      release: (proxyId) => void released.push(proxyId),
+    },
+    delayMs: DELAY_MS,
+    maxProxies,
+    signal: end.signal,
+  })
+  const leave = (proxyId: string): void => {
+    keeping.release(proxyId as ProxyPart['id'], {} as ProxyResources)
+  }
+  return { keeping, leave, released, end }
+}
+
+describe('LateRelease', () => {
+  beforeEach(() => {
+    jest.useFakeTimers()
+  })
+
+  afterEach(() => {
+    jest.useRealTimers()
+  })
+
+  it('keeps what was made for a proxy until its time is over', () => {
+    const { leave, released, keeping } = keeper()
+    leave('a')
+    jest.advanceTimersByTime(DELAY_MS - 1)
+    expect(released).toEqual([])
+    jest.advanceTimersByTime(1)
+    expect(released).toEqual(['a'])
+    expect(keeping.size).toBe(0)
+  })
+
+  it('lets go of each proxy at its own time', () => {
+    const { leave, released } = keeper()
+    leave('a')
+    jest.advanceTimersByTime(DELAY_MS / 2)
+    leave('b')
+    jest.advanceTimersByTime(DELAY_MS / 2)
+    expect(released).toEqual(['a'])
+    jest.advanceTimersByTime(DELAY_MS / 2)
+    expect(released).toEqual(['a', 'b'])
+  })
+
+  it('keeps no more proxies than it may', () => {
+    const { leave, released, keeping } = keeper(2)
+    for (const proxy of ['a', 'b', 'c']) leave(proxy)
+    expect(released).toEqual(['a'])
+    expect(keeping.size).toBe(2)
+  })
+
+  it('lets go of all when it ends, and keeps nothing afterwards', () => {
+    const { leave, released, end } = keeper()
+    leave('a')
+    end.abort()
+    expect(released).toEqual(['a'])
+    leave('b')
+    expect(released).toEqual(['a', 'b'])
+    expect(jest.getTimerCount()).toBe(0)
+  })
+})
