@@ -2,6 +2,7 @@ import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 
 import { measureCertificateRatio } from './certificate-ratio.js'
+import { measureCliStart } from './cli-start.js'
 import { measureCluster } from './cluster.js'
 import { measureConvergence } from './convergence.js'
 import { measureClusterInjection } from './injection-cluster.js'
@@ -39,6 +40,7 @@ const names = [
   'kubernetes-sync',
   'injection',
   'injection-cluster',
+  'cli-start',
   'cluster',
 ] as const
 /** Those that run only when they are named, because of what they take. */
@@ -171,6 +173,11 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       injector: new URL('../../packages/injector/dist/osm-injector.mjs', import.meta.url).pathname,
     })
   },
+  'cli-start': () =>
+    measureCliStart({
+      program: new URL('../../packages/cli/dist/osm.mjs', import.meta.url).pathname,
+      rounds: 20,
+    }),
   cluster: async () => {
     const { OSM_CLUSTER_TIER_OBSTACLE: obstacle, KUBECTL_BIN: kubectl = '', HELM_BIN: helm = '' } = process.env
     if (obstacle !== undefined) return { notRun: obstacle }

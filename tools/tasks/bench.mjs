@@ -20,6 +20,7 @@ export async function task(args, { env }) {
     'bench-scale-reader',
     'bench-sidecar-latency-load',
     'controller',
+    'osm',
     'osm-controller',
     'osm-injector',
   ])
@@ -30,7 +31,6 @@ export async function task(args, { env }) {
 /** What a cluster takes is made ready only for who asks for one. */
 async function prepareCluster() {
   const env = await prepare(['cluster'])
-  await bundlePrograms(['osm'])
   const { kubectl, helm } = await ensureKubectlAndHelm()
   return { ...env, KUBECTL_BIN: kubectl, HELM_BIN: helm }
 }
