@@ -24,9 +24,10 @@ export type FileContent =
   | { readonly text: Value }
   /**
    * `bootstrap.key` and `bootstrap.chain` are the proxy certificate (PEM, PKCS#8), replaced in place when it rotates;
-   * `trustBundle` holds the roots of the control plane.
+   * `trustBundle` holds the roots of the control plane, the one that signs first. `trustBundle.last` is the last of them alone, another one than the first
+   * while one takes the place of the other: for programs that read no more than the first certificate of a file.
    */
-  | { readonly from: 'bootstrap.key' | 'bootstrap.chain' | 'trustBundle' }
+  | { readonly from: 'bootstrap.key' | 'bootstrap.chain' | 'trustBundle' | 'trustBundle.last' }
 
 /** A file that the host puts into a directory that only the sidecar reads. */
 export interface SidecarFile {

@@ -52,7 +52,7 @@ const file = closed({
   path: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,127}$' }),
   content: Type.Union([
     closed({ text: value }),
-    closed({ from: oneOf('bootstrap.key', 'bootstrap.chain', 'trustBundle') }),
+    closed({ from: oneOf('bootstrap.key', 'bootstrap.chain', 'trustBundle', 'trustBundle.last') }),
   ]),
 })
 

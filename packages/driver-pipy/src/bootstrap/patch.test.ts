@@ -33,6 +33,7 @@ describe('patch', () => {
       '--tls-cert=/etc/sidecar/sidecar.crt',
       '--tls-key=/etc/sidecar/sidecar.key',
       '--tls-trusted=/etc/sidecar/roots.crt',
+      '--tls-trusted=/etc/sidecar/last-root.crt',
       `https://osm-controller.osm-system.svc.cluster.local:15128/repo/osm-edge-sidecar/${uuid}.sidecar.books.v2.shop/`,
     ])
   })
@@ -51,6 +52,7 @@ describe('patch', () => {
       { from: 'bootstrap.chain' },
       { from: 'bootstrap.key' },
       { from: 'trustBundle' },
+      { from: 'trustBundle.last' },
     ])
   })
 

@@ -26,7 +26,12 @@ const MAX_DRAIN_MS = 15_000
 
 const METRICS_PATH = '/stats/prometheus'
 
-const files = { certificate: 'sidecar.crt', privateKey: 'sidecar.key', roots: 'roots.crt' } as const
+const files = {
+  certificate: 'sidecar.crt',
+  privateKey: 'sidecar.key',
+  roots: 'roots.crt',
+  lastRoot: 'last-root.crt',
+} as const
 
 /** Levels of Pipy's log by those of MeshConfig. */
 const LOG_LEVELS: Readonly<Record<string, string>> = {
@@ -95,6 +100,8 @@ function args(context: InjectorContext): readonly Value[] {
     ['--tls-key=', { ref: 'file', path: files.privateKey }],
     // Without it Pipy takes whatever server answers.
     ['--tls-trusted=', { ref: 'file', path: files.roots }],
+    // It reads one root of a file. There are two while one takes the place of the other.
+    ['--tls-trusted=', { ref: 'file', path: files.lastRoot }],
     `https://${authority(controlPlane.address, controlPlane.port)}${codebase}`,
   ]
 }
@@ -121,6 +128,7 @@ function sidecarFiles(): readonly SidecarFile[] {
     { path: files.certificate, content: { from: 'bootstrap.chain' } },
     { path: files.privateKey, content: { from: 'bootstrap.key' } },
     { path: files.roots, content: { from: 'trustBundle' } },
+    { path: files.lastRoot, content: { from: 'trustBundle.last' } },
   ]
 }
 

@@ -297,6 +297,20 @@ describe('injectPod', () => {
     expect(JSON.stringify([operations, notes])).not.toContain('PRIVATE KEY')
   })
 
+  it('writes the last root alone where a driver asks for it', async () => {
+    const envoy = createEnvoyDriver()
+    const driver: Driver = {
+      ...envoy,
+      patch: async (context) => {
+        const patch = await envoy.patch(context)
+        return { ...patch, files: [...patch.files, { path: 'last.pem', content: { from: 'trustBundle.last' } }] }
+      },
+    }
+    const { secret } = await injected(podOf(), settingsOf({}, { drivers: [driver], trustBundle: ['one\n', 'two\n'] }))
+    const { 'cacert.pem': all = '', 'last.pem': last = '' } = secret.data as Record<string, string>
+    expect([all, last].map((text) => Buffer.from(text, 'base64').toString('utf8'))).toEqual(['one\ntwo\n', 'two\n'])
+  })
+
   it('warns of lifecycle hooks that can not come through, and leaves them alone', async () => {
     const lifecycle = {
       preStop: { httpGet: { path: '/bye', port: 'web' } },

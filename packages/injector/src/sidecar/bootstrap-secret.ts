@@ -74,5 +74,7 @@ function contentOf(content: FileContent, { certificate, settings, folder, known 
       return certificate.chain
     case 'trustBundle':
       return settings.trustBundle.join('')
+    case 'trustBundle.last':
+      return settings.trustBundle.at(-1) ?? ''
   }
 }

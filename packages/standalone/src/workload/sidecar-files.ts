@@ -36,7 +36,7 @@ export function writeSidecarFiles(patch: SidecarPatch, target: FileTarget, mater
  * comes first, so that the last of the moves leaves a pair that fits.
  */
 export function replaceCertificateFiles(patch: SidecarPatch, target: FileTarget, material: FileMaterial): void {
-  const order = ['trustBundle', 'bootstrap.key', 'bootstrap.chain'] as const
+  const order = ['trustBundle', 'trustBundle.last', 'bootstrap.key', 'bootstrap.chain'] as const
   for (const from of order)
     for (const { path, content } of patch.files)
       if ('from' in content && content.from === from) writeSidecarFile(target, path, contentOf(content, material))
@@ -56,5 +56,7 @@ function contentOf(content: FileContent, { certificate, trustBundle, values }: F
       return certificate.chain
     case 'trustBundle':
       return trustBundle.join('')
+    case 'trustBundle.last':
+      return trustBundle.at(-1) ?? ''
   }
 }
