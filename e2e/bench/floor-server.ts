@@ -1,4 +1,6 @@
-import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js'
+import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
+
+import { rawDeltaAds } from './raw-ads.js'
 
 /** A gRPC server that knows nothing: it keeps streams open and writes the bytes that it is given to all of them. */
 export class FloorServer {
@@ -17,7 +19,7 @@ export class FloorServer {
   }): Promise<{ readonly server: FloorServer; readonly port: number }> {
     const grpc = new Server({ 'grpc.max_send_message_length': -1 })
     const floor = new FloorServer(grpc)
-    grpc.addService(service, {
+    grpc.addService(rawDeltaAds, {
       DeltaAggregatedResources: (stream: ServerDuplexStream<Buffer, Buffer>) => {
         floor.#streams.add(stream)
         const leave = (): void => {
@@ -55,17 +57,4 @@ export class FloorServer {
   close(): void {
     this.#server.forceShutdown()
   }
-}
-
-const identity = (octets: Buffer): Buffer => octets
-const service: ServiceDefinition = {
-  DeltaAggregatedResources: {
-    path: '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources',
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: identity,
-    requestDeserialize: identity,
-    responseSerialize: identity,
-    responseDeserialize: identity,
-  },
 }

@@ -1,7 +1,8 @@
-import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js'
+import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
 import { fromBinary } from '@bufbuild/protobuf'
 import { DeltaDiscoveryRequestSchema } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
+import { rawDeltaAds } from '../raw-ads.js'
 import type { FloorCommand, FloorReport } from './floor.js'
 
 // The floor: a gRPC server that knows nothing. It answers the first request of each type, and the others that are no acknowledgements, with octets that it
@@ -11,18 +12,6 @@ type Stream = ServerDuplexStream<Buffer, Buffer>
 
 const answers = new Map<string, ReadonlyMap<string, readonly Buffer[]>>()
 const streams = new Map<string, Stream>()
-const identity = (octets: Buffer): Buffer => octets
-const service: ServiceDefinition = {
-  DeltaAggregatedResources: {
-    path: '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources',
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: identity,
-    requestDeserialize: identity,
-    responseSerialize: identity,
-    responseDeserialize: identity,
-  },
-}
 
 const report = (message: FloorReport): void => {
   if (process.connected) process.send?.(message)
@@ -51,7 +40,7 @@ function serve(stream: Stream): void {
 
 async function start({ chain, privateKey, clientRoots }: Extract<FloorCommand, { type: 'start' }>): Promise<number> {
   const server = new Server({ 'grpc.max_send_message_length': -1 })
-  server.addService(service, { DeltaAggregatedResources: serve })
+  server.addService(rawDeltaAds, { DeltaAggregatedResources: serve })
   const key = { cert_chain: Buffer.from(chain), private_key: Buffer.from(privateKey) }
   const credentials = ServerCredentials.createSsl(Buffer.from(clientRoots), [key], true)
   return new Promise((resolve, reject) => {
