@@ -57,6 +57,8 @@ const outsideMode = modes.includes('transparent') ? [] : ['\\.transparent\\.test
 const withoutHaproxy = process.env.HAPROXY_BIN === '' ? ['/examples/driver-haproxy/.*\\.integration\\.test\\.ts$'] : []
 // And of the driver in Python.
 const withoutPython = process.env.OSM_PYTHON_DRIVER === '' ? ['python-driver\\.integration\\.test\\.ts$'] : []
+// And of an API server.
+const withoutKubernetes = process.env.OSM_API_TIER_OBSTACLE ? ['/e2e/pipy/kubernetes/'] : []
 const files = tiers.get(tier)
 if (files === undefined) throw new Error(`OSM_TEST_TIER=${tier}: expected one of ${[...tiers.keys()].join(', ')}`)
 
@@ -67,7 +69,14 @@ export default {
   // A bound against hanging, not a measure of speed: machines are shared and slow at times.
   testTimeout: 30_000,
   extensionsToTreatAsEsm: ['.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/dist/', ...outsideMode, ...withoutHaproxy, ...withoutPython],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '/dist/',
+    ...outsideMode,
+    ...withoutHaproxy,
+    ...withoutPython,
+    ...withoutKubernetes,
+  ],
   moduleNameMapper: {
     '^fast-check$': '<rootDir>/tools/testing/seeded-fast-check.mjs',
     '^@osm-ts/envoy-api/(.*)$': '<rootDir>/packages/envoy-api/gen/$1',

@@ -6,6 +6,7 @@ import { runJest } from '../lib/jest.mjs'
 import { runAttached } from '../lib/process.mjs'
 import { say } from '../lib/progress.mjs'
 import { ensureEnvoy } from '../setup/envoy-binary.mjs'
+import { ensureKubernetes } from '../setup/kubernetes.mjs'
 import { ensureTransparentMode } from '../setup/transparent-mode.mjs'
 
 /**
@@ -23,11 +24,13 @@ export async function task(args, { env }) {
   // Sidecars of both classes meet.
   const sidecars = { ENVOY_BIN: await ensureEnvoy() }
   const modes = { OSM_TEST_MODES: (await ensureTransparentMode()) ? 'explicit,transparent' : 'explicit' }
+  // Where there can be no API server, set-up says so, and the tests that take one are left out.
+  const kubernetes = await ensureKubernetes()
   // Meshes start the programs as their users do.
-  await bundlePrograms(['osm', 'controller', 'scenario-actor'])
+  await bundlePrograms(['osm', 'controller', 'osm-controller', 'scenario-actor'])
   const counts = await runJest('pipy', args, (program, jestArgs, jestEnv) =>
     runAttached(program, jestArgs, {
-      env: { ...process.env, ...env, ...sidecars, ...modes, ...jestEnv },
+      env: { ...process.env, ...env, ...sidecars, ...modes, ...kubernetes, ...jestEnv },
       stdoutToStderr: true,
     }),
   )

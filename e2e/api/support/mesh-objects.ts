@@ -68,8 +68,9 @@ export class MeshObjects {
     readonly containers?: readonly string[]
     /** Node that it is on. */
     readonly node?: string
+    readonly sidecarClass?: string
   }): Promise<{ readonly uuid: ReturnType<typeof newProxyUUID>; readonly uid: string }> {
-    const { namespace, name, account, address, meshName, containers = [], node } = options
+    const { namespace, name, account, address, meshName, containers = [], node, sidecarClass = 'envoy' } = options
     const uuid = newProxyUUID()
     await this.secret(namespace, uuid, meshName)
     const account_ = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: account, namespace } }
@@ -82,7 +83,7 @@ export class MeshObjects {
           name,
           namespace,
           labels: { app: account, 'osm-proxy-uuid': uuid },
-          annotations: { 'openservicemesh.io/sidecar-class': 'envoy' },
+          annotations: { 'openservicemesh.io/sidecar-class': sidecarClass },
         },
         spec: {
           serviceAccountName: account,

@@ -1,26 +1,10 @@
-import {
-  certificateNames,
-  type KubernetesApi,
-  parseMeshDomains,
-  SecretCaStore,
-  systemClock,
-  TresorProvider,
-} from '@osm-ts/core'
-import type { ProxyUUID } from '@osm-ts/driver-api'
-
 import { AdsClient } from '../../bench/ads-client.js'
-
-const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
+import { proxyCredential, type ProxyCredentialOptions } from './proxy-credential.js'
 
 /** Which proxy, and where its control plane is. */
-export interface SimulatedProxyOptions {
-  readonly api: KubernetesApi
-  readonly osmNamespace: string
+export interface SimulatedProxyOptions extends ProxyCredentialOptions {
   /** `host:port`. */
   readonly target: string
-  readonly uuid: ProxyUUID
-  readonly account: { readonly namespace: string; readonly name: string }
-  readonly signal: AbortSignal
 }
 
 /** A proxy with the certificate that the injector would have given it, which keeps what it is told. */
@@ -51,25 +35,10 @@ export class SimulatedProxy {
 
   /** Has its certificate issued, so that it can connect when the API server can not be asked. */
   static async prepare(options: SimulatedProxyOptions): Promise<() => SimulatedProxy> {
-    const { api, osmNamespace, target, uuid, account, signal } = options
-    const store = new SecretCaStore({ api, namespace: osmNamespace, secretName: 'osm-ca-bundle', labels: {}, signal })
-    const key = { algorithm: 'ECDSA' } as const
-    const authority = await TresorProvider.open({ store, clock: systemClock, rootKey: key })
-    try {
-      const names = certificateNames({ kind: 'proxy', uuid, serviceAccount: account }, domains)
-      const certificate = await authority.issue({ ...names, validityMs: 3_600_000, key }, signal)
-      const fields = {
-        target,
-        serverName: `osm-controller.${osmNamespace}.svc.cluster.local`,
-        roots: authority.trustBundle('control-plane').join('\n'),
-        chain: certificate.chain,
-        privateKey: certificate.privateKey(),
-        nodeId: names.commonName,
-      }
-      return () => new SimulatedProxy(fields)
-    } finally {
-      authority.close()
-    }
+    const { commonName, chain, privateKey, roots } = await proxyCredential(options)
+    const serverName = `osm-controller.${options.osmNamespace}.svc.cluster.local`
+    const fields = { target: options.target, serverName, roots, chain, privateKey, nodeId: commonName }
+    return () => new SimulatedProxy(fields)
   }
 
   /** Versions of all resources that it has, by type and name; sorted. */

@@ -28,6 +28,8 @@ export interface WorkerBootstrap {
   readonly credential: Credential
   readonly root: string
   readonly admin: string
+  /** Where its scripts come from, and its uuid, as the driver's patch has them; left out, they are those of the sources. */
+  readonly repo?: { readonly url: string; readonly uuid: string }
   /** Starts the program elsewhere, as somebody else; left out, it starts here. */
   readonly enter?: (argv: readonly [string, ...string[]]) => { readonly file: string; readonly args: readonly string[] }
 }
@@ -54,6 +56,7 @@ export async function startWorker({
   credential,
   root,
   admin,
+  repo,
   enter = ([file, ...args]) => ({ file, args }),
 }: WorkerBootstrap): Promise<Worker> {
   const folder = await mkdtemp(join(tmpdir(), 'osm-pipy-'))
@@ -75,7 +78,10 @@ export async function startWorker({
   // Run through the open file: where it lies may be nowhere that others get to.
   const binary = await open(pipyBinary())
   const script = join(folder, 'codebase', 'main.js')
-  const { file: program, args } = enter(['timeout', '-k', '1', `${LONGEST_LIFE_SECONDS}`, '/proc/self/fd/3', script])
+  const { OSM_PIPY_CERTIFICATE: certificate, OSM_PIPY_KEY: key, OSM_PIPY_ROOTS: roots } = environment
+  const tls = [`--tls-cert=${certificate}`, `--tls-key=${key}`, `--tls-trusted=${roots}`]
+  const source = repo === undefined ? [script] : ['--no-metrics', `--instance-uuid=${repo.uuid}`, ...tls, repo.url]
+  const { file: program, args } = enter(['timeout', '-k', '1', `${LONGEST_LIFE_SECONDS}`, '/proc/self/fd/3', ...source])
   const child = spawn(program, args, {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe', binary.fd],
