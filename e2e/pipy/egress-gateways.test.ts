@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
-import { type App, httpApp, type Seen, slowApp } from './support/apps.js'
+import { type App, httpApp, type Seen, slowApp, tlsApp } from './support/apps.js'
 import { principalOf, SERVICE } from './support/base-config.js'
 import { inTheClear, through } from './support/calls.js'
 import { Shop } from './support/shop.js'
@@ -154,6 +154,27 @@ describe.each(modes)('gateways of mode %s that real sidecars reach', (mode: Mode
       expect([host, status]).toEqual([host, expect.stringMatching(/^HTTP\/1.1 (400|403|503) /)])
     }
     expect(gateways[0].told).toEqual([])
+  })
+
+  it('pass the TLS that the sidecar speaks with a server', async () => {
+    const { chain, privateKey } = shop.authority.issue('books', { dns: ['books.test'] })
+    const server = await tlsApp(chain, privateKey)
+    try {
+      gateways[0].leadTo(server.address)
+      const client = leaving([1, 0])
+      const give = (named: string) => {
+        const outsideTls = { serverName: named, names: [named], addresses: [], roots: 'mesh' } as const
+        const outside = { ...(client.upstreams?.['outside'] as Upstream), outsideTls }
+        return shop.apply({ ...client, upstreams: { ...client.upstreams, outside } }, gatewayConfig(shop, gateways))
+      }
+      const status = async (): Promise<number> => (await through(shop.at.proxy, 'http://books.test/?status=204')).status
+      await give('books.test')
+      expect(await status()).toBe(204)
+      await give('bets.test')
+      expect(await status()).toBe(503)
+    } finally {
+      await server.stop()
+    }
   })
 
   it('that answer in another way, or never, are given up', async () => {

@@ -5,16 +5,17 @@ import { takeTurn } from './balance.js'
 import { callHTTP } from './called-http.js'
 import { closed } from './closed.js'
 import { openLink } from './connections.js'
-import { closest } from './hosts.js'
 import { letIn } from './plugins.js'
+import { destinationOf, isStillOpen } from './outside.js'
 import { pickGateway } from './gateways.js'
-import { state } from './state.js'
+import { state, track } from './state.js'
 import { connectUpstream, pickEndpoint } from './upstream.js'
 
 // `{ isForward }`, `{ id }` of a port of explicit mode, or `{ dialled: { address, port } }`; `source` is the caller's address.
 var $conn
 var $call
 var $entry
+var $forget
 
 // The connection to what `$call` names, and its line in the access log.
 var logged = pipeline(($) =>
@@ -24,12 +25,24 @@ var logged = pipeline(($) =>
     $entry.cluster = $call.upstream.id
     $entry.address = $call.address
     $entry.gateway = $call.gateway
+    $forget = $conn.isMesh ? undefined : watch($conn, $call)
   })
     .handleData((data) => void ($entry.received = $entry.received + data.size))
     .pipe(connectUpstream, () => $call)
     .handleData((data) => void ($entry.sent = $entry.sent + data.size))
-    .onEnd(() => writeEntry($entry)),
+    .onEnd(() => {
+      if ($forget) $forget()
+      writeEntry($entry)
+    }),
 )
+
+// Ends when nothing lets it out any more, or lets it out by that way.
+function watch(conn, call) {
+  return track({
+    isAllowed: () => isStillOpen(state.world, conn, call),
+    close: () => call.link.cut && call.link.cut(),
+  })
+}
 
 /** Takes connections of the workload. */
 export var outboundConnection = pipeline(($) =>
@@ -62,47 +75,23 @@ function choose(event) {
 }
 
 function chooseOutside(world, event) {
-  var rules = world.config.outside.filter((rule) => rule.port === $conn.dialled.port)
-  var tcp = closestRange(rules.filter((rule) => rule.protocol === 'tcp' && rule.ranges.length > 0))
-  if (tcp) return toShares(world, tcp)
-  if (rules.some((rule) => rule.protocol === 'https')) {
-    // The server name tells destinations apart, so that the client has to speak first.
+  var found = destinationOf(world, $conn)
+  if (found.kind === 'unknown') {
     if (event instanceof StreamEnd) return 'close'
     if (!(event instanceof Data) || event.size === 0) return undefined
-    if (new Data(event).shift(1).toString('hex') === '16') return 'named'
+    $conn.isTLS = new Data(event).shift(1).toString('hex') === '16'
+    found = destinationOf(world, $conn)
   }
-  if (rules.some((rule) => rule.protocol === 'http')) return 'http'
-  var any = rules.find((rule) => rule.protocol === 'tcp' && rule.ranges.length === 0)
-  if (any) return toShares(world, any)
-  return toPassthrough(world)
+  return toDestination(world, found)
 }
 
 function chooseByName() {
-  var world = state.world
-  var name = ('' + (($conn.hello.serverNames || [])[0] || '')).toLowerCase()
-  var rules = world.config.outside.filter((rule) => rule.protocol === 'https' && rule.port === $conn.dialled.port)
-  var rule = closest(rules, (each) => each.hosts, name)
-  if (!rule) return toPassthrough(world)
-  return toShares(world, rule, name === '' ? undefined : name + ':' + rule.port)
+  return toDestination(state.world, destinationOf(state.world, $conn)) === 'tcp' ? 'tcp' : 'close'
 }
 
-function closestRange(rules) {
-  var best = undefined
-  var most = -1
-  rules.forEach((rule) => {
-    rule.ranges.forEach((range) => {
-      if (range.contains($conn.dialled.address) && range.bitmask > most) {
-        most = range.bitmask
-        best = rule
-      }
-    })
-  })
-  return best
-}
-
-function toPassthrough(world) {
-  if (!world.config.egress) return 'close'
-  return open(world.passthrough.dialled, undefined, world.othersWay)
+function toDestination(world, found) {
+  if (found.kind === 'rule') return toShares(world, found.rule, found.named)
+  return found.kind === 'others' ? open(world.passthrough.dialled, undefined, world.othersWay) : found.kind
 }
 
 function toShares(world, part, named) {

@@ -62,7 +62,7 @@ export function makeWorld(config, before) {
   Object.entries(config.ways || {}).forEach((entry) => {
     var way = entry[1]
     var turns = kept('way ' + entry[0], way.shares, () => makeTurns(way.shares))
-    world.ways[entry[0]] = { mode: way.mode, turns }
+    world.ways[entry[0]] = { mode: way.mode, shares: way.shares, turns }
   })
   world.othersWay = wayOf(world, config.othersWay)
   config.outside.forEach((rule) => {
