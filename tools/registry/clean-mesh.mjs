@@ -6,7 +6,8 @@ import { connect } from 'node:tls'
 import { root } from '../lib/paths.mjs'
 import { mustRun } from './packed-packages.mjs'
 
-const trafficMilliseconds = 60_000
+// Bounds against hanging, not measures of speed: machines are shared and slow at times.
+const trafficMilliseconds = 150_000
 const refusalMilliseconds = 5_000
 
 /**
