@@ -129,7 +129,11 @@ export const meshConfig = {
       resolving,
     ]),
     works('featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', [policies, resolving]),
-    later('featureFlags.enablePluginPolicy', 'pipy', [admission, resolving]),
+    works('featureFlags.enablePluginPolicy', [
+      'packages/core/src/catalog/policy/plugins.test.ts',
+      admission,
+      resolving,
+    ]),
     never(
       'featureFlags.enableSnapshotCacheMode',
       'there is one way to serve sidecars, and it is incremental',
@@ -137,9 +141,9 @@ export const meshConfig = {
     ),
     never('featureFlags.enableAsyncProxyServiceMapping', 'OSM and osm-edge did not read it either', resolving),
     never('featureFlags.enableMulticlusterMode', 'OSM and osm-edge did not read it either', resolving),
-    later(
+    never(
       'pluginChains.{inbound-tcp,inbound-http,outbound-tcp,outbound-http}[].{plugin,priority,disable}',
-      'pipy',
+      'the stages of sidecars are fixed, so that rules come before plugins; what differs from those of osm-edge gets the problem `OSM_SPEC_NO_EFFECT`',
       reading,
     ),
   ],

@@ -894,6 +894,33 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
     'error OSM_SPEC_CERT_NAME spec.certificate.ingressGateway.subjectAltNames[1]',
     'lies under cluster.local',
   ],
+  ...(
+    [
+      [
+        'a stage of one chain in another',
+        'modules/outbound-tcp-default',
+        '',
+        'plugin',
+        'is no built-in stage of inbound-tcp',
+      ],
+      ['a script among the stages', 'mine', '', 'plugin', 'put scripts into chains by a PluginChain'],
+      ['a stage elsewhere', 'modules/inbound-tcp-default', '', 'priority', 'is fixed; plugins come after the rules'],
+      ['no stage', 'modules/inbound-tcp-routing', ', disable: true', 'disable', 'can not be left out'],
+    ] as const
+  ).map(
+    ([what, stage, more, field, message]) =>
+      [
+        what,
+        object(
+          'config.openservicemesh.io/v1alpha2',
+          'MeshConfig',
+          'c',
+          `{ pluginChains: { inbound-tcp: [{ plugin: ${stage}, priority: 120${more} }] } }`,
+        ),
+        `warning OSM_SPEC_NO_EFFECT spec.pluginChains.inbound-tcp[0].${field}`,
+        message,
+      ] as const,
+  ),
   [
     'a root of no provider',
     object('config.openservicemesh.io/v1alpha2', 'MeshRootCertificate', 'm', '{ provider: {} }'),

@@ -5,7 +5,7 @@ import { objectKey, objectRef, type MeshObject, type ObjectKey } from './objects
 import { PatternChecker } from './pattern.js'
 import type { Kind } from './schema/kinds.js'
 import { checkAccess } from './validation/access.js'
-import { checkAccessCert, checkMeshConfig, checkMeshRootCertificate } from './validation/certificates.js'
+import { checkAccessCert, checkGatewayCertificate, checkMeshRootCertificate } from './validation/certificates.js'
 import { check, type Check, type CheckContext, type Finding } from './validation/check.js'
 import { Claims } from './validation/claims.js'
 import { checkEgress, checkEgressGateway } from './validation/egress.js'
@@ -22,6 +22,7 @@ import { checkService } from './validation/service.js'
 import { checkTrafficSplit } from './validation/traffic-split.js'
 import { checkTrafficTarget } from './validation/traffic-target.js'
 import { checkRetry, checkUpstreamTrafficSetting } from './validation/upstream.js'
+import { checkPluginStages } from './validation/plugin-stages.js'
 import { checkWorkload } from './validation/workload.js'
 
 /** Every check of what objects mean together. What a single object may look like is the business of its schema. */
@@ -36,7 +37,7 @@ const checks: readonly Check[] = [
   check('IngressBackend', checkAccess),
   check('AccessControl', checkAccess),
   check('AccessCert', checkAccessCert),
-  check('MeshConfig', checkMeshConfig),
+  check('MeshConfig', (config, context) => [...checkGatewayCertificate(config, context), ...checkPluginStages(config)]),
   check('MeshRootCertificate', checkMeshRootCertificate),
   check('Retry', checkRetry),
   check('UpstreamTrafficSetting', checkUpstreamTrafficSetting),

@@ -10,7 +10,7 @@ export function checkAccessCert({ spec }: KindMap['AccessCert'], context: CheckC
 }
 
 /** Ingress gateway certificates for names that a client outside the mesh must not have. */
-export function checkMeshConfig({ spec }: KindMap['MeshConfig'], context: CheckContext): readonly Finding[] {
+export function checkGatewayCertificate({ spec }: KindMap['MeshConfig'], context: CheckContext): readonly Finding[] {
   const names = spec.certificate?.ingressGateway?.subjectAltNames ?? []
   return names.flatMap((name, index) =>
     findings(foreignName(name, `spec.certificate.ingressGateway.subjectAltNames[${index}]`, context)),
