@@ -172,6 +172,19 @@ describe('two real sidecars of class pipy', () => {
     expect((await get('/books/1')).status).toBe(200)
   })
 
+  it('show what they do on their administration interface, without the key', async () => {
+    const page = async (path: string): Promise<string> => (await fetch(`http://${shop.at.clientAdmin}${path}`)).text()
+    const dump = await page('/config_dump')
+    expect(JSON.parse(dump)).toMatchObject({
+      format: 1,
+      upstreams: { http: {} },
+      revision: expect.any(String) as unknown,
+    })
+    expect(dump).not.toContain('PRIVATE KEY')
+    expect(await page('/listeners')).toContain(`outboundHttp::${shop.at.proxy}\n`)
+    expect(await page('/clusters')).toContain(`http::${shop.at.servedHttp}::weight::1\n`)
+  })
+
   it('tell scrapers of requests, with the workloads of both sides', async () => {
     const text = await (await fetch(`http://${shop.at.clientMetrics}/stats/prometheus`)).text()
     expect(text).toMatch(

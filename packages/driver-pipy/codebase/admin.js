@@ -1,6 +1,7 @@
 // What the sidecar says of itself: ready, metrics, and the way to end it.
 
 import { endWhenIdle } from './end.js'
+import { clusterLines, configDump, listenerLines } from './config-pages.js'
 import { exposition, statistics } from './metrics.js'
 import { state } from './state.js'
 
@@ -25,6 +26,10 @@ export var serveAdmin = pipeline(($) =>
       if (path === '/stats/prometheus') return new Message({ status: 200 }, exposition())
       if (path === '/stats') return new Message({ status: 200 }, statistics())
       if (path === '/certs') return new Message({ headers: { 'content-type': 'application/json' } }, certificates())
+      if (path === '/config_dump')
+        return new Message({ headers: { 'content-type': 'application/json' } }, configDump(configOf(state)))
+      if (path === '/listeners') return new Message({ status: 200 }, listenerLines(configOf(state)))
+      if (path === '/clusters') return new Message({ status: 200 }, clusterLines(configOf(state)))
       // Callers that ask are told to go elsewhere; what comes all the same is served until the end.
       if (path === '/drain' && request.head.method === 'POST') {
         state.isDraining = true
@@ -38,6 +43,10 @@ export var serveAdmin = pipeline(($) =>
     }),
   ),
 )
+
+function configOf(now) {
+  return now.world ? now.world.config : undefined
+}
 
 // What everybody may see of the certificate, in the shape that Envoy has for it. A script sees no URIs, so the certificate is shown as it is.
 function certificates() {

@@ -7,7 +7,7 @@ import { doubt, findings, type Finding } from './check.js'
  * that.
  */
 export function checkPluginStages({ spec }: KindMap['MeshConfig']): readonly Finding[] {
-  return Object.entries(spec.pluginChains ?? {}).flatMap(([chain, stages = []]) =>
+  return Object.entries(spec.pluginChains ?? {}).flatMap(([chain, stages]) =>
     stages.flatMap(({ plugin, priority, disable = false }, index) => {
       const field = `spec.pluginChains.${chain}[${index}]`
       const usual = pluginStages[chain as PluginStageChain][plugin] // names of chains are those of the schema
