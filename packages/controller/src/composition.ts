@@ -3,6 +3,7 @@ import 'reflect-metadata'
 import {
   Broker,
   certificateSettings,
+  configuredHeaders,
   DriverHost,
   DriverRegistry,
   MeshCatalog,
@@ -103,6 +104,7 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
         instances,
         certificates,
         secrets: options.secrets,
+        headerValues: configuredHeaders(configurator),
         domains,
         configurator: configurator.forDrivers(),
         servicesOf: (account) => endpoints.listServicesForIdentity(account).items,

@@ -17,6 +17,8 @@ export interface Credential {
   readonly serialNumber: string
   /** Roots that the other side is verified by, PEM, where they come with the material: that of Secrets. */
   readonly roots?: readonly string[]
+  /** Secret. The value of an HTTP header in the place of a certificate: that of kind `egress`. Chain and key are then empty. */
+  readonly headerValue?: string
 }
 
 /** Roots for one purpose. */

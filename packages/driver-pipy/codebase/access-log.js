@@ -2,6 +2,7 @@
 // other sidecar class has. The span of a request begins and ends with what is known for its line.
 
 import { fillFields, fillLine } from './log-format.js'
+import { beginRecord, endRecord, keepBody } from './remote-log.js'
 import { beginSpan, endSpan } from './spans.js'
 import { state } from './state.js'
 
@@ -18,7 +19,14 @@ var logger = new logging.TextLogger('access').toFile('-')
 export function beginEntry(direction, conn, request) {
   state.underWay = state.underWay + 1
   var trace = request ? beginSpan(direction, request.headers) : undefined
-  return { direction, conn, request, trace, since: Date.now(), received: 0, sent: 0 }
+  var record = request ? beginRecord(direction, request.headers, trace) : undefined
+  return { direction, conn, request, trace, record, since: Date.now(), received: 0, sent: 0 }
+}
+
+/** Counts bytes of a request (`received`) or of its answer (`sent`). */
+export function noteData(entry, side, data) {
+  entry[side] = entry[side] + data.size
+  if (entry.record) keepBody(entry.record, side, data)
 }
 
 /** Writes the line of what is over, and reports its span; once, whoever sees the end first. */
@@ -27,6 +35,7 @@ export function writeEntry(entry) {
   state.underWay = state.underWay - 1
   entry.ended = Date.now()
   endSpan(entry)
+  endRecord(entry)
   var config = state.world ? state.world.config : undefined
   if (!config || !config.accessLog) return
   var conn = entry.conn

@@ -7,7 +7,7 @@ import { askPlugins, showPlugins } from './plugins.js'
 import { aboutRequest, answerParts, describeRequest, settleUpgrade } from './request.js'
 import { firstMatch } from './match.js'
 import { countRequest, countUpstream } from './metrics.js'
-import { beginEntry, writeEntry } from './access-log.js'
+import { beginEntry, noteData, writeEntry } from './access-log.js'
 import { abandonCall, beginPause, beginTry, endTry, leaveCall, pause, startClocks, stopTryClock } from './tries.js'
 import { failedToConnect, requestUpstream } from './upstream.js'
 import { state } from './state.js'
@@ -65,7 +65,7 @@ export var callHTTP = pipeline(($) =>
         $answer = route(start.head)
         if (!$entry) $entry = beginEntry('outbound', $conn, describeRequest(start.head))
       })
-        .handleData((data) => void ($entry.received = $entry.received + data.size))
+        .handleData((data) => noteData($entry, 'received', data))
         .handleMessageEnd(() => void ($entry.read = Date.now()))
         .pipe(() => ($answer ? 'answer' : $call.retries ? 'retry' : 'call'), {
           answer: ($) => $.replaceData().replaceMessage(() => localAnswer()),
@@ -80,7 +80,7 @@ export var callHTTP = pipeline(($) =>
               .pipe(tryOnce)
               .pipe(settle),
         })
-        .handleData((data) => void ($entry.sent = $entry.sent + data.size))
+        .handleData((data) => noteData($entry, 'sent', data))
         .onEnd(() => $entry && writeEntry($entry)),
     )
     // The end of an answer that was cut off: without it the caller sees that something is missing.
@@ -116,6 +116,7 @@ function toService(world, service) {
   var answer = askPlugins(plugins, service.id, aboutRequest($request, undefined))
   if (answer) return answer
   $entry.id = service.id
+  $entry.isMesh = true
   $request.show = (head) => showPlugins(plugins, service.id, head)
   return begin(world, found, service.retries, undefined)
 }

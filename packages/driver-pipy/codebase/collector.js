@@ -12,10 +12,11 @@ var ANSWER_SECONDS = 5
  *
  * @param send - sends a list of records; gives a promise for whether they were taken
  * @param wait - gives a promise for the end of so many seconds
- * @param counts - `{ sent, dropped, batches, failures }`: records that were taken and that are lost, requests, and those of them that came to nothing
+ * @param counts - `{ sent, dropped, batches, failures }`: records that were taken and that are lost, lists of them, and those that came to nothing
+ * @param tries - how often a list is sent before its records are lost; once if absent
  */
-export function makeQueue(send, wait, counts) {
-  return { send, wait, counts, records: [], isBusy: false }
+export function makeQueue(send, wait, counts, tries) {
+  return { send, wait, counts, tries: tries || 1, records: [], isBusy: false }
 }
 
 /** Has a record sent, soon. */
@@ -34,10 +35,10 @@ export function enqueue(queue, record) {
 /**
  * Sends lists as JSON to a path of a host.
  *
- * @param settings - `{ address, path, headers }`: `host:port`, the path with its query, and headers besides that of the content
+ * @param settings - `{ address, path, headers }`: `host:port`, the path with its query, and what gives headers besides that of the content
  */
 export function postJSON(settings) {
-  var headers = Object.assign({ 'content-type': 'application/json' }, settings.headers || {})
+  var headersOf = settings.headers || (() => undefined)
   var agent = new http.Agent(settings.address, {
     connectTimeout: ANSWER_SECONDS,
     readTimeout: ANSWER_SECONDS,
@@ -45,7 +46,12 @@ export function postJSON(settings) {
   })
   return (records) =>
     agent
-      .request('POST', settings.path, Object.assign({}, headers), JSON.stringify(records))
+      .request(
+        'POST',
+        settings.path,
+        Object.assign({ 'content-type': 'application/json' }, headersOf()),
+        JSON.stringify(records),
+      )
       .then((answer) => answer.head.status >= 200 && answer.head.status < 300)
 }
 
@@ -54,7 +60,7 @@ function flush(queue) {
   var batch = queue.records.slice(0, BATCH_RECORDS)
   queue.records = queue.records.slice(BATCH_RECORDS)
   queue.counts.batches = queue.counts.batches + 1
-  attempt(queue, batch).then((isTaken) => {
+  attempt(queue, batch, queue.tries, FLUSH_SECONDS).then((isTaken) => {
     var counts = queue.counts
     if (isTaken) {
       counts.sent = counts.sent + batch.length
@@ -68,7 +74,14 @@ function flush(queue) {
   })
 }
 
-function attempt(queue, batch) {
+// Tries as often as it may, at times further and further apart.
+function attempt(queue, batch, left, seconds) {
+  return sendOnce(queue, batch).then((isTaken) =>
+    isTaken || left <= 1 ? isTaken : queue.wait(seconds).then(() => attempt(queue, batch, left - 1, seconds * 2)),
+  )
+}
+
+function sendOnce(queue, batch) {
   try {
     return queue.send(batch).catch(() => false)
   } catch (error) {

@@ -5,7 +5,7 @@ import { certificatesOf, shownCertificate } from './certificates.js'
 /**
  * Reads those that came. One that can not be read closes what needs it, and nothing else; the next poll says which it is.
  *
- * @returns {unknown} `byKey`, each `{ certificate, trusted, text }` with all that is public in `text`; keys in `unusable`
+ * @returns {unknown} `byKey`, each `{ certificate, trusted, text }` with all that is public in `text`, or `{ headerValue }`; keys in `unusable`
  */
 export function readFurther(credentials) {
   var byKey = {}
@@ -22,6 +22,7 @@ export function readFurther(credentials) {
 }
 
 function read(material) {
+  if (material.headerValue !== undefined) return { headerValue: material.headerValue }
   return {
     certificate: shownCertificate(material.chain, material.key),
     trusted: certificatesOf(material.roots.join('\n')),

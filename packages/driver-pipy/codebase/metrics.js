@@ -32,6 +32,9 @@ var sampleNames = [
 /** Spans and the requests that take them to their collector; see collector.js. */
 export var spanCounts = { sent: 0, dropped: 0, batches: 0, failures: 0 }
 
+/** Records of requests and the lists that take them to their collector; see collector.js. */
+export var recordCounts = { sent: 0, dropped: 0, batches: 0, failures: 0 }
+
 /** Names the own workload in the head of an answer, for the metrics of a caller of the mesh. */
 export function workloadHeaders(head) {
   var config = state.world.config
@@ -124,6 +127,10 @@ export function exposition() {
     numberLines('sidecar_tracing_zipkin_spans_dropped', 'counter', [['', spanCounts.dropped]]),
     numberLines('sidecar_tracing_zipkin_reports_sent', 'counter', [['', spanCounts.batches - spanCounts.failures]]),
     numberLines('sidecar_tracing_zipkin_reports_dropped', 'counter', [['', spanCounts.failures]]),
+    numberLines('sidecar_remote_logging_records_sent', 'counter', [['', recordCounts.sent]]),
+    numberLines('sidecar_remote_logging_records_dropped', 'counter', [['', recordCounts.dropped]]),
+    numberLines('sidecar_remote_logging_reports_sent', 'counter', [['', recordCounts.batches - recordCounts.failures]]),
+    numberLines('sidecar_remote_logging_reports_dropped', 'counter', [['', recordCounts.failures]]),
     tunnelLines(),
     numberLines('sidecar_plugin_failures_total', 'counter', labelled('plugin', pluginFailures)),
     requestLines(),

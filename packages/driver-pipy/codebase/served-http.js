@@ -7,7 +7,7 @@ import { acceptedPath } from './path-rule.js'
 import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
 import { askPlugins, showPlugins } from './plugins.js'
 import { aboutRequest, answerParts, describeRequest, settleUpgrade } from './request.js'
-import { beginEntry, writeEntry } from './access-log.js'
+import { beginEntry, noteData, writeEntry } from './access-log.js'
 import { state, track } from './state.js'
 import { takeToken } from './bucket.js'
 import { countLimitedRequest, workloadHeaders } from './metrics.js'
@@ -46,7 +46,7 @@ export var serveHTTP = pipeline(($) =>
         $entry.id = $conn.id
         $answer = decide(start.head)
       })
-        .handleData((data) => void ($entry.received = $entry.received + data.size))
+        .handleData((data) => noteData($entry, 'received', data))
         .handleMessageEnd(() => void ($entry.read = Date.now()))
         .pipe(() => ($answer ? 'answer' : 'forward'), {
           answer: ($) =>
@@ -77,7 +77,7 @@ export var serveHTTP = pipeline(($) =>
               .replaceMessageStart(finish)
               .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
         })
-        .handleData((data) => void ($entry.sent = $entry.sent + data.size))
+        .handleData((data) => noteData($entry, 'sent', data))
         .onEnd(() => $entry && writeEntry($entry)),
     )
     // A port that is not served any more takes no new connections either: callers that keep one open are to notice. The end of an answer that was

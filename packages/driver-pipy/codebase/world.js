@@ -6,6 +6,7 @@ import { makePool } from './connections.js'
 import { makeChecks, settleChecks } from './health-checks.js'
 import { makeTurns } from './balance.js'
 import { loadPlugins } from './plugins.js'
+import { makeRecorder } from './remote-log.js'
 import { makeReporter } from './spans.js'
 import { readFurther } from './further.js'
 import { shownCertificate } from './certificates.js'
@@ -44,6 +45,9 @@ export function makeWorld(config, before) {
   ;['dialled', 'named'].forEach((kind) => {
     world.passthrough[kind] = kept('passthrough ' + kind, null, () => passthrough(kind))
   })
+  if (config.remoteLog) {
+    world.records = kept('remote log', config.remoteLog, () => makeRecorder(config.remoteLog))
+  }
   if (config.tracing) world.spans = kept('spans', config.tracing, () => makeReporter(config.tracing))
   config.served.forEach((port) => {
     world.servedById[port.id] = port

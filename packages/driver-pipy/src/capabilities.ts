@@ -12,7 +12,6 @@ export const unsupportedFeatures = {
   'external-authorization':
     'the protocol of external authorization is that of Envoy, over gRPC with messages that PipyJS has no types for',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',
-  'remote-logging': 'the codebase sends its log nowhere yet',
   'tls-parameters': 'acceptTLS and connectTLS have no elliptic curves to choose from',
   'tracing-opentelemetry': 'Pipy has no exporter of OpenTelemetry traces',
 } as const satisfies Readonly<Partial<Record<OptionalFeature, string>>>

@@ -8,7 +8,6 @@ export {
 } from './decision/decide.js'
 export { catalogErrorCodes, type CatalogErrorCode } from './error-codes.js'
 export type { QueryCount } from './incremental/index.js'
-export { REMOTE_LOGGING_CREDENTIAL } from './inputs/catalog-settings.js'
 export { MeshCatalog, type MeshCatalogOptions } from './mesh-catalog.js'
 export {
   PolicyComputation,

@@ -37,7 +37,7 @@ import { PolicyStream } from './policy-stream.js'
 import { ProxyObservations } from './proxy-observations.js'
 import { proxyStatuses } from './proxy-status.js'
 import { ProxySessions } from './proxy-sessions.js'
-import { credentialDenied, SecretCredentials } from './secret-credentials.js'
+import { type HeaderValues, SecretCredentials } from './secret-credentials.js'
 import { serverCredentials } from './server-credentials.js'
 import type { ProxyStatus, RefusedPeerStatus } from './status.js'
 
@@ -47,6 +47,7 @@ export interface DriverHostOptions {
   readonly instances: InstanceProvider
   readonly certificates: CertificateManager
   readonly secrets: SecretSource
+  readonly headerValues: HeaderValues
   readonly domains: MeshDomains
   readonly configurator: Configurator
   readonly servicesOf: (account: ServiceAccountRef) => readonly MeshService[]
@@ -267,9 +268,8 @@ export class DriverHost {
       case 'service':
         return this.#credentials.watch(proxy, this.#accountOf(proxy), signal)
       case 'secret':
-        return this.#secrets.watch(proxy, ref, signal)
       case 'egress':
-        throw credentialDenied(proxy, ref)
+        return this.#secrets.watch(proxy, ref, signal)
     }
   }
 

@@ -1,3 +1,4 @@
+export { configuredHeaders } from './configured-headers.js'
 export { DriverHost, type DriverHostOptions, type DriverStart } from './driver-host.js'
 export type { InstanceProvider, PolicyProvider, ProxyInstance } from './policy-provider.js'
 export { PROXY_SERVER_NAME } from './server-credentials.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Credential, CredentialRef, ProxyPart, ProxyRef, UpstreamPart } from '@osm-ts/driver-api'
+import type { Credential, CredentialRef, MeshPart, ProxyPart, ProxyRef, UpstreamPart } from '@osm-ts/driver-api'
 
 import { makePart, type PolicyPart } from '../catalog/policy/policy-part.js'
 import type { SecretSource } from '../secrets/secret-source.js'
@@ -22,7 +22,11 @@ function policy(ref: CredentialRef): PolicyPart<ProxyPart> {
 
 function host(inForce: PolicyPart<ProxyPart> | undefined) {
   const listeners = new Set<() => void>()
-  const state = { policy: inForce, credential: undefined as Credential | undefined }
+  const state = {
+    policy: inForce,
+    credential: undefined as Credential | undefined,
+    headers: {} as Record<string, string>,
+  }
   const secrets: SecretSource = {
     follow: () => undefined,
     states: () => new Map(),
@@ -40,7 +44,11 @@ function host(inForce: PolicyPart<ProxyPart> | undefined) {
   return {
     change,
     listeners,
-    credentials: new SecretCredentials({ policies: { policyFor: () => state.policy }, secrets }),
+    credentials: new SecretCredentials({
+      policies: { policyFor: () => state.policy },
+      secrets,
+      headerValues: { value: (name) => state.headers[name], subscribe: secrets.subscribe },
+    }),
   }
 }
 
@@ -74,5 +82,43 @@ describe('client certificates of Secrets', () => {
     expect(() => credentials.watch(proxy, partner, new AbortController().signal)).toThrow(
       expect.objectContaining({ code: 'OSM_CREDENTIAL_DENIED' }),
     )
+  })
+})
+
+describe('values of headers', () => {
+  const header = { kind: 'egress', name: 'remote-logging' } as const
+  const logging = (authorization: CredentialRef | undefined): PolicyPart<ProxyPart> => {
+    const mesh = makePart({ kind: 'mesh', id: 'mesh', remoteLogging: { authorization } } as unknown as MeshPart)
+    return makePart({ kind: 'proxy', id: 'u' } as unknown as ProxyPart, { children: [mesh] })
+  }
+
+  it('are given to proxies whose policy names them, once each', async () => {
+    const { credentials, change } = host(logging(header))
+    const given = credentials.watch(proxy, header, new AbortController().signal)[Symbol.asyncIterator]()
+    const next = async () => {
+      const step = await given.next()
+      return step.done === true ? 'the end' : step.value.headerValue
+    }
+    const first = next()
+    change({ headers: { other: 'x' } })
+    change({ headers: { 'remote-logging': 'Basic 1' } })
+    await expect(first).resolves.toBe('Basic 1')
+    const second = next()
+    change({ headers: { 'remote-logging': 'Basic 1' } })
+    await new Promise((resolve) => setImmediate(resolve))
+    change({ headers: { 'remote-logging': 'Basic 2' } })
+    await expect(second).resolves.toBe('Basic 2')
+    const third = next()
+    change({ policy: logging(undefined) })
+    await expect(third).resolves.toBe('the end')
+  })
+
+  it('are denied to others', () => {
+    const { credentials } = host(logging({ kind: 'egress', name: 'another' }))
+    expect(() => credentials.watch(proxy, header, new AbortController().signal)).toThrow('no reference to egress')
+    // What is behind a Secret of the same name is another matter.
+    const { credentials: other } = host(logging(header))
+    const secret = { kind: 'secret', namespace: '', name: 'remote-logging' } as const
+    expect(() => other.watch(proxy, secret, new AbortController().signal)).toThrow('no reference to secret')
   })
 })

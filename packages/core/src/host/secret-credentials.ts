@@ -1,19 +1,35 @@
-import { type Credential, type CredentialRef, OsmError, type ProxyRef } from '@osm-ts/driver-api'
+import {
+  type Credential,
+  type CredentialRef,
+  type NamedCredentialRef,
+  OsmError,
+  type ProxyRef,
+} from '@osm-ts/driver-api'
 
 import { Latest } from '../async/latest.js'
 import type { PolicyPart } from '../catalog/policy/policy-part.js'
 import type { SecretSource } from '../secrets/secret-source.js'
 import type { PolicyProvider } from './policy-provider.js'
 
+/** RFC 3339. Headers do not expire. */
+const NEVER = '9999-12-31T23:59:59Z'
+
+/** Values of headers that sidecars show to servers outside the mesh. Secret. */
+export interface HeaderValues {
+  /** The value in force; undefined if there is none of that name. */
+  value(name: string): string | undefined
+  /** Calls the listener when any of them may have changed. The result ends it. */
+  subscribe(listener: () => void): () => void
+}
+
 /** What {@link SecretCredentials} needs. */
 export interface SecretCredentialsOptions {
   readonly policies: Pick<PolicyProvider, 'policyFor'>
   readonly secrets: SecretSource
+  readonly headerValues: HeaderValues
 }
 
-type SecretRef = Extract<CredentialRef, { readonly kind: 'secret' }>
-
-/** Client certificates of Secrets, for proxies whose policy names them and only for as long as it does. */
+/** Client certificates of Secrets and values of headers, for proxies whose policy names them and only for as long as it does. */
 export class SecretCredentials {
   readonly #options: SecretCredentialsOptions
 
@@ -22,24 +38,29 @@ export class SecretCredentials {
   }
 
   /**
-   * What stands in a Secret, then whatever replaces it. Ends when the policy names it no more.
+   * What is behind a reference, then whatever replaces it. Ends when the policy names it no more.
    *
    * @throws OsmError with code `OSM_CREDENTIAL_DENIED`
    */
-  watch(proxy: ProxyRef, ref: SecretRef, signal: AbortSignal): AsyncIterable<Credential> {
+  watch(proxy: ProxyRef, ref: NamedCredentialRef, signal: AbortSignal): AsyncIterable<Credential> {
     if (!this.#isNamed(proxy, ref)) throw credentialDenied(proxy, ref)
     return this.#follow(proxy, ref, signal)
   }
 
-  async *#follow(proxy: ProxyRef, ref: SecretRef, signal: AbortSignal): AsyncGenerator<Credential, void, undefined> {
-    const { secrets } = this.#options
-    const latest = new Latest(secrets.credential(ref))
-    const leave = secrets.subscribe(() => latest.set(secrets.credential(ref)))
+  async *#follow(
+    proxy: ProxyRef,
+    ref: NamedCredentialRef,
+    signal: AbortSignal,
+  ): AsyncGenerator<Credential, void, undefined> {
+    const { secrets, headerValues } = this.#options
+    const source = ref.kind === 'secret' ? secrets : headerValues
+    const latest = new Latest(this.#read(ref))
+    const leave = source.subscribe(() => latest.set(this.#read(ref)))
     let shown: Credential | undefined
     try {
       for await (const credential of latest.watch(signal)) {
         if (!this.#isNamed(proxy, ref)) return
-        if (credential === undefined || credential === shown) continue
+        if (credential === undefined || isSame(credential, shown)) continue
         shown = credential
         yield credential
       }
@@ -48,32 +69,44 @@ export class SecretCredentials {
     }
   }
 
-  #isNamed({ uuid }: ProxyRef, ref: SecretRef): boolean {
+  #read(ref: NamedCredentialRef): Credential | undefined {
+    const { secrets, headerValues } = this.#options
+    if (ref.kind === 'secret') return secrets.credential(ref)
+    const headerValue = headerValues.value(ref.name)
+    return headerValue === undefined
+      ? undefined
+      : { chain: '', privateKey: '', expiry: NEVER, serialNumber: '', headerValue }
+  }
+
+  #isNamed({ uuid }: ProxyRef, ref: NamedCredentialRef): boolean {
     const policy = this.#options.policies.policyFor(uuid)
     return policy !== undefined && names(policy, ref, new Set())
   }
 }
 
 /** A driver asks for what stands in no policy of the proxy. */
-export function credentialDenied(
-  { uuid }: ProxyRef,
-  ref: Exclude<CredentialRef, { readonly kind: 'service' }>,
-): OsmError {
+function credentialDenied({ uuid }: ProxyRef, ref: NamedCredentialRef): OsmError {
   const { kind, name } = ref
   return new OsmError('OSM_CREDENTIAL_DENIED', `the policy of proxy ${uuid} holds no reference to ${kind} ${name}`, {
     details: { uuid, kind, name },
   })
 }
 
-/** True if a part, or one that it refers to, names the Secret. */
-function names({ hash, part, children }: PolicyPart, ref: SecretRef, seen: Set<string>): boolean {
+/** True if a part, or one that it refers to, has the reference. */
+function names({ hash, part, children }: PolicyPart, ref: NamedCredentialRef, seen: Set<string>): boolean {
   if (seen.has(hash)) return false
   seen.add(hash)
   if (part.kind === 'upstream' && part.tls.mode === 'originate')
-    return [part.tls.credential, part.tls.roots].some((each) => isSame(each, ref))
+    return [part.tls.credential, part.tls.roots].some((each) => refersTo(each, ref))
+  if (part.kind === 'mesh') return refersTo(part.remoteLogging?.authorization, ref)
   return children.some((child) => names(child, ref, seen))
 }
 
-function isSame(a: CredentialRef | undefined, b: SecretRef): boolean {
-  return a?.kind === 'secret' && a.namespace === b.namespace && a.name === b.name
+function refersTo(a: CredentialRef | undefined, b: NamedCredentialRef): boolean {
+  if (a?.kind !== b.kind) return false
+  return a.name === b.name && (a.kind !== 'secret' || b.kind !== 'secret' || a.namespace === b.namespace)
+}
+
+function isSame(a: Credential, b: Credential | undefined): boolean {
+  return a === b || (a.headerValue !== undefined && a.headerValue === b?.headerValue)
 }

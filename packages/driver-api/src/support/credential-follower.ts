@@ -4,32 +4,35 @@ import type { CredentialRef } from '../policy/parts.js'
 /** A reference to a Secret. */
 export type SecretCredentialRef = Extract<CredentialRef, { readonly kind: 'secret' }>
 
+/** A reference to anything but the certificate of the proxy's own identity. */
+export type NamedCredentialRef = Exclude<CredentialRef, { readonly kind: 'service' }>
+
 /** What a {@link CredentialFollower} is made with. */
-export interface CredentialFollowerOptions {
+export interface CredentialFollowerOptions<Ref extends NamedCredentialRef> {
   /** Whose policy it is. */
   readonly proxy: ProxyRef
   /** Where the certificates come from. */
   readonly certificates: Pick<DriverCertificates, 'credentials'>
   /** Told of those that are not to be had. */
   readonly logger: Logger
-  /** Told of what stands in a Secret, and of whatever replaces it. */
-  readonly onCredential: (ref: SecretCredentialRef, credential: Credential) => void
+  /** Told of what is behind a reference, and of whatever replaces it. */
+  readonly onCredential: (ref: Ref, credential: Credential) => void
   /** Ends all. */
   readonly signal: AbortSignal
 }
 
-/** Follows the client certificates that the policy of one proxy names, as long as it names them. */
-export class CredentialFollower {
-  readonly #options: CredentialFollowerOptions
+/** Follows the credentials that the policy of one proxy names, as long as it names them. */
+export class CredentialFollower<Ref extends NamedCredentialRef = SecretCredentialRef> {
+  readonly #options: CredentialFollowerOptions<Ref>
   readonly #followed = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>()
 
   /** @param options - whose certificates are followed, and who is told */
-  constructor(options: CredentialFollowerOptions) {
+  constructor(options: CredentialFollowerOptions<Ref>) {
     this.#options = options
   }
 
   /** Follows these, and no others. One that has ended is asked for again. */
-  follow(refs: readonly SecretCredentialRef[]): void {
+  follow(refs: readonly Ref[]): void {
     const wanted = new Map(refs.map((ref) => [keyOf(ref), ref]))
     for (const [key, { stop }] of this.#followed) {
       if (wanted.has(key)) continue
@@ -44,7 +47,7 @@ export class CredentialFollower {
     await Promise.all([...this.#followed.values()].map(({ done }) => done))
   }
 
-  #start(key: string, ref: SecretCredentialRef): void {
+  #start(key: string, ref: Ref): void {
     const stop = new AbortController()
     const done = this.#run(ref, AbortSignal.any([this.#options.signal, stop.signal])).finally(() => {
       if (this.#followed.get(key)?.stop === stop) this.#followed.delete(key)
@@ -52,23 +55,23 @@ export class CredentialFollower {
     this.#followed.set(key, { stop, done })
   }
 
-  /** Never rejects: the policy in force may have moved on from the one that is followed, and then names the Secret no more. */
-  async #run(ref: SecretCredentialRef, signal: AbortSignal): Promise<void> {
+  /** Never rejects: the policy in force may have moved on from the one that is followed, and then names it no more. */
+  async #run(ref: Ref, signal: AbortSignal): Promise<void> {
     const { proxy, certificates, logger, onCredential } = this.#options
     try {
       for await (const credential of certificates.credentials(proxy, ref, signal))
         if (!signal.aborted) onCredential(ref, credential)
     } catch (error) {
-      const { namespace, name } = ref
+      const { kind: _, ...names } = ref
       logger.warn(
-        { proxy: proxy.uuid, namespace, name, error: String(error) },
-        'a client certificate that the policy names is not to be had',
+        { proxy: proxy.uuid, ...names, error: String(error) },
+        'a credential that the policy names is not to be had',
       )
     }
   }
 }
 
 /** Names of Kubernetes hold no slash. */
-function keyOf({ namespace, name }: SecretCredentialRef): string {
-  return `${namespace}/${name}`
+function keyOf(ref: NamedCredentialRef): string {
+  return ref.kind === 'secret' ? `${ref.namespace}/${ref.name}` : ref.name
 }

@@ -132,6 +132,33 @@ describe('a queue towards a collector', () => {
     })
   })
 
+  it('tries as often as it may, ever more rarely, before records are lost', async () => {
+    const waits: number[] = []
+    const answers = [false, true, false, false, false]
+    const asked: (readonly unknown[])[] = []
+    const queue = makeQueue(
+      (records: readonly unknown[]) => {
+        asked.push(records)
+        return Promise.resolve(answers[asked.length - 1])
+      },
+      (seconds: number) => {
+        waits.push(seconds)
+        return Promise.resolve()
+      },
+      noCounts(),
+      3,
+    )
+    enqueue(queue, 'first')
+    await settle()
+    expect(queue).toMatchObject({ isBusy: false, counts: { sent: 1, dropped: 0, batches: 1, failures: 0 } })
+    enqueue(queue, 'second')
+    await settle()
+    await settle()
+    expect(asked).toEqual([['first'], ['first'], ['second'], ['second'], ['second']])
+    expect(waits).toEqual([1, 1, 1, 1, 2])
+    expect(queue).toMatchObject({ isBusy: false, counts: { sent: 1, dropped: 1, batches: 2, failures: 1 } })
+  })
+
   it.each([
     ['rejects', () => Promise.reject(new Error('no'))],
     [

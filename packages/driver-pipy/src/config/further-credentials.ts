@@ -1,11 +1,11 @@
-import type { Credential, PartRef, SecretCredentialRef } from '@osm-ts/driver-api'
+import type { Credential, PartRef, NamedCredentialRef } from '@osm-ts/driver-api'
 
 import type { CredentialKey, FurtherCredential } from './types.js'
 
 /** A credential besides the sidecar's own that a policy names. */
 export interface CredentialNeed {
   readonly key: CredentialKey
-  readonly ref: SecretCredentialRef
+  readonly ref: NamedCredentialRef
   /** What is closed without it: elements of parts. */
   readonly users: readonly { readonly ref: PartRef; readonly pointer: string }[]
 }
@@ -14,8 +14,8 @@ export interface CredentialNeed {
 export type CredentialsByKey = ReadonlyMap<CredentialKey, Credential>
 
 /** Key of a reference: equal for equal ones, and no secret. Names of Kubernetes hold no slash. */
-export function credentialKey({ kind, namespace, name }: SecretCredentialRef): CredentialKey {
-  return `${kind}/${namespace}/${name}`
+export function credentialKey(ref: NamedCredentialRef): CredentialKey {
+  return ref.kind === 'secret' ? `secret/${ref.namespace}/${ref.name}` : `${ref.kind}/${ref.name}`
 }
 
 /** What of the needed credentials is to be had, in the form in which it travels. Never more than what is needed. */
@@ -26,8 +26,8 @@ export function byKey(
   const found = needs.flatMap(({ key }): readonly (readonly [CredentialKey, FurtherCredential])[] => {
     const credential = further.get(key)
     if (credential === undefined) return []
-    const { chain, privateKey, roots = [] } = credential
-    return [[key, { chain, key: privateKey, roots }]]
+    const { chain, privateKey, roots = [], headerValue } = credential
+    return [[key, headerValue === undefined ? { chain, key: privateKey, roots } : { headerValue }]]
   })
   return Object.fromEntries(found)
 }

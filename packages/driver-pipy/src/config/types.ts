@@ -275,6 +275,23 @@ export interface Tracing {
   readonly fraction: number
 }
 
+/** Records of requests, bodies included, for an HTTP collector. */
+export interface RemoteLog {
+  /** Where the collector is; its host may be a name. */
+  readonly address: SocketText
+  /** With its query. */
+  readonly path: string
+  /** 0: headers are left as they are. 1: requests that come in belong to a trace. 2: those that go out as well. */
+  readonly level: 0 | 1 | 2
+  /** Share of the requests that are recorded, 0 to 1. */
+  readonly fraction: number
+  /** Value of the header `authorization`; without it nothing is sent. Absent: there is no such header. */
+  readonly authorization?: CredentialKey
+  readonly meshName: string
+  /** Address of the workload; empty if it has none. */
+  readonly workloadAddress: string
+}
+
 /** A user's script, see guarded-script.ts. */
 export interface Plugin {
   readonly name: string
@@ -324,6 +341,8 @@ export interface PipyConfig {
   /** Absent: the one of the codebase. */
   readonly accessLogFormat?: LogFormat
   readonly requestMetrics: boolean
+  /** Absent: no records of requests. */
+  readonly remoteLog?: RemoteLog
   /** Absent: no spans, and headers are left as they are. */
   readonly tracing?: Tracing
   /** Destinations that nothing else takes may be reached. */
@@ -352,8 +371,11 @@ export interface PipyCredentials {
   readonly further?: Readonly<Record<CredentialKey, FurtherCredential>>
 }
 
-/** A credential besides the sidecar's own: a client certificate with its key, and the roots that come with it. */
-export interface FurtherCredential {
+/** A credential besides the sidecar's own. */
+export type FurtherCredential = FurtherCertificate | { readonly headerValue: string }
+
+/** A client certificate with its key, and the roots that come with it. */
+export interface FurtherCertificate {
   /** PEM, the leaf first. */
   readonly chain: string
   /** PEM. */

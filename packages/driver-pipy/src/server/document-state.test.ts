@@ -10,7 +10,7 @@ const document = (says: string, needs: readonly CredentialNeed[] = []): PolicyDo
   needs,
   plain: () => ({ revision: says, body: says }),
   with: ({ serialNumber }, further) => {
-    const others = Object.values(byKey(needs, further)).map(({ chain }) => `+${chain}`)
+    const others = Object.values(byKey(needs, further)).map((one) => `+${'chain' in one ? one.chain : one.headerValue}`)
     return { revision: `${says}.${serialNumber}${others.join('')}`, body: `${says} as ${serialNumber}` }
   },
 })
@@ -141,6 +141,13 @@ describe('what a worker should have of further credentials', () => {
     expect(documents.offer).toMatchObject({ revision: 'more.1+a1', missing: [b] })
     documents.setFurther(b.key, shown('b1'))
     expect(documents.offer).toMatchObject({ revision: 'more.1+a1+b1', missing: [] })
+  })
+
+  it('is the value of a header where that is what is behind its name', () => {
+    const header: CredentialNeed = { key: 'egress/log', ref: { kind: 'egress', name: 'log' }, users: [] }
+    const { documents } = naming(header)
+    documents.setFurther(header.key, { ...credential(''), headerValue: 'Basic' })
+    expect(documents.offer?.revision).toBe('some.1+Basic')
   })
 
   it('is forgotten with the policies that name it', () => {

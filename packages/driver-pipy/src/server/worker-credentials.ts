@@ -60,6 +60,8 @@ export class WorkerCredentials {
   }
 }
 
-function wordsOf({ ref: { namespace, name } }: CredentialNeed, why: string): string {
-  return `what stands in Secret ${namespace}/${name} ${why}`
+function wordsOf({ ref }: CredentialNeed, why: string): string {
+  return ref.kind === 'secret'
+    ? `what stands in Secret ${ref.namespace}/${ref.name} ${why}`
+    : `the value of a header, ${ref.name}, ${why}`
 }

@@ -5,6 +5,7 @@ import {
   CredentialFollower,
   DocumentTracker,
   followPolicies,
+  type NamedCredentialRef,
   type PartLookup,
   type PolicyUpdate,
   type ProxyCondition,
@@ -292,7 +293,7 @@ export class WorkerSession {
   async #followPolicy(): Promise<void> {
     const { certificates, logger } = this.#ports
     const stop = new AbortController()
-    const credentials = new CredentialFollower({
+    const credentials = new CredentialFollower<NamedCredentialRef>({
       proxy: this.proxy,
       certificates,
       logger,
@@ -311,7 +312,7 @@ export class WorkerSession {
     }
   }
 
-  async #applyPolicies(credentials: CredentialFollower): Promise<void> {
+  async #applyPolicies(credentials: CredentialFollower<NamedCredentialRef>): Promise<void> {
     const { policies, turns, make, parts } = this.#ports
     for await (const update of followPolicies(policies, parts, this.proxy, this.#over.signal)) {
       this.#tracker.update(update)

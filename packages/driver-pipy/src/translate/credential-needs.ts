@@ -1,4 +1,4 @@
-import type { PartRef, SecretCredentialRef } from '@osm-ts/driver-api'
+import type { PartRef, NamedCredentialRef } from '@osm-ts/driver-api'
 
 import { credentialKey, type CredentialNeed } from '../config/further-credentials.js'
 import type { CredentialKey } from '../config/types.js'
@@ -13,7 +13,7 @@ export class CredentialNeeds {
   }
 
   /** An element of a part names a credential, and is closed without it. */
-  add(credential: SecretCredentialRef, ref: PartRef, pointer: string): CredentialKey {
+  add(credential: NamedCredentialRef, ref: PartRef, pointer: string): CredentialKey {
     const key = credentialKey(credential)
     const users = this.#needs.get(key)?.users ?? []
     const isKnown = users.some((user) => user.ref.hash === ref.hash && user.pointer === pointer)

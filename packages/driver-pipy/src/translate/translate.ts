@@ -17,6 +17,7 @@ import { CredentialNeeds } from './credential-needs.js'
 import { logFormat } from './log-format.js'
 import { pluginsOf } from './plugins.js'
 import { probesOf } from './probes.js'
+import { remoteLogOf } from './remote-log.js'
 import { servedPorts } from './served.js'
 import { tracingOf } from './tracing.js'
 import { upstreams } from './upstreams.js'
@@ -60,6 +61,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup, regexes = new Reg
     ...(accessLogFormat === undefined ? {} : { accessLogFormat }),
     requestMetrics: mesh.requestMetrics,
     ...tracingOf(mesh),
+    ...remoteLogOf(mesh, proxy, reader, needs),
     egress: mesh.egressEnabled,
     callers,
     served,

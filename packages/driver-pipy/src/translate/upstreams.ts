@@ -47,6 +47,9 @@ function upstream(
   const outside = tls.mode === 'originate' ? outsideTls(tls, { reader, needs, ref }) : undefined
   // Never in the clear where TLS was asked for: what can't be encrypted has no address.
   const isClosed = tls.mode === 'originate' && outside === undefined
+  // Nor are its questions after the health of a server in the clear.
+  if (tls.mode === 'originate' && part.healthCheck !== undefined)
+    reader.refuse(ref, '/healthCheck', 'class pipy checks the health of no server that it speaks TLS to for workloads')
   return {
     http2: part.protocol === 'http2' || part.protocol === 'grpc',
     addresses: isClosed ? { kind: 'endpoints', priorities: [] } : addressesOf(part, endpoints, locality),
@@ -77,7 +80,7 @@ function upstream(
           },
         }),
     balancing: part.loadBalancing.policy,
-    ...(part.healthCheck === undefined ? {} : { check: checkOf(part.healthCheck) }),
+    ...(part.healthCheck === undefined || tls.mode === 'originate' ? {} : { check: checkOf(part.healthCheck) }),
   }
 }
 

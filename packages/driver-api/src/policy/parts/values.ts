@@ -51,7 +51,7 @@ export interface Locality {
 export type CredentialRef =
   /** The certificate of the proxy's own identity. */
   | { readonly kind: 'service' }
-  /** A client certificate for servers outside the mesh; `name` is chosen by the host. */
+  /** What the host keeps for servers outside the mesh, such as the value of a header; `name` is chosen by the host. */
   | { readonly kind: 'egress'; readonly name: string }
   /** A secret of the mesh spec. */
   | { readonly kind: 'secret'; readonly namespace: string; readonly name: string }
