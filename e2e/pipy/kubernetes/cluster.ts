@@ -1,7 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-
 import { customResourceDefinitions, resourceTypes } from '@osm-ts/core'
 import type { InterceptionOptions } from '@osm-ts/interception'
 
@@ -18,6 +14,7 @@ import { MeshObjects } from '../../api/support/mesh-objects.js'
 import { proxyCredential } from '../../api/support/proxy-credential.js'
 import { askInside, type InsideAnswer, type Question } from '../../dataplane/support/inside.js'
 import { run } from '../../dataplane/support/kernel.js'
+import { startAppInside } from '../support/app-inside.js'
 import { freeAddresses } from '../support/apps.js'
 import { startWorker } from '../support/worker.js'
 
@@ -101,7 +98,7 @@ export class PipyCluster {
   async pod(namespace: string, name: string): Promise<string> {
     const network = await this.#network.addWorkload({ name, interception, hosts: [] }, this.#signal)
     this.#pods.set(name, network)
-    await this.#app(network, name)
+    this.#end.push(await startAppInside({ network, name, program: 'http-server', port: 8080 }))
     const { address } = network
     const { uuid } = await this.objects.pod({
       namespace,
@@ -154,21 +151,5 @@ export class PipyCluster {
     const network = this.#pods.get(pod)
     if (network === undefined) throw new Error(`there is no pod ${pod}`)
     return network.namespace
-  }
-
-  async #app(network: WorkloadNetwork, name: string): Promise<void> {
-    const script = fileURLToPath(new URL('../../dataplane/support/apps/http-server.mjs', import.meta.url))
-    const { file, args } = network.command([process.execPath, script])
-    const child: ChildProcess = spawn(file, args, {
-      env: { ...process.env, HOST: '0.0.0.0', PORT: '8080', NAME: name },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    this.#end.push(async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const ended = once(child, 'exit')
-      child.kill('SIGKILL')
-      await ended
-    })
-    await Promise.race([once(child.stdout ?? child, 'data'), once(child, 'exit')])
   }
 }

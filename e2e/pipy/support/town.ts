@@ -1,7 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 import { testAuthority } from '@osm-ts/driver-testkit'
 import type { InterceptionOptions } from '@osm-ts/interception'
@@ -10,11 +6,11 @@ import {
   createMeshNetwork,
   findFreeRanges,
   type MeshNetwork,
-  type SpawnCommand,
   type WorkloadNetwork,
 } from '../../../packages/standalone/src/netns/index.js'
 import { askInside, type InsideAnswer, type Question } from '../../dataplane/support/inside.js'
 import { run } from '../../dataplane/support/kernel.js'
+import { startAppInside } from './app-inside.js'
 import { type Account, baseConfig, CONTROL_PLANE, principalOf, SERVICE, sidecarName } from './base-config.js'
 import { type Channel, startChannel } from './channel.js'
 import { startWorker } from './worker.js'
@@ -133,19 +129,6 @@ export class Town {
   }
 
   async #app(name: Place, program: string, port: number, extra: Readonly<Record<string, string>> = {}): Promise<void> {
-    const script = fileURLToPath(new URL(`../../dataplane/support/apps/${program}.mjs`, import.meta.url))
-    const { file, args }: SpawnCommand = this.#pods[name].command([process.execPath, script])
-    const child = spawn(file, args, {
-      env: { ...process.env, HOST: '0.0.0.0', PORT: String(port), NAME: name, ...extra },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    this.#end.push(async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const ended = once(child, 'exit')
-      child.kill('SIGKILL')
-      await ended
-    })
-    const [line] = (await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])) as readonly unknown[]
-    if (!String(line).includes('listening')) throw new Error(`${program} of ${name} did not start: ${String(line)}`)
+    this.#end.push(await startAppInside({ network: this.#pods[name], name, program, port, environment: extra }))
   }
 }
