@@ -131,14 +131,14 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
     }
     return values.quick
       ? measureScale({
-          services: 200,
+          services: 100,
           replicas: 2,
-          affected: [20, 100],
-          warmUp: 5,
-          rounds: 20,
+          affected: [20, 60],
+          warmUp: 3,
+          rounds: 10,
           storms: 1,
-          noOpSeconds: 3,
-          rolloutPods: 50,
+          noOpSeconds: 2,
+          rolloutPods: 30,
           programs,
         })
       : measureScale({
