@@ -70,7 +70,7 @@ describe('what gateways are told', () => {
 describe('answers of SOCKS', () => {
   const read = (...parts: readonly (readonly number[])[]): unknown => {
     const answer = makeSocksAnswer()
-    return parts.map((part) => readSocksAnswer(answer, part) as unknown).find((word) => word !== undefined)
+    return parts.map((part) => readSocksAnswer(answer, part)).find((word) => word !== undefined)
   }
 
   it('are read in whatever parts they come', () => {
