@@ -17,16 +17,9 @@ import {
   trafficTarget,
   workload,
 } from '../dataplane/support/yaml.js'
+import { classed, classes, type SidecarClass } from './support/classes.js'
 
 jest.setTimeout(60_000)
-
-const classes = ['envoy', 'pipy'] as const
-type SidecarClass = (typeof classes)[number]
-
-function classed(sidecarClass: SidecarClass, document: string): string {
-  const object = JSON.parse(document) as { readonly spec: object }
-  return `${JSON.stringify({ ...object, spec: { ...object.spec, sidecarClass } })}\n`
-}
 
 /** A client, one that the gateways of the other class do not let in, and a gateway. */
 function side(own: SidecarClass): readonly string[] {

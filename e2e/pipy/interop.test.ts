@@ -13,17 +13,9 @@ import {
   trafficTarget,
   workload,
 } from '../dataplane/support/yaml.js'
+import { classed, classes, type SidecarClass } from './support/classes.js'
 
 jest.setTimeout(60_000)
-
-const classes = ['envoy', 'pipy'] as const
-type SidecarClass = (typeof classes)[number]
-
-/** A workload whose sidecar is of a class that the mesh does not have by default. */
-function classed(sidecarClass: SidecarClass, document: string): string {
-  const object = JSON.parse(document) as { readonly spec: object }
-  return `${JSON.stringify({ ...object, spec: { ...object.spec, sidecarClass } })}\n`
-}
 
 /** Of each class: a web server, an echo over TCP, who may call both of the other class, and who may not. */
 function side(own: SidecarClass): readonly string[] {
