@@ -54,7 +54,10 @@ const tier = process.env.OSM_TEST_TIER ?? 'unit'
 const modes = (process.env.OSM_TEST_MODES ?? 'explicit,transparent').split(',')
 const outsideMode = modes.includes('transparent') ? [] : ['\\.transparent\\.test\\.ts$']
 // The same of HAProxy: empty where there is none, and then set-up has said so.
-const withoutHaproxy = process.env.HAPROXY_BIN === '' ? ['/examples/driver-haproxy/.*\\.integration\\.test\\.ts$'] : []
+const withoutHaproxy =
+  process.env.HAPROXY_BIN === ''
+    ? ['/examples/driver-haproxy/.*\\.integration\\.test\\.ts$', '/e2e/dataplane/haproxy-[^/]*\\.test\\.ts$']
+    : []
 // And of the driver in Python.
 const withoutPython = process.env.OSM_PYTHON_DRIVER === '' ? ['python-driver\\.integration\\.test\\.ts$'] : []
 // And of an API server.

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals'
 import { readChartValues, type ChartValue } from '../../tools/chart/values.mjs'
 import { valuesFile } from './chart/cases.js'
 import { containerOf, find, title } from './chart/manifest.js'
-import { chartFolder, render, template } from './chart/render.js'
+import { chartFolder, helm, render, template } from './chart/render.js'
 import { withoutEffect } from './chart/value-effects.js'
 
 interface MeshConfig {
@@ -24,6 +24,8 @@ const driver = (sidecarName: string, proxyServerPort?: number) => ({
   sidecarName,
   ...(proxyServerPort === undefined ? {} : { proxyServerPort }),
 })
+
+const acme = { name: 'acme', path: '/drivers/acme', integrity: `sha512-${'A'.repeat(86)}==` }
 
 describe('values that say something wrong', () => {
   it.each<[string, object, string]>([
@@ -54,6 +56,12 @@ describe('values that say something wrong', () => {
     ['a mesh name that is no label', { meshName: 'My Mesh' }, "'/osm/meshName'"],
     ['a class name that is no label', { sidecarClass: 'Envoy!' }, "'/osm/sidecarClass'"],
     ['a driver without a name', { sidecarDrivers: [{ proxyServerPort: 1 }] }, "missing property 'sidecarName'"],
+    [
+      'a package without its digest',
+      { driverPackages: [{ name: 'acme', path: '/drivers/acme' }] },
+      "missing property 'integrity'",
+    ],
+    ['a package by a relative path', { driverPackages: [{ ...acme, path: 'acme' }] }, "'/osm/driverPackages/0/path'"],
     ['no driver at all', { sidecarDrivers: [] }, "'/osm/sidecarDrivers': minItems"],
     ['a share above one', { tracing: { sampledFraction: 2 } }, "'/osm/tracing/sampledFraction'"],
     ['a digest that is none', { image: { digest: { osmController: 'latest' } } }, "'/osm/image/digest/osmController'"],
@@ -93,7 +101,22 @@ describe('values that say something wrong', () => {
       { osm: { sidecarDrivers: [driver('envoy', 9093)] } },
       'which the controller needs for itself',
     ],
-    ['driver packages', { osm: { driverPackages: ['@example/driver'] } }, 'osm.driverPackages lists @example/driver'],
+    [
+      'a package of a built-in class',
+      { osm: { driverPackages: [{ ...acme, name: 'envoy' }] } },
+      'osm.driverPackages: class envoy has a driver already',
+    ],
+    ['two packages of one class', { osm: { driverPackages: [acme, acme] } }, 'class acme has a driver already'],
+    [
+      'a package in two places',
+      { osm: { driverPackages: [{ ...acme, imageVolume: { reference: 'acme:1' } }] } },
+      'the entry of class acme has path and imageVolume; it needs one of',
+    ],
+    [
+      'a package in no place',
+      { osm: { driverPackages: [{ name: 'acme', integrity: acme.integrity }] } },
+      'the entry of class acme has none',
+    ],
     ['Vault', { osm: { certificateProvider: { kind: 'vault' } } }, 'osm.certificateProvider.kind is vault'],
     [
       'cert-manager',
@@ -110,6 +133,20 @@ describe('values that say something wrong', () => {
   ])('%s is refused with what to do', (_name, values, message) => {
     const { code, stderr } = template(values)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
+  })
+})
+
+describe('driver packages', () => {
+  const inImage = { name: 'acme', integrity: acme.integrity, imageVolume: { reference: 'acme:1', folder: 'driver' } }
+  const templateFor = (version: string) =>
+    helm(['template', 'osm', chartFolder, '--kube-version', version], { osm: { driverPackages: [inImage] } })
+
+  it('in an image are mounted from it where the cluster can, and refused with what to do where it can not', () => {
+    const { code, stdout } = templateFor('1.31.0')
+    expect([code, stdout.match(/^ +image:\n +reference: "acme:1"$/gm)?.length]).toEqual([0, 2])
+    expect(stdout).toContain(String.raw`\"path\":\"/osm-drivers/acme/driver\"`)
+    const old = templateFor('1.30.9')
+    expect([old.code, old.stderr]).toEqual([1, expect.stringContaining('came with 1.31; use initContainer, or path')])
   })
 })
 

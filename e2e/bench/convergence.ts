@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { create, toBinary } from '@bufbuild/protobuf'
-import { startController } from '@osm-ts/controller'
+import { type ControllerOptions, startController } from '@osm-ts/controller'
 import {
   createLogger,
   FolderSecrets,
+  type MeshConfigSpec,
   Metrics,
   SnapshotEndpointsProvider,
   standalonePreset,
@@ -50,6 +51,11 @@ export interface ConvergenceOptions {
   readonly warmUp: number
   /** Bundle of clients-main.ts. */
   readonly clientsProgram: string
+  /** Drivers that the controller is to load and start beside Envoy's, with what MeshConfig says of them. */
+  readonly others?: {
+    readonly drivers: NonNullable<ControllerOptions['otherDrivers']>
+    readonly sidecarDrivers: NonNullable<NonNullable<MeshConfigSpec['sidecar']>['sidecarDrivers']>
+  }
 }
 
 const SERVER_NAME = 'ads.cluster.local'
@@ -89,8 +95,9 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
       environment: { OSM_DEFAULT_SIDECAR_CLASS: 'envoy' },
       endpointsProviders: (feed) => [new SnapshotEndpointsProvider({ id: 'folder', ...feed.reader() })],
       enrolment: { mode: 'all' },
-      meshConfig: { preset: standalonePreset, anyNamespace: true, required: false },
-      proxyServer: { address: '127.0.0.1', port: () => port },
+      ...(options.others !== undefined && { otherDrivers: options.others.drivers }),
+      meshConfig: { preset: presetWith(options.others?.sidecarDrivers ?? []), anyNamespace: true, required: false },
+      proxyServer: { address: '127.0.0.1', port: (sidecarClass) => (sidecarClass === 'envoy' ? port : 0) },
       bindAddress: '127.0.0.1',
       debugServer: 'always',
       metrics: new Metrics(),
@@ -162,6 +169,11 @@ export async function measureConvergence(options: ConvergenceOptions): Promise<C
     await Promise.all([product.close(), floorClients.close()])
     for (const each of [folder, instances]) await rm(each, { recursive: true, force: true })
   }
+}
+
+function presetWith(sidecarDrivers: NonNullable<ConvergenceOptions['others']>['sidecarDrivers']): MeshConfigSpec {
+  if (sidecarDrivers.length === 0) return standalonePreset
+  return { ...standalonePreset, sidecar: { ...standalonePreset.sidecar, sidecarDrivers } }
 }
 
 /** Moves the endpoint and waits for the last proxy. Renamed into place: editors do so, and no half of it can be read. */

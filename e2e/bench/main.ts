@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { measureCertificateRatio } from './certificate-ratio.js'
 import { measureCliStart } from './cli-start.js'
 import { measureCluster } from './cluster.js'
+import { measureContainment } from './containment.js'
 import { measureConvergence } from './convergence.js'
 import { measureClusterInjection } from './injection-cluster.js'
 import { measureInjection } from './injection.js'
@@ -32,6 +33,7 @@ const names = [
   'translation',
   'policy-kinds',
   'convergence',
+  'containment',
   'scale',
   'pipy',
   'edit',
@@ -121,6 +123,16 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       )
     return results
   },
+  containment: () =>
+    measureContainment({
+      clients: 50,
+      services: 50,
+      rounds: values.quick ? 20 : 200,
+      warmUp: values.quick ? 3 : 20,
+      turns: values.quick ? 1 : 3,
+      clientsProgram: new URL('./bench-clients.mjs', import.meta.url).pathname,
+      hostProgram: new URL('../../packages/driver-process/dist/osm-driver-host.mjs', import.meta.url).pathname,
+    }),
   scale: () => {
     const programs = {
       controller: new URL('../../packages/controller/dist/osm-controller.mjs', import.meta.url).pathname,

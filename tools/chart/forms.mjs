@@ -71,6 +71,38 @@ export const forms = {
       },
     },
   },
+  driverPackages: {
+    type: 'array',
+    items: {
+      type: 'object',
+      required: ['name', 'integrity'],
+      additionalProperties: false,
+      properties: {
+        name: { ...text, pattern: `^${label}$` },
+        integrity: { ...text, pattern: '^sha512-[A-Za-z0-9+/]{86}==$' },
+        path: { ...text, pattern: '^/' },
+        initContainer: {
+          type: 'object',
+          required: ['image', 'command'],
+          additionalProperties: false,
+          properties: {
+            image: { ...text, minLength: 1 },
+            command: { type: 'array', minItems: 1, items: text },
+            args: { type: 'array', items: text },
+          },
+        },
+        imageVolume: {
+          type: 'object',
+          required: ['reference'],
+          additionalProperties: false,
+          properties: { reference: { ...text, minLength: 1 }, folder: { ...text, pattern: '^[^/.][^.]*$' } },
+        },
+        heapMb: { type: 'integer', minimum: 16, maximum: 65536 },
+        residentMb: { type: 'integer', minimum: 16, maximum: 65536 },
+        failurePolicy: { enum: ['Fail', 'Ignore'] },
+      },
+    },
+  },
   pluginChains: {
     type: 'object',
     additionalProperties: false,

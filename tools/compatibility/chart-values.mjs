@@ -35,7 +35,7 @@ export const chartValues = {
       note: 'of class pipy: 1.5.18, where osm-edge had 0.90.3-38, which is refused',
     }),
     works('osm.sidecarDrivers', [effects, values]),
-    later('osm.driverPackages', 'drivers', values, { note: 'new; refused until then' }),
+    works('osm.driverPackages', [effects, values], { note: 'new' }),
     works('osm.nativeSidecar', effects, { note: 'new' }),
     works('osm.curlImage', effects, { note: 'of the pods of helm test' }),
     never('osm.repoServer.image', repo, effects),

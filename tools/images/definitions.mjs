@@ -4,7 +4,11 @@
  * @property {string} title
  * @property {string} bundle of tools/programs.mjs
  * @property {readonly number[]} ports that the program listens on by default
+ * @property {readonly string[]} [companions] other bundles of tools/programs.mjs that the program starts
  */
+
+/** Serves driver packages; programs that have drivers look for it beside themselves. */
+const driverHost = 'packages/driver-process/dist/osm-driver-host.mjs'
 
 /**
  * The images that run a bundled program; images/<name>/Dockerfile makes the same one by a container engine.
@@ -15,12 +19,14 @@ export const programImages = [
     name: 'osm-controller',
     title: 'Controller of osm-ts',
     bundle: 'packages/controller/dist/osm-controller.mjs',
+    companions: [driverHost],
     ports: [9091, 9092, 9093, 15128],
   },
   {
     name: 'osm-injector',
     title: 'Injector of osm-ts',
     bundle: 'packages/injector/dist/osm-injector.mjs',
+    companions: [driverHost],
     ports: [9090, 9091],
   },
   {

@@ -23,11 +23,15 @@ describe('images', () => {
     expect(folders).toEqual([...programImages, sidecarInitImage].map(({ name }) => name).sort())
   })
 
-  it.each(programImages)('$name is the same by Dockerfile as by npm run images', ({ name, bundle, ports }) => {
-    expect(instruction(name, 'USER')).toBe(nonroot)
-    expect(instruction(name, 'ENTRYPOINT')).toBe(`["${nodePath}", "${programPath(name)}"]`)
-    expect(instruction(name, 'COPY')).toBe(`--chmod=555 ${bundle} ${programPath(name)}`)
-    expect(instruction(name, 'EXPOSE') ?? '').toBe(ports.join(' '))
-    expect(dockerignore(name)).toBe(`*\n!${bundle}\n`)
-  })
+  it.each(programImages)(
+    '$name is the same by Dockerfile as by npm run images',
+    ({ name, bundle, ports, companions = [] }) => {
+      expect(instruction(name, 'USER')).toBe(nonroot)
+      expect(instruction(name, 'ENTRYPOINT')).toBe(`["${nodePath}", "${programPath(name)}"]`)
+      const target = companions.length === 0 ? programPath(name) : '/app/'
+      expect(instruction(name, 'COPY')).toBe(`--chmod=555 ${[bundle, ...companions].join(' ')} ${target}`)
+      expect(instruction(name, 'EXPOSE') ?? '').toBe(ports.join(' '))
+      expect(dockerignore(name)).toBe(`*\n${[bundle, ...companions].map((path) => `!${path}\n`).join('')}`)
+    },
+  )
 })

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { root } from '../lib/paths.mjs'
 import { baseFiles, nonroot } from './base-files.mjs'
 import { nodePath, programPath } from './definitions.mjs'
@@ -28,9 +28,16 @@ export async function nodeLayer(node = process.execPath) {
  * @param {import('./assemble.mjs').ImageSettings} settings
  * @param {Layer} base
  */
-export function programImage({ name, title, bundle, ports }, { registry, tag, architecture, labels }, base) {
+export function programImage(
+  { name, title, bundle, ports, companions = [] },
+  { registry, tag, architecture, labels },
+  base,
+) {
   const program = programPath(name)
-  const layer = makeLayer(`${name} as one file`, [file(program.slice(1), readFileSync(join(root, bundle)), 0o555)])
+  const bundles = [bundle, ...companions].map((path) =>
+    file(programPath(basename(path, '.mjs')).slice(1), readFileSync(join(root, path)), 0o555),
+  )
+  const layer = makeLayer(`${name}, each program as one file`, bundles)
   return makeImage({
     name: `${registry}/${name}:${tag}`,
     architecture,

@@ -11,6 +11,7 @@ export async function task(args, { env }) {
   const [bench = ''] = await bundlePrograms([
     'bench',
     'bench-clients',
+    'osm-driver-host',
     'bench-injection-api',
     'bench-injection-floor',
     'bench-injection-load',

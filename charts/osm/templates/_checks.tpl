@@ -42,9 +42,7 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 
 {{- define "osm.checkClasses" -}}
 {{- $osm := .Values.osm -}}
-{{- if $osm.driverPackages -}}
-{{- fail (printf "osm.driverPackages lists %s: this version runs its built-in drivers only; leave the list empty" (join ", " $osm.driverPackages)) -}}
-{{- end -}}
+{{- include "osm.checkDriverPackages" . -}}
 {{- $names := list -}}
 {{- $ports := dict -}}
 {{- range include "osm.drivers" . | fromYamlArray -}}
@@ -64,6 +62,27 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 {{- include "osm.checkPipyImage" . -}}
 {{- if not (has $osm.sidecarClass $names) -}}
 {{- fail (printf "osm.sidecarClass is %q, but osm.sidecarDrivers has no entry with that sidecarName; it has: %s" $osm.sidecarClass (join ", " $names)) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "osm.checkDriverPackages" -}}
+{{- $known := include "osm.builtInClasses" . | fromYamlArray -}}
+{{- range .Values.osm.driverPackages -}}
+{{- if has .name $known -}}
+{{- fail (printf "osm.driverPackages: class %s has a driver already, built in or by another entry; each entry needs a class of its own" .name) -}}
+{{- end -}}
+{{- $known = append $known .name -}}
+{{- $ways := list -}}
+{{- $entry := . -}}
+{{- range list "path" "initContainer" "imageVolume" -}}
+{{- if hasKey $entry . }}{{- $ways = append $ways . -}}{{- end -}}
+{{- end -}}
+{{- if ne (len $ways) 1 -}}
+{{- fail (printf "osm.driverPackages: the entry of class %s has %s; it needs one of path, initContainer and imageVolume" .name (join " and " $ways | default "none")) -}}
+{{- end -}}
+{{- if and (hasKey . "imageVolume") (semverCompare "<1.31.0-0" $.Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "osm.driverPackages: the entry of class %s has imageVolume, and this cluster is %s: volumes that are images came with 1.31; use initContainer, or path with images of your own" .name $.Capabilities.KubeVersion.Version) -}}
+{{- end -}}
 {{- end -}}
 {{- end }}
 
@@ -99,4 +118,11 @@ anything is changed; rendering does not, so that values can be looked at.
 {{- define "osm.builtInClasses" -}}
 - envoy
 - pipy
+{{- end }}
+
+{{/* Sidecar classes that have a driver, built in or in a package, as a YAML list. */}}
+{{- define "osm.servedClasses" -}}
+{{- $names := include "osm.builtInClasses" . | fromYamlArray -}}
+{{- range .Values.osm.driverPackages }}{{- $names = append $names .name -}}{{- end -}}
+{{ $names | toYaml }}
 {{- end }}

@@ -117,26 +117,38 @@ lifecycle:
 {{- end }}
 {{- end }}
 
-{{/* Where the container of such a webhook finds the CA. */}}
-{{- define "osm.webhookClientMounts" -}}
-{{- if .Values.osm.webhookClientCaSecret }}
+{{/* Where the container of a program with a webhook and drivers finds the CA of such a webhook, and driver packages. */}}
+{{- define "osm.programMounts" -}}
+{{- $drivers := include "osm.driverMounts" . | trim -}}
+{{- if or .Values.osm.webhookClientCaSecret $drivers }}
 volumeMounts:
+  {{- if .Values.osm.webhookClientCaSecret }}
   - name: webhook-client-ca
     mountPath: /etc/osm/webhook-client-ca
     readOnly: true
+  {{- end }}
+  {{- with $drivers }}
+  {{- . | nindent 2 }}
+  {{- end }}
 {{- end }}
 {{- end }}
 
 {{/* What its pod needs for that: of the Secret the certificate alone. */}}
-{{- define "osm.webhookClientVolumes" -}}
-{{- with .Values.osm.webhookClientCaSecret }}
+{{- define "osm.programVolumes" -}}
+{{- $drivers := include "osm.driverVolumes" . | trim -}}
+{{- if or .Values.osm.webhookClientCaSecret $drivers }}
 volumes:
+  {{- with .Values.osm.webhookClientCaSecret }}
   - name: webhook-client-ca
     secret:
       secretName: {{ . | quote }}
       items:
         - key: ca.crt
           path: ca.crt
+  {{- end }}
+  {{- with $drivers }}
+  {{- . | nindent 2 }}
+  {{- end }}
 {{- end }}
 {{- end }}
 

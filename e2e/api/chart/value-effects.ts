@@ -113,6 +113,12 @@ export const effects: readonly ValueEffect[] = [
   ),
   effect('osm.sidecarImage', 'sidecar.example/envoy:1', [controller, injector]),
   effect('osm.sidecarWindowsImage', 'sidecar.example/windows:1', [controller, injector]),
+  effect(
+    'osm.driverPackages',
+    [{ name: 'acme', path: '/drivers/acme', integrity: `sha512-${'A'.repeat(86)}==` }],
+    [controller, injector, preinstall],
+    { shows: ['/drivers/acme', '--available-sidecar-classes=envoy,pipy,acme'] },
+  ),
   effect('osm.nativeSidecar', 'off', [injector], { shows: ['--native-sidecar=off'] }),
   effect('osm.curlImage', 'sidecar.example/curl:1', [health]),
   ...deployment('osm.osmController', controller),
@@ -316,7 +322,6 @@ export const withoutEffect: Readonly<Record<string, unknown>> = {
 
 /** Values that are refused unless they say what holds anyway, and what they are refused with. */
 export const refusedValues: Readonly<Record<string, unknown>> = {
-  'osm.driverPackages': ['@example/driver'],
   'osm.repoServer.standalone': true,
   'osm.certificateProvider.kind': 'vault',
   'osm.deployGrafana': true,

@@ -35,6 +35,8 @@ export function prepareImages(folder: string, env: NodeJS.ProcessEnv): Images {
     return copy
   }
   const node = reachable(process.execPath)
+  // Programs that have drivers look for it beside themselves.
+  reachable(join(root, 'packages/driver-process/dist/osm-driver-host.mjs'))
   const scripts = Object.entries({ ...bundles, ...applications })
   const { ENVOY_BIN: envoy } = env
   if (envoy === undefined) throw new Error('ENVOY_BIN is not set; run npm run test:api')

@@ -4,16 +4,20 @@ export type Mounts = ReadonlyMap<string, string>
 /** Where new folders may appear without a trace on the host: in memory, or in an overlay. */
 const mountable = /^\/(?:var\/run|run|etc)\//
 
+/** Programs of the host lie in it too, and everybody may write there already. */
+const SCRATCH = '/tmp'
+
 /**
  * Words to put before a command that runs, as root, in a network namespace by `ip netns exec`: that gives it a mount namespace besides, in
  * which these folders then appear. Whatever is mounted goes with the process.
  */
 export function mounting(mounts: Mounts, namespace: string): readonly string[] {
-  const wrong = [...mounts.keys()].find((path) => !mountable.test(`${path}/`))
+  const wanted = [...mounts].filter(([path]) => path !== SCRATCH)
+  const wrong = wanted.map(([path]) => path).find((path) => !mountable.test(`${path}/`))
   if (wrong !== undefined) throw new Error(`the stand-in mounts below /etc and /run, not at ${wrong}`)
-  if (mounts.size === 0) return []
+  if (wanted.length === 0) return []
   // The longest last: one may lie within another.
-  const ordered = [...mounts].sort(([a], [b]) => a.length - b.length)
+  const ordered = wanted.sort(([a], [b]) => a.length - b.length)
   const script = `set -e
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir /run/upper /run/work /run/netns-files
