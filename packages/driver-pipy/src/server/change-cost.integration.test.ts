@@ -37,11 +37,12 @@ async function costBeside(bystanders: number): Promise<Readonly<Record<string, n
       const admitted = repo.host.admitted()
       return { ...admitted, stand: repo.worker(admitted, { periodMs: 60_000 }) }
     })
-    // All have what they should, and wait for more.
-    await until('every worker', () =>
-      [...repo.server.sessions].every((session) => session.waiting === 1 && session.describe().acknowledged !== null),
-    )
-    await until('every session', () => repo.server.sessions.size === bystanders + 1)
+    // All have what they should, have been reported, and wait for more.
+    await until('every worker', () => {
+      const sessions = [...repo.server.sessions]
+      const isAtRest = sessions.every(({ waiting }) => waiting === 1)
+      return isAtRest && sessions.length === bystanders + 1 && repo.host.reports.length === bystanders + 1
+    })
     const answered = (): number => repo.host.metrics.get('osm_pipy_repo_request_count config 200') ?? 0
     await until('every first answer', () => answered() === bystanders + 1)
     const before = {
