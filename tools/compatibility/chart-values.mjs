@@ -80,11 +80,9 @@ export const chartValues = {
     works('osm.meshName', [effects, chart]),
     works('osm.{sidecarLogLevel,envoyLogLevel}', effects, { note: 'the second is the name of OSM' }),
     works('osm.localProxyMode', effects),
-    later(
-      'osm.localDNSProxy.{enable,primaryUpstreamDNSServerIPAddr,secondaryUpstreamDNSServerIPAddr}',
-      'pipy',
-      effects,
-    ),
+    works('osm.localDNSProxy.{enable,primaryUpstreamDNSServerIPAddr,secondaryUpstreamDNSServerIPAddr}', effects, {
+      note: 'class pipy',
+    }),
     works('osm.{maxDataPlaneConnections,sidecarTimeout,sidecarResources}', effects, {
       note: 'sidecarResources is new',
     }),

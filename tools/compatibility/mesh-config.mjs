@@ -8,6 +8,7 @@ const policies = 'packages/core/src/catalog/testdata/in/probes.yaml'
 const patching = 'packages/driver-envoy/src/bootstrap/patch.test.ts'
 const restarting = 'packages/core/src/config/restart-only.test.ts'
 const injecting = 'packages/injector/src/inject/inject-pod.test.ts'
+const podDns = 'packages/injector/src/sidecar/pod-dns.test.ts'
 const lists = 'packages/injector/src/inject/traffic-lists.test.ts'
 const noResync = 'what a sidecar acknowledged is known, so nothing is ever sent again without a change'
 const outside = 'e2e/api/controller-duties.test.ts'
@@ -54,10 +55,10 @@ export const meshConfig = {
       'packages/driver-testkit/scenarios/statefulset.yaml',
       'e2e/dataplane/interception.transparent.test.ts',
     ]),
-    later('sidecar.localDNSProxy.enable', 'pipy', [resolving, patching], {
-      note: 'a problem says that class envoy has no DNS proxy',
+    works('sidecar.localDNSProxy.enable', [resolving, podDns, 'e2e/pipy/dns.test.ts'], {
+      note: 'class pipy; a problem says that class envoy has no DNS proxy',
     }),
-    later('sidecar.localDNSProxy.{primaryUpstreamDNSServerIPAddr,secondaryUpstreamDNSServerIPAddr}', 'pipy', reading),
+    works('sidecar.localDNSProxy.{primaryUpstreamDNSServerIPAddr,secondaryUpstreamDNSServerIPAddr}', [reading, podDns]),
     never('repoServer.{ipaddr,codebase}', 'the repo of class pipy is part of osm-controller', [resolving, restarting]),
     works('traffic.interceptionMode', [injecting, patching], {
       note: 'iptables and none; with ebpf, pods are refused',

@@ -2,10 +2,14 @@
 
 import { addOwn, removeOwn } from './own-listeners.js'
 import { inboundConnection } from './inbound.js'
+import { serveDNS } from './dns-proxy.js'
 import { outboundConnection } from './outbound.js'
 import { serveMetrics } from './admin.js'
 import { serveProbes } from './probes.js'
 import { state } from './state.js'
+
+// Resolvers ask from another port each time, and are forgotten soon.
+var DNS_IDLE_SECONDS = 10
 
 // What is open: the text of what it is for, by address.
 var open = {}
@@ -20,6 +24,7 @@ export function listenTo(config) {
   want(config.listen.outbound, 'outbound', null)
   want(config.listen.outboundHttp, 'forward', null)
   want(config.listen.metrics, 'metrics', null)
+  if (config.listen.dns) wanted['dns ' + config.listen.dns] = { kind: 'dns', purpose: null, text: 'dns' }
   config.served.forEach((port) => want(port.listen, 'bound-inbound', null))
   config.ingress.forEach((port) => want(port.listen, 'bound-inbound', null))
   config.called.forEach((service) => want(service.listen, 'bound-outbound', service.id))
@@ -33,15 +38,22 @@ export function listenTo(config) {
   Object.entries(wanted).forEach((entry) => {
     if (open[entry[0]] === entry[1].text) return
     if (isForWorkload(entry[1].kind)) addOwn(entry[0])
-    pipy.listen(entry[0], optionsOf(entry[1].kind, config), templateOf(entry[0], entry[1]))
+    if (entry[1].kind === 'dns') pipy.listen(dnsAddress(entry[0]), 'udp', { idleTimeout: DNS_IDLE_SECONDS }, serveDNS)
+    else pipy.listen(entry[0], optionsOf(entry[1].kind, config), templateOf(entry[0], entry[1]))
     open[entry[0]] = entry[1].text
   })
   Object.keys(open).forEach((address) => {
     if (wanted[address]) return
-    pipy.listen(address, null)
+    if (address.startsWith('dns ')) pipy.listen(dnsAddress(address), 'udp', null)
+    else pipy.listen(address, null)
     removeOwn(address)
     delete open[address]
   })
+}
+
+// A port may be one of TCP and of UDP.
+function dnsAddress(key) {
+  return key.substring(4)
 }
 
 function isForWorkload(kind) {

@@ -2,6 +2,8 @@
 
 import { makeBreaker } from './breaker.js'
 import { makeBucket } from './bucket.js'
+import { makeNames } from './dns-message.js'
+import { nameserversOf } from './dns-proxy.js'
 import { makePool } from './connections.js'
 import { makeChecks, settleChecks } from './health-checks.js'
 import { makeTurns } from './balance.js'
@@ -47,6 +49,10 @@ export function makeWorld(config, before) {
   })
   if (config.remoteLog) {
     world.records = kept('remote log', config.remoteLog, () => makeRecorder(config.remoteLog))
+  }
+  if (config.dns) {
+    world.names = kept('names', config.dns.records, () => makeNames(config.dns.records))
+    world.nameservers = nameserversOf(config)
   }
   if (config.tracing) world.spans = kept('spans', config.tracing, () => makeReporter(config.tracing))
   config.served.forEach((port) => {

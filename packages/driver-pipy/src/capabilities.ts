@@ -8,7 +8,6 @@ import { type Capabilities, type OptionalFeature, optionalFeatures } from '@osm-
  */
 export const unsupportedFeatures = {
   'access-log-opentelemetry': 'Pipy has no exporter of OpenTelemetry logs',
-  'dns-proxy': 'the codebase answers no questions of DNS yet',
   'external-authorization':
     'the protocol of external authorization is that of Envoy, over gRPC with messages that PipyJS has no types for',
   'rate-limit-global': 'the protocol of rate limit services is that of Envoy, over gRPC',

@@ -1,3 +1,5 @@
+import { getServers } from 'node:dns'
+import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 import {
@@ -70,6 +72,7 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
       pullPolicy: flags.osmContainerPullPolicy === '' ? 'IfNotPresent' : flags.osmContainerPullPolicy,
       nativeSidecar: flags.nativeSidecar,
       ipFamilies: ownFamilies(),
+      nameservers: getServers().flatMap(plainAddress),
       listen: { host: flags.bindAddress, port: flags.webhookPort },
       timeoutMs: flags.webhookTimeout * 1000,
       clientCa: await readClientCa(flags.webhookClientCa),
@@ -91,6 +94,11 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
 }
 
 /** Address families of this pod, which those of all others of the cluster are. */
+/** An address without a port; none where a nameserver has a port of its own, which pods can not be told. */
+function plainAddress(server: string): readonly string[] {
+  return isIP(server) === 0 ? [] : [server]
+}
+
 function ownFamilies(): IpFamilies {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
   const families = new Set(

@@ -71,6 +71,7 @@ export async function offlineInjector(mesh: OfflineMesh): Promise<OfflineInjecto
     nativeSidecars,
     sleepingHooks: true,
     ipFamilies: ['IPv4'],
+    nameservers: [],
     trustBundle: provider.trustBundle('control-plane'),
     version: '',
   } as const

@@ -128,7 +128,8 @@ function settingsOf({
   environment,
   pullPolicy,
   ipFamilies,
+  nameservers,
   version,
 }: InjectorOptions): FixedSettings {
-  return { meshName, osmNamespace, domains, registry, environment, pullPolicy, ipFamilies, version }
+  return { meshName, osmNamespace, domains, registry, environment, pullPolicy, ipFamilies, nameservers, version }
 }

@@ -55,6 +55,7 @@ export function settingsOf(
     nativeSidecars: false,
     sleepingHooks: true,
     ipFamilies: ['IPv4'],
+    nameservers: ['10.96.0.10'],
     trustBundle: ['root of the control plane\n'],
     version: 'v1.2.0',
     ...others,

@@ -16,7 +16,13 @@ export {
   type PolicyChange,
 } from './policy-computation.js'
 export type { Origins, PolicyPart, SourceRef } from './policy/policy-part.js'
-export { probePath, sidecarPorts, transparentListenAddresses, type IpFamilies } from './policy/sidecar-addresses.js'
+export {
+  LOCAL_NAMESERVER,
+  probePath,
+  sidecarPorts,
+  transparentListenAddresses,
+  type IpFamilies,
+} from './policy/sidecar-addresses.js'
 export type { ConnectedProxy } from './proxy-registry.js'
 export { DEBOUNCE_CEILING_MS, DEBOUNCE_MS, Recompute, type RecomputeClock } from './recompute.js'
 export { PartStore } from './store/part-store.js'

@@ -75,7 +75,7 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
     quit: { kind: 'http', method: 'POST', port: admin.port, path: '/quitquitquit' },
     ...(metrics === undefined ? {} : { metrics: { port: metrics.port, path: METRICS_PATH } }),
     admin: { port: admin.port },
-    ...(interception === undefined ? {} : { interception }),
+    ...(interception === undefined ? {} : { interception: { ...interception, ...dnsPort(context) } }),
     annotations: {},
     initContainers: [],
     volumes: [],
@@ -130,6 +130,11 @@ function sidecarFiles(): readonly SidecarFile[] {
     { path: files.roots, content: { from: 'trustBundle' } },
     { path: files.lastRoot, content: { from: 'trustBundle.last' } },
   ]
+}
+
+/** Where questions of DNS go, if the host wants them answered. */
+function dnsPort({ listen }: InjectorContext): { readonly dnsPort?: number } {
+  return listen.dns === undefined ? {} : { dnsPort: listen.dns.port }
 }
 
 /** A kubelet can't reach the loopback address of a pod. The listener of metrics is opened by the first configuration, so its answer means the same. */

@@ -292,6 +292,15 @@ export interface RemoteLog {
   readonly workloadAddress: string
 }
 
+/** What the local DNS proxy answers. */
+export interface Names {
+  readonly ttlSeconds: number
+  /** Names in lower case, without the last dot; `*.` stands for all below. Addresses of IPv4: with this class nothing comes by another way. */
+  readonly records: readonly { readonly name: string; readonly addresses: readonly string[] }[]
+  /** Who is asked for other names, one after the other; never the proxy itself. Empty: those of the system. */
+  readonly servers: readonly SocketText[]
+}
+
 /** A user's script, see guarded-script.ts. */
 export interface Plugin {
   readonly name: string
@@ -334,6 +343,8 @@ export interface PipyConfig {
     readonly outbound?: SocketText
     readonly outboundHttp?: SocketText
     readonly metrics?: SocketText
+    /** UDP. */
+    readonly dns?: SocketText
   }
   readonly idleMs: number
   readonly withdrawalMs: number
@@ -343,6 +354,8 @@ export interface PipyConfig {
   readonly requestMetrics: boolean
   /** Absent: no records of requests. */
   readonly remoteLog?: RemoteLog
+  /** Absent: questions of DNS have no answer. */
+  readonly dns?: Names
   /** Absent: no spans, and headers are left as they are. */
   readonly tracing?: Tracing
   /** Destinations that nothing else takes may be reached. */

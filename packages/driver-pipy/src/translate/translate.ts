@@ -15,6 +15,7 @@ import { socketText } from './address.js'
 import { calledServices, destinationsOutside } from './called.js'
 import { CredentialNeeds } from './credential-needs.js'
 import { logFormat } from './log-format.js'
+import { namesOf } from './names.js'
 import { pluginsOf } from './plugins.js'
 import { probesOf } from './probes.js'
 import { remoteLogOf } from './remote-log.js'
@@ -60,6 +61,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup, regexes = new Reg
     accessLog: mesh.accessLog.enabled,
     ...(accessLogFormat === undefined ? {} : { accessLogFormat }),
     requestMetrics: mesh.requestMetrics,
+    ...namesOf(proxy, reader),
     ...tracingOf(mesh),
     ...remoteLogOf(mesh, proxy, reader, needs),
     egress: mesh.egressEnabled,
@@ -78,13 +80,14 @@ export function translate(proxy: ProxyPart, parts: PartLookup, regexes = new Reg
 }
 
 function listenersOf({ mode, listen }: ProxyPart): PipyConfig['listen'] {
-  const { inbound, outbound, outboundHttp, metrics } = listen
+  const { inbound, outbound, outboundHttp, metrics, dns } = listen
   const transparent = mode === 'transparent'
   return {
     ...(transparent && inbound !== undefined ? { inbound: socketText(inbound) } : {}),
     ...(transparent && outbound !== undefined ? { outbound: socketText(outbound) } : {}),
     ...(!transparent && outboundHttp !== undefined ? { outboundHttp: socketText(outboundHttp) } : {}),
     ...(metrics === undefined ? {} : { metrics: socketText(metrics) }),
+    ...(dns === undefined ? {} : { dns: socketText(dns) }),
   }
 }
 

@@ -5,6 +5,7 @@ import type { InjectorErrorCode } from '../error-codes.js'
 import { type JsonObject, objectOf, objectsOf, textOf, withMembers } from '../json/json.js'
 import { driverInitContainers, type InitScripts, interceptionContainer } from '../sidecar/init-containers.js'
 import { BOOTSTRAP_VOLUME } from '../sidecar/names.js'
+import { podDns } from '../sidecar/pod-dns.js'
 import { sidecarContainer } from '../sidecar/sidecar-container.js'
 import type { SidecarPlan } from './plan-sidecar.js'
 import type { InjectionSettings } from './settings.js'
@@ -72,6 +73,7 @@ export function assemble(pod: JsonObject, plan: SidecarPlan, options: AssemblyOp
       ...(allInits.length === 0 ? {} : { initContainers: allInits }),
       containers: native ? containers : [...containers, sidecar],
       volumes: [...free(spec, 'volumes', volumes, replaceOwn), ...volumes],
+      ...podDns(spec, { patch, context, ...settings }),
     }),
   }
 }

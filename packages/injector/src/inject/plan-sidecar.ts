@@ -118,7 +118,7 @@ function contextOf(
     logLevel: config.sidecar.logLevel,
     ...lists,
     interceptionMode: config.traffic.interceptionMode,
-    listen: transparentListenAddresses(settings.ipFamilies),
+    listen: transparentListenAddresses(settings.ipFamilies, config.sidecar.localDNSProxy.enable),
     locality: unknownLocality,
     nativeSidecar: settings.nativeSidecars && made.podOS === 'linux',
     originalHealthProbes: probes.originals,

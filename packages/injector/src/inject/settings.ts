@@ -18,6 +18,8 @@ export interface InjectionSettings {
   readonly sleepingHooks: boolean
   /** Address families of pods of the cluster. */
   readonly ipFamilies: IpFamilies
+  /** Nameservers of the cluster, for pods whose sidecar answers DNS. */
+  readonly nameservers: readonly string[]
   /** Roots of the control plane, PEM. */
   readonly trustBundle: readonly string[]
   /** Version of the control plane, for labels. */

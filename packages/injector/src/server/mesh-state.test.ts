@@ -90,6 +90,7 @@ describe('MeshState', () => {
         nativeSidecars: true,
         sleepingHooks: true,
         ipFamilies: ['IPv4'],
+        nameservers: [],
         version: '',
       },
       trustBundle: () => roots,

@@ -17,6 +17,8 @@ export interface CatalogSettings {
   }
   readonly activeHealthChecks: boolean
   readonly localProxyMode: 'Localhost' | 'PodIP'
+  /** Sidecars of redirected workloads answer DNS. */
+  readonly localDNSProxy: MeshConfig['sidecar']['localDNSProxy']
   /** True: Retry objects count. */
   readonly retries: boolean
   /** True: IngressBackend objects count. */
@@ -74,6 +76,7 @@ export function catalogSettings(config: MeshConfig, { meshName, domains }: MeshN
     },
     activeHealthChecks: featureFlags.enableSidecarActiveHealthChecks,
     localProxyMode: sidecar.localProxyMode,
+    localDNSProxy: sidecar.localDNSProxy,
     retries: featureFlags.enableRetryPolicy,
     ingressBackends: featureFlags.enableIngressBackendPolicy,
     accessControls: featureFlags.enableAccessControlPolicy,

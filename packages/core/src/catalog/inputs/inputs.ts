@@ -191,6 +191,7 @@ export const settingInputs: { readonly [K in keyof CatalogSettings]: StateInput<
   tls: settingInput('tls'),
   activeHealthChecks: settingInput('activeHealthChecks'),
   localProxyMode: settingInput('localProxyMode'),
+  localDNSProxy: settingInput('localDNSProxy'),
   retries: settingInput('retries'),
   ingressBackends: settingInput('ingressBackends'),
   accessControls: settingInput('accessControls'),

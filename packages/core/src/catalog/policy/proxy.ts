@@ -28,6 +28,7 @@ import { ingressOfInstance } from './ingress-of-instance.js'
 import { ingressPart } from './ingress.js'
 import { nameKey, servicePortKey, sortedUnique, type NamespacedName } from './keys.js'
 import { trustPart } from './mesh-parts.js'
+import { dnsPart } from './names.js'
 import { pluginParts } from './plugins.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { localPort, probeBindings } from './probes.js'
@@ -98,9 +99,10 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
   const upstreams = set('upstream')
   const endpoints = set('endpoints')
   const clientRules = context.get(clientRulesPart, account)
+  const dns = spec.mode === 'transparent' ? context.get(dnsPart, scope) : undefined
   const served = [...inbound, ...ingress].map(({ part }) => part)
   const plugins = pluginParts(context, instance)
-  const children = [trust, mesh, ...served, outbound, upstreams, endpoints, egress, clientRules, ...plugins]
+  const children = [trust, mesh, ...served, outbound, upstreams, endpoints, egress, clientRules, dns, ...plugins]
   return makePart<ProxyPart>(
     {
       kind: 'proxy',
@@ -117,7 +119,7 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
       cluster: context.get(settingInputs.cluster, ''),
       ipFamilies: families,
       addresses: sortedUnique(spec.addresses),
-      listen: listenAddresses(instance, families),
+      listen: listenAddresses(instance, families, dns !== undefined),
       probes: probeBindings(instance, families),
       inbound: inbound.map(({ binding }) => binding),
       ingress: ingress.map(({ binding }) => binding),
@@ -129,6 +131,7 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
       ...(endpoints === undefined ? {} : { endpoints: endpoints.hash }),
       ...(egress === undefined ? {} : { egress: egress.hash }),
       ...(clientRules === undefined ? {} : { clientRules: clientRules.hash }),
+      ...(dns === undefined ? {} : { dns: dns.hash }),
       extensions: plugins.map(({ hash }) => hash),
     },
     {
@@ -143,8 +146,12 @@ function ipFamilies(addresses: readonly string[]): IpFamilies {
   return [...families].sort()
 }
 
-function listenAddresses({ spec: { mode, allocations } }: Instance, families: IpFamilies): ListenAddresses {
-  if (mode === 'transparent') return transparentListenAddresses(families)
+function listenAddresses(
+  { spec: { mode, allocations } }: Instance,
+  families: IpFamilies,
+  answersDns: boolean,
+): ListenAddresses {
+  if (mode === 'transparent') return transparentListenAddresses(families, answersDns)
   const { outboundHttp, metrics, admin } = allocations ?? {}
   return {
     ...(outboundHttp === undefined ? {} : { outboundHttp }),

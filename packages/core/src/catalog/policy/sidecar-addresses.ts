@@ -9,7 +9,11 @@ export const sidecarPorts = Object.freeze({
   liveness: 15901,
   readiness: 15902,
   startup: 15903,
+  dns: 5300,
 })
+
+/** The nameserver of workloads whose sidecar answers DNS. Interception leads questions for it to the port of the sidecar. */
+export const LOCAL_NAMESERVER = '127.0.0.153'
 
 /** IP families of a workload. */
 export type IpFamilies = readonly ('IPv4' | 'IPv6')[]
@@ -19,14 +23,19 @@ export function anyAddress(families: IpFamilies): string {
   return families.includes('IPv6') ? '::' : '0.0.0.0'
 }
 
-/** Where a sidecar listens in transparent mode. Injector and policy must agree on it. */
-export function transparentListenAddresses(families: IpFamilies): ListenAddresses {
+/**
+ * Where a sidecar listens in transparent mode. Injector and policy must agree on it.
+ *
+ * @param answersDns - true if it is to answer DNS
+ */
+export function transparentListenAddresses(families: IpFamilies, answersDns: boolean): ListenAddresses {
   const address = anyAddress(families)
   return {
     inbound: { address, port: sidecarPorts.inbound },
     outbound: { address, port: sidecarPorts.outbound },
     metrics: { address, port: sidecarPorts.metrics },
     admin: { address: '127.0.0.1', port: sidecarPorts.admin },
+    ...(answersDns ? { dns: { address: LOCAL_NAMESERVER, port: sidecarPorts.dns } } : {}),
   }
 }
 

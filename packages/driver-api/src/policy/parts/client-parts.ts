@@ -94,7 +94,7 @@ export interface DnsPart {
   readonly ttlSeconds: number
   /** Sorted by name. */
   readonly records: readonly DnsRecord[]
-  /** IP addresses of the servers that other names are forwarded to, in order of preference. */
+  /** IP addresses of the servers that other names are forwarded to, in order of preference. Empty: those that the proxy's own system knows, but for itself. */
   readonly upstreamServers: readonly string[]
 }
 
