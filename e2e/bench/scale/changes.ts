@@ -7,11 +7,7 @@ import type { World } from './world.js'
 
 /** Changes are collected for so long after the last one. */
 export const DEBOUNCE_MS = 100
-/** And for so long after the first. */
-const MAX_DEBOUNCE_MS = 1000
 const TIMEOUT_MS = 60_000
-/** Nothing is under way when nothing was acknowledged for so long: more than the debounce. */
-const QUIET_MS = 400
 
 /** From a change to the last acknowledgement of those whom it concerns. Milliseconds. */
 export interface ChangeFigures {
@@ -118,7 +114,7 @@ export async function measureServiceAdded(world: World, affected: number, rounds
     const reached = await world.proxies.reached(resource, () => world.api.put(objects), TIMEOUT_MS)
     times.push(Math.max(...reached.times))
     await world.api.remove(objects)
-    await world.proxies.quiet(QUIET_MS)
+    await world.settled()
   }
   return summarize(times)
 }
@@ -154,9 +150,7 @@ export async function measureRollout(world: World, pods: number, perSecond: numb
   }
   await world.api.stream(objects, 2 * perSecond)
   const end = process.hrtime.bigint()
-  // However long changes go on, they are not held back for longer than this.
-  await new Promise((resolve) => setTimeout(resolve, MAX_DEBOUNCE_MS))
-  const lastAt = await world.proxies.quiet(QUIET_MS)
+  const lastAt = await world.settled()
   const after = totals(await world.proxies.counters())
   return {
     pods,

@@ -141,7 +141,7 @@ export async function measureStuck(
     }
     // Whatever stood there before, two changes in a row are two.
     await world.api.put([hubSlice(world.size, affected, false)])
-    await world.proxies.quiet(4 * DEBOUNCE_MS)
+    await world.settled()
     const without = []
     for (let n = 0; n < rounds; n += 1) without.push(await change())
     others.stall()

@@ -17,6 +17,10 @@ export interface ScalePrograms {
   readonly floor: string
 }
 
+/** Changes are collected for so long after the first one, at most. */
+const MAX_DEBOUNCE_MS = 1000
+/** Nothing is under way when nothing was acknowledged for so long. */
+const QUIET_MS = 400
 const CONNECT_TIMEOUT_MS = 120_000
 /** The same for the controller and the floor. */
 const EXEC_ARGV: readonly string[] = []
@@ -39,7 +43,10 @@ export class World {
   readonly controllerStartMs: number
   readonly #folder: string
 
-  private constructor(parts: Omit<World, 'close' | 'nodeIds' | 'connect' | 'connectFloor'>, folder: string) {
+  private constructor(
+    parts: Omit<World, 'close' | 'settled' | 'nodeIds' | 'connect' | 'connectFloor'>,
+    folder: string,
+  ) {
     this.size = parts.size
     this.api = parts.api
     this.controller = parts.controller
@@ -110,6 +117,13 @@ export class World {
   /** Connects as many proxies to the floor. */
   async connectFloor(): Promise<readonly number[]> {
     return this.floorProxies.connect(this.floorServer, this.certificates.proxies, CONNECT_TIMEOUT_MS)
+  }
+
+  /** Waits until proxies have acknowledged what was changed before. Gives the time of the last acknowledgement, in nanoseconds of the monotonic clock. */
+  async settled(): Promise<bigint> {
+    // However long changes go on, they are not held back for longer than this.
+    await new Promise((resolve) => setTimeout(resolve, MAX_DEBOUNCE_MS))
+    return this.proxies.quiet(QUIET_MS)
   }
 
   async close(): Promise<void> {
