@@ -43,6 +43,7 @@ describe('TLS that a real sidecar speaks to servers outside the mesh', () => {
       authority = partner,
       versions = ['TLSv1.2', 'TLSv1.3'] as readonly [SecureVersion, SecureVersion],
       ca = partner,
+      keepsOpen = true,
     } = {},
   ): Promise<string> {
     const { chain, privateKey } = authority.issue('server', { dns: names })
@@ -59,6 +60,7 @@ describe('TLS that a real sidecar speaks to servers outside the mesh', () => {
       },
       (request, response) => {
         const socket = request.socket as TLSSocket
+        if (!keepsOpen) response.setHeader('connection', 'close')
         const { subject } = socket.getPeerCertificate()
         const client = socket.authorized ? String(subject.CN) : 'nobody'
         response.end(JSON.stringify([client, socket.servername, socket.getProtocol(), request.headers.host]))
@@ -205,6 +207,23 @@ describe('TLS that a real sidecar speaks to servers outside the mesh', () => {
       await call(address, usual, { [PARTNER]: material(client(name)) })
       expect(await ask()).toEqual([name, 'pay.example', 'TLSv1.3', 'pay.example'])
     }
+  })
+
+  it('loses no request while certificates are replaced', async () => {
+    const address = await serve(['pay.example'], { keepsOpen: false })
+    await call(address, usual, { [PARTNER]: material(client('buyer')) })
+    const answers: unknown[] = []
+    let isOver = false
+    const load = async (): Promise<void> => {
+      while (!isOver) answers.push(await ask())
+    }
+    const running = Promise.all([load(), load()])
+    for (let i = 0; i < 30; i += 1) await call(address, usual, { [PARTNER]: material(client('buyer')) })
+    isOver = true
+    await running
+    expect(new Set(answers.map((answer) => JSON.stringify(answer)))).toEqual(
+      new Set([JSON.stringify(['buyer', 'pay.example', 'TLSv1.3', 'pay.example'])]),
+    )
   })
 
   it('gives up roots that are taken away, and takes those that come', async () => {

@@ -16,9 +16,10 @@ export function apply(config) {
   var world = makeWorld(config, before)
   var same = before && before.trustKey === world.trustKey && Boolean(before.certificate) === Boolean(world.certificate)
   world.servers = same ? before.servers : serverTemplates(world)
-  world.client = same ? before.client : clientTemplate(world)
-  world.checks = same ? before.checks : checkTemplates(world)
-  world.gatewayClient = same ? before.gatewayClient : gatewayTemplate(world)
+  var sameIdentity = same && before.identityKey === world.identityKey
+  world.client = sameIdentity ? before.client : clientTemplate(world)
+  world.checks = sameIdentity ? before.checks : checkTemplates(world)
+  world.gatewayClient = sameIdentity ? before.gatewayClient : gatewayTemplate(world)
   outsideTemplates(world, before)
   state.world = world
   listenTo(config)

@@ -1,11 +1,10 @@
 // Mutual TLS towards services of the mesh, from the side of the caller.
 
 import { principalOf } from './callers.js'
-import { state } from './state.js'
 
 /**
- * A template that speaks TLS with the trust of a world over what `transport` connects to. Roots are fixed when a filter is made, so that each world has its
- * own.
+ * A template that speaks TLS with the trust and the certificate of a world over what `transport` connects to. Both are fixed when a filter is made, so that
+ * worlds that differ in them have their own.
  *
  * @param tlsOf - gives `{ serverName, principals }` of the connection that asks
  * @param onState - called with the session whenever its state changes; may be left out
@@ -14,7 +13,8 @@ export function meshClient(world, tlsOf, transport, onState) {
   var versions = world.config.trust.versions
   if (!world.certificate || !versions) return refuse
   var options = {
-    certificate: () => state.world.certificate,
+    // Not asked for anew: Pipy asks twice in one handshake, and has none at all if the second one is another.
+    certificate: world.certificate,
     trusted: world.trusted,
     sni: () => tlsOf().serverName,
     alpn: world.config.trust.alpn,

@@ -2,7 +2,6 @@
 
 import { certificatesOf } from './certificates.js'
 import { holdsName } from './server-names.js'
-import { state } from './state.js'
 
 // Where the systems that Pipy is run on keep the roots that they trust.
 var systemFiles = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem']
@@ -26,13 +25,13 @@ export function outsideTLS(world, tls) {
     // Pipy checks no names itself. It asks once for each certificate of the chain, always with that of the server.
     verify: (ok, certificate) => ok && holdsName(namesIn(certificate), tls),
   }
-  // What is shown may be replaced; roots are fixed when a filter is made.
-  if (tls.shows) options.certificate = () => (shownBy(state.world, tls.shows) || shown).certificate
+  // Not asked for anew: Pipy asks twice in one handshake, and has none at all if the second one is another.
+  if (tls.shows) options.certificate = shown.certificate
   if (tls.serverName) options.sni = tls.serverName
   if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
   return {
     options,
-    key: digest([JSON.stringify(tls), world.trustKey, trusted.text]),
+    key: digest([JSON.stringify(tls), world.trustKey, trusted.text, shown.text]),
     identity: digest([world.trustKey, trusted.text, shown.text]),
   }
 }
