@@ -73,8 +73,8 @@ export class DriverClient {
     onCancel: (reason: Error) => void,
     signal: AbortSignal,
   ): Promise<StartedDriver> {
-    const call = callStream(this.#client, driverService.Start, { context: JSON.stringify(data), hostSocket })
     const what = `driver ${this.#name}, asked to start,`
+    const call = this.#startCall({ context: JSON.stringify(data), hostSocket }, what)
     const ended = new Promise<Error>((resolve) => {
       call.on('error', (error) => resolve(fromServiceError(error, what)))
       call.on('end', () => resolve(processError('OSM_DRIVER_PROTOCOL', `${what} ended by itself`)))
@@ -134,6 +134,15 @@ export class DriverClient {
       if (patience.signal?.aborted === true)
         throw processError('OSM_DRIVER_TIMEOUT', `driver ${this.#name}, ${what}, did not answer before it was given up`)
       throw fromServiceError(error, `driver ${this.#name}, ${what},`)
+    }
+  }
+
+  /** @throws OsmError with code `OSM_DRIVER_UNAVAILABLE` where the process was given up before it could be asked */
+  #startCall(request: { readonly context: string; readonly hostSocket: string }, what: string) {
+    try {
+      return callStream(this.#client, driverService.Start, request)
+    } catch (error) {
+      throw fromServiceError(error, what)
     }
   }
 

@@ -42,6 +42,8 @@ export function fromServiceError(error: unknown, what: string): OsmError {
   switch (code) {
     case status.DEADLINE_EXCEEDED:
       return processError('OSM_DRIVER_TIMEOUT', `${what} did not answer in time`)
+    // A call that gRPC does not even make, because the client was closed meanwhile, has no status.
+    case undefined:
     case status.UNAVAILABLE:
       return processError('OSM_DRIVER_UNAVAILABLE', `${what} can not be reached`)
     default:
