@@ -54,7 +54,8 @@ describe('a mesh of class pipy', () => {
     const uuid = metadata.labels?.['osm-proxy-uuid'] ?? ''
     expect(sidecar).toMatchObject({
       image: 'flomesh/pipy:1.5.18',
-      command: ['pipy'],
+      // Pipy does not end by itself when it is told to: what stands before it does that.
+      command: ['/bin/sh', '-c', expect.stringContaining('trap '), 'keeper', 'pipy'],
       securityContext: { runAsUser: 1500, readOnlyRootFilesystem: true },
     })
     expect(sidecar?.args).toEqual([
@@ -64,6 +65,8 @@ describe('a mesh of class pipy', () => {
       '--no-metrics',
       expect.stringMatching(/^--tls-cert=\//),
       expect.stringMatching(/^--tls-key=\//),
+      expect.stringMatching(/^--tls-trusted=\//),
+      // The second root, while one takes the place of the other.
       expect.stringMatching(/^--tls-trusted=\//),
       `https://osm-controller.pipy-system.svc.cluster.local:${port}/repo/osm-edge-sidecar/${uuid}.sidecar.default.${shop}/`,
     ])
