@@ -13,7 +13,7 @@ describe('what a scenario shows that pods can not play', () => {
   )
 
   it.each(leftOut)('%s: another does in pods (%s)', (_name, reason) => {
-    const [, other] = /; see ([a-z-]+)$/.exec(reason) ?? []
+    const [, other] = /; see ([a-z0-9-]+)$/.exec(reason) ?? []
     expect(scenarios.find(({ name }) => name === other)?.modes).toContain('pods')
   })
 })

@@ -1,5 +1,7 @@
 import type { Problem } from '@osm-ts/core'
 import { MemoryCaStore } from '@osm-ts/core'
+import { type OptionalFeature, optionalFeatures } from '@osm-ts/driver-api'
+import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import {
   changeObjects,
   interceptedRoutes,
@@ -35,7 +37,10 @@ interface Running {
 export class PodStage implements Stage {
   readonly mode = 'pods'
   readonly timeLimitMs = 300_000
-  readonly lacks = []
+  /** Of the class that meshes of these tests are installed with. */
+  readonly lacks: readonly OptionalFeature[] = optionalFeatures.filter(
+    (feature) => !createEnvoyDriver().capabilities.features.includes(feature),
+  )
   #running: Running | undefined
   #scenario: Scenario | undefined
   #spec: ScenarioObject | undefined
