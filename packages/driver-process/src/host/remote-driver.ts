@@ -21,7 +21,7 @@ import type { OpenEndpoint } from './endpoint.js'
 import { Generation } from './generation.js'
 import { relayHealth } from './health-relay.js'
 import { defaultLimits, type DriverLimits } from './limits.js'
-import { passes } from './passes.js'
+import { backoffMs, passes } from './passes.js'
 import { RelayedTelemetry } from './relayed-telemetry.js'
 
 /** What a {@link RemoteDriver} is made from. */
@@ -283,8 +283,7 @@ export class RemoteDriver implements Driver {
   }
 
   #wait(failures: number): number {
-    const { backoffMs, backoffMaxMs } = this.#limits
-    const longest = Math.min(backoffMaxMs, backoffMs * 2 ** (failures - 1))
-    return longest * (0.5 + this.#options.random() / 2)
+    const { backoffMs: firstMs, backoffMaxMs: maxMs } = this.#limits
+    return backoffMs(failures, { firstMs, maxMs }, this.#options.random())
   }
 }

@@ -7,7 +7,7 @@ import { type Driver, driverKey, isOsmError, type Logger } from '@osm-ts/driver-
 import { childEndpoint } from '../host/child-endpoint.js'
 import { type OpenEndpoint, socketEndpoint } from '../host/endpoint.js'
 import type { DriverLimits } from '../host/limits.js'
-import { passes } from '../host/passes.js'
+import { backoffMs, passes } from '../host/passes.js'
 import { RemoteDriver, type RemoteDriverStatus } from '../host/remote-driver.js'
 import { processError } from '../wire/failure.js'
 import type { DriverEntry } from './driver-list.js'
@@ -139,7 +139,7 @@ async function keepLoading(entry: DriverEntry, loading: Loading, options: LoadOp
       loading.settle()
       if (final) return
     }
-    if (!(await passes(waitOf(failures, options), signal))) return
+    if (!(await passes(backoffMs(failures, options.retry ?? RETRY, options.random()), signal))) return
   }
 }
 
@@ -188,8 +188,4 @@ async function endpointOf(
     residentMb,
     residentIntervalMs: RESIDENT_INTERVAL_MS,
   })
-}
-
-function waitOf(failures: number, { random, retry: { firstMs, maxMs } = RETRY }: LoadOptions): number {
-  return Math.min(maxMs, firstMs * 2 ** (failures - 1)) * (0.5 + random() / 2)
 }
