@@ -19,22 +19,7 @@ describe('a mesh of class pipy', () => {
     server = await sharedApiServer()
     cluster = await ClusterStandIn.start({ server, images: prepareImages(server.folder, process.env) }, signal)
     mesh = await InstalledMesh.install({ server, cluster, name: 'pipy', values: { sidecarClass: 'pipy' } })
-    // The stand-in for a cluster takes no notice of it: its pods are never run.
-    await server.api.create(
-      resourceTypes.Namespace,
-      {
-        apiVersion: 'v1',
-        kind: 'Namespace',
-        metadata: {
-          name: shop,
-          labels: { 'openservicemesh.io/monitored-by': 'pipy' },
-          annotations: { 'openservicemesh.io/sidecar-injection': 'enabled' },
-        },
-      },
-      { signal },
-    )
-    await cluster.createServiceAccount(shop, 'default')
-    await mesh.bound(shop)
+    await mesh.createMonitoredNamespace(shop, [], { runsPods: false })
   }, 240_000)
 
   afterAll(async () => {

@@ -49,21 +49,7 @@ describe('driver packages that the chart names', () => {
         ],
       },
     })
-    await server.api.create(
-      resourceTypes.Namespace,
-      {
-        apiVersion: 'v1',
-        kind: 'Namespace',
-        metadata: {
-          name: shop,
-          labels: { 'openservicemesh.io/monitored-by': 'loaded' },
-          annotations: { 'openservicemesh.io/sidecar-injection': 'enabled' },
-        },
-      },
-      { signal },
-    )
-    await cluster.createServiceAccount(shop, 'default')
-    await mesh.bound(shop)
+    await mesh.createMonitoredNamespace(shop, [], { runsPods: false })
   }, 240_000)
 
   afterAll(async () => {

@@ -29,6 +29,8 @@ export interface NamespaceOptions {
   readonly annotations?: Labels
   /** True if names of services are to lead to pods, see `hostsOf`. */
   readonly controlPlane?: boolean
+  /** False: its pods are made and never run. */
+  readonly runsPods?: boolean
 }
 
 /** What was found in the namespaces at one moment. */
@@ -76,13 +78,13 @@ export class ClusterStandIn {
   /** Makes a namespace with its default service account, and looks after it from now on. */
   async createNamespace(
     name: string,
-    { labels = {}, annotations = {}, controlPlane = false }: NamespaceOptions = {},
+    { labels = {}, annotations = {}, controlPlane = false, runsPods = true }: NamespaceOptions = {},
   ): Promise<void> {
     const options = { signal: AbortSignal.timeout(requestTimeoutMs) }
     const manifest = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels, annotations } }
     await this.api.create(resourceTypes.Namespace, manifest, options)
     await this.createServiceAccount(name, 'default')
-    this.adopt(name, { controlPlane })
+    if (runsPods) this.adopt(name, { controlPlane })
   }
 
   /** Looks after a namespace that is there. */

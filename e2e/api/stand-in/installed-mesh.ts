@@ -120,10 +120,15 @@ export class InstalledMesh {
   }
 
   /** Makes a namespace whose pods get sidecars, with service accounts of these names; comes back when injection may begin. */
-  async createMonitoredNamespace(name: string, accounts: readonly string[] = []): Promise<void> {
+  async createMonitoredNamespace(
+    name: string,
+    accounts: readonly string[] = [],
+    { runsPods = true }: { readonly runsPods?: boolean } = {},
+  ): Promise<void> {
     const { cluster } = this.#options
     const labels = { 'openservicemesh.io/monitored-by': this.name }
-    await cluster.createNamespace(name, { labels, annotations: { 'openservicemesh.io/sidecar-injection': 'enabled' } })
+    const annotations = { 'openservicemesh.io/sidecar-injection': 'enabled' }
+    await cluster.createNamespace(name, { labels, annotations, runsPods })
     for (const account of accounts) await cluster.createServiceAccount(name, account)
     await this.bound(name)
   }
