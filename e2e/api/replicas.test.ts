@@ -15,7 +15,8 @@ import {
   type ResourceType,
 } from '@osm-ts/core'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
-import { AdsClient, SECRET } from '../bench/ads-client.js'
+import { AdsClient } from '../bench/ads-client.js'
+import { SECRET } from '../bench/references.js'
 import { eventually } from '../dataplane/support/wait.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import {

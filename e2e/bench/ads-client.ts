@@ -1,7 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type ClientDuplexStream, Client, credentials } from '@grpc/grpc-js'
-import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
-import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import {
   type DeltaDiscoveryRequest,
   type DeltaDiscoveryResponse,
@@ -9,13 +7,7 @@ import {
   DeltaDiscoveryResponseSchema,
 } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
-const PREFIX = 'type.googleapis.com/envoy.config.'
-const CLUSTER = `${PREFIX}cluster.v3.Cluster`
-export const ENDPOINTS = `${PREFIX}endpoint.v3.ClusterLoadAssignment`
-const LISTENER = `${PREFIX}listener.v3.Listener`
-const ROUTES = `${PREFIX}route.v3.RouteConfiguration`
-export const SECRET = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'
-const HTTP_MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager'
+import { CLUSTER, ENDPOINTS, LISTENER, ReferenceReader, ROUTES, SECRET } from './references.js'
 
 /** What a simulated proxy connects with. */
 export interface AdsClientOptions {
@@ -44,6 +36,7 @@ export class AdsClient {
   readonly #options: AdsClientOptions
   readonly #client: Client
   readonly #stream: ClientDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>
+  readonly #references = new ReferenceReader()
   readonly #endpoints = new Set<string>()
   readonly #routes = new Set<string>()
   #first = true
@@ -92,7 +85,7 @@ export class AdsClient {
       )
     if (response.typeUrl === LISTENER) {
       const routes = response.resources.flatMap(({ resource }) =>
-        resource === undefined ? [] : routeNames(resource.value),
+        resource === undefined ? [] : this.#references.of(LISTENER, resource.value).routes,
       )
       this.#subscribe(ROUTES, this.#routes, routes)
     }
@@ -115,16 +108,4 @@ export class AdsClient {
     this.#first = false
     this.#stream.write(create(DeltaDiscoveryRequestSchema, { typeUrl, ...fields, ...node }))
   }
-}
-
-function routeNames(listener: Uint8Array): readonly string[] {
-  const { filterChains, defaultFilterChain } = fromBinary(ListenerSchema, listener)
-  const chains = defaultFilterChain === undefined ? filterChains : [...filterChains, defaultFilterChain]
-  return chains.flatMap(({ filters }) =>
-    filters.flatMap(({ configType }) => {
-      if (configType.case !== 'typedConfig' || !configType.value.typeUrl.endsWith(HTTP_MANAGER)) return []
-      const { routeSpecifier } = fromBinary(HttpConnectionManagerSchema, configType.value.value)
-      return routeSpecifier.case === 'rds' ? [routeSpecifier.value.routeConfigName] : []
-    }),
-  )
 }

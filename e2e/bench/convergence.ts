@@ -20,10 +20,11 @@ import {
   ResourceSchema,
 } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
-import { ENDPOINTS } from './ads-client.js'
+import { ENDPOINTS } from './references.js'
 import { Clients } from './clients.js'
 import { FloorServer } from './floor-server.js'
 import { startIssuer } from './issuer.js'
+import { freePort } from './local-api.js'
 import { generateMesh } from './mesh.js'
 import { type Summary, round, summarize } from './statistics.js'
 
@@ -224,19 +225,5 @@ function assignment(n: number) {
         ],
       },
     ],
-  })
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net')
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port')),
-      )
-    })
   })
 }

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { InjectionFloor } from './injection-floor.js'
 import { type LoadOptions, OWN_WARM_UP_SECONDS, runLoad } from './injection-load.js'
 import { InjectorProgram } from './injection-program.js'
+import { kubeconfigFor } from './local-api.js'
 import { round, type Summary, summarize } from './statistics.js'
 
 /** How long and with what the injector is measured. */
@@ -170,15 +171,4 @@ async function rootOf(url: string): Promise<string> {
   const response = await fetch(`${url}/api/v1/namespaces/osm-system/secrets/osm-ca-bundle-control-plane`)
   const { data } = (await response.json()) as { readonly data: Readonly<Record<string, string>> }
   return Buffer.from(data['ca.crt'] ?? '', 'base64').toString('utf8')
-}
-
-function kubeconfigFor(server: string): string {
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'bench',
-    clusters: [{ name: 'bench', cluster: { server, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'bench', user: {} }],
-    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-  })
 }

@@ -1,8 +1,19 @@
 import { type Summary, round, summarize } from '../statistics.js'
-import { hubOf, hubSlice, type MeshObject, podObject, serviceObjects, slice, trafficTarget } from './mesh.js'
+import {
+  callersOf,
+  firstServices,
+  hubOf,
+  hubSlice,
+  type MeshObject,
+  podObject,
+  serviceObjects,
+  serviceOf,
+  slice,
+  trafficTarget,
+} from './mesh.js'
 import { cpuSecondsOf } from './process-figures.js'
 import type { Counters } from './proxies.js'
-import { CLUSTER, ENDPOINTS, ROUTES } from './references.js'
+import { CLUSTER, ENDPOINTS, ROUTES } from '../references.js'
 import type { World } from './world.js'
 
 /** Changes are collected for so long after the last one. */
@@ -45,19 +56,18 @@ export async function measureEndpointChange(world: World, affected: number, roun
   let longestBlock = 0
   for (let n = 1; n <= rounds.warmUp + rounds.rounds; n += 1) {
     const before = await world.proxies.counters()
-    const metricsBefore = await world.controller.metrics()
+    const { recomputedPolicies } = await world.controller.figures()
     const object = hubSlice(world.size, affected, n % 2 === 1)
     const { times, message } = await world.proxies.reached(resource, () => world.api.put([object]), TIMEOUT_MS)
-    const metrics = await world.controller.metrics()
+    const figures = await world.controller.figures()
     const after = await world.proxies.counters()
     const floor = await world.floorProxies.reached(resource, () => world.floor.push(nodeIds, message), TIMEOUT_MS)
     if (n <= rounds.warmUp) continue
     changes.push(Math.max(...times))
     floors.push(Math.max(...floor.times))
     octetsToOthers += octetsOf(after, affected) - octetsOf(before, affected)
-    const counted = 'osm_policy_recomputed_count'
-    recomputed += (metrics.get(counted) ?? 0) - (metricsBefore.get(counted) ?? 0)
-    longestBlock = Math.max(longestBlock, (metrics.get('nodejs_eventloop_lag_max_seconds') ?? 0) * 1000)
+    recomputed += figures.recomputedPolicies - recomputedPolicies
+    longestBlock = Math.max(longestBlock, figures.longestBlockMs)
   }
   const [change, floor] = [summarize(changes), summarize(floors)]
   return {
@@ -81,12 +91,9 @@ function octetsOf({ of }: Counters, from: number): number {
 
 /** A route of a service is allowed and forbidden in turns: its own proxies are told. Milliseconds to the last acknowledgement. */
 export async function measurePolicyChange(world: World, { warmUp, rounds }: Rounds): Promise<Summary> {
-  const { replicas, services, calls } = world.size
-  const [app, namespace] = ['svc-0', 'ns-0']
-  const callers = Array.from({ length: calls }, (_, step) => services - 1 - step).map((index) => ({
-    app: `svc-${index}`,
-    namespace: `ns-${index % 10}`,
-  }))
+  const { replicas } = world.size
+  const { app, namespace } = serviceOf(0)
+  const callers = callersOf(world.size, 0)
   const times: number[] = []
   for (let n = 1; n <= warmUp + rounds; n += 1) {
     const target = trafficTarget(app, namespace, callers, n % 2 === 1 ? ['read'] : ['read', 'write'])
@@ -99,10 +106,7 @@ export async function measurePolicyChange(world: World, { warmUp, rounds }: Roun
 
 /** A new service that some proxies may call: from its objects to the last acknowledgement of its cluster. Milliseconds. */
 export async function measureServiceAdded(world: World, affected: number, rounds: number): Promise<Summary> {
-  const callers = Array.from({ length: affected / world.size.replicas }, (_, index) => ({
-    app: `svc-${index}`,
-    namespace: `ns-${index % 10}`,
-  }))
+  const callers = firstServices(world.size, affected)
   const times: number[] = []
   for (let n = 0; n < rounds; n += 1) {
     const [app, namespace] = [`new-${n}`, 'ns-1']
@@ -139,7 +143,7 @@ export async function measureRollout(world: World, pods: number, perSecond: numb
   const objects: MeshObject[] = []
   for (let n = 0; n < pods; n += 1) {
     const service = n % services
-    const [app, namespace] = [`svc-${service}`, `ns-${service % 10}`]
+    const { app, namespace } = serviceOf(service)
     const olds = Array.from({ length: replicas }, (_, replica) => ({
       app,
       namespace,

@@ -14,10 +14,11 @@ export class ChildRequests {
   #next = 1
 
   /** @param program - a bundle; it ends when it is told `close` */
-  constructor(program: string, execArgv: readonly string[] = []) {
+  constructor(program: string) {
     this.#process = fork(program, {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      execArgv: [...execArgv],
+      // None of the flags of the benchmark itself.
+      execArgv: [],
       serialization: 'advanced',
     })
     this.pid = this.#process.pid ?? 0

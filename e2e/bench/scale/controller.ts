@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 
+import { freePort, kubeconfigFor } from '../local-api.js'
 import { OSM_NAMESPACE } from './mesh.js'
 
 /** How a controller is started. */
@@ -14,12 +14,15 @@ export interface ControllerOptions {
   readonly folder: string
   /** URL of the API server. */
   readonly api: string
-  /** Flags of Node.js. */
-  readonly execArgv: readonly string[]
 }
 
-/** Metrics by name; series of one name are summed up. */
-export type MetricValues = ReadonlyMap<string, number>
+/** What a controller has counted. */
+export interface ControllerFigures {
+  /** Policies of proxies that were computed again, since it was started. */
+  readonly recomputedPolicies: number
+  /** Longest time in milliseconds for which its event loop was busy with one thing, since this was last asked for. */
+  readonly longestBlockMs: number
+}
 
 /** osm-controller as a process, as the chart starts it. */
 export class Controller {
@@ -37,7 +40,7 @@ export class Controller {
 
   /** Starts one and gives the milliseconds until it was ready. */
   static async start(options: ControllerOptions): Promise<{ readonly controller: Controller; readonly ms: number }> {
-    const { program, folder, api, execArgv } = options
+    const { program, folder, api } = options
     const kubeconfig = join(folder, 'kubeconfig')
     writeFileSync(kubeconfig, kubeconfigFor(api))
     const [health, debug, webhook] = [await freePort(), await freePort(), await freePort()]
@@ -46,7 +49,6 @@ export class Controller {
     const child = spawn(
       process.execPath,
       [
-        ...execArgv,
         program,
         `--kubeconfig=${kubeconfig}`,
         '--mesh-name=osm',
@@ -73,15 +75,17 @@ export class Controller {
     return { controller, ms: performance.now() - start }
   }
 
-  async metrics(): Promise<MetricValues> {
+  async figures(): Promise<ControllerFigures> {
     const text = await (await fetch(`http://127.0.0.1:${this.#healthPort}/metrics`)).text()
-    const values = new Map<string, number>()
-    for (const line of text.split('\n')) {
-      if (line === '' || line.startsWith('#')) continue
-      const name = line.slice(0, line.search(/[{ ]/))
-      values.set(name, (values.get(name) ?? 0) + Number(line.slice(line.lastIndexOf(' ') + 1)))
+    const valueOf = (name: string): number => {
+      const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
+      if (line === undefined) throw new Error(`osm-controller has no metric ${name}`)
+      return Number(line.slice(name.length + 1))
     }
-    return values
+    return {
+      recomputedPolicies: valueOf('osm_policy_recomputed_count'),
+      longestBlockMs: valueOf('nodejs_eventloop_lag_max_seconds') * 1000,
+    }
   }
 
   async stop(): Promise<void> {
@@ -106,25 +110,4 @@ export class Controller {
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
-}
-
-/** A port of loopback that nobody has. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
-function kubeconfigFor(server: string): string {
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'bench',
-    clusters: [{ name: 'bench', cluster: { server, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'bench', user: {} }],
-    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-  })
 }

@@ -35,8 +35,8 @@ export class Floor {
   }
 
   /** @param program - the bundle of floor-main.ts */
-  static async start(program: string, execArgv: readonly string[]): Promise<Floor> {
-    const child = new ChildRequests(program, execArgv)
+  static async start(program: string): Promise<Floor> {
+    const child = new ChildRequests(program)
     await child.first()
     return new Floor(child)
   }

@@ -32,10 +32,14 @@ export interface ScaleProxy {
   readonly account: ServiceAccountRef
 }
 
-/** A pod of a generated mesh. */
-export interface ScalePod {
+/** A service of a generated mesh. */
+export interface ServiceName {
   readonly app: string
   readonly namespace: string
+}
+
+/** A pod of a generated mesh. */
+export interface ScalePod extends ServiceName {
   readonly index: number
 }
 
@@ -47,13 +51,23 @@ export const OSM_NAMESPACE = 'osm-system'
 const namespaceOf = (index: number): string => `ns-${index % NAMESPACES}`
 
 /** The service of that number. */
-function serviceOf(index: number): { readonly app: string; readonly namespace: string } {
+export function serviceOf(index: number): ServiceName {
   return { app: `svc-${index}`, namespace: namespaceOf(index) }
 }
 
 /** The service that as many proxies may call. */
-export function hubOf(proxies: number): { readonly app: string; readonly namespace: string } {
+export function hubOf(proxies: number): ServiceName {
   return { app: `hub-${proxies}`, namespace: namespaceOf(0) }
+}
+
+/** Who may call the service of that number. */
+export function callersOf({ services, calls }: ScaleSize, index: number): readonly ServiceName[] {
+  return Array.from({ length: calls }, (_, step) => serviceOf((index + services - 1 - step) % services))
+}
+
+/** The services that have the first so many proxies. */
+export function firstServices({ replicas }: ScaleSize, proxies: number): readonly ServiceName[] {
+  return Array.from({ length: proxies / replicas }, (_, index) => serviceOf(index))
 }
 
 /** The proxies of a mesh; those of one service follow each other. */
@@ -66,7 +80,7 @@ export function scaleProxies({ services, replicas }: ScaleSize): readonly ScaleP
 
 /** A mesh with SMI policy in the scopes of accounts, and all that a cluster has of it. */
 export function scaleMesh(size: ScaleSize, proxyServerPort: number): readonly MeshObject[] {
-  const { services, replicas, calls, hubs, permissive } = size
+  const { services, replicas, hubs, permissive } = size
   const objects: MeshObject[] = [meshConfig(permissive, proxyServerPort)]
   for (let n = 0; n < NAMESPACES; n += 1) {
     const name = namespaceOf(n)
@@ -76,13 +90,14 @@ export function scaleMesh(size: ScaleSize, proxyServerPort: number): readonly Me
   for (let index = 0; index < services; index += 1) {
     const { app, namespace } = serviceOf(index)
     const pods = Array.from({ length: replicas }, (_, n) => ({ app, namespace, index: index * replicas + n }))
-    const callers = Array.from({ length: calls }, (_, step) => serviceOf((index + services - 1 - step) % services))
-    objects.push(...serviceObjects(app, namespace, pods), trafficTarget(app, namespace, callers))
+    objects.push(...serviceObjects(app, namespace, pods), trafficTarget(app, namespace, callersOf(size, index)))
   }
   hubs.forEach((proxies, order) => {
     const { app, namespace } = hubOf(proxies)
-    const callers = Array.from({ length: proxies / replicas }, (_, index) => serviceOf(index))
-    objects.push(...serviceObjects(app, namespace, hubPods(proxies, order)), trafficTarget(app, namespace, callers))
+    objects.push(
+      ...serviceObjects(app, namespace, hubPods(proxies, order)),
+      trafficTarget(app, namespace, firstServices(size, proxies)),
+    )
     // The one that is there last counts.
     objects.push(hubSlice(size, proxies, false))
   })
@@ -148,7 +163,7 @@ export function slice(app: string, namespace: string, pods: readonly ScalePod[])
 export function trafficTarget(
   app: string,
   namespace: string,
-  callers: readonly { readonly app: string; readonly namespace: string }[],
+  callers: readonly ServiceName[],
   routes: readonly string[] = ['read', 'write'],
 ): MeshObject {
   return {

@@ -2,7 +2,7 @@ import { createSecureContext } from 'node:tls'
 
 import type { ProxiesCommand, ProxiesReport, RecordedAnswers } from './proxies.js'
 import { SimulatedProxy } from './proxy.js'
-import { ReferenceReader } from './references.js'
+import { ReferenceReader } from '../references.js'
 
 // A process of simulated proxies. It is told by its parent whom to connect to and what to wait for; times are those of the monotonic clock of the machine.
 

@@ -15,7 +15,7 @@ import {
 } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
 import { grpcFrame, GrpcFrames } from './grpc-frames.js'
-import { CLUSTER, ENDPOINTS, LISTENER, type ReferenceReader, ROUTES, SECRET } from './references.js'
+import { CLUSTER, ENDPOINTS, LISTENER, type ReferenceReader, ROUTES, SECRET } from '../references.js'
 
 /** What a simulated proxy connects with. */
 export interface ProxyOptions {

@@ -1,10 +1,10 @@
 import { round, type Summary, summarize } from '../statistics.js'
 import { DEBOUNCE_MS, totals } from './changes.js'
 import { ChildRequests } from './child-requests.js'
-import { hubOf, hubSlice, podObject } from './mesh.js'
+import { hubOf, hubSlice, podObject, serviceOf } from './mesh.js'
 import { cpuSecondsOf, residentMiBOf } from './process-figures.js'
 import { Proxies } from './proxies.js'
-import { ENDPOINTS } from './references.js'
+import { ENDPOINTS } from '../references.js'
 import type { World } from './world.js'
 
 /** All proxies lose their connection and come back at once. Milliseconds until the last one is configured. */
@@ -27,9 +27,10 @@ export async function measureReconnects(world: World, storms: number): Promise<R
   let longestBlock = 0
   for (let n = 0; n < storms; n += 1) {
     await world.proxies.disconnect()
-    await world.controller.metrics()
+    // What was before is no part of the storm.
+    await world.controller.figures()
     product.push(Math.max(...(await world.connect())))
-    longestBlock = Math.max(longestBlock, await blockOf(world))
+    longestBlock = Math.max(longestBlock, (await world.controller.figures()).longestBlockMs)
     await world.floorProxies.disconnect()
     floor.push(Math.max(...(await world.connectFloor())))
   }
@@ -68,7 +69,7 @@ export async function measureNoOps(
   const objects = Array.from({ length: perSecond * seconds }, (_, n) => {
     const index = n % count
     const service = Math.floor(index / replicas)
-    const pod = podObject({ app: `svc-${service}`, namespace: `ns-${service % 10}`, index })
+    const pod = podObject({ ...serviceOf(service), index })
     if (n % 2 === 0) return { ...pod, metadata: annotated(pod.metadata, n) }
     return { ...pod, rest: { ...pod.rest, status: { ...(pod.rest?.status as object), hostIP: `192.0.2.${n % 250}` } } }
   })
@@ -77,25 +78,24 @@ export async function measureNoOps(
     await reader.first()
     await reader.ask({ type: 'read', url: `${world.api.url}/api/v1/pods` })
     const before = totals(await world.proxies.counters())
-    const metrics = await world.controller.metrics()
+    const { recomputedPolicies } = await world.controller.figures()
     const cpu = { controller: await cpuSecondsOf(world.controller.pid), reader: await cpuSecondsOf(reader.pid) }
     await world.api.stream(objects, perSecond)
     await new Promise((resolve) => setTimeout(resolve, 5 * DEBOUNCE_MS))
     const controller = round((await cpuSecondsOf(world.controller.pid)) - cpu.controller)
     const bare = round((await cpuSecondsOf(reader.pid)) - cpu.reader)
     const after = totals(await world.proxies.counters())
-    const counted = 'osm_policy_recomputed_count'
-    const metricsAfter = await world.controller.metrics()
+    const figures = await world.controller.figures()
     const { lines } = await reader.ask<{ readonly lines: number }>({ type: 'count' })
     if (lines < objects.length) throw new Error(`the reader has read ${lines} of ${objects.length} lines`)
     return {
       perSecond,
       seconds,
       responses: after.responses - before.responses,
-      recomputedPolicies: (metricsAfter.get(counted) ?? 0) - (metrics.get(counted) ?? 0),
+      recomputedPolicies: figures.recomputedPolicies - recomputedPolicies,
       cpuSeconds: { controller, reader: bare },
       ratio: round(controller / bare),
-      longestBlockMs: round((metricsAfter.get('nodejs_eventloop_lag_max_seconds') ?? 0) * 1000),
+      longestBlockMs: round(figures.longestBlockMs),
     }
   } finally {
     await reader.close()
@@ -155,8 +155,4 @@ export async function measureStuck(
     others.resume()
     await others.close()
   }
-}
-
-async function blockOf(world: World): Promise<number> {
-  return ((await world.controller.metrics()).get('nodejs_eventloop_lag_max_seconds') ?? 0) * 1000
 }

@@ -2,9 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { freePort } from '../local-api.js'
 import { MeshApi } from './api.js'
 import { issueCertificates, type MeshCertificates } from './certificates.js'
-import { Controller, freePort } from './controller.js'
+import { Controller } from './controller.js'
 import { Floor } from './floor.js'
 import { scaleMesh, scaleProxies, type ScaleSize } from './mesh.js'
 import { Proxies, type ProxyServer } from './proxies.js'
@@ -22,8 +23,6 @@ const MAX_DEBOUNCE_MS = 1000
 /** Nothing is under way when nothing was acknowledged for so long. */
 const QUIET_MS = 400
 const CONNECT_TIMEOUT_MS = 120_000
-/** The same for the controller and the floor. */
-const EXEC_ARGV: readonly string[] = []
 
 /**
  * A generated mesh with a real osm-controller in a process of its own, an API server in another, and simulated proxies in a third; beside them the floor,
@@ -69,10 +68,9 @@ export class World {
       program: programs.controller,
       folder,
       api: api.url,
-      execArgv: EXEC_ARGV,
     })
     const certificates = await issueCertificates(await api.api(), scaleProxies(size), AbortSignal.timeout(600_000))
-    const floor = await Floor.start(programs.floor, EXEC_ARGV)
+    const floor = await Floor.start(programs.floor)
     const floorPort = await floor.listen(certificates.floor)
     const { serverName, controlPlaneRoots: roots } = certificates
     return new World(
