@@ -35,8 +35,7 @@ describe('a mesh whose driver is a package that a list names', () => {
   const sidecar = ['--class', 'haproxy', '--sidecar', `haproxy=${agent}`]
 
   it('carries the bookstore: who may, who may not, splits and mutual TLS', async () => {
-    const state = join(folder, 'state')
-    const { result, trail } = await runDemo([...sidecar, '--driver-packages', list, '--seconds', '8', '--state', state])
+    const { result, trail } = await runDemo([...sidecar, '--driver-packages', list, '--seconds', '8'])
     const { expectations, split, mtls, proxies } = result as unknown as Seen
     const checks = { expectations, split, handshakes: mtls.handshakes }
     for (const [name, all] of Object.entries(checks)) {

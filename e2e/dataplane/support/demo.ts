@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const osm = fileURLToPath(new URL('../../../packages/cli/dist/osm.mjs', import.meta.url))
@@ -9,11 +12,23 @@ export interface DemoResult {
   readonly failures?: readonly unknown[]
 }
 
-/** Runs the demo to its end, as a user would. */
+/**
+ * Runs the demo to its end, as a user would, but with a state folder of its own: two demos of one working directory refuse each other, and
+ * test files run side by side.
+ */
 export async function runDemo(
   args: readonly string[],
 ): Promise<{ readonly code: number | null; readonly result: DemoResult; readonly trail: string }> {
-  const child = spawn(process.execPath, [osm, 'demo', '--once', '--json', ...args], {
+  const folder = await mkdtemp(join(tmpdir(), 'osm-demo-'))
+  try {
+    return await demoIn(join(folder, 'state'), args)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function demoIn(state: string, args: readonly string[]): ReturnType<typeof runDemo> {
+  const child = spawn(process.execPath, [osm, 'demo', '--once', '--json', '--state', state, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
