@@ -1,10 +1,11 @@
 import { readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Logger } from '@osm-ts/driver-api'
-import { injectorContext } from '@osm-ts/driver-testkit'
+import { eventually, injectorContext } from '@osm-ts/driver-testkit'
 
 import { bundleHostProgram } from '../../test/host-program.js'
 import { TestBook } from '../../test/test-book.js'
@@ -76,9 +77,18 @@ describe('loadDrivers', () => {
       retry: { firstMs: 50, maxMs: 100 },
     })
     await slow.settled
-    expect([...hangs.drivers.keys()]).toEqual(['moody'])
-    expect(hangs.refused.get('hangs')).toMatchObject({ code: 'OSM_DRIVER_TIMEOUT', final: false })
-    expect(hangs.refused.get('exits')).toMatchObject({ code: 'OSM_DRIVER_EXITED', final: false })
+    // On a busy machine a driver that is well can also need more than the limit: then it is tried again, as the others are.
+    const outcome = () => ({
+      drivers: [...hangs.drivers.keys()],
+      refused: [...hangs.refused.values()]
+        .map(({ name, code, final }) => `${name} ${code} ${final ? 'for good' : 'for now'}`)
+        .sort(),
+    })
+    const expected = {
+      drivers: ['moody'],
+      refused: ['exits OSM_DRIVER_EXITED for now', 'hangs OSM_DRIVER_TIMEOUT for now'],
+    }
+    await eventually(outcome, (found) => isDeepStrictEqual(found, expected))
     const attempts = () => logs.filter((fields) => (fields as { driver?: string }).driver === 'exits').length
     const known = attempts()
     while (attempts() < known + 2) await new Promise((resolve) => setTimeout(resolve, 20))
