@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { bundleModule } from '../lib/bundle.mjs'
 import { root } from '../lib/paths.mjs'
 import { run, runAttached } from '../lib/process.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
@@ -26,9 +27,22 @@ export async function task(args) {
     ? []
     : ['--report', `.cache/conformance/${given.replaceAll(/[^A-Za-z0-9-]+/g, '-')}`]
   const folder = isOwn ? own : await builtFolder(given)
-  const others = [...args.slice(0, at), ...args.slice(at + 2)]
+  const others = [...args.slice(0, at), ...args.slice(at + 2), ...(await standInOf(own, args))]
   const program = join(root, kit, 'dist/conformance-main.js')
   return runAttached(process.execPath, [program, '--driver', folder, ...report, ...others])
+}
+
+/**
+ * Drivers of this checkout keep what speaks for their proxies with their tests, as a package that is published would not.
+ * @param {string} folder relative to the root
+ * @param {readonly string[]} args
+ */
+async function standInOf(folder, args) {
+  const source = join(folder, 'test/stand-in.ts')
+  if (args.includes('--stand-in') || !existsSync(join(root, source))) return []
+  const module = join(root, '.cache/conformance', `${folder.replaceAll('/', '-')}-stand-in.mjs`)
+  await bundleModule(source, module)
+  return ['--stand-in', module]
 }
 
 /**

@@ -115,17 +115,14 @@ export class FakeHost {
   publishPolicy(uuid: string, changes: Partial<ProxyPart> = {}, parts: readonly Part[] = []): number {
     const trust = { kind: 'trust', id: 'trust' } as unknown as Part
     const mesh = { kind: 'mesh', id: 'mesh' } as unknown as Part
-    for (const part of [trust, mesh, ...parts]) this.#parts.set(hashPart(part), part)
-    const proxy: ProxyPart = {
+    for (const part of [trust, mesh, ...parts]) this.#parts.set(hashPart(part), frozen(part))
+    const proxy: ProxyPart = frozen({
       ...proxyPart(uuid, this.#class),
       trust: hashPart(trust),
       mesh: hashPart(mesh),
       ...changes,
-    }
-    const refs = partRefs(proxy).map((hash): PartRef => {
-      const part = this.#parts.get(hash)
-      return { kind: part?.kind ?? 'mesh', id: part?.id ?? '', hash }
     })
+    const refs = this.#refsOf(proxy)
     const before = this.#before.get(uuid) ?? []
     this.#before.set(uuid, refs)
     this.#revision += 1
@@ -227,6 +224,21 @@ export class FakeHost {
     }
   }
 
+  /** Everything that a policy refers to, the members of its sets included, each once. */
+  #refsOf(proxy: ProxyPart): readonly PartRef[] {
+    const refs = new Map<PartHash, PartRef>()
+    const visit = (parent: Part) => {
+      for (const hash of partRefs(parent)) {
+        if (refs.has(hash)) continue
+        const part = this.#parts.get(hash)
+        refs.set(hash, { kind: part?.kind ?? 'mesh', id: part?.id ?? '', hash })
+        if (part !== undefined) visit(part)
+      }
+    }
+    visit(proxy)
+    return [...refs.values()]
+  }
+
   #part(hash: PartHash): Part {
     const part = this.#parts.get(hash)
     if (part === undefined) throw new OsmError('OSM_PART_UNKNOWN', `there is no part ${hash}`)
@@ -274,4 +286,11 @@ export function proxyPart(uuid: string, sidecarClass: string): ProxyPart {
     mesh: '' as PartHash,
     extensions: [],
   }
+}
+
+/** Whoever writes to what a host hands out is found by it. */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const member of Object.values(value)) frozen(member)
+  return Object.freeze(value)
 }

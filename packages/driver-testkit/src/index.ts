@@ -1,6 +1,8 @@
 export { type ProgramContext, runConformance } from './cli/run-conformance.js'
 export * from './conformance/check.js'
+export * from './conformance/document-stand-in.js'
 export * from './conformance/level-0.js'
+export * from './conformance/stand-in.js'
 export * from './eventually.js'
 export * from './fake-driver.js'
 export * from './fake-host.js'

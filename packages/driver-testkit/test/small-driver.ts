@@ -15,9 +15,10 @@ import {
 } from '@osm-ts/driver-api'
 
 import { fakeDriver, leastCapabilities } from '../src/fake-driver.js'
+import { type DocumentFaults, SmallDocuments } from './small-documents.js'
 
 /** What a driver that is tried may get wrong while it runs. */
-export interface Faults {
+export interface Faults extends DocumentFaults {
   readonly acceptsAnybody?: boolean
   readonly keepsFirstCertificate?: boolean
   readonly keepsFirstRoots?: boolean
@@ -26,10 +27,15 @@ export interface Faults {
   readonly acceptsExpired?: boolean
 }
 
-/** The least that is a driver: it serves nothing, to proxies that it knows. */
+/** The least that is a driver: it gives the parts of their policies to proxies that it knows. */
 export function smallDriver(faults: Faults = {}): Driver {
   return fakeDriver('small', {
-    capabilities: { ...leastCapabilities, protocols: ['tcp'], modes: ['explicit', 'transparent'] },
+    capabilities: {
+      ...leastCapabilities,
+      pathMatches: ['exact'],
+      headerMatches: ['exact'],
+      modes: ['explicit', 'transparent'],
+    },
     configSchema: { type: 'object', additionalProperties: false, properties: { workers: { type: 'integer' } } },
     patch,
     start: (context) => start(context, faults),
@@ -70,8 +76,12 @@ async function start(context: ControllerContext, faults: Faults): Promise<Health
     key: credential.privateKey,
     ca: [...clientRoots.certificates],
   })
+  const documents = new SmallDocuments(context, faults)
   const server = listeningOn(() =>
-    createServer({ ...settings(first.value), requestCert: true, rejectUnauthorized: !isLax(faults) }),
+    createServer(
+      { ...settings(first.value), requestCert: true, rejectUnauthorized: !isLax(faults) },
+      (request, response) => void documents.answer(request, response),
+    ),
   )
   if (faults.acceptsExpired === true)
     server.on('secureConnection', (socket) => {

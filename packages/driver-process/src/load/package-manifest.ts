@@ -17,6 +17,8 @@ export interface PackageManifest {
    * with the path of a unix socket as one more argument, on which it serves `osm.driver.v1.Driver`. Absent: the main module exports the driver.
    */
   readonly command?: readonly [string, ...string[]]
+  /** `osmDriver.standIn`: module of the package, below its folder, that speaks for the driver's proxies in tests of conformance. No host reads it. */
+  readonly standIn?: string
 }
 
 /** @throws OsmError with code `OSM_DRIVER_LOAD`, naming the file and the member */
@@ -33,10 +35,12 @@ export async function readPackageManifest(folder: string): Promise<PackageManife
   const { name, version, osmDriver } = manifest
   const main = findEntry(manifest['exports']) ?? (typeof manifest['main'] === 'string' ? manifest['main'] : 'index.js')
   if (osmDriver === undefined) return { name, version, main }
-  const command = isRecord(osmDriver) ? osmDriver['command'] : undefined
-  if (!isCommand(command))
+  const { command, standIn } = isRecord(osmDriver) ? osmDriver : {}
+  if (standIn !== undefined && typeof standIn !== 'string')
+    throw manifestError(file, 'must have the path of a module in osmDriver.standIn, if it has one')
+  if (!isCommand(command) && (command !== undefined || standIn === undefined))
     throw manifestError(file, 'must have a program and its arguments in osmDriver.command: a list of strings')
-  return { name, version, main, command }
+  return { name, version, main, ...(isCommand(command) && { command }), ...(standIn !== undefined && { standIn }) }
 }
 
 function findEntry(exports: unknown): string | undefined {

@@ -6,12 +6,15 @@ import { pathToFileURL } from 'node:url'
 import type { Driver } from '@osm-ts/driver-api'
 import { exportedDriver, readPackageManifest } from '@osm-ts/driver-process'
 
+import type { StandIn } from '../conformance/stand-in.js'
 import { CommandDriver } from './command-driver.js'
 
 /** A driver and where it came from. */
 export interface LoadedDriver {
   readonly driver: Driver
   readonly package: { readonly name: string; readonly version: string }
+  /** Absolute path of the module that its package names as what speaks for its proxies. */
+  readonly standIn?: string
   /** Ends what was started for it. */
   readonly close?: () => Promise<void>
 }
@@ -45,11 +48,11 @@ export async function loadDriver(given: string, { folder: from, environment }: L
   const path = join(folder, 'package.json')
   if (!existsSync(path))
     throw new NoDriver(`${path} does not exist: --driver takes the folder of a package, or its name`)
-  const { name, version, main, command } = await readPackageManifest(folder).catch(asNoDriver)
-  const of = { name, version }
+  const { name, version, main, command, standIn } = await readPackageManifest(folder).catch(asNoDriver)
+  const of = { package: { name, version }, ...(standIn !== undefined && { standIn: resolve(folder, standIn) }) }
   if (command !== undefined) {
     const driver = await CommandDriver.open({ name, command, folder, environment }).catch(asNoDriver)
-    return { driver, package: of, close: () => driver.close() }
+    return { driver, ...of, close: () => driver.close() }
   }
   const entry = resolve(folder, main)
   if (!existsSync(entry))
@@ -60,7 +63,25 @@ export async function loadDriver(given: string, { folder: from, environment }: L
     throw new NoDriver(`${given} has no default export; it must be a driver, or a function that returns one`)
   if (typeof driver !== 'object' || driver === null) throw new NoDriver(`what ${given} exports is no driver object`)
   // Whether it is one is the first thing that the suite checks.
-  return { driver: driver as Driver, package: of }
+  return { driver: driver as Driver, ...of }
+}
+
+/**
+ * Imports what speaks for the proxies of a driver: the default export of a module.
+ *
+ * @param path - absolute
+ * @throws NoDriver
+ */
+export async function loadStandIn(path: string): Promise<StandIn> {
+  if (!existsSync(path))
+    throw new NoDriver(`${path}, which is to speak for the proxies, does not exist; is the package built?`)
+  const { default: standIn } = (await import(pathToFileURL(path).href)) as { readonly default?: unknown }
+  if (!isStandIn(standIn)) throw new NoDriver(`${path} has no default export with a function connect`)
+  return standIn
+}
+
+function isStandIn(value: unknown): value is StandIn {
+  return typeof value === 'object' && value !== null && 'connect' in value && typeof value.connect === 'function'
 }
 
 /** A host would refuse it for the same reason. */

@@ -58,6 +58,13 @@ describe('the command line of the conformance suite', () => {
     for (const text of [page, JSON.stringify(written)]) expect(text).not.toContain(folder)
   })
 
+  it('says of checks that need a stand-in that there is none', async () => {
+    packageOf('mute', { name: 'small' })
+    const { code, out } = await run('--driver', 'mute', '--only', 'policy.same')
+    expect(out).toMatch(/0 passed, 0 failed, 1 not claimed\n$/)
+    expect(code).toBe(0)
+  })
+
   it('writes what a driver says as text into its page', async () => {
     packageOf('rude', { contract: '<script>alert(1)</script>' })
     await run('--driver', join(folder, 'rude'), '--only', 'contract.version', '--report', 'escaped')
@@ -77,6 +84,8 @@ describe('the command line of the conformance suite', () => {
   it.each([
     ['no driver', [], '--driver is missing'],
     ['a package that is not there', ['--driver', 'nothing-there'], 'no package nothing-there is installed'],
+    ['a stand-in that is not there', ['--driver', 'future', '--stand-in', 'x.js'], 'x.js, which is to speak for the pro'],
+    ['a stand-in that is none', ['--driver', 'future', '--stand-in', 'future/main.js'], 'no default export with a func'],
     ['an unknown check', ['--driver', 'future', '--only', 'nonsense'], 'the checks are contract.shape, '],
     ['an unknown format', ['--driver', 'future', '-o', 'xml'], 'expected table, json, yaml'],
     ['an unknown option', ['--drivers', '.'], "Unknown option '--drivers'"],

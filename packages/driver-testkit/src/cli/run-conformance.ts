@@ -6,7 +6,7 @@ import type { JsonValue } from '@osm-ts/driver-api'
 
 import { type CheckResult, runChecks } from '../conformance/check.js'
 import { level0 } from '../conformance/level-0.js'
-import { loadDriver, NoDriver, ownPackage } from './load-driver.js'
+import { loadDriver, loadStandIn, NoDriver, ownPackage } from './load-driver.js'
 import { asHtml, asTable, asYaml, makeReport } from './report.js'
 
 const USAGE = `driver-testkit --driver <package or folder> [options]
@@ -15,6 +15,8 @@ Runs level 0 of the conformance suite on a sidecar driver: the contract itself, 
 
   --driver <package or folder>  what to try
   --config <file>               JSON: sidecarDrivers[].config that it is tried with; {} if absent
+  --stand-in <module>           what speaks for its proxies: a module whose default export is a StandIn; that of
+                                the package's osmDriver.standIn if absent. Without any, the checks of policies are not made
   --only <id>                   a check, or the first words of several such as patch.; may be repeated
   -o, --output table|json|yaml  what is printed; table if absent
   --report <folder>             also write conformance.yaml and conformance.html there
@@ -26,6 +28,7 @@ Exit code: 0 if nothing failed, 1 if something did, 2 if nothing could be tried.
 const options = {
   driver: { type: 'string' },
   config: { type: 'string' },
+  'stand-in': { type: 'string' },
   only: { type: 'string', multiple: true },
   output: { type: 'string', short: 'o', default: 'table' },
   report: { type: 'string' },
@@ -76,7 +79,9 @@ async function run(args: readonly string[], context: ProgramContext): Promise<nu
   const loaded = await loadDriver(values.driver, context)
   let results: readonly CheckResult[]
   try {
-    results = await runChecks(checks, { driver: loaded.driver, config }, { signal: context.signal })
+    const module = values['stand-in'] === undefined ? loaded.standIn : resolve(context.folder, values['stand-in'])
+    const standIn = module === undefined ? {} : { standIn: await loadStandIn(module) }
+    results = await runChecks(checks, { driver: loaded.driver, config, ...standIn }, { signal: context.signal })
   } finally {
     await loaded.close?.()
   }

@@ -1,10 +1,14 @@
 import { declares, type Driver, type JsonValue, type RequiredFeature } from '@osm-ts/driver-api'
 
+import type { StandIn } from './stand-in.js'
+
 /** What is tried. */
 export interface Subject {
   readonly driver: Driver
   /** `sidecarDrivers[].config` that it is tried with: what its schema demands. */
   readonly config: JsonValue
+  /** What speaks for its proxies. Absent: what needs one is not tried. */
+  readonly standIn?: StandIn
   /** Milliseconds that it may take to release what was opened, and to take note of a new certificate; 5,000 if absent. */
   readonly settleMs?: number
 }
@@ -17,6 +21,8 @@ export interface Check {
   readonly proves: string
   /** A driver that does not declare it is not tried. */
   readonly needs?: RequiredFeature
+  /** It is tried only with something that speaks for the driver's proxies. */
+  readonly needsStandIn?: boolean
   /** Resolves if it holds. Rejects with the reason, a {@link Violation} or whatever the driver threw. */
   readonly prove: (subject: Subject, signal: AbortSignal) => Promise<void>
 }
@@ -25,8 +31,8 @@ export interface Check {
 export type CheckResult = Pick<Check, 'id' | 'proves'> & { readonly milliseconds: number } & (
     | { readonly outcome: 'passed' }
     | { readonly outcome: 'failed'; readonly reason: string }
-    /** The driver does not declare what the check needs. */
-    | { readonly outcome: 'not claimed'; readonly needs: RequiredFeature }
+    /** The driver does not declare what the check needs, or nothing speaks for its proxies. */
+    | { readonly outcome: 'not claimed'; readonly needs: RequiredFeature | 'stand-in' }
   )
 
 /** What a driver does against the contract, in words for its author. */
@@ -57,13 +63,15 @@ export interface RunOptions {
 
 /** Runs one check. Never rejects: what a driver throws is the reason of a failure. */
 export async function runCheck(
-  { id, proves, needs, prove }: Check,
+  { id, proves, needs, needsStandIn, prove }: Check,
   subject: Subject,
   { signal, timeoutMs = CHECK_TIMEOUT_MS }: RunOptions,
 ): Promise<CheckResult> {
   const began = performance.now()
   const head = () => ({ id, proves, milliseconds: Math.round(performance.now() - began) })
   if (needs !== undefined && !isDeclared(subject, needs)) return { ...head(), outcome: 'not claimed', needs }
+  if (needsStandIn === true && subject.standIn === undefined)
+    return { ...head(), outcome: 'not claimed', needs: 'stand-in' }
   const limit = new AbortController()
   const end = () => limit.abort()
   signal.addEventListener('abort', end, { once: true })
