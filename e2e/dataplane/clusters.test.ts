@@ -1,9 +1,10 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { localInstance } from '@osm-ts/driver-testkit'
 
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
-import { instanceSpec } from './support/scenario/instance-spec.js'
+
 import { throughProxy } from './support/traffic.js'
 import { eventually } from './support/wait.js'
 import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
@@ -105,7 +106,7 @@ describe('services of two clusters that share their roots', () => {
         }),
       ],
     })
-    const { allocations } = await instanceSpec(west, 'shop/store')
+    const { allocations } = localInstance(west.stateFolder, 'shop/store')
     const inbound = allocations?.inbound?.['shop/store|8080']
     if (inbound === undefined) throw new Error('the sidecar of the store listens nowhere')
     gateway = await startGateway(inbound)

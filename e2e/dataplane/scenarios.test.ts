@@ -1,4 +1,4 @@
 import { describeScenarios } from './support/scenario/describe-scenarios.js'
-import { LocalStage } from './support/scenario/local-stage.js'
+import { localStage } from './support/scenario/local-stage.js'
 
-describeScenarios(new LocalStage('explicit'))
+describeScenarios(localStage('explicit'))

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto'
 
 import { type Credential, ipOctets, type TrustBundle } from '@osm-ts/driver-api'
 
@@ -6,8 +6,19 @@ import { type Credential, ipOctets, type TrustBundle } from '@osm-ts/driver-api'
 export interface TestAuthority {
   readonly certificate: string
   readonly bundle: TrustBundle
-  /** A certificate for clients and servers. Its names may be addresses as well. */
-  issue(commonName: string, options?: { readonly dns?: readonly string[]; readonly notAfter?: Date }): Credential
+  /** A certificate for clients and servers. */
+  issue(commonName: string, options?: LeafOptions): Credential
+}
+
+/** What a certificate says beside its common name. */
+export interface LeafOptions {
+  /** Alternative names, which may be addresses as well; the common name if absent. */
+  readonly dns?: readonly string[]
+  readonly uris?: readonly string[]
+  /** Yesterday if absent. */
+  readonly notBefore?: Date
+  /** Tomorrow if absent. */
+  readonly notAfter?: Date
 }
 
 const tlv = (tag: number, ...contents: readonly Uint8Array[]): Buffer => {
@@ -40,31 +51,33 @@ const nameOf = (name: string) => {
   return octets === undefined ? tlv(0x82, Buffer.from(name)) : tlv(0x87, octets)
 }
 
+const uriOf = (uri: string) => tlv(0x86, Buffer.from(uri))
+
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** P-256 and nothing optional: just what a handshake looks at. */
 function certificate(
   subject: string,
   key: KeyObject,
-  issuer: string,
+  issuer: Uint8Array,
   issuerKey: KeyObject,
-  dns?: readonly string[],
-  notAfter = new Date(Date.now() + DAY_MS),
+  { dns, uris = [], ...validity }: LeafOptions = {},
 ) {
+  const { notBefore = new Date(Date.now() - DAY_MS), notAfter = new Date(Date.now() + DAY_MS) } = validity
   const isAuthority = dns === undefined
   const extensions = isAuthority
     ? [extension(oid(2, 5, 29, 19), true, sequence(boolean()))]
     : [
         extension(oid(2, 5, 29, 37), false, sequence(oid(1, 3, 6, 1, 5, 5, 7, 3, 1), oid(1, 3, 6, 1, 5, 5, 7, 3, 2))),
-        extension(oid(2, 5, 29, 17), false, sequence(...dns.map(nameOf))),
+        extension(oid(2, 5, 29, 17), false, sequence(...dns.map(nameOf), ...uris.map(uriOf))),
       ]
   const serial = Buffer.concat([Buffer.from([0x40]), randomBytes(8)])
   const body = sequence(
     tlv(0xa0, tlv(0x02, Buffer.from([2]))),
     tlv(0x02, serial),
     ecdsaWithSha256,
-    commonNameOf(issuer),
-    sequence(time(new Date(Date.now() - DAY_MS)), time(notAfter)),
+    issuer,
+    sequence(time(notBefore), time(notAfter)),
     commonNameOf(subject),
     key.export({ type: 'spki', format: 'der' }),
     tlv(0xa3, sequence(...extensions)),
@@ -81,13 +94,35 @@ function certificate(
 
 export function testAuthority(name: string): TestAuthority {
   const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const root = certificate(name, own.publicKey, name, own.privateKey)
+  const issuer = commonNameOf(name)
+  const root = certificate(name, own.publicKey, issuer, own.privateKey)
+  return authority({ pem: root.pem, id: root.serialNumber, issuer, key: own.privateKey })
+}
+
+/**
+ * An authority that exists already.
+ *
+ * @param pem - certificate of a root
+ * @param privateKey - its key, as PEM; on the curve P-256
+ */
+export function authorityOf(pem: string, privateKey: string): TestAuthority {
+  const { raw, serialNumber } = new X509Certificate(pem)
+  return authority({ pem, id: serialNumber, issuer: subjectOf(raw), key: createPrivateKey(privateKey) })
+}
+
+function authority(root: {
+  readonly pem: string
+  readonly id: string
+  /** Its subject as DER: names are compared octet by octet. */
+  readonly issuer: Uint8Array
+  readonly key: KeyObject
+}): TestAuthority {
   return {
     certificate: root.pem,
-    bundle: { id: root.serialNumber, certificates: [root.pem] },
-    issue(commonName, { dns = [commonName], notAfter } = {}) {
+    bundle: { id: root.id, certificates: [root.pem] },
+    issue(commonName, { dns = [commonName], ...others } = {}) {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      const leaf = certificate(commonName, publicKey, name, own.privateKey, dns, notAfter)
+      const leaf = certificate(commonName, publicKey, root.issuer, root.key, { dns, ...others })
       return {
         chain: leaf.pem,
         privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
@@ -96,4 +131,20 @@ export function testAuthority(name: string): TestAuthority {
       }
     },
   }
+}
+
+/** The subject of a certificate as DER: behind version, serial number, algorithm, issuer and validity (RFC 5280, 4.1). */
+function subjectOf(der: Buffer): Uint8Array {
+  const body = elementAt(der, elementAt(der, 0).content)
+  let at = body.content
+  for (let skipped = 0; skipped < 5; skipped += 1) at = elementAt(der, at).end
+  return der.subarray(at, elementAt(der, at).end)
+}
+
+/** Where the element of DER that begins there has its content, and where it ends. */
+function elementAt(der: Buffer, at: number): { readonly content: number; readonly end: number } {
+  const first = der.readUInt8(at + 1)
+  const octets = first < 0x80 ? 0 : first & 0x7f
+  const content = at + 2 + octets
+  return { content, end: content + (octets === 0 ? first : der.readUIntBE(at + 2, octets)) }
 }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals'
-import { readScenarios, type Scenario, type Stage, untilReported, verify } from '@osm-ts/driver-testkit'
+import { type Scenario, scenariosOf, type Stage, untilReported, verify } from '@osm-ts/driver-testkit'
 
 /**
  * Makes a test of each step of each scenario that runs on the stage; of one that needs what its sidecars lack, a test that this is reported. `-t <name of a scenario>` runs one.
  */
 export function describeScenarios(stage: Stage): void {
-  const scenarios = byWorkloads(readScenarios().filter(({ modes }) => modes.includes(stage.mode)))
+  const scenarios = scenariosOf(stage.mode)
   afterAll(() => stage.stop(), stage.timeLimitMs)
   for (const [index, scenario] of scenarios.entries()) describeScenario(scenario, scenarios.slice(index + 1), stage)
 }
@@ -49,10 +49,4 @@ function describeScenario(scenario: Scenario, upcoming: readonly Scenario[], sta
       stage.timeLimitMs,
     )
   })
-}
-
-/** Scenarios with the same workloads one after the other: they keep running from one to the next. */
-function byWorkloads(scenarios: readonly Scenario[]): readonly Scenario[] {
-  const key = ({ workloads }: Scenario): string => JSON.stringify(workloads)
-  return [...new Set(scenarios.map(key))].flatMap((group) => scenarios.filter((scenario) => key(scenario) === group))
 }

@@ -10,6 +10,7 @@ import {
   ScenarioSchema,
   expectationSchemas,
   type Scenario,
+  type ScenarioMode,
   scenarioModes,
   StepSchema,
 } from './format.js'
@@ -33,6 +34,13 @@ export function readScenarios(): readonly Scenario[] {
   })
   if (faults.length > 0) throw new Error(faults.join('\n'))
   return scenarios
+}
+
+/** Those of a mode, with the same workloads one after the other: such workloads may keep running from one to the next. Throws as {@link readScenarios} does. */
+export function scenariosOf(mode: ScenarioMode): readonly Scenario[] {
+  const scenarios = readScenarios().filter(({ modes }) => modes.includes(mode))
+  const key = ({ workloads }: Scenario): string => JSON.stringify(workloads)
+  return [...new Set(scenarios.map(key))].flatMap((group) => scenarios.filter((scenario) => key(scenario) === group))
 }
 
 /** Reads one file. Throws with a line for each fault: file, line, field, and what is wrong with it. */

@@ -1,0 +1,243 @@
+import { fileURLToPath } from 'node:url'
+
+import { type Capabilities, type OptionalFeature, optionalFeatures } from '@osm-ts/driver-api'
+
+import { perform } from '../../actor/perform.js'
+import type { Call, CallAnswer, Target } from '../../actor/protocol.js'
+import { eventually } from '../../eventually.js'
+import { testAuthority } from '../../test-certificates.js'
+import { Actors } from '../actors.js'
+import type { LocalMode, Scenario, ScenarioClient, ScenarioObject, ScenarioStep, ScenarioWorkload } from '../format.js'
+import type { Routes } from '../make-call.js'
+import { changeObjects, keyed } from '../objects.js'
+import { Outside } from '../outside.js'
+import type { ReportedProblem, Stage } from '../stage.js'
+import { type ActorSettings, asDocument, meshDocument, namespaceDocument, workloadDocuments } from './documents.js'
+import { type LocalInstance, localInstance } from './local-instance.js'
+import { inboundTarget, workloadRoutes } from './local-routes.js'
+import { workloadAuthority } from './workload-authority.js'
+
+/** Module that plays an actor: as it was compiled, unless somebody names another one. */
+const compiledActor = fileURLToPath(new URL('../../scenario-actor-main.js', import.meta.url))
+
+/** A mesh of this machine that reads one file of objects. */
+export interface LocalMesh {
+  /** Where it keeps its roots and what it writes down of its instances. */
+  readonly stateFolder: string
+  /** Replaces the whole file. */
+  write(documents: readonly string[]): Promise<void>
+  /** A debug page of the controller, as text. Rejects while it does not answer. */
+  debug(path: string): Promise<string>
+  stop(): Promise<void>
+}
+
+/** What a {@link LocalStage} is made of. */
+export interface LocalStageOptions {
+  readonly mode: LocalMode
+  /** Whose sidecars it is about. */
+  readonly driver: { readonly name: string; readonly capabilities: Capabilities }
+  /** Starts a mesh whose file holds these documents; workloads that do not say otherwise have sidecars of that class. */
+  readonly startMesh: (documents: readonly string[], mode: LocalMode, sidecarClass: string) => Promise<LocalMesh>
+  /** Module that plays an actor; this package's own if absent. */
+  readonly actor?: string
+}
+
+interface Running {
+  readonly mesh: LocalMesh
+  readonly actors: Actors
+  readonly settings: ActorSettings
+}
+
+/** What the controller says of a proxy, as far as the stage reads it. */
+interface Status {
+  readonly ready: boolean
+  readonly state: string
+}
+
+/**
+ * One mesh of this machine for all scenarios of a file of tests, one scenario at a time. Each replaces the folder of the one before; workloads that both
+ * have keep running, with their sidecars.
+ */
+export class LocalStage implements Stage {
+  readonly mode: LocalMode
+  readonly timeLimitMs = 120_000
+  readonly lacks: readonly OptionalFeature[]
+  readonly #options: LocalStageOptions
+  readonly #authority = testAuthority('servers of scenarios')
+  #running: Running | undefined
+  #outside: Outside | undefined
+  #spec: ScenarioObject | undefined
+  #workloads = new Map<string, ScenarioWorkload>()
+  #objects = new Map<string, ScenarioObject>()
+  #changes = 0
+
+  constructor(options: LocalStageOptions) {
+    this.#options = options
+    this.mode = options.mode
+    const { features } = options.driver.capabilities
+    this.lacks = optionalFeatures.filter((feature) => !features.includes(feature))
+  }
+
+  async begin(scenario: Scenario): Promise<void> {
+    await this.#outside?.close()
+    this.#outside = await Outside.open(scenario.outside ?? {}, this.mode, this.#authority)
+    this.#spec = scenario.mesh
+    this.#workloads = new Map(scenario.workloads.map((workload) => [workload.name, workload]))
+    this.#objects = keyed(this.#outside.fill(scenario.objects ?? []))
+    await this.#write()
+  }
+
+  async change(step: ScenarioStep): Promise<void> {
+    const { mesh, apply, remove, workloads } = step
+    if ((mesh ?? apply ?? remove ?? workloads) === undefined) return
+    if (mesh !== undefined) this.#spec = mesh
+    for (const workload of workloads ?? []) this.#workloads.set(workload.name, workload)
+    changeObjects(this.#objects, this.#outsiders().fill(step))
+    await this.#write()
+  }
+
+  observed(_what: string, work: () => Promise<void>): Promise<void> {
+    return work()
+  }
+
+  /** Ends the mesh, so that the next scenario starts one. */
+  reset(): Promise<void> {
+    return this.stop()
+  }
+
+  async stop(): Promise<void> {
+    await this.#outside?.close()
+    this.#outside = undefined
+    const running = this.#running
+    this.#running = undefined
+    await running?.mesh.stop()
+    await running?.actors.close()
+  }
+
+  async fill<T>(value: T): Promise<T> {
+    return JSON.parse(this.#located(JSON.stringify(this.#outsiders().fill(value)))) as T
+  }
+
+  async routes(workload: string): Promise<Routes> {
+    return workloadRoutes(this.#mesh().stateFolder, workload, this.mode)
+  }
+
+  call(workload: string, call: Call): Promise<CallAnswer> {
+    return this.#started().actors.call(workload, call)
+  }
+
+  client(name: string): ScenarioClient {
+    return this.#outsiders().client(name)
+  }
+
+  callFromOutside(call: Call): Promise<CallAnswer> {
+    return perform(call, this.#outsiders().connections)
+  }
+
+  async inbound(workload: string, port: string): Promise<Target> {
+    return inboundTarget(this.instance(workload), port, this.mode)
+  }
+
+  /** Listens on the loopback address of the workload, which is not ours in transparent mode. */
+  admin(workload: string): Target {
+    const { admin } = this.instance(workload).allocations ?? {}
+    return { host: admin?.address ?? '127.0.0.1', port: admin?.port ?? 15_000 }
+  }
+
+  /** An instance of a workload, or the one of that name, as it is written down now. */
+  instance(workload: string): LocalInstance {
+    return localInstance(this.#mesh().stateFolder, workload)
+  }
+
+  async issue({ commonName, dnsNames }: Parameters<Stage['issue']>[0]): ReturnType<Stage['issue']> {
+    return workloadAuthority(this.#mesh().stateFolder).issue(commonName, { dns: dnsNames })
+  }
+
+  async problems(): Promise<readonly ReportedProblem[]> {
+    const { problems } = await this.#page<{ readonly problems: readonly ReportedProblem[] }>('/debug/problems')
+    return problems
+  }
+
+  #started(): Running {
+    if (this.#running === undefined) throw new Error('the mesh of the scenarios does not run')
+    return this.#running
+  }
+
+  async #page<T>(path: string): Promise<T> {
+    return JSON.parse(await this.#mesh().debug(path)) as T
+  }
+
+  #mesh(): LocalMesh {
+    return this.#started().mesh
+  }
+
+  #outsiders(): Outside {
+    if (this.#outside === undefined) throw new Error('no scenario has begun')
+    return this.#outside
+  }
+
+  async #write(): Promise<void> {
+    this.#changes += 1
+    const mark = `read-${this.#changes}`
+    const { mesh, actors, settings } = this.#running ?? (await this.#start(mark))
+    const workloads = [...this.#workloads.values()]
+    // Accounts may be shared.
+    const documents = new Set([
+      meshDocument(this.#outsiders().fill(this.#spec ?? {})),
+      ...workloads.flatMap((workload) => workloadDocuments(workload, settings)),
+      ...[...this.#objects.values()].map(asDocument),
+      namespaceDocument(mark),
+    ])
+    await mesh.write([...documents].map((document) => this.#located(document)))
+    await eventually(
+      async () => mesh.debug('/debug/namespaces'),
+      (page) => page.includes(`"${mark}"`),
+      { what: 'that the mesh has read the change' },
+    )
+    await eventually(
+      () => workloads.filter(({ name, replicas = 1 }) => !actors.has(name, replicas)).map(({ name }) => name),
+      (missing) => missing.length === 0,
+      { what: 'that every workload runs', timeoutMs: 60_000 },
+    )
+    const instances = workloads
+      .filter(({ sidecar }) => sidecar !== false)
+      .reduce((sum, { replicas = 1 }) => sum + replicas, 0)
+    await eventually(
+      async () => (await this.#page<{ readonly proxies: readonly Status[] }>('/debug/status')).proxies,
+      (all) =>
+        all.length === instances && all.every(({ state, ready }) => ready && state !== 'unknown' && state !== 'stale'),
+      { what: 'that every sidecar has its policy', timeoutMs: 60_000 },
+    )
+  }
+
+  /** Puts addresses of workloads into the place of `{{<namespace>/<workload>.address}}`. In transparent mode they have some. */
+  #located(text: string): string {
+    return text.replaceAll(/\{\{([a-z0-9-]+\/[a-z0-9.-]+)\.address\}\}/g, (_, workload: string) => {
+      if (this.mode !== 'transparent') throw new Error(`${workload} has an address of its own in transparent mode only`)
+      return this.instance(workload).addresses[0] ?? ''
+    })
+  }
+
+  async #start(mark: string): Promise<Running> {
+    const actors = await Actors.open()
+    const certificate = this.#authority.issue('server.test', { dns: ['server.test'] })
+    const settings: ActorSettings = {
+      program: this.#options.actor ?? compiledActor,
+      control: actors.path,
+      certificate: JSON.stringify({ chain: certificate.chain, privateKey: certificate.privateKey }),
+    }
+    const documents = [...this.#workloads.values()].flatMap((workload) => workloadDocuments(workload, settings))
+    try {
+      const mesh = await this.#options.startMesh(
+        [...new Set([meshDocument(this.#spec), ...documents, namespaceDocument(`${mark}-start`)])],
+        this.mode,
+        this.#options.driver.name,
+      )
+      this.#running = { mesh, actors, settings }
+      return this.#running
+    } catch (error) {
+      await actors.close()
+      throw error
+    }
+  }
+}
