@@ -11,6 +11,7 @@ import {
   MeshConfigurator,
   type EndpointsProvider,
   MergedEndpointsProvider,
+  PushLog,
   type SnapshotFeed,
   systemClock,
 } from '@osm-ts/core'
@@ -33,6 +34,7 @@ export const tokens = {
   host: token<DriverHost>('host'),
   instances: token<SnapshotInstances>('instances'),
   providers: token<readonly EndpointsProvider[]>('providers'),
+  pushes: token<PushLog>('pushes'),
   registry: token<DriverRegistry>('registry'),
   runner: token<DriverRunner>('runner'),
 } as const
@@ -97,8 +99,9 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
       }),
     [tokens.configurator],
   )
+  container.bind(tokens.pushes).toResolvedValue(() => new PushLog(metrics, () => systemClock.now()))
   container.bind(tokens.host).toResolvedValue(
-    (catalog, instances, certificates, configurator, endpoints, broker) =>
+    (catalog, instances, certificates, configurator, endpoints, broker, pushes) =>
       new DriverHost({
         policies: catalog,
         instances,
@@ -111,6 +114,7 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
         connectionCap: () => configurator.current().sidecar.maxDataPlaneConnections,
         broker,
         metrics,
+        pushes,
         logger: logger.child('driver-host'),
         osmNamespace,
         serverNames: options.serverNames,
@@ -118,7 +122,15 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
         setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs),
         signal,
       }),
-    [tokens.catalog, tokens.instances, tokens.certificates, tokens.configurator, tokens.endpoints, tokens.broker],
+    [
+      tokens.catalog,
+      tokens.instances,
+      tokens.certificates,
+      tokens.configurator,
+      tokens.endpoints,
+      tokens.broker,
+      tokens.pushes,
+    ],
   )
   container.bind(tokens.registry).toResolvedValue(() => {
     const registry = new DriverRegistry()

@@ -10,11 +10,13 @@ import {
   objectRef,
   type Problem,
   type ProxyStatus,
+  type PushLog,
   type Snapshot,
   withoutSecrets,
 } from '@osm-ts/core'
 
 import { type DebugPage, jsonPage } from './debug-server.js'
+import { pushesPage } from './pushes-page.js'
 
 /** What the controller's own debug pages show. */
 export interface DebugSources {
@@ -24,6 +26,7 @@ export interface DebugSources {
   readonly configurator: MeshConfigurator
   readonly problems: () => readonly Problem[]
   readonly drivers: () => readonly DriverState[]
+  readonly pushes: PushLog
   /** The mesh as it is written down; undefined before it was read. */
   readonly snapshot: () => Snapshot | undefined
 }
@@ -35,6 +38,7 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
     '/debug/policy': async (request) => policyPage(sources.catalog, request),
     '/debug/problems': async () => jsonPage({ problems: sources.problems() }),
     '/debug/drivers': async () => jsonPage({ drivers: sources.drivers() }),
+    '/debug/pushes': async (request) => pushesPage(sources.pushes.report(), request),
     '/debug/certs': async () => jsonPage(certificatesPage(sources.certificates)),
     '/debug/config': async () => jsonPage(withoutSecrets(sources.configurator.current())),
     '/debug/namespaces': async () => jsonPage({ namespaces: sources.snapshot()?.namespaces() ?? [] }),

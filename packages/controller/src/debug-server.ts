@@ -1,3 +1,4 @@
+import type { LoopWatch } from '@osm-ts/core'
 import type { DebugRequest, DebugResponse } from '@osm-ts/driver-api'
 import { type FastifyInstance, fastify } from 'fastify'
 
@@ -11,8 +12,12 @@ const BODY_LIMIT = 1024
  * The debug server. Its index is for everyone; the other pages answer to loopback only, which includes port-forwarding.
  *
  * @param pages - looked up anew for each request, as drivers add theirs while they start
+ * @param loop - told of the making of each page; that of a large mesh is a large text
  */
-export function debugServer(pages: () => ReadonlyMap<string, DebugPage>): FastifyInstance {
+export function debugServer(
+  pages: () => ReadonlyMap<string, DebugPage>,
+  loop: Pick<LoopWatch, 'run'>,
+): FastifyInstance {
   const app = fastify({ logger: false, bodyLimit: BODY_LIMIT, requestTimeout: 10_000, connectionTimeout: 10_000 })
   app.get('/debug', async (_request, reply) =>
     reply.type('text/plain; charset=utf-8').send(`${[...pages().keys()].sort().join('\n')}\n`),
@@ -23,7 +28,7 @@ export function debugServer(pages: () => ReadonlyMap<string, DebugPage>): Fastif
     const path = request.url.split('?', 1)[0] ?? request.url
     const page = pages().get(path)
     if (page === undefined) return reply.code(404).send({ error: `no debug page ${path}; see /debug` })
-    const { status, contentType, body } = await page({ path, query: flat(request.query) })
+    const { status, contentType, body } = await loop.run('debug page', () => page({ path, query: flat(request.query) }))
     return reply.code(status).type(contentType).header('cache-control', 'no-store').send(body)
   })
   return app

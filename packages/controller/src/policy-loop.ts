@@ -1,8 +1,12 @@
 import {
+  type CatalogUpdate,
   type CertificateManager,
+  type ChangeCause,
   type EndpointsProvider,
+  type LoopWatch,
   type MeshCatalog,
   type MeshConfigurator,
+  type PushLog,
   Recompute,
   type SecretSource,
   type SnapshotFeed,
@@ -17,6 +21,8 @@ export interface FollowOptions {
   readonly configurator: MeshConfigurator
   readonly certificates: CertificateManager
   readonly secrets: SecretSource
+  readonly pushes: PushLog
+  readonly loop: LoopWatch
   /** Told of every recomputation: how long it took, and for how many proxies it changed something. */
   readonly onRecomputed: (milliseconds: number, changed: number) => void
   /** Told of what a recomputation threw. */
@@ -28,12 +34,16 @@ export interface FollowOptions {
  * Brings everything that policies depend on into the catalog: objects, endpoints, configuration and roots. Ends with the signal.
  */
 export async function followMesh(options: FollowOptions): Promise<void> {
-  const { catalog, endpoints, feed, configurator, certificates, secrets, signal } = options
-  const recompute = new Recompute((update) => {
+  const { catalog, endpoints, feed, configurator, certificates, secrets, pushes, loop, signal } = options
+  const recompute = new Recompute((update, waitedMs) => {
     const start = performance.now()
     try {
-      const changes = catalog.apply(update)
-      options.onRecomputed(performance.now() - start, changes.length)
+      pushes.recompute(causeOf(update), waitedMs, () => {
+        const before = computedParts(catalog)
+        const changes = loop.run('recompute', () => catalog.apply(update))
+        options.onRecomputed(performance.now() - start, changes.length)
+        return { parts: computedParts(catalog) - before, changed: changes.length }
+      })
     } catch (error) {
       // A fault of ours: policies that were computed before stay in force, and the next update is taken as any other.
       options.onFault(error)
@@ -71,4 +81,21 @@ export async function followMesh(options: FollowOptions): Promise<void> {
     for (const end of ends) end()
     recompute.close()
   }
+}
+
+/** What an update is about, by name. */
+function causeOf({ spec, endpoints, config, roots, secrets }: CatalogUpdate): ChangeCause {
+  const services = (endpoints?.services ?? []).map(({ namespace, name }) => `Service/${namespace}/${name}`)
+  const accounts = (endpoints?.accounts ?? []).map(({ namespace, name }) => `ServiceAccount/${namespace}/${name}`)
+  const others = Object.entries({ config, roots, secrets }).flatMap(([name, value]) =>
+    value === undefined ? [] : [name],
+  )
+  return { objects: spec?.changed ?? [], endpoints: [...new Set([...services, ...accounts])], others }
+}
+
+/** Parts that were computed since the start. */
+function computedParts(catalog: MeshCatalog): number {
+  let parts = 0
+  for (const [query, { computed }] of catalog.counters()) if (query.endsWith('-part')) parts += computed
+  return parts
 }

@@ -170,6 +170,32 @@ describe('startController', () => {
     const second = await next()
     expect(second.version).not.toBe(first.version)
     expect(second.removed.map(({ kind }) => kind)).toContain('inbound')
+    await running.fake.context().proxies.report({
+      session: proxy.session,
+      revision: second.revision,
+      complete: true,
+      parts: [],
+      work: { queueMs: 0, translateMs: 1.5, encodeMs: 0, sendMs: 0, bytes: 300 },
+    })
+    const pushes = JSON.parse((await get(running.controller.debugPort, '/debug/pushes')).body) as {
+      changes: { ack: { lastMs: number } }[]
+    }
+    expect(pushes.changes).toMatchObject([
+      {
+        change: 2,
+        cause: { objects: ['TrafficTarget/shop/store'], others: [] },
+        changed: 2,
+        proxies: { touched: 1, acknowledged: 1, rejected: 0, left: 0, pending: 0 },
+        translate: { totalMs: 1.5, maxMs: 1.5 },
+        bytes: 300,
+      },
+      // The first state of the mesh, before anybody was connected.
+      { change: 1, changed: 2, proxies: { touched: 0 }, ack: { lastMs: null } },
+    ])
+    expect(pushes.changes[0]?.ack.lastMs).toBeGreaterThan(0)
+    const metrics = (await get(running.controller.healthPort, '/metrics')).body
+    expect(metrics).toContain('osm_proxy_convergence_seconds_count{class="fake"} 1')
+    expect(metrics).toContain('osm_proxy_apply_states{class="fake",state="applied"} 1')
     await expect(running.fake.context().meshCatalog.parts.get('unknown' as never)).rejects.toMatchObject({
       code: 'OSM_PART_UNKNOWN',
     })

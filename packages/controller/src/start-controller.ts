@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 
-import { countErrorCodes, healthServer, listen, SnapshotFeed, SpecRules } from '@osm-ts/core'
+import { countErrorCodes, healthServer, listen, LoopWatch, SnapshotFeed, SpecRules } from '@osm-ts/core'
 import { hostDrivers } from '@osm-ts/driver-process'
 import type { FastifyInstance } from 'fastify'
 
@@ -57,6 +57,8 @@ async function start(
   const { logger, metrics, bindAddress, ports } = options
   metrics.collectProcessMetrics()
   countErrorCodes(logger, metrics)
+  const loop = new LoopWatch({ metrics, logger })
+  loop.start(signal)
   const health: Health = { alive: async () => true, ready: async () => false }
   const server = healthServer({
     alive: () => health.alive(),
@@ -92,6 +94,8 @@ async function start(
       configurator,
       certificates,
       secrets,
+      pushes: container.get(tokens.pushes),
+      loop,
       onFault: (error) => {
         logger.error({ reason: String(error) }, 'a recomputation of policies failed')
       },
@@ -143,9 +147,18 @@ async function start(
     return catalog.ready && answers.every((ready) => ready)
   }
   const drivers = () => driverStates({ registry, runner })
-  const pages = { host, catalog, certificates, configurator, problems, drivers, snapshot: () => feed.current() }
+  const pages = {
+    host,
+    catalog,
+    certificates,
+    configurator,
+    problems,
+    drivers,
+    pushes: container.get(tokens.pushes),
+    snapshot: () => feed.current(),
+  }
   const debug = new DebugSwitch({
-    server: () => debugServer(() => debugPages(pages)),
+    server: () => debugServer(() => debugPages(pages), loop),
     address: { host: bindAddress, port: ports.debug },
     configurator,
     mode: options.debugServer,

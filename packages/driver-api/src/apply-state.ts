@@ -22,6 +22,20 @@ export interface PartReport {
   readonly element?: string
 }
 
+/** What a driver has done for a proxy since its last report of the session. The host makes metrics and the debug page of pushes of it. */
+export interface ApplyWork {
+  /** Milliseconds that work for the proxy has waited for its turn in the driver. */
+  readonly queueMs: number
+  /** Milliseconds of making the proxy's configuration from its policy; 0 where all of it was there already. */
+  readonly translateMs: number
+  /** Milliseconds of putting together the octets that are sent. */
+  readonly encodeMs: number
+  /** Milliseconds from the octets being ready until they have left the process. */
+  readonly sendMs: number
+  /** Octets of configuration that were sent. */
+  readonly bytes: number
+}
+
 /** What a driver tells the host about a proxy. */
 export interface ApplyReport {
   /** Session that {@link Proxies.authenticate} gave. */
@@ -32,4 +46,6 @@ export interface ApplyReport {
   readonly complete: boolean
   /** Only parts whose state changed since the last report of the session. */
   readonly parts: readonly PartReport[]
+  /** Left out by a driver that does not measure, and where nothing was done. */
+  readonly work?: ApplyWork
 }

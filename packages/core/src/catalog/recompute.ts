@@ -23,14 +23,14 @@ export interface RecomputeClock {
  */
 export class Recompute {
   readonly #clock: RecomputeClock
-  readonly #apply: (update: CatalogUpdate) => void
+  readonly #apply: (update: CatalogUpdate, waitedMs: number) => void
   #pending: CatalogUpdate | undefined
   #burstStart = 0
   #cancelTimer: (() => void) | undefined
   #started = false
 
-  /** @param apply - takes an update in; must not throw */
-  constructor(apply: (update: CatalogUpdate) => void, clock: RecomputeClock) {
+  /** @param apply - takes an update in, whose first change came so many milliseconds ago; must not throw */
+  constructor(apply: (update: CatalogUpdate, waitedMs: number) => void, clock: RecomputeClock) {
     this.#apply = apply
     this.#clock = clock
   }
@@ -61,7 +61,8 @@ export class Recompute {
     this.#cancelTimer = undefined
     const update = this.#pending
     this.#pending = undefined
-    if (update !== undefined) this.#apply(update)
+    // The clock may be set back meanwhile.
+    if (update !== undefined) this.#apply(update, Math.max(0, this.#clock.now() - this.#burstStart))
   }
 
   /** Drops what was gathered and takes nothing more in by itself. */

@@ -33,7 +33,9 @@ import type { MeshDomains } from '../identity/mesh-domains.js'
 import type { SecretSource } from '../secrets/secret-source.js'
 import { IdentityCredentials } from './identity-credentials.js'
 import type { InstanceProvider, PolicyProvider } from './policy-provider.js'
+import { HostedSession } from './hosted-session.js'
 import { PolicyStream } from './policy-stream.js'
+import type { PushLog } from './push-log.js'
 import { ProxyObservations } from './proxy-observations.js'
 import { proxyStatuses } from './proxy-status.js'
 import { ProxySessions } from './proxy-sessions.js'
@@ -54,6 +56,7 @@ export interface DriverHostOptions {
   readonly connectionCap: () => number
   readonly broker: MessageBroker
   readonly metrics: DriverMetrics
+  readonly pushes: PushLog
   readonly logger: Logger
   readonly osmNamespace: string
   readonly serverNames: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] }
@@ -83,7 +86,7 @@ export class DriverHost {
   readonly #options: DriverHostOptions
   readonly #store = new PartStore()
   readonly #diffs = new PolicyDiffs()
-  readonly #streams = new Map<string, PolicyStream>()
+  readonly #streams = new Map<string, HostedSession>()
   readonly #sessions: ProxySessions
   readonly #credentials: IdentityCredentials
   readonly #secrets: SecretCredentials
@@ -219,7 +222,7 @@ export class DriverHost {
     return proxyStatuses({
       instances: instances.instances(),
       policies,
-      streamOf: (uuid) => this.#streams.get(sessionOf(uuid)),
+      streamOf: (uuid) => this.#streams.get(sessionOf(uuid))?.stream,
       conditionsOf: (uuid) => this.#observations.ofSession(sessionOf(uuid)),
       refused: this.#observations.refused(),
     })
@@ -227,15 +230,17 @@ export class DriverHost {
 
   #authenticate(peer: Uint8Array, driverClass: string): ProxyRef {
     const proxy = this.#sessions.authenticate(peer, driverClass)
-    const stream = new PolicyStream(this.#store, this.#diffs)
-    this.#streams.set(proxy.session, stream)
+    const session = new HostedSession(this.#options.pushes, driverClass, (pushes) => {
+      return new PolicyStream(this.#store, this.#diffs, pushes)
+    })
+    this.#streams.set(proxy.session, session)
     const policy = this.#options.policies.policyFor(proxy.uuid)
-    if (policy !== undefined) stream.want(policy)
+    if (policy !== undefined) session.want(policy)
     return proxy
   }
 
   #watch(proxy: ProxyRef, signal: AbortSignal): AsyncIterable<PolicyUpdate> {
-    const stream = this.#streams.get(proxy.session)
+    const stream = this.#streams.get(proxy.session)?.stream
     if (stream === undefined) {
       throw new OsmError('OSM_PROXY_EVICTED', `the session of proxy ${proxy.uuid} has ended`, {
         details: { uuid: proxy.uuid },
@@ -282,9 +287,9 @@ export class DriverHost {
   #offerPolicies(changed: ReadonlySet<ProxyUUID>): void {
     for (const uuid of changed) {
       const session = this.#sessions.get(uuid)?.session
-      const stream = session === undefined ? undefined : this.#streams.get(session)
+      const hosted = session === undefined ? undefined : this.#streams.get(session)
       const policy = this.#options.policies.policyFor(uuid)
-      if (stream !== undefined && policy !== undefined) stream.want(policy)
+      if (hosted !== undefined && policy !== undefined) hosted.offer(policy)
     }
   }
 

@@ -1,5 +1,7 @@
 export { configuredHeaders } from './configured-headers.js'
 export { DriverHost, type DriverHostOptions, type DriverStart } from './driver-host.js'
+export type { ChangeCause, ChangeReport, StageTimes } from './change-record.js'
+export { MAX_CHANGES, PushLog, type Recomputation } from './push-log.js'
 export type { InstanceProvider, PolicyProvider, ProxyInstance } from './policy-provider.js'
 export { PROXY_SERVER_NAME } from './server-credentials.js'
 export type { ProxyStatus, RefusedPeerStatus, RejectedPart, StatusCondition } from './status.js'

@@ -14,6 +14,8 @@ import { Latest } from '../async/latest.js'
 import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
 import type { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import type { PartStore } from '../catalog/store/part-store.js'
+import type { ConnectedState } from './push-metrics.js'
+import type { SessionPushes } from './push-log.js'
 
 /** How far a proxy has come with its policy. */
 export interface PolicyProgress {
@@ -45,6 +47,7 @@ interface Given {
 export class PolicyStream {
   readonly #store: PartStore
   readonly #diffs: PolicyDiffs
+  readonly #pushes: Pick<SessionPushes, 'given'> | undefined
   readonly #target = new Latest<PolicyPart<ProxyPart>>()
   readonly #rejected = new Map<string, PartReport>()
   /** Inbound part id → hash of the refused part. */
@@ -58,9 +61,11 @@ export class PolicyStream {
   #applied: { readonly revision: number; readonly version: PartHash } | undefined
   #lastReport: number | undefined
 
-  constructor(store: PartStore, diffs: PolicyDiffs) {
+  /** @param pushes - told which steps are taken */
+  constructor(store: PartStore, diffs: PolicyDiffs, pushes?: Pick<SessionPushes, 'given'>) {
     this.#store = store
     this.#diffs = diffs
+    this.#pushes = pushes
   }
 
   /** Sets the policy that the proxy should have. */
@@ -74,8 +79,12 @@ export class PolicyStream {
   async *steps(signal: AbortSignal): AsyncGenerator<PolicyUpdate, void, undefined> {
     for await (const policy of this.#target.watch(signal)) {
       const before = this.#given.at(-1)?.policy
-      if (before?.hash === policy.hash) continue
+      if (before?.hash === policy.hash) {
+        this.#pushes?.given(this.#revision)
+        continue
+      }
       this.#revision += 1
+      this.#pushes?.given(this.#revision)
       this.#store.retain(policy)
       this.#given.push({ revision: this.#revision, policy })
       const { added, removed } = this.#diffs.between(before, policy)
@@ -115,6 +124,12 @@ export class PolicyStream {
       rejected: this.#rejected,
       denied: [...this.#denied.keys()].sort(),
     }
+  }
+
+  /** What became of the policy that the proxy should have. */
+  get state(): ConnectedState {
+    if (this.#rejected.size > 0) return 'rejected'
+    return this.#applied !== undefined && this.#applied.version === this.#wanted?.hash ? 'applied' : 'unknown'
   }
 
   /** The policy that the session was given last. */

@@ -40,6 +40,8 @@ export const healthProbesSchema = closed({
   startup: Type.Optional(healthProbe),
 })
 
+const amount = Type.Number({ minimum: 0 })
+
 /** JSON Schema of {@link ApplyReport}. */
 export const applyReportSchema = closed({
   session: nameSchema,
@@ -52,6 +54,15 @@ export const applyReportSchema = closed({
       state: oneOf('applied', 'rejected', 'unknown'),
       message: Type.Optional(Type.String({ maxLength: 4096 })),
       element: Type.Optional(Type.String({ pattern: '^(/.*)?$' })),
+    }),
+  ),
+  work: Type.Optional(
+    closed({
+      queueMs: amount,
+      translateMs: amount,
+      encodeMs: amount,
+      sendMs: amount,
+      bytes: Type.Integer({ minimum: 0 }),
     }),
   ),
 })

@@ -5,6 +5,7 @@ import {
   type PartStore,
   type PolicyUpdate,
   type ProxyPart,
+  type WorkTally,
   type WorkTurns,
 } from '@osm-ts/driver-api'
 
@@ -23,14 +24,17 @@ export interface PolicyFollowerPorts {
 /** Turns the policy steps of one proxy into its resources. */
 export class PolicyFollower {
   readonly #ports: PolicyFollowerPorts
+  readonly #tally: WorkTally
   readonly #drains = new DrainLedger()
   #proxy: ProxyPart | undefined
   #resources: ProxyResources | undefined
   #held: readonly PartHash[] = []
   #closed = false
 
-  constructor(ports: PolicyFollowerPorts) {
+  /** @param tally - told how long work has waited for its turn, and has taken */
+  constructor(ports: PolicyFollowerPorts, tally: WorkTally) {
     this.#ports = ports
+    this.#tally = tally
   }
 
   get resources(): ProxyResources | undefined {
@@ -52,7 +56,9 @@ export class PolicyFollower {
     await parts.retain(held)
     const { epochs } = this.#drains
     try {
+      const asked = performance.now()
       const resources = await turns.run(() => {
+        this.#tally.queued(performance.now() - asked)
         const find = (hash: PartHash) => parts.find(hash)
         const before = this.#proxy === undefined ? undefined : { proxy: this.#proxy, find }
         this.#drains.advance(before, { proxy, find })
@@ -108,6 +114,11 @@ export class PolicyFollower {
 
   #translate(proxy: ProxyPart, revision: number): ProxyResources {
     const { parts, translator } = this.#ports
-    return translator.translate(proxy, (hash) => parts.get(hash), revision, this.#drains.epochs)
+    const start = performance.now()
+    try {
+      return translator.translate(proxy, (hash) => parts.get(hash), revision, this.#drains.epochs)
+    } finally {
+      this.#tally.translated(performance.now() - start)
+    }
   }
 }

@@ -14,6 +14,7 @@ import {
   type ProxyRef,
   type TrustPart,
   validateApplyReport,
+  WorkTally,
   WorkTurns,
 } from '@osm-ts/driver-api'
 import { proxyPart } from '@osm-ts/driver-testkit'
@@ -91,7 +92,7 @@ class Replica<Request extends AnyRequest> {
   constructor(protocol: Protocol<Request>) {
     const context = this.host.context()
     const parts = new PartStore({ get: async (hash) => byHash.get(hash) ?? Promise.reject(new Error('unknown part')) })
-    this.follower = new PolicyFollower({ parts, translator, turns: new WorkTurns(10) })
+    this.follower = new PolicyFollower({ parts, translator, turns: new WorkTurns(10) }, new WorkTally())
     const differ = new ResourceDiffer()
     this.session = new ProxySession({
       proxy: { uuid, identity: 'store.shop', session: 'session-1', commonName: 'cn' } as unknown as ProxyRef,
@@ -324,11 +325,12 @@ describe('a policy follower', () => {
   it('gives up everything when it closes, in the middle of a policy too', async () => {
     const parts = new PartStore({ get: async (hash) => byHash.get(hash) ?? Promise.reject(new Error('unknown part')) })
     const released: unknown[] = []
-    const follower = new PolicyFollower({
+    const ports = {
       parts,
-      translator: { ...translator, release: (proxyId) => void released.push(proxyId) },
+      translator: { ...translator, release: (proxyId: string) => void released.push(proxyId) },
       turns: new WorkTurns(10),
-    })
+    }
+    const follower = new PolicyFollower(ports, new WorkTally())
     const { update } = { update: (allow: PrincipalsPart) => new Replica(deltaProtocol).update(allow) }
     await follower.apply(update(everyone))
     expect(parts.size).toBe(4)

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import type { ApplyWork } from '@osm-ts/driver-api'
 
 import { EnvoyHost, literalTranslator } from '../../test/xds/envoy-host.js'
 import { overSocket } from '../../test/xds/over-socket.js'
@@ -190,6 +191,8 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       await until(() => host.reports.at(-1)?.complete === true)
       expect(host.reports.at(-1)).toMatchObject({ session: 'session-1', revision })
       expect(host.reports.flatMap(({ parts }) => parts).every((part) => part.state === 'applied')).toBe(true)
+      const sum = (of: keyof ApplyWork) => host.reports.reduce((total, { work }) => total + (work?.[of] ?? 0), 0)
+      for (const stage of ['translateMs', 'encodeMs', 'sendMs', 'bytes'] as const) expect(sum(stage)).toBeGreaterThan(0)
     })
 
     it('is everything, over the state of the world', async () => {

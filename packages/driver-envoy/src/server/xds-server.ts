@@ -42,6 +42,8 @@ export interface XdsServerPorts {
   readonly translator: ResourceTranslator
   readonly diff: ResourceDiffer
   readonly trace: RefusalTracer
+  /** Those of {@link limits} that a test can not wait for. */
+  readonly ages?: Readonly<Record<'maxConnectionAgeMs' | 'maxConnectionAgeGraceMs', number>>
 }
 
 const aggregated: StreamScope = { types: pushOrder, wildcardTypes: ['cluster', 'listener'] }
@@ -51,19 +53,7 @@ const endpointsOnly: StreamScope = { types: ['endpoints'], wildcardTypes: ['endp
 export class XdsServer {
   readonly streams = new StreamRegistry()
   readonly #context: XdsServerContext
-  readonly #grpc = new Server({
-    'grpc.max_concurrent_streams': limits.maxConcurrentStreams,
-    'grpc.max_receive_message_length': limits.maxRequestBytes,
-    // Bounded by what translation makes; a proxy without its configuration is worse than a large message.
-    'grpc.max_send_message_length': -1,
-    'grpc.keepalive_time_ms': limits.keepaliveTimeMs,
-    'grpc.keepalive_timeout_ms': limits.keepaliveTimeoutMs,
-    'grpc.max_connection_age_ms': limits.maxConnectionAgeMs,
-    'grpc.max_connection_age_grace_ms': limits.maxConnectionAgeGraceMs,
-    'grpc.max_connection_idle_ms': limits.maxConnectionIdleMs,
-    'grpc-node.max_session_memory': limits.maxSessionMemoryMb,
-    'grpc.enable_channelz': 0,
-  })
+  readonly #grpc: Server
   readonly #connections: ConnectionGate
   readonly #credentials: RotatingServerCredentials
   readonly #ports: StreamPorts
@@ -72,8 +62,21 @@ export class XdsServer {
   #port = 0
 
   /** @throws OsmError with code `OSM_DRIVER_START` */
-  constructor(context: XdsServerContext, { translator, diff, trace }: XdsServerPorts) {
+  constructor(context: XdsServerContext, { translator, diff, trace, ages = limits }: XdsServerPorts) {
     this.#context = context
+    this.#grpc = new Server({
+      'grpc.max_concurrent_streams': limits.maxConcurrentStreams,
+      'grpc.max_receive_message_length': limits.maxRequestBytes,
+      // Bounded by what translation makes; a proxy without its configuration is worse than a large message.
+      'grpc.max_send_message_length': -1,
+      'grpc.keepalive_time_ms': limits.keepaliveTimeMs,
+      'grpc.keepalive_timeout_ms': limits.keepaliveTimeoutMs,
+      'grpc.max_connection_age_ms': ages.maxConnectionAgeMs,
+      'grpc.max_connection_age_grace_ms': ages.maxConnectionAgeGraceMs,
+      'grpc.max_connection_idle_ms': limits.maxConnectionIdleMs,
+      'grpc-node.max_session_memory': limits.maxSessionMemoryMb,
+      'grpc.enable_channelz': 0,
+    })
     this.#credentials = createRotatingServerCredentials()
     const injector = this.#grpc.createConnectionInjector(this.#credentials.credentials)
     this.#connections = new ConnectionGate({

@@ -12,6 +12,7 @@ import {
   type Proxies,
   type ProxyRef,
   Wake,
+  WorkTally,
 } from '@osm-ts/driver-api'
 
 import type { ConnectionGate } from './connection-gate.js'
@@ -57,6 +58,7 @@ export class XdsStream<Request extends AnyRequest> {
   readonly #over = new AbortController()
   readonly #sendable = new Wake()
   readonly #reportable = new Wake()
+  readonly #work = new WorkTally()
 
   constructor(
     call: ServerDuplexStream<Request, OutgoingResponse>,
@@ -81,7 +83,7 @@ export class XdsStream<Request extends AnyRequest> {
     const proxy = await this.#authenticate()
     if (proxy === undefined) return
     const { metrics, streams, proxies, logger } = this.#ports
-    const follower = new PolicyFollower(this.#ports)
+    const follower = new PolicyFollower(this.#ports, this.#work)
     const session = this.#open(proxy, follower)
     const entry = { session, evict: (reason: Eviction['reason']) => this.#evict(reason) }
     streams.add(entry)
@@ -209,7 +211,7 @@ export class XdsStream<Request extends AnyRequest> {
 
   async #tell(report: ApplyReport): Promise<void> {
     await this.#ports.proxies
-      .report(report)
+      .report(this.#work.on(report))
       .catch((error: unknown) => this.#ports.logger.error({ error: String(error) }, 'host was not told of a state'))
   }
 
@@ -220,8 +222,10 @@ export class XdsStream<Request extends AnyRequest> {
   /** @returns false if nothing is due */
   async #sendNext(session: ProxySession<Request>): Promise<boolean> {
     const { sendGate, prepared, metrics } = this.#ports
+    const asked = performance.now()
     const release = await sendGate.acquire(this.#over.signal)
     if (release === undefined) return false
+    const entered = performance.now()
     // Only now is it decided what is sent, so that a proxy that had to wait is sent the newest state.
     const push = session.next()
     if (push === undefined) {
@@ -232,7 +236,11 @@ export class XdsStream<Request extends AnyRequest> {
     try {
       const frame = prepared.frame(this.#protocol.variant, push)
       session.noteSent(push, frame.bytes.length)
+      const encoded = performance.now()
+      this.#work.queued(entered - asked)
+      this.#work.encoded(encoded - entered)
       await this.#write({ frame, nonce: push.nonce })
+      this.#work.sent(performance.now() - encoded, frame.bytes.length)
       metrics.sent(push.type)
       return true
     } catch (error) {

@@ -90,6 +90,10 @@ describe('a policy', () => {
     expect(worker.documents).toHaveLength(1)
     const last = repo.host.say(admitted.uuid, 'fine')
     await until('the next policy', () => complete(last))
+    // What it took goes with the reports.
+    const work = repo.host.reports.flatMap((report) => report.work ?? [])
+    for (const stage of ['translateMs', 'encodeMs', 'sendMs', 'bytes'] as const)
+      expect(work.reduce((total, { [stage]: amount }) => total + amount, 0)).toBeGreaterThan(0)
   })
 })
 

@@ -145,6 +145,9 @@ export class Requests {
       const end = session.ended
       if (end === 'released' || end === 'workload-deleted') return await reply.code(403).send()
       if (offer === undefined) return await reply.code(204).send()
+      const begun = performance.now()
+      const bytes = Buffer.byteLength(offer.body)
+      reply.raw.once('finish', () => session.noteSent(performance.now() - begun, bytes))
       return await reply.header(REVISION_HEADER, offer.revision).type('application/json').send(offer.body)
     } finally {
       clearTimeout(timer)

@@ -11,6 +11,7 @@ import {
   type ProxyCondition,
   type ProxyRef,
   shownWords,
+  WorkTally,
 } from '@osm-ts/driver-api'
 
 import type { EncodedDocument } from '../config/document.js'
@@ -47,6 +48,7 @@ export class WorkerSession {
   readonly #pushes = new PushClock(limits.staleAfterMs, limits.maxPushIntervalMs)
   readonly #links: AdminLink[] = []
   readonly #polls = new WaitingPolls()
+  readonly #work = new WorkTally()
   readonly #plugins = new FailingPlugins()
   readonly #conditions: WorkerConditions
   readonly #credentials: WorkerCredentials
@@ -197,6 +199,11 @@ export class WorkerSession {
     return this.#end === undefined ? this.#documents.next(has) : undefined
   }
 
+  /** A document has left the process. */
+  noteSent(ms: number, bytes: number): void {
+    this.#work.sent(ms, bytes)
+  }
+
   /** The worker could not apply that revision, and says why. */
   refuse(revision: string, words: string): void {
     if (!this.#documents.refuse(revision)) return
@@ -316,11 +323,17 @@ export class WorkerSession {
     const { policies, turns, make, parts } = this.#ports
     for await (const update of followPolicies(policies, parts, this.proxy, this.#over.signal)) {
       this.#tracker.update(update)
+      const asked = performance.now()
       await turns.run(() => {
+        const begun = performance.now()
+        this.#work.queued(begun - asked)
         try {
           const lookup: PartLookup = (hash) => parts.get(hash)
           const document = make(update.proxy, lookup)
+          const made = performance.now()
+          this.#work.translated(made - begun)
           this.#documents.setDocument(document, update.revision)
+          this.#work.encoded(performance.now() - made)
           this.#plugins.follow(update.proxy, lookup, document.refusals)
           this.#conditions.set('OSM_PIPY_PLUGIN_REFUSED', this.#plugins.refusedWords)
           this.#conditions.set('OSM_PIPY_TRANSLATION', undefined)
@@ -375,7 +388,7 @@ export class WorkerSession {
     if (report === undefined || this.#end !== undefined) return
     const { proxies, logger } = this.#ports
     proxies
-      .report(report)
+      .report(this.#work.on(report))
       .catch((error: unknown) => logger.error({ error: String(error) }, 'host was not told of a state'))
   }
 

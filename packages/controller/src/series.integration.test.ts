@@ -1,0 +1,105 @@
+import { X509Certificate } from 'node:crypto'
+
+import { describe, expect, it } from '@jest/globals'
+import {
+  defaultCertificateSettings,
+  MemoryCaStore,
+  MeshCertificateManager,
+  Metrics,
+  newProxyUUID,
+  systemClock,
+  TresorProvider,
+} from '@osm-ts/core'
+import type { DriverMetrics } from '@osm-ts/driver-api'
+
+import { base, domains, silent, TextSource } from '../test/controller-fixture.js'
+import { startedDriver } from '../test/started-driver.js'
+import { startController } from './start-controller.js'
+
+const PROXIES = 1000
+const MAX_SERIES = 600
+
+const instance = (index: number, uuid: string): string => `
+apiVersion: standalone.openservicemesh.io/v1alpha1
+kind: WorkloadInstance
+metadata: { name: store-${index}, namespace: shop, labels: { app: store } }
+spec:
+  uuid: ${uuid}
+  workload: store
+  serviceAccountName: store
+  sidecarClass: fake
+  mode: transparent
+  addresses: [10.0.${Math.floor(index / 250)}.${(index % 250) + 1}]
+  ports: [{ port: 8080 }]
+  ready: true
+  createdAt: "2026-01-01T00:00:00Z"
+`
+
+/** What the driver with the most metrics of its own has, class envoy, with every value that its labels can have. */
+function driverMetrics(metrics: DriverMetrics): void {
+  for (const type of ['cluster', 'endpoints', 'listener', 'route', 'secret']) {
+    for (const name of ['xds_request_count', 'response_send_success_count', 'response_send_error_count'])
+      metrics.counter(`osm_proxy_${name}`, 'h', ['type']).inc({ type })
+    const buckets = Array.from({ length: 12 }, (_, at) => at + 1)
+    const updates = metrics.histogram('osm_proxy_config_update_time', 'h', ['resource_type', 'success'], buckets)
+    for (const success of ['true', 'false']) updates.observe({ resource_type: type, success }, 1)
+  }
+}
+
+describe('the metrics of a controller with 1,000 proxies', () => {
+  it('are 600 series at most, none of them of a single proxy', async () => {
+    const abort = new AbortController()
+    const { signal } = abort
+    const uuids = Array.from({ length: PROXIES }, () => newProxyUUID())
+    const source = new TextSource()
+    source.put(uuids.map((uuid, index) => instance(index, uuid)).join('---'))
+    const fake = startedDriver('fake')
+    const provider = await TresorProvider.open({
+      store: new MemoryCaStore(),
+      clock: systemClock,
+      rootKey: { algorithm: 'ECDSA' },
+    })
+    const controller = await startController({
+      ...base,
+      sources: [source],
+      certificateProvider: provider,
+      drivers: [fake.driver],
+      metrics: new Metrics(),
+      logger: silent(),
+      signal,
+    })
+    const issuer = new MeshCertificateManager({
+      provider,
+      settings: () => defaultCertificateSettings,
+      domains,
+      clock: systemClock,
+      random: Math.random,
+      signal,
+    })
+    const { proxies, meshCatalog, metrics } = fake.context()
+    driverMetrics(metrics)
+    const serviceAccount = { namespace: 'shop', name: 'store' }
+    const sessions: string[] = []
+    for (const uuid of uuids) {
+      const certificate = await issuer.issueCertificate({ kind: 'proxy', uuid, serviceAccount }, { keep: false })
+      const proxy = await proxies.authenticate(new X509Certificate(certificate.chain).raw)
+      sessions.push(proxy.session)
+      const steps = meshCatalog.policies.watch(proxy, signal)[Symbol.asyncIterator]()
+      await steps.next()
+      const work = { queueMs: 1, translateMs: 1, encodeMs: 1, sendMs: 1, bytes: 1 }
+      await proxies.report({ session: proxy.session, revision: 1, complete: true, parts: [], work })
+    }
+    const page = await (await fetch(`http://127.0.0.1:${controller.healthPort}/metrics`)).text()
+    const series = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    expect(series).toContain(`osm_proxy_apply_states{class="fake",state="applied"} ${PROXIES}`)
+    expect(series).toContain(`osm_proxy_push_bytes_count{class="fake"} ${PROXIES}`)
+    expect(series.length).toBeLessThanOrEqual(MAX_SERIES)
+    expect(uuids.filter((uuid) => page.includes(uuid))).toEqual([])
+    for (const session of sessions) await proxies.disconnected(session)
+    const later = await (await fetch(`http://127.0.0.1:${controller.healthPort}/metrics`)).text()
+    expect(later).toContain('osm_proxy_apply_states{class="fake",state="applied"} 0')
+    abort.abort()
+    await controller.stopped
+    provider.close()
+  }, 120_000)
+})

@@ -1,0 +1,53 @@
+import type { ApplyReport, ProxyPart } from '@osm-ts/driver-api'
+
+import type { PolicyPart } from '../catalog/policy/policy-part.js'
+import type { PolicyStream } from './policy-stream.js'
+import type { PushLog, SessionPushes } from './push-log.js'
+import type { ConnectedState } from './push-metrics.js'
+
+/** A session of a proxy: its policy stream, and what is measured of it. */
+export class HostedSession {
+  readonly stream: PolicyStream
+  readonly #log: PushLog
+  readonly #class: string
+  readonly #pushes: SessionPushes
+  #state: ConnectedState | undefined
+
+  constructor(log: PushLog, proxyClass: string, makeStream: (pushes: SessionPushes) => PolicyStream) {
+    this.#log = log
+    this.#class = proxyClass
+    this.#pushes = log.follow(proxyClass)
+    this.stream = makeStream(this.#pushes)
+    this.#move(this.stream.state)
+  }
+
+  /** Sets the policy that the proxy begins with. */
+  want(policy: PolicyPart<ProxyPart>): void {
+    this.stream.want(policy)
+    this.#move(this.stream.state)
+  }
+
+  /** Sets the policy that a change has led to. */
+  offer(policy: PolicyPart<ProxyPart>): void {
+    this.#pushes.offered()
+    this.want(policy)
+  }
+
+  /** @param now - milliseconds since 1970 */
+  report(report: ApplyReport, now: number): void {
+    this.stream.report(report, now)
+    this.#pushes.reported(report)
+    this.#move(this.stream.state)
+  }
+
+  close(): void {
+    this.stream.close()
+    this.#pushes.close()
+    this.#move(undefined)
+  }
+
+  #move(state: ConnectedState | undefined): void {
+    this.#log.metrics.moved(this.#class, this.#state, state)
+    this.#state = state
+  }
+}

@@ -1,0 +1,174 @@
+import type { ApplyReport, ApplyWork, DriverMetrics } from '@osm-ts/driver-api'
+
+import { type ChangeCause, ChangeRecord, type ChangeReport } from './change-record.js'
+import { PushMetrics } from './push-metrics.js'
+
+/** Changes that are kept. */
+export const MAX_CHANGES = 64
+
+/** What a recomputation came to. */
+export interface Recomputation {
+  /** Parts that were computed again. */
+  readonly parts: number
+  /** Proxies whose policy is another one. */
+  readonly changed: number
+}
+
+/** The way of each change from its first event to the last acknowledgement, for metrics and the debug page. */
+export class PushLog {
+  readonly metrics: PushMetrics
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number
+  readonly #wallClock: () => number
+  #changes: ChangeRecord[] = []
+  #count = 0
+  #current: ChangeRecord | undefined
+
+  /** @param wallClock - milliseconds since 1970 */
+  constructor(metrics: DriverMetrics, wallClock: () => number, now: () => number = () => performance.now()) {
+    this.metrics = new PushMetrics(metrics)
+    this.#wallClock = wallClock
+    this.now = now
+  }
+
+  /** The change that is computed at the moment. */
+  get current(): ChangeRecord | undefined {
+    return this.#current
+  }
+
+  /**
+   * Runs a recomputation. Proxies that it offers a policy to count as touched by that change; one that changes no policy leaves no trace but its time.
+   *
+   * @param debounceMs - time since the first of its events
+   */
+  recompute(cause: ChangeCause, debounceMs: number, work: () => Recomputation): void {
+    const start = this.now()
+    const change = new ChangeRecord(
+      this.#count + 1,
+      cause,
+      debounceMs,
+      this.#wallClock() - debounceMs,
+      start - debounceMs,
+    )
+    this.#current = change
+    try {
+      const { parts, changed } = work()
+      change.parts = parts
+      change.changed = changed
+      change.recomputeMs = this.now() - start
+      this.metrics.debounced(debounceMs)
+      if (changed === 0) return
+      this.#count += 1
+      this.#changes.push(change)
+      if (this.#changes.length > MAX_CHANGES) this.#changes.shift()
+    } finally {
+      this.#current = undefined
+    }
+  }
+
+  /** Follows the changes that concern one session. */
+  follow(proxyClass: string): SessionPushes {
+    return new SessionPushes(this, proxyClass)
+  }
+
+  /** The last changes, the newest first. */
+  report(): readonly ChangeReport[] {
+    return this.#changes.map((change) => change.report()).reverse()
+  }
+}
+
+interface Waiting {
+  readonly change: ChangeRecord
+  readonly offeredAt: number
+  /** Of the step that brings it; undefined until the driver has taken one. */
+  revision: number | undefined
+  rejected: boolean
+}
+
+/** The changes that one session has not acknowledged yet. */
+export class SessionPushes {
+  readonly #log: PushLog
+  readonly #class: string
+  #waiting: Waiting[] = []
+  #acknowledged = 0
+
+  constructor(log: PushLog, proxyClass: string) {
+    this.#log = log
+    this.#class = proxyClass
+  }
+
+  /** The proxy has another policy by the change that is computed at the moment. */
+  offered(): void {
+    const change = this.#log.current
+    if (change === undefined) return
+    change.touch()
+    this.#waiting.push({ change, offeredAt: this.#log.now(), revision: undefined, rejected: false })
+    // By then the page does not show it any more.
+    if (this.#waiting.length > MAX_CHANGES) leave(this.#waiting.shift())
+  }
+
+  /** The driver has taken the step of that revision; where changes have cancelled out, it has it already. */
+  given(revision: number): void {
+    if (this.#waiting.length === 0) return
+    const now = this.#log.now()
+    for (const entry of this.#waiting) {
+      if (entry.revision !== undefined) continue
+      entry.revision = revision
+      const ms = now - entry.offeredAt
+      entry.change.queue.add(ms)
+      this.#log.metrics.queued(this.#class, ms)
+    }
+    if (revision <= this.#acknowledged) this.#settle(revision, now)
+  }
+
+  reported({ revision, complete, parts, work }: ApplyReport): void {
+    if (work !== undefined) this.#note(work, revision)
+    if (this.#waiting.length > 0 && parts.some(({ state }) => state === 'rejected')) this.#reject(revision)
+    if (!complete) return
+    this.#acknowledged = Math.max(this.#acknowledged, revision)
+    if (this.#waiting.length > 0) this.#settle(revision, this.#log.now())
+  }
+
+  /** The session has ended. */
+  close(): void {
+    for (const entry of this.#waiting) leave(entry)
+    this.#waiting = []
+  }
+
+  #note(work: ApplyWork, revision: number): void {
+    this.#log.metrics.worked(this.#class, work)
+    for (const { change, revision: given } of this.#waiting) {
+      if (given === undefined || given > revision) continue
+      change.driverQueue.add(work.queueMs)
+      change.translate.add(work.translateMs)
+      change.encode.add(work.encodeMs)
+      change.send.add(work.sendMs)
+      change.bytes += work.bytes
+    }
+  }
+
+  #reject(revision: number): void {
+    for (const entry of this.#waiting) {
+      if (entry.rejected || entry.revision === undefined || entry.revision > revision) continue
+      entry.rejected = true
+      entry.change.rejected += 1
+    }
+  }
+
+  #settle(revision: number, now: number): void {
+    const rest: Waiting[] = []
+    for (const entry of this.#waiting) {
+      if (entry.revision === undefined || entry.revision > revision) rest.push(entry)
+      else if (!entry.rejected) {
+        const ms = now - entry.change.startedAt
+        entry.change.acknowledge(ms)
+        this.#log.metrics.converged(this.#class, ms)
+      }
+    }
+    this.#waiting = rest
+  }
+}
+
+function leave(entry: Waiting | undefined): void {
+  if (entry !== undefined && !entry.rejected) entry.change.left += 1
+}

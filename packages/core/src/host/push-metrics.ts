@@ -1,0 +1,93 @@
+import type { ApplyWork, DriverMetrics } from '@osm-ts/driver-api'
+
+/** Upper bounds of the time of a whole push, in seconds. A debounce takes 0.1 at least and 1 at most. */
+const PUSH_BUCKETS = [0.11, 0.15, 0.2, 0.3, 0.5, 1, 2, 5, 15, 60]
+/** Upper bounds of the time of one stage, in seconds. */
+const STAGE_BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10]
+const DEBOUNCE_BUCKETS = [0.05, 0.11, 0.2, 0.5, 1.1]
+
+/** What a proxy that is connected can be. */
+export type ConnectedState = 'applied' | 'rejected' | 'unknown'
+
+const MS = 1000
+
+/** Metrics of the way of a change to the proxies. Labelled by class, never by proxy. */
+export class PushMetrics {
+  readonly #convergence
+  readonly #debounce
+  readonly #queue
+  readonly #driverQueue
+  readonly #translate
+  readonly #encode
+  readonly #send
+  readonly #bytes
+  readonly #states
+  readonly #counts = new Map<string, Record<ConnectedState, number>>()
+
+  constructor(metrics: DriverMetrics) {
+    const stage = (name: string, help: string) =>
+      metrics.histogram(`osm_proxy_push_${name}_seconds`, help, ['class'], STAGE_BUCKETS)
+    this.#convergence = metrics.histogram(
+      'osm_proxy_convergence_seconds',
+      'Time from the first event of a change until a proxy has acknowledged it',
+      ['class'],
+      PUSH_BUCKETS,
+    )
+    this.#debounce = metrics.histogram(
+      'osm_policy_debounce_seconds',
+      'Time from the first event of a change until policies are computed',
+      [],
+      DEBOUNCE_BUCKETS,
+    )
+    this.#queue = stage('queue', 'Time from a policy until the driver takes it')
+    this.#driverQueue = stage('driver_queue', 'Time that work for a proxy waits for its turn in the driver')
+    this.#translate = stage('translate', 'Time of making the configuration of a proxy from its policy')
+    this.#encode = stage('encode', 'Time of putting together what is sent to a proxy')
+    this.#send = stage('send', 'Time until what is sent to a proxy has left the process')
+    this.#bytes = metrics.counter('osm_proxy_push_bytes_count', 'Octets of configuration that were sent', ['class'])
+    this.#states = metrics.gauge('osm_proxy_apply_states', 'Connected proxies by what became of their policy', [
+      'class',
+      'state',
+    ])
+  }
+
+  debounced(ms: number): void {
+    this.#debounce.observe({}, ms / MS)
+  }
+
+  queued(proxyClass: string, ms: number): void {
+    this.#queue.observe({ class: proxyClass }, ms / MS)
+  }
+
+  converged(proxyClass: string, ms: number): void {
+    this.#convergence.observe({ class: proxyClass }, ms / MS)
+  }
+
+  worked(proxyClass: string, work: ApplyWork): void {
+    const labels = { class: proxyClass }
+    // What a report says nothing about was done before or comes later.
+    if (work.queueMs > 0) this.#driverQueue.observe(labels, work.queueMs / MS)
+    if (work.translateMs > 0) this.#translate.observe(labels, work.translateMs / MS)
+    if (work.encodeMs > 0) this.#encode.observe(labels, work.encodeMs / MS)
+    if (work.sendMs > 0) this.#send.observe(labels, work.sendMs / MS)
+    if (work.bytes > 0) this.#bytes.inc(labels, work.bytes)
+  }
+
+  /** A proxy of that class goes from one state to another; undefined where it comes, or has gone. */
+  moved(proxyClass: string, before: ConnectedState | undefined, after: ConnectedState | undefined): void {
+    if (before === after) return
+    let counts = this.#counts.get(proxyClass)
+    if (counts === undefined) {
+      counts = { applied: 0, rejected: 0, unknown: 0 }
+      this.#counts.set(proxyClass, counts)
+    }
+    for (const [state, by] of [
+      [before, -1],
+      [after, 1],
+    ] as const) {
+      if (state === undefined) continue
+      counts[state] += by
+      this.#states.set({ class: proxyClass, state }, counts[state])
+    }
+  }
+}

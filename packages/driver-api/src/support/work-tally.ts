@@ -1,0 +1,49 @@
+import type { ApplyReport } from '../apply-state.js'
+
+/** Adds up what a driver does for one proxy between two reports, and goes with the next of them. */
+export class WorkTally {
+  #queueMs = 0
+  #translateMs = 0
+  #encodeMs = 0
+  #sendMs = 0
+  #bytes = 0
+
+  /** Work has waited for its turn. */
+  queued(ms: number): void {
+    this.#queueMs += ms
+  }
+
+  /** A policy was turned into configuration. */
+  translated(ms: number): void {
+    this.#translateMs += ms
+  }
+
+  /** Octets were put together. */
+  encoded(ms: number): void {
+    this.#encodeMs += ms
+  }
+
+  /** Octets have left the process. */
+  sent(ms: number, bytes: number): void {
+    this.#sendMs += ms
+    this.#bytes += bytes
+  }
+
+  /** The report with what was done since the last one; the tally then begins anew. */
+  on(report: ApplyReport): ApplyReport {
+    const work = {
+      queueMs: this.#queueMs,
+      translateMs: this.#translateMs,
+      encodeMs: this.#encodeMs,
+      sendMs: this.#sendMs,
+      bytes: this.#bytes,
+    }
+    if (Object.values(work).every((amount) => amount === 0)) return report
+    this.#queueMs = 0
+    this.#translateMs = 0
+    this.#encodeMs = 0
+    this.#sendMs = 0
+    this.#bytes = 0
+    return { ...report, work }
+  }
+}
