@@ -60,11 +60,12 @@ export async function* assembleImages(names, settings, folder, nodeBase) {
  * @returns {string[]} the programs in them, by their names in tools/programs.mjs
  */
 export function programsOf(images) {
-  return programImages
+  const bundles = programImages
     .filter(({ name }) => images.includes(name))
-    .map(({ bundle }) => {
-      const name = Object.keys(programs).find((key) => programs[key]?.bundle === bundle)
-      if (name === undefined) throw new SetUpError(`tools/programs.mjs lists no program whose bundle is ${bundle}.`)
-      return name
-    })
+    .flatMap(({ bundle, companions = [] }) => [bundle, ...companions])
+  return [...new Set(bundles)].map((bundle) => {
+    const name = Object.keys(programs).find((key) => programs[key]?.bundle === bundle)
+    if (name === undefined) throw new SetUpError(`tools/programs.mjs lists no program whose bundle is ${bundle}.`)
+    return name
+  })
 }

@@ -2,6 +2,8 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { root } from '../lib/paths.mjs'
+import { programs } from '../programs.mjs'
+import { programsOf } from './assemble.mjs'
 import { nonroot } from './base-files.mjs'
 import { nodePath, programImages, programPath, sidecarInitImage } from './definitions.mjs'
 
@@ -21,6 +23,14 @@ describe('images', () => {
       existsSync(join(root, 'images', name, 'Dockerfile')),
     )
     expect(folders).toEqual([...programImages, sidecarInitImage].map(({ name }) => name).sort())
+  })
+
+  it('bundles everything that stands in an image before it is assembled', () => {
+    expect(programsOf(['osm-injector'])).toEqual(['osm-injector', 'osm-driver-host'])
+    const bundles = programsOf(programImages.map(({ name }) => name)).map((name) => programs[name]?.bundle)
+    expect(new Set(bundles)).toEqual(
+      new Set(programImages.flatMap(({ bundle, companions = [] }) => [bundle, ...companions])),
+    )
   })
 
   it.each(programImages)(
