@@ -9,7 +9,7 @@ import {
 } from '@osm-ts/driver-testkit'
 
 /** Polls for documents as the agent of a sidecar does: level 0 of the conformance suite sees by it what proxies are told. */
-export default documentStandIn((options: StandInOptions) => {
+export const standIn = documentStandIn((options: StandInOptions) => {
   const over = new AbortController()
   return {
     async poll(has: string, refused: RefusedDocument | undefined): Promise<OfferedDocument | undefined | 'gone'> {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { level0, runCheck } from '@osm-ts/driver-testkit'
 
-import envoyStandIn from '../test/stand-in.js'
+import { standIn } from '../test/stand-in.js'
 import { createEnvoyDriver } from './driver.js'
 
 describe('the Envoy driver, by level 0 of the conformance suite', () => {
-  const subject = { driver: createEnvoyDriver(), config: {}, standIn: envoyStandIn }
+  const subject = { driver: createEnvoyDriver(), config: {}, standIn }
 
   it.each(level0)('$id: $proves', async (check) => {
     const result = await runCheck(check, subject, { signal: new AbortController().signal })

@@ -32,11 +32,10 @@ const none: Resources = {
 }
 
 /** Speaks the delta form of ADS as Envoy does: subscribes to what its clusters and listeners refer to, and answers every response. */
-const envoyStandIn: StandIn = {
+export const standIn: StandIn = {
   connect: async ({ port, roots, credential, signal }, judge) =>
     new Session({ port, roots, credential }, judge, signal),
 }
-export default envoyStandIn
 
 class Session implements StandInSession {
   messages = 0

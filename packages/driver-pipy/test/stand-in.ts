@@ -9,7 +9,7 @@ import {
 import { RepoClient } from './repo-client.js'
 
 /** Polls for documents as the codebase of this package does in a worker. */
-export default documentStandIn(({ port, roots, credential }: StandInOptions) => {
+export const standIn = documentStandIn(({ port, roots, credential }: StandInOptions) => {
   const client = new RepoClient({ port, roots: [roots], credential })
   return {
     async poll(has: string, refused: RefusedDocument | undefined): Promise<OfferedDocument | undefined | 'gone'> {

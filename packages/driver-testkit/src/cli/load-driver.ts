@@ -67,7 +67,7 @@ export async function loadDriver(given: string, { folder: from, environment }: L
 }
 
 /**
- * Imports what speaks for the proxies of a driver: the default export of a module.
+ * Imports what speaks for the proxies of a driver: the default export of a module, or else its export `standIn`.
  *
  * @param path - absolute
  * @throws NoDriver
@@ -75,8 +75,10 @@ export async function loadDriver(given: string, { folder: from, environment }: L
 export async function loadStandIn(path: string): Promise<StandIn> {
   if (!existsSync(path))
     throw new NoDriver(`${path}, which is to speak for the proxies, does not exist; is the package built?`)
-  const { default: standIn } = (await import(pathToFileURL(path).href)) as { readonly default?: unknown }
-  if (!isStandIn(standIn)) throw new NoDriver(`${path} has no default export with a function connect`)
+  const module = (await import(pathToFileURL(path).href)) as { readonly default?: unknown; readonly standIn?: unknown }
+  const standIn = module.default ?? module.standIn
+  if (!isStandIn(standIn))
+    throw new NoDriver(`${path} exports no standIn, by that name or as default, with a function connect`)
   return standIn
 }
 

@@ -84,8 +84,16 @@ describe('the command line of the conformance suite', () => {
   it.each([
     ['no driver', [], '--driver is missing'],
     ['a package that is not there', ['--driver', 'nothing-there'], 'no package nothing-there is installed'],
-    ['a stand-in that is not there', ['--driver', 'future', '--stand-in', 'x.js'], 'x.js, which is to speak for the pro'],
-    ['a stand-in that is none', ['--driver', 'future', '--stand-in', 'future/main.js'], 'no default export with a func'],
+    [
+      'a stand-in that is not there',
+      ['--driver', 'future', '--stand-in', 'x.js'],
+      'x.js, which is to speak for the pro',
+    ],
+    [
+      'a stand-in that is none',
+      ['--driver', 'future', '--stand-in', 'future/main.js'],
+      'exports no standIn, by that n',
+    ],
     ['an unknown check', ['--driver', 'future', '--only', 'nonsense'], 'the checks are contract.shape, '],
     ['an unknown format', ['--driver', 'future', '-o', 'xml'], 'expected table, json, yaml'],
     ['an unknown option', ['--drivers', '.'], "Unknown option '--drivers'"],

@@ -15,7 +15,7 @@ Runs level 0 of the conformance suite on a sidecar driver: the contract itself, 
 
   --driver <package or folder>  what to try
   --config <file>               JSON: sidecarDrivers[].config that it is tried with; {} if absent
-  --stand-in <module>           what speaks for its proxies: a module whose default export is a StandIn; that of
+  --stand-in <module>           what speaks for its proxies: a module that exports a StandIn as standIn; that of
                                 the package's osmDriver.standIn if absent. Without any, the checks of policies are not made
   --only <id>                   a check, or the first words of several such as patch.; may be repeated
   -o, --output table|json|yaml  what is printed; table if absent

@@ -41,7 +41,7 @@ export interface StandInSession {
 
 /**
  * What stands for the proxies of a driver in level 0: it speaks their protocol, and does with configurations what it is told. A driver's package brings it as a module
- * whose default export it is, named by `osmDriver.standIn` of its package.json or by `--stand-in`.
+ * that exports it as `standIn`, named by `osmDriver.standIn` of its package.json or by `--stand-in`.
  */
 export interface StandIn {
   /** Connects. Never rejects for what the control plane does: then the session has ended. */
