@@ -6,7 +6,7 @@ import {
   serveHealth,
 } from '@osm-ts/driver-api'
 
-import { configSchema } from './bootstrap/driver-config.js'
+import { configSchema, envoyConfig } from './bootstrap/driver-config.js'
 import { createPatch } from './bootstrap/patch.js'
 import { capabilities } from './capabilities.js'
 import { ResourceDiffer } from './resources/resource-differ.js'
@@ -24,6 +24,7 @@ export function createEnvoyDriver(): Driver {
 
 async function start(context: ControllerContext): Promise<HealthProbes> {
   const differ = new ResourceDiffer()
+  const { connectionAgeSeconds, connectionGraceSeconds, keepaliveSeconds } = envoyConfig(context.driverConfig)
   const server = new XdsServer(context, {
     translator: new LateRelease({
       translator: new Translator(),
@@ -33,6 +34,11 @@ async function start(context: ControllerContext): Promise<HealthProbes> {
     }),
     diff: (before, after) => differ.diff(before, after),
     trace: blameParts,
+    times: {
+      ageMs: connectionAgeSeconds * 1_000,
+      graceMs: connectionGraceSeconds * 1_000,
+      keepaliveMs: keepaliveSeconds * 1_000,
+    },
   })
   try {
     await server.start()

@@ -8,9 +8,20 @@ export interface EnvoyConfig {
   readonly concurrency?: number
   /** Seconds after which connections of a changed or removed port are closed. Absent: what the mesh's withdrawal timeout leaves time for. */
   readonly drainSeconds?: number
+  /** Seconds after which a sidecar is asked to connect anew, so that it may come to another replica; grpc-js spreads them by ±10%. */
+  readonly connectionAgeSeconds: number
+  /** Seconds from then until the connection is closed, whether the sidecar has gone or not. */
+  readonly connectionGraceSeconds: number
+  /** Seconds of silence after which a sidecar is asked whether it is there. */
+  readonly keepaliveSeconds: number
 }
 
-const DEFAULTS: EnvoyConfig = { xds: 'delta' }
+const DEFAULTS: EnvoyConfig = {
+  xds: 'delta',
+  connectionAgeSeconds: 1_800,
+  connectionGraceSeconds: 60,
+  keepaliveSeconds: 30,
+}
 
 /** Long enough for ordinary requests to end by themselves. */
 const LONGEST_DEFAULT_DRAIN_SECONDS = 10
@@ -51,6 +62,30 @@ export const configSchema = {
       maximum: 600,
       description:
         'Seconds after which connections of a changed or removed port are closed. Default: 10, or less where the withdrawal timeout of the mesh is short.',
+    },
+    connectionAgeSeconds: {
+      type: 'integer',
+      minimum: 1,
+      // Timers of Node.js go no further than 24 days; a day spreads sidecars over replicas as well as any more.
+      maximum: 86_400,
+      default: DEFAULTS.connectionAgeSeconds,
+      description:
+        'Seconds, 10 % more or less, after which a sidecar is asked to connect anew: that spreads sidecars over the replicas of the controller.',
+    },
+    connectionGraceSeconds: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 3_600,
+      default: DEFAULTS.connectionGraceSeconds,
+      description: 'Seconds that such a connection goes on, if the sidecar does not end it before.',
+    },
+    keepaliveSeconds: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 3_600,
+      default: DEFAULTS.keepaliveSeconds,
+      description:
+        'Seconds of silence after which a sidecar is asked whether it is there; without an answer within 10 s it is taken for gone.',
     },
   },
 } as const satisfies { readonly [key: string]: JsonValue }

@@ -8,12 +8,8 @@ export const limits = {
   maxSubscribedNames: 50_000,
   /** Unsent bytes that one connection may hold, in megabytes. */
   maxSessionMemoryMb: 64,
-  /** Silence after which the peer is asked whether it is there, and how long it may take to answer. */
-  keepaliveTimeMs: 30_000,
+  /** How long a peer that is asked whether it is there may take to answer. */
   keepaliveTimeoutMs: 10_000,
-  /** Age at which a connection is asked to come back, so that load spreads over replicas; grpc-js spreads it by ±10%. */
-  maxConnectionAgeMs: 30 * 60_000,
-  maxConnectionAgeGraceMs: 60_000,
   /** How long a connection may stay without a stream. */
   maxConnectionIdleMs: 60_000,
   /** From accept until a stream is authenticated: handshake, first bytes and the host's answer. */

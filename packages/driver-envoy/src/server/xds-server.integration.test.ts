@@ -22,6 +22,7 @@ const ports = {
   translator: literalTranslator,
   diff: differ.diff.bind(differ),
   trace: blameParts,
+  times: { ageMs: 1_800_000, graceMs: 60_000, keepaliveMs: 30_000 },
 }
 
 let host: EnvoyHost

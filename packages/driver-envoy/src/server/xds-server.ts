@@ -42,8 +42,17 @@ export interface XdsServerPorts {
   readonly translator: ResourceTranslator
   readonly diff: ResourceDiffer
   readonly trace: RefusalTracer
-  /** Those of {@link limits} that a test can not wait for. */
-  readonly ages?: Readonly<Record<'maxConnectionAgeMs' | 'maxConnectionAgeGraceMs', number>>
+  readonly times: ConnectionTimes
+}
+
+/** How long connections last, in milliseconds: what of a driver's configuration concerns its server. */
+export interface ConnectionTimes {
+  /** Age at which a proxy is asked to come back, so that load spreads over replicas; grpc-js spreads it by ±10%. */
+  readonly ageMs: number
+  /** From then until the connection is closed. */
+  readonly graceMs: number
+  /** Silence after which a proxy is asked whether it is there. */
+  readonly keepaliveMs: number
 }
 
 const aggregated: StreamScope = { types: pushOrder, wildcardTypes: ['cluster', 'listener'] }
@@ -62,17 +71,17 @@ export class XdsServer {
   #port = 0
 
   /** @throws OsmError with code `OSM_DRIVER_START` */
-  constructor(context: XdsServerContext, { translator, diff, trace, ages = limits }: XdsServerPorts) {
+  constructor(context: XdsServerContext, { translator, diff, trace, times }: XdsServerPorts) {
     this.#context = context
     this.#grpc = new Server({
       'grpc.max_concurrent_streams': limits.maxConcurrentStreams,
       'grpc.max_receive_message_length': limits.maxRequestBytes,
       // Bounded by what translation makes; a proxy without its configuration is worse than a large message.
       'grpc.max_send_message_length': -1,
-      'grpc.keepalive_time_ms': limits.keepaliveTimeMs,
+      'grpc.keepalive_time_ms': times.keepaliveMs,
       'grpc.keepalive_timeout_ms': limits.keepaliveTimeoutMs,
-      'grpc.max_connection_age_ms': ages.maxConnectionAgeMs,
-      'grpc.max_connection_age_grace_ms': ages.maxConnectionAgeGraceMs,
+      'grpc.max_connection_age_ms': times.ageMs,
+      'grpc.max_connection_age_grace_ms': times.graceMs,
       'grpc.max_connection_idle_ms': limits.maxConnectionIdleMs,
       'grpc-node.max_session_memory': limits.maxSessionMemoryMb,
       'grpc.enable_channelz': 0,
