@@ -1,12 +1,15 @@
 /**
  * The programs shipped as one file each, with folders that are copied beside it. Whoever adds a program adds its line; a listed entry
  * that does not exist fails the build.
- * @type {Readonly<Record<string, { readonly entry: string, readonly bundle: string, readonly folders?: Readonly<Record<string, string>> }>>}
+ * One with `chunks` is shipped with that folder: what it imports only when it needs it lies there, so that it starts without reading it.
+ * @type {Readonly<Record<string, { readonly entry: string, readonly bundle: string, readonly chunks?: string, readonly folders?: Readonly<Record<string, string>> }>>}
  */
 export const programs = {
   osm: {
     entry: 'packages/cli/src/main.ts',
     bundle: 'packages/cli/dist/osm.mjs',
+    // Most commands answer at once, and none needs all that some do.
+    chunks: 'packages/cli/dist/osm-chunks',
     folders: { 'charts/osm': 'packages/cli/dist/chart' },
   },
   controller: {

@@ -16,10 +16,10 @@ import { hashInputs } from './cache.mjs'
  */
 export function bundleIsCurrent(folder, bundle, settings) {
   try {
-    const { sources, key } = JSON.parse(readFileSync(stampOf(folder, bundle), 'utf8'))
-    return key === keyOf(folder, bundle, sources, settings)
+    const { sources, chunks, key } = JSON.parse(readFileSync(stampOf(folder, bundle), 'utf8'))
+    return key === keyOf(folder, [bundle, ...chunks, ...sources], settings)
   } catch {
-    // No stamp, no bundle, or a source that is gone.
+    // No stamp, no bundle, or a chunk or source that is gone.
     return false
   }
 }
@@ -28,13 +28,12 @@ export function bundleIsCurrent(folder, bundle, settings) {
  * Remembers from what a bundle was made.
  * @param {string} folder
  * @param {string} bundle
- * @param {string} entry
- * @param {ReadFiles} files
- * @param {string} settings
+ * @param {{ entry: string, files: ReadFiles, settings: string, chunks?: readonly string[] }} made chunks: files that belong to the bundle
  */
-export function stampBundle(folder, bundle, entry, files, settings) {
+export function stampBundle(folder, bundle, { entry, files, settings, chunks = [] }) {
   const sources = sourcesOf(entry, files).filter((path) => existsSync(join(folder, path)))
-  writeFileSync(stampOf(folder, bundle), JSON.stringify({ sources, key: keyOf(folder, bundle, sources, settings) }))
+  const key = keyOf(folder, [bundle, ...chunks, ...sources], settings)
+  writeFileSync(stampOf(folder, bundle), JSON.stringify({ sources, chunks, key }))
 }
 
 /**
@@ -54,12 +53,11 @@ export function sourcesOf(entry, files) {
 
 /**
  * @param {string} folder
- * @param {string} bundle
- * @param {readonly string[]} sources
+ * @param {readonly string[]} paths
  * @param {string} settings
  */
-function keyOf(folder, bundle, sources, settings) {
-  const digests = [bundle, ...sources].map((path) => `${path} ${digest(join(folder, path))}`)
+function keyOf(folder, paths, settings) {
+  const digests = paths.map((path) => `${path} ${digest(join(folder, path))}`)
   return hashInputs([settings, ...digests])
 }
 

@@ -20,13 +20,14 @@ describe('sourcesOf', () => {
 describe('bundleIsCurrent', () => {
   let folder: string
   const write = (path: string, content: string): void => writeFileSync(join(folder, path), content)
+  const made = { entry: 'src/main.ts', files, settings: 'settings' }
   const isCurrent = (settings = 'settings'): boolean => bundleIsCurrent(folder, 'main.mjs', settings)
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'osm-ts-stamp-'))
     mkdirSync(join(folder, 'src'))
     for (const path of [...Object.keys(files), 'main.mjs']) write(path, path)
-    stampBundle(folder, 'main.mjs', 'src/main.ts', files, 'settings')
+    stampBundle(folder, 'main.mjs', made)
   })
 
   afterEach(() => rmSync(folder, { recursive: true }))
@@ -57,6 +58,16 @@ describe('bundleIsCurrent', () => {
     write('main.mjs', 'changed')
     expect(isCurrent()).toBe(false)
     rmSync(join(folder, 'main.mjs'))
+    expect(isCurrent()).toBe(false)
+  })
+
+  it('is false when a chunk that belongs to it is another one, or gone', () => {
+    write('chunk.mjs', 'chunk')
+    stampBundle(folder, 'main.mjs', { ...made, chunks: ['chunk.mjs'] })
+    expect(isCurrent()).toBe(true)
+    write('chunk.mjs', 'changed')
+    expect(isCurrent()).toBe(false)
+    rmSync(join(folder, 'chunk.mjs'))
     expect(isCurrent()).toBe(false)
   })
 

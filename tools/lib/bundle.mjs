@@ -39,20 +39,20 @@ export async function bundlePrograms(names = Object.keys(programs)) {
  * @param {string} settings
  */
 async function buildBundles(chosen, definitions, settings) {
+  const whole = chosen.filter(({ chunks }) => chunks === undefined)
   try {
-    const { metafile } = await build({
-      ...bundleOptions(),
-      entryPoints: chosen.map(({ entry, bundle }) => ({ in: entry, out: bundle.replace(/\.mjs$/, '') })),
-      outdir: root,
-      outExtension: { '.js': '.mjs' },
-      sourcemap: true,
-      // Node keeps the text of a program in memory for as long as it runs, twice. Names stay, for stack traces.
-      minifyWhitespace: true,
-      minifySyntax: true,
-      define: definitions,
-      metafile: true,
-    })
-    for (const { entry, bundle } of chosen) stampBundle(root, bundle, entry, metafile.inputs, settings)
+    if (whole.length > 0) {
+      const { inputs } = await buildOnce(whole, definitions)
+      for (const { entry, bundle } of whole) stampBundle(root, bundle, { entry, files: inputs, settings })
+    }
+    for (const program of chosen) {
+      const { entry, bundle, chunks } = program
+      if (chunks === undefined) continue
+      rmSync(join(root, chunks), { recursive: true, force: true })
+      const { inputs, outputs } = await buildOnce([program], definitions, chunks)
+      const parts = Object.keys(outputs).filter((path) => path.startsWith(`${chunks}/`) && path.endsWith('.mjs'))
+      stampBundle(root, bundle, { entry, files: inputs, settings, chunks: parts.sort() })
+    }
   } catch {
     // esbuild has printed what is wrong, and where.
     throw new SetUpError(`Could not bundle ${chosen.map(({ entry }) => entry).join(', ')}.`)
@@ -60,6 +60,28 @@ async function buildBundles(chosen, definitions, settings) {
     // Its process would keep everything that it has read for as long as this one runs.
     await stop()
   }
+}
+
+/**
+ * @param {readonly Program[]} chosen
+ * @param {Record<string, string>} definitions
+ * @param {string} [chunks] where what is imported later is put; it is put into the bundle when left out
+ */
+async function buildOnce(chosen, definitions, chunks) {
+  const { metafile } = await build({
+    ...bundleOptions(),
+    entryPoints: chosen.map(({ entry, bundle }) => ({ in: entry, out: bundle.replace(/\.mjs$/, '') })),
+    outdir: root,
+    outExtension: { '.js': '.mjs' },
+    ...(chunks !== undefined && { splitting: true, chunkNames: `${chunks}/[name]-[hash]` }),
+    sourcemap: true,
+    // Node keeps the text of a program in memory for as long as it runs, twice. Names stay, for stack traces.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    define: definitions,
+    metafile: true,
+  })
+  return metafile
 }
 
 /**
@@ -123,7 +145,8 @@ async function sourceDefinitions() {
   return {
     OSM_GIT_COMMIT: JSON.stringify(commit),
     OSM_BUILD_DATE: JSON.stringify(date),
-    OSM_PIPY_CODEBASE: JSON.stringify(pipyCodebase()),
+    // A string stays where it is used; of an object every entry of a bundle would get a copy.
+    OSM_PIPY_CODEBASE: JSON.stringify(JSON.stringify(pipyCodebase())),
   }
 }
 
@@ -157,12 +180,16 @@ function programNamed(name) {
 
 /** Workspace packages resolve to their sources: their own exports name files that only a compiler makes. */
 function sourceAliases() {
-  return Object.fromEntries(
-    packageFolders().map((name) => [
-      `@osm-ts/${name}`,
-      join(root, 'packages', name, name === 'envoy-api' ? 'gen' : 'src/index.ts'),
-    ]),
-  )
+  return {
+    ...Object.fromEntries(
+      packageFolders().map((name) => [
+        `@osm-ts/${name}`,
+        join(root, 'packages', name, name === 'envoy-api' ? 'gen' : 'src/index.ts'),
+      ]),
+    ),
+    // Read by itself: see the exports of the package.
+    '@osm-ts/core/build-version': join(root, 'packages/core/src/program/build-version.ts'),
+  }
 }
 
 function packageFolders() {

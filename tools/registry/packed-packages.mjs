@@ -51,8 +51,13 @@ export async function packPackages(folder) {
  */
 async function stage(folder, name, names) {
   await mkdir(join(folder, 'dist'), { recursive: true })
-  for (const { bundle, folders = {} } of names.map((program) => programs[program] ?? missing(program))) {
+  for (const { bundle, chunks, folders = {} } of names.map((program) => programs[program] ?? missing(program))) {
     await cp(join(root, bundle), join(folder, 'dist', basename(bundle)))
+    if (chunks !== undefined)
+      await cp(join(root, chunks), join(folder, 'dist', basename(chunks)), {
+        recursive: true,
+        filter: (path) => !path.endsWith('.map'),
+      })
     for (const to of Object.values(folders))
       await cp(join(root, to), join(folder, 'dist', basename(to)), { recursive: true })
   }

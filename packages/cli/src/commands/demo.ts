@@ -2,14 +2,9 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { RunningMesh } from '@osm-ts/standalone'
 
 import { wantsColor, type CliContext } from '../cli-context.js'
-import { demoReport, type DemoReport } from '../demo/demo-report.js'
-import { observeDemo } from '../demo/observe-demo.js'
-import { renderReport } from '../demo/render-report.js'
+import type { DemoReport } from '../demo/demo-report.js'
 import { exitCodes, type ExitCode } from '../exit-code.js'
 import type { LiveView } from '../live/live-view.js'
-import { renderLive } from '../live/render-live.js'
-import { runMesh } from '../live/run-mesh.js'
-import { showLive } from '../live/show-live.js'
 import { isAlive } from '../state/is-alive.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { addSidecarOptions, runOptions, type RunFlags } from './run-options.js'
@@ -59,13 +54,17 @@ Examples:
     )
     .action(async (flags: DemoFlags) => {
       const { startMesh } = await import('@osm-ts/standalone')
+      const { runMesh } = await import('../live/run-mesh.js')
       const options = { ...(await runOptions(context, flags.folder, flags)), startMesh, now: () => Date.now() }
       // A result in JSON is the result of one bounded run.
       if (flags.once !== true && flags.json !== true) {
+        const { showLive } = await import('../live/show-live.js')
         await runMesh(context, options, ({ observer, signal }) => showLive(context, observer, signal))
         onExit(exitCodes.ok)
         return
       }
+      const { observeDemo } = await import('../demo/observe-demo.js')
+      const { demoReport } = await import('../demo/demo-report.js')
       let pids: readonly number[] = []
       let view: LiveView | undefined
       const seen = await runMesh(context, options, async (live) => {
@@ -84,14 +83,21 @@ Examples:
         return
       }
       const report = demoReport({ ...seen, leftovers: pids.filter(isAlive) })
-      onExit(tell(context, report, view, flags.json === true))
+      onExit(await tell(context, report, view, flags.json === true))
     })
 }
 
-function tell({ stdout, variables }: CliContext, report: DemoReport, view: LiveView, json: boolean): ExitCode {
+async function tell(
+  { stdout, variables }: CliContext,
+  report: DemoReport,
+  view: LiveView,
+  json: boolean,
+): Promise<ExitCode> {
   const color = wantsColor(stdout, variables)
   if (json) stdout.write(`${JSON.stringify(report)}\n`)
   else {
+    const { renderLive } = await import('../live/render-live.js')
+    const { renderReport } = await import('../demo/render-report.js')
     const columns = stdout.isTTY ? stdout.columns : pictureColumns
     stdout.write(toText([...renderLive(view, { columns, color }), '', ...renderReport(report, color)]))
   }

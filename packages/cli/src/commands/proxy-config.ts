@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 
 import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
-import { summarizePolicy } from '../proxy/policy-summary.js'
 import { chooseProxy } from '../state/choose-proxy.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { debugApiOf, meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
@@ -25,6 +23,8 @@ export function addProxyConfig(parent: Command, host: CommandHost): void {
       `${meshSourceHelp}\n\nThe summary says who may call the proxy for what, and where its own calls go, with weights.`,
     )
     .action(async (instance: string, flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
+      const { stringify } = await import('yaml')
+      const { summarizePolicy } = await import('../proxy/policy-summary.js')
       const api = await debugApiOf(await meshSourceOf(host, flags, command), context.signal)
       const policy = await api.policy(chooseProxy(await api.statuses(), instance).uuid)
       const color = wantsColor(context.stdout, context.variables)

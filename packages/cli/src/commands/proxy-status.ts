@@ -4,7 +4,6 @@ import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
-import { allInOrder, renderStatus } from '../proxy/render-status.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { debugApiOf, meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
@@ -23,6 +22,7 @@ export function addProxyStatus(parent: Command, host: CommandHost): void {
 was refused, stand in docs/reference/errors.md.`,
     )
     .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
+      const { allInOrder, renderStatus } = await import('../proxy/render-status.js')
       const source = await meshSourceOf(host, flags, command)
       const api = await debugApiOf(source, context.signal)
       const [proxies, refused] = await Promise.all([api.statuses(), api.refused()])

@@ -1,8 +1,6 @@
 import type { Command } from 'commander'
 
 import { exitCodes } from '../exit-code.js'
-import { runMesh } from '../live/run-mesh.js'
-import { showLive } from '../live/show-live.js'
 import { outputOption } from '../output/format.js'
 import type { CommandHost } from './cli-command.js'
 import { untilAborted } from './until-aborted.js'
@@ -33,6 +31,8 @@ Example:
     )
     .action(async (folder: string, flags: RunFlags & { readonly output: string }) => {
       const { startMesh } = await import('@osm-ts/standalone')
+      const { runMesh } = await import('../live/run-mesh.js')
+      const { showLive } = await import('../live/show-live.js')
       const json = flags.output === 'json'
       const options = {
         ...(await runOptions(context, folder, flags)),

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { VersionInfo } from '@osm-ts/core'
+import { buildVersion } from '@osm-ts/core/build-version'
 
 import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
@@ -35,7 +36,6 @@ Control planes tell their versions themselves. Nobody but the cluster is asked: 
     )
     .action(async (flags: VersionFlags, command: Command) => {
       const { clientOnly = false, versionOnly = false } = flags
-      const { buildVersion } = await import('@osm-ts/core')
       const client = buildVersion(context.version)
       const isJson = flags.output === 'json'
       if (!isJson) context.stdout.write(`CLI Version: ${inFull(client)}\n`)

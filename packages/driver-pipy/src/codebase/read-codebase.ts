@@ -4,12 +4,15 @@ import { fileURLToPath } from 'node:url'
 
 import { Codebase } from './codebase.js'
 
-/** Set where programs are bundled into one file, which then holds the scripts: path → content. */
-declare const OSM_PIPY_CODEBASE: Readonly<Record<string, string>> | undefined
+/** Set where programs are bundled, which then hold the scripts: JSON, path → content. */
+declare const OSM_PIPY_CODEBASE: string | undefined
 
 /** The scripts that come with this package. */
 export async function readCodebase(): Promise<Codebase> {
-  if (typeof OSM_PIPY_CODEBASE !== 'undefined') return new Codebase(new Map(Object.entries(OSM_PIPY_CODEBASE)))
+  if (typeof OSM_PIPY_CODEBASE === 'string') {
+    const scripts = JSON.parse(OSM_PIPY_CODEBASE) as Readonly<Record<string, string>>
+    return new Codebase(new Map(Object.entries(scripts)))
+  }
   return readCodebaseFolder(fileURLToPath(new URL('../../codebase', import.meta.url)))
 }
 
