@@ -69,6 +69,7 @@ if (files === undefined) throw new Error(`OSM_TEST_TIER=${tier}: expected one of
 export default {
   ...files,
   testEnvironment: 'node',
+  reporters: ['default', '<rootDir>/tools/testing/end-reporter.mjs'],
   // A bound against hanging, not a measure of speed: machines are shared and slow at times.
   testTimeout: 30_000,
   extensionsToTreatAsEsm: ['.ts'],

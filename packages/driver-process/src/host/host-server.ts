@@ -37,7 +37,8 @@ export class HostServer {
   readonly #options: HostServerOptions
   readonly #sessions = new Map<string, ProxyRef>()
   readonly #watches = new Set<Promise<void>>()
-  #server: SocketServer | undefined
+  /** Serving, or about to: whoever closes it while it starts waits for that. */
+  #server: Promise<SocketServer> | undefined
 
   constructor(options: HostServerOptions) {
     this.#options = options
@@ -45,12 +46,15 @@ export class HostServer {
 
   /** @throws OsmError with code `OSM_DRIVER_SOCKET` */
   async start(): Promise<void> {
-    this.#server = await serveSocket(this.#options.socket, hostService, this.#implementation())
+    this.#server = serveSocket(this.#options.socket, hostService, this.#implementation())
+    await this.#server
   }
 
   /** Ends every call. The proxies of the driver are no longer connected. */
   async close(): Promise<void> {
-    await this.#server?.close()
+    // Why it could not start, start() has said.
+    const server = await this.#server?.catch(() => undefined)
+    await server?.close()
     await Promise.all(this.#watches)
     const sessions = [...this.#sessions.keys()]
     this.#sessions.clear()
