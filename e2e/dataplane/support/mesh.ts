@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import type { Problem, ProxyStatus } from '@osm-ts/core'
+import { listedDrivers } from '@osm-ts/driver-process'
 import { type MeshEvent, type MeshMode, type RunningInstance, type RunningMesh, startMesh } from '@osm-ts/standalone'
 
 import { eventually } from './wait.js'
@@ -49,6 +50,15 @@ export interface TestMesh {
   readonly stop: () => Promise<void>
 }
 
+/** A sidecar class that the programs are not built with. */
+export interface LoadedClass {
+  readonly name: string
+  /** List of drivers that names it. */
+  readonly list: string
+  /** Program that runs beside workloads. */
+  readonly sidecar: string
+}
+
 /** The real Envoy. Set-up provides it; without it there is nothing to test. */
 export function envoyBinary(): string {
   const binary = process.env.ENVOY_BIN
@@ -63,6 +73,7 @@ export async function startTestMesh(
   mode: MeshMode = 'explicit',
   peer?: TestMesh,
   sidecarClass = 'envoy',
+  loaded?: LoadedClass,
 ): Promise<TestMesh> {
   const scratch = await mkdtemp(join(tmpdir(), 'osm-dataplane-'))
   const folder = join(scratch, 'mesh')
@@ -86,7 +97,8 @@ export async function startTestMesh(
     folder,
     stateFolder,
     mode,
-    sidecarBinaries: sidecarBinaries(),
+    sidecarBinaries: { ...sidecarBinaries(), ...(loaded !== undefined && { [loaded.name]: loaded.sidecar }) },
+    ...(loaded !== undefined && { driverPackages: await listedDrivers(loaded.list, {}) }),
     controllerProgram: join(root, 'packages/standalone/dist/controller.mjs'),
     onEvent: (event) => events.push(event),
     signal: abort.signal,

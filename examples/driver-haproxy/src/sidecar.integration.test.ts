@@ -31,6 +31,8 @@ describe('two sidecars with a real HAProxy', () => {
       served('shop', inbound.shop, await fixture.application('shop'), [
         { match: { path: { type: 'prefix', value: '/open' }, methods: ['GET'] }, allow: buyer },
         { match: { path: { type: 'regex', value: '/(a|b.*z)' } }, allow: everybody },
+        { match: { path: { type: 'regex', value: '/v\\d+/[^/]+/x.z' } }, allow: everybody },
+        { match: { path: { type: 'regex', value: '/w[a-z/]*y[a-z/]{3}' } }, allow: everybody },
         { match: { headers: [{ name: 'x-key', match: { type: 'exact', value: `it's $1 "x"` } }] }, allow: buyer },
         { match: { path: { type: 'exact', value: '/thief' } }, allow: callers('thief.default.cluster.local') },
       ]),
@@ -68,6 +70,14 @@ describe('two sidecars with a real HAProxy', () => {
     ['/b-z', 200],
     ['/bz/z', 200],
     ['/b', 403],
+    ['/v12/of/x.z', 200],
+    ['/v12/%c3%a9/x-z', 200],
+    ['/v/of/x.z', 403],
+    ['/v1/of/o/x.z', 403],
+    ['/v1/of/xz', 403],
+    [`/v1/${'of'.repeat(3_000)}/x.zz`, 403],
+    ['/wayyyyabc', 200],
+    [`/w${'y'.repeat(6_000)}-`, 403],
     ['/thief', 403],
     ['/other', 403],
     ['/open/../other', 400],
@@ -107,7 +117,7 @@ describe('two sidecars with a real HAProxy', () => {
 
   it('refuse other methods, unknown hosts, and servers under another name', async () => {
     expect(await ask(http, 'shop.default', '/open', { method: 'POST' })).toMatchObject({ status: 403 })
-    expect(await ask(http, 'unknown.default', '/open')).toMatchObject({ status: 404 })
+    expect(await ask(http, 'unknown.default', '/open')).toMatchObject({ status: 403 })
     expect(await ask(http, 'wrong.default', '/open')).toMatchObject({ status: 503 })
   })
 

@@ -76,7 +76,7 @@ export class Conditions {
         const patterns = patternsOf(match.value)
         if (patterns === undefined)
           throw new Unsayable(
-            'class haproxy takes expressions that are literals with one .* or .+ in them, and alternatives of such; this one would need an engine that tracks back',
+            'class haproxy takes expressions with one group of alternatives at most, in which no repetition has to give back what it took; this one would need an engine that tracks back',
           )
         return this.#patterns(sample, patterns)
       }
@@ -84,9 +84,9 @@ export class Conditions {
   }
 
   #patterns(sample: string, patterns: readonly Pattern[]): string {
-    const equals = patterns.filter((pattern) => pattern.kind === 'equal')
     const others = patterns.filter((pattern) => pattern.kind === 'between')
-    if (others.length === 0) return this.list(equals.map(({ text }) => equal(sample, text)))
+    const single = patterns.flatMap((pattern) => criterionOf(sample, pattern))
+    if (others.length === 0) return this.list(single)
     // Access lists have "or" inside and "and" between them; alternatives of conjunctions take a variable.
     const key = JSON.stringify([sample, patterns])
     const known = this.#names.get(key)
@@ -96,7 +96,7 @@ export class Conditions {
     this.#names.set(key, term)
     const set = (terms: readonly string[]) =>
       this.variables.push(`http-request set-var(${variable}) bool(true) if ${terms.join(' ')}`)
-    if (equals.length > 0) set([this.list(equals.map(({ text }) => equal(sample, text)))])
+    if (single.length > 0) set([this.list(single)])
     for (const { begin, end, least } of others)
       set([
         // A header that is not there has no value, not an empty one.
@@ -105,6 +105,18 @@ export class Conditions {
         this.list([`${sample},length ge ${least}`]),
       ])
     return term
+  }
+}
+
+/** What one criterion can say; nothing where it takes several. */
+function criterionOf(sample: string, pattern: Pattern): readonly string[] {
+  switch (pattern.kind) {
+    case 'equal':
+      return [equal(sample, pattern.text)]
+    case 'steady':
+      return [`${sample} -m reg -- ${quoted(pattern.expression)}`]
+    case 'between':
+      return []
   }
 }
 

@@ -1,9 +1,13 @@
-/** Text that matches an expression, as far as HAProxy can tell without an engine of expressions. */
+import { steadyExpression } from './steady-expression.js'
+
+/** Text that matches an expression, in words that take HAProxy no time to speak of. */
 export type Pattern =
   /** Exactly that. */
   | { readonly kind: 'equal'; readonly text: string }
   /** Begins and ends so, and is at least that long; both may be empty. */
   | { readonly kind: 'between'; readonly begin: string; readonly end: string; readonly least: number }
+  /** What an expression for PCRE2 matches that takes time in proportion to the text. */
+  | { readonly kind: 'steady'; readonly expression: string }
 
 /** Most alternatives of one expression. */
 const MAX_ALTERNATIVES = 32
@@ -14,13 +18,16 @@ const META = /[\\^$.|?*+()[\]{}]/
 /**
  * The patterns of which one matches exactly the texts that an expression of RE2 matches as a whole; undefined if it has none.
  *
- * HAProxy is built with PCRE2, an engine that tracks back: an expression of a user can take it as long as the user likes. So none ever gets there. What
- * policies are mostly made of are literals, with one `.*` or `.+` somewhere, and alternatives of such; those are prefixes, suffixes and lengths.
+ * HAProxy is built with PCRE2, an engine that tracks back: an expression of a user can take it as long as the user likes. So none ever gets there as it is. What
+ * policies are mostly made of are literals, with one `.*` or `.+` somewhere, and alternatives of such; those are prefixes, suffixes and lengths. Other
+ * alternatives without groups are said anew, where they can be said so that nothing is tried twice.
  */
 export function patternsOf(expression: string): readonly Pattern[] | undefined {
+  // What divides expressions does not within brackets.
+  if (/\[[^\]]*[()|]/.test(expression)) return undefined
   const alternatives = splitAlternatives(withoutAnchors(expression))
   if (alternatives === undefined || alternatives.length > MAX_ALTERNATIVES) return undefined
-  const patterns = alternatives.map(patternOf)
+  const patterns = alternatives.map((alternative) => patternOf(alternative) ?? steadyPattern(alternative))
   return patterns.every((pattern) => pattern !== undefined) ? patterns : undefined
 }
 
@@ -58,6 +65,11 @@ function splitBars(expression: string): readonly string[] {
     part += expression[at] ?? ''
   }
   return [...parts, part]
+}
+
+function steadyPattern(alternative: string): Pattern | undefined {
+  const expression = steadyExpression(alternative)
+  return expression === undefined ? undefined : { kind: 'steady', expression }
 }
 
 function patternOf(expression: string): Pattern | undefined {

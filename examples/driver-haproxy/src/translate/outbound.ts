@@ -81,6 +81,8 @@ function httpFrontend(
         `http-request disable-l7-retry unless { method ${REPEATABLE} }`,
         ...conditions.variables,
         `http-request set-var(txn.to) req.hdr(host),lower,map_str(${fileNames.hosts})`,
+        // What is not in the mesh is egress, which is off; a host that has no route for the request is another matter.
+        'http-request deny deny_status 403 unless { var(txn.to) -m found }',
         `http-request set-var(txn.drawn) rand(${DRAWN})`,
         ...routes,
         'use_backend %[var(txn.to)] if { var(txn.to) -m beg -- up: answer: }',

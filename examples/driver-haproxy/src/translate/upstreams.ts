@@ -61,7 +61,8 @@ function backend(name: string, part: UpstreamPart, mesh: MeshPart, slots: readon
       part.loadBalancing.policy === 'least-request' ? 'balance leastconn' : 'balance roundrobin',
       `timeout connect ${part.connectTimeoutMs ?? mesh.connectTimeoutMs}ms`,
       // What never got an answer may be asked again; the frontend says of which requests that holds.
-      ...(http ? ['retry-on conn-failure empty-response'] : []),
+      // A connection waits a second before it is tried anew where there is no other endpoint, and its client with it.
+      ...(http ? ['retry-on conn-failure empty-response'] : ['retries 1']),
       `default-server ${tls}${priorKnowledge(part.protocol)}`,
       ...slots.map(serverLine),
     ],

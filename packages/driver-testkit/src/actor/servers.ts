@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http'
 import {
   createServer as createHttp2Server,
@@ -103,11 +104,17 @@ function tell(request: IncomingMessage, response: ServerResponse, speaker: Speak
   })
 }
 
+/** How servers prove that they speak the protocol (RFC 6455, 4.2.2); some proxies check it. */
+function acceptOf(key: string): string {
+  return createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+}
+
 function withUpgrades(server: HttpServer): HttpServer {
   return server.on('upgrade', (request, socket) => {
     socket.on('error', () => socket.destroy())
-    const protocol = request.headers.upgrade ?? 'websocket'
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`)
+    const { upgrade: protocol = 'websocket', 'sec-websocket-key': key } = request.headers
+    const accept = key === undefined ? '' : `Sec-WebSocket-Accept: ${acceptOf(key)}\r\n`
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n${accept}\r\n`)
     socket.pipe(socket)
   })
 }

@@ -1,0 +1,23 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll } from '@jest/globals'
+
+import { createHaproxyDriver } from '../../examples/driver-haproxy/src/driver.js'
+import { haproxyPackage } from './support/haproxy-package.js'
+import type { LoadedClass } from './support/mesh.js'
+import { describeScenarios } from './support/scenario/describe-scenarios.js'
+import { localStage } from './support/scenario/local-stage.js'
+
+let folder: string
+let loaded: Promise<LoadedClass>
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'osm-haproxy-scenarios-'))
+  loaded = haproxyPackage(folder)
+  await loaded
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describeScenarios(localStage('explicit', createHaproxyDriver(), () => loaded))

@@ -1,0 +1,21 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { packageIntegrity } from '@osm-ts/driver-process'
+
+import { bundleModule } from '../../../tools/lib/bundle.mjs'
+import type { LoadedClass } from './mesh.js'
+
+const sidecar = fileURLToPath(new URL('../../../examples/driver-haproxy/agent/main.mjs', import.meta.url))
+
+/** Makes a package of the HAProxy driver in a folder, fit for a list of drivers. */
+export async function haproxyPackage(folder: string): Promise<LoadedClass> {
+  const path = join(folder, 'package')
+  await mkdir(path, { recursive: true })
+  await bundleModule('examples/driver-haproxy/src/index.ts', join(path, 'main.js'))
+  const manifest = { name: 'osm-driver-haproxy', version: '0.1.0', type: 'module', exports: './main.js' }
+  await writeFile(join(path, 'package.json'), JSON.stringify(manifest))
+  const name = 'haproxy'
+  return { name, list: JSON.stringify({ drivers: [{ name, path, integrity: await packageIntegrity(path) }] }), sidecar }
+}
