@@ -18,6 +18,8 @@ import { startController } from './start-controller.js'
 
 const PROXIES = 1000
 const MAX_SERIES = 600
+/** Of these, what following a cluster may take, which is counted where that is, and what the webhook and the duties of the leader take. */
+const KUBERNETES_SERIES = 275 + 45
 
 const instance = (index: number, uuid: string): string => `
 apiVersion: standalone.openservicemesh.io/v1alpha1
@@ -40,7 +42,7 @@ function driverMetrics(metrics: DriverMetrics): void {
   for (const type of ['cluster', 'endpoints', 'listener', 'route', 'secret']) {
     for (const name of ['xds_request_count', 'response_send_success_count', 'response_send_error_count'])
       metrics.counter(`osm_proxy_${name}`, 'h', ['type']).inc({ type })
-    const buckets = Array.from({ length: 12 }, (_, at) => at + 1)
+    const buckets = Array.from({ length: 5 }, (_, at) => at + 1)
     const updates = metrics.histogram('osm_proxy_config_update_time', 'h', ['resource_type', 'success'], buckets)
     for (const success of ['true', 'false']) updates.observe({ resource_type: type, success }, 1)
   }
@@ -93,7 +95,7 @@ describe('the metrics of a controller with 1,000 proxies', () => {
     const series = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
     expect(series).toContain(`osm_proxy_apply_states{class="fake",state="applied"} ${PROXIES}`)
     expect(series).toContain(`osm_proxy_push_bytes_count{class="fake"} ${PROXIES}`)
-    expect(series.length).toBeLessThanOrEqual(MAX_SERIES)
+    expect(series.length).toBeLessThanOrEqual(MAX_SERIES - KUBERNETES_SERIES)
     expect(uuids.filter((uuid) => page.includes(uuid))).toEqual([])
     for (const session of sessions) await proxies.disconnected(session)
     const later = await (await fetch(`http://127.0.0.1:${controller.healthPort}/metrics`)).text()

@@ -6,7 +6,6 @@ import type { Outcome } from './reflector.js'
 /** What an informer tells Prometheus. */
 export interface InformerMeter {
   ended(what: 'list' | 'watch', outcome: Outcome): void
-  relisted(): void
   /** The API server has told of a change. */
   told(type: 'ADDED' | 'MODIFIED' | 'DELETED', namespace: string): void
   /** Contact with the API server was lost. */
@@ -24,7 +23,7 @@ const STALE_BUCKETS = [1, 5, 15, 60, 300, 1_800]
  * The meter of the informer of a kind; without metrics one that counts nothing.
  *
  * Several informers of one kind share their series, one for each namespace for example, so that everything here has to
- * be something that adds up: kinds whose contact is lost now are `stale_count` less the count of `stale_seconds`.
+ * be something that adds up: kinds whose contact is lost now are `stale_count` less `stale_over_count`.
  */
 export function informerMeter(metrics: DriverMetrics | undefined, type: ResourceType): InformerMeter {
   if (metrics === undefined) return silentMeter
@@ -32,7 +31,6 @@ export function informerMeter(metrics: DriverMetrics | undefined, type: Resource
   const byOutcome = ['resource', 'outcome']
   const lists = metrics.counter('osm_kubernetes_list_count', 'Lists of objects by how they ended', byOutcome)
   const watches = metrics.counter('osm_kubernetes_watch_count', 'Watches of objects by how they ended', byOutcome)
-  const relists = metrics.counter('osm_kubernetes_relist_count', 'Complete lists after the first', ['resource'])
   const events = metrics.counter('osm_k8s_api_event_count', 'Changes of objects that a watch has told of', [
     'type',
     'namespace',
@@ -41,24 +39,27 @@ export function informerMeter(metrics: DriverMetrics | undefined, type: Resource
   const losses = metrics.counter('osm_kubernetes_stale_count', 'Times that contact with the API server was lost', [
     'resource',
   ])
+  const ends = metrics.counter('osm_kubernetes_stale_over_count', 'Times that such a loss was over', ['resource'])
+  // A histogram for each kind would be more series than all else that a controller has.
   const stale = metrics.histogram(
     'osm_kubernetes_stale_seconds',
     'Time for which objects may have been out of date',
-    ['resource'],
+    [],
     STALE_BUCKETS,
   )
   return {
     ended: (what, outcome) => (what === 'list' ? lists : watches).inc({ resource, outcome }),
-    relisted: () => relists.inc({ resource }),
     told: (what, namespace) => events.inc({ type: `${kind}-${verbs[what]}`, namespace }),
     lost: () => losses.inc({ resource }),
-    regained: (seconds) => stale.observe({ resource }, seconds),
+    regained: (seconds) => {
+      ends.inc({ resource })
+      stale.observe({}, seconds)
+    },
   }
 }
 
 const silentMeter: InformerMeter = {
   ended: () => undefined,
-  relisted: () => undefined,
   told: () => undefined,
   lost: () => undefined,
   regained: () => undefined,

@@ -340,7 +340,7 @@ describe('an informer', () => {
     await expect(informer.start(stop.signal)).rejects.toThrow('started before')
   })
 
-  it('counts lists, watches, relists and the time without contact', async () => {
+  it('counts lists, watches and the time without contact', async () => {
     const metrics = new Metrics()
     const { changes, informer } = await started({ metrics })
     server.watches.freeze()
@@ -354,16 +354,16 @@ describe('an informer', () => {
     await passUntil(() => informer.state().state === 'stale')
     expect(await series(metrics)).toEqual([
       'osm_kubernetes_list_count{resource="configmaps",outcome="ok"} 2',
-      'osm_kubernetes_relist_count{resource="configmaps"} 1',
       'osm_kubernetes_stale_count{resource="configmaps"} 2',
-      'osm_kubernetes_stale_seconds_count{resource="configmaps"} 1',
+      'osm_kubernetes_stale_over_count{resource="configmaps"} 1',
+      'osm_kubernetes_stale_seconds_count 1',
       'osm_kubernetes_watch_count{resource="configmaps",outcome="expired"} 1',
       'osm_kubernetes_watch_count{resource="configmaps",outcome="failed"} 2',
     ])
     stop.abort()
     await until(() => server.watches.count === 0)
     await clock.pass(0)
-    expect(await series(metrics)).toContain('osm_kubernetes_stale_seconds_count{resource="configmaps"} 2')
+    expect(await series(metrics)).toContain('osm_kubernetes_stale_over_count{resource="configmaps"} 2')
   })
 })
 

@@ -157,7 +157,6 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
       this.#resolveSynced()
       return
     }
-    this.#meter.relisted()
     if (changes.length > 0) this.#tell(changes)
   }
 

@@ -49,4 +49,26 @@ describe('the metrics of a process', () => {
     expect(found).toHaveLength(MAX_SERIES_PER_METRIC + 1)
     expect(found.at(-1)).toBe('counted{what="other"} 50')
   })
+
+  it('have that bound for all who declare a metric together', async () => {
+    for (let what = 0; what < MAX_SERIES_PER_METRIC + 50; what += 1)
+      metrics.counter('counted', 'help', ['what']).inc({ what: String(what) })
+    const found = await series('counted')
+    expect(found).toHaveLength(MAX_SERIES_PER_METRIC + 1)
+    expect(found.at(-1)).toBe('counted{what="other"} 50')
+    expect(() => metrics.gauge('counted', 'help', ['what'])).toThrow('another type')
+  })
+
+  it('count the buckets of histograms as series', async () => {
+    const buckets = [1, 2, 3, 4, 5, 6, 7]
+    const each = buckets.length + 3
+    const histogram = metrics.histogram('observed', 'help', ['what'], buckets)
+    for (let what = 0; what < MAX_SERIES_PER_METRIC; what += 1) histogram.observe({ what: String(what) }, 1)
+    const found = [
+      ...(await series('observed_bucket')),
+      ...(await series('observed_sum')),
+      ...(await series('observed_count')),
+    ]
+    expect(found).toHaveLength(MAX_SERIES_PER_METRIC + each)
+  })
 })

@@ -1,68 +1,77 @@
 import { type DriverMetrics } from '@osm-ts/driver-api'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 
-/** Label combinations that one metric may have; further ones are counted under `other`, so that a mesh of any size has a bounded page. */
-export const MAX_SERIES_PER_METRIC = 200
+/**
+ * Series that the label combinations of one metric may have, each bucket of a histogram being one; further combinations are counted under `other`, so
+ * that a mesh of any size has a bounded page.
+ */
+export const MAX_SERIES_PER_METRIC = 80
 
 /** Characters that a label value may have; a longer one is counted under `other`. */
 export const MAX_LABEL_LENGTH = 128
 
 const OTHER = 'other'
+/** Series of a histogram beside its buckets: the one of all values, their sum and their count. */
+const HISTOGRAM_SERIES = 3
+
+type CounterHandle = ReturnType<DriverMetrics['counter']>
+type GaugeHandle = ReturnType<DriverMetrics['gauge']>
+type HistogramHandle = ReturnType<DriverMetrics['histogram']>
+
+/** Of the metrics of Node.js those that say what others do: of the event loop there is a histogram. */
+const UNWANTED = [
+  ...['min', 'mean', 'stddev', 'p50', 'p90', 'p99'].map((what) => `nodejs_eventloop_lag_${what}_seconds`),
+  'nodejs_heap_space_size_available_bytes',
+]
 
 /** The metrics of a process: one registry, declared names, bounded series. */
 export class Metrics implements DriverMetrics {
   readonly #registry = new Registry()
+  readonly #counters = new Map<string, CounterHandle>()
+  readonly #gauges = new Map<string, GaugeHandle>()
+  readonly #histograms = new Map<string, HistogramHandle>()
 
-  /** Adds the process and runtime metrics (CPU, memory, event-loop lag). */
+  /** Adds the process and runtime metrics (CPU, memory, the longest block of the event loop since the last look). */
   collectProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry })
+    for (const name of UNWANTED) this.#registry.removeSingleMetric(name)
   }
 
-  counter(name: string, help: string, labels: readonly string[]): ReturnType<DriverMetrics['counter']> {
-    const counter = this.#once(
-      name,
-      () => new Counter({ name, help, labelNames: [...labels], registers: [this.#registry] }),
-      Counter,
-    )
-    const series = boundedSeries(labels, (values) => counter.labels(values))
-    return {
-      inc: (values, by = 1) => {
-        series(values).inc(by)
-      },
-    }
+  counter(name: string, help: string, labels: readonly string[]): CounterHandle {
+    return this.#once(this.#counters, name, (registers) => {
+      const counter = new Counter({ name, help, labelNames: [...labels], registers })
+      const series = boundedSeries(labels, (values) => counter.labels(values))
+      return {
+        inc: (values, by = 1) => {
+          series(values).inc(by)
+        },
+      }
+    })
   }
 
-  gauge(name: string, help: string, labels: readonly string[]): ReturnType<DriverMetrics['gauge']> {
-    const gauge = this.#once(
-      name,
-      () => new Gauge({ name, help, labelNames: [...labels], registers: [this.#registry] }),
-      Gauge,
-    )
-    const series = boundedSeries(labels, (values) => gauge.labels(values))
-    return {
-      set: (values, value) => {
-        series(values).set(value)
-      },
-    }
+  gauge(name: string, help: string, labels: readonly string[]): GaugeHandle {
+    return this.#once(this.#gauges, name, (registers) => {
+      const gauge = new Gauge({ name, help, labelNames: [...labels], registers })
+      const series = boundedSeries(labels, (values) => gauge.labels(values))
+      return {
+        set: (values, value) => {
+          series(values).set(value)
+        },
+      }
+    })
   }
 
-  histogram(
-    name: string,
-    help: string,
-    labels: readonly string[],
-    buckets: readonly number[],
-  ): ReturnType<DriverMetrics['histogram']> {
-    const histogram = this.#once(
-      name,
-      () => new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers: [this.#registry] }),
-      Histogram,
-    )
-    const series = boundedSeries(labels, (values) => histogram.labels(values))
-    return {
-      observe: (values, seconds) => {
-        series(values).observe(seconds)
-      },
-    }
+  histogram(name: string, help: string, labels: readonly string[], buckets: readonly number[]): HistogramHandle {
+    return this.#once(this.#histograms, name, (registers) => {
+      const histogram = new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers })
+      const each = buckets.length + HISTOGRAM_SERIES
+      const series = boundedSeries(labels, (values) => histogram.labels(values), each)
+      return {
+        observe: (values, seconds) => {
+          series(values).observe(seconds)
+        },
+      }
+    })
   }
 
   /** The exposition text and its content type. */
@@ -70,21 +79,28 @@ export class Metrics implements DriverMetrics {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() }
   }
 
-  #once<T>(name: string, make: () => T, type: abstract new (...args: never[]) => unknown): T {
-    const existing = this.#registry.getSingleMetric(name)
-    if (existing === undefined) return make()
-    if (!(existing instanceof type)) throw new TypeError(`metric ${name} is declared with another type already`)
-    return existing as T
+  /** Whoever declares a metric once more gets the same one: its bound is that of all who use it. */
+  #once<T>(known: Map<string, T>, name: string, make: (registers: Registry[]) => T): T {
+    const existing = known.get(name)
+    if (existing !== undefined) return existing
+    if (this.#registry.getSingleMetric(name) !== undefined)
+      throw new TypeError(`metric ${name} is declared with another type already`)
+    const made = make([this.#registry])
+    known.set(name, made)
+    return made
   }
 }
 
 /**
- * Keeps label combinations of one metric below {@link MAX_SERIES_PER_METRIC}, and their values within {@link MAX_LABEL_LENGTH}. The registry
+ * Keeps series of one metric below {@link MAX_SERIES_PER_METRIC}, and values of its labels within {@link MAX_LABEL_LENGTH}. The registry
  * checks and sorts labels each time it is given some; here each combination is shown to it once.
+ *
+ * @param each - series that one combination is
  */
 function boundedSeries<T>(
   names: readonly string[],
   make: (labels: Record<string, string>) => T,
+  each = 1,
 ): (values: Readonly<Record<string, string>>) => T {
   const known = new Map<string, T>()
   const makeFor = (valueOf: (name: string) => string): T =>
@@ -99,7 +115,7 @@ function boundedSeries<T>(
     }
     const found = known.get(key)
     if (found !== undefined) return found
-    if (known.size >= MAX_SERIES_PER_METRIC) return (others ??= makeFor(() => OTHER))
+    if (known.size * each >= MAX_SERIES_PER_METRIC) return (others ??= makeFor(() => OTHER))
     const series = makeFor((name) => boundedValue(values[name] ?? ''))
     known.set(key, series)
     return series

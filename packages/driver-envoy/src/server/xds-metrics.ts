@@ -3,7 +3,7 @@ import type { DriverMetrics } from '@osm-ts/driver-api'
 import type { XdsType } from './xds-types.js'
 
 /** Upper bounds of the time from a response to its acknowledgement, in seconds. */
-const UPDATE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const UPDATE_BUCKETS = [0.01, 0.05, 0.25, 1, 10]
 
 /**
  * Metrics of the xDS server under the names of OSM.
