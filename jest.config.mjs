@@ -56,7 +56,11 @@ const outsideMode = modes.includes('transparent') ? [] : ['\\.transparent\\.test
 // The same of HAProxy: empty where there is none, and then set-up has said so.
 const withoutHaproxy =
   process.env.HAPROXY_BIN === ''
-    ? ['/examples/driver-haproxy/.*\\.integration\\.test\\.ts$', '/e2e/dataplane/haproxy-[^/]*\\.test\\.ts$']
+    ? [
+        '/examples/driver-haproxy/.*\\.integration\\.test\\.ts$',
+        '/e2e/dataplane/(haproxy-[^/]*|interop)\\.test\\.ts$',
+        '/e2e/pipy/interop-matrix\\.test\\.ts$',
+      ]
     : []
 // And of the driver in Python.
 const withoutPython = process.env.OSM_PYTHON_DRIVER === '' ? ['python-driver\\.integration\\.test\\.ts$'] : []

@@ -6,6 +6,7 @@ import { runJest } from '../lib/jest.mjs'
 import { runAttached } from '../lib/process.mjs'
 import { say } from '../lib/progress.mjs'
 import { ensureEnvoy } from '../setup/envoy-binary.mjs'
+import { ensureHaproxy } from '../setup/haproxy.mjs'
 import { ensureKubernetes } from '../setup/kubernetes.mjs'
 import { ensureTransparentMode } from '../setup/transparent-mode.mjs'
 
@@ -21,8 +22,8 @@ export async function task(args, { env }) {
     reportCounts('pipy', { passed: 0, failed: 0, skipped: 1 })
     return 0
   }
-  // Sidecars of both classes meet.
-  const sidecars = { ENVOY_BIN: await ensureEnvoy() }
+  // Sidecars of all classes meet.
+  const sidecars = { ENVOY_BIN: await ensureEnvoy(), HAPROXY_BIN: await ensureHaproxy() }
   const modes = { OSM_TEST_MODES: (await ensureTransparentMode()) ? 'explicit,transparent' : 'explicit' }
   // Where there can be no API server, set-up says so, and the tests that take one are left out.
   const kubernetes = await ensureKubernetes()

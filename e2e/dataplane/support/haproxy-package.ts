@@ -9,6 +9,12 @@ import type { LoadedClass } from './mesh.js'
 
 const sidecar = fileURLToPath(new URL('../../../examples/driver-haproxy/agent/main.mjs', import.meta.url))
 
+/** The HAProxy that set-up has found, or that on the PATH. */
+export function haproxyBinary(): string {
+  const { HAPROXY_BIN: named = '' } = process.env
+  return named === '' ? 'haproxy' : named
+}
+
 /** Makes a package of the HAProxy driver in a folder, fit for a list of drivers. */
 export async function haproxyPackage(folder: string): Promise<LoadedClass> {
   const path = join(folder, 'package')
@@ -17,5 +23,6 @@ export async function haproxyPackage(folder: string): Promise<LoadedClass> {
   const manifest = { name: 'osm-driver-haproxy', version: '0.1.0', type: 'module', exports: './main.js' }
   await writeFile(join(path, 'package.json'), JSON.stringify(manifest))
   const name = 'haproxy'
-  return { name, list: JSON.stringify({ drivers: [{ name, path, integrity: await packageIntegrity(path) }] }), sidecar }
+  const list = JSON.stringify({ drivers: [{ name, path, integrity: await packageIntegrity(path) }] })
+  return { name, list, sidecar, environment: { OSM_HAPROXY_BINARY: haproxyBinary() } }
 }

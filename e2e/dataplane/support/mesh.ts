@@ -19,6 +19,7 @@ export const programs = {
   tcp: join(apps, 'tcp-server.mjs'),
   tls: join(apps, 'tls-server.mjs'),
   httpAndTcp: join(apps, 'http-and-tcp-server.mjs'),
+  interop: join(apps, 'interop-server.mjs'),
   grpc: join(apps, 'grpc-server.mjs'),
   gateway: join(apps, 'gateway.mjs'),
   idle: join(apps, 'idle.mjs'),
@@ -57,6 +58,8 @@ export interface LoadedClass {
   readonly list: string
   /** Program that runs beside workloads. */
   readonly sidecar: string
+  /** Added to the environment of sidecars. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** The real Envoy. Set-up provides it; without it there is nothing to test. */
@@ -102,7 +105,7 @@ export async function startTestMesh(
     controllerProgram: join(root, 'packages/standalone/dist/controller.mjs'),
     onEvent: (event) => events.push(event),
     signal: abort.signal,
-    environment: { ...process.env, OSM_DEFAULT_SIDECAR_CLASS: sidecarClass },
+    environment: { ...process.env, OSM_DEFAULT_SIDECAR_CLASS: sidecarClass, ...loaded?.environment },
   })
   const stop = async (): Promise<void> => {
     await mesh.stop()

@@ -85,6 +85,12 @@ export function workload(
   })
 }
 
+/** A document with further fields in its spec. */
+export function withSpec(text: string, fields: Readonly<Record<string, unknown>>): string {
+  const object = JSON.parse(text) as { readonly spec: object }
+  return `${JSON.stringify({ ...object, spec: { ...object.spec, ...fields } })}\n`
+}
+
 export function routeGroup(
   name: Qualified,
   matches: readonly {
