@@ -12,7 +12,7 @@ export const CERTIFICATE = 'service.pem'
  * @typedef {{ readonly section: string, readonly server: string, readonly endpoint?: Endpoint }} Slot
  * @typedef {{ readonly name: string, readonly content: string }} ConfigFile
  * @typedef {{
- *   readonly revision: string, readonly layout: string, readonly access: string, readonly withdrawalMs: number, readonly config: string,
+ *   readonly revision: string, readonly layout: string, readonly access: readonly string[], readonly withdrawalMs: number, readonly config: string,
  *   readonly slots: readonly Slot[], readonly files: readonly ConfigFile[], readonly certificate: string
  * }} Document
  */

@@ -157,7 +157,8 @@ export class Haproxy {
     }
     if (before !== undefined) this.#former.add(before.pid)
     if (this.#draining) await this.#closeServed()
-    if (running !== undefined && running.access !== document.access) this.#withdraw(document.withdrawalMs)
+    const granted = new Set(document.access)
+    if (running?.access.some((grant) => !granted.has(grant))) this.#withdraw(document.withdrawalMs)
   }
 
   #start() {

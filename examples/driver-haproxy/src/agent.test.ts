@@ -41,7 +41,7 @@ describe('places of endpoints', () => {
 })
 
 describe('files of the agent', () => {
-  const document = { revision: '', layout: '', access: '', withdrawalMs: 0, slots: [], config: 'c', certificate: 'k' }
+  const document = { revision: '', layout: '', access: [], withdrawalMs: 0, slots: [], config: 'c', certificate: 'k' }
 
   it('are read by nobody else', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'osm-haproxy-'))

@@ -1,16 +1,14 @@
 import { Agent } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { called, type CalledService, everybody, served } from '@osm-ts/driver-testkit'
 
+import { underLoad } from '../test/load.js'
 import { ask, freePort, MeshFixture, type Sidecar } from '../test/mesh.js'
 
 const CHANGES = 100
 /** Connections of the application to its sidecar that stay open between requests. */
 const CONNECTIONS = 8
-/** Between two requests of a connection: the machine is not to be kept from everything else. */
-const PAUSE_MS = 5
 /** Against hanging: two dozen reloads take a while where others use the machine too. */
 const TIMEOUT_MS = 180_000
 
@@ -85,34 +83,19 @@ describe('changes under load', () => {
     async () => {
       await fixture.apply(client, 'buyer', policy([ports[0]!]))
       const first = await client.worker()
-      const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
-      const lost: string[] = []
-      const stop = new AbortController()
-      let sent = 0
-      const load = Array.from({ length: CONNECTIONS }, async () => {
-        while (!stop.signal.aborted) {
-          sent += 1
-          try {
-            const { status, body } = await ask(http, 'one.default', '/', { agent })
-            if (status !== 200) lost.push(`${status} ${body}`)
-          } catch (error) {
-            lost.push(String(error))
+      const { sent, lost } = await underLoad(
+        http,
+        'one.default',
+        { connections: CONNECTIONS, methods: ['GET'] },
+        async () => {
+          for (let change = 0; change < CHANGES; change += 1) {
+            // Endpoints each time, and every fourth time a service that comes or goes.
+            const others = Math.floor(change / 4) % 2 === 0 ? [] : [{ name: 'two', endpoints: [ports[2]!] }]
+            const endpoints = [ports[change % 3]!, ...(change % 2 === 0 ? [] : [ports[(change + 1) % 3]!])]
+            await fixture.apply(client, 'buyer', policy(endpoints, others))
           }
-          await sleep(PAUSE_MS)
-        }
-      })
-      try {
-        for (let change = 0; change < CHANGES; change += 1) {
-          // Endpoints each time, and every fourth time a service that comes or goes.
-          const others = Math.floor(change / 4) % 2 === 0 ? [] : [{ name: 'two', endpoints: [ports[2]!] }]
-          const endpoints = [ports[change % 3]!, ...(change % 2 === 0 ? [] : [ports[(change + 1) % 3]!])]
-          await fixture.apply(client, 'buyer', policy(endpoints, others))
-        }
-      } finally {
-        stop.abort()
-        await Promise.all(load)
-        agent.destroy()
-      }
+        },
+      )
       expect({ lost: lost.slice(0, 5), count: lost.length }).toEqual({ lost: [], count: 0 })
       expect(sent).toBeGreaterThan(CHANGES)
       // New services took reloads.

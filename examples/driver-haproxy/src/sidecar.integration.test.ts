@@ -4,6 +4,7 @@ import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { called, callers, everybody, served, type TestPolicy, together } from '@osm-ts/driver-testkit'
 
+import { handshake } from '../test/handshake.js'
 import { ask, freePort, MeshFixture, type Sidecar, until } from '../test/mesh.js'
 
 const buyer = callers('buyer.default.cluster.local')
@@ -223,24 +224,6 @@ async function exchange(port: number, text: string): Promise<string> {
       got += chunk.toString()
       if (got.endsWith(text)) socket.destroy()
     })
-    socket.on('error', () => undefined)
-    socket.once('close', () => resolve(got))
-  })
-}
-
-/** Speaks HTTP to a served port; what comes back, or nothing if it is closed. */
-async function handshake(port: number, servername: string, cert?: string, key?: string): Promise<string> {
-  return new Promise((resolve) => {
-    const options = {
-      host: '127.0.0.1',
-      port,
-      servername,
-      rejectUnauthorized: false,
-      ...(cert !== undefined && key !== undefined && { cert, key }),
-    }
-    const socket = connectTls(options, () => socket.write(`GET /open HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`))
-    let got = ''
-    socket.on('data', (chunk: Buffer) => (got += chunk.toString()))
     socket.on('error', () => undefined)
     socket.once('close', () => resolve(got))
   })

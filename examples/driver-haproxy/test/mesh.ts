@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { type Credential, hashPart } from '@osm-ts/driver-api'
 import { FakeHost, Latest, plainMesh, type TestAuthority, type TestPolicy, trustOf } from '@osm-ts/driver-testkit'
 
-import { describeWorker } from '../agent/runtime.mjs'
+import { CERTIFICATE } from '../agent/files.mjs'
+import { ask as askHaproxy, describeWorker } from '../agent/runtime.mjs'
 import { HaproxyServer } from '../src/server/server.js'
 import { haproxyBinary } from './files.js'
 
@@ -25,6 +26,8 @@ export interface Sidecar {
   said(): string
   /** The worker that takes connections now. */
   worker(): Promise<number>
+  /** Serial number of the certificate that its worker has in force, in lower case. */
+  serial(): Promise<string>
 }
 
 /** A server with its host, sidecars with a real HAProxy, and applications beside them. */
@@ -100,14 +103,19 @@ export class MeshFixture {
     const said: string[] = []
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => said.push(text.toString()))
     this.#sidecars.push({ process: child, folder })
+    const runtime = async () => {
+      const [own = ''] = (await readdir(folder)).filter((name) => name.startsWith('osm-haproxy-'))
+      return join(folder, own, 'haproxy.sock')
+    }
     return {
       uuid,
       admin: await freePort(),
       process: child,
       said: () => said.join(''),
-      worker: async () => {
-        const [own = ''] = (await readdir(folder)).filter((name) => name.startsWith('osm-haproxy-'))
-        return (await describeWorker(join(folder, own, 'haproxy.sock')))?.pid ?? 0
+      worker: async () => (await describeWorker(await runtime()))?.pid ?? 0,
+      serial: async () => {
+        const shown = await askHaproxy(await runtime(), `show ssl cert ${CERTIFICATE}`)
+        return /^Serial: ([0-9A-F]+)$/m.exec(shown)?.[1]?.toLowerCase() ?? ''
       },
     }
   }
@@ -189,11 +197,14 @@ export async function freePort(): Promise<number> {
   return port
 }
 
+/** Against hanging only: reloads take a while where others use the machine too. */
+const PATIENCE_MS = 60_000
+
 /** Resolves when that holds. What it looks at comes over the network, at a time of its own. */
 export async function until(what: () => string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 15_000
+  const deadline = Date.now() + PATIENCE_MS
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`not in 15 s: ${what()}`)
+    if (Date.now() > deadline) throw new Error(`not in ${PATIENCE_MS} ms: ${what()}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

@@ -20,8 +20,8 @@ export interface ConfigFile {
 export interface HaproxyDocument {
   /** Hash of all that is not an endpoint: while it stays, endpoints change through the runtime interface. It is the `description` of the configuration. */
   readonly layout: string
-  /** Hash of all that lets callers in: when it changes, what the configuration before let in ends within {@link withdrawalMs}. */
-  readonly access: string
+  /** Hashes of what lets callers in, sorted: when one of them goes, what the configuration before let in ends within {@link withdrawalMs}. */
+  readonly access: readonly string[]
   /** Milliseconds. */
   readonly withdrawalMs: number
   /** haproxy.cfg, with the endpoints of the moment. */

@@ -10,6 +10,9 @@ import { examples } from '../../test/examples.js'
 import { haproxyBinary, withFolder, writeDocument } from '../../test/files.js'
 import { translate } from './translate.js'
 
+/** Against hanging: 40 processes take a while where others use the machine too. */
+const TIMEOUT_MS = 120_000
+
 const run = promisify(execFile)
 const base = proxyPart('c0ffee00-0000-4000-8000-000000000001', 'haproxy')
 
@@ -28,28 +31,32 @@ describe('a real HAProxy', () => {
     expect(await judged(examples[name]!)).toBe('')
   })
 
-  it('takes whatever a policy says', async () => {
-    const text = fc.string({ unit: 'binary', maxLength: 12 })
-    const value = fc.record({ type: fc.constantFrom('exact', 'prefix', 'regex'), value: text }) as fc.Arbitrary<
-      Exclude<StringMatch, { type: 'present' }>
-    >
-    const match = fc.record(
-      {
-        path: value,
-        methods: fc.array(
-          text.filter((word) => word !== ''),
-          { minLength: 1, maxLength: 2 },
-        ),
-        headers: fc.array(fc.record({ name: fc.oneof(text, fc.constant('x-a')), match: value }), { maxLength: 2 }),
-      },
-      { requiredKeys: [] },
-    ) as fc.Arbitrary<RouteMatch>
-    await fc.assert(
-      fc.asyncProperty(fc.array(match, { minLength: 1, maxLength: 20 }), async (matches) => {
-        const rules = matches.map((each) => ({ match: each, allow: callers('a.b.cluster.local') }))
-        expect(await judged(served('bookstore', 17_001, 8080, rules))).toBe('')
-      }),
-      { numRuns: 40 },
-    )
-  })
+  it(
+    'takes whatever a policy says',
+    async () => {
+      const text = fc.string({ unit: 'binary', maxLength: 12 })
+      const value = fc.record({ type: fc.constantFrom('exact', 'prefix', 'regex'), value: text }) as fc.Arbitrary<
+        Exclude<StringMatch, { type: 'present' }>
+      >
+      const match = fc.record(
+        {
+          path: value,
+          methods: fc.array(
+            text.filter((word) => word !== ''),
+            { minLength: 1, maxLength: 2 },
+          ),
+          headers: fc.array(fc.record({ name: fc.oneof(text, fc.constant('x-a')), match: value }), { maxLength: 2 }),
+        },
+        { requiredKeys: [] },
+      ) as fc.Arbitrary<RouteMatch>
+      await fc.assert(
+        fc.asyncProperty(fc.array(match, { minLength: 1, maxLength: 20 }), async (matches) => {
+          const rules = matches.map((each) => ({ match: each, allow: callers('a.b.cluster.local') }))
+          expect(await judged(served('bookstore', 17_001, 8080, rules))).toBe('')
+        }),
+        { numRuns: 40 },
+      )
+    },
+    TIMEOUT_MS,
+  )
 })

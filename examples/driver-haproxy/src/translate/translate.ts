@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { MeshPart, PartLookup, ProxyPart, TrustPart } from '@osm-ts/driver-api'
 
 import { type ConfigFile, fileNames, type Translation } from './document.js'
+import { grantsOf } from './grants.js'
 import { servedSections } from './inbound.js'
 import { calledSections } from './outbound.js'
 import { HaproxyPolicyReader } from './policy-reader.js'
@@ -44,7 +45,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
   return {
     document: {
       layout,
-      access: digest(sectionText(served), roots.content),
+      access: grantsOf(served.length === 0 ? [] : proxy.inbound, trust, reader).map((grant) => digest(grant)),
       withdrawalMs: mesh.withdrawalTimeoutMs,
       config: `${sectionText([global(layout)])}\n${body}`,
       slots,
