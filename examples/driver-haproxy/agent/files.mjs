@@ -10,7 +10,7 @@ export const CERTIFICATE = 'service.pem'
  * What the server sends: see `HaproxyDocument` in src/translate/document.ts, with its revision and the certificate.
  * @typedef {{ readonly address: string, readonly port: number, readonly weight: number }} Endpoint
  * @typedef {{ readonly section: string, readonly server: string, readonly endpoint?: Endpoint }} Slot
- * @typedef {{ readonly name: string, readonly content: string }} ConfigFile
+ * @typedef {{ readonly name: string, readonly content: string, readonly live?: boolean }} ConfigFile
  * @typedef {{
  *   readonly revision: string, readonly layout: string, readonly access: readonly string[], readonly withdrawalMs: number, readonly config: string,
  *   readonly slots: readonly Slot[], readonly files: readonly ConfigFile[], readonly certificate: string

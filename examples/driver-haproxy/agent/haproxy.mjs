@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CERTIFICATE, CONFIG, writeFiles } from './files.mjs'
+import { mapCommands } from './maps.mjs'
 import { isChild } from './processes.mjs'
 import { ask, describeWorker } from './runtime.mjs'
 import { commandsFor, seat } from './slots.mjs'
@@ -98,7 +99,7 @@ export class Haproxy {
    */
   async #change(running, document) {
     const seated = seat(this.#slots, document.slots)
-    const commands = [...commandsFor(this.#slots, seated)]
+    const commands = [...commandsFor(this.#slots, seated), ...mapCommands(running.files, document.files)]
     if (running.certificate !== document.certificate)
       commands.push(
         // The blank line ends what is given.

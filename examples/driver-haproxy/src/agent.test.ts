@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 
 import { writeFiles } from '../agent/files.mjs'
+import { mapCommands } from '../agent/maps.mjs'
 import { commandsFor, seat } from '../agent/slots.mjs'
 import type { Slot } from './translate/document.js'
 
@@ -14,6 +15,20 @@ const places = (...ports: readonly (number | undefined)[]): Slot[] =>
     server: `s${index + 1}`,
     ...(port !== undefined && { endpoint: { address: '10.0.0.1', port, weight: 1 } }),
   }))
+
+describe('shares', () => {
+  it('are told where they changed, in maps that may', () => {
+    const maps = (one: number, live: boolean) => [
+      { name: 'shares.map', content: `to:a:0 ${one}\nto:a:1 100\n`, live },
+      { name: 'hosts.map', content: `a up:${one}\n` },
+    ]
+    expect(mapCommands(maps(40, true), maps(40, true))).toEqual([])
+    expect(mapCommands(maps(40, true), maps(60, true)).map(({ command }) => command)).toEqual([
+      'set map shares.map to:a:0 60',
+    ])
+    expect(mapCommands(maps(40, false), maps(60, false))).toEqual([])
+  })
+})
 
 describe('places of endpoints', () => {
   it('are kept by those that stay, and given to newcomers', () => {

@@ -53,29 +53,47 @@ describe('changes under load', () => {
     expect(await client.worker()).toBe(worker)
   })
 
-  it('share requests by weight', async () => {
-    const targets = [
-      { upstream: 'default/left|8080', weight: 80 },
-      { upstream: 'default/one|8080', weight: 20 },
-    ]
-    const shares = { rules: { kind: 'http', routes: [{ match: {}, targets, timeoutMs: 0 }] } } as const
+  it('share requests by weight, and take other weights with the same worker', async () => {
     const name = 'one.default.svc.cluster.local'
     const tls = { mode: 'mesh', serverName: name, principals: ['one.default.cluster.local' as never] } as const
-    const others: CalledService[] = [
-      { name: 'apex', endpoints: [], outbound: shares },
-      { name: 'left', endpoints: [ports[1]!], upstream: { tls } },
-    ]
-    await fixture.apply(client, 'buyer', policy([ports[0]!], others))
-    const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
-    const answers = await Promise.all(
-      Array.from({ length: 500 }, async () => ask(http, 'apex.default', '/', { agent })),
-    )
-    agent.destroy()
-    const left = answers.filter(({ body }) => body === 'b /').length
-    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    const split = async (left: number, one: number) => {
+      const targets = [
+        { upstream: 'default/left|8080', weight: left },
+        { upstream: 'default/one|8080', weight: one },
+      ]
+      const shares = { rules: { kind: 'http', routes: [{ match: {}, targets, timeoutMs: 0 }] } } as const
+      const others: CalledService[] = [
+        { name: 'apex', endpoints: [], outbound: shares },
+        { name: 'left', endpoints: [ports[1]!], upstream: { tls } },
+      ]
+      await fixture.apply(client, 'buyer', policy([ports[0]!], others))
+    }
+    const answered = async (count: number) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+      const answers = await Promise.all(
+        Array.from({ length: count }, async () => ask(http, 'apex.default', '/', { agent })),
+      )
+      agent.destroy()
+      return answers.map(({ status, body }) => `${status} ${body.slice(0, 1)}`)
+    }
+    await split(80, 20)
+    const worker = await client.worker()
+    const answers = await answered(500)
     // 400 of 500 are expected; five standard deviations are 45.
-    expect(left).toBeGreaterThan(355)
-    expect(left).toBeLessThan(445)
+    const shareOfLeft = answers.filter((answer) => answer === '200 b').length
+    expect(shareOfLeft).toBeGreaterThan(355)
+    expect(shareOfLeft).toBeLessThan(445)
+    expect(answers.filter((answer) => answer === '200 a')).toHaveLength(500 - shareOfLeft)
+    for (const [left, one, expected] of [
+      [0, 7, '200 a'],
+      [7, 0, '200 b'],
+      [0, 0, '503 <'],
+      [0, 1, '200 a'],
+    ] as const) {
+      await split(left, one)
+      expect(new Set(await answered(20))).toEqual(new Set([expected]))
+    }
+    expect(await client.worker()).toBe(worker)
   })
 
   it(

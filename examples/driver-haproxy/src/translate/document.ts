@@ -14,11 +14,13 @@ export interface Slot {
 export interface ConfigFile {
   readonly name: string
   readonly content: string
+  /** True: a map, of whose lines the keys belong to the layout; values change through the runtime interface. */
+  readonly live?: true
 }
 
 /** What one proxy is told, without its certificate. */
 export interface HaproxyDocument {
-  /** Hash of all that is not an endpoint: while it stays, endpoints change through the runtime interface. It is the `description` of the configuration. */
+  /** Hash of all that is neither an endpoint nor a share: while it stays, those change through the runtime interface. It is the `description` of the configuration. */
   readonly layout: string
   /** Hashes of what lets callers in, sorted: when one of them goes, what the configuration before let in ends within {@link withdrawalMs}. */
   readonly access: readonly string[]
@@ -43,5 +45,6 @@ export const fileNames = {
   certificate: 'service.pem',
   roots: 'roots.pem',
   hosts: 'hosts.map',
+  shares: 'shares.map',
   runtime: 'haproxy.sock',
 } as const

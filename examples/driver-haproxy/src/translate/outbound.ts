@@ -5,10 +5,8 @@ import { type ConfigFile, fileNames } from './document.js'
 import { pathRules } from './path-rules.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'
 import { type Section, speaksHttp } from './section.js'
+import { draw, Shares } from './shares.js'
 import { hostName, sectionName, socketName } from './words.js'
-
-/** Shares are drawn from this many numbers: finer than anyone counts, and within HAProxy's 31 bits. */
-const DRAWN = 1_000_000
 
 /** Methods that may be sent again if nothing came back. */
 const REPEATABLE = 'GET HEAD OPTIONS TRACE PUT DELETE'
@@ -22,13 +20,6 @@ export interface Called {
   readonly files: readonly ConfigFile[]
 }
 
-/** What is drawn a number for, and where the number leads. */
-interface Share {
-  readonly from: number
-  readonly below: number
-  readonly section: string
-}
-
 /** Sections of the addresses at which a workload finds what it calls. */
 export function calledSections(
   proxy: ProxyPart,
@@ -40,25 +31,36 @@ export function calledSections(
     { head: `backend ${NOT_FOUND}`, lines: ['mode http', 'http-request deny deny_status 404'] },
     { head: `backend ${UNAVAILABLE}`, lines: ['mode http', 'http-request deny deny_status 503'] },
   ]
-  const http = httpFrontend(proxy, members, names, reader)
+  const shares = new Shares()
+  const sectionOf = (upstream: string) => names.get(upstream) ?? UNAVAILABLE
+  const http = httpFrontend(proxy, members, { sectionOf, shares, reader })
+  const tcp = tcpFrontends(proxy, members, { sectionOf, shares })
   return {
-    sections: [...(http === undefined ? [] : [http.section, ...answers]), ...tcpFrontends(proxy, members, names)],
-    files: http === undefined ? [] : [{ name: fileNames.hosts, content: http.hosts }],
+    sections: [...(http === undefined ? [] : [http.section, ...answers]), ...tcp],
+    files: [...(http === undefined ? [] : [{ name: fileNames.hosts, content: http.hosts }]), ...shares.files],
   }
+}
+
+/** What says where traffic goes. */
+interface Ways {
+  /** The section of an upstream, or that of answers where it can't be reached. */
+  readonly sectionOf: (upstream: string) => string
+  readonly shares: Shares
+  readonly reader: HaproxyPolicyReader
 }
 
 function httpFrontend(
   { listen: { outboundHttp } }: ProxyPart,
   members: readonly PartInSet<OutboundPart>[],
-  names: ReadonlyMap<string, string>,
-  reader: HaproxyPolicyReader,
+  ways: Ways,
 ): { readonly section: Section; readonly hosts: string } | undefined {
   if (outboundHttp === undefined) return undefined
+  const { reader } = ways
   const conditions = new Conditions(reader)
   const hosts: string[] = []
   const routes: string[] = []
   for (const member of members.filter(({ part }) => speaksHttp(part.protocol))) {
-    const destination = destinationOf(member, names, conditions, reader, routes)
+    const destination = destinationOf(member, ways, conditions, routes)
     hosts.push(...hostsOf(member, reader).map((host) => `${host} ${destination}`))
   }
   return {
@@ -83,7 +85,7 @@ function httpFrontend(
         `http-request set-var(txn.to) req.hdr(host),lower,map_str(${fileNames.hosts})`,
         // What is not in the mesh is egress, which is off; a host that has no route for the request is another matter.
         'http-request deny deny_status 403 unless { var(txn.to) -m found }',
-        `http-request set-var(txn.drawn) rand(${DRAWN})`,
+        `http-request ${draw}`,
         ...routes,
         'use_backend %[var(txn.to)] if { var(txn.to) -m beg -- up: answer: }',
         `default_backend ${NOT_FOUND}`,
@@ -95,43 +97,33 @@ function httpFrontend(
 /** What stands for a service in the map: a section, or a name that routes are written for. */
 function destinationOf(
   { part, ref }: PartInSet<OutboundPart>,
-  names: ReadonlyMap<string, string>,
+  { sectionOf, shares }: Ways,
   conditions: Conditions,
-  reader: HaproxyPolicyReader,
   routes: string[],
 ): string {
   if (part.rules.kind !== 'http') return UNAVAILABLE
   const [first, ...others] = part.rules.routes
   if (first === undefined) return NOT_FOUND
-  const single = sharesOf(first.targets, names)
-  if (others.length === 0 && Object.keys(first.match).length === 0 && single.length < 2)
-    return single[0]?.section ?? UNAVAILABLE
+  const single = singleOf(first.targets)
+  if (others.length === 0 && Object.keys(first.match).length === 0 && single !== undefined)
+    return sectionOf(single.upstream)
   const name = sectionName('to', part.id)
   const isIt = conditions.list([`var(txn.to) -m str -- ${name}`])
   part.rules.routes.forEach(({ match, targets }, index) => {
     const terms = [isIt, ...conditions.terms(match, ref, `/rules/routes/${index}/match`)]
-    const shares = sharesOf(targets, names)
-    if (shares.length === 0) routes.push(`use_backend ${UNAVAILABLE} if ${terms.join(' ')}`)
-    for (const { below, section } of shares)
-      routes.push(`use_backend ${section} if ${[...terms, drawnBelow(below)].join(' ')}`)
+    const only = singleOf(targets)
+    const shared = only === undefined ? shares.of(`${name}:${index}`, targets, sectionOf) : []
+    for (const { condition, section } of shared)
+      routes.push(`use_backend ${section} if ${[...terms, condition].join(' ')}`)
+    // If all weigh nothing, nobody has a share.
+    routes.push(`use_backend ${only === undefined ? UNAVAILABLE : sectionOf(only.upstream)} if ${terms.join(' ')}`)
   })
   return name
 }
 
-/** Shares in order, each up to its number. Upstreams that can't be reached answer their share by 503. */
-function sharesOf(targets: readonly WeightedUpstream[], names: ReadonlyMap<string, string>): readonly Share[] {
-  const weighted = targets.filter(({ weight }) => weight > 0)
-  const sum = weighted.reduce((total, { weight }) => total + weight, 0)
-  let before = 0
-  return weighted.map(({ upstream, weight }) => {
-    const from = Math.round((before / sum) * DRAWN)
-    before += weight
-    return { from, below: Math.round((before / sum) * DRAWN), section: names.get(upstream) ?? UNAVAILABLE }
-  })
-}
-
-function drawnBelow(number: number): string {
-  return `{ var(txn.drawn) -m int lt ${number} }`
+/** The one that gets everything; undefined if there is something to share out, or nothing. */
+function singleOf([first, ...others]: readonly WeightedUpstream[]): WeightedUpstream | undefined {
+  return others.length === 0 && first !== undefined && first.weight > 0 ? first : undefined
 }
 
 /** Names with their port, and those of port 80 without as well. */
@@ -146,7 +138,7 @@ function hostsOf({ part, ref, shortNames }: PartInSet<OutboundPart>, reader: Hap
 function tcpFrontends(
   { outboundBindings }: ProxyPart,
   members: readonly PartInSet<OutboundPart>[],
-  names: ReadonlyMap<string, string>,
+  ways: Pick<Ways, 'sectionOf' | 'shares'>,
 ): readonly Section[] {
   const byId = new Map(members.map((member) => [member.part.id, member]))
   return [...outboundBindings]
@@ -154,22 +146,34 @@ function tcpFrontends(
     .flatMap(({ id, listen }) => {
       const member = byId.get(id)
       if (member?.part.rules.kind !== 'tcp') return []
-      const shares = sharesOf(member.part.rules.targets, names)
-      const reached = shares.filter(({ section }) => section !== UNAVAILABLE)
-      const section: Section = {
-        head: `frontend ${sectionName('out', id)}`,
-        lines: [
-          'mode tcp',
-          `bind ${socketName(listen)}`,
-          `tcp-request content set-var(txn.drawn) rand(${DRAWN})`,
-          ...(reached.length === 0 ? ['tcp-request content reject'] : []),
-          ...shares.map((share) =>
-            share.section === UNAVAILABLE
-              ? `tcp-request content reject if { var(txn.drawn) -m int ge ${share.from} } ${drawnBelow(share.below)}`
-              : `use_backend ${share.section} if ${drawnBelow(share.below)}`,
-          ),
-        ],
-      }
-      return [section]
+      const name = sectionName('out', id)
+      const rules = tcpRules(name, member.part.rules.targets, ways)
+      return [{ head: `frontend ${name}`, lines: ['mode tcp', `bind ${socketName(listen)}`, ...rules] }]
     })
+}
+
+function tcpRules(
+  name: string,
+  targets: readonly WeightedUpstream[],
+  { sectionOf, shares }: Pick<Ways, 'sectionOf' | 'shares'>,
+): readonly string[] {
+  const single = singleOf(targets)
+  const only = single === undefined ? UNAVAILABLE : sectionOf(single.upstream)
+  if (only !== UNAVAILABLE) return [`default_backend ${only}`]
+  const shared = single === undefined ? shares.of(name, targets, sectionOf) : []
+  const last = shared.at(-1)
+  if (last === undefined) return ['tcp-request content reject']
+  return [
+    `tcp-request content ${draw}`,
+    // If all weigh nothing, nobody has a share.
+    `tcp-request content reject unless ${last.condition}`,
+    ...shared.flatMap(({ section, condition }, index) => {
+      const before = shared[index - 1]
+      if (section !== UNAVAILABLE) return []
+      return [`tcp-request content reject if ${before === undefined ? '' : `!${before.condition} `}${condition}`]
+    }),
+    ...shared.flatMap(({ section, condition }) =>
+      section === UNAVAILABLE ? [] : [`use_backend ${section} if ${condition}`],
+    ),
+  ]
 }

@@ -41,7 +41,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
   const slots = upstreams?.slots ?? []
   // Endpoints are the only lines of such a form: everything else of a server stands in default-server.
   const form = body.replaceAll(/^ {2}server (s[0-9]+) .* weight .*$/gm, '  server $1')
-  const layout = digest(form, ...files.map(({ name, content }) => `${name}\n${content}`))
+  const layout = digest(form, ...files.map(fixedText))
   return {
     document: {
       layout,
@@ -53,6 +53,11 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
     },
     refusals: reader.refusals,
   }
+}
+
+/** What HAProxy can't be told of a file without a reload. */
+function fixedText({ name, content, live }: ConfigFile): string {
+  return `${name}\n${live === true ? content.replaceAll(/ .*$/gm, '') : content}`
 }
 
 /** The host asks of this class for no other parameters. If it did, nothing may be spoken with weaker ones. */
