@@ -50,16 +50,31 @@ async function buildBundles(chosen, definitions, settings) {
       if (chunks === undefined) continue
       rmSync(join(root, chunks), { recursive: true, force: true })
       const { inputs, outputs } = await buildOnce([program], definitions, chunks)
+      refuseNameless({ inputs, outputs })
       const parts = Object.keys(outputs).filter((path) => path.startsWith(`${chunks}/`) && path.endsWith('.mjs'))
       stampBundle(root, bundle, { entry, files: inputs, settings, chunks: parts.sort() })
     }
-  } catch {
+  } catch (error) {
+    if (error instanceof SetUpError) throw error
     // esbuild has printed what is wrong, and where.
     throw new SetUpError(`Could not bundle ${chosen.map(({ entry }) => entry).join(', ')}.`)
   } finally {
     // Its process would keep everything that it has read for as long as this one runs.
     await stop()
   }
+}
+
+/**
+ * A chunk that is made of a CommonJS package alone exports it whole, as its default, and none of its names.
+ * @param {import('esbuild').Metafile} made
+ */
+function refuseNameless({ inputs, outputs }) {
+  for (const { entryPoint = '' } of Object.values(outputs))
+    if (inputs[entryPoint]?.format === 'cjs')
+      throw new SetUpError(
+        `A program that is bundled in several files imports ${entryPoint} late, and would get nothing of it by name. ` +
+          `Export what it needs from a module of our own, and import that.`,
+      )
 }
 
 /**

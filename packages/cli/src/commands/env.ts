@@ -20,7 +20,7 @@ managed, osm leaves it to others to install, upgrade and uninstall a mesh.`,
     .action(async ({ output }: { readonly output: string }, command: Command) => {
       const namespace = osmNamespaceOf(clusterFlagsOf(command), host)
       const settings = { install: { ...config, namespace } }
-      const { stringify } = await import('yaml')
+      const { stringify } = await import('../output/yaml-library.js')
       context.stdout.write(output === 'json' ? toJson(settings) : `---\n${stringify(settings)}`)
       onExit(exitCodes.ok)
     })

@@ -56,7 +56,7 @@ Examples:
       } else {
         const color = wantsColor(context.stdout, context.variables)
         const { renderDiff, renderExplanation } = await import('../inject/render-injection.js')
-        const { stringify } = await import('yaml')
+        const { stringify } = await import('../output/yaml-library.js')
         if (explain) for (const pod of pods) context.stdout.write(toText(renderExplanation(pod, color)))
         if (diff) for (const pod of pods) context.stdout.write(toText(renderDiff(pod, color)))
         if (!explain && !diff)

@@ -23,7 +23,7 @@ export function addProxyConfig(parent: Command, host: CommandHost): void {
       `${meshSourceHelp}\n\nThe summary says who may call the proxy for what, and where its own calls go, with weights.`,
     )
     .action(async (instance: string, flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
-      const { stringify } = await import('yaml')
+      const { stringify } = await import('../output/yaml-library.js')
       const { summarizePolicy } = await import('../proxy/policy-summary.js')
       const api = await debugApiOf(await meshSourceOf(host, flags, command), context.signal)
       const policy = await api.policy(chooseProxy(await api.statuses(), instance).uuid)

@@ -29,7 +29,7 @@ export async function loadConfig(variables: CliContext['variables']): Promise<Cl
   const path = configPath(variables)
   const text = path === undefined ? undefined : await textOf(path)
   if (path === undefined || text === undefined) return defaultConfig
-  const { parse } = await import('yaml')
+  const { parse } = await import('../output/yaml-library.js')
   const wrong = (what: string, hint: string, cause?: unknown): Error =>
     cliError('OSM_CLI_CONFIG', `${path}: ${what}`, hint, cause)
   let content: unknown

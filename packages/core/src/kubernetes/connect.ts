@@ -69,7 +69,7 @@ export async function openKubernetes(access: ClusterAccess, userAgent: string): 
 
 async function transportOf(access: ClusterAccess, userAgent: string): Promise<Transport> {
   // Loaded when it is needed: most commands of the CLI never speak to an API server.
-  return new Transport(access, userAgent, await import('undici'))
+  return new Transport(access, userAgent, await import('./client/undici-library.js'))
 }
 
 async function accessOf({ kubeconfig, environment }: ConnectOptions): Promise<ClusterAccess> {
