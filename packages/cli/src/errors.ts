@@ -29,6 +29,9 @@ export const cliErrorCodes = {
   OSM_CLI_OUTPUT: 'a file that a command was to write can not be written',
   OSM_CLI_NAMESPACE:
     'a namespace can not do what is asked of it: it does not exist, is ignored, is of no mesh or of another one, or holds a control plane',
+  OSM_CLI_MIGRATION: 'something keeps a namespace from being migrated to another sidecar class; nothing was changed',
+  OSM_CLI_MIGRATION_STOPPED:
+    'a migration to another sidecar class stopped; the message says why, and the output where each workload stands',
 } as const
 
 /** A code of {@link cliErrorCodes}. */

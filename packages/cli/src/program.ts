@@ -4,6 +4,7 @@ import { addCompletion } from './commands/completion.js'
 import { addDemo } from './commands/demo.js'
 import { addDriverInspect } from './commands/driver-inspect.js'
 import { addDriverList } from './commands/driver-list.js'
+import { addDriverMigrate } from './commands/driver-migrate.js'
 import { addEnv } from './commands/env.js'
 import { addInject } from './commands/inject.js'
 import { addInstall } from './commands/install.js'
@@ -67,9 +68,10 @@ Try it:
   addPolicyCheckPods(policy, host)
   addPolicyCheckConflicts(policy, host)
 
-  const driver = program.command('driver').description('look at sidecar drivers')
+  const driver = program.command('driver').description('look at sidecar drivers, and change from one to another')
   addDriverList(driver, host)
   addDriverInspect(driver, host)
+  addDriverMigrate(driver, host)
 
   const support = program.command('support').description('find out what went wrong')
   addErrorInfo(support, host)

@@ -49,6 +49,8 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_CLI_LEFTOVER: "not everything that was to be deleted could be deleted",
   OSM_CLI_MANAGED: "the file of settings says that somebody else manages the mesh, who alone installs, upgrades and uninstalls it",
   OSM_CLI_MESH_MISSING: "no running mesh was found, or the one that was recorded has ended",
+  OSM_CLI_MIGRATION: "something keeps a namespace from being migrated to another sidecar class; nothing was changed",
+  OSM_CLI_MIGRATION_STOPPED: "a migration to another sidecar class stopped; the message says why, and the output where each workload stands",
   OSM_CLI_NAMESPACE: "a namespace can not do what is asked of it: it does not exist, is ignored, is of no mesh or of another one, or holds a control plane",
   OSM_CLI_NOT_FOUND: "the service, service account or workload does not exist in the mesh specification",
   OSM_CLI_NOT_READY: "a mesh was started, and not every sidecar had applied its configuration in time",

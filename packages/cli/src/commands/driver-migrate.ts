@@ -1,0 +1,134 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+
+import { wantsColor } from '../cli-context.js'
+import { cliError } from '../errors.js'
+import { exitCodes } from '../exit-code.js'
+import { clusterDebugApi } from '../kubernetes/cluster-debug.js'
+import { clusterFlagsOf, usesCluster } from '../kubernetes/cluster-options.js'
+import { openCluster } from '../kubernetes/open-cluster.js'
+import type { MigrationPlan } from '../migration/plan-migration.js'
+import type { MigrationResult } from '../migration/run-migration.js'
+import { outputOption, toJson } from '../output/format.js'
+import { span } from '../output/style.js'
+import { toText, type CommandHost } from './cli-command.js'
+import { timeoutOption } from './install-options.js'
+
+interface MigrateFlags {
+  readonly to: string
+  readonly dryRun?: true
+  readonly parallel: number
+  readonly timeout: string
+  readonly keep?: true
+  readonly allowMissing: readonly string[]
+  readonly output: string
+}
+
+const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
+
+/** `osm driver migrate <namespace>` */
+export function addDriverMigrate(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('migrate'))
+    .description('give the pods of a namespace sidecars of another class, one workload after the other')
+    .argument('<namespace>', 'namespace to migrate')
+    .requiredOption('--to <class>', 'sidecar class that its pods are to have', (text: string) => text.toLowerCase())
+    .option('--dry-run', 'print what would be done, and change nothing')
+    .option('--parallel <number>', 'workloads that are restarted at a time', parseCount, 1)
+    .addOption(timeoutOption('how long one workload may take; 0 for as long as it takes'))
+    .option('--keep', 'leave everything where it is if the migration stops')
+    .addOption(
+      new Option(
+        '--allow-missing <feature>',
+        'go on although the class lacks a feature that policies ask for; may be repeated',
+      )
+        .default([], 'none')
+        .argParser((feature: string, before: readonly string[]) => [...before, feature]),
+    )
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+First everything is looked at: that the driver of the class is ready in every controller, that the class can do what the policies of the
+namespace ask for, that pods of every workload would be admitted with it, and that their restart is up to the namespace. Then the namespace
+gets the annotation of the class, and each Deployment, StatefulSet and DaemonSet a rolling restart, as kubectl rollout restart does it.
+A workload is done when all its pods are new and ready, and their sidecars have applied what the controller tells them.
+
+What goes wrong stops the migration, and so does Ctrl-C: the namespace and the workload that was under way get back what they had; workloads
+that were done stay of the new class. The same command goes on where it stopped, and --to the old class goes back. Pods that stand alone,
+and those of Jobs, are named and left alone.
+
+The MeshConfig has to say spec.observability.enableDebugServer: true. A role has to allow get and patch of the namespace; list and patch
+of its deployments, statefulsets and daemonsets; list of its replicasets and pods; create of its pods, which is used for dry runs only and may
+be missing; and in the namespace of the control plane, list of deployments and pods, and get and create of pods/portforward.
+
+The exit code is 1 if something is in the way, or if the migration stopped.
+
+Examples:
+  osm driver migrate shop --to pipy --dry-run
+  osm driver migrate shop --to pipy --parallel 3 --timeout 10m`,
+    )
+    .action(async (namespace: string, flags: MigrateFlags, command: Command) => {
+      const { readMigrationFacts } = await import('../migration/read-facts.js')
+      const { planMigration } = await import('../migration/plan-migration.js')
+      const { renderPlan, renderResult } = await import('../migration/render-migration.js')
+      const { to, allowMissing, output, dryRun = false, keep = false, parallel, timeout } = flags
+      const color = wantsColor(context.stdout, context.variables)
+      const show = (json: object, lines: readonly string[]): void =>
+        void context.stdout.write(output === 'json' ? toJson(json) : toText(lines))
+      const cluster = await openCluster(host, clusterFlagsOf(command))
+      const facts = await readMigrationFacts(cluster, { namespace, to, allowMissing })
+      const plan = planMigration(facts)
+      if (dryRun) {
+        show({ plan }, renderPlan(plan, color))
+        onExit(plan.obstacles.length === 0 ? exitCodes.ok : exitCodes.problem)
+        return
+      }
+      if (plan.obstacles.length > 0) throw inTheWay(plan)
+      const { runMigration } = await import('../migration/run-migration.js')
+      const result = await runMigration({
+        cluster,
+        plan,
+        workloads: facts.workloads.restartable,
+        statuses: async () => (await clusterDebugApi(cluster)).statuses(),
+        tell: (line) => void context.stderr.write(`osm: ${span(line).text}\n`),
+        timeoutMs: milliseconds(timeout),
+        parallel,
+        keep,
+      })
+      show({ plan, result }, renderResult(plan, result, color))
+      if (result.outcome === 'stopped') throw stopped(plan, result)
+      onExit(exitCodes.ok)
+    })
+}
+
+function inTheWay({ namespace, to, obstacles }: MigrationPlan): Error {
+  return cliError(
+    'OSM_CLI_MIGRATION',
+    `namespace ${namespace} can not be migrated to class ${to}: ${obstacles.map(({ what }) => what).join('; ')}`,
+    [...new Set(obstacles.map(({ advice }) => advice))].join('; '),
+  )
+}
+
+function stopped({ namespace, to, from }: MigrationPlan, { reason = '', faults }: MigrationResult): Error {
+  const broken = faults.length === 0 ? '' : `; could not be put back: ${faults.join('; ')}`
+  const back = from.map((name) => `osm driver migrate ${namespace} --to ${name}`).join(' or ')
+  return cliError(
+    'OSM_CLI_MIGRATION_STOPPED',
+    `migration of namespace ${namespace} to class ${to} stopped: ${reason}${broken}`,
+    `go on with the same command once that is mended${back === '' ? '' : `, or back with ${back}`}`,
+  )
+}
+
+function parseCount(text: string): number {
+  const count = Number(text)
+  if (!/^\d{1,3}$/.test(text) || count < 1) throw new InvalidArgumentError('write a number from 1 to 999.')
+  return count
+}
+
+/** Of a duration as the option takes it. */
+function milliseconds(duration: string): number {
+  return [...duration.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)].reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (unitsMs[unit] ?? 0),
+    0,
+  )
+}

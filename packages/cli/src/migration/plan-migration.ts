@@ -1,0 +1,200 @@
+import { sidecarClassAnnotation, type KubernetesMetadata } from '@osm-ts/core'
+
+import type { ControllerDrivers } from '../kubernetes/cluster-debug.js'
+import type { Admission } from './admission.js'
+import { capabilityLosses, type CapabilityLoss, type ObeyedPolicy } from './capability-losses.js'
+import { interruptsService, unfitForRestart } from './rollout.js'
+import {
+  templateAnnotations,
+  workloadId,
+  type NamespaceWorkloads,
+  type RestartableKind,
+  type RestartableWorkload,
+} from './workloads.js'
+
+/** While a namespace is under way: the class that it named before, or nothing if it named none. */
+export const classBeforeAnnotation = 'openservicemesh.io/sidecar-class-before-migration'
+
+/** What is to become of a workload. `check`: its pods are new already, and have to have applied what they are told. */
+export type WorkloadStep = 'restart' | 'check' | 'none'
+
+/** A workload in a plan. */
+export interface PlannedWorkload {
+  readonly kind: RestartableKind
+  readonly name: string
+  readonly step: WorkloadStep
+  /** Classes of its pods now, with how many are of each. */
+  readonly pods: Readonly<Record<string, number>>
+  /** What else is to be known. */
+  readonly remark?: string
+}
+
+/** Something that keeps a migration from being begun. */
+export interface Obstacle {
+  readonly what: string
+  readonly advice: string
+}
+
+/** A feature that the new class lacks. */
+export interface MissingFeature extends CapabilityLoss {
+  /** True: the migration may be begun nevertheless. */
+  readonly accepted: boolean
+}
+
+/** How a namespace gets from its sidecar classes to another one. */
+export interface MigrationPlan {
+  readonly namespace: string
+  readonly mesh: string
+  readonly to: string
+  /** Other classes that its pods are of now. */
+  readonly from: readonly string[]
+  /** The annotation of the namespace: what it says now, and what it is put back to if the migration stops; null for none. */
+  readonly annotation: { readonly now: string | null; readonly before: string | null }
+  readonly workloads: readonly PlannedWorkload[]
+  /** Pods of other classes that nothing makes anew. */
+  readonly left: readonly { readonly pod: string; readonly sidecarClass: string; readonly owner: string | null }[]
+  readonly missing: readonly MissingFeature[]
+  readonly obstacles: readonly Obstacle[]
+}
+
+/** What a plan is made from. */
+export interface MigrationFacts {
+  readonly namespace: KubernetesMetadata
+  readonly mesh: string
+  readonly to: string
+  readonly controllers: readonly ControllerDrivers[]
+  readonly workloads: NamespaceWorkloads
+  /** Of the proxies of the namespace. */
+  readonly policies: readonly ObeyedPolicy[]
+  /** What the API server says to new pods of workloads that are to be restarted, by their ids. */
+  readonly admissions: ReadonlyMap<string, Admission>
+  /** Features that may be missing. */
+  readonly allowMissing: readonly string[]
+}
+
+/** Plans a migration. Nothing is asked or changed here. */
+export function planMigration(facts: MigrationFacts): MigrationPlan {
+  const { namespace, mesh, to, workloads } = facts
+  const missing = missingFeatures(facts)
+  const left = workloads.left.filter(({ sidecarClass }) => sidecarClass !== to)
+  const pods = [...workloads.restartable.flatMap((workload) => workload.pods), ...left]
+  const { [sidecarClassAnnotation]: now, [classBeforeAnnotation]: recorded } = namespace.annotations ?? {}
+  // One that was ended by force has left what the namespace said before it.
+  const before = now === to && recorded !== undefined ? recorded : now
+  return {
+    namespace: namespace.name,
+    mesh,
+    to,
+    from: [...new Set(pods.flatMap(({ sidecarClass = to }) => sidecarClass))].filter((name) => name !== to).sort(),
+    annotation: { now: now ?? null, before: before || null },
+    workloads: workloads.restartable.map((workload) => planWorkload(workload, to)),
+    left: left.map(({ name, sidecarClass = '', owner = null }) => ({ pod: name, sidecarClass, owner })),
+    missing,
+    obstacles: [
+      ...driverObstacles(facts),
+      ...missing.filter(({ accepted }) => !accepted).map(missingObstacle),
+      ...workloads.restartable.flatMap((workload) => workloadObstacles(workload, facts)),
+    ],
+  }
+}
+
+/** What is to become of a workload. */
+export function stepOf({ pods }: Pick<RestartableWorkload, 'pods'>, to: string): WorkloadStep {
+  const meshed = pods.filter(({ uuid }) => uuid !== undefined)
+  if (meshed.length === 0) return 'none'
+  return meshed.every(({ sidecarClass }) => sidecarClass === to) ? 'check' : 'restart'
+}
+
+/** The class that a pod template asks for, in place of that of the namespace. */
+export function classOfTemplate(workload: Pick<RestartableWorkload, 'object'>): string | undefined {
+  return templateAnnotations(workload)[sidecarClassAnnotation]?.toLowerCase()
+}
+
+function planWorkload(workload: RestartableWorkload, to: string): PlannedWorkload {
+  const { kind, name, pods } = workload
+  const counts = new Map<string, number>()
+  for (const { sidecarClass = '' } of pods) counts.set(sidecarClass, (counts.get(sidecarClass) ?? 0) + 1)
+  const step = stepOf(workload, to)
+  const remark = remarkOn(workload, step)
+  return {
+    kind,
+    name,
+    step,
+    pods: Object.fromEntries([...counts].sort()),
+    ...(remark !== undefined && { remark }),
+  }
+}
+
+function remarkOn(workload: RestartableWorkload, step: WorkloadStep): string | undefined {
+  if (step === 'none') return workload.pods.length === 0 ? 'has no pods' : 'its pods have no sidecar'
+  return step === 'restart' && interruptsService(workload) ? 'does not serve while its pods are replaced' : undefined
+}
+
+function driverObstacles({ controllers, to }: MigrationFacts): readonly Obstacle[] {
+  return controllers.flatMap(({ controller, drivers }): readonly Obstacle[] => {
+    const driver = drivers.find(({ name }) => name === to)
+    if (driver?.state === 'ready') return []
+    const ready = drivers.flatMap(({ name, state }) => (state === 'ready' ? [name] : []))
+    if (driver === undefined)
+      return [
+        {
+          what: `controller ${controller} has no driver of class ${to}`,
+          advice: `ready are ${ready.join(', ') || 'none'}; spec.sidecar.sidecarDrivers of the MeshConfig and osm.driverPackages of the chart add others`,
+        },
+      ]
+    const { state, reason } = driver
+    const why = reason === undefined ? '' : `: ${reason.message} [${reason.code}]`
+    return [
+      {
+        what: `the driver of class ${to} is ${state} in controller ${controller}${why}`,
+        advice: 'see osm driver list',
+      },
+    ]
+  })
+}
+
+function missingFeatures({ controllers, to, policies, allowMissing }: MigrationFacts): readonly MissingFeature[] {
+  const drivers = controllers.flatMap((controller) => controller.drivers)
+  const capabilitiesOf = (name: string) => drivers.find((driver) => driver.name === name)?.capabilities
+  const capabilities = capabilitiesOf(to)
+  // Without a driver there is nothing to compare with; that is an obstacle by itself.
+  if (capabilities === undefined) return []
+  return capabilityLosses(policies, { name: to, capabilities }, capabilitiesOf).map((loss) => ({
+    ...loss,
+    accepted: !loss.hadBefore || (!loss.security && allowMissing.includes(loss.feature)),
+  }))
+}
+
+function missingObstacle({ feature, security, objects }: CapabilityLoss): Obstacle {
+  const asked = objects.length === 0 ? 'policies' : objects.join(', ')
+  return {
+    what: `the class can not do ${feature}, which ${asked} ${objects.length === 1 ? 'asks' : 'ask'} for`,
+    advice: security
+      ? `${feature} protects something, and is not given up by an option: change what asks for it, or stay with the present class`
+      : `--allow-missing ${feature} goes on without it`,
+  }
+}
+
+function workloadObstacles(workload: RestartableWorkload, { to, admissions }: MigrationFacts): readonly Obstacle[] {
+  const id = workloadId(workload)
+  const ofTemplate = classOfTemplate(workload)
+  if (workload.pods.some(({ uuid }) => uuid !== undefined) && ofTemplate !== undefined && ofTemplate !== to)
+    return [
+      {
+        what: `the pod template of ${id} names class ${ofTemplate} by its annotation, whatever the namespace says`,
+        advice: `take annotation ${sidecarClassAnnotation} out of the template`,
+      },
+    ]
+  if (stepOf(workload, to) !== 'restart') return []
+  const unfit = unfitForRestart(workload)
+  if (unfit !== undefined) return [{ what: `${id} ${unfit}`, advice: 'a rolling restart has to reach all its pods' }]
+  const admission = admissions.get(id)
+  return admission?.kind === 'refused'
+    ? [
+        {
+          what: `a pod of ${id} would not get a sidecar of class ${to}: ${admission.message}`,
+          advice: admission.advice,
+        },
+      ]
+    : []
+}

@@ -1,0 +1,87 @@
+import { renderSpans, span } from '../output/style.js'
+import { renderTable } from '../output/table.js'
+import type { MigrationPlan, PlannedWorkload, WorkloadStep } from './plan-migration.js'
+import type { MigratedWorkload, MigrationResult } from './run-migration.js'
+import { workloadId } from './workloads.js'
+
+const steps: Readonly<Record<WorkloadStep, string>> = {
+  restart: 'rolling restart, then wait for its sidecars',
+  check: 'is of the class; its sidecars are looked at',
+  none: 'nothing',
+}
+const states: Readonly<Record<MigratedWorkload['state'], string>> = {
+  migrated: 'migrated',
+  unchanged: 'unchanged, there was nothing to do',
+  'put-back': 'under way when it stopped; has its former template again',
+  'under-way': 'under way when it stopped; left as it is',
+  'not-begun': 'not begun',
+}
+
+/** Lines of a plan. */
+export function renderPlan(plan: MigrationPlan, color: boolean): readonly string[] {
+  const { namespace, mesh, to, annotation, workloads, left, obstacles } = plan
+  const rows = [
+    { what: `Namespace/${namespace}`, pods: '', how: `sidecar class ${annotation.now ?? '(default)'} becomes ${to}` },
+    ...workloads.map((workload) => ({
+      what: workloadId(workload),
+      pods: podsText(workload),
+      how: [steps[workload.step], workload.remark].filter(Boolean).join('; '),
+    })),
+  ]
+  return [
+    `Plan for namespace [${namespace}] of mesh [${mesh}], to class [${to}]`,
+    '',
+    ...renderTable(
+      [{ title: 'STEP', align: 'right' }, { title: 'OBJECT' }, { title: 'PODS' }, { title: 'WHAT IS DONE' }],
+      rows.map(({ what, pods, how }, index) => [span(String(index + 1)), span(what), span(pods), span(how)]),
+      { color },
+    ),
+    ...section(
+      'Not migrated, because nothing makes them anew:',
+      left.map(({ pod, sidecarClass, owner }) =>
+        [`Pod/${pod} of class ${sidecarClass}`, owner === null ? 'stands alone' : `of ${owner}`].join(', '),
+      ),
+    ),
+    ...section('Missing in the class:', plan.missing.map(missingText)),
+    ...section(
+      'In the way:',
+      obstacles.flatMap(({ what, advice }) => [renderSpans([span(what, 'bad')], color), `  ${span(advice).text}`]),
+    ),
+  ]
+}
+
+/** Lines about where a migration has ended. */
+export function renderResult(plan: MigrationPlan, result: MigrationResult, color: boolean): readonly string[] {
+  const { namespace, to, left } = plan
+  const { outcome, annotation, workloads, faults } = result
+  const rows = workloads.map(({ kind, name, state }) => [
+    span(workloadId({ kind, name })),
+    span(states[state], state === 'migrated' ? 'good' : state === 'unchanged' ? 'plain' : 'warn'),
+  ])
+  return [
+    ...renderTable([{ title: 'WORKLOAD' }, { title: 'STATE' }], rows, { color }),
+    ...section(
+      'Not migrated:',
+      left.map(({ pod, sidecarClass, owner }) => `Pod/${pod} of ${owner ?? 'nothing'}, of class ${sidecarClass}`),
+    ),
+    ...section('Could not be written:', faults),
+    '',
+    outcome === 'migrated'
+      ? `Namespace [${namespace}] successfully migrated to sidecar class [${to}]`
+      : `Migration of namespace [${namespace}] to sidecar class [${to}] stopped; new pods get ${annotation === null ? 'the default class' : `class [${annotation}]`}`,
+  ]
+}
+
+function podsText({ pods }: PlannedWorkload): string {
+  const texts = Object.entries(pods).map(([sidecarClass, count]) => `${count} ${sidecarClass || 'without'}`)
+  return texts.join(', ') || '-'
+}
+
+function missingText({ feature, accepted, hadBefore, security }: MigrationPlan['missing'][number]): string {
+  const standing = accepted ? (hadBefore ? 'accepted' : 'the present class lacks it too') : 'refused'
+  return `${feature}${security ? ' (security)' : ''}: ${standing}`
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', title, ...lines.map((line) => `  ${line}`)]
+}
