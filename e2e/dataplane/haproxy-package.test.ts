@@ -23,7 +23,7 @@ describe('a mesh whose driver is a package that a list names', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'osm-haproxy-package-'))
     loaded = await haproxyPackage(folder)
-  })
+  }, 120_000)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   it('carries the bookstore: who may, who may not, splits and mutual TLS', async () => {

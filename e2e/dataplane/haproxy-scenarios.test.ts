@@ -10,6 +10,9 @@ import type { LoadedClass } from './support/mesh.js'
 import { describeScenarios } from './support/scenario/describe-scenarios.js'
 import { localStage } from './support/scenario/local-stage.js'
 
+/** Against hanging only. */
+const TIMEOUT_MS = 120_000
+
 let folder: string
 let loaded: Promise<LoadedClass>
 
@@ -17,7 +20,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'osm-haproxy-scenarios-'))
   loaded = haproxyPackage(folder)
   await loaded
-})
+}, TIMEOUT_MS)
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describeScenarios(localStage('explicit', createHaproxyDriver(), () => loaded))
