@@ -63,8 +63,16 @@ export type MeshEvent =
       readonly namespace: string
       readonly state: 'started' | 'ready' | 'exited'
       readonly detail?: string
+      /** Of its process, when it has started. */
+      readonly pid?: number
     }
-  | { readonly type: 'controller'; readonly state: 'started' | 'ready' | 'exited'; readonly detail?: string }
+  | {
+      readonly type: 'controller'
+      readonly state: 'started' | 'ready' | 'exited'
+      readonly detail?: string
+      /** Of its process, when it has started. */
+      readonly pid?: number
+    }
   | {
       readonly type: 'output'
       readonly instance: string

@@ -98,7 +98,7 @@ export class ControllerProcess {
 
   async #watch(child: Child, signal: AbortSignal): Promise<void> {
     const { emit, onReady, addresses } = this.#options
-    emit({ type: 'controller', state: 'started' })
+    emit({ type: 'controller', state: 'started', pid: child.pid })
     const tell = (): void => {
       const input: ControllerInput = { virtualAddresses: addresses.current() }
       child.stdin?.write(`${JSON.stringify(input)}\n`)

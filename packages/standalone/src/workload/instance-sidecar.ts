@@ -50,8 +50,8 @@ export class InstanceSidecar {
       logPath: join(paths.logs, `${namespace}.${instance}.sidecar.log`),
       ledger,
       listener: {
-        onStarted: () => {
-          emit({ type: 'sidecar', instance, namespace, state: 'started' })
+        onStarted: (pid) => {
+          emit({ type: 'sidecar', instance, namespace, state: 'started', pid })
           options.onChange()
         },
         onReady: () => {

@@ -18,7 +18,7 @@ const READY_WITHIN_MS = 60_000
 
 /** What becomes of a sidecar. */
 export interface SidecarListener {
-  readonly onStarted: () => void
+  readonly onStarted: (pid: number) => void
   readonly onReady: () => void
   /** It runs, but it has not become ready in time. */
   readonly onLate: () => void
@@ -48,7 +48,7 @@ export class SidecarRunner {
     this.#log = new LogFile(options.logPath)
     this.#kept = new KeptRunning({
       start: () => this.#start(),
-      onStarted: (_child, signal) => this.#watch(signal),
+      onStarted: (child, signal) => this.#watch(child, signal),
       onEnded: (end) => options.listener.onExited(this.#describe(end), end.failures),
       restarts: () => true,
       limits: LIMITS,
@@ -95,8 +95,8 @@ export class SidecarRunner {
     return startChild({ ...command, env, stdout: this.#log.fd, stderr: this.#log.fd }, ledger)
   }
 
-  async #watch(signal: AbortSignal): Promise<void> {
-    this.#options.listener.onStarted()
+  async #watch({ pid }: Child, signal: AbortSignal): Promise<void> {
+    this.#options.listener.onStarted(pid)
     await this.#untilReady(signal)
     while (!signal.aborted) {
       await pause(TRIM_LOG_MS, undefined, { signal }).catch(() => undefined)
