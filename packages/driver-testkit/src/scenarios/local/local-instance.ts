@@ -12,6 +12,8 @@ export interface Listener {
 
 /** What the supervisor of a mesh has written down of an instance, as far as scenarios read it. */
 export interface LocalInstance {
+  /** Its own, in the namespace of its workload. */
+  readonly name: string
   readonly uuid: string
   readonly workload: string
   readonly addresses: readonly string[]
@@ -28,7 +30,7 @@ export interface LocalInstance {
 
 interface InstanceFile {
   readonly metadata: { readonly namespace: string; readonly name: string }
-  readonly spec: LocalInstance
+  readonly spec: Omit<LocalInstance, 'name'>
 }
 
 /**
@@ -47,7 +49,7 @@ export function localInstance(stateFolder: string, workload: string): LocalInsta
     files.find(({ metadata, spec }) => `${metadata.namespace}/${spec.workload}` === workload) ??
     files.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === workload)
   if (found === undefined) throw new Error(`no instance of ${workload} runs`)
-  return found.spec
+  return { ...found.spec, name: found.metadata.name }
 }
 
 /** An instance may end while its file is about to be read. */

@@ -20,6 +20,9 @@ import { workloadAuthority } from './workload-authority.js'
 /** Module that plays an actor: as it was compiled, unless somebody names another one. */
 const compiledActor = fileURLToPath(new URL('../../scenario-actor-main.js', import.meta.url))
 
+/** Longer than it takes from a file to a policy, the debounce included. */
+const REST_MS = 750
+
 /** A mesh of this machine that reads one file of objects. */
 export interface LocalMesh {
   /** Where it keeps its roots and what it writes down of its instances. */
@@ -28,6 +31,8 @@ export interface LocalMesh {
   write(documents: readonly string[]): Promise<void>
   /** A debug page of the controller, as text. Rejects while it does not answer. */
   debug(path: string): Promise<string>
+  /** What happened last, for whoever looks for the cause of a failure. */
+  trail?(): string
   stop(): Promise<void>
 }
 
@@ -40,6 +45,8 @@ export interface LocalStageOptions {
   readonly startMesh: (documents: readonly string[], mode: LocalMode, sidecarClass: string) => Promise<LocalMesh>
   /** Module that plays an actor; this package's own if absent. */
   readonly actor?: string
+  /** Spec of the MeshConfig of all scenarios, which may add to it. */
+  readonly meshSpec?: ScenarioObject
 }
 
 interface Running {
@@ -50,6 +57,8 @@ interface Running {
 
 /** What the controller says of a proxy, as far as the stage reads it. */
 interface Status {
+  readonly uuid: string
+  readonly wantedVersion?: string
   readonly ready: boolean
   readonly state: string
 }
@@ -96,8 +105,14 @@ export class LocalStage implements Stage {
     await this.#write()
   }
 
-  observed(_what: string, work: () => Promise<void>): Promise<void> {
-    return work()
+  async observed(_what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      const trail = this.#running?.mesh.trail?.() ?? ''
+      if (trail === '') throw error
+      throw new Error(`${error instanceof Error ? error.message : String(error)}\n${trail}`, { cause: error })
+    }
   }
 
   /** Ends the mesh, so that the next scenario starts one. */
@@ -176,14 +191,19 @@ export class LocalStage implements Stage {
     return this.#outside
   }
 
+  #meshSpec(): ScenarioObject {
+    return { ...this.#options.meshSpec, ...this.#spec }
+  }
+
   async #write(): Promise<void> {
     this.#changes += 1
     const mark = `read-${this.#changes}`
+    const isFresh = this.#running === undefined
     const { mesh, actors, settings } = this.#running ?? (await this.#start(mark))
     const workloads = [...this.#workloads.values()]
     // Accounts may be shared.
     const documents = new Set([
-      meshDocument(this.#outsiders().fill(this.#spec ?? {})),
+      meshDocument(this.#outsiders().fill(this.#meshSpec())),
       ...workloads.flatMap((workload) => workloadDocuments(workload, settings)),
       ...[...this.#objects.values()].map(asDocument),
       namespaceDocument(mark),
@@ -203,10 +223,31 @@ export class LocalStage implements Stage {
       .filter(({ sidecar }) => sidecar !== false)
       .reduce((sum, { replicas = 1 }) => sum + replicas, 0)
     await eventually(
-      async () => (await this.#page<{ readonly proxies: readonly Status[] }>('/debug/status')).proxies,
+      () => this.#statuses(),
       (all) =>
         all.length === instances && all.every(({ state, ready }) => ready && state !== 'unknown' && state !== 'stale'),
       { what: 'that every sidecar has its policy', timeoutMs: 60_000 },
+    )
+    if (isFresh) await this.#rest()
+  }
+
+  async #statuses(): Promise<readonly Status[]> {
+    return (await this.#page<{ readonly proxies: readonly Status[] }>('/debug/status')).proxies
+  }
+
+  /** Word of the workload that was the last to start may still be on its way to the sidecars of its callers. */
+  async #rest(): Promise<void> {
+    let last = ''
+    let since = performance.now()
+    await eventually(
+      () => this.#statuses(),
+      (all) => {
+        const now = JSON.stringify(all.map(({ uuid, wantedVersion, state }) => [uuid, wantedVersion, state]))
+        if (now !== last) since = performance.now()
+        last = now
+        return performance.now() - since > REST_MS
+      },
+      { what: 'rest after the start of the mesh', timeoutMs: 60_000 },
     )
   }
 
@@ -229,7 +270,7 @@ export class LocalStage implements Stage {
     const documents = [...this.#workloads.values()].flatMap((workload) => workloadDocuments(workload, settings))
     try {
       const mesh = await this.#options.startMesh(
-        [...new Set([meshDocument(this.#spec), ...documents, namespaceDocument(`${mark}-start`)])],
+        [...new Set([meshDocument(this.#meshSpec()), ...documents, namespaceDocument(`${mark}-start`)])],
         this.mode,
         this.#options.driver.name,
       )

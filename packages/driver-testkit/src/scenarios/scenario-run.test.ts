@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals'
+import type { OptionalFeature } from '@osm-ts/driver-api'
+
+import type { Scenario } from './format.js'
+import { ScenarioRun } from './scenario-run.js'
+import type { ReportedProblem, Stage } from './stage.js'
+
+const two: Scenario = {
+  name: 'two-steps',
+  title: 'two steps',
+  modes: ['explicit'],
+  needs: ['retries'],
+  workloads: [],
+  steps: [
+    { title: 'first', expect: [{ kind: 'problem', problem: 'ONE', once: true }] },
+    { title: 'second', expect: [{ kind: 'problem', problem: 'TWO', once: true }] },
+  ],
+}
+
+/** A stage that notes what is done on it. */
+function stageWith(lacks: readonly OptionalFeature[], problems: readonly ReportedProblem[]) {
+  const done: string[] = []
+  const note = async (what: string): Promise<void> => void done.push(what)
+  const stage: Pick<Stage, 'lacks' | 'begin' | 'change' | 'observed' | 'reset' | 'fill' | 'problems'> = {
+    lacks,
+    begin: ({ name }) => note(`begin ${name}`),
+    change: ({ title }) => note(title),
+    observed: (_what, work) => work(),
+    reset: () => note('reset'),
+    fill: async (value) => value,
+    problems: async () => problems,
+  }
+  // A scenario that only asks for problems uses nothing else.
+  return { done, run: new ScenarioRun(two, [], stage as Stage) }
+}
+
+const problem = (code: string, message = ''): ReportedProblem => ({ code, message })
+
+describe('a scenario on a stage', () => {
+  it('makes the changes of steps that somebody has left out, each once', async () => {
+    const { run, done } = stageWith([], [problem('ONE'), problem('TWO')])
+    await run.begin()
+    expect(run.cases.map(({ title }) => title)).toEqual(['first', 'second'])
+    await run.cases[1]?.prove()
+    await run.end()
+    expect(done).toEqual(['begin two-steps', 'first', 'second'])
+  })
+
+  it('clears away after a failure, unless something has gone well since', async () => {
+    const { run, done } = stageWith([], [problem('TWO')])
+    await run.begin()
+    await expect(run.cases[0]?.prove()).rejects.toThrow('"problem":"ONE"')
+    await run.end()
+    expect(done).toEqual(['begin two-steps', 'first', 'reset'])
+  })
+
+  it('shows that what the sidecars lack is reported, and is wrong if nobody says so', async () => {
+    const told = stageWith(['retries'], [problem('OSM_ADMISSION_CAPABILITY', 'no attempts (retries)')])
+    expect(told.run.cases.map(({ lacks }) => lacks)).toEqual(['retries'])
+    await told.run.cases[0]?.prove()
+    const silent = stageWith(['retries'], [problem('ONE')])
+    await expect(silent.run.cases[0]?.prove()).rejects.toThrow('no object of the scenario is reported')
+    expect(silent.done).toEqual(['first', 'second'])
+  })
+})

@@ -1,0 +1,72 @@
+import type { OptionalFeature } from '@osm-ts/driver-api'
+
+import type { Scenario } from './format.js'
+import type { Stage } from './stage.js'
+import { untilReported, verify } from './verify.js'
+
+/** One thing that a scenario shows on a stage. */
+export interface ScenarioCase {
+  readonly title: string
+  /** Shows that this is reported, which the sidecars of the stage lack. Absent: shows a step. */
+  readonly lacks?: OptionalFeature
+  /** Resolves if it is so. Rejects with what was wrong. */
+  readonly prove: () => Promise<void>
+}
+
+/** A scenario on a stage: its steps, or, where sidecars lack what it needs, that each missing feature is reported. */
+export class ScenarioRun {
+  readonly scenario: Scenario
+  /** To be proven in this order, after {@link begin}; who leaves some out gets their changes all the same. */
+  readonly cases: readonly ScenarioCase[]
+  readonly #stage: Stage
+  readonly #upcoming: readonly Scenario[]
+  #isClean = false
+  #changed = 0
+
+  /** @param upcoming - scenarios that come after it on the stage */
+  constructor(scenario: Scenario, upcoming: readonly Scenario[], stage: Stage) {
+    this.scenario = scenario
+    this.#upcoming = upcoming
+    this.#stage = stage
+    const missing = (scenario.needs ?? []).filter((feature) => stage.lacks.includes(feature))
+    this.cases =
+      missing.length > 0
+        ? missing.map((feature) => ({
+            title: `is reported: the sidecars lack ${feature}`,
+            lacks: feature,
+            prove: () =>
+              this.#observed(`${scenario.name} without ${feature}`, () =>
+                untilReported(feature, scenario.steps, stage),
+              ),
+          }))
+        : scenario.steps.map(({ title }, index) => ({
+            title,
+            prove: () => this.#observed(`${scenario.name} ${title}`, () => this.#step(index)),
+          }))
+  }
+
+  /** Puts the scenario into the place of the one before. */
+  async begin(): Promise<void> {
+    this.#changed = 0
+    await this.#observed(this.scenario.name, () => this.#stage.begin(this.scenario, this.#upcoming))
+  }
+
+  /** Clears away what is left if the last thing that was tried has failed. */
+  async end(): Promise<void> {
+    if (!this.#isClean) await this.#stage.reset()
+  }
+
+  async #step(index: number): Promise<void> {
+    for (const step of this.scenario.steps.slice(this.#changed, index + 1)) {
+      this.#changed += 1
+      await this.#stage.change(step)
+    }
+    for (const expectation of this.scenario.steps[index]?.expect ?? []) await verify(expectation, this.#stage)
+  }
+
+  async #observed(what: string, work: () => Promise<void>): Promise<void> {
+    this.#isClean = false
+    await this.#stage.observed(what, work)
+    this.#isClean = true
+  }
+}
