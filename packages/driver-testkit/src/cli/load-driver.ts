@@ -13,6 +13,8 @@ import { CommandDriver } from './command-driver.js'
 export interface LoadedDriver {
   readonly driver: Driver
   readonly package: { readonly name: string; readonly version: string }
+  /** Absolute path of its package. */
+  readonly folder: string
   /** Absolute path of the module that its package names as what speaks for its proxies. */
   readonly standIn?: string
   /** Ends what was started for it. */
@@ -49,7 +51,7 @@ export async function loadDriver(given: string, { folder: from, environment }: L
   if (!existsSync(path))
     throw new NoDriver(`${path} does not exist: --driver takes the folder of a package, or its name`)
   const { name, version, main, command, standIn } = await readPackageManifest(folder).catch(asNoDriver)
-  const of = { package: { name, version }, ...(standIn !== undefined && { standIn: resolve(folder, standIn) }) }
+  const of = { package: { name, version }, folder, ...(standIn !== undefined && { standIn: resolve(folder, standIn) }) }
   if (command !== undefined) {
     const driver = await CommandDriver.open({ name, command, folder, environment }).catch(asNoDriver)
     return { driver, ...of, close: () => driver.close() }

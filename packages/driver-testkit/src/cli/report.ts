@@ -10,14 +10,21 @@ interface PackageVersion {
   readonly version: string
 }
 
+/** What level 1 was run with: the version of `osm`, and what the proxy says that it is. Empty where that was not to be had. */
+interface Programs {
+  readonly osm: string
+  readonly proxy: string
+}
+
 /** What a run has shown, fit to publish: it names no machine and no path. */
 export interface Report {
-  readonly level: 0
+  /** The highest that was tried; the lower ones were as well. */
+  readonly level: 0 | 1
   /** RFC 3339. */
   readonly date: string
   readonly kit: PackageVersion & { readonly contract: number }
   readonly driver: PackageVersion & { readonly sidecarClass: string; readonly contract: number }
-  readonly environment: { readonly node: string; readonly platform: string }
+  readonly environment: { readonly node: string; readonly platform: string } & Partial<Programs>
   readonly summary: { readonly passed: number; readonly failed: number; readonly notClaimed: number }
   /** Command lines. */
   readonly reproduce: readonly string[]
@@ -33,37 +40,49 @@ export interface ReportFacts {
   readonly date: Date
   readonly node: string
   readonly platform: string
+  /** Of level 1, if it was run. */
+  readonly programs?: Programs
 }
 
-export function makeReport({ kit, loaded, results, date, node, platform }: ReportFacts): Report {
+export function makeReport({ kit, loaded, results, date, node, platform, programs }: ReportFacts): Report {
   const count = (outcome: CheckResult['outcome']) => results.filter((result) => result.outcome === outcome).length
   const { driver, package: of } = loaded
+  const install = [`${of.name}@${of.version}`, `${kit.name}@${kit.version}`]
   return {
-    level: 0,
+    level: programs === undefined ? 0 : 1,
     date: date.toISOString(),
     kit: { ...kit, contract: CONTRACT_VERSION },
     driver: { ...of, sidecarClass: driver.name, contract: driver.contract },
-    environment: { node, platform },
+    environment: { node, platform, ...programs },
     summary: { passed: count('passed'), failed: count('failed'), notClaimed: count('not claimed') },
-    reproduce: [
-      `npm install ${of.name}@${of.version} ${kit.name}@${kit.version}`,
-      `npx driver-testkit --driver ${of.name}`,
-    ],
+    reproduce:
+      programs === undefined
+        ? [`npm install ${install.join(' ')}`, `npx driver-testkit --driver ${of.name}`]
+        : [
+            `npm install ${[...install, `@osm-ts/cli@${programs.osm}`].join(' ')}`,
+            `npx driver-testkit --driver ${of.name} --level 1 --proxy <executable>`,
+          ],
     capabilities: driver.capabilities,
     results,
   }
 }
 
 /** For people at a terminal. */
-export function asTable({ kit, driver, summary, results }: Report): string {
+export function asTable({ level, kit, driver, summary, results }: Report): string {
   const width = Math.max(...results.map(({ id }) => id.length))
   const lines = results.map((result) => {
     const head = `${words[result.outcome]}  ${result.id.padEnd(width)}  ${result.proves}`
     return result.outcome === 'failed' ? `${head}\n${' '.repeat(9)}${result.reason}` : head
   })
   const { passed, failed, notClaimed } = summary
-  const title = `${driver.name} ${driver.version}, class ${driver.sidecarClass}, level 0 of ${kit.name} ${kit.version}`
+  const title = `${driver.name} ${driver.version}, class ${driver.sidecarClass}, level ${level} of ${kit.name} ${kit.version}`
   return `${title}\n\n${lines.join('\n')}\n\n${passed} passed, ${failed} failed, ${notClaimed} not claimed\n`
+}
+
+/** While it goes on. */
+export function asLine({ id, milliseconds, ...result }: CheckResult): string {
+  const line = `${words[result.outcome]}  ${id} (${(milliseconds / 1000).toFixed(1)} s)`
+  return `${result.outcome === 'failed' ? `${line}\n         ${result.reason}` : line}\n`
 }
 
 const words: Readonly<Record<CheckResult['outcome'], string>> = {

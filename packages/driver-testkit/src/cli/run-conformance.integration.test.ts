@@ -95,6 +95,13 @@ describe('the command line of the conformance suite', () => {
       'exports no standIn, by that n',
     ],
     ['an unknown check', ['--driver', 'future', '--only', 'nonsense'], 'the checks are contract.shape, '],
+    ['an unknown level', ['--driver', 'future', '--level', '2'], '--level 2: expected 0 or 1'],
+    ['level 1 without a program for meshes', ['--driver', 'future', '--level', '1'], 'install @osm-ts/cli, or name'],
+    [
+      'level 1 without a proxy',
+      ['--driver', 'future', '--level', '1', '--osm', 'future/main.js'],
+      'with --proxy, or in SMALL_BIN',
+    ],
     ['an unknown format', ['--driver', 'future', '-o', 'xml'], 'expected table, json, yaml'],
     ['an unknown option', ['--drivers', '.'], "Unknown option '--drivers'"],
     ['a configuration that is none', ['--driver', 'future', '--config', 'future/main.js'], '--config future/main.js: '],

@@ -13,16 +13,21 @@ export interface Subject {
   readonly settleMs?: number
 }
 
+/** What a check may need of a driver: something that it declares. `standalone` is the capability of that name. */
+export type Need = RequiredFeature | 'standalone'
+
 /** One thing that a driver has to hold. */
 export interface Check {
   /** Stable, such as `patch.pure`. */
   readonly id: string
   /** The one line that it proves. */
   readonly proves: string
-  /** A driver that does not declare it is not tried. */
-  readonly needs?: RequiredFeature
+  /** A driver that does not declare all of it is not tried. */
+  readonly needs?: readonly Need[]
   /** It is tried only with something that speaks for the driver's proxies. */
   readonly needsStandIn?: boolean
+  /** Longest that it may take, in milliseconds; that of {@link RunOptions} if absent. */
+  readonly timeoutMs?: number
   /** Resolves if it holds. Rejects with the reason, a {@link Violation} or whatever the driver threw. */
   readonly prove: (subject: Subject, signal: AbortSignal) => Promise<void>
 }
@@ -32,7 +37,7 @@ export type CheckResult = Pick<Check, 'id' | 'proves'> & { readonly milliseconds
     | { readonly outcome: 'passed' }
     | { readonly outcome: 'failed'; readonly reason: string }
     /** The driver does not declare what the check needs, or nothing speaks for its proxies. */
-    | { readonly outcome: 'not claimed'; readonly needs: RequiredFeature | 'stand-in' }
+    | { readonly outcome: 'not claimed'; readonly needs: Need | 'stand-in' }
   )
 
 /** What a driver does against the contract, in words for its author. */
@@ -59,17 +64,21 @@ export interface RunOptions {
   readonly signal: AbortSignal
   /** Milliseconds; 30,000 if absent. */
   readonly timeoutMs?: number
+  /** Told of each result as it comes. Must not throw. */
+  readonly onResult?: (result: CheckResult) => void
 }
 
 /** Runs one check. Never rejects: what a driver throws is the reason of a failure. */
 export async function runCheck(
-  { id, proves, needs, needsStandIn, prove }: Check,
+  { id, proves, needs = [], needsStandIn, prove, ...own }: Check,
   subject: Subject,
-  { signal, timeoutMs = CHECK_TIMEOUT_MS }: RunOptions,
+  { signal, ...options }: RunOptions,
 ): Promise<CheckResult> {
+  const timeoutMs = own.timeoutMs ?? options.timeoutMs ?? CHECK_TIMEOUT_MS
   const began = performance.now()
   const head = () => ({ id, proves, milliseconds: Math.round(performance.now() - began) })
-  if (needs !== undefined && !isDeclared(subject, needs)) return { ...head(), outcome: 'not claimed', needs }
+  const missing = needs.find((need) => !isDeclared(subject, need))
+  if (missing !== undefined) return { ...head(), outcome: 'not claimed', needs: missing }
   if (needsStandIn === true && subject.standIn === undefined)
     return { ...head(), outcome: 'not claimed', needs: 'stand-in' }
   const limit = new AbortController()
@@ -96,7 +105,11 @@ export async function runChecks(
   options: RunOptions,
 ): Promise<readonly CheckResult[]> {
   const results: CheckResult[] = []
-  for (const check of checks) results.push(await runCheck(check, subject, options))
+  for (const check of checks) {
+    const result = await runCheck(check, subject, options)
+    options.onResult?.(result)
+    results.push(result)
+  }
   return results
 }
 
@@ -115,9 +128,9 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /** Capabilities that are malformed have a check of their own; here they declare nothing. */
-function isDeclared({ driver }: Subject, feature: RequiredFeature): boolean {
+function isDeclared({ driver }: Subject, need: Need): boolean {
   try {
-    return declares(driver.capabilities, feature)
+    return need === 'standalone' ? driver.capabilities.standalone : declares(driver.capabilities, need)
   } catch {
     return false
   }

@@ -179,7 +179,7 @@ describe('a check', () => {
   const [first] = level0 as readonly [Check]
 
   it('is not made of a driver that does not declare what it needs', async () => {
-    const result = await run({ ...first, needs: 'ip-family:IPv6' }, good)
+    const result = await run({ ...first, needs: ['ip-family:IPv6'] }, good)
     expect(result).toMatchObject({ outcome: 'not claimed', needs: 'ip-family:IPv6' })
   })
 

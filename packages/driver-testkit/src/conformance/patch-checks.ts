@@ -23,7 +23,7 @@ export const patchChecks: readonly Check[] = [
   ...modes.map((mode): Check => ({
     id: `patch.${mode}`,
     proves: `patch serves a workload in ${mode} mode: what it returns fits the schema and the host's allow-list`,
-    needs: `mode:${mode}`,
+    needs: [`mode:${mode}`],
     prove: async (subject) => {
       const context = new PatchContexts(subject).of(mode)
       const patch = await subject.driver.patch(context)

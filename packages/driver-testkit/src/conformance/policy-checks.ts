@@ -101,7 +101,7 @@ export const policyChecks: readonly Check[] = [
     await proxy.expectApplied(proxy.publish(plainPolicy(2)))
   }),
   ...hostileTexts.map((text, index) => ({
-    needs: 'protocol:http' as const,
+    needs: ['protocol:http'] as const,
     ...check(
       `policy.hostile-text.${index + 1}`,
       `${JSON.stringify(text)} in names, paths and headers of a policy breaks nothing: it is applied or reported, and other policies go on`,

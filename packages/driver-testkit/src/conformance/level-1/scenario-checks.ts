@@ -1,0 +1,68 @@
+import type { LocalStage } from '../../scenarios/local/local-stage.js'
+import type { Scenario } from '../../scenarios/format.js'
+import { type ScenarioCase, ScenarioRun } from '../../scenarios/scenario-run.js'
+import type { Check } from '../check.js'
+import { needsOfLevel1, TIME_LIMIT_MS } from './limits.js'
+
+/** A check for each step of each scenario; for each feature that a scenario needs and the driver lacks, that this is reported. */
+export function scenarioChecks(scenarios: readonly Scenario[], stage: LocalStage): readonly Check[] {
+  const turns = new Turns()
+  return scenarios.flatMap((scenario, index) => {
+    const run = new ScenarioRun(scenario, scenarios.slice(index + 1), stage)
+    const steps = scenario.steps.map(({ title }) => title)
+    const lacking = run.cases.flatMap(({ lacks }) => lacks ?? [])
+    const [needs] = lacking
+    // What is not claimed stands in the report step by step, so that reports of several drivers have the same rows.
+    const notClaimed = needs === undefined ? [] : steps.map((title): Check => unclaimed(scenario, title, needs))
+    return [...notClaimed, ...run.cases.map((each) => claimed(run, each, turns))]
+  })
+}
+
+/** Words of a title, as the end of an id. */
+function caseId(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+}
+
+function claimed(run: ScenarioRun, { title, lacks, prove }: ScenarioCase, turns: Turns): Check {
+  const { name, title: subject } = run.scenario
+  return {
+    id: `scenario.${name}.${lacks === undefined ? caseId(title) : `without-${lacks}`}`,
+    proves: lacks === undefined ? `${subject}: ${title}` : `${subject}: that the sidecars lack ${lacks} is reported`,
+    needs: needsOfLevel1,
+    timeoutMs: TIME_LIMIT_MS,
+    prove: async () => {
+      await turns.take(run)
+      await prove()
+    },
+  }
+}
+
+function unclaimed(
+  { name, title: subject }: Scenario,
+  title: string,
+  feature: NonNullable<ScenarioCase['lacks']>,
+): Check {
+  return {
+    id: `scenario.${name}.${caseId(title)}`,
+    proves: `${subject}: ${title}`,
+    needs: [...needsOfLevel1, feature],
+    prove: () => Promise.reject(new Error(`the driver does not declare ${feature}`)),
+  }
+}
+
+/** Whose turn it is on the stage: checks of one scenario follow each other, and somebody may have chosen but some of them. */
+class Turns {
+  #current: { readonly run: ScenarioRun; readonly begun: Promise<void> } | undefined
+
+  /** Resolves when the scenario has begun. Rejects with why it could not, for each of its checks. */
+  async take(run: ScenarioRun): Promise<void> {
+    if (this.#current?.run !== run) {
+      await this.#current?.run.end()
+      this.#current = { run, begun: run.begin() }
+    }
+    await this.#current.begun
+  }
+}
