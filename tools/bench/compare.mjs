@@ -64,7 +64,9 @@ function differences(before, after) {
  * @returns {Readonly<Record<string, string>>}
  */
 function conditionsOf(report) {
-  const { machine = {}, quick } = /** @type {{ machine?: Record<string, unknown>, quick?: unknown }} */ (report ?? {})
+  const { machine = {}, quick } = /** @type {{ machine?: Record<string, string | number>, quick?: boolean }} */ (
+    report ?? {}
+  )
   return Object.fromEntries(
     Object.entries({ ...machine, ...(quick !== undefined && { quick }) }).map(([name, value]) => [name, String(value)]),
   )
