@@ -44,6 +44,7 @@ export const programs = {
   },
   'api-server': { entry: 'e2e/api/harness/server-main.ts', bundle: 'e2e/dist/api-server.mjs' },
   cluster: { entry: 'e2e/cluster/cluster-main.ts', bundle: 'e2e/dist/cluster.mjs' },
+  'test-driver': { entry: 'e2e/cluster/driver/driver.ts', bundle: 'e2e/dist/test-driver.mjs' },
   'test-app': { entry: 'e2e/cluster/app/app-main.ts', bundle: 'e2e/dist/test-app.mjs' },
   'bench-injection-api': { entry: 'e2e/bench/injection-api-main.ts', bundle: 'e2e/dist/bench-injection-api.mjs' },
   'bench-injection-floor': { entry: 'e2e/bench/injection-floor-main.ts', bundle: 'e2e/dist/bench-injection-floor.mjs' },

@@ -27,11 +27,13 @@ export async function nodeLayer(node = process.execPath) {
  * @param {import('./definitions.mjs').ProgramImage} definition
  * @param {import('./assemble.mjs').ImageSettings} settings
  * @param {Layer} base
+ * @param {{ name: string, layer: Layer }} [own] an image FROM this one: its name, and what it adds
  */
 export function programImage(
   { name, title, bundle, ports, companions = [] },
   { registry, tag, architecture, labels },
   base,
+  own,
 ) {
   const program = programPath(name)
   const bundles = [bundle, ...companions].map((path) =>
@@ -39,9 +41,9 @@ export function programImage(
   )
   const layer = makeLayer(`${name}, each program as one file`, bundles)
   return makeImage({
-    name: `${registry}/${name}:${tag}`,
+    name: `${registry}/${own?.name ?? name}:${tag}`,
     architecture,
-    layers: [base, layer],
+    layers: [base, layer, ...(own === undefined ? [] : [own.layer])],
     config: {
       User: nonroot,
       Env: [`PATH=${nodePath.slice(0, nodePath.lastIndexOf('/'))}`],

@@ -5,9 +5,10 @@ import { programs } from '../programs.mjs'
 import { root } from '../lib/paths.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { baseFiles, nonroot } from './base-files.mjs'
-import { nodePath } from './definitions.mjs'
+import { nodePath, programImages } from './definitions.mjs'
 import { hostFile, packageRecords, sharedLibraries } from './host-files.mjs'
 import { file, makeImage, makeLayer } from './oci-image.mjs'
+import { programImage } from './program-image.mjs'
 import { writeArchive } from './write-archive.mjs'
 
 /** @typedef {import('./assemble.mjs').ImageSettings} ImageSettings */
@@ -17,6 +18,10 @@ import { writeArchive } from './write-archive.mjs'
 export const testAppName = 'test-app'
 /** The ingress gateway of tests. */
 const gatewayName = 'nginx'
+/** Of tools/programs.mjs: the main module of the driver package that tests have control planes load. */
+export const testDriverName = 'test-driver'
+/** Programs that load driver packages; of each there is an image `<name>-acme` with that package in it. */
+const driverLoaders = ['osm-controller', 'osm-injector']
 
 /** What the pods of helm test run. */
 export const curlProgram = '/usr/bin/curl'
@@ -30,6 +35,14 @@ export const curlProgram = '/usr/bin/curl'
 export async function* assembleTestImages(settings, { base, envoy, nginx, folder }) {
   const values = readChartValues(readFileSync(join(root, 'charts/osm/values.yaml'), 'utf8'))
   yield writeArchive(testAppImage(settings, base), folder, testAppName)
+  const driver = makeLayer(
+    'a driver package of a third party',
+    testDriverFiles().map(({ path, content }) => file(`drivers/acme/${path}`, content, 0o444)),
+  )
+  for (const definition of programImages.filter(({ name }) => driverLoaders.includes(name))) {
+    const name = `${definition.name}-acme`
+    yield writeArchive(programImage(definition, settings, base, { name, layer: driver }), folder, name)
+  }
   yield writeArchive(await hostProgramImage(settings, sidecarImageOf(values), envoy, 'envoy'), folder, 'envoy')
   if (!existsSync(curlProgram))
     throw new SetUpError('curl is needed for the image of the pods of helm test; install it')
@@ -40,6 +53,20 @@ export async function* assembleTestImages(settings, { base, envoy, nginx, folder
   )
   const gateway = `${settings.registry}/${gatewayName}:${settings.tag}`
   yield writeArchive(await hostProgramImage(settings, gateway, nginx, gatewayName), folder, gatewayName)
+}
+
+/**
+ * The driver package of class acme, as it stands in /drivers/acme of those images.
+ * @returns {readonly { readonly path: string, readonly content: Buffer }[]}
+ */
+export function testDriverFiles() {
+  const bundle = programs[testDriverName]?.bundle
+  if (bundle === undefined) throw new Error(`tools/programs.mjs lists no ${testDriverName}`)
+  const manifest = { name: 'acme-driver', version: '1.2.3', type: 'module', main: 'index.mjs' }
+  return [
+    { path: 'index.mjs', content: readFileSync(join(root, bundle)) },
+    { path: 'package.json', content: Buffer.from(JSON.stringify(manifest)) },
+  ]
 }
 
 /**

@@ -4,7 +4,7 @@ import { assembleImages, imageNames, imageSettings, programsOf } from '../images
 import { assembleNodeImages } from '../images/cluster-images.mjs'
 import { archiveKey, keptArchives } from '../images/kept-archives.mjs'
 import { nodeLayer } from '../images/program-image.mjs'
-import { assembleTestImages, curlProgram, testAppName } from '../images/test-images.mjs'
+import { assembleTestImages, curlProgram, testAppName, testDriverName } from '../images/test-images.mjs'
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { withLock } from '../lib/lock.mjs'
 import { root } from '../lib/paths.mjs'
@@ -56,7 +56,7 @@ function inTurn(work) {
 
 /** @param {string} registry */
 async function assembleArchives(registry) {
-  const bundles = await bundlePrograms([...programsOf(imageNames), testAppName])
+  const bundles = await bundlePrograms([...programsOf(imageNames), testAppName, testDriverName])
   const settings = imageSettings({ registry })
   const folder = join(root, 'dist/images')
   const programs = { envoy: await ensureEnvoy(), nginx: await ensureNginx() }
