@@ -69,9 +69,15 @@ describe('osm driver list', () => {
 
   it('ends with 0 where every driver runs', async () => {
     const { code, stdout } = await list([envoy])
+    expect(stdout).toMatch(/^CLASS +VERSION +CONTRACT +ORIGIN +STATE +RESTARTS +ON FAILURE *$/m)
+    expect(stdout).toMatch(/^envoy +- +1 +built-in +ready +- +Fail *$/m)
+    expect(code).toBe(0)
+  })
+
+  it('says what they can do where there is room for it', async () => {
+    const { stdout } = await list([envoy], '-o', 'wide')
     expect(stdout).toMatch(/^CLASS +VERSION +CONTRACT +ORIGIN +STATE +RESTARTS +ON FAILURE +PROTOCOLS +FEATURES *$/m)
     expect(stdout).toMatch(/^envoy +- +1 +built-in +ready +- +Fail +http,tcp +- *$/m)
-    expect(code).toBe(0)
   })
 
   it('tells the state of a circuit and why a driver is refused, and ends with 1', async () => {

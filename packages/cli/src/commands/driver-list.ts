@@ -15,7 +15,9 @@ import { stateOption } from './state-option.js'
 
 /** States that nobody has to do anything about. */
 const CALM: ReadonlySet<DriverState['state']> = new Set(['ready', 'starting', 'not-allowed'])
-const COLUMNS = ['CLASS', 'VERSION', 'CONTRACT', 'ORIGIN', 'STATE', 'RESTARTS', 'ON FAILURE', 'PROTOCOLS', 'FEATURES']
+const COLUMNS = ['CLASS', 'VERSION', 'CONTRACT', 'ORIGIN', 'STATE', 'RESTARTS', 'ON FAILURE']
+/** What a driver can do: more than most terminals have room for. */
+const WIDE_COLUMNS = [...COLUMNS, 'PROTOCOLS', 'FEATURES']
 
 /** `osm driver list` */
 export function addDriverList(parent: Command, host: CommandHost): void {
@@ -24,11 +26,11 @@ export function addDriverList(parent: Command, host: CommandHost): void {
     .description('show the sidecar classes that the controllers know, and how the driver of each fares')
     .addOption(stateOption())
     .addOption(namespaceOption())
-    .addOption(outputOption())
+    .addOption(outputOption(['table', 'wide', 'json']))
     .addHelpText(
       'after',
       `
-Below the table stands why a driver is not ready. circuit-open: its process failed and is started again after a wait.
+With -o wide the table says what each driver can do. Below it stands why a driver is not ready. circuit-open: its process failed and is started again after a wait.
 not-started: its start failed and is tried again. loading: it was not there yet, and may come. refused: it will not be
 loaded. not-allowed: MeshConfig did not list the class when the controller started.
 ${meshSourceHelp}
@@ -41,7 +43,11 @@ The exit code is 1 if a driver is refused, ended, or fails.`,
       context.stdout.write(
         flags.output === 'json'
           ? toJson({ controllers })
-          : toText(controllers.flatMap((it) => lines(it, controllers.length > 1, color))),
+          : toText(
+              controllers.flatMap((it) =>
+                lines(it, { named: controllers.length > 1, wide: flags.output === 'wide', color }),
+              ),
+            ),
       )
       const calm = controllers.every(({ drivers }) => drivers.every(({ state }) => CALM.has(state)))
       onExit(calm ? exitCodes.ok : exitCodes.problem)
@@ -54,7 +60,10 @@ async function driversOf(source: MeshSource, signal: AbortSignal): Promise<reado
   return [{ controller: controllerUrl, drivers: await debugApi(controllerUrl, signal).drivers() }]
 }
 
-function lines({ controller, drivers }: ControllerDrivers, named: boolean, color: boolean): readonly string[] {
+function lines(
+  { controller, drivers }: ControllerDrivers,
+  { named, wide, color }: { readonly named: boolean; readonly wide: boolean; readonly color: boolean },
+): readonly string[] {
   const rows = drivers.map((driver) => {
     const { name, version, contract, origin, state, restarts, failurePolicy, capabilities } = driver
     const list = (values: readonly string[] | undefined): string =>
@@ -67,8 +76,7 @@ function lines({ controller, drivers }: ControllerDrivers, named: boolean, color
       span(state, emphasisOf(state)),
       span(restarts === undefined ? '-' : String(restarts)),
       span(failurePolicy),
-      span(list(capabilities?.protocols)),
-      span(list(capabilities?.features)),
+      ...(wide ? [span(list(capabilities?.protocols)), span(list(capabilities?.features))] : []),
     ]
   })
   const reasons = drivers.flatMap(({ name, reason }) =>
@@ -77,7 +85,7 @@ function lines({ controller, drivers }: ControllerDrivers, named: boolean, color
   return [
     ...(named ? [`controller ${controller}`] : []),
     ...renderTable(
-      COLUMNS.map((title) => ({ title })),
+      (wide ? WIDE_COLUMNS : COLUMNS).map((title) => ({ title })),
       rows,
       { color },
     ),
