@@ -20,7 +20,8 @@ const {
 const ports = JSON.parse(PORTS) as Readonly<Record<string, App>>
 const certificate = CERTIFICATE === undefined ? undefined : (JSON.parse(CERTIFICATE) as Certificate)
 const speaker = { server: ACTOR.slice(ACTOR.indexOf('/') + 1), instance: HOSTNAME }
-const host = BIND === 'own' ? ownAddress() : HOST
+const address = ownAddress()
+const host = BIND === 'own' ? (address ?? noAddress()) : HOST
 
 for (const [name, app] of Object.entries(ports)) {
   const port = Number(process.env[`PORT_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`])
@@ -37,16 +38,22 @@ control.on('error', (error) => {
 // Without a runner there is nobody to play for.
 control.on('close', () => process.exit(0))
 process.on('SIGTERM', () => process.exit(0))
-say({ actor: ACTOR, instance: `${ACTOR.split('/')[0] ?? ''}/${HOSTNAME}` })
+say({
+  actor: ACTOR,
+  instance: `${ACTOR.split('/')[0] ?? ''}/${HOSTNAME}`,
+  ...(address !== undefined && { address }),
+})
 createInterface({ input: control }).on('line', (line) => {
   const { id, call } = JSON.parse(line) as Asked
   void perform(call, connections).then((answer) => say({ id, answer }))
 })
 
 /** The address by which others reach this machine, or network namespace, and not the loopback address. */
-function ownAddress(): string {
+function ownAddress(): string | undefined {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
-  const own = all.find(({ internal, family }) => !internal && family === 'IPv4')
-  if (own === undefined) throw new Error(`${ACTOR} has no address of its own`)
-  return own.address
+  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address
+}
+
+function noAddress(): never {
+  throw new Error(`${ACTOR} has no address of its own`)
 }

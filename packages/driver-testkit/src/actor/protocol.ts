@@ -73,6 +73,8 @@ export interface Hello {
   readonly actor: string
   /** The one instance of it, likewise. */
   readonly instance: string
+  /** IPv4 address by which others reach it, where that is not the loopback address. */
+  readonly address?: string
 }
 
 /** Every further line of the runner, and of the actor. */

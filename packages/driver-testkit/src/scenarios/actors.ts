@@ -12,6 +12,7 @@ interface Actor {
   readonly pending: Map<number, (answer: CallAnswer) => void>
   /** Empty until it has said who it is. */
   instance: string
+  address: string | undefined
 }
 
 /** The actors of all workloads: each connects when it starts, and calls others when it is told to. */
@@ -61,6 +62,18 @@ export class Actors {
     return (this.#actors.get(name)?.length ?? 0) === instances
   }
 
+  /**
+   * The address by which others reach a workload, or one instance of it.
+   *
+   * @throws Error if it does not run, or has none but the loopback address
+   */
+  addressOf(name: string): string {
+    const [actor] = this.#actors.get(name) ?? this.#instances(name)
+    if (actor?.address === undefined)
+      throw new Error(`${name} ${actor === undefined ? 'does not run' : 'has no address of its own'}`)
+    return actor.address
+  }
+
   async close(): Promise<void> {
     for (const { socket } of [...this.#actors.values()].flat()) socket.destroy()
     await new Promise((resolve) => this.#server.close(resolve))
@@ -72,7 +85,7 @@ export class Actors {
   }
 
   #welcome(socket: Socket): void {
-    const actor: Actor = { socket, pending: new Map(), instance: '' }
+    const actor: Actor = { socket, pending: new Map(), instance: '', address: undefined }
     let name: string | undefined
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
@@ -88,6 +101,7 @@ export class Actors {
       if ('actor' in message) {
         name = message.actor
         actor.instance = message.instance
+        actor.address = message.address
         this.#actors.set(name, [...(this.#actors.get(name) ?? []), actor])
         return
       }

@@ -255,7 +255,8 @@ export class LocalStage implements Stage {
   #located(text: string): string {
     return text.replaceAll(/\{\{([a-z0-9-]+\/[a-z0-9.-]+)\.address\}\}/g, (_, workload: string) => {
       if (this.mode !== 'transparent') throw new Error(`${workload} has an address of its own in transparent mode only`)
-      return this.instance(workload).addresses[0] ?? ''
+      // Workloads without a sidecar have one too, and nothing is written down of those.
+      return this.#started().actors.addressOf(workload)
     })
   }
 
