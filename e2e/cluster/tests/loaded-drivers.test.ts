@@ -101,15 +101,23 @@ type DriverInList = Readonly<Record<string, unknown>>
 
 /** Waits until class acme is like that in every controller: those of the release before may not be gone yet. */
 async function acmeBecomes(expected: DriverInList): Promise<void> {
+  let last: unknown
   const ask = async (): Promise<true | undefined> => {
-    const { controllers } = (await said('driver', 'list')) as {
+    last = await said('driver', 'list').catch((error: unknown) => error)
+    // A controller may end while it is asked.
+    if (last instanceof Error) return undefined
+    const { controllers } = last as {
       readonly controllers: readonly { readonly drivers: readonly DriverInList[] }[]
     }
     const found = controllers.flatMap(({ drivers }) => drivers.filter(({ name }) => name === 'acme'))
     const isThere = found.length > 0 && found.every((driver) => isDeepStrictEqual({ ...driver, ...expected }, driver))
     return isThere || undefined
   }
-  await waitUntil(`class acme as ${JSON.stringify(expected)}`, ask, within(limitMs))
+  try {
+    await waitUntil(`class acme as ${JSON.stringify(expected)}`, ask, within(limitMs))
+  } catch (cause) {
+    throw new Error(`${String(cause)}; last: ${last instanceof Error ? last.message : JSON.stringify(last)}`, { cause })
+  }
 }
 
 const within = (timeoutMs: number) => ({ timeoutMs, signal: AbortSignal.timeout(2 * timeoutMs) })

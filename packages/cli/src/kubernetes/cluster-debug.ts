@@ -43,7 +43,9 @@ export async function clusterDebugApi(cluster: Cluster): Promise<DebugApi> {
  */
 export async function clusterDrivers(cluster: Cluster): Promise<readonly ControllerDrivers[]> {
   const { namespace } = await theControlPlane(cluster)
-  const pods = (await podsOfProgram(cluster, namespace, 'osm-controller')).filter(({ phase }) => phase === 'Running')
+  const pods = (await podsOfProgram(cluster, namespace, 'osm-controller')).filter(
+    ({ phase, isEnding }) => phase === 'Running' && !isEnding,
+  )
   if (pods.length === 0) throw noController(namespace, 'runs')
   return Promise.all(
     pods.map(async (pod) => ({ controller: pod.name, drivers: await podDebugApi(cluster, pod).drivers() })),

@@ -29,6 +29,8 @@ export interface ControlPlane {
 export interface PodState extends ObjectName {
   readonly phase: string
   readonly ready: boolean
+  /** It was told to end, whatever its phase says. */
+  readonly isEnding: boolean
 }
 
 /** All control planes of the cluster, or those of a namespace, sorted by mesh. */
@@ -75,13 +77,15 @@ export async function podsOfProgram(
 /** What a pod says of itself. */
 export function podState({ metadata, status }: KubernetesObject): PodState {
   const { phase, conditions } = isPlainRecord(status) ? status : {}
+  const isEnding = metadata.deletionTimestamp !== undefined
   const isReady = (condition: unknown): boolean =>
     isPlainRecord(condition) && condition['type'] === 'Ready' && condition['status'] === 'True'
   return {
     namespace: metadata.namespace ?? '',
     name: metadata.name,
     phase: typeof phase === 'string' ? phase : 'Unknown',
-    ready: Array.isArray(conditions) && conditions.some(isReady) && metadata.deletionTimestamp === undefined,
+    ready: Array.isArray(conditions) && conditions.some(isReady) && !isEnding,
+    isEnding,
   }
 }
 
