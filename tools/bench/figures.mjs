@@ -39,13 +39,3 @@ function labelOf(element) {
   const name = sizes.find((size) => ['string', 'number'].includes(typeof record[size]))
   return name === undefined ? undefined : `${name}=${String(record[name])}`
 }
-
-/**
- * The number at a path of a report.
- * @param {unknown} report
- * @param {string} path as {@link figuresOf} gives them
- * @returns {number | undefined}
- */
-export function figureAt(report, path) {
-  return figuresOf(report).find((figure) => figure.path === path)?.value
-}

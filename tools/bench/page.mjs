@@ -61,7 +61,7 @@ function targetTable(report) {
  * @param {unknown} content
  */
 function section(name, content) {
-  const distributions = distributionsOf(content, '')
+  const distributions = distributionsOf(content)
   const inPlots = distributions.map(({ path }) => `${path}.`)
   const others = figuresOf(content).filter(({ path }) => !inPlots.some((start) => path.startsWith(start)))
   const table = others.map(
@@ -74,10 +74,9 @@ ${table.length === 0 ? '' : `<details${distributions.length === 0 ? ' open' : ''
 
 /**
  * @param {unknown} value
- * @param {string} path
  * @returns {readonly { readonly path: string, readonly of: Distribution }[]}
  */
-function distributionsOf(value, path) {
+function distributionsOf(value) {
   const found = new Map(figuresOf(value).map((figure) => [figure.path, figure.value]))
   return [...found.keys()]
     .filter((key) => key === 'p50' || key.endsWith('.p50'))
@@ -85,7 +84,7 @@ function distributionsOf(value, path) {
       const start = key.slice(0, -'p50'.length)
       const [min, p50, p99, max] = ['min', 'p50', 'p99', 'max'].map((name) => found.get(`${start}${name}`))
       if (min === undefined || p50 === undefined || p99 === undefined || max === undefined) return []
-      return [{ path: `${path}${start.replace(/\.$/, '')}`, of: { min, p50, p99, max } }]
+      return [{ path: start.replace(/\.$/, ''), of: { min, p50, p99, max } }]
     })
 }
 

@@ -1,4 +1,4 @@
-import { figureAt } from './figures.mjs'
+import { figuresOf } from './figures.mjs'
 
 /**
  * What is to be reached.
@@ -141,8 +141,9 @@ export const targets = [
  * @returns {readonly Result[]}
  */
 export function resultsOf(report) {
+  const figures = new Map(figuresOf(report).map(({ path, value }) => [path, value]))
   return targets.map((target) => {
-    const measured = figureAt(report, target.path)
+    const measured = figures.get(target.path)
     const { bound, value } = target
     const met = measured === undefined ? undefined : bound === 'most' ? measured <= value : measured >= value
     return { ...target, measured, met }

@@ -1,22 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { optionalFeatures, type Capabilities, type PartHash } from '@osm-ts/driver-api'
 
+import { allCapabilities as everything } from '../../test/all-capabilities.js'
 import { samplePolicy } from '../../test/sample-policy.js'
 import type { ExplainedPolicy } from '../state/debug-api.js'
 import { capabilityLosses } from './capability-losses.js'
 
-const everything: Capabilities = {
-  protocols: ['http', 'http2', 'grpc', 'https', 'tcp', 'tcp-server-first'],
-  pathMatches: ['exact', 'prefix', 'regex'],
-  headerMatches: ['exact', 'prefix', 'regex', 'present'],
-  upstreamIdentity: 'principal',
-  modes: ['explicit', 'transparent'],
-  standalone: true,
-  ipFamilies: ['IPv4', 'IPv6'],
-  operatingSystems: ['linux'],
-  drain: true,
-  features: optionalFeatures,
-}
 const without = (...features: readonly string[]): Capabilities => ({
   ...everything,
   features: optionalFeatures.filter((feature) => !features.includes(feature)),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { DriverState } from '@osm-ts/core'
-import { type Capabilities, optionalFeatures } from '@osm-ts/driver-api'
 
+import { allCapabilities } from '../../test/all-capabilities.js'
 import { samplePolicy } from '../../test/sample-policy.js'
 import { sampleWorkload, sidecarPod } from '../../test/sample-workloads.js'
 import { classBeforeAnnotation, type MigrationFacts, planMigration } from './plan-migration.js'
@@ -9,25 +9,13 @@ import { renderPlan } from './render-migration.js'
 import type { RestartableWorkload } from './workloads.js'
 
 const classAnnotation = 'openservicemesh.io/sidecar-class'
-const capabilities: Capabilities = {
-  protocols: ['http', 'http2', 'grpc', 'https', 'tcp', 'tcp-server-first'],
-  pathMatches: ['exact', 'prefix', 'regex'],
-  headerMatches: ['exact', 'prefix', 'regex', 'present'],
-  upstreamIdentity: 'principal',
-  modes: ['explicit', 'transparent'],
-  standalone: true,
-  ipFamilies: ['IPv4', 'IPv6'],
-  operatingSystems: ['linux'],
-  drain: true,
-  features: optionalFeatures,
-}
 const driver = (name: string, more: Partial<DriverState> = {}): DriverState => ({
   name,
   origin: 'built-in',
   state: 'ready',
   failurePolicy: 'Fail',
   version: '',
-  capabilities,
+  capabilities: allCapabilities,
   ...more,
 })
 const controllers = (...drivers: readonly DriverState[]) => [{ controller: 'controller-0', drivers }]
@@ -140,7 +128,7 @@ describe('what is in the way of a plan', () => {
 
   it('is a feature that policies ask for, unless it is given up and protects nothing', () => {
     const policies = [{ sidecarClass: 'envoy', policy: samplePolicy() }]
-    const less = { ...capabilities, modes: [] as const, protocols: ['tcp'] as const }
+    const less = { ...allCapabilities, modes: [] as const, protocols: ['tcp'] as const }
     const question = { policies, controllers: controllers(driver('envoy'), driver('pipy', { capabilities: less })) }
     const refused = (allowMissing: readonly string[]) => {
       const { missing, obstacles } = plan([], { ...question, allowMissing })

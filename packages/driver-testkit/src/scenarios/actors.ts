@@ -44,7 +44,7 @@ export class Actors {
   /** Has a workload, or one instance of it, make a call. Waits for it if it is about to start. */
   async call(name: string, call: Call): Promise<CallAnswer> {
     const [actor] = await eventually(
-      () => this.#actors.get(name) ?? this.#instances(name),
+      () => this.#named(name),
       ({ length }) => length > 0,
       { what: `that ${name} runs` },
     )
@@ -68,7 +68,7 @@ export class Actors {
    * @throws Error if it does not run, or has none but the loopback address
    */
   addressOf(name: string): string {
-    const [actor] = this.#actors.get(name) ?? this.#instances(name)
+    const [actor] = this.#named(name)
     if (actor?.address === undefined)
       throw new Error(`${name} ${actor === undefined ? 'does not run' : 'has no address of its own'}`)
     return actor.address
@@ -80,8 +80,9 @@ export class Actors {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  #instances(name: string): readonly Actor[] {
-    return [...this.#actors.values()].flat().filter(({ instance }) => instance === name)
+  /** Of a workload, or the one that is the instance of that name. */
+  #named(name: string): readonly Actor[] {
+    return this.#actors.get(name) ?? [...this.#actors.values()].flat().filter(({ instance }) => instance === name)
   }
 
   #welcome(socket: Socket): void {
