@@ -12,6 +12,7 @@ import {
   readAdmissionReview,
   writeAdmissionReview,
 } from './admission-review.js'
+import { endAtOnce } from './end-at-once.js'
 import type { AdmissionErrorCode } from './error-codes.js'
 import type { ServingKey } from './serving-certificate.js'
 
@@ -70,6 +71,7 @@ export function webhookServer(options: WebhookServerOptions): WebhookServer {
     requestTimeout: MAX_REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
   })
+  endAtOnce(app)
   measureAnswers(app, metrics)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
