@@ -3,6 +3,7 @@ import { Agent } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { called, type CalledService, everybody, served } from '@osm-ts/driver-testkit'
 
+import { keepFigures } from '../test/figures.js'
 import { underLoad } from '../test/load.js'
 import { ask, freePort, MeshFixture, type Sidecar } from '../test/mesh.js'
 
@@ -101,6 +102,7 @@ describe('changes under load', () => {
     async () => {
       await fixture.apply(client, 'buyer', policy([ports[0]!]))
       const first = await client.worker()
+      const times: number[] = []
       const { sent, lost } = await underLoad(
         http,
         'one.default',
@@ -110,7 +112,9 @@ describe('changes under load', () => {
             // Endpoints each time, and every fourth time a service that comes or goes.
             const others = Math.floor(change / 4) % 2 === 0 ? [] : [{ name: 'two', endpoints: [ports[2]!] }]
             const endpoints = [ports[change % 3]!, ...(change % 2 === 0 ? [] : [ports[(change + 1) % 3]!])]
+            const start = performance.now()
             await fixture.apply(client, 'buyer', policy(endpoints, others))
+            times.push(performance.now() - start)
           }
         },
       )
@@ -118,6 +122,7 @@ describe('changes under load', () => {
       expect(sent).toBeGreaterThan(CHANGES)
       // New services took reloads.
       expect(await client.worker()).not.toBe(first)
+      await keepFigures(times, sent)
     },
     TIMEOUT_MS,
   )

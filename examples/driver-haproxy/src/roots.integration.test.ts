@@ -4,12 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { called, everybody, served, testAuthority, type TestPolicy, together } from '@osm-ts/driver-testkit'
 
 import { handshake } from '../test/handshake.js'
+import { underLoad } from '../test/load.js'
 import { ask, freePort, MeshFixture, type Sidecar, until } from '../test/mesh.js'
 
 /** Against hanging: reloads take a while where others use the machine too. */
 const TIMEOUT_MS = 120_000
 
-describe('a rotation of the root', () => {
+describe('a rotation of the root under load', () => {
   const fixture = new MeshFixture()
   const former = fixture.host.services
   const next = testAuthority('services, the next')
@@ -66,25 +67,33 @@ describe('a rotation of the root', () => {
   }
 
   it(
-    'leaves connections alone until the former root goes, and then ends them',
+    'loses no request, leaves connections alone until the former root goes, and then ends them',
     async () => {
       const socket = connect(tcp, '127.0.0.1')
       let closed = false
       socket.once('close', () => (closed = true))
       await new Promise((resolve) => socket.once('data', resolve))
-      await trust(former, next)
-      const serials = certify(next)
-      await until(
-        () => `certificates ${serials.join()} in force`,
-        async () => (await Promise.all([client.serial(), server.serial()])).join() === serials.join(),
+      const { sent, lost } = await underLoad(
+        http,
+        'shop.default',
+        { connections: 8, methods: ['GET', 'POST'] },
+        async () => {
+          await trust(former, next)
+          const serials = certify(next)
+          await until(
+            () => `certificates ${serials.join()} in force`,
+            async () => (await Promise.all([client.serial(), server.serial()])).join() === serials.join(),
+          )
+          expect(closed).toBe(false)
+          await trust(next)
+          await until(
+            () => 'the end of what the former root let in',
+            () => closed,
+          )
+        },
       )
-      expect(await ask(http, 'shop.default', '/')).toMatchObject({ status: 200 })
-      expect(closed).toBe(false)
-      await trust(next)
-      await until(
-        () => 'the end of what the former root let in',
-        () => closed,
-      )
+      expect({ lost: lost.slice(0, 5), count: lost.length }).toEqual({ lost: [], count: 0 })
+      expect(sent).toBeGreaterThan(8)
       expect(await ask(http, 'shop.default', '/')).toMatchObject({ status: 200 })
     },
     TIMEOUT_MS,

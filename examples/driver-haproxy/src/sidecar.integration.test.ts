@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { called, callers, everybody, served, type TestPolicy, together } from '@osm-ts/driver-testkit'
 
-import { handshake } from '../test/handshake.js'
+import { handshake, KeptConnection } from '../test/handshake.js'
 import { ask, freePort, MeshFixture, type Sidecar, until } from '../test/mesh.js'
 
 const buyer = callers('buyer.default.cluster.local')
@@ -166,6 +166,19 @@ describe('two sidecars with a real HAProxy', () => {
     expect(await ask(http, 'shop.default', '/open')).toMatchObject({ status: 200 })
     await fixture.apply(client, 'buyer', calls)
     expect(await ask(http, 'shop.default', '/open')).toMatchObject({ status: 200 })
+  })
+
+  it('answer once more on connections that stayed open over a reload, and say that it is the last answer', async () => {
+    const { chain, privateKey } = fixture.certify('buyer')
+    const kept = new KeptConnection(inbound.shop, 'shop.default.svc.cluster.local', chain, privateKey)
+    expect(await kept.ask('/open', 'shop /open')).toMatch(/^HTTP\/1.1 200 (?!.*connection: close)/s)
+    const worker = await server.worker()
+    const other = served('other', await freePort(), 1, [{ allow: buyer }])
+    await fixture.apply(server, 'shop', together(serves, other))
+    expect(await server.worker()).not.toBe(worker)
+    expect(await kept.ask('/open', 'shop /open')).toMatch(/^HTTP\/1.1 200 .*connection: close/s)
+    await kept.closed()
+    await fixture.apply(server, 'shop', serves)
   })
 
   it('close what a withdrawn rule let in', async () => {

@@ -40,6 +40,8 @@ function served(
       lines: [
         mode,
         `bind ${socketName(listen)} ssl crt ${fileNames.certificate} ca-file ${fileNames.roots} verify required${priorKnowledge(part.protocol)}`,
+        // After a reload a connection gets one more answer. HAProxy would close it at once otherwise, with a request on its way.
+        ...(http ? ['option idle-close-on-response'] : []),
         ...conditions.lists,
         // The name tells which service was called: who asks for another one has come to the wrong place.
         `tcp-request session reject unless ${names}`,
