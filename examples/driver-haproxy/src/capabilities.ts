@@ -1,7 +1,14 @@
 import { type Capabilities, type OptionalFeature } from '@osm-ts/driver-api'
 
 /** What class haproxy does beyond what every class does. The host refuses or reports a policy that needs anything else. */
-const features: readonly OptionalFeature[] = ['load-balancing-least-request', 'withdrawal-of-open-connections']
+const features: readonly OptionalFeature[] = [
+  'load-balancing-least-request',
+  'probes-http',
+  'probes-https',
+  'probes-tcp',
+  'probes-grpc',
+  'withdrawal-of-open-connections',
+]
 
 /** What this driver enforces, and nothing beyond it. README.md says why the rest is not here. */
 export const capabilities: Capabilities = {
@@ -10,7 +17,7 @@ export const capabilities: Capabilities = {
   headerMatches: ['exact', 'prefix', 'regex', 'present'],
   // HAProxy 2.6 compares the certificate of a server with one name.
   upstreamIdentity: 'serviceName',
-  modes: ['explicit'],
+  modes: ['explicit', 'transparent'],
   standalone: true,
   ipFamilies: ['IPv4'],
   operatingSystems: ['linux'],

@@ -33,9 +33,24 @@ describe('the driver', () => {
     expect(patch.interception).toBeUndefined()
   })
 
+  it('has IPv4 redirected to it and IPv6 refused, and is asked where a kubelet gets to', async () => {
+    const context = injectorContext()
+    const { inbound, outbound, metrics } = context.listen
+    const patch = await driver.patch(context)
+    expect(schemaIssues(sidecarPatchSchema, patch)).toEqual([])
+    expect(patch.interception).toEqual({
+      inboundPort: inbound?.port,
+      outboundPort: outbound?.port,
+      proxyUid: 1500,
+      excludedInboundPorts: [metrics?.port, 15901, 15902, 15903, 15904],
+      ipv6: false,
+    })
+    expect(patch.ready.http).toEqual({ port: metrics?.port, path: '/ready', status: 200 })
+  })
+
   it.each([
     ['another system', { ...explicit, podOS: 'windows' }, 'linux'],
-    ['traffic that is redirected', {}, 'explicit'],
+    ['redirection to nowhere', { listen: explicit.listen }, 'redirected'],
     ['no administration address', { ...explicit, listen: {} }, 'administration'],
   ] as const)('refuses %s', async (_what, changes, words) => {
     await expect(driver.patch(injectorContext(changes))).rejects.toMatchObject({

@@ -1,9 +1,11 @@
 import {
   type InjectorContext,
+  interceptionNeeds,
   OsmError,
   PROXY_UID,
   type SidecarPatch,
   sidecarPorts,
+  type SocketAddress,
   workloadEnvironment,
 } from '@osm-ts/driver-api'
 
@@ -19,13 +21,13 @@ const files = { certificate: 'sidecar.crt', privateKey: 'sidecar.key', roots: 'r
 
 /** Says what must stand beside a workload so that HAProxy is its sidecar. */
 export async function patch(context: InjectorContext): Promise<SidecarPatch> {
-  const { podOS, interceptionMode, listen, controlPlane, sidecarImage, resources } = context
+  const { podOS, listen, controlPlane, sidecarImage, resources } = context
   if (podOS !== 'linux') throw new OsmError('OSM_DRIVER_PATCH', `HAProxy runs on linux; the workload runs on ${podOS}`)
-  if (interceptionMode !== 'none')
-    throw new OsmError('OSM_DRIVER_PATCH', 'class haproxy runs in explicit mode only: traffic is not redirected to it')
   const { admin, metrics } = listen
   if (admin === undefined)
     throw new OsmError('OSM_DRIVER_PATCH', 'the host gave the proxy no address for its administration interface')
+  // HAProxy asks the kernel for the original destination of IPv4 connections only: what it can't see must not pass it by.
+  const interception = interceptionNeeds(context, false)
   const file = (path: string) => [{ ref: 'file', path } as const]
   return {
     sidecar: {
@@ -51,14 +53,26 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
       { path: files.roots, content: { from: 'trustBundle' } },
     ],
     // HAProxy is started by the first configuration.
-    ready: { http: { port: admin.port, path: READY_PATH, status: 200 }, periodMs: READY_PERIOD_MS },
+    ready: { http: { port: readyPort(context, admin), path: READY_PATH, status: 200 }, periodMs: READY_PERIOD_MS },
     drain: { action: { kind: 'signal', signal: 'SIGUSR1' }, minMs: MIN_DRAIN_MS, maxMs: MAX_DRAIN_MS },
     quit: { kind: 'signal', signal: 'SIGTERM' },
     metrics: { port: (metrics ?? admin).port, path: METRICS_PATH },
     admin: { port: admin.port },
+    ...(interception === undefined ? {} : { interception }),
     annotations: {},
     initContainers: [],
     // Configuration and keys; nothing else may be written to.
     volumes: [{ name: 'haproxy-config', mountPath: '/tmp', sizeLimit: '64Mi' }],
   }
+}
+
+/** A kubelet can't reach the loopback address of a pod. The listener of metrics is opened by the first configuration as well. */
+function readyPort({ interceptionMode, listen }: InjectorContext, admin: SocketAddress): number {
+  if (interceptionMode === 'none') return admin.port
+  if (listen.metrics === undefined)
+    throw new OsmError(
+      'OSM_DRIVER_PATCH',
+      'the host gave the proxy no address for metrics, by which a kubelet asks whether it is ready',
+    )
+  return listen.metrics.port
 }

@@ -1,4 +1,4 @@
-import type { OutboundPart, UpstreamPart } from '@osm-ts/driver-api'
+import type { OutboundPart, ProbeBinding, ProxyPart, UpstreamPart } from '@osm-ts/driver-api'
 import { called, callers, everybody, served, type TestPolicy, together } from '@osm-ts/driver-testkit'
 
 const buyer = callers('bookbuyer.default.cluster.local')
@@ -36,7 +36,62 @@ const tcp: Partial<OutboundPart> = {
   },
 }
 const tcpUpstream: Partial<UpstreamPart> = { protocol: 'tcp' }
+const shared: Partial<OutboundPart> = { ...tcp, addresses: ['10.1.0.3', 'fd00::3'] }
+const database: Partial<OutboundPart> = {
+  ...tcp,
+  addresses: ['10.1.0.4'],
+  rules: { kind: 'tcp', targets: [{ upstream: 'default/gone|8080', weight: 1 }] },
+}
 const nasty = `'; "x" $HOME \${A} \\ # %[path] \u00e9 -i --`
+
+/** Where connections are redirected to, and what they are for. */
+const redirects: Partial<ProxyPart> = {
+  mode: 'transparent',
+  addresses: ['10.0.0.7'],
+  listen: {
+    inbound: { address: '0.0.0.0', port: 15_003 },
+    outbound: { address: '0.0.0.0', port: 15_001 },
+    metrics: { address: '0.0.0.0', port: 15_010 },
+    admin: { address: '127.0.0.1', port: 15_000 },
+  },
+}
+
+/** A policy where connections are redirected: no port that is served has an address of its own. */
+function redirected({ changes, parts }: TestPolicy, more: Partial<ProxyPart> = {}): TestPolicy {
+  const inbound = (changes.inbound ?? []).map(({ part, id, local }) => ({ part, id, local }))
+  return { changes: { ...changes, ...redirects, inbound, ...more }, parts }
+}
+
+const probeOf = (
+  at: readonly [port: number, path: string],
+  target: ProbeBinding['target'],
+  container = 'app',
+): ProbeBinding => ({
+  container,
+  probe: at[0] === 15_902 ? 'readiness' : at[0] === 15_903 ? 'startup' : 'liveness',
+  listen: { address: '0.0.0.0', port: at[0] },
+  path: at[1],
+  target,
+  timeoutMs: 1_500,
+})
+
+const probes: readonly ProbeBinding[] = [
+  probeOf([15_901, '/osm-liveness-probe'], {
+    type: 'http',
+    port: 8080,
+    path: "/alive?deep=1&at=%20'x'",
+    headers: [
+      { name: 'Host', value: 'app.example' },
+      { name: 'X-Probe', value: '%[path] "a" ' },
+      { name: 'x-empty', value: '' },
+    ],
+  }),
+  probeOf([15_901, '/osm-liveness-probe/cache'], { type: 'tcp', port: 6379 }, 'cache'),
+  probeOf([15_901, '/osm-liveness-probe/bad'], { type: 'http', port: 6379, path: '/\nglobal' }, 'bad'),
+  probeOf([15_902, '/osm-readiness-probe'], { type: 'https', port: 8443, path: '/ready' }),
+  probeOf([15_902, '/grpc.health.v1.Health/Check'], { type: 'grpc', port: 9000 }, 'rpc'),
+  probeOf([15_903, ''], { type: 'https', port: 8444 }),
+]
 
 /** Policies that are kept as pairs of document and haproxy.cfg. */
 export const examples: Readonly<Record<string, TestPolicy>> = {
@@ -78,6 +133,21 @@ export const examples: Readonly<Record<string, TestPolicy>> = {
     ],
     { listen: { outboundHttp: { address: '127.0.0.1', port: 17_008 }, admin: { address: '127.0.0.1', port: 15_000 } } },
   ),
+  'redirects-nothing': redirected({ changes: {}, parts: [] }),
+  redirects: redirected(
+    together(
+      served('bookstore', 0, 8080, [{ allow: buyer }]),
+      served('books', 0, 8080, buyer, { id: 'default/books|8080', serverNames: ['books.default.svc.cluster.local'] }),
+      // The administration of the proxy itself.
+      served('forged', 0, 15_000, everybody),
+      called([
+        { name: 'gone', endpoints: [15_001], outbound: database, upstream: tcpUpstream },
+        { name: 'db', endpoints: [17_003], outbound: shared, upstream: tcpUpstream },
+        { name: 'shop', endpoints: [17_005], outbound: { addresses: ['10.1.0.1', '10.1.0.2'], port: 8000 } },
+      ]),
+    ),
+  ),
+  probes: redirected({ changes: {}, parts: [] }, { probes }),
   deny: served('bookstore', 17_001, 8080, 'deny'),
   grpc: together(
     served('rpc', 17_001, 8080, [{ allow: everybody }], { protocol: 'grpc' }),

@@ -45,6 +45,10 @@ export const fileNames = {
   certificate: 'service.pem',
   roots: 'roots.pem',
   hosts: 'hosts.map',
+  /** In transparent mode: what the workload dials. */
+  addresses: 'addresses.map',
   shares: 'shares.map',
+  /** What opens connections for TCP probes. */
+  connects: 'connects.lua',
   runtime: 'haproxy.sock',
 } as const

@@ -1,21 +1,44 @@
-import type { InboundBinding, InboundPart, PartHash, PartRef, PrincipalsPart } from '@osm-ts/driver-api'
+import type { InboundBinding, InboundPart, PartHash, PartRef, PrincipalsPart, ProxyPart } from '@osm-ts/driver-api'
 
 import { Conditions } from './conditions.js'
 import { fileNames } from './document.js'
+import { bindWords, ownListeners } from './listening.js'
 import { pathRules } from './path-rules.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'
+import { type RedirectedPort, redirectedIn } from './redirected.js'
 import { priorKnowledge, type Section, speaksHttp } from './section.js'
 import { hostName, quoted, sectionName, socketName } from './words.js'
 
 /** Sections of the ports that a proxy serves. What can't be served as written is served to nobody. */
-export function servedSections(bindings: readonly InboundBinding[], reader: HaproxyPolicyReader): readonly Section[] {
-  return [...bindings]
+export function servedSections(proxy: ProxyPart, reader: HaproxyPolicyReader): readonly Section[] {
+  const isOwn = ownListeners(proxy)
+  const ports = [...proxy.inbound]
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .flatMap((binding) => {
       const part = reader.part(binding.part, 'inbound')
       const ref: PartRef = { kind: 'inbound', id: part.id, hash: binding.part }
-      return reader.attempt<readonly Section[]>(ref, '', [], () => served(binding, part, ref, reader))
+      if (isOwn(binding.local)) {
+        reader.refuse(ref, '', 'the port of the application is one of the proxy itself; it is served to nobody')
+        return []
+      }
+      if (binding.listen === undefined && proxy.listen.inbound === undefined) {
+        reader.refuse(
+          ref,
+          '',
+          'nothing leads to the port: it has no address of its own, and no connections are redirected',
+        )
+        return []
+      }
+      return reader.attempt<readonly ServedPort[]>(ref, '', [], () => [served(binding, part, ref, reader)])
     })
+  const redirected = ports.flatMap(({ redirected: port }) => (port === undefined ? [] : [port]))
+  return [...redirectedIn(proxy, redirected), ...ports.flatMap(({ sections }) => sections)]
+}
+
+interface ServedPort {
+  readonly sections: readonly Section[]
+  /** In transparent mode. */
+  readonly redirected?: RedirectedPort
 }
 
 function served(
@@ -23,23 +46,20 @@ function served(
   part: InboundPart,
   ref: PartRef,
   reader: HaproxyPolicyReader,
-): readonly Section[] {
-  if (listen === undefined) {
-    reader.refuse(ref, '', 'class haproxy runs in explicit mode; the port has no address to listen on')
-    return []
-  }
+): ServedPort {
   const target = sectionName('local', part.id)
+  const name = sectionName(listen === undefined ? 'at' : 'in', part.id)
   const conditions = new Conditions(reader)
-  const names = conditions.list(part.serverNames.map((name) => `ssl_fc_sni -m str -i -- ${quoted(hostName(name))}`))
+  const names = conditions.list(part.serverNames.map((host) => `ssl_fc_sni -m str -i -- ${quoted(hostName(host))}`))
   const http = speaksHttp(part.protocol)
   const rules = http ? httpRules(part, ref, conditions, reader) : tcpRules(part, conditions, reader)
   const mode = http ? 'mode http' : 'mode tcp'
-  return [
+  const sections: readonly Section[] = [
     {
-      head: `frontend ${sectionName('in', part.id)}`,
+      head: `frontend ${name}`,
       lines: [
         mode,
-        `bind ${socketName(listen)} ssl crt ${fileNames.certificate} ca-file ${fileNames.roots} verify required${priorKnowledge(part.protocol)}`,
+        `${bindWords(name, listen)} ssl crt ${fileNames.certificate} ca-file ${fileNames.roots} verify required${priorKnowledge(part.protocol)}`,
         // After a reload a connection gets one more answer. HAProxy would close it at once otherwise, with a request on its way.
         ...(http ? ['option idle-close-on-response'] : []),
         ...conditions.lists,
@@ -51,6 +71,8 @@ function served(
     },
     { head: `backend ${target}`, lines: [mode, `server s1 ${socketName(local)}${priorKnowledge(part.protocol)}`] },
   ]
+  if (listen !== undefined) return { sections }
+  return { sections, redirected: { section: name, port: part.targetPort, serverNames: part.serverNames } }
 }
 
 function httpRules(

@@ -1,18 +1,23 @@
-import type { OutboundPart, ProxyPart, PartInSet, WeightedUpstream } from '@osm-ts/driver-api'
+import type { OutboundPart, ProxyPart, PartInSet, SocketAddress, WeightedUpstream } from '@osm-ts/driver-api'
 
 import { Conditions } from './conditions.js'
 import { type ConfigFile, fileNames } from './document.js'
+import { bindWords, wayName } from './listening.js'
 import { pathRules } from './path-rules.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'
+import { type RedirectedCall, redirectedOut } from './redirected.js'
 import { type Section, speaksHttp } from './section.js'
 import { draw, Shares } from './shares.js'
-import { hostName, sectionName, socketName } from './words.js'
+import { hostName, isIPv4, sectionName } from './words.js'
 
 /** Methods that may be sent again if nothing came back. */
 const REPEATABLE = 'GET HEAD OPTIONS TRACE PUT DELETE'
 
 const NOT_FOUND = 'answer:404'
 const UNAVAILABLE = 'answer:503'
+
+/** Takes the requests of a workload. */
+const HTTP = 'out:http'
 
 /** Sections and files of what a proxy's workload calls. */
 export interface Called {
@@ -35,9 +40,20 @@ export function calledSections(
   const sectionOf = (upstream: string) => names.get(upstream) ?? UNAVAILABLE
   const http = httpFrontend(proxy, members, { sectionOf, shares, reader })
   const tcp = tcpFrontends(proxy, members, { sectionOf, shares })
+  const redirected = proxy.listen.outbound === undefined ? undefined : redirectedCalls(members, { sectionOf, shares })
+  const entry = redirectedOut(proxy, redirected?.calls ?? [], [HTTP, ...(redirected?.names ?? [])])
   return {
-    sections: [...(http === undefined ? [] : [http.section, ...answers]), ...tcp],
-    files: [...(http === undefined ? [] : [{ name: fileNames.hosts, content: http.hosts }]), ...shares.files],
+    sections: [
+      ...(http === undefined ? [] : [http.section, ...answers]),
+      ...tcp,
+      ...(redirected?.sections ?? []),
+      ...entry.sections,
+    ],
+    files: [
+      ...(http === undefined ? [] : [{ name: fileNames.hosts, content: http.hosts }]),
+      ...entry.files,
+      ...shares.files,
+    ],
   }
 }
 
@@ -50,18 +66,19 @@ interface Ways {
 }
 
 function httpFrontend(
-  { listen: { outboundHttp } }: ProxyPart,
+  { listen: { outboundHttp, outbound } }: ProxyPart,
   members: readonly PartInSet<OutboundPart>[],
   ways: Ways,
 ): { readonly section: Section; readonly hosts: string } | undefined {
-  if (outboundHttp === undefined) return undefined
+  if (outboundHttp === undefined && outbound === undefined) return undefined
   const { reader } = ways
+  const isRedirected = outboundHttp === undefined
   const conditions = new Conditions(reader)
   const hosts: string[] = []
   const routes: string[] = []
   for (const member of members.filter(({ part }) => speaksHttp(part.protocol))) {
     const destination = destinationOf(member, ways, conditions, routes)
-    hosts.push(...hostsOf(member, reader).map((host) => `${host} ${destination}`))
+    hosts.push(...hostsOf(member, reader, isRedirected).map((host) => `${host} ${destination}`))
   }
   return {
     hosts: hosts
@@ -69,10 +86,10 @@ function httpFrontend(
       .map((line) => `${line}\n`)
       .join(''),
     section: {
-      head: 'frontend out:http',
+      head: `frontend ${HTTP}`,
       lines: [
         'mode http',
-        `bind ${socketName(outboundHttp)}`,
+        bindWords(HTTP, outboundHttp),
         // After a reload a connection of the workload gets one more answer, with the word that it is the last.
         'option idle-close-on-response',
         ...conditions.lists,
@@ -82,9 +99,14 @@ function httpFrontend(
         'http-request set-uri %[pathq] if { path -m found }',
         `http-request disable-l7-retry unless { method ${REPEATABLE} }`,
         ...conditions.variables,
-        `http-request set-var(txn.to) req.hdr(host),lower,map_str(${fileNames.hosts})`,
-        // What is not in the mesh is egress, which is off; a host that has no route for the request is another matter.
-        'http-request deny deny_status 403 unless { var(txn.to) -m found }',
+        ...(isRedirected
+          ? [
+              'http-request set-var(txn.host) req.hdr(host),lower',
+              `http-request set-var(txn.to) dst_port,concat(:,txn.host),map_str(${fileNames.hosts})`,
+            ]
+          : [`http-request set-var(txn.to) req.hdr(host),lower,map_str(${fileNames.hosts})`]),
+        // What is not in the mesh is egress, which is off; a host that has no route for the request is another matter, and so is a wrong one at a service.
+        `http-request deny deny_status ${isRedirected ? 404 : 403} unless { var(txn.to) -m found }`,
         `http-request ${draw}`,
         ...routes,
         'use_backend %[var(txn.to)] if { var(txn.to) -m beg -- up: answer: }',
@@ -126,13 +148,56 @@ function singleOf([first, ...others]: readonly WeightedUpstream[]): WeightedUpst
   return others.length === 0 && first !== undefined && first.weight > 0 ? first : undefined
 }
 
-/** Names with their port, and those of port 80 without as well. */
-function hostsOf({ part, ref, shortNames }: PartInSet<OutboundPart>, reader: HaproxyPolicyReader): readonly string[] {
+/**
+ * Names as requests may give them: with their port, and without where that says the port. Where connections are redirected, the port that was dialled is known,
+ * and stands before the name.
+ */
+function hostsOf(
+  { part, ref, shortNames }: PartInSet<OutboundPart>,
+  reader: HaproxyPolicyReader,
+  isRedirected: boolean,
+): readonly string[] {
+  const { port } = part
   return [...part.hosts, ...(shortNames ? [part.shortHost] : [])].flatMap((host, index) => {
     const name = reader.attempt(ref, `/hosts/${index}`, undefined, () => hostName(host))
     if (name === undefined) return []
-    return [`${name}:${part.port}`, ...(part.port === 80 ? [name] : [])]
+    if (isRedirected) return [`${port}:${name}:${port}`, `${port}:${name}`]
+    return [`${name}:${port}`, ...(port === 80 ? [name] : [])]
   })
+}
+
+/** What a workload may dial where its connections are redirected. */
+function redirectedCalls(
+  members: readonly PartInSet<OutboundPart>[],
+  ways: Pick<Ways, 'sectionOf' | 'shares'>,
+): {
+  readonly calls: readonly RedirectedCall[]
+  readonly sections: readonly Section[]
+  readonly names: readonly string[]
+} {
+  const calls: RedirectedCall[] = []
+  const sections: Section[] = []
+  const names: string[] = []
+  for (const { part } of members) {
+    // The kernel refuses the other family.
+    const addresses = part.addresses.filter(isIPv4).map((address): SocketAddress => ({ address, port: part.port }))
+    const name = sectionName('out', part.id)
+    const to = part.rules.kind === 'http' ? wayName(HTTP) : tcpWay(name, part.rules.targets, ways)
+    if (to === wayName(name) && part.rules.kind === 'tcp') {
+      const lines = ['mode tcp', bindWords(name, undefined), ...tcpRules(name, part.rules.targets, ways)]
+      sections.push({ head: `frontend ${name}`, lines })
+      names.push(name)
+    }
+    calls.push(...addresses.map((at) => ({ at, to })))
+  }
+  return { calls, sections, names }
+}
+
+/** The section of the only target, or the way to a section that shares connections out. */
+function tcpWay(name: string, targets: readonly WeightedUpstream[], { sectionOf }: Pick<Ways, 'sectionOf'>): string {
+  const single = singleOf(targets)
+  const only = single === undefined ? UNAVAILABLE : sectionOf(single.upstream)
+  return only === UNAVAILABLE ? wayName(name) : only
 }
 
 function tcpFrontends(
@@ -148,7 +213,7 @@ function tcpFrontends(
       if (member?.part.rules.kind !== 'tcp') return []
       const name = sectionName('out', id)
       const rules = tcpRules(name, member.part.rules.targets, ways)
-      return [{ head: `frontend ${name}`, lines: ['mode tcp', `bind ${socketName(listen)}`, ...rules] }]
+      return [{ head: `frontend ${name}`, lines: ['mode tcp', bindWords(name, listen), ...rules] }]
     })
 }
 

@@ -7,6 +7,7 @@ import { grantsOf } from './grants.js'
 import { servedSections } from './inbound.js'
 import { calledSections } from './outbound.js'
 import { HaproxyPolicyReader } from './policy-reader.js'
+import { probeSections } from './probes.js'
 import { type Section, sectionText } from './section.js'
 import { upstreamSections } from './upstreams.js'
 import { socketName } from './words.js'
@@ -25,14 +26,16 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
   const reader = new HaproxyPolicyReader(parts)
   const mesh = reader.part(proxy.mesh, 'mesh')
   const trust = reader.part(proxy.trust, 'trust')
-  const served = isUsual(trust, proxy, reader) ? servedSections(proxy.inbound, reader) : []
+  const served = isUsual(trust, proxy, reader) ? servedSections(proxy, reader) : []
   const upstreams = isUsual(trust, proxy) ? upstreamSections(proxy, mesh, reader) : undefined
   const called = calledSections(proxy, upstreams?.names ?? new Map(), reader)
   const roots: ConfigFile = { name: fileNames.roots, content: trust.roots.join('') }
-  const files = [roots, ...called.files]
+  const probes = probeSections(proxy, reader)
+  const files = [roots, ...called.files, ...probes.files]
   const sections: readonly Section[] = [
     defaults(mesh),
     ...own(proxy),
+    ...probes.sections,
     ...served,
     ...called.sections,
     ...(upstreams?.sections ?? []),
@@ -47,7 +50,7 @@ export function translate(proxy: ProxyPart, parts: PartLookup): Translation {
       layout,
       access: grantsOf(served.length === 0 ? [] : proxy.inbound, trust, reader).map((grant) => digest(grant)),
       withdrawalMs: mesh.withdrawalTimeoutMs,
-      config: `${sectionText([global(layout)])}\n${body}`,
+      config: `${sectionText([global(layout, files)])}\n${body}`,
       slots,
       files,
     },
@@ -77,7 +80,7 @@ function isUsual(trust: TrustPart, proxy: ProxyPart, reader?: HaproxyPolicyReade
   return usual
 }
 
-function global(layout: string): Section {
+function global(layout: string, files: readonly ConfigFile[]): Section {
   return {
     head: 'global',
     lines: [
@@ -91,6 +94,7 @@ function global(layout: string): Section {
       'ssl-default-server-options ssl-min-ver TLSv1.2 no-tls-tickets',
       `stats socket unix@${fileNames.runtime} mode 600 level admin expose-fd listeners`,
       `mworker-max-reloads ${MAX_FORMER_WORKERS}`,
+      ...files.filter(({ name }) => name === fileNames.connects).map(({ name }) => `lua-load ${name}`),
     ],
   }
 }

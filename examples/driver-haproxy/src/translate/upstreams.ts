@@ -1,6 +1,15 @@
-import type { EndpointsPart, MeshPart, PolicyEndpoint, ProxyPart, PartInSet, UpstreamPart } from '@osm-ts/driver-api'
+import type {
+  EndpointsPart,
+  MeshPart,
+  PolicyEndpoint,
+  ProxyPart,
+  PartInSet,
+  SocketAddress,
+  UpstreamPart,
+} from '@osm-ts/driver-api'
 
 import { fileNames, type Slot } from './document.js'
+import { ownListeners } from './listening.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'
 import { priorKnowledge, type Section, speaksHttp } from './section.js'
 import { hostName, isIPv4, sectionName } from './words.js'
@@ -75,13 +84,9 @@ function slotsOf(
   proxy: ProxyPart,
   reader: HaproxyPolicyReader,
 ): readonly Slot[] {
-  const own = new Set(
-    [proxy.listen.outboundHttp, ...proxy.outboundBindings.map(({ listen }) => listen)].flatMap((listen) =>
-      listen === undefined ? [] : [`${listen.address}:${listen.port}`],
-    ),
-  )
+  const isOwn = ownListeners(proxy)
   const usable = (member?.part.endpoints ?? []).filter((endpoint, index) => {
-    const obstacle = obstacleOf(endpoint, own)
+    const obstacle = obstacleOf(endpoint, isOwn)
     if (obstacle !== undefined && member !== undefined) reader.refuse(member.ref, `/endpoints/${index}`, obstacle)
     return obstacle === undefined && endpoint.weight > 0
   })
@@ -100,11 +105,10 @@ function slotsOf(
 /** Why an endpoint is left out; undefined if it is not. */
 function obstacleOf(
   { address, port, priority, tls, path }: PolicyEndpoint,
-  own: ReadonlySet<string>,
+  isOwn: (at: SocketAddress) => boolean,
 ): string | undefined {
   if (!isIPv4(address)) return 'class haproxy speaks IPv4 only'
-  if (own.has(`${address}:${port}`))
-    return 'the endpoint is a listener of the proxy itself: it would call itself for ever'
+  if (isOwn({ address, port })) return 'the endpoint is a listener of the proxy itself: it would call itself for ever'
   if (priority > 0 || tls !== undefined || path !== undefined) return 'class haproxy reaches no other clusters'
   return undefined
 }
