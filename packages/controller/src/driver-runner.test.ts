@@ -70,12 +70,16 @@ describe('DriverRunner', () => {
     const hanging = driver('hangs', hangs)
     registry.register(driver('main'))
     for (const other of [hanging, throwing, driver('quick')]) registry.register(other, loaded)
+    const seen = new Set<string | undefined>()
     const { runner, states } = runnerOf(registry, 'main', 'hangs', 'throws', 'quick', 'nowhere')
+    registry.subscribe(() => seen.add(states().throws))
     await runner.start()
     expect(states()).toMatchObject({ main: 'ready', hangs: 'starting', quick: 'ready' })
     await expect(Promise.all([runner.ready(), runner.alive()])).resolves.toEqual([true, true])
     await until(() => states().throws === 'ready')
     expect([throwing.contexts.length, hanging.contexts.length]).toEqual([3, 1])
+    // Whoever tells users of it hears of both.
+    await until(() => seen.has('OSM_DRIVER_START') && seen.has('ready'))
     // What a start that failed has opened does not stand in the way of the next one.
     expect(throwing.contexts.map(({ signal }) => signal.aborted)).toEqual([true, true, false])
     expect(logs.filter((line) => line.includes('no driver'))).toHaveLength(1)

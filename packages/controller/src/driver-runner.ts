@@ -147,6 +147,7 @@ export class DriverRunner {
       const message = error instanceof Error ? error.message : String(error)
       const failure = { code: isOsmError(error) ? error.code : 'OSM_DRIVER_START', message }
       this.#served.set(name, { state: { state: 'failed', ...failure, cause: error }, probes: undefined })
+      registry.changed()
       const isNews = known?.state !== 'failed' || known.message !== message
       if (!signal.aborted && isNews)
         logger.warn({ driver: name, ...failure }, 'a driver did not start; it is started again')
@@ -168,6 +169,7 @@ export class DriverRunner {
       signal: AbortSignal.any([signal, own.signal]),
       onCancel: (reason) => {
         served.state = { state: 'ended', code: 'OSM_DRIVER_START', message: reason.message }
+        registry.changed()
         logger.error({ driver: name, reason: reason.message }, 'a driver has ended itself')
         own.abort(reason)
       },
@@ -183,6 +185,7 @@ export class DriverRunner {
     if (hasEnded(served)) return
     served.state = { state: 'started' }
     if (name === this.#defaultClass) registry.install(name)
+    registry.changed()
     logger.info({ driver: name }, 'proxy control plane started')
   }
 }

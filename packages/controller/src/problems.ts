@@ -1,10 +1,10 @@
 import {
-  allowedClasses,
   capabilityGaps,
   compareProblems,
   formatProblem,
   type MeshCatalog,
   type DriverRegistry,
+  type DriverState,
   type Kind,
   type MeshConfigurator,
   type MeshObject,
@@ -16,6 +16,8 @@ import {
   type SpecRules,
 } from '@osm-ts/core'
 
+import { driverProblems } from './driver-problems.js'
+
 /** Who finds problems. */
 export interface ProblemSources {
   readonly feed: SnapshotFeed
@@ -23,6 +25,7 @@ export interface ProblemSources {
   readonly configurator: MeshConfigurator
   readonly catalog: MeshCatalog
   readonly registry: DriverRegistry
+  readonly drivers: () => readonly DriverState[]
 }
 
 /** Kinds that ask a sidecar for something that not every class can do. */
@@ -48,7 +51,7 @@ export function problemsOf(sources: ProblemSources): () => readonly Problem[] {
       ...feed.problems(),
       ...(snapshot === undefined ? [] : [...rules.checkAll(snapshot), ...beyondCapabilities(snapshot, sources)]),
       ...configurator.problems(),
-      ...refusedDrivers(sources),
+      ...troubledDrivers(sources),
       ...catalog.problems(),
     ]
     // Two of them may find the same thing.
@@ -56,20 +59,13 @@ export function problemsOf(sources: ProblemSources): () => readonly Problem[] {
   }
 }
 
-/** Classes that the MeshConfig allows and whose drivers were asked for and are refused. */
-function refusedDrivers({ feed, configurator, registry }: ProblemSources): readonly Problem[] {
+/** What is wrong with drivers, as a problem of the MeshConfig that allows their classes. */
+function troubledDrivers({ feed, configurator, drivers }: ProblemSources): readonly Problem[] {
   const { object } = configurator
-  const config = configurator.current()
-  return allowedClasses(config).flatMap((name): readonly Problem[] => {
-    const refusal = registry.refusal(name)
-    if (refusal === undefined) return []
-    const index = config.sidecar.drivers.findIndex((driver) => driver.name === name)
-    const field = index === -1 ? 'spec.sidecar.sidecarClass' : `spec.sidecar.sidecarDrivers[${index}].sidecarName`
-    const { code, message, final } = refusal
-    const what = final ? 'is refused' : 'is not there yet'
-    const told = { code, severity: 'error', message: `the driver of class ${name} ${what}: ${message}`, field } as const
-    if (object === undefined) return [told]
-    return [{ ...told, object: objectRef(object), origin: feed.locate(objectKey(object), field) ?? object.origin }]
+  return driverProblems(configurator.current(), drivers()).map((problem) => {
+    if (object === undefined) return problem
+    const origin = feed.locate(objectKey(object), problem.field ?? '') ?? object.origin
+    return { ...problem, object: objectRef(object), origin }
   })
 }
 

@@ -114,7 +114,8 @@ async function start(
     loops.push(hosted.stopped)
   }
   followConfiguration({ configurator, broker: container.get(tokens.broker), logger })
-  const problems = problemsOf({ feed, rules, configurator, catalog, registry })
+  const drivers = () => driverStates({ registry, runner })
+  const problems = problemsOf({ feed, rules, configurator, catalog, registry, drivers })
   const parts: ControllerParts = {
     meshName: options.meshName,
     osmNamespace: options.osmNamespace,
@@ -146,7 +147,6 @@ async function start(
     const answers = await Promise.all([runner.ready(), ...attached.map((it) => it.ready())])
     return catalog.ready && answers.every((ready) => ready)
   }
-  const drivers = () => driverStates({ registry, runner })
   const pages = {
     host,
     catalog,

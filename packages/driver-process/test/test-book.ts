@@ -6,6 +6,8 @@ import type { DriverBook, RefusedDriver } from '../src/load/load-drivers.js'
 export class TestBook implements DriverBook {
   readonly drivers = new Map<string, Driver>()
   readonly refused = new Map<string, RefusedDriver>()
+  /** How often a driver fared otherwise than before. */
+  changes = 0
   readonly #builtIn: readonly string[]
 
   /** @param builtIn - classes that have a driver before any is loaded */
@@ -24,5 +26,9 @@ export class TestBook implements DriverBook {
 
   refuse(refusal: RefusedDriver): void {
     this.refused.set(refusal.name, refusal)
+  }
+
+  changed(): void {
+    this.changes += 1
   }
 }

@@ -16,6 +16,7 @@ export interface TriedPackage {
   readonly limits?: Partial<DriverLimits>
   readonly heapMb?: number
   readonly residentMb?: number
+  readonly onChange?: () => void
 }
 
 /** Drivers of the packages beside this file, and what they log. */
@@ -47,6 +48,7 @@ export class PackageTrial {
       limits: { ...limits, ...more.limits },
       logger,
       random: Math.random,
+      ...(more.onChange && { onChange: more.onChange }),
       signal: this.#end.signal,
     })
     this.#drivers.push(driver)

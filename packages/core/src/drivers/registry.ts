@@ -61,22 +61,27 @@ export class DriverRegistry {
     this.#configChecks.set(name, driverConfigCheck(driver))
     this.#facts.set(name, facts)
     this.#refusals.delete(name)
-    this.#announce()
+    this.changed()
   }
 
   /** Remembers why a driver that was asked for is not there. A later refusal of the same class takes the place of an earlier one. */
   refuse(refusal: DriverRefusal): void {
     this.#refusals.set(driverKey(refusal.name), refusal)
-    this.#announce()
+    this.changed()
   }
 
-  /** Calls the listener after every driver that comes or is refused. The result ends it. */
+  /** Calls the listener after every driver that comes or is refused, and whenever one fares otherwise than before. The result ends it. */
   subscribe(listener: () => void): () => void {
     const entry = (): void => {
       listener()
     }
     this.#listeners.add(entry)
     return () => this.#listeners.delete(entry)
+  }
+
+  /** Tells listeners that a driver fares otherwise than before: its process has failed or runs again, or its start has. */
+  changed(): void {
+    for (const listener of [...this.#listeners]) listener()
   }
 
   /** Drivers that were asked for and are not there, sorted by class. One may be of a class that another driver serves. */
@@ -154,10 +159,6 @@ export class DriverRegistry {
     const driver = this.#pick(sidecarClass)
     this.#configChecks.get(driverKey(driver.name))?.(context.driverConfig)
     return named('OSM_DRIVER_START', driver.name, 'start', () => driver.start(context))
-  }
-
-  #announce(): void {
-    for (const listener of [...this.#listeners]) listener()
   }
 
   #pick(sidecarClass: string | undefined): Driver {

@@ -141,9 +141,11 @@ describe('patch', () => {
   })
 
   it('that hangs again and again opens the circuit: asked at once, answered at once, until it runs again', async () => {
-    const driver = await trial.connect({
+    const told: string[] = []
+    const driver: RemoteDriver = await trial.connect({
       package: 'moody',
       limits: { patchMs: 200, unansweredPatches: 3, backoffMs: 1_000, backoffMaxMs: 1_000 },
+      onChange: () => told.push(driver.status.state),
     })
     for (let time = 0; time < 3; time += 1)
       await expect(driver.patch(ask('hang'))).rejects.toMatchObject({ code: 'OSM_DRIVER_TIMEOUT' })
@@ -152,6 +154,7 @@ describe('patch', () => {
     await expect(driver.patch(injectorContext())).rejects.toMatchObject({ code: 'OSM_DRIVER_UNAVAILABLE' })
     expect(performance.now() - since).toBeLessThan(150)
     await running(driver, 1)
+    expect([told[0], told.at(-1)]).toEqual(['restarting', 'running'])
     // One at a time, until one was answered.
     const [first, second] = await Promise.allSettled([driver.patch(injectorContext()), driver.patch(injectorContext())])
     expect(first.status).toBe('fulfilled')

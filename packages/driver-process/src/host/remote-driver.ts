@@ -35,6 +35,8 @@ export interface RemoteDriverOptions {
   readonly logger: Logger
   /** 0 to 1, for the waits between starts. */
   readonly random: () => number
+  /** Told whenever the status is another than before. Must not throw. */
+  readonly onChange?: () => void
   /** Ends the driver and its process. */
   readonly signal: AbortSignal
 }
@@ -243,7 +245,7 @@ export class RemoteDriver implements Driver {
 
   /** The next process, as far as the one before was; undefined if it fails on the way there. */
   async #next(): Promise<Generation | undefined> {
-    const { open, signal, logger } = this.#options
+    const { open, signal, logger, onChange } = this.#options
     let generation: Generation | undefined
     try {
       generation = await Generation.open(this.#options, await open(signal), this.#limits, signal)
@@ -256,6 +258,7 @@ export class RemoteDriver implements Driver {
       // Whoever has stopped it meanwhile did not find it.
       if (running !== undefined && this.#running !== running) await generation.stop()
       this.#current = generation
+      onChange?.()
       logger.info({ driver: this.name, restarts: this.#restarts }, 'a driver runs again')
       return generation
     } catch (error) {
@@ -280,6 +283,7 @@ export class RemoteDriver implements Driver {
     const message = error instanceof Error ? error.message : String(error)
     this.#lastFailure = { code: isOsmError(error) ? error.code : 'OSM_DRIVER_UNAVAILABLE', message }
     this.#options.logger.error({ driver: this.name, ...this.#lastFailure }, 'a driver has failed')
+    this.#options.onChange?.()
   }
 
   #wait(failures: number): number {

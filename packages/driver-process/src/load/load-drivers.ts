@@ -39,6 +39,8 @@ export interface DriverBook {
   ): void
   /** Told when a driver is about to be loaded, and whenever that failed. */
   refuse(refusal: RefusedDriver): void
+  /** Told when the process of a driver has failed or runs again: its status says which. */
+  changed(): void
 }
 
 /** What loading needs. */
@@ -156,6 +158,7 @@ async function loadInto(
     ...(limits === undefined ? {} : { limits }),
     logger,
     random,
+    onChange: () => book.changed(),
     signal: AbortSignal.any([signal, unwanted.signal]),
   })
   try {
