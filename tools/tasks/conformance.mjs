@@ -29,29 +29,48 @@ const help =
  * @type {import('../run-task.mjs').Task}
  */
 export async function task(args) {
-  const at = args.indexOf('--driver')
-  const given = at < 0 ? undefined : args[at + 1]
-  if (given === undefined) throw new SetUpError(help)
-  const { folder, proxy, more, scratch } = await tried(given, args)
+  const { command, remove } = await conformanceCommand(args)
   try {
-    return await tryIt({ given, folder, proxy, more }, args)
+    return await runAttached(process.execPath, command)
   } finally {
-    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })
+    remove()
   }
 }
 
 /**
- * @param {Tried & { readonly given: string }} driver
+ * What Node.js is to run for the arguments of {@link task}, with everything made that it takes. One is made at a time: they share what they are compiled to.
+ * @param {readonly string[]} args
+ * @returns {Promise<{ command: readonly string[], report: string, remove: () => void }>} report is the folder of its report, relative to the root; remove clears away what was
+ *   made for this one
+ */
+export async function conformanceCommand(args) {
+  const at = args.indexOf('--driver')
+  const given = at < 0 ? undefined : args[at + 1]
+  if (given === undefined) throw new SetUpError(help)
+  const { folder, proxy, more, scratch } = await tried(given, args)
+  const remove = () => {
+    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })
+  }
+  try {
+    const report = reportOf(given, args)
+    const others = args.filter((_, index) => index !== at && index !== at + 1)
+    const chosen = args.includes('--report') ? [] : ['--report', report]
+    const rest = [...others, ...chosen, ...more, ...(await levelOf(given, proxy, args))]
+    const command = [join(root, kit, 'dist/conformance-main.js'), '--driver', folder, ...rest]
+    return { command, report, remove }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+/**
+ * @param {string} given
  * @param {readonly string[]} args
  */
-async function tryIt({ given, folder, proxy, more }, args) {
-  const at = args.indexOf('--driver')
-  const report = args.includes('--report')
-    ? []
-    : ['--report', `.cache/conformance/${given.replaceAll(/[^A-Za-z0-9-]+/g, '-')}`]
-  const rest = [...args.slice(0, at), ...args.slice(at + 2), ...more, ...(await levelOf(given, proxy, args))]
-  const program = join(root, kit, 'dist/conformance-main.js')
-  return runAttached(process.execPath, [program, '--driver', folder, ...report, ...rest])
+function reportOf(given, args) {
+  const named = args.includes('--report') ? args[args.indexOf('--report') + 1] : undefined
+  return named ?? `.cache/conformance/${given.replaceAll(/[^A-Za-z0-9-]+/g, '-')}`
 }
 
 /**

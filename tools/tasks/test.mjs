@@ -1,4 +1,5 @@
 import { bundlePrograms } from '../lib/bundle.mjs'
+import { tryDrivers } from '../testing/try-drivers.mjs'
 import { partLine, reportCounts, sumCounts } from '../lib/counts.mjs'
 import { runJest } from '../lib/jest.mjs'
 import { runAttached } from '../lib/process.mjs'
@@ -23,6 +24,8 @@ const tiers = {
     await bundlePrograms()
     return runJestVisibly('dataplane', args, env)
   },
+  // The scenarios of explicit mode among them, on each real proxy of this checkout.
+  conformance: (_args, env) => tryDrivers(env),
 }
 
 /**

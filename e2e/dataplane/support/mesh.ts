@@ -5,7 +5,14 @@ import { fileURLToPath } from 'node:url'
 
 import type { Problem, ProxyStatus } from '@osm-ts/core'
 import { listedDrivers } from '@osm-ts/driver-process'
-import { type MeshEvent, type MeshMode, type RunningInstance, type RunningMesh, startMesh } from '@osm-ts/standalone'
+import {
+  type MeshEvent,
+  type MeshMode,
+  type MeshOptions,
+  type RunningInstance,
+  type RunningMesh,
+  startMesh,
+} from '@osm-ts/standalone'
 
 import { eventually } from './wait.js'
 
@@ -77,6 +84,7 @@ export async function startTestMesh(
   peer?: TestMesh,
   sidecarClass = 'envoy',
   loaded?: LoadedClass,
+  settings: Pick<MeshOptions, 'maxDrainMs'> = {},
 ): Promise<TestMesh> {
   const scratch = await mkdtemp(join(tmpdir(), 'osm-dataplane-'))
   const folder = join(scratch, 'mesh')
@@ -97,6 +105,7 @@ export async function startTestMesh(
   }
   for (const [name, documents] of Object.entries(files)) await write(name, ...documents)
   const mesh = await startMesh({
+    ...settings,
     folder,
     stateFolder,
     mode,

@@ -58,7 +58,12 @@ interface TestMesh {
 
 async function startTestMesh(
   files: Readonly<Record<string, string>>,
-  options: { readonly state?: string; readonly binary?: string } = {},
+  options: {
+    readonly state?: string
+    readonly binary?: string
+    readonly drainMs?: number
+    readonly maxDrainMs?: number
+  } = {},
 ): Promise<TestMesh> {
   const specFolder = folder(files)
   const state = options.state ?? folder()
@@ -81,6 +86,7 @@ async function startTestMesh(
       mode: 'explicit',
       sidecarBinaries: { envoy: options.binary ?? sidecar },
       controllerProgram: join(programs, 'controller.mjs'),
+      ...(options.maxDrainMs !== undefined && { maxDrainMs: options.maxDrainMs }),
       onEvent: (event) => {
         events.push(event)
         for (const look of [...watchers]) look()
@@ -92,7 +98,7 @@ async function startTestMesh(
     ports,
     ledger: new ProcessLedger(paths.processes, machineProcesses),
     placement: explicitPlacement(ports, paths),
-    drivers: [scriptDriver()],
+    drivers: [scriptDriver(options.drainMs)],
   })
   running.push(mesh)
   await mesh.start()
@@ -230,6 +236,18 @@ describe('a mesh on one machine', () => {
         !test.mesh.instances().some(({ name }) => name === 'gone-0') &&
         !existsSync(join(test.state, 'run', 'shop.gone-0')),
     )
+  })
+
+  it('keeps a workload that ends no longer than it may, whatever its driver says', async () => {
+    // Ten minutes are more than this test gets.
+    const test = await startTestMesh({ 'web.yaml': workload('web') }, { drainMs: 600_000, maxDrainMs: 50 })
+    await test.mesh.ready(READY_MS)
+    const { uuid } = test.instance('web-0')
+    writeFileSync(join(test.specFolder, 'web.yaml'), workload('web', { env: [{ name: 'OWN', value: 'new' }] }))
+    await test.until(() => {
+      const successor = test.mesh.instances().find((it) => it.name === 'web-0' && it.uuid !== uuid)
+      return successor?.pid !== undefined
+    })
   })
 
   it('gives a new service a listener at once, and says who has not been told of it', async () => {

@@ -122,6 +122,7 @@ export class Mesh implements RunningMesh {
       emit: options.onEvent,
       onChange: () => this.#changed(feed),
       sidecarBinaries: options.sidecarBinaries,
+      ...(options.maxDrainMs !== undefined && { maxDrainMs: options.maxDrainMs }),
       environment: inheritedEnvironment(options.environment),
       controlPlanePort: (sidecarClass) => ports.proxy[sidecarClass],
       openSite: (desired, snapshot) => placement.openSite(desired, snapshot, configurator.current()),

@@ -17,6 +17,8 @@ export interface MeshOptions {
   readonly controllerProgram: string
   /** Drivers beside those that are built in. */
   readonly driverPackages?: readonly DriverEntry[]
+  /** Milliseconds that a workload which ends is kept serving at most, so that its callers learn of it; as long as its driver says if absent. */
+  readonly maxDrainMs?: number
   /** Called for everything that happens. Must not throw. */
   readonly onEvent: (event: MeshEvent) => void
   /** Ends the mesh. */

@@ -8,6 +8,8 @@ import { type LoadedClass, startTestMesh } from '../mesh.js'
 
 const actor = fileURLToPath(new URL('../../../dist/scenario-actor.mjs', import.meta.url))
 const FILE = 'scenario.yaml'
+/** Nobody calls a workload that a scenario takes away, and its successor waits until it has ended. */
+const MAX_DRAIN_MS = 100
 
 /** The stage of scenarios on a mesh that runs in the process of the tests. */
 export function localStage(
@@ -20,7 +22,9 @@ export function localStage(
     driver,
     actor,
     startMesh: async (documents, meshMode, sidecarClass) => {
-      const mesh = await startTestMesh({ [FILE]: documents }, meshMode, undefined, sidecarClass, await load?.())
+      const settings = { maxDrainMs: MAX_DRAIN_MS }
+      const files = { [FILE]: documents }
+      const mesh = await startTestMesh(files, meshMode, undefined, sidecarClass, await load?.(), settings)
       return {
         stateFolder: mesh.stateFolder,
         write: (changed) => mesh.write(FILE, ...changed),

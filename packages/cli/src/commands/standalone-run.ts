@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 
 import { exitCodes } from '../exit-code.js'
 import { outputOption } from '../output/format.js'
@@ -17,7 +17,13 @@ export function addStandaloneRun(parent: Command, { context, onExit }: CommandHo
         '--transparent',
         'redirect traffic by the kernel, one network namespace for each workload; needs root on Linux',
       )
-      .option('--state <folder>', 'where the mesh keeps its roots and sockets (default: .osm-standalone)'),
+      .option('--state <folder>', 'where the mesh keeps its roots and sockets (default: .osm-standalone)')
+      .addOption(
+        new Option(
+          '--max-drain <seconds>',
+          'how long a workload that ends is kept serving at most, while its callers learn of it (default: as its driver says)',
+        ).argParser(seconds),
+      ),
   )
     .addOption(outputOption())
     .addHelpText(
@@ -29,7 +35,7 @@ With -o json every event is one line of JSON.
 Example:
   osm standalone run examples/bookstore/mesh`,
     )
-    .action(async (folder: string, flags: RunFlags & { readonly output: string }) => {
+    .action(async (folder: string, flags: RunFlags & { readonly output: string; readonly maxDrain?: number }) => {
       const { startMesh } = await import('@osm-ts/standalone')
       const { runMesh } = await import('../live/run-mesh.js')
       const { showLive } = await import('../live/show-live.js')
@@ -38,6 +44,7 @@ Example:
         ...(await runOptions(context, folder, flags)),
         startMesh,
         now: () => Date.now(),
+        ...(flags.maxDrain !== undefined && { maxDrainMs: flags.maxDrain * 1000 }),
         ...(json && { onEvent: (event: object) => void context.stdout.write(`${JSON.stringify(event)}\n`) }),
       }
       await runMesh(context, options, ({ observer, signal }) =>
@@ -45,4 +52,9 @@ Example:
       )
       onExit(exitCodes.ok)
     })
+}
+
+function seconds(value: string): number {
+  if (!/^\d+(\.\d+)?$/.test(value)) throw new InvalidArgumentError('It must be a number of seconds, such as 0.5.')
+  return Number(value)
 }

@@ -30,6 +30,7 @@ export interface RunMeshOptions {
   readonly controllerProgram: string
   /** Drivers beside those that are built in. */
   readonly driverPackages?: NonNullable<MeshOptions['driverPackages']>
+  readonly maxDrainMs?: number
   readonly startMesh: (options: MeshOptions) => RunningMesh | Promise<RunningMesh>
   /** Environment of the mesh and its processes. */
   readonly variables: CliContext['variables']
@@ -103,6 +104,7 @@ export async function runMesh<T>(
       sidecarBinaries: options.sidecarBinaries,
       controllerProgram: options.controllerProgram,
       ...(options.driverPackages !== undefined && { driverPackages: options.driverPackages }),
+      ...(options.maxDrainMs !== undefined && { maxDrainMs: options.maxDrainMs }),
       onEvent,
       signal: context.signal,
       environment: options.variables,

@@ -30,6 +30,8 @@ export interface InstanceServices {
   /** Told after every change of an instance's state. */
   readonly onChange: () => void
   readonly sidecarBinaries: Readonly<Record<string, string>>
+  /** Most milliseconds for which sidecars are drained; as long as their drivers say if absent. */
+  readonly maxDrainMs?: number
   /** What children inherit. */
   readonly environment: Readonly<Record<string, string>>
   /** Where the proxy control plane of a class listens; undefined if no driver has that name. */

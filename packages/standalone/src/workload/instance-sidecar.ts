@@ -36,7 +36,7 @@ export class InstanceSidecar {
   constructor(options: InstanceSidecarOptions) {
     this.#options = options
     const { desired, prepared, site, services, problems } = options
-    const { paths, ledger, environment, emit } = services
+    const { paths, ledger, environment, emit, maxDrainMs } = services
     const { name: instance, namespace } = desired
     let resolveReady = (): void => undefined
     this.#firstReady = new Promise((resolve) => (resolveReady = resolve))
@@ -49,6 +49,7 @@ export class InstanceSidecar {
       environment: { ...(environment.PATH !== undefined && { PATH: environment.PATH }), [MARK]: paths.folder },
       logPath: join(paths.logs, `${namespace}.${instance}.sidecar.log`),
       ledger,
+      ...(maxDrainMs !== undefined && { maxDrainMs }),
       listener: {
         onStarted: (pid) => {
           emit({ type: 'sidecar', instance, namespace, state: 'started', pid })

@@ -35,6 +35,8 @@ export interface SidecarRunnerOptions {
   readonly logPath: string
   readonly ledger: ProcessLedger
   readonly listener: SidecarListener
+  /** Most milliseconds for which it is drained; as long as its driver says if absent. */
+  readonly maxDrainMs?: number
 }
 
 /** The sidecar process of one instance. */
@@ -70,12 +72,13 @@ export class SidecarRunner {
 
   /** Has it accept nothing new, and gives clients the time to learn of it. */
   async drain(signal: AbortSignal): Promise<void> {
-    const { drain } = this.#options.patch
+    const { patch, maxDrainMs = Infinity } = this.#options
+    const { drain } = patch
     const child = this.#kept.child
     if (drain === undefined || child === undefined) return
     await this.#act(drain.action, child, signal)
     // Rejects when there is no more time for that.
-    await pause(drain.minMs, undefined, { signal }).catch(() => undefined)
+    await pause(Math.min(drain.minMs, maxDrainMs), undefined, { signal }).catch(() => undefined)
   }
 
   /** Ends it; by force after `graceMs`. */

@@ -15,6 +15,8 @@ const START_MS = 60_000
 /** Sidecars drain before they end. */
 const STOP_MS = 60_000
 const DEBUG_MS = 10_000
+/** Nobody calls a workload that a scenario takes away, and its successor waits until it has ended. */
+const MAX_DRAIN_SECONDS = '0.1'
 /** How whoever ends says that it was told to. */
 const WELL_ENDED = 'exited with code 0'
 /** What is kept of what happened, for whoever has to find a cause. */
@@ -66,6 +68,8 @@ export class ProgramMesh implements LocalMesh {
       this.stateFolder,
       '--class',
       sidecarClass,
+      '--max-drain',
+      MAX_DRAIN_SECONDS,
       ...(mode === 'transparent' ? ['--transparent'] : []),
     ]
     this.#child = spawn(
