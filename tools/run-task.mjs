@@ -35,6 +35,7 @@ const tasks = {
   check: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/check.mjs') },
   bench: { needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'], load: () => import('./tasks/bench.mjs') },
   'bench:compare': { needs: [], load: () => import('./tasks/bench-compare.mjs') },
+  'bench:table': { needs: [], load: () => import('./tasks/bench-table.mjs') },
   'bench:page': { needs: [], load: () => import('./tasks/bench-page.mjs') },
   docs: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/docs.mjs') },
   images: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/images.mjs') },

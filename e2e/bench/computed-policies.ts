@@ -55,7 +55,7 @@ export class ComputedPolicies {
 
   /** Translates the policy of a proxy. */
   translate(translator: Translator, uuid: ProxyUUID, revision: number): Translated {
-    return translator.translate(this.policyOf(uuid).part, (hash) => this.#part(hash), revision)
+    return translator.translate(this.policyOf(uuid).part, (hash) => this.partOf(hash), revision)
   }
 
   policyOf(uuid: ProxyUUID): PolicyPart<ProxyPart> {
@@ -64,7 +64,8 @@ export class ComputedPolicies {
     return policy
   }
 
-  #part(hash: PartHash): Part {
+  /** A part of some policy. */
+  partOf(hash: PartHash): Part {
     const part = this.computation.parts.get(hash)
     if (part === undefined) throw new Error(`part ${hash} is not held`)
     return part

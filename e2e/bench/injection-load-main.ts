@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-import { OWN_WARM_UP_SECONDS, type LoadOptions, type LoadResult } from './injection-load.js'
+import type { LoadOptions, LoadResult } from './injection-load.js'
 import { BENCH_NAMESPACE, benchPod } from './injection-pods.js'
 import { ReviewConnections } from './review-connections.js'
 
@@ -72,20 +72,27 @@ async function openLoop(connections: ReviewConnections, perSecond: number, secon
   return { latencies, seconds: (performance.now() - start) / 1000 }
 }
 
+type OpenLoad = Extract<LoadOptions['load'], { kind: 'open' }>
+
 /**
  * In its first thousands of reviews this process compiles itself, which would be most of what is slow among those that count: at a hundred a second it would
  * take half a minute to get through them.
  */
-async function warmOpenLoop(connections: ReviewConnections, perSecond: number, seconds: number): Promise<LoadResult> {
-  await closedLoop(connections, OWN_WARM_UP_SECONDS)
-  await openLoop(connections, perSecond, OWN_WARM_UP_SECONDS)
-  return openLoop(connections, perSecond, seconds)
+async function openLoops(
+  connections: ReviewConnections,
+  { rates, seconds, warmUpSeconds }: OpenLoad,
+): Promise<readonly LoadResult[]> {
+  await closedLoop(connections, warmUpSeconds.closed)
+  const results: LoadResult[] = []
+  for (const rate of rates) {
+    await openLoop(connections, rate, warmUpSeconds.open)
+    results.push(await openLoop(connections, rate, seconds))
+  }
+  return results
 }
 
 const connections = await ReviewConnections.open(options)
-const result =
-  load.kind === 'closed'
-    ? await closedLoop(connections, load.seconds)
-    : await warmOpenLoop(connections, load.perSecond, load.seconds)
-console.log(JSON.stringify(result))
+const results =
+  load.kind === 'closed' ? [await closedLoop(connections, load.seconds)] : await openLoops(connections, load)
+console.log(JSON.stringify(results))
 connections.close()

@@ -1,9 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Seconds that the program of the load runs as fast as it can, and then at the fixed rate, before that counts. */
-export const OWN_WARM_UP_SECONDS = 4
-
 /** What is asked of the injector, and how often. */
 export interface LoadOptions {
   /** Of the webhook. */
@@ -15,7 +12,14 @@ export interface LoadOptions {
   readonly connections: number
   readonly load:
     | { readonly kind: 'closed'; readonly seconds: number }
-    | { readonly kind: 'open'; readonly seconds: number; readonly perSecond: number }
+    | {
+        readonly kind: 'open'
+        readonly seconds: number
+        /** Each rate for as long, one after the other. */
+        readonly rates: readonly number[]
+        /** As fast as it can, before any rate, and then at the rate before that counts. */
+        readonly warmUpSeconds: { readonly closed: number; readonly open: number }
+      }
 }
 
 /** How it went. */
@@ -26,15 +30,15 @@ export interface LoadResult {
 }
 
 /**
- * Runs the load in a process of its own.
+ * Runs the load in a process of its own. Gives one result for each rate, and one for a closed loop.
  *
  * @param program - the bundle of injection-load-main.ts
  */
-export async function runLoad(program: string, options: LoadOptions): Promise<LoadResult> {
+export async function runLoad(program: string, options: LoadOptions): Promise<readonly LoadResult[]> {
   const child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
   const [code] = (await once(child, 'close')) as [number | null]
   if (code !== 0) throw new Error(`the load ended with ${String(code)}`)
-  return JSON.parse(output) as LoadResult
+  return JSON.parse(output) as readonly LoadResult[]
 }

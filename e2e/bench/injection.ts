@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 import { InjectionFloor } from './injection-floor.js'
-import { type LoadOptions, OWN_WARM_UP_SECONDS, runLoad } from './injection-load.js'
+import { type LoadOptions, type LoadResult, runLoad } from './injection-load.js'
 import { InjectorProgram } from './injection-program.js'
 import { kubeconfigFor } from './local-api.js'
 import { round, type Summary, summarize } from './statistics.js'
@@ -14,7 +14,10 @@ import { round, type Summary, summarize } from './statistics.js'
 /** How long and with what the injector is measured. */
 export interface InjectionOptions {
   readonly closedSeconds: number
+  /** Of each rate. */
   readonly openSeconds: number
+  /** The server compiles itself meanwhile; so does the load, see {@link LoadOptions}. */
+  readonly warmUpSeconds: { readonly server: number; readonly closed: number; readonly open: number }
   /** Bundles of osm-injector, of its API server, of the floor and of the load. */
   readonly programs: { readonly injector: string; readonly api: string; readonly floor: string; readonly load: string }
 }
@@ -28,11 +31,11 @@ export interface InjectionResult {
     readonly warmUp: string
   }
   readonly closedLoop: ClosedLoop
-  readonly openLoop: OpenLoop
+  readonly openLoop: readonly OpenLoop[]
   readonly residentMiB: number
   /** The same load on a server that reads no pod and issues nothing, see injection-floor-main.ts. */
-  readonly floor: { readonly closedLoop: ClosedLoop; readonly openLoop: OpenLoop }
-  /** What injection costs by what the floor does. */
+  readonly floor: { readonly closedLoop: ClosedLoop; readonly openLoop: readonly OpenLoop[] }
+  /** What injection costs by what the floor does; latencies are those of a hundred a second. */
   readonly ratio: { readonly processorTime: number; readonly p50: number; readonly p99: number }
 }
 
@@ -60,16 +63,16 @@ interface Measured {
 }
 
 const CONNECTIONS = 8
-const OPEN_PER_SECOND = 100
-/** The compiler of V8 works beside the server for thousands of reviews. */
-const WARM_UP_SECONDS = 8
+/** Of these the floor is asked as well. */
+const COMPARED_RATE = 100
+const RATES: readonly number[] = [50, COMPARED_RATE, 500]
 
 /**
  * Reviews of pods by osm-injector as a process, asked by another process, with every Secret written to an API server in a third: first as many as it takes,
- * then a hundred a second. Then the same of the floor.
+ * then at fixed rates. Then the same of the floor, at one rate.
  */
 export async function measureInjection(options: InjectionOptions): Promise<InjectionResult> {
-  const { programs } = options
+  const { programs, warmUpSeconds: warmUp } = options
   const folder = mkdtempSync(join(tmpdir(), 'osm-injection-'))
   const api = spawn(process.execPath, [programs.api], { stdio: ['pipe', 'pipe', 'inherit'] })
   try {
@@ -98,6 +101,7 @@ export async function measureInjection(options: InjectionOptions): Promise<Injec
             cpuSeconds: () => injector.cpuSeconds(),
           },
           options,
+          RATES,
         )),
         residentMiB: round(await injector.residentMiB()),
       }
@@ -105,20 +109,21 @@ export async function measureInjection(options: InjectionOptions): Promise<Injec
       await injector.stop()
     }
     const floor = await measureFloor(url, options)
+    const [ours, bare] = [comparedLatency(product.openLoop), comparedLatency(floor.openLoop)]
     return {
       measured: {
         processorTime:
           'of the server with all of its threads; load generator and API server are processes of their own',
         latency:
           'as the load generator sees it: TLS, the review and the Secret at the API server; it shares the cores with both',
-        warmUp: `${WARM_UP_SECONDS} s of as many reviews as possible; before the fixed rate counts, ${OWN_WARM_UP_SECONDS} s of as many as possible by the process that then asks at that rate, and ${OWN_WARM_UP_SECONDS} s of the rate`,
+        warmUp: `${warmUp.server} s of as many reviews as possible; before fixed rates, ${warmUp.closed} s of as many as possible by the process that then asks at those rates, and ${warmUp.open} s of each rate before it counts`,
       },
       ...product,
       floor,
       ratio: {
         processorTime: round(floor.closedLoop.reviewsPerCpuSecond / product.closedLoop.reviewsPerCpuSecond),
-        p50: round(product.openLoop.latency.p50 / floor.openLoop.latency.p50),
-        p99: round(product.openLoop.latency.p99 / floor.openLoop.latency.p99),
+        p50: round(ours.p50 / bare.p50),
+        p99: round(ours.p99 / bare.p99),
       },
     }
   } finally {
@@ -139,6 +144,7 @@ async function measureFloor(api: string, options: InjectionOptions): Promise<Inj
         cpuSeconds: () => floor.cpuSeconds(),
       },
       options,
+      [COMPARED_RATE],
     )
   } finally {
     await floor.stop()
@@ -147,23 +153,34 @@ async function measureFloor(api: string, options: InjectionOptions): Promise<Inj
 
 async function measure(
   { cpuSeconds, ...target }: Measured,
-  options: InjectionOptions,
-): Promise<{ readonly closedLoop: ClosedLoop; readonly openLoop: OpenLoop }> {
-  const run = (load: LoadOptions['load']) =>
-    runLoad(options.programs.load, { ...target, connections: CONNECTIONS, load })
-  await run({ kind: 'closed', seconds: WARM_UP_SECONDS })
+  { programs, warmUpSeconds, closedSeconds, openSeconds }: InjectionOptions,
+  rates: readonly number[],
+): Promise<{ readonly closedLoop: ClosedLoop; readonly openLoop: readonly OpenLoop[] }> {
+  const run = (load: LoadOptions['load']) => runLoad(programs.load, { ...target, connections: CONNECTIONS, load })
+  const closedLoop = async (seconds: number): Promise<LoadResult> => {
+    const [result] = await run({ kind: 'closed', seconds })
+    if (result === undefined) throw new Error('the load gave no result')
+    return result
+  }
+  await closedLoop(warmUpSeconds.server)
   const cpuBefore = await cpuSeconds()
-  const closed = await run({ kind: 'closed', seconds: options.closedSeconds })
+  const closed = await closedLoop(closedSeconds)
   const cpu = (await cpuSeconds()) - cpuBefore
-  const open = await run({ kind: 'open', seconds: options.openSeconds, perSecond: OPEN_PER_SECOND })
+  const open = await run({ kind: 'open', seconds: openSeconds, rates, warmUpSeconds })
   return {
     closedLoop: {
       reviewsPerSecond: round(closed.latencies.length / closed.seconds),
       reviewsPerCpuSecond: round(closed.latencies.length / cpu),
       latency: summarize(closed.latencies),
     },
-    openLoop: { perSecond: OPEN_PER_SECOND, latency: summarize(open.latencies) },
+    openLoop: rates.map((perSecond, index) => ({ perSecond, latency: summarize(open[index]?.latencies ?? []) })),
   }
+}
+
+function comparedLatency(loops: readonly OpenLoop[]): Summary {
+  const loop = loops.find(({ perSecond }) => perSecond === COMPARED_RATE)
+  if (loop === undefined) throw new Error(`nothing was asked ${COMPARED_RATE} times a second`)
+  return loop.latency
 }
 
 /** The root that the injector has made for the control plane. */

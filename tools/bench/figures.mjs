@@ -4,9 +4,9 @@
  */
 
 /** Members that tell elements of a list apart, and say of how much they are. */
-const sizes = ['services', 'clients', 'affected', 'kind', 'size', 'name']
+const sizes = ['services', 'clients', 'affected', 'kind', 'size', 'name', 'driver', 'perSecond', 'strangers', 'proxies']
 /** What says how something was measured, and not what came of it. */
-const settings = new Set(['machine', 'quick', 'count'])
+const settings = new Set(['machine', 'quick', 'count', 'seconds'])
 
 /**
  * All numbers of a report, by their paths, such as `scale.endpointChange[affected=100].change.p50`.

@@ -20,7 +20,7 @@ export function reportPage(report) {
     ...(quick === true ? ['few repetitions'] : []),
   ]
   const sections = Object.entries(/** @type {Record<string, unknown>} */ (report ?? {})).filter(
-    ([name]) => name !== 'machine' && name !== 'quick',
+    ([name]) => !['machine', 'quick', 'seconds'].includes(name),
   )
   return `<!doctype html>
 <html lang="en">

@@ -1,13 +1,17 @@
+import { readFileSync } from 'node:fs'
+
 import { describe, expect, it } from '@jest/globals'
 import { compareReports, comparisonLines } from './compare.mjs'
 import { figuresOf } from './figures.mjs'
 import { reportPage } from './page.mjs'
+import { targetTable, withTable } from './table.mjs'
 import { resultsOf, targets } from './targets.mjs'
 
 const summary = (p50: number) => ({ count: 200, min: 1, p50, p99: 2 * p50, max: 3 * p50 })
 const report = {
-  machine: { cpu: 'some <processor>', cores: 2 },
+  machine: { cpu: 'some <processor>', cores: 2, memoryGiB: 24, node: 'v20.1.0' },
   quick: false,
+  seconds: { scale: 90, 'cli-start': 3 },
   'cli-start': { osm: summary(100), node: summary(50), beyondNode: 50 },
   scale: {
     endpointChange: [
@@ -24,7 +28,7 @@ describe('figuresOf', () => {
     const paths = figuresOf(report).map(({ path }) => path)
     expect(paths).toContain('scale.endpointChange[affected=500].change.p99')
     expect(paths).toContain('cli-start.beyondNode')
-    expect(paths.filter((path) => /machine|count|notes|quick/.test(path))).toEqual([])
+    expect(paths.filter((path) => /machine|count|notes|quick|seconds/.test(path))).toEqual([])
   })
 })
 
@@ -78,5 +82,54 @@ describe('reportPage', () => {
     expect(page).toContain('some &#60;processor&#62;')
     expect(page.match(/<circle/g)).toHaveLength(4)
     expect(page).not.toMatch(/undefined|NaN|<processor>/)
+  })
+})
+
+describe('targetTable', () => {
+  it('has a row for each target, with the reason only where it is missed', () => {
+    const lines = targetTable(report).split('\n')
+    const rowOf = (what: string) => lines.find((line) => line.startsWith(`| ${what}`))?.split(/ *\| */)
+    expect(lines[0]).toBe(
+      'Measured on some <processor>, 2 cores, 24 GiB, Node 20.1.0; the benchmarks of the report took 1.6 minutes.',
+    )
+    expect(lines).toHaveLength(4 + targets.length)
+    expect(rowOf('endpoint change')?.slice(2, 6)).toEqual(['at most 1.5', '1.4', 'met', ''])
+    expect(rowOf('the same, p99')?.slice(2, 5)).toEqual(['at most 300 ms', '400 ms', '**missed**'])
+    expect(rowOf('the same, p99')?.[5]).toMatch(/incremental\.md/)
+    expect(rowOf('P-256 certificates')?.slice(2, 6)).toEqual(['at least 0.7', '', 'not measured', ''])
+  })
+
+  it('says so where the reason of a miss is not known', () => {
+    const slow = { 'cli-start': { beyondNode: 61 } }
+    expect(targetTable(slow)).toMatch(/beyond node -e 0 .*\| 61 ms +\| \*\*missed\*\* +\| not known yet/)
+    expect(targetTable(slow)).toMatch(/^Nothing has been measured yet\.$/m)
+  })
+
+  it('takes the place of the table before in a page', () => {
+    const page = 'a\n<!-- targets: npm run bench:table -->\n\nold\n\n<!-- end of targets -->\nb\n'
+    const next = withTable(page, 'new')
+    expect(next).toBe(page.replace('old', 'new'))
+    expect(withTable('a page', 'new')).toBeUndefined()
+  })
+
+  it('names the targets in the reference as they are', () => {
+    const page = readFileSync(new URL('../../docs/reference/benchmarks.md', import.meta.url), 'utf8')
+    const cells = page.split('\n').map((line) =>
+      line
+        .split(/ *\| */)
+        .slice(1, 3)
+        .join(' | '),
+    )
+    const missing = targetTable({})
+      .split('\n')
+      .slice(4)
+      .map((line) =>
+        line
+          .split(/ *\| */)
+          .slice(1, 3)
+          .join(' | '),
+      )
+      .filter((target) => !cells.includes(target))
+    expect(missing).toEqual([])
   })
 })

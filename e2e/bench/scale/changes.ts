@@ -89,8 +89,14 @@ function octetsOf({ of }: Counters, from: number): number {
   return sum
 }
 
+/** From a change to the last acknowledgement, in milliseconds, and the longest time for which the controller's event loop was busy with one thing. */
+export interface PlainChangeFigures {
+  readonly change: Summary
+  readonly longestBlockMs: number
+}
+
 /** A route of a service is allowed and forbidden in turns: its own proxies are told. Milliseconds to the last acknowledgement. */
-export async function measurePolicyChange(world: World, { warmUp, rounds }: Rounds): Promise<Summary> {
+export async function measurePolicyChange(world: World, { warmUp, rounds }: Rounds): Promise<PlainChangeFigures> {
   const { replicas } = world.size
   const { app, namespace } = serviceOf(0)
   const callers = callersOf(world.size, 0)
@@ -99,15 +105,22 @@ export async function measurePolicyChange(world: World, { warmUp, rounds }: Roun
     const target = trafficTarget(app, namespace, callers, n % 2 === 1 ? ['read'] : ['read', 'write'])
     const resource = { typeUrl: ROUTES, name: 'rds-inbound.8080', count: replicas }
     const reached = await world.proxies.reached(resource, () => world.api.put([target]), TIMEOUT_MS)
+    if (n === warmUp) await world.controller.figures()
     if (n > warmUp) times.push(Math.max(...reached.times))
   }
-  return summarize(times)
+  return withBlock(world, times)
+}
+
+async function withBlock(world: World, times: readonly number[]): Promise<PlainChangeFigures> {
+  const { longestBlockMs } = await world.controller.figures()
+  return { change: summarize(times), longestBlockMs: round(longestBlockMs) }
 }
 
 /** A new service that some proxies may call: from its objects to the last acknowledgement of its cluster. Milliseconds. */
-export async function measureServiceAdded(world: World, affected: number, rounds: number): Promise<Summary> {
+export async function measureServiceAdded(world: World, affected: number, rounds: number): Promise<PlainChangeFigures> {
   const callers = firstServices(world.size, affected)
   const times: number[] = []
+  await world.controller.figures()
   for (let n = 0; n < rounds; n += 1) {
     const [app, namespace] = [`new-${n}`, 'ns-1']
     const objects = [
@@ -120,7 +133,7 @@ export async function measureServiceAdded(world: World, affected: number, rounds
     await world.api.remove(objects)
     await world.settled()
   }
-  return summarize(times)
+  return withBlock(world, times)
 }
 
 /** Pods that are replaced at a rate. */
@@ -133,12 +146,14 @@ export interface RolloutFigures {
   readonly responses: number
   readonly octets: number
   readonly controllerCpuSeconds: number
+  readonly longestBlockMs: number
 }
 
 /** Every pod brings an object of its own, and a version of its service's endpoints. */
 export async function measureRollout(world: World, pods: number, perSecond: number): Promise<RolloutFigures> {
   const before = totals(await world.proxies.counters())
   const cpuBefore = await cpuSecondsOf(world.controller.pid)
+  await world.controller.figures()
   const { services, replicas } = world.size
   const objects: MeshObject[] = []
   for (let n = 0; n < pods; n += 1) {
@@ -163,6 +178,7 @@ export async function measureRollout(world: World, pods: number, perSecond: numb
     responses: after.responses - before.responses,
     octets: after.octets - before.octets,
     controllerCpuSeconds: round((await cpuSecondsOf(world.controller.pid)) - cpuBefore),
+    longestBlockMs: round((await world.controller.figures()).longestBlockMs),
   }
 }
 

@@ -4,6 +4,7 @@ import { createWriteStream, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { freePort, kubeconfigFor } from '../local-api.js'
+import { round } from '../statistics.js'
 import { OSM_NAMESPACE } from './mesh.js'
 
 /** How a controller is started. */
@@ -23,6 +24,16 @@ export interface ControllerFigures {
   /** Longest time in milliseconds for which its event loop was busy with one thing, since this was last asked for. */
   readonly longestBlockMs: number
 }
+
+/** Memory of a process in MiB. */
+export interface MemoryOfProcess {
+  readonly residentMiB: number
+  /** Used, with what the next collection will free. */
+  readonly heapMiB: number
+  readonly externalMiB: number
+}
+
+const MEBIBYTE = 2 ** 20
 
 /** osm-controller as a process, as the chart starts it. */
 export class Controller {
@@ -76,15 +87,20 @@ export class Controller {
   }
 
   async figures(): Promise<ControllerFigures> {
-    const text = await (await fetch(`http://127.0.0.1:${this.#healthPort}/metrics`)).text()
-    const valueOf = (name: string): number => {
-      const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
-      if (line === undefined) throw new Error(`osm-controller has no metric ${name}`)
-      return Number(line.slice(name.length + 1))
-    }
+    const valueOf = await this.#metrics()
     return {
       recomputedPolicies: valueOf('osm_policy_recomputed_count'),
       longestBlockMs: valueOf('nodejs_eventloop_lag_max_seconds') * 1000,
+    }
+  }
+
+  async memory(): Promise<MemoryOfProcess> {
+    const valueOf = await this.#metrics()
+    const mebibytes = (name: string): number => round(valueOf(name) / MEBIBYTE)
+    return {
+      residentMiB: mebibytes('process_resident_memory_bytes'),
+      heapMiB: mebibytes('nodejs_heap_size_used_bytes'),
+      externalMiB: mebibytes('nodejs_external_memory_bytes'),
     }
   }
 
@@ -100,6 +116,15 @@ export class Controller {
   /** The last lines of its log. */
   lastWords(): string {
     return readFileSync(this.#logFile, 'utf8').split('\n').slice(-20).join('\n')
+  }
+
+  async #metrics(): Promise<(name: string) => number> {
+    const text = await (await fetch(`http://127.0.0.1:${this.#healthPort}/metrics`)).text()
+    return (name) => {
+      const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
+      if (line === undefined) throw new Error(`osm-controller has no metric ${name}`)
+      return Number(line.slice(name.length + 1))
+    }
   }
 
   async #ready(): Promise<void> {

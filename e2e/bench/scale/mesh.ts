@@ -24,6 +24,8 @@ export interface ScaleSize {
   readonly hubs: readonly number[]
   /** True: permissive mode, in which everybody may call everything. */
   readonly permissive: boolean
+  /** Only the first so many proxies connect; absent: all. */
+  readonly connected?: number
 }
 
 /** A proxy of a generated mesh. */
@@ -70,9 +72,13 @@ export function firstServices({ replicas }: ScaleSize, proxies: number): readonl
   return Array.from({ length: proxies / replicas }, (_, index) => serviceOf(index))
 }
 
-/** The proxies of a mesh; those of one service follow each other. */
-export function scaleProxies({ services, replicas }: ScaleSize): readonly ScaleProxy[] {
-  return Array.from({ length: services * replicas }, (_, index) => {
+/** The proxies of a mesh that connect; those of one service follow each other. */
+export function scaleProxies({
+  services,
+  replicas,
+  connected = services * replicas,
+}: ScaleSize): readonly ScaleProxy[] {
+  return Array.from({ length: connected }, (_, index) => {
     const { app, namespace } = serviceOf(Math.floor(index / replicas))
     return { uuid: proxyUuidOf(index), account: { namespace, name: app } }
   })

@@ -160,6 +160,16 @@ export class Proxies {
     await this.#child.ask({ type: 'disconnect' })
   }
 
+  /** Lets its process read for a while and stops it for another, in turns, until the signal aborts. */
+  async slow(options: { readonly readMs: number; readonly stopMs: number }, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.stall()
+      await new Promise((resolve) => setTimeout(resolve, options.stopMs))
+      this.resume()
+      await new Promise((resolve) => setTimeout(resolve, options.readMs))
+    }
+  }
+
   /** Stops its process, so that nothing is read and nothing answered. */
   stall(): void {
     process.kill(this.#child.pid, 'SIGSTOP')

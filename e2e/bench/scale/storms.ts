@@ -1,10 +1,9 @@
 import { round, type Summary, summarize } from '../statistics.js'
 import { DEBOUNCE_MS, totals } from './changes.js'
 import { ChildRequests } from './child-requests.js'
-import { hubOf, hubSlice, podObject, serviceOf } from './mesh.js'
-import { cpuSecondsOf, residentMiBOf } from './process-figures.js'
-import { Proxies } from './proxies.js'
-import { ENDPOINTS } from '../references.js'
+import { podObject, serviceOf } from './mesh.js'
+import type { MemoryOfProcess } from './controller.js'
+import { cpuSecondsOf } from './process-figures.js'
 import type { World } from './world.js'
 
 /** All proxies lose their connection and come back at once. Milliseconds until the last one is configured. */
@@ -14,14 +13,14 @@ export interface ReconnectFigures {
   readonly floor: Summary
   /** Of the medians. */
   readonly ratio: number
-  /** Resident memory of the controller in MiB: when all were configured for the first time, and after the last storm. */
-  readonly residentMiB: { readonly first: number; readonly last: number }
+  /** Memory of the controller: when all were configured for the first time, and after the last storm. */
+  readonly memory: { readonly first: MemoryOfProcess; readonly last: MemoryOfProcess }
   readonly longestBlockMs: number
 }
 
 /** Storms against the controller and the floor in turns. */
 export async function measureReconnects(world: World, storms: number): Promise<ReconnectFigures> {
-  const first = await residentMiBOf(world.controller.pid)
+  const first = await world.controller.memory()
   const product: number[] = []
   const floor: number[] = []
   let longestBlock = 0
@@ -40,7 +39,7 @@ export async function measureReconnects(world: World, storms: number): Promise<R
     product: ours,
     floor: bare,
     ratio: round(ours.p50 / bare.p50),
-    residentMiB: { first: round(first), last: round(await residentMiBOf(world.controller.pid)) },
+    memory: { first, last: await world.controller.memory() },
     longestBlockMs: round(longestBlock),
   }
 }
@@ -104,55 +103,4 @@ export async function measureNoOps(
 
 function annotated<M extends { readonly annotations?: Readonly<Record<string, string>> }>(metadata: M, n: number): M {
   return { ...metadata, annotations: { ...metadata.annotations, 'example.com/checked': String(n) } }
-}
-
-/** Some proxies stop to read; all others go on. */
-export interface StuckFigures {
-  readonly stuck: number
-  /** Milliseconds of a change of an endpoint that concerns all, to the last acknowledgement of the others. */
-  readonly without: Summary
-  readonly with: Summary
-  /** Of the medians. */
-  readonly ratio: number
-  /** Resident memory in MiB that the controller took meanwhile. */
-  readonly residentMiB: number
-}
-
-/** The first proxies connect from a process of their own, which is stopped for half of the rounds. */
-export async function measureStuck(
-  world: World,
-  options: { readonly stuck: number; readonly affected: number; readonly rounds: number; readonly program: string },
-): Promise<StuckFigures> {
-  const { stuck, affected, rounds } = options
-  const hub = hubOf(affected)
-  const resource = { typeUrl: ENDPOINTS, name: `${hub.namespace}/${hub.app}|8080`, count: affected - stuck }
-  const others = await Proxies.start(options.program)
-  try {
-    // A proxy that connects once more takes the place of its connection before.
-    await world.proxies.disconnect()
-    const { proxies } = world.certificates
-    await world.proxies.connect(world.server, proxies.slice(stuck), 180_000)
-    await others.connect(world.server, proxies.slice(0, stuck), 60_000)
-    let both = false
-    const change = async (): Promise<number> => {
-      both = !both
-      const object = hubSlice(world.size, affected, both)
-      return Math.max(...(await world.proxies.reached(resource, () => world.api.put([object]), 60_000)).times)
-    }
-    // Whatever stood there before, two changes in a row are two.
-    await world.api.put([hubSlice(world.size, affected, false)])
-    await world.settled()
-    const without = []
-    for (let n = 0; n < rounds; n += 1) without.push(await change())
-    others.stall()
-    const before = await residentMiBOf(world.controller.pid)
-    const withStuck = []
-    for (let n = 0; n < rounds; n += 1) withStuck.push(await change())
-    const residentMiB = round((await residentMiBOf(world.controller.pid)) - before)
-    const [alone, beside] = [summarize(without), summarize(withStuck)]
-    return { stuck, without: alone, with: beside, ratio: round(beside.p50 / alone.p50), residentMiB }
-  } finally {
-    others.resume()
-    await others.close()
-  }
 }

@@ -98,15 +98,16 @@ export class World {
   /**
    * Connects all proxies to the controller at once; gives the milliseconds after which each was configured.
    *
-   * @param record - true: keep what the first proxy of each service was sent, for the floor to send it as well
+   * @param record - true: keep what the first proxy of each service was sent (in permissive mode: the first of all), for the floor to send it as well
    */
   async connect(record = false): Promise<readonly number[]> {
-    const { replicas } = this.size
     const { proxies } = this.certificates
-    const recorded = record ? proxies.filter(({ index }) => index % replicas === 0).map(({ index }) => index) : []
+    // In permissive mode what one is sent is the size of what each is sent, and a hundred times as much is a lot to keep.
+    const alike = this.size.permissive ? proxies.length : this.size.replicas
+    const recorded = record ? proxies.filter(({ index }) => index % alike === 0).map(({ index }) => index) : []
     const times = await this.proxies.connect(this.server, proxies, CONNECT_TIMEOUT_MS, recorded)
     for (const [index, types] of await this.proxies.recorded()) {
-      const same = proxies.slice(index, index + replicas).map(({ nodeId }) => nodeId)
+      const same = proxies.slice(index, index + alike).map(({ nodeId }) => nodeId)
       await this.floor.answer(same, types)
     }
     return times
@@ -130,4 +131,28 @@ export class World {
     await this.api.close()
     await rm(this.#folder, { recursive: true, force: true })
   }
+}
+
+/** Has something done with a world, and ends it. What goes wrong comes with the last words of the controller. */
+export async function withWorld<T>(
+  size: ScaleSize,
+  programs: ScalePrograms,
+  action: (world: World) => Promise<T>,
+): Promise<T> {
+  const world = await step('start', () => World.start(size, programs))
+  try {
+    return await action(world)
+  } catch (error) {
+    throw new Error(`the last words of the controller:\n${world.controller.lastWords()}`, { cause: error })
+  } finally {
+    await world.close()
+  }
+}
+
+/** Has one thing done, and says how long that took. */
+export async function step<T>(name: string, action: () => Promise<T>): Promise<T> {
+  const start = performance.now()
+  const result = await action()
+  console.error(`  ${name}: ${((performance.now() - start) / 1000).toFixed(1)} s`)
+  return result
 }

@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { freePort } from '../local-api.js'
+import { round, type Summary, summarize } from '../statistics.js'
+import { MeshApi } from './api.js'
+import { Controller } from './controller.js'
+import { scaleMesh } from './mesh.js'
+import { residentMiBOf } from './process-figures.js'
+import { type ScalePrograms, step, type World } from './world.js'
+
+/** What it takes until all proxies have their first configuration. */
+export interface FirstConnections {
+  readonly services: number
+  readonly pods: number
+  readonly proxies: number
+  /** From the start of the controller's process until it is ready, with the mesh in the API server. */
+  readonly coldStartMs: number
+  readonly memory: MemoryFigures
+  /** Each proxy for itself, milliseconds; certificates are issued meanwhile. */
+  readonly firstConnect: { readonly product: Summary; readonly floor: Summary }
+}
+
+/** Resident memory in MiB. */
+export interface MemoryFigures {
+  /** The controller with the mesh and no proxy, and with all of them. */
+  readonly controller: { readonly without: number; readonly with: number }
+  readonly floor: { readonly without: number; readonly with: number }
+  /** What one proxy takes of the controller beyond what it takes of the floor. */
+  readonly perProxyBeyondFloor: number
+}
+
+/** Connects all proxies of a world to the controller and to the floor, and looks at what both have in memory. */
+export async function firstConnections(world: World): Promise<FirstConnections> {
+  const without = await residentMiBOf(world.controller.pid)
+  const connected = await step('first connections', () => world.connect(true))
+  // What the floor is to answer is in its memory before it is measured.
+  const floorWithout = await residentMiBOf(world.floor.pid)
+  const floorConnected = await step('first connections of the floor', () => world.connectFloor())
+  await world.proxies.quiet(1000)
+  const controllerWith = await residentMiBOf(world.controller.pid)
+  const floorWith = await residentMiBOf(world.floor.pid)
+  const { services, replicas } = world.size
+  const proxies = world.certificates.proxies.length
+  return {
+    services,
+    pods: services * replicas,
+    proxies,
+    coldStartMs: round(world.controllerStartMs),
+    memory: {
+      controller: { without: round(without), with: round(controllerWith) },
+      floor: { without: round(floorWithout), with: round(floorWith) },
+      perProxyBeyondFloor: round((controllerWith - without - (floorWith - floorWithout)) / proxies),
+    },
+    firstConnect: { product: summarize(connected), floor: summarize(floorConnected) },
+  }
+}
+
+/** Resident memory in MiB of a controller whose mesh has namespaces and nothing else. */
+export async function emptyControllerMiB(programs: ScalePrograms): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'osm-scale-'))
+  const api = await MeshApi.start(programs.api)
+  try {
+    const size = { services: 0, replicas: 0, calls: 0, hubs: [], permissive: false }
+    await api.put(scaleMesh(size, await freePort()))
+    const { controller } = await Controller.start({ program: programs.controller, folder, api: api.url })
+    try {
+      return round(await residentMiBOf(controller.pid))
+    } finally {
+      await controller.stop()
+    }
+  } finally {
+    await api.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,31 @@
+import { type ChangeFigures, measureEndpointChange, type Rounds } from './changes.js'
+import { firstConnections, type FirstConnections } from './first-connections.js'
+import { type ScalePrograms, step, withWorld } from './world.js'
+
+/** A mesh of which less is measured, because of its size. */
+export interface LargeOptions extends Rounds {
+  readonly services: number
+  /** Pods of each service. */
+  readonly replicas: number
+  /** Proxies that connect; pods without one are endpoints and nothing else. */
+  readonly connected: number
+  /** Proxies that a change of an endpoint concerns. In permissive mode these are all. */
+  readonly affected: number
+  /** Everybody may call everything. */
+  readonly permissive: boolean
+  readonly programs: ScalePrograms
+}
+
+/** Cold start, memory, first connections, and what one endpoint costs. */
+export interface LargeFigures extends FirstConnections {
+  readonly endpointChange: ChangeFigures
+}
+
+export async function measureLarge(options: LargeOptions): Promise<LargeFigures> {
+  const { services, replicas, connected, affected, permissive, programs } = options
+  const size = { services, replicas, connected, calls: 5, hubs: [affected], permissive }
+  return withWorld(size, programs, async (world) => ({
+    ...(await firstConnections(world)),
+    endpointChange: await step(`endpoint of ${affected}`, () => measureEndpointChange(world, affected, options)),
+  }))
+}

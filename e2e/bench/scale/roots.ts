@@ -1,0 +1,85 @@
+import { MemoryCaStore, systemClock, TresorProvider } from '@osm-ts/core'
+
+import { SECRET } from '../references.js'
+import { round } from '../statistics.js'
+import { DEBOUNCE_MS, totals } from './changes.js'
+import { type MeshObject, OSM_NAMESPACE } from './mesh.js'
+import { cpuSecondsOf } from './process-figures.js'
+import type { World } from './world.js'
+
+/** Another root of the workloads signs, and every proxy is told. */
+export interface RootRotationFigures {
+  readonly proxies: number
+  /** Milliseconds from the new Secret until the last proxy has acknowledged that both roots are trusted. */
+  readonly trustMs: number
+  /** A bare gRPC server writes the same octets to as many. */
+  readonly floorMs: number
+  /** Beyond the debounce, to the floor. */
+  readonly ratio: number
+  /** Milliseconds until the last has a certificate of the new root: they are replaced between 10 and 40 s after it. Absent where that is not waited for. */
+  readonly certificatesMs?: number
+  /** What all proxies together were sent. */
+  readonly octets: number
+  readonly responses: number
+  readonly controllerCpuSeconds: number
+  readonly longestBlockMs: number
+}
+
+const ROOTS = 'root-cert-for-mtls'
+const CERTIFICATE = 'service-cert'
+const TIMEOUT_MS = 120_000
+
+/** Replaces the root of the workloads at one stroke while all proxies are connected. */
+export async function measureRootRotation(
+  world: World,
+  options: { readonly certificates: boolean },
+): Promise<RootRotationFigures> {
+  const count = world.certificates.proxies.length
+  const secret = await newRoot()
+  const before = totals(await world.proxies.counters())
+  const cpuBefore = await cpuSecondsOf(world.controller.pid)
+  await world.controller.figures()
+  let at = 0n
+  const replace = async (): Promise<bigint> => (at = await world.api.put([secret]))
+  const trusted = () => world.proxies.reached({ typeUrl: SECRET, name: ROOTS, count }, replace, TIMEOUT_MS)
+  let trust: Awaited<ReturnType<typeof trusted>> | undefined
+  const trustedFirst = async (): Promise<bigint> => {
+    trust = await trusted()
+    return at
+  }
+  const certificates = options.certificates
+    ? await world.proxies.reached({ typeUrl: SECRET, name: CERTIFICATE, count }, trustedFirst, TIMEOUT_MS)
+    : undefined
+  const { times, message } = trust ?? (await trusted())
+  const { longestBlockMs } = await world.controller.figures()
+  const after = totals(await world.proxies.counters())
+  const cpu = (await cpuSecondsOf(world.controller.pid)) - cpuBefore
+  const floor = await world.floorProxies.reached(
+    { typeUrl: SECRET, name: ROOTS, count },
+    () => world.floor.push(world.nodeIds(count), message),
+    TIMEOUT_MS,
+  )
+  const [trustMs, floorMs] = [Math.max(...times), Math.max(...floor.times)]
+  return {
+    proxies: count,
+    trustMs: round(trustMs),
+    floorMs: round(floorMs),
+    ratio: round((trustMs - DEBOUNCE_MS) / floorMs),
+    ...(certificates !== undefined && { certificatesMs: round(Math.max(...certificates.times)) }),
+    octets: after.octets - before.octets,
+    responses: after.responses - before.responses,
+    controllerCpuSeconds: round(cpu),
+    longestBlockMs: round(longestBlockMs),
+  }
+}
+
+/** The Secret of a root that nobody has seen yet. */
+async function newRoot(): Promise<MeshObject> {
+  const store = new MemoryCaStore()
+  const provider = await TresorProvider.open({ store, clock: systemClock, rootKey: { algorithm: 'ECDSA' } })
+  provider.close()
+  const made = await store.load('workload')
+  if (made === undefined) throw new Error('no root was made')
+  const data = { 'ca.crt': btoa(made.certificate), 'private.key': btoa(made.privateKey()) }
+  return { kind: 'Secret', metadata: { name: 'osm-ca-bundle', namespace: OSM_NAMESPACE }, rest: { data } }
+}
