@@ -1,4 +1,4 @@
-import type { LoopWatch } from '@osm-ts/core'
+import { isLoopback, type LoopWatch } from '@osm-ts/core'
 import type { DebugRequest, DebugResponse } from '@osm-ts/driver-api'
 import { type FastifyInstance, fastify } from 'fastify'
 
@@ -37,10 +37,6 @@ export function debugServer(
 /** A JSON answer of a debug page. */
 export function jsonPage(value: unknown, status = 200): DebugResponse {
   return { status, contentType: 'application/json; charset=utf-8', body: `${JSON.stringify(value)}\n` }
-}
-
-function isLoopback(address: string | undefined): boolean {
-  return address === '::1' || (address?.startsWith('127.') ?? false) || (address?.startsWith('::ffff:127.') ?? false)
 }
 
 /** Repeated parameters count once, the first time. */

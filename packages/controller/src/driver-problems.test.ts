@@ -1,9 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
-import { type DriverProcessState, type DriverState, DriverRegistry, resolveMeshConfig } from '@osm-ts/core'
+import {
+  type DriverProcessState,
+  type DriverState,
+  DriverRegistry,
+  driverStates,
+  resolveMeshConfig,
+} from '@osm-ts/core'
 import { fakeDriver } from '@osm-ts/driver-testkit'
 
 import { driverProblems } from './driver-problems.js'
-import { driverStates } from './driver-states.js'
 import type { StartState } from './driver-runner.js'
 
 const { config } = resolveMeshConfig(

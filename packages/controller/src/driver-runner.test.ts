@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { DriverRegistry, resolveMeshConfig } from '@osm-ts/core'
+import { DriverRegistry, driverStates, resolveMeshConfig } from '@osm-ts/core'
 import type { ControllerContext, Driver } from '@osm-ts/driver-api'
 import { fakeDriver } from '@osm-ts/driver-testkit'
 
 import { DriverRunner } from './driver-runner.js'
-import { driverStates } from './driver-states.js'
 
 const loaded = { origin: 'package', version: '1.0.0', failurePolicy: 'Fail' } as const
 const times = { patienceMs: 30, retry: { firstMs: 5, lastMs: 20 } }

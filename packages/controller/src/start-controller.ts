@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 
-import { countErrorCodes, healthServer, listen, LoopWatch, SnapshotFeed, SpecRules } from '@osm-ts/core'
+import { countErrorCodes, driverStates, healthServer, listen, LoopWatch, SnapshotFeed, SpecRules } from '@osm-ts/core'
 import { hostDrivers } from '@osm-ts/driver-process'
 import type { FastifyInstance } from 'fastify'
 
@@ -9,7 +9,6 @@ import { DebugSwitch } from './debug-switch.js'
 import { debugPages } from './debug-pages.js'
 import { followConfiguration } from './follow-configuration.js'
 import { debugServer } from './debug-server.js'
-import { driverStates } from './driver-states.js'
 import type { ControllerOptions, ControllerParts, RunningAttachment, RunningController } from './options.js'
 import { followSecrets } from './follow-secrets.js'
 import { followMesh } from './policy-loop.js'

@@ -7,6 +7,7 @@ import {
   connectProgram,
   countErrorCodes,
   DriverRegistry,
+  driverStates,
   healthServer,
   type IpFamilies,
   listen,
@@ -40,13 +41,15 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
   countErrorCodes(logger, metrics)
   metrics.collectProcessMetrics()
   let ready = (): boolean => false
+  const registry = new DriverRegistry()
   const health = healthServer({
     alive: async () => true,
     ready: async () => ready(),
     metrics: () => metrics.render(),
     version: buildVersion(flags.osmVersion),
+    // Here drivers have no proxy control plane: what is loaded is ready.
+    drivers: () => driverStates({ registry, runner: { stateOf: () => ({ state: 'started' }) } }),
   })
-  const registry = new DriverRegistry()
   for (const driver of builtInDrivers()) registry.register(driver)
   try {
     const healthPort = await listen(health, { host: flags.bindAddress, port: flags.healthPort }, 'health')

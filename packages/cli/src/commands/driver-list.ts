@@ -3,7 +3,12 @@ import type { Command } from 'commander'
 
 import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
-import { clusterDrivers, type ControllerDrivers } from '../kubernetes/cluster-debug.js'
+import {
+  clusterDrivers,
+  clusterInjectorDrivers,
+  type ControllerDrivers,
+  type InjectorDrivers,
+} from '../kubernetes/cluster-debug.js'
 import { usesCluster } from '../kubernetes/cluster-options.js'
 import { outputOption, toJson } from '../output/format.js'
 import { type Emphasis, span } from '../output/style.js'
@@ -23,7 +28,7 @@ const WIDE_COLUMNS = [...COLUMNS, 'PROTOCOLS', 'FEATURES']
 export function addDriverList(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('list'))
-    .description('show the sidecar classes that the controllers know, and how the driver of each fares')
+    .description('show the sidecar classes that the controllers and injectors know, and how the driver of each fares')
     .addOption(stateOption())
     .addOption(namespaceOption())
     .addOption(outputOption(['table', 'wide', 'json']))
@@ -38,30 +43,43 @@ ${meshSourceHelp}
 The exit code is 1 if a driver is refused, ended, or fails.`,
     )
     .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
-      const controllers = await driversOf(await meshSourceOf(host, flags, command), context.signal)
+      const { controllers, injectors } = await driversOf(await meshSourceOf(host, flags, command), context.signal)
+      const all = [
+        ...controllers.map(({ controller, drivers }) => ({ program: `controller ${controller}`, drivers })),
+        ...injectors.map(({ injector, drivers }) => ({ program: `injector ${injector}`, drivers })),
+      ]
       const color = wantsColor(context.stdout, context.variables)
       context.stdout.write(
         flags.output === 'json'
-          ? toJson({ controllers })
-          : toText(
-              controllers.flatMap((it) =>
-                lines(it, { named: controllers.length > 1, wide: flags.output === 'wide', color }),
-              ),
-            ),
+          ? toJson({ controllers, injectors })
+          : toText(all.flatMap((it) => lines(it, { named: all.length > 1, wide: flags.output === 'wide', color }))),
       )
-      const calm = controllers.every(({ drivers }) => drivers.every(({ state }) => CALM.has(state)))
+      const calm = all.every(({ drivers }) => drivers.every(({ state }) => CALM.has(state)))
       onExit(calm ? exitCodes.ok : exitCodes.problem)
     })
 }
 
-async function driversOf(source: MeshSource, signal: AbortSignal): Promise<readonly ControllerDrivers[]> {
-  if (source.kind === 'cluster') return clusterDrivers(source.cluster)
+interface ListedDrivers {
+  readonly controllers: readonly ControllerDrivers[]
+  /** Those of a cluster: elsewhere nothing is injected. */
+  readonly injectors: readonly InjectorDrivers[]
+}
+
+async function driversOf(source: MeshSource, signal: AbortSignal): Promise<ListedDrivers> {
+  if (source.kind === 'cluster') {
+    const { cluster } = source
+    const [controllers, injectors] = await Promise.all([clusterDrivers(cluster), clusterInjectorDrivers(cluster)])
+    return { controllers, injectors }
+  }
   const { controllerUrl } = source.mesh
-  return [{ controller: controllerUrl, drivers: await debugApi(controllerUrl, signal).drivers() }]
+  return {
+    controllers: [{ controller: controllerUrl, drivers: await debugApi(controllerUrl, signal).drivers() }],
+    injectors: [],
+  }
 }
 
 function lines(
-  { controller, drivers }: ControllerDrivers,
+  { program, drivers }: { readonly program: string; readonly drivers: readonly DriverState[] },
   { named, wide, color }: { readonly named: boolean; readonly wide: boolean; readonly color: boolean },
 ): readonly string[] {
   const rows = drivers.map((driver) => {
@@ -83,7 +101,7 @@ function lines(
     reason === undefined ? [] : [span(`${name}: ${reason.message} [${reason.code}]`).text],
   )
   return [
-    ...(named ? [`controller ${controller}`] : []),
+    ...(named ? [program] : []),
     ...renderTable(
       (wide ? WIDE_COLUMNS : COLUMNS).map((title) => ({ title })),
       rows,

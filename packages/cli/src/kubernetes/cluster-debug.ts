@@ -1,8 +1,8 @@
 import type { DriverState, ObjectName, ProxyStatus } from '@osm-ts/core'
 
 import { cliError } from '../errors.js'
-import { debugApiBy, type DebugApi } from '../state/debug-api.js'
-import { podsOfProgram, theControlPlane } from './control-planes.js'
+import { debugApiBy, type DebugApi, injectorDebugApiBy } from '../state/debug-api.js'
+import { healthPort, podsOfProgram, theControlPlane } from './control-planes.js'
 import { getFromPod, type Cluster } from './open-cluster.js'
 
 /** Port of the controller's debug server. */
@@ -12,6 +12,13 @@ const DEBUG_PORT = 9092
 export interface ControllerDrivers {
   /** Name of its pod, or the address of its debug server. */
   readonly controller: string
+  readonly drivers: readonly DriverState[]
+}
+
+/** Drivers as one injector knows them. */
+export interface InjectorDrivers {
+  /** Name of its pod. */
+  readonly injector: string
   readonly drivers: readonly DriverState[]
 }
 
@@ -49,6 +56,23 @@ export async function clusterDrivers(cluster: Cluster): Promise<readonly Control
   if (pods.length === 0) throw noController(namespace, 'runs')
   return Promise.all(
     pods.map(async (pod) => ({ controller: pod.name, drivers: await podDebugApi(cluster, pod).drivers() })),
+  )
+}
+
+/**
+ * The drivers of each injector that answers pods, by the name of its pod. None does in a mesh that is only about to start.
+ *
+ * @throws OsmError `OSM_CLI_MESH_MISSING` if there is no control plane
+ */
+export async function clusterInjectorDrivers(cluster: Cluster): Promise<readonly InjectorDrivers[]> {
+  const { namespace } = await theControlPlane(cluster)
+  const pods = (await podsOfProgram(cluster, namespace, 'osm-injector')).filter(({ ready }) => ready)
+  return Promise.all(
+    pods.map(async (pod) => {
+      const place = `port ${healthPort} of Pod ${pod.namespace}/${pod.name}`
+      const api = injectorDebugApiBy(place, (path) => getFromPod(cluster, pod, healthPort, path))
+      return { injector: pod.name, drivers: await api.drivers() }
+    }),
   )
 }
 

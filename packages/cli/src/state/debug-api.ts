@@ -26,20 +26,44 @@ export function debugApi(url: string, signal: AbortSignal): DebugApi {
   return debugApiBy(url, (path) => httpGet(`${url}${path}`, { signal }))
 }
 
+/** What has a debug server, for messages. */
+interface DebuggedProgram {
+  readonly name: string
+  /** What to do where it does not answer. */
+  readonly hint: string
+}
+
+const controller: DebuggedProgram = {
+  name: 'the controller',
+  hint: 'see whether the mesh still runs, and whether spec.observability.enableDebugServer of its MeshConfig is true',
+}
+
+/** An injector has one page of the controller's, beside its health: that of its drivers. */
+export function injectorDebugApiBy(
+  place: string,
+  getPage: (path: string) => Promise<HttpAnswer>,
+): Pick<DebugApi, 'drivers'> {
+  return debugApiBy(place, getPage, { name: 'the injector', hint: 'see whether its pod still runs' })
+}
+
 /**
  * A debug server that pages are got from in some way.
  *
  * @param place - where it is, for messages; paths are put behind it
  */
-export function debugApiBy(place: string, getPage: (path: string) => Promise<HttpAnswer>): DebugApi {
+export function debugApiBy(
+  place: string,
+  getPage: (path: string) => Promise<HttpAnswer>,
+  program: DebuggedProgram = controller,
+): DebugApi {
   const get = async (path: string): Promise<unknown> => {
     const answer = await getPage(path).catch((error: unknown) => {
       // The API server, on the way there, says for itself what was wrong; that it reached nobody is what this is about.
       if (isOsmError(error) && !isOsmError(error, 'OSM_KUBERNETES_UNREACHABLE')) throw error
       throw cliError(
         'OSM_CLI_UNREACHABLE',
-        `the controller does not answer at ${place}: ${error instanceof Error ? error.message : String(error)}`,
-        'see whether the mesh still runs, and whether spec.observability.enableDebugServer of its MeshConfig is true',
+        `${program.name} does not answer at ${place}: ${error instanceof Error ? error.message : String(error)}`,
+        program.hint,
         error,
       )
     })

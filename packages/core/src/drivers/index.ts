@@ -1,5 +1,6 @@
 export { capabilityGaps, type CapabilityGap } from './capability-gaps.js'
 export { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
+export { type ControlPlaneStart, type DriverStateSources, driverStates } from './driver-states.js'
 export { DriverRegistry } from './registry.js'
 export type {
   DriverFacts,

@@ -1,5 +1,8 @@
 import { type FastifyInstance, fastify } from 'fastify'
 
+import type { DriverState } from '../drivers/driver-facts.js'
+import { isLoopback } from './is-loopback.js'
+
 /** What the health server answers from. */
 export interface HealthSources {
   readonly alive: () => Promise<boolean>
@@ -8,6 +11,8 @@ export interface HealthSources {
   readonly version: VersionInfo
   /** SMI kinds and the versions that are read; absent for a program that reads none. */
   readonly smiVersions?: Readonly<Record<string, string>>
+  /** Drivers that the program has, or should have, for `/debug/drivers`; absent where a debug server has that page. */
+  readonly drivers?: () => readonly DriverState[]
 }
 
 /** What `/version` answers. */
@@ -20,7 +25,7 @@ export interface VersionInfo {
 /** Largest request body that the server reads; it has a use for none. */
 const BODY_LIMIT = 1024
 
-/** Health, version and metrics, as OSM's port 9091 has them. */
+/** Health, version and metrics, as OSM's port 9091 has them. The debug page answers to loopback only, which includes port-forwarding. */
 export function healthServer(sources: HealthSources): FastifyInstance {
   const app = fastify({ logger: false, bodyLimit: BODY_LIMIT, requestTimeout: 10_000, connectionTimeout: 10_000 })
   app.get('/health/alive', async (_request, reply) =>
@@ -35,7 +40,13 @@ export function healthServer(sources: HealthSources): FastifyInstance {
     return reply.type(contentType).send(body)
   })
   app.get('/version', async (_request, reply) => reply.send(sources.version))
-  const { smiVersions } = sources
+  const { smiVersions, drivers } = sources
   if (smiVersions !== undefined) app.get('/smi/version', async (_request, reply) => reply.send(smiVersions))
+  if (drivers !== undefined)
+    app.get('/debug/drivers', async (request, reply) =>
+      isLoopback(request.socket.remoteAddress)
+        ? reply.header('cache-control', 'no-store').send({ drivers: drivers() })
+        : reply.code(403).send({ error: 'debug pages answer on loopback only; use a port-forward' }),
+    )
   return app
 }

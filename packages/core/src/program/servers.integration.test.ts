@@ -36,6 +36,16 @@ describe('healthServer', () => {
     expect([response.statusCode, response.body]).toEqual([status, body])
   })
 
+  it('tells of drivers to this machine alone', async () => {
+    const driver = { name: 'acme', origin: 'package', state: 'ready', failurePolicy: 'Fail', version: '1' } as const
+    const server = healthServer({ ...sources(true, true), drivers: () => [driver] })
+    servers.push(server)
+    const ask = async (remoteAddress: string) => server.inject({ url: '/debug/drivers', remoteAddress })
+    expect((await ask('127.0.0.1')).json()).toEqual({ drivers: [driver] })
+    expect((await ask('10.1.2.3')).statusCode).toBe(403)
+    expect((await open().inject({ url: '/debug/drivers' })).statusCode).toBe(404)
+  })
+
   it('says 503 where a probe fails', async () => {
     const server = open(false, false)
     expect((await server.inject({ url: '/health/alive' })).statusCode).toBe(503)
