@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+/** What became of the requests of a load. */
+export interface LoadCount {
+  readonly sent: number
+  /** Of each that was not answered 200: what came instead. */
+  readonly failures: readonly string[]
+}
+
+/** Requests that go on until they are told to end. */
+export interface InsideLoad {
+  readonly stop: () => Promise<LoadCount>
+}
+
+/** Between two requests: the machine is not to be kept from everything else. */
+const PAUSE_MS = 5
+
+const program = `
+const { Agent, request } = require('node:http')
+const [url, kept, fresh] = process.argv.slice(1)
+const agent = new Agent({ keepAlive: true, maxSockets: Number(kept) })
+let ends = false
+let begun = false
+let sent = 0
+const failures = []
+process.stdin.on('end', () => { ends = true }).resume()
+const ask = (connections) => new Promise((resolve) => {
+  const asked = request(url, { agent: connections, timeout: 20000 }, (response) => {
+    response.resume().on('error', (error) => resolve(error.code ?? error.message)).on('end', () => resolve(response.statusCode))
+  })
+  asked.on('timeout', () => asked.destroy(new Error('no answer'))).on('error', (error) => resolve(error.code ?? error.message)).end()
+})
+const follow = async (connections) => {
+  while (!ends) {
+    sent += 1
+    const answer = await ask(connections)
+    if (answer !== 200) failures.push(String(answer))
+    if (!begun) console.log('begun')
+    begun = true
+    await new Promise((resolve) => setTimeout(resolve, ${String(PAUSE_MS)}))
+  }
+}
+const many = (count, connections) => Array.from({ length: Number(count) }, () => follow(connections))
+Promise.all([...many(kept, agent), ...many(fresh, false)]).then(() => {
+  agent.destroy()
+  console.log(JSON.stringify({ sent, failures: failures.slice(0, 20) }))
+})`
+
+/** Requests from a network namespace, one after the other: some on connections that are kept, some each on one of its own. */
+export async function loadInside(
+  namespace: string,
+  url: string,
+  { kept, fresh }: { readonly kept: number; readonly fresh: number },
+): Promise<InsideLoad> {
+  const words = [process.execPath, '-e', program, url, String(kept), String(fresh)]
+  const child = spawn('ip', ['netns', 'exec', namespace, ...words], { stdio: ['pipe', 'pipe', 'inherit'] })
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  const ended = once(child, 'close')
+  // Whatever comes first: without an answer there is nothing to count.
+  await Promise.race([once(child.stdout, 'data'), ended])
+  return {
+    stop: async () => {
+      child.stdin.end()
+      await ended
+      return JSON.parse(said.trim().split('\n').at(-1) ?? '') as LoadCount
+    },
+  }
+}
