@@ -15,12 +15,18 @@ import { reconcileJob } from './jobs.js'
 import { hostsOf } from './names.js'
 import { type Deployment, type Job, type Labels, type Pod, type Service } from './objects.js'
 import { RunningPod } from './running-pod.js'
+import { translate, translationRules } from './service-translation.js'
 
 /** What a stand-in needs. */
 export interface ClusterStandInOptions {
   readonly server: ApiServer
   /** Programs by the names of their images. */
   readonly images: Images
+  /**
+   * True: in pods, addresses of the control plane's services lead to any of their ready pods, as kube-proxy has it. Else their names lead to one
+   * of these pods, which is enough where a Service has one.
+   */
+  readonly translatesServices?: boolean
 }
 
 /** What a namespace varies in. */
@@ -59,6 +65,8 @@ export class ClusterStandIn {
   readonly #abort = new AbortController()
   readonly #loop: Promise<void>
   readonly #faults: string[] = []
+  /** Rules that pods have, by their uids. */
+  readonly #rules = new Map<string, string>()
   #hosts = ''
 
   private constructor(options: ClusterStandInOptions, network: MeshNetwork) {
@@ -152,6 +160,7 @@ export class ClusterStandIn {
     const found = await this.#look(signal)
     this.#runPods(found.pods)
     this.#tellNames(found)
+    if (this.#options.translatesServices === true) await this.#translateServices(found)
     for (const deployment of found.deployments)
       await this.#attempt(() => reconcileDeployment(deployment, inSame(deployment, found.pods), this.api, signal))
     for (const job of found.jobs)
@@ -186,6 +195,7 @@ export class ClusterStandIn {
     for (const [uid, running] of this.#pods) {
       if (wanted.has(uid)) continue
       this.#pods.delete(uid)
+      this.#rules.delete(uid)
       void this.#attempt(() => running.stop())
     }
     for (const [uid, pod] of wanted) {
@@ -197,7 +207,9 @@ export class ClusterStandIn {
   }
 
   #tellNames({ services, pods }: Found): void {
-    const entries = hostsOf(services, pods, (name) => this.#namespaces.get(name)?.isControlPlane ?? false)
+    const leadsToPods = (name: string): boolean =>
+      this.#options.translatesServices !== true && this.#isControlPlane(name)
+    const entries = hostsOf(services, pods, leadsToPods)
     const text = JSON.stringify([
       entries,
       [...this.#pods.values()].map(({ uid, workload }) => [uid, workload !== undefined]),
@@ -205,6 +217,26 @@ export class ClusterStandIn {
     if (text === this.#hosts) return
     this.#hosts = text
     for (const { workload, namespace } of this.#pods.values()) workload?.setHosts(withShortNames(entries, namespace))
+  }
+
+  async #translateServices({ services, slices }: Found): Promise<void> {
+    const own = services.filter(({ metadata }) => this.#isControlPlane(metadata.namespace ?? ''))
+    const rules = translationRules(own, slices)
+    const text = rules.join('\n')
+    await Promise.all(
+      [...this.#pods.values()].map(async ({ uid, workload }) => {
+        const before = this.#rules.get(uid)
+        if (workload === undefined || before === text) return
+        await this.#attempt(async () => {
+          await translate(workload, rules, before === undefined)
+          this.#rules.set(uid, text)
+        })
+      }),
+    )
+  }
+
+  #isControlPlane(namespace: string): boolean {
+    return this.#namespaces.get(namespace)?.isControlPlane ?? false
   }
 
   /** What has lost its owner goes with it, as the garbage collector would have it. */

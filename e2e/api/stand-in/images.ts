@@ -18,6 +18,7 @@ const bundles = {
 const applications = {
   'http-server': 'e2e/dataplane/support/apps/http-server.mjs',
   idle: 'e2e/dataplane/support/apps/idle.mjs',
+  load: 'e2e/dataplane/support/apps/load.mjs',
 }
 
 /**

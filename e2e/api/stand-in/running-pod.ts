@@ -47,6 +47,7 @@ export class RunningPod {
   readonly #abort = new AbortController()
   #workload: WorkloadNetwork | undefined
   #ready = false
+  #killed = false
   #stopped = false
   #lastWrite: Promise<void> = Promise.resolve()
 
@@ -81,6 +82,13 @@ export class RunningPod {
   lastWords(): string {
     const words = [...this.#programs].map(([name, program]) => `--- ${this.name}/${name}:\n${program.lastWords()}`)
     return words.join('\n')
+  }
+
+  /** Ends its processes with SIGKILL, and has nothing start them again; its network stays, so that connections to it are refused. */
+  async kill(): Promise<void> {
+    this.#killed = true
+    await Promise.all([...this.#programs.values()].map((program) => program.kill()))
+    await this.outcome
   }
 
   /** Ends its processes, politely at first, and removes its network. */
@@ -176,7 +184,7 @@ export class RunningPod {
       containers.map(async (container) => {
         for (;;) {
           const end = await (await start(container)).ended
-          const isDone = restartPolicy === 'Never' || (restartPolicy === 'OnFailure' && end === success)
+          const isDone = this.#killed || restartPolicy === 'Never' || (restartPolicy === 'OnFailure' && end === success)
           if (isDone || signal.aborted) return end
           await new Promise((resolve) => setTimeout(resolve, restartDelayMs))
         }
