@@ -34,14 +34,29 @@ export class Latest<T> {
   /** Yields the value in force, if any, then each newer one. Ends with the signal or with {@link close}. */
   async *watch(signal: AbortSignal): AsyncGenerator<T, void, undefined> {
     let seen = 0
-    while (!signal.aborted) {
-      if (this.#value !== undefined && this.#version !== seen) {
-        seen = this.#version
-        yield this.#value.value
-        continue
+    let resume: (() => void) | undefined
+    // One listener for the whole watch: there are thousands of watches, and some have a news every few milliseconds.
+    const wake = (): void => {
+      resume?.()
+      resume = undefined
+    }
+    signal.addEventListener('abort', wake, { once: true })
+    try {
+      while (!signal.aborted) {
+        if (this.#value !== undefined && this.#version !== seen) {
+          seen = this.#version
+          yield this.#value.value
+          continue
+        }
+        if (this.#closed) return
+        this.#waiters.add(wake)
+        await new Promise<void>((resolve) => {
+          resume = resolve
+        })
       }
-      if (this.#closed) return
-      await this.#changed(signal)
+    } finally {
+      this.#waiters.delete(wake)
+      signal.removeEventListener('abort', wake)
     }
   }
 
@@ -49,17 +64,5 @@ export class Latest<T> {
     const waiters = [...this.#waiters]
     this.#waiters.clear()
     for (const wake of waiters) wake()
-  }
-
-  #changed(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        this.#waiters.delete(done)
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      this.#waiters.add(done)
-      signal.addEventListener('abort', done, { once: true })
-    })
   }
 }

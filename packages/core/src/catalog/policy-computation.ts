@@ -181,8 +181,9 @@ export class PolicyComputation {
       const before = this.#policies.get(uuid)
       const after = engine.get(proxyPart, uuid)
       if (before?.hash === after?.hash) return []
-      if (after !== undefined) this.parts.retain(after)
-      if (before !== undefined) this.parts.release(before)
+      if (after !== undefined && before !== undefined) this.parts.replace(before, after)
+      else if (after !== undefined) this.parts.retain(after)
+      else if (before !== undefined) this.parts.release(before)
       this.#policies.set(uuid, after)
       return [{ uuid, before, after }]
     })

@@ -55,7 +55,7 @@ export class PolicyStream {
   /** Inbound parts that the proxy has acknowledged, by id. */
   readonly #enforced = new Map<string, PolicyPart<InboundPart>>()
   /** Given and neither acknowledged as a whole nor overtaken by a newer acknowledgement. Oldest first. */
-  #given: Given[] = []
+  readonly #given: Given[] = []
   #wanted: PolicyPart<ProxyPart> | undefined
   #revision = 0
   #applied: { readonly revision: number; readonly version: PartHash } | undefined
@@ -100,17 +100,16 @@ export class PolicyStream {
     if (!report.complete || given === undefined) return
     this.#applied = { revision: given.revision, version: given.policy.hash }
     // All of it was taken. What stays refused is what stands in its deny form; a refused part that is no longer wanted is history.
-    for (const id of [...this.#rejected.keys()]) if (!this.#denied.has(id)) this.#rejected.delete(id)
+    for (const id of this.#rejected.keys()) if (!this.#denied.has(id)) this.#rejected.delete(id)
     this.#forgetBefore(given.revision)
-    const current = new Set(given.policy.part.inbound.map(({ id }) => id))
-    for (const id of [...this.#enforced.keys()]) if (!current.has(id)) this.#enforced.delete(id)
+    const { inbound } = given.policy.part
+    for (const id of this.#enforced.keys()) if (!inbound.some((binding) => binding.id === id)) this.#enforced.delete(id)
   }
 
   /** Ends the stream and lets go of what it held. */
   close(): void {
     this.#target.close()
-    for (const { policy } of this.#given) this.#store.release(policy)
-    this.#given = []
+    for (const { policy } of this.#given.splice(0)) this.#store.release(policy)
   }
 
   get progress(): PolicyProgress {
@@ -167,14 +166,17 @@ export class PolicyStream {
   }
 
   #forgetBefore(revision: number): void {
-    for (const { revision: earlier, policy } of this.#given) if (earlier < revision) this.#store.release(policy)
-    this.#given = this.#given.filter((entry) => entry.revision >= revision)
+    while (this.#given[0] !== undefined && this.#given[0].revision < revision) {
+      this.#store.release(this.#given[0].policy)
+      this.#given.shift()
+    }
   }
 }
 
 /** The inbound part of that id. */
 function inboundPart(policy: PolicyPart<ProxyPart>, id: string): PolicyPart<InboundPart> | undefined {
   const hash = policy.part.inbound.find((binding) => binding.id === id)?.part
+  if (hash === undefined) return undefined
   const child = policy.children.find((part) => part.hash === hash)
   return child?.part.kind === 'inbound' ? (child as PolicyPart<InboundPart>) : undefined // narrowed by the line before
 }

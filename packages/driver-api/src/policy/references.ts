@@ -79,5 +79,13 @@ function proxyReferences(part: ProxyPart): readonly PartReference[] {
 
 /** Hashes that a part refers to, in the order of the part, each once. */
 export function partRefs(part: Part): readonly PartHash[] {
-  return [...new Set(partReferences(part).map(({ hash }) => hash))]
+  return [...new Set(part.kind === 'proxy' ? proxyHashes(part) : partReferences(part).map(({ hash }) => hash))]
+}
+
+/** Drivers ask for those of a proxy with every change, and need no pointers. */
+function proxyHashes(part: ProxyPart): readonly PartHash[] {
+  const { outbound, upstreams, endpoints, egress, clientRules, dns } = part
+  const served = [...part.inbound, ...part.ingress].map((binding) => binding.part)
+  const optional = [outbound, upstreams, endpoints, egress, clientRules, dns].filter((hash) => hash !== undefined)
+  return [part.trust, part.mesh, ...served, ...optional, ...part.extensions]
 }

@@ -36,8 +36,14 @@ export class PartStore {
    * @throws OsmError with code `OSM_PART_UNKNOWN`
    */
   async retain(hashes: readonly PartHash[]): Promise<void> {
-    const entries = hashes.map((hash) => this.#hold(hash))
-    const outcomes = await Promise.allSettled(entries.map(async ({ ready }) => ready))
+    const missing: Promise<void>[] = []
+    for (const hash of hashes) {
+      const { part, ready } = this.#hold(hash)
+      if (part === undefined) missing.push(ready)
+    }
+    // Nearly all that a proxy refers to is held for another, or for its policy before.
+    if (missing.length === 0) return
+    const outcomes = await Promise.allSettled(missing)
     const failure = outcomes.find((outcome) => outcome.status === 'rejected')
     if (failure === undefined) return
     this.release(hashes)

@@ -31,6 +31,7 @@ export class WorkTally {
 
   /** The report with what was done since the last one; the tally then begins anew. */
   on(report: ApplyReport): ApplyReport {
+    if (this.#queueMs + this.#translateMs + this.#encodeMs + this.#sendMs + this.#bytes === 0) return report
     const work = {
       queueMs: this.#queueMs,
       translateMs: this.#translateMs,
@@ -38,7 +39,6 @@ export class WorkTally {
       sendMs: this.#sendMs,
       bytes: this.#bytes,
     }
-    if (Object.values(work).every((amount) => amount === 0)) return report
     this.#queueMs = 0
     this.#translateMs = 0
     this.#encodeMs = 0

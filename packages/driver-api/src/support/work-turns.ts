@@ -8,7 +8,8 @@ export class WorkTurns {
   readonly #turnMs: number
   readonly #now: () => number
   #started = -Infinity
-  #queue: Promise<void> = Promise.resolve()
+  #waiting: (() => void)[] = []
+  #working = false
 
   /**
    * @param turnMs - milliseconds of work in one turn
@@ -21,17 +22,35 @@ export class WorkTurns {
 
   /** Runs the work in its turn. */
   async run<T>(work: () => T): Promise<T> {
-    const turn = this.#queue.then(async () => {
-      if (this.#now() - this.#started < this.#turnMs) return
-      await nextTurn()
-      this.#started = this.#now()
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(() => {
+        try {
+          resolve(work())
+        } catch (error) {
+          // A failure is its caller's; whoever comes next is not concerned.
+          reject(error as Error)
+        }
+      })
+      if (!this.#working) void this.#work()
     })
-    const result = turn.then(work)
-    // A failure is its caller's; whoever comes next is not concerned.
-    this.#queue = result.then(
-      () => undefined,
-      () => undefined,
-    )
-    return result
+  }
+
+  /** Never rejects: what it runs catches. */
+  async #work(): Promise<void> {
+    this.#working = true
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      for (const work of batch) {
+        if (this.#now() - this.#started >= this.#turnMs) {
+          await nextTurn()
+          this.#started = this.#now()
+        }
+        work()
+        // What the work leads to belongs to its turn: it runs now, and its time counts.
+        await Promise.resolve()
+      }
+    }
+    this.#working = false
   }
 }

@@ -20,12 +20,27 @@ describe('the apply tracker', () => {
     expect(new ApplyTracker('s', wholly).report([], true)).toBeUndefined()
   })
 
+  it('does not say what the host takes for granted', () => {
+    const tracker = new ApplyTracker('s', wholly)
+    tracker.update({ revision: 1, added: [ref('a')], removed: [] })
+    expect(tracker.report([{ resource: made('a') }], false)).toBeUndefined()
+    expect(states(tracker.report([], true))).toEqual(['a applied'])
+  })
+
+  it('says that a refused part is not in question any more', () => {
+    const tracker = new ApplyTracker('s', wholly)
+    tracker.update({ revision: 1, added: [ref('a')], removed: [] })
+    tracker.report([{ resource: made('a'), message: 'no good' }], false)
+    tracker.update({ revision: 2, added: [ref('b')], removed: [ref('a')] })
+    expect(states(tracker.report([{ resource: made('b') }], false))).toEqual(['b unknown'])
+  })
+
   it('follows a part from unknown to applied, and says each thing once', () => {
     const tracker = new ApplyTracker('s', wholly)
     tracker.update({ revision: 7, added: [ref('a'), ref('b')], removed: [] })
     const first = tracker.report([{ resource: made('a') }], false)
     expect(first).toMatchObject({ session: 's', revision: 7, complete: false })
-    expect(states(first)).toEqual(['a unknown', 'b applied'])
+    expect(states(first)).toEqual(['b applied'])
     expect(tracker.report([{ resource: made('a') }], false)).toBeUndefined()
     const second = tracker.report([], true)
     expect(second).toMatchObject({ revision: 7, complete: true })
@@ -55,7 +70,6 @@ describe('the apply tracker', () => {
     const tracker = new ApplyTracker('s', trace)
     tracker.update({ revision: 1, added: [ref('a'), ref('b')], removed: [] })
     expect(tracker.report([{ resource: made('a', 'b'), message: 'b' }], false)?.parts).toEqual([
-      { hash: 'h-a', id: 'a', state: 'unknown' },
       { hash: 'h-b', id: 'b', state: 'rejected', message: 'b', element: '/hosts/0' },
     ])
     // Words about a part that was applied long ago: then it must be one of the new ones.

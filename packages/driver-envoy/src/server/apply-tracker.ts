@@ -36,7 +36,7 @@ export class ApplyTracker {
   readonly #trace: Tracer
   readonly #awaited = new Map<PartHash, Awaited>()
   #revision: number | undefined
-  #complete: boolean | undefined
+  #complete = false
   #failed = false
 
   constructor(session: string, trace: Tracer) {
@@ -47,10 +47,16 @@ export class ApplyTracker {
   /** A step of the policy stream takes effect. */
   update({ revision, added, removed }: Pick<PolicyUpdate, 'revision' | 'added' | 'removed'>): void {
     this.#revision = revision
-    this.#complete = undefined
+    // Until it hears otherwise, the host takes every new part for unknown and the step for incomplete. It must hear that one which was refused is not in
+    // question any more.
+    let refused = this.#failed
+    this.#complete = false
     this.#failed = false
-    for (const { hash } of removed) this.#awaited.delete(hash)
-    for (const ref of added) this.#awaited.set(ref.hash, { ref, reported: undefined })
+    for (const { hash } of removed) {
+      refused ||= this.#awaited.get(hash)?.reported === 'rejected'
+      this.#awaited.delete(hash)
+    }
+    for (const ref of added) this.#awaited.set(ref.hash, { ref, reported: refused ? undefined : 'unknown' })
   }
 
   /** What to report now; undefined if nothing has changed since the last report. */

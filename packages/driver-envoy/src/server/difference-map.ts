@@ -18,6 +18,11 @@ export class DifferenceMap {
     this.#context = context
   }
 
+  /** Resources that differ. */
+  get size(): number {
+    return this.#entries.size
+  }
+
   get(name: string): Difference | undefined {
     return this.#entries.get(name)
   }

@@ -63,6 +63,7 @@ export class DrainLedger {
 
   /** Moves on to another policy. */
   advance(before: PolicyView | undefined, after: PolicyView): DrainEpochs {
+    if (before !== undefined && servesTheSame(before.proxy, after.proxy)) return this.#epochs
     const served = servedBy(after.proxy)
     const current = (id: string) => this.#epochs.get(id) ?? this.#adopted.get(labelId(id))
     if (before === undefined) {
@@ -106,6 +107,11 @@ export class DrainLedger {
 
 function nextEpoch(current: string | undefined, cause: PartHash): string {
   return contentVersion(`${current ?? ''}\0${cause}`).slice(0, EPOCH_LENGTH)
+}
+
+/** Most changes are about what a proxy calls. */
+function servesTheSame(before: ProxyPart, after: ProxyPart): boolean {
+  return before.inbound === after.inbound && before.ingress === after.ingress && before.trust === after.trust
 }
 
 function servedBy({ inbound, ingress }: ProxyPart): Served {

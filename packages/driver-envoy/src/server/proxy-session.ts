@@ -2,18 +2,23 @@ import { status } from '@grpc/grpc-js'
 import type { ApplyReport, Credential, Logger, PolicyUpdate, ProxyRef, SecretCredentialRef } from '@osm-ts/driver-api'
 
 import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
-import { CALLERS_SECRET_PREFIX, type EncodedResource, type ProxyResources } from '../resources/types.js'
+import {
+  CALLERS_SECRET_PREFIX,
+  type EncodedResource,
+  type ProxyResources,
+  type ResourceSet,
+} from '../resources/types.js'
 import { ApplyTracker } from './apply-tracker.js'
 import { blame } from './blame.js'
 import { limits } from './limits.js'
 import type { PolicyFollower } from './policy-follower.js'
 import type { AnyRequest, Protocol } from './protocols.js'
 import { PushHistory } from './push-history.js'
-import type { Acknowledgement, Push, StreamState } from './push.js'
+import type { Acknowledgement, Push, StreamState, VersionLabels } from './push.js'
 import { redact } from './redact.js'
 import { egressSecrets, secretSet, serviceCertificate } from './secrets.js'
 import { StreamRefusal } from './stream-refusal.js'
-import type { RefusalTracer, ResourceDiffer } from './translator-port.js'
+import type { DrainEpochs, RefusalTracer, ResourceDiffer } from './translator-port.js'
 import { epochsOf } from './version-label.js'
 import type { XdsMetrics } from './xds-metrics.js'
 import { typeUrls, type XdsType, xdsTypeOf } from './xds-types.js'
@@ -63,6 +68,7 @@ export class ProxySession<Request extends AnyRequest> {
   readonly #credentials = new Map<string, readonly EncodedResource[]>()
   /** SDS names that a policy of this session has given a meaning to. */
   readonly #credentialNames = new Set<string>()
+  #labelled: { readonly epochs: DrainEpochs; readonly routes: ResourceSet; readonly labels: VersionLabels } | undefined
   #denials = 0
 
   constructor(options: ProxySessionOptions<Request>) {
@@ -145,6 +151,11 @@ export class ProxySession<Request extends AnyRequest> {
     this.#showSecrets()
   }
 
+  /** False if it is certain, without looking closer, that {@link next} gives nothing. */
+  get mayBeDue(): boolean {
+    return this.#state.mayBeDue
+  }
+
   /** The response that is to go out now, if any; from then on it counts as sent. */
   next(): Push | undefined {
     return this.#state.next()
@@ -212,9 +223,17 @@ export class ProxySession<Request extends AnyRequest> {
   }
 
   #show(resources: ProxyResources): void {
-    const { protocol, follower } = this.#options
-    this.#state.update(resources, protocol.labels(follower.epochs, resources.types.route))
+    this.#state.update(resources, this.#labelsOf(resources.types.route))
     this.#showSecrets()
+  }
+
+  /** Labels are made anew only where what they are made of is another. */
+  #labelsOf(routes: ResourceSet): VersionLabels {
+    const { protocol, follower } = this.#options
+    const { epochs } = follower
+    if (this.#labelled?.epochs !== epochs || this.#labelled.routes !== routes)
+      this.#labelled = { epochs, routes, labels: protocol.labels(epochs, routes) }
+    return this.#labelled.labels
   }
 
   /** Nothing is said about secrets before all are there: "does not exist" would be untrue. */

@@ -62,10 +62,16 @@ export class PushSchedule {
     return this.#rules.fullState.includes(type)
   }
 
+  /** False if it is certain, without looking closer, that {@link next} gives nothing. */
+  get mayBeDue(): boolean {
+    for (const ledger of this.#ledgers.values()) if (ledger.mayBeDue) return true
+    return false
+  }
+
   /** The next draft in order. The caller marks it as sent. */
   next(): ScheduledDraft | undefined {
     for (const [type, ledger] of this.#ledgers) {
-      if (this.#mustWait(type)) continue
+      if (!ledger.mayBeDue || this.#mustWait(type)) continue
       const draft = ledger.draft(this.#options(type))
       if (draft === undefined) continue
       this.#noteYield(type)

@@ -42,6 +42,8 @@ export interface StreamState<Request> {
   update(resources: ProxyResources, labels: VersionLabels): void
   /** Secrets are apart from policy: they rotate on their own. */
   updateSecrets(secrets: ResourceSet, label: string): void
+  /** False if it is certain, without looking closer, that {@link next} gives nothing. */
+  readonly mayBeDue: boolean
   /** The response that is to go out now, if any; from then on it counts as sent. */
   next(): Push | undefined
   /** What is not applied of the policy's resources. */

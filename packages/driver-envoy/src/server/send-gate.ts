@@ -11,10 +11,16 @@ export class SendGate {
     this.#places = places
   }
 
+  /** A place, if one is free now. */
+  tryAcquire(): Release | undefined {
+    return this.#taken < this.#places ? this.#take() : undefined
+  }
+
   /** Waits for a place. Undefined if the signal aborts first. */
   async acquire(signal: AbortSignal): Promise<Release | undefined> {
     if (signal.aborted) return undefined
-    if (this.#taken < this.#places) return this.#take()
+    const place = this.tryAcquire()
+    if (place !== undefined) return place
     return new Promise((resolve) => {
       const enter = () => {
         signal.removeEventListener('abort', leave)

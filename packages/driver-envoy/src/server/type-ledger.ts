@@ -138,9 +138,15 @@ export class TypeLedger {
     else if (this.subscription.has(name)) this.#differences.force(name, true)
   }
 
+  /** False if it is certain, without looking closer, that there is no {@link draft}. */
+  get mayBeDue(): boolean {
+    if (!this.#opened || this.#inFlight !== undefined) return false
+    return this.#owed || this.#differences.size > 0 || this.#groups.length > 0
+  }
+
   /** The next response, if one is due and none is in flight. */
   draft(options: DraftOptions): Draft | undefined {
-    if (!this.#opened || this.#inFlight !== undefined) return undefined
+    if (!this.mayBeDue) return undefined
     const stubs = new Set<string>()
     let items = this.#due(options, stubs)
     if (items.size === 0 && !this.#owed) items = this.#nextGroup()

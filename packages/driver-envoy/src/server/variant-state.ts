@@ -58,6 +58,10 @@ export abstract class VariantState<
     this.#updateType('secret', secrets)
   }
 
+  get mayBeDue(): boolean {
+    return this.schedule.mayBeDue
+  }
+
   next(): Push | undefined {
     const due = this.schedule.next()
     if (due === undefined) return undefined

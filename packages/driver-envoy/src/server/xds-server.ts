@@ -18,6 +18,7 @@ import { aggregatedDiscovery, endpointDiscovery, type OutgoingResponse } from '.
 import { StreamRegistry } from './stream-registry.js'
 import type { RefusalTracer, ResourceDiffer, ResourceTranslator } from './translator-port.js'
 import { TrustRoots } from './trust-roots.js'
+import { WriteWatch } from './write-watch.js'
 import { XdsMetrics } from './xds-metrics.js'
 import { type StreamPorts, XdsStream } from './xds-stream.js'
 import { pushOrder } from './xds-types.js'
@@ -105,6 +106,7 @@ export class XdsServer {
       trace,
       prepared: new PreparedResponses(),
       sendGate: new SendGate(limits.maxWritesInFlight),
+      writes: new WriteWatch(limits),
       streams: this.streams,
       connections: this.#connections,
       metrics: new XdsMetrics(context.metrics),

@@ -27,6 +27,7 @@ import type { StreamRegistry } from './stream-registry.js'
 import { endOfEviction, refusalOf, type StreamEnd, StreamRefusal } from './stream-refusal.js'
 import type { RefusalTracer, ResourceDiffer } from './translator-port.js'
 import type { TrustRoots } from './trust-roots.js'
+import type { WriteWatch } from './write-watch.js'
 import type { XdsMetrics } from './xds-metrics.js'
 
 /** What all streams of a server share. */
@@ -39,6 +40,7 @@ export interface StreamPorts extends PolicyFollowerPorts {
   readonly trace: RefusalTracer
   readonly prepared: PreparedResponses
   readonly sendGate: SendGate
+  readonly writes: WriteWatch
   readonly streams: StreamRegistry
   readonly connections: Pick<ConnectionGate, 'establish' | 'cut' | 'condemn' | 'isCondemned'>
   readonly metrics: XdsMetrics
@@ -59,6 +61,8 @@ export class XdsStream<Request extends AnyRequest> {
   readonly #sendable = new Wake()
   readonly #reportable = new Wake()
   readonly #work = new WorkTally()
+  /** Gives up the response that is on its way out. */
+  #abandonWrite: (() => void) | undefined
 
   constructor(
     call: ServerDuplexStream<Request, OutgoingResponse>,
@@ -77,6 +81,7 @@ export class XdsStream<Request extends AnyRequest> {
   async serve(): Promise<void> {
     const over = this.#over.signal
     for (const event of ['cancelled', 'close', 'error']) this.#call.once(event, () => this.#over.abort())
+    over.addEventListener('abort', () => this.#abandonWrite?.(), { once: true })
     // Streams that are reset as soon as they are opened are gone after this turn of the event loop, before they cost anything.
     await nextTurn()
     if (over.aborted) return
@@ -222,8 +227,9 @@ export class XdsStream<Request extends AnyRequest> {
   /** @returns false if nothing is due */
   async #sendNext(session: ProxySession<Request>): Promise<boolean> {
     const { sendGate, prepared, metrics } = this.#ports
+    if (!session.mayBeDue) return false
     const asked = performance.now()
-    const release = await sendGate.acquire(this.#over.signal)
+    const release = sendGate.tryAcquire() ?? (await sendGate.acquire(this.#over.signal))
     if (release === undefined) return false
     const entered = performance.now()
     // Only now is it decided what is sent, so that a proxy that had to wait is sent the newest state.
@@ -232,14 +238,13 @@ export class XdsStream<Request extends AnyRequest> {
       release()
       return false
     }
-    const slow = setTimeout(release, limits.slowWriteMs)
     try {
       const frame = prepared.frame(this.#protocol.variant, push)
       session.noteSent(push, frame.bytes.length)
       const encoded = performance.now()
       this.#work.queued(entered - asked)
       this.#work.encoded(encoded - entered)
-      await this.#write({ frame, nonce: push.nonce })
+      await this.#write({ frame, nonce: push.nonce }, release)
       this.#work.sent(performance.now() - encoded, frame.bytes.length)
       metrics.sent(push.type)
       return true
@@ -247,29 +252,29 @@ export class XdsStream<Request extends AnyRequest> {
       metrics.failed(push.type)
       throw error
     } finally {
-      clearTimeout(slow)
       release()
     }
   }
 
-  /** Resolves when the response has left this process. There is never more than one on its way there. */
-  async #write(response: OutgoingResponse): Promise<void> {
-    const { signal } = this.#over
+  /**
+   * Resolves when the response has left this process. There is never more than one on its way there.
+   *
+   * @param onSlow - called if that takes long
+   */
+  async #write(response: OutgoingResponse, onSlow: () => void): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      const stuck = setTimeout(() => {
-        settle(() => reject(new StreamRefusal(status.UNAVAILABLE, 'the proxy does not read')))
-        this.#ports.connections.cut(this.#peer)
-      }, limits.writeTimeoutMs)
-      const gone = () => settle(() => reject(new StreamRefusal(status.CANCELLED, 'the stream is over')))
-      const settle = (finish: () => void) => {
-        clearTimeout(stuck)
-        signal.removeEventListener('abort', gone)
-        finish()
+      const settle = (error?: Error | null) => {
+        watched.done()
+        this.#abandonWrite = undefined
+        if (error === undefined || error === null) resolve()
+        else reject(error)
       }
-      signal.addEventListener('abort', gone, { once: true })
-      this.#call.write(response, (error?: Error | null) =>
-        settle(() => (error === undefined || error === null ? resolve() : reject(error))),
-      )
+      const watched = this.#ports.writes.begin(onSlow, () => {
+        settle(new StreamRefusal(status.UNAVAILABLE, 'the proxy does not read'))
+        this.#ports.connections.cut(this.#peer)
+      })
+      this.#abandonWrite = () => settle(new StreamRefusal(status.CANCELLED, 'the stream is over'))
+      this.#call.write(response, settle)
     })
   }
 

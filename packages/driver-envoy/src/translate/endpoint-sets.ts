@@ -1,11 +1,11 @@
-import type { Locality } from '@osm-ts/driver-api'
+import type { Locality, ProxyPart } from '@osm-ts/driver-api'
 
 import { encodedResource } from '../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../resources/layered-resource-set.js'
 import type { EncodedResource, ResourceSet } from '../resources/types.js'
 import { loadAssignment } from './endpoints.js'
 import type { Memo, MemoTable } from './memo.js'
-import type { ProxyView } from './proxy-view.js'
+import type { PolicyReader } from './policy-reader.js'
 
 const NOWHERE: Locality = { region: '', zone: '', subZone: '' }
 
@@ -19,13 +19,13 @@ export class EndpointTranslation {
     this.#sets = memo.table()
   }
 
-  translate({ proxy, reader }: ProxyView): ResourceSet {
+  translate(proxy: ProxyPart, reader: PolicyReader): ResourceSet {
     return this.#sets.get(JSON.stringify([proxy.endpoints, ...placeOf(proxy.locality)]), () => {
       const { list } = reader.members(proxy.endpoints, 'endpoints')
       const assignments = list.map(({ part, ref }) => {
         // Most services prefer nobody: what they have is one for all localities.
         const locality = part.preferClose === true ? proxy.locality : NOWHERE
-        const key = JSON.stringify([ref.hash, ...placeOf(locality)])
+        const key = locality === NOWHERE ? ref.hash : JSON.stringify([ref.hash, ...placeOf(locality)])
         return this.#assignments.get(key, () => encodedResource(part.id, loadAssignment(part, locality), [ref]))
       })
       return new LayeredResourceSet([new ResourceLayer(assignments)])

@@ -24,7 +24,7 @@ import type { Settings } from './settings.js'
 
 /** A set with the sets inside it, as one list sorted by id. */
 export interface Members<P extends Part> {
-  /** Pins the parts of the list, however they are spread over sets, and whoever reads them. */
+  /** Pins the parts of the list, however they are spread over sets, and whoever reads them. Made when it is first asked for. */
   readonly contents: string
   readonly list: readonly PartInSet<P>[]
 }
@@ -118,7 +118,13 @@ export class PolicyReader {
         ...set.sets.flatMap((inner) => this.#members(inner.hash, kind, shortNames || inner.shortNames === true).list),
       ]
       list.sort((a, b) => (a.ref.id < b.ref.id ? -1 : 1))
-      return { contents: contentVersion(list.map(({ ref }) => ref.hash).join('')), list }
+      let contents: string | undefined
+      return {
+        get contents() {
+          return (contents ??= contentVersion(list.map(({ ref }) => ref.hash).join('')))
+        },
+        list,
+      }
     })
   }
 

@@ -175,6 +175,25 @@ describe('Translator', () => {
     expect(second.types.listener.get('inbound-listener')).toBeUndefined()
   })
 
+  it('makes nothing but endpoints anew where nothing else has changed', () => {
+    const translator = new Translator()
+    const policy = read('permissive.json')
+    const first = translate(policy, translator)
+    const { endpoints, ...rest } = policy.proxy
+    expect(endpoints).toBeDefined()
+    const without = translate({ ...policy, proxy: rest }, translator)
+    const back = translate(policy, translator)
+    for (const type of types.filter((each) => each !== 'endpoints')) {
+      expect(without.types[type]).toBe(first.types[type])
+      expect(back.types[type]).toBe(first.types[type])
+    }
+    expect(without.types.endpoints.size).toBe(0)
+    expect(versions(without)).toEqual(versions(translate({ ...policy, proxy: rest })))
+    expect(versions(back)).toEqual(versions(first))
+    translator.release(policy.proxy.id)
+    expect(translator.remembered).toBe(0)
+  })
+
   it('remembers nothing once every proxy is released', () => {
     const translator = new Translator()
     const policies = files.map(read)

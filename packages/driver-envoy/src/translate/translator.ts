@@ -1,13 +1,13 @@
 import type { PartLookup, ProxyPart } from '@osm-ts/driver-api'
 
-import type { ProxyResources } from '../resources/types.js'
+import type { ProxyResources, ResourceSet } from '../resources/types.js'
 import { type Breakers, breakersOf } from './breakers.js'
 import { CallersTranslation } from './callers.js'
 import { ClusterTranslation } from './clusters.js'
 import { CredentialTranslation } from './credentials.js'
 import { EndpointTranslation } from './endpoint-sets.js'
 import { ListenerTranslation } from './listeners.js'
-import { Memo } from './memo.js'
+import { type Lease, Memo } from './memo.js'
 import { PolicyReader, setTable } from './policy-reader.js'
 import type { DrainEpochs, ProxyView } from './proxy-view.js'
 import { RouteTranslation } from './route-sets.js'
@@ -47,38 +47,25 @@ export class Translator {
     drainEpochs: DrainEpochs = NO_EPOCHS,
   ): ProxyResources {
     const reader = new PolicyReader(parts, this.#sets)
-    const lease = this.#memo.lease((): ProxyResources => {
-      const view: ProxyView = {
-        proxy,
-        reader,
-        settings: reader.settings(proxy),
-        served: reader.served(proxy),
-        servedOutside: reader.servedOutside(proxy),
-        waysOut: waysOutOf(proxy, reader),
-        breakers: this.#breakers.get(reader.members(proxy.upstreams, 'upstream').contents, () =>
-          breakersOf(proxy, reader),
-        ),
-        drainEpochs,
-      }
-      return {
-        revision,
-        types: {
-          cluster: this.#clusters.translate(view),
-          endpoints: this.#endpoints.translate(view),
-          listener: this.#listeners.translate(view),
-          route: this.#routes.translate(view),
-        },
-        callers: this.#callers.translate(view),
-        credentials: this.#credentials.translate(view),
-      }
-    })
-    const held = { proxyId: proxy.id, resources: new WeakRef(lease.value), release: lease.release }
     const before = this.#held.get(proxy.id)
+    const isSame = before?.drainEpochs === drainEpochs && differInEndpointsOnly(before.proxy, proxy)
+    const frame = isSame ? before.frame : this.#frameOf(proxy, reader, drainEpochs)
+    frame.holders += 1
+    let endpoints: Lease<ResourceSet>
+    try {
+      endpoints = this.#memo.lease(() => this.#endpoints.translate(proxy, reader))
+    } catch (error) {
+      letGoOf(frame)
+      throw error
+    }
+    const { types, ...others } = frame.lease.value
+    const resources: ProxyResources = { revision, types: { ...types, endpoints: endpoints.value }, ...others }
+    const held: Held = { proxy, drainEpochs, frame, endpoints, resources: new WeakRef(resources) }
     // Only now: what both revisions need must not be forgotten in between.
     if (before !== undefined) this.#letGo(before)
     this.#held.set(proxy.id, held)
-    this.#unreachable.register(lease.value, held, held)
-    return lease.value
+    this.#unreachable.register(resources, held, held)
+    return resources
   }
 
   /** Forgets what was made for a proxy that is gone. Other proxies keep what they share with it. Does nothing if the proxy has newer resources. */
@@ -93,16 +80,73 @@ export class Translator {
     return this.#memo.size
   }
 
+  #frameOf(proxy: ProxyPart, reader: PolicyReader, drainEpochs: DrainEpochs): Frame {
+    const lease = this.#memo.lease((): FrameResources => {
+      const view: ProxyView = {
+        proxy,
+        reader,
+        settings: reader.settings(proxy),
+        served: reader.served(proxy),
+        servedOutside: reader.servedOutside(proxy),
+        waysOut: waysOutOf(proxy, reader),
+        breakers: this.#breakers.get(reader.members(proxy.upstreams, 'upstream').contents, () =>
+          breakersOf(proxy, reader),
+        ),
+        drainEpochs,
+      }
+      return {
+        types: {
+          cluster: this.#clusters.translate(view),
+          listener: this.#listeners.translate(view),
+          route: this.#routes.translate(view),
+        },
+        callers: this.#callers.translate(view),
+        credentials: this.#credentials.translate(view),
+      }
+    })
+    return { lease, holders: 0 }
+  }
+
   #letGo(held: Held): void {
     this.#unreachable.unregister(held)
-    if (this.#held.get(held.proxyId) === held) this.#held.delete(held.proxyId)
-    held.release()
+    if (this.#held.get(held.proxy.id) === held) this.#held.delete(held.proxy.id)
+    letGoOf(held.frame)
+    held.endpoints.release()
   }
+}
+
+/** What is made of a policy apart from its endpoints. */
+type FrameResources = Omit<ProxyResources, 'revision' | 'types'> & {
+  readonly types: Omit<ProxyResources['types'], 'endpoints'>
+}
+
+/** Endpoints come and go far more often than all else: revisions that differ in nothing but them have one frame. */
+interface Frame {
+  readonly lease: Lease<FrameResources>
+  /** Revisions of the proxy that are made with it. */
+  holders: number
+}
+
+function letGoOf(frame: Frame): void {
+  frame.holders -= 1
+  if (frame.holders === 0) frame.lease.release()
+}
+
+/**
+ * Compares the members, not what they hold: those that stayed as they were are the same objects where the policy comes from this process. Elsewhere they
+ * are not, and everything is looked up again.
+ */
+function differInEndpointsOnly(before: ProxyPart, after: ProxyPart): boolean {
+  const names = Object.keys(after) as (keyof ProxyPart)[]
+  const same = names.every((name) => name === 'endpoints' || Object.is(before[name], after[name]))
+  return same && Object.keys(before).every((name) => name === 'endpoints' || name in after)
 }
 
 /** What is remembered for a proxy. Must not reach the resources themselves, or they would never become unreachable. */
 interface Held {
-  readonly proxyId: ProxyPart['id']
+  readonly proxy: ProxyPart
+  readonly drainEpochs: DrainEpochs
+  readonly frame: Frame
+  readonly endpoints: Lease<ResourceSet>
   readonly resources: WeakRef<ProxyResources>
-  readonly release: () => void
 }

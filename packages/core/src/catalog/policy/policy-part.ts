@@ -48,7 +48,8 @@ export function keepPart<T extends PolicyPart | undefined>(before: T, after: T):
   return before
 }
 
-function deepFreeze(value: unknown): void {
+/** Freezes a plain value and everything in it. */
+export function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
   Object.freeze(value)
   for (const member of Object.values(value)) deepFreeze(member)

@@ -30,7 +30,8 @@ import { nameKey, servicePortKey, sortedUnique, type NamespacedName } from './ke
 import { trustPart } from './mesh-parts.js'
 import { dnsPart } from './names.js'
 import { pluginParts } from './plugins.js'
-import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
+import { framePart, type PartFrame } from './part-frame.js'
+import { keepPart, samePart, type PolicyPart } from './policy-part.js'
 import { localPort, probeBindings } from './probes.js'
 import { objectRefOf } from './problems.js'
 import { isHttp } from './protocol.js'
@@ -62,10 +63,56 @@ export const proxyPart = defineQuery<CatalogState, ProxyUUID, PolicyPart<ProxyPa
   equal: samePart,
   whenEqual: keepPart,
   compute: (context, uuid) => {
+    const frame = context.get(proxyFrame, uuid)
+    if (frame === undefined) return undefined
+    const { account, scope, namespace } = frame
+    const egress = context.get(egressSet, account)
+    const hasGateways = context.get(gatewayRules, account).length > 0
+    const hasWaysOut = { outbound: false, upstream: egress !== undefined || hasGateways, endpoints: hasGateways }
+    const set = (of: 'outbound' | 'upstream' | 'endpoints') =>
+      context.get(rootSet, {
+        of,
+        scope,
+        readers: of === 'outbound' ? namespace : '',
+        ...(hasWaysOut[of] && { egressOf: account }),
+      })
+    return frame.complete({
+      outbound: set('outbound'),
+      upstreams: set('upstream'),
+      endpoints: set('endpoints'),
+      egress,
+      clientRules: context.get(clientRulesPart, account),
+    })
+  },
+})
+
+/** A proxy part without what its workload may call. */
+interface ProxyFrame {
+  readonly account: ServiceAccountRef
+  readonly namespace: string
+  readonly scope: Scope
+  readonly complete: PartFrame<ProxyPart, CalledParts>['complete']
+  readonly text: string
+}
+
+/** What a workload may call, by the member of its proxy part. */
+type CalledParts = 'outbound' | 'upstreams' | 'endpoints' | 'egress' | 'clientRules'
+
+const CALLED_PARTS: readonly CalledParts[] = ['outbound', 'upstreams', 'endpoints', 'egress', 'clientRules']
+
+/**
+ * What changes rarely in a proxy part. Endpoints come and go all the time, and each of them concerns all proxies that may call it: they are to cost
+ * those proxies nothing but a new reference and its hash.
+ */
+const proxyFrame = defineQuery<CatalogState, ProxyUUID, ProxyFrame | undefined>({
+  name: 'proxy-frame',
+  keyOf: textKey,
+  equal: (a, b) => a?.text === b?.text,
+  compute: (context, uuid) => {
     const name = context.get(instanceByUuid, uuid)
     const instance = name && context.get(instanceModel, name)
     return instance && isUsableAccount(context, accountOf(instance))
-      ? buildProxyPart(context, uuid, instance)
+      ? buildProxyFrame(context, uuid, instance)
       : undefined
   },
 })
@@ -75,7 +122,7 @@ export function accountOf({ metadata, spec }: Instance): ServiceAccountRef {
   return { namespace: metadata.namespace, name: spec.serviceAccountName }
 }
 
-function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): PolicyPart<ProxyPart> {
+function buildProxyFrame(context: Context, uuid: ProxyUUID, instance: Instance): ProxyFrame {
   const { metadata, spec } = instance
   const account = accountOf(instance)
   const { trustDomain } = context.get(settingInputs.domains, '')
@@ -85,25 +132,10 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
   const mesh = meshPartOf(context, instance)
   const inbound = inboundBindings(context, instance, account)
   const ingress = ingressBindings(context, instance)
-  const egress = context.get(egressSet, account)
-  const hasGateways = context.get(gatewayRules, account).length > 0
-  const hasWaysOut = { outbound: false, upstream: egress !== undefined || hasGateways, endpoints: hasGateways }
-  const set = (of: 'outbound' | 'upstream' | 'endpoints') =>
-    context.get(rootSet, {
-      of,
-      scope,
-      readers: of === 'outbound' ? metadata.namespace : '',
-      ...(hasWaysOut[of] && { egressOf: account }),
-    })
-  const outbound = set('outbound')
-  const upstreams = set('upstream')
-  const endpoints = set('endpoints')
-  const clientRules = context.get(clientRulesPart, account)
   const dns = spec.mode === 'transparent' ? context.get(dnsPart, scope) : undefined
   const served = [...inbound, ...ingress].map(({ part }) => part)
   const plugins = pluginParts(context, instance)
-  const children = [trust, mesh, ...served, outbound, upstreams, endpoints, egress, clientRules, dns, ...plugins]
-  return makePart<ProxyPart>(
+  const { complete, text } = framePart<ProxyPart, CalledParts>(
     {
       kind: 'proxy',
       id: uuid,
@@ -126,19 +158,16 @@ function buildProxyPart(context: Context, uuid: ProxyUUID, instance: Instance): 
       outboundBindings: outboundBindings(context, instance, scope),
       trust: trust.hash,
       mesh: mesh.hash,
-      ...(outbound === undefined ? {} : { outbound: outbound.hash }),
-      ...(upstreams === undefined ? {} : { upstreams: upstreams.hash }),
-      ...(endpoints === undefined ? {} : { endpoints: endpoints.hash }),
-      ...(egress === undefined ? {} : { egress: egress.hash }),
-      ...(clientRules === undefined ? {} : { clientRules: clientRules.hash }),
       ...(dns === undefined ? {} : { dns: dns.hash }),
       extensions: plugins.map(({ hash }) => hash),
     },
+    CALLED_PARTS,
     {
-      children: children.filter((part) => part !== undefined),
+      children: [trust, mesh, ...served, dns, ...plugins].filter((part) => part !== undefined),
       origins: { '': [{ object: objectRefOf('WorkloadInstance', metadata) }] },
     },
   )
+  return { account, namespace: metadata.namespace, scope, complete, text }
 }
 
 function ipFamilies(addresses: readonly string[]): IpFamilies {

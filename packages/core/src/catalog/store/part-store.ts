@@ -5,8 +5,10 @@ import type { PolicyPart } from '../policy/policy-part.js'
 interface Entry {
   /** The first of the equal parts: its children are held for all of them. */
   readonly first: PolicyPart
-  /** Every equal part in use with the number of its holders: they may come from different objects. */
-  readonly holders: Map<PolicyPart, number>
+  /** Holders of that very object. */
+  count: number
+  /** Equal parts beside it, which come from different objects, with the number of their holders. Most have none. */
+  others: Map<PolicyPart, number> | undefined
 }
 
 /**
@@ -30,29 +32,52 @@ export class PartStore {
 
   /** Every held part with that hash: equal in content, perhaps of different origin. */
   find(hash: PartHash): readonly PolicyPart[] {
-    return [...(this.#entries.get(hash)?.holders.keys() ?? [])]
+    const entry = this.#entries.get(hash)
+    if (entry === undefined) return []
+    return [...(entry.count > 0 ? [entry.first] : []), ...(entry.others?.keys() ?? [])]
   }
 
   /** Holds a part and all below it. Each call needs its own {@link release} of the same object. */
   retain(part: PolicyPart): void {
     const entry = this.#entries.get(part.hash)
-    if (entry !== undefined) {
-      entry.holders.set(part, (entry.holders.get(part) ?? 0) + 1)
+    if (entry === undefined) {
+      this.#entries.set(part.hash, { first: part, count: 1, others: undefined })
+      for (const child of part.children) this.retain(child)
+    } else if (entry.first === part) entry.count += 1
+    else {
+      entry.others ??= new Map()
+      entry.others.set(part, (entry.others.get(part) ?? 0) + 1)
+    }
+  }
+
+  /** Holds a part and lets go of another, the one before it. What both refer to is not touched, where nobody else holds either. */
+  replace(before: PolicyPart, after: PolicyPart): void {
+    const entry = this.#entries.get(before.hash)
+    const isLast = entry?.first === before && entry.count === 1 && (entry.others?.size ?? 0) === 0
+    if (!isLast || this.#entries.has(after.hash)) {
+      this.retain(after)
+      this.release(before)
       return
     }
-    this.#entries.set(part.hash, { first: part, holders: new Map([[part, 1]]) })
-    for (const child of part.children) this.retain(child)
+    this.#entries.set(after.hash, { first: after, count: 1, others: undefined })
+    this.#entries.delete(before.hash)
+    after.children.forEach((child, place) => {
+      if (before.children[place] !== child) this.retain(child)
+    })
+    before.children.forEach((child, place) => {
+      if (after.children[place] !== child) this.release(child)
+    })
   }
 
   /** Lets go of what one {@link retain} held. */
   release(part: PolicyPart): void {
     const entry = this.#entries.get(part.hash)
-    const count = entry?.holders.get(part)
-    if (entry === undefined || count === undefined)
-      throw new RangeError(`part ${part.part.kind} ${part.hash} is not held`)
-    if (count > 1) entry.holders.set(part, count - 1)
-    else entry.holders.delete(part)
-    if (entry.holders.size > 0) return
+    const count = entry?.first === part ? entry.count : (entry?.others?.get(part) ?? 0)
+    if (entry === undefined || count === 0) throw new RangeError(`part ${part.part.kind} ${part.hash} is not held`)
+    if (entry.first === part) entry.count -= 1
+    else if (count > 1) entry.others?.set(part, count - 1)
+    else entry.others?.delete(part)
+    if (entry.count > 0 || (entry.others?.size ?? 0) > 0) return
     this.#entries.delete(part.hash)
     for (const child of entry.first.children) this.release(child)
   }

@@ -153,6 +153,35 @@ describe('PartStore', () => {
     )
   })
 
+  it('replaces a version by another as if it were held and the other let go of', () => {
+    fc.assert(
+      fc.property(
+        fc.array(shapes, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.tuple(fc.nat(3), fc.nat(3)), { maxLength: 10 }),
+        (list, steps) => {
+          const versions = list.map(build)
+          const at = (pick: number) => versions[pick % versions.length] as PolicyPart<ProxyPart>
+          const [replacing, plain] = [new PartStore(), new PartStore()]
+          // Two holders at once, so that a version may stay for the sake of the other.
+          const held = [at(0), at(1)]
+          for (const version of held) for (const store of [replacing, plain]) store.retain(version)
+          for (const [holder, pick] of steps) {
+            const before = held[holder % 2] as PolicyPart<ProxyPart>
+            const after = at(pick)
+            replacing.replace(before, after)
+            plain.retain(after)
+            plain.release(before)
+            held[holder % 2] = after
+            expect(replacing.size).toBe(plain.size)
+            for (const hash of reachableHashes(after)) expect(replacing.get(hash)).toBeDefined()
+          }
+          for (const version of held) replacing.release(version)
+          expect(replacing.size).toBe(0)
+        },
+      ),
+    )
+  })
+
   it('knows every origin of equal parts', () => {
     const store = new PartStore()
     const [one, two] = [principals('p'), principals('p')]

@@ -1,5 +1,6 @@
 import type { PartRef, ProxyPart, SetPart } from '@osm-ts/driver-api'
 
+import { sameItems } from '../incremental/equality.js'
 import type { PolicyPart } from '../policy/policy-part.js'
 
 /** What became reachable and what no longer is. No part occurs twice or in both. */
@@ -30,12 +31,14 @@ export class PolicyDiffs {
     if (before?.hash === after.hash) return none
     const [setsBefore, othersBefore] = split(before?.children ?? [])
     const [setsAfter, othersAfter] = split(after.children)
+    // Root sets differ in the kind of their members, so that nothing moves from one to another.
+    const sets = this.#pairs(setsBefore, setsAfter)
+    if (sameItems(othersBefore, othersAfter)) return sum(sets)
     const others = difference(
       othersBefore.flatMap((part) => this.#flatten(part)),
       othersAfter.flatMap((part) => this.#flatten(part)),
     )
-    // Root sets differ in the kind of their members, so that nothing moves from one to another.
-    return sum([others, ...this.#pairs(setsBefore, setsAfter)])
+    return sum([others, ...sets])
   }
 
   #pairs(before: readonly PolicyPart<SetPart>[], after: readonly PolicyPart<SetPart>[]): readonly PolicyDiff[] {
@@ -110,5 +113,7 @@ function difference(before: readonly PartRef[], after: readonly PartRef[]): Poli
 }
 
 function sum(diffs: readonly PolicyDiff[]): PolicyDiff {
+  const [only, ...more] = diffs.filter((diff) => diff !== none)
+  if (more.length === 0) return only ?? none
   return { added: diffs.flatMap((diff) => diff.added), removed: diffs.flatMap((diff) => diff.removed) }
 }
