@@ -3,7 +3,7 @@ import { canonicalJson, checkPolicy, type PartHash, type ProxyPolicy, type Proxy
 import fc from 'fast-check'
 
 import { MeshFixture } from '../../test/catalog/mesh-fixture.js'
-import { anyKey, anyMesh, anyObject } from '../../test/catalog/random-mesh.js'
+import { anyKey, anyMesh, anyObject, configObject } from '../../test/catalog/random-mesh.js'
 import type { Problem } from '../problem.js'
 import { objectKey, type MeshObject, type ObjectKey } from '../spec/index.js'
 
@@ -16,6 +16,8 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ upserts: fc.constant([]), deletes: fc.array(anyKey, { minLength: 1, maxLength: 3 }) }),
   },
+  // Among all objects it would come too rarely to change what is in force.
+  { weight: 1, arbitrary: fc.record({ upserts: fc.tuple(configObject), deletes: fc.constant([]) }) },
 )
 
 /** What people see of a catalog, as bytes. */

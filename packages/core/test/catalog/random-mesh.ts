@@ -494,7 +494,8 @@ const namespaceObject = object(
   fc.constantFrom<Labels[]>({}, {}, { 'openservicemesh.io/ignore': 'true' }),
 )
 
-const configObject = object(
+/** The settings of the mesh, some of which change every policy. */
+export const configObject = object(
   'MeshConfig',
   fc.constant('osm-mesh-config'),
   fc.constant('osm-system'),

@@ -65,7 +65,8 @@ export const proxyPart = defineQuery<CatalogState, ProxyUUID, PolicyPart<ProxyPa
   compute: (context, uuid) => {
     const frame = context.get(proxyFrame, uuid)
     if (frame === undefined) return undefined
-    const { account, scope, namespace } = frame
+    const { account, namespace } = frame
+    const scope = context.get(scopeOf, account)
     const egress = context.get(egressSet, account)
     const hasGateways = context.get(gatewayRules, account).length > 0
     const hasWaysOut = { outbound: false, upstream: egress !== undefined || hasGateways, endpoints: hasGateways }
@@ -86,11 +87,10 @@ export const proxyPart = defineQuery<CatalogState, ProxyUUID, PolicyPart<ProxyPa
   },
 })
 
-/** A proxy part without what its workload may call. */
+/** A proxy part without what its workload may call. Its text says all of it: the account is in the identity. */
 interface ProxyFrame {
   readonly account: ServiceAccountRef
   readonly namespace: string
-  readonly scope: Scope
   readonly complete: PartFrame<ProxyPart, CalledParts>['complete']
   readonly text: string
 }
@@ -167,7 +167,7 @@ function buildProxyFrame(context: Context, uuid: ProxyUUID, instance: Instance):
       origins: { '': [{ object: objectRefOf('WorkloadInstance', metadata) }] },
     },
   )
-  return { account, namespace: metadata.namespace, scope, complete, text }
+  return { account, namespace: metadata.namespace, complete, text }
 }
 
 function ipFamilies(addresses: readonly string[]): IpFamilies {
