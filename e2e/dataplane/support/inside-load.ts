@@ -54,7 +54,8 @@ export async function loadInside(
   { kept, fresh }: { readonly kept: number; readonly fresh: number },
 ): Promise<InsideLoad> {
   const words = [process.execPath, '-e', program, url, String(kept), String(fresh)]
-  const child = spawn('ip', ['netns', 'exec', namespace, ...words], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const [file, ...args] = ['ip', 'netns', 'exec', namespace, ...words] as const
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   let said = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
   const ended = once(child, 'close')
