@@ -1,8 +1,9 @@
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { reportCounts } from '../lib/counts.mjs'
 import { root } from '../lib/paths.mjs'
+import { run } from '../lib/process.mjs'
 import { formatSeconds, say, timed } from '../lib/progress.mjs'
 import { tryCleanMesh } from '../registry/clean-mesh.mjs'
 import { mustRun, packPackages } from '../registry/packed-packages.mjs'
@@ -11,6 +12,8 @@ import { startRegistry } from '../registry/verdaccio.mjs'
 const driverFolder = 'examples/driver-haproxy'
 /** What somebody else would have of that folder. */
 const driverSources = ['agent', 'src', 'package.json', 'tsconfig.build.json', 'README.md']
+/** Of level 1: requests, connections, and who may make them. */
+const scenarios = ['smi-traffic-target', 'tcp-connectivity']
 const scaffoldLimitMilliseconds = 600_000
 
 /** @typedef {{ readonly folder: string, readonly url: string, readonly haproxy: string, readonly signal: AbortSignal }} Bench */
@@ -24,8 +27,9 @@ const steps = {
   'packages are packed and published': publishPackages,
   'npm create: from nothing to level 0': scaffoldDriver,
   'a driver of somebody else is built from them and published': publishDriver,
-  'osm and that driver are installed by name': installPackages,
+  'osm, that driver and the suite are installed by name': installPackages,
   'a mesh runs on that driver': runMesh,
+  'the driver is tried with its real proxy by the installed suite': tryDriver,
 }
 
 /**
@@ -106,7 +110,7 @@ async function installPackages({ folder, url }) {
   const place = await project(folder, 'user', url)
   const { name } = await driverManifest()
   // Nested: the folder of the driver holds everything that it needs, as a list of drivers wants it.
-  await npm(place, 'install', '--install-strategy=nested', '@osm-ts/cli', name)
+  await npm(place, 'install', '--install-strategy=nested', '@osm-ts/cli', '@osm-ts/driver-testkit', name)
   const version = await mustRun(place, join(place, 'node_modules/.bin/osm'), 'version', '--client-only')
   return version.trim().split('\n')[0] ?? ''
 }
@@ -128,6 +132,29 @@ async function runMesh({ folder, haproxy, signal }) {
     path: dirname(haproxy),
     signal,
   })
+}
+
+/** @type {Step} */
+async function tryDriver({ folder, haproxy }) {
+  const { name, bin } = await driverManifest()
+  const [sidecarProgram = ''] = Object.keys(bin)
+  const place = join(folder, 'user')
+  const installed = join(place, 'node_modules/.bin')
+  const chosen = ['contract.', ...scenarios.map((scenario) => `scenario.${scenario}.`)]
+  const { code, stdout, stderr } = await run(
+    join(installed, 'driver-testkit'),
+    [
+      ...['--driver', name, '--level', '1', '--proxy', join(installed, sidecarProgram), '-o', 'json'],
+      ...chosen.flatMap((start) => ['--only', start]),
+    ],
+    { cwd: place, env: { PATH: [dirname(haproxy), process.env.PATH].join(delimiter) } },
+  )
+  if (code !== 0) throw new Error(`${stderr}${stdout.toString()}`)
+  /** @type {{ summary: { passed: number, failed: number }, results: readonly { id: string }[] }} */
+  const { summary, results } = JSON.parse(stdout.toString())
+  for (const scenario of scenarios)
+    if (!results.some(({ id }) => id.startsWith(`scenario.${scenario}.`))) throw new Error(`${scenario} was not tried`)
+  return `${summary.passed} passed, ${summary.failed} failed, of ${scenarios.join(' and ')} among others`
 }
 
 /** @returns {Promise<{ name: string, bin: Record<string, string> }>} */

@@ -16,15 +16,27 @@ interface Programs {
   readonly proxy: string
 }
 
+/** What level 2 was run in. Images are without their registries; empty what was not to be had. */
+export interface ClusterFacts {
+  /** Version. */
+  readonly kubernetes: string
+  /** Image. */
+  readonly controller: string
+  /** Image. */
+  readonly sidecar: string
+  /** That pods have asked for. */
+  readonly sidecarClass: string
+}
+
 /** What a run has shown, fit to publish: it names no machine and no path. */
 export interface Report {
-  /** The highest that was tried; the lower ones were as well. */
-  readonly level: 0 | 1
+  /** The highest that was tried; 0 was as well, and 1 where the environment names a proxy. */
+  readonly level: 0 | 1 | 2
   /** RFC 3339. */
   readonly date: string
   readonly kit: PackageVersion & { readonly contract: number }
   readonly driver: PackageVersion & { readonly sidecarClass: string; readonly contract: number }
-  readonly environment: { readonly node: string; readonly platform: string } & Partial<Programs>
+  readonly environment: { readonly node: string; readonly platform: string } & Partial<Programs> & Partial<ClusterFacts>
   readonly summary: { readonly passed: number; readonly failed: number; readonly notClaimed: number }
   /** Command lines. */
   readonly reproduce: readonly string[]
@@ -42,29 +54,46 @@ export interface ReportFacts {
   readonly platform: string
   /** Of level 1, if it was run. */
   readonly programs?: Programs
+  /** Of level 2, if it was run. */
+  readonly cluster?: ClusterFacts
 }
 
-export function makeReport({ kit, loaded, results, date, node, platform, programs }: ReportFacts): Report {
+export function makeReport({ kit, loaded, results, date, node, platform, programs, cluster }: ReportFacts): Report {
   const count = (outcome: CheckResult['outcome']) => results.filter((result) => result.outcome === outcome).length
   const { driver, package: of } = loaded
-  const install = [`${of.name}@${of.version}`, `${kit.name}@${kit.version}`]
   return {
-    level: programs === undefined ? 0 : 1,
+    level: cluster !== undefined ? 2 : programs !== undefined ? 1 : 0,
     date: date.toISOString(),
     kit: { ...kit, contract: CONTRACT_VERSION },
     driver: { ...of, sidecarClass: driver.name, contract: driver.contract },
-    environment: { node, platform, ...programs },
+    environment: { node, platform, ...programs, ...cluster },
     summary: { passed: count('passed'), failed: count('failed'), notClaimed: count('not claimed') },
-    reproduce:
-      programs === undefined
-        ? [`npm install ${install.join(' ')}`, `npx driver-testkit --driver ${of.name}`]
-        : [
-            `npm install ${[...install, `@osm-ts/cli@${programs.osm}`].join(' ')}`,
-            `npx driver-testkit --driver ${of.name} --level 1 --proxy <executable>`,
-          ],
+    reproduce: commandsOf({ kit, loaded, programs, cluster }),
     capabilities: driver.capabilities,
     results,
   }
+}
+
+/** What somebody else has to run to see the same. */
+function commandsOf({
+  kit,
+  loaded,
+  programs,
+  cluster,
+}: Pick<ReportFacts, 'kit' | 'loaded'> & {
+  readonly programs: Programs | undefined
+  readonly cluster: ClusterFacts | undefined
+}): readonly string[] {
+  const { driver, package: of } = loaded
+  const packages = [`${of.name}@${of.version}`, `${kit.name}@${kit.version}`]
+  if (programs !== undefined) packages.push(`@osm-ts/cli@${programs.osm}`)
+  const program = ['npx driver-testkit', '--driver', of.name]
+  if (cluster !== undefined) {
+    program.push('--level 2 --kubeconfig <file>')
+    if (cluster.sidecarClass !== driver.name) program.push(`--sidecar-class ${cluster.sidecarClass}`)
+  } else if (programs !== undefined) program.push('--level 1')
+  if (programs !== undefined) program.push('--proxy <executable>')
+  return [`npm install ${packages.join(' ')}`, program.join(' ')]
 }
 
 /** For people at a terminal. */
@@ -133,10 +162,16 @@ ${declared.join('\n')}
 </table>
 <h2>How to reproduce</h2>
 <pre>${escaped(reproduce.join('\n'))}</pre>
-<p>Made by ${escaped(`${kit.name} ${kit.version}`)} (contract ${kit.contract}) on Node ${escaped(environment.node)}, ${escaped(environment.platform)}.</p>
+<p>Made by ${escaped(`${kit.name} ${kit.version}`)} (contract ${kit.contract}) on Node ${escaped(environment.node)}, ${escaped(environment.platform)}${escaped(othersOf(environment))}.</p>
 </body>
 </html>
 `
+}
+
+/** What else a report was made with. */
+function othersOf({ osm, proxy, kubernetes, controller, sidecar }: Report['environment']): string {
+  const named = Object.entries({ osm, proxy, Kubernetes: kubernetes, controller, sidecar })
+  return named.flatMap(([name, value]) => (value === undefined || value === '' ? [] : `, ${name} ${value}`)).join('')
 }
 
 function escaped(text: string): string {

@@ -58,6 +58,35 @@ describe('the command line of the conformance suite', () => {
     for (const text of [page, JSON.stringify(written)]) expect(text).not.toContain(folder)
   })
 
+  it.each([
+    [
+      'has not the class of the driver',
+      { sidecar: { sidecarClass: 'large' } },
+      'the mesh has no class small: load the driver into its control plane, or name another class of it with --sidecar-class; there are large',
+    ],
+    [
+      'lets everybody in',
+      { sidecar: { sidecarClass: 'small' }, traffic: { enablePermissiveTrafficPolicyMode: true } },
+      '"enablePermissiveTrafficPolicyMode":false',
+    ],
+  ])('makes nothing in a cluster whose mesh %s', async (_what, spec, words) => {
+    const answers = {
+      version: { serverVersion: { gitVersion: 'v1.2.3' } },
+      'get deployment/osm-controller': { metadata: {}, spec: { template: { spec: { containers: [] } } } },
+      'get meshconfig.config.openservicemesh.io/osm-mesh-config': { spec },
+    }
+    const script = Object.entries(answers).map(
+      ([command, value]) => `  "${command}"*) echo '${JSON.stringify(value)}' ;;`,
+    )
+    const kubectl = join(mkdtempSync(join(folder, 'kubectl-')), 'kubectl')
+    // Whatever else it is asked fails, with the words of nobody.
+    writeFileSync(kubectl, `#!/bin/sh\ncase "$*" in\n${script.join('\n')}\n  *) exit 9 ;;\nesac\n`, { mode: 0o755 })
+    packageOf(`clustered-${words.length}`, { name: 'small' })
+    const { code, err } = await run('--driver', `clustered-${words.length}`, '--level', '2', '--kubectl', kubectl)
+    expect(err).toContain(words)
+    expect(code).toBe(2)
+  })
+
   it('says of checks that need a stand-in that there is none', async () => {
     packageOf('mute', { name: 'small' })
     const { code, out } = await run('--driver', 'mute', '--only', 'policy.same')
@@ -95,7 +124,17 @@ describe('the command line of the conformance suite', () => {
       'exports no standIn, by that n',
     ],
     ['an unknown check', ['--driver', 'future', '--only', 'nonsense'], 'the checks are contract.shape, '],
-    ['an unknown level', ['--driver', 'future', '--level', '2'], '--level 2: expected 0 or 1'],
+    ['an unknown level', ['--driver', 'future', '--level', '3'], '--level 3: expected 0, 1 or 2'],
+    [
+      'level 2 without a kubectl',
+      ['--driver', 'future', '--level', '2', '--kubectl', './nothing-there'],
+      'level 2 takes a cluster with the mesh in namespace osm-system',
+    ],
+    [
+      'a kubeconfig that is not there',
+      ['--driver', 'future', '--level', '2', '--kubeconfig', 'nothing-there'],
+      'there is no nothing-there, which --kubeconfig names',
+    ],
     ['level 1 without a program for meshes', ['--driver', 'future', '--level', '1'], 'install @osm-ts/cli, or name'],
     [
       'level 1 without a proxy',

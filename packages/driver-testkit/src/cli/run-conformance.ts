@@ -8,15 +8,19 @@ import { type Check, type CheckResult, runChecks } from '../conformance/check.js
 import { level0 } from '../conformance/level-0.js'
 import { loadDriver, loadStandIn, NoDriver, ownPackage } from './load-driver.js'
 import { openRealProxy, type RealProxy, type RealProxyOptions } from './real-proxy.js'
-import { asHtml, asLine, asTable, asYaml, makeReport } from './report.js'
+import { openRealCluster, type RealCluster, type RealClusterOptions } from './real-cluster.js'
+import { asHtml, asLine, asTable, asYaml, type ClusterFacts, makeReport } from './report.js'
+
+const DEFAULT_IMAGE = 'docker.io/library/node:22-alpine'
 
 const USAGE = `driver-testkit --driver <package or folder> [options]
 
 Runs the conformance suite on a sidecar driver. Level 0 is the contract itself, without a proxy. Level 1 adds its
-real proxy as a process of this machine: scenarios of traffic and policies, and faults.
+real proxy as a process of this machine: scenarios of traffic and policies, and faults. Level 2 adds a cluster in
+which the mesh is installed, with the driver; level 1 is then made if --proxy is given.
 
   --driver <package or folder>  what to try
-  --level 0|1                   how far; 0 if absent
+  --level 0|1|2                 how far; 0 if absent
   --config <file>               JSON: sidecarDrivers[].config that it is tried with; {} if absent
   --stand-in <module>           what speaks for its proxies: a module that exports a StandIn as standIn; that of
                                 the package's osmDriver.standIn if absent. Without any, the checks of policies are not made
@@ -24,6 +28,12 @@ real proxy as a process of this machine: scenarios of traffic and policies, and 
   --proxy <executable>          level 1: what runs as its sidecar; $<CLASS>_BIN if absent
   --osm <program>               level 1: what runs meshes; that of the installed @osm-ts/cli if absent
   --built-in                    level 1: that program brings the driver itself, which is tried then
+  --kubeconfig <file>           level 2: the cluster; kubectl's own choice if absent
+  --kubectl <program>           level 2: the kubectl to run; that of the PATH if absent
+  --osm-namespace <name>        level 2: where the control plane is; osm-system if absent
+  --sidecar-class <name>        level 2: the class that pods ask for; that of the driver if absent
+  --app-image <image>           level 2: any image with Node.js 20 or newer; ${DEFAULT_IMAGE} if absent
+  --app-node <path>             level 2: how Node.js is called in it; node if absent
   -o, --output table|json|yaml  what is printed; table if absent
   --report <folder>             also write conformance.yaml and conformance.html there
   -h, --help                    print this
@@ -42,6 +52,12 @@ const options = {
   proxy: { type: 'string' },
   osm: { type: 'string' },
   'built-in': { type: 'boolean', default: false },
+  kubeconfig: { type: 'string' },
+  kubectl: { type: 'string', default: 'kubectl' },
+  'osm-namespace': { type: 'string', default: 'osm-system' },
+  'sidecar-class': { type: 'string' },
+  'app-image': { type: 'string', default: DEFAULT_IMAGE },
+  'app-node': { type: 'string', default: 'node' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
@@ -58,6 +74,8 @@ export interface ProgramContext {
   readonly err: (text: string) => void
   /** Module that plays the workloads of scenarios; that of this package if absent. */
   readonly actor?: string
+  /** Module that plays the workloads of a cluster; that of this package if absent. */
+  readonly podApp?: string
 }
 
 /** Runs the command line. Never rejects. @returns the exit code */
@@ -83,17 +101,22 @@ async function run(args: readonly string[], context: ProgramContext): Promise<nu
   if (!isOneOf(print, values.output))
     throw new UsageError(`--output ${values.output}: expected ${Object.keys(print).join(', ')}`)
   if (values.driver === undefined) throw new UsageError(`--driver is missing\n\n${USAGE}`)
-  if (values.level !== '0' && values.level !== '1') throw new UsageError(`--level ${values.level}: expected 0 or 1`)
+  const { level } = values
+  if (!isLevel(level)) throw new UsageError(`--level ${level}: expected 0, 1 or 2`)
   const config = readConfig(values.config, context.folder)
   const loaded = await loadDriver(values.driver, context)
   let results: readonly CheckResult[]
   let real: RealProxy | undefined
+  let cluster: RealCluster | undefined
   try {
     const module = values['stand-in'] === undefined ? loaded.standIn : resolve(context.folder, values['stand-in'])
     const standIn = module === undefined ? {} : { standIn: await loadStandIn(module) }
-    if (values.level === '1') real = await openRealProxy({ ...asked(values), ...context, loaded, config })
-    const checks = chosen([...level0, ...(real?.level1.checks ?? [])], values.only)
-    const onResult = real === undefined ? undefined : (result: CheckResult) => context.err(asLine(result))
+    if (level === '1' || (level === '2' && values.proxy !== undefined))
+      real = await openRealProxy({ ...asked(values), ...context, loaded, config })
+    if (level === '2') cluster = await openRealCluster({ ...askedOfCluster(values), ...context, loaded })
+    const all = [...level0, ...(real?.level1.checks ?? []), ...(cluster?.level2.checks ?? [])]
+    const checks = chosen(all, values.only)
+    const onResult = level === '0' ? undefined : (result: CheckResult) => context.err(asLine(result))
     results = await runChecks(
       checks,
       { driver: loaded.driver, config, ...standIn },
@@ -101,11 +124,20 @@ async function run(args: readonly string[], context: ProgramContext): Promise<nu
     )
   } finally {
     await real?.close()
+    await cluster?.close()
     await loaded.close?.()
   }
   const { node, platform } = context
-  const programs = real === undefined ? {} : { programs: { osm: real.osm, proxy: real.proxy } }
-  const report = makeReport({ kit: ownPackage(), loaded, results, date: context.now(), node, platform, ...programs })
+  const report = makeReport({
+    kit: ownPackage(),
+    loaded,
+    results,
+    date: context.now(),
+    node,
+    platform,
+    ...(real !== undefined && { programs: { osm: real.osm, proxy: real.proxy } }),
+    ...(cluster !== undefined && { cluster: factsOf(cluster) }),
+  })
   context.out(print[values.output](report))
   if (values.report !== undefined) {
     const folder = resolve(context.folder, values.report)
@@ -120,6 +152,29 @@ async function run(args: readonly string[], context: ProgramContext): Promise<nu
 /** What the command line says of level 1. */
 function asked(values: ReturnType<typeof parsed>): Pick<RealProxyOptions, 'osm' | 'proxy' | 'builtIn'> {
   return { osm: values.osm, proxy: values.proxy, builtIn: values['built-in'] }
+}
+
+/** What the command line says of level 2. */
+function askedOfCluster(
+  values: ReturnType<typeof parsed>,
+): Omit<RealClusterOptions, 'loaded' | 'folder' | 'environment' | 'signal'> {
+  return {
+    kubeconfig: values.kubeconfig,
+    kubectl: values.kubectl,
+    osmNamespace: values['osm-namespace'],
+    sidecarClass: values['sidecar-class'],
+    appImage: values['app-image'],
+    appNode: values['app-node'],
+  }
+}
+
+function factsOf({ mesh, sidecarClass, level2 }: RealCluster): ClusterFacts {
+  const { kubernetes, controller } = mesh
+  return { kubernetes, controller, sidecar: level2.sidecarImage, sidecarClass }
+}
+
+function isLevel(text: string): text is '0' | '1' | '2' {
+  return ['0', '1', '2'].includes(text)
 }
 
 function chosen(checks: readonly Check[], only: readonly string[] | undefined): readonly Check[] {

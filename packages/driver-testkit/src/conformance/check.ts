@@ -81,11 +81,12 @@ export async function runCheck(
   if (missing !== undefined) return { ...head(), outcome: 'not claimed', needs: missing }
   if (needsStandIn === true && subject.standIn === undefined)
     return { ...head(), outcome: 'not claimed', needs: 'stand-in' }
+  // Nothing is begun any more that would have to be ended at once.
+  if (signal.aborted) return { ...head(), outcome: 'failed', reason: 'it was stopped' }
   const limit = new AbortController()
   const end = () => limit.abort()
   signal.addEventListener('abort', end, { once: true })
   const timer = setTimeout(end, timeoutMs)
-  if (signal.aborted) end()
   try {
     await Promise.race([prove(subject, limit.signal), overtime(limit.signal, signal, timeoutMs)])
     return { ...head(), outcome: 'passed' }

@@ -12,7 +12,7 @@ import { verify } from '../../scenarios/verify.js'
 import { type Check, expect, Violation } from '../check.js'
 import { allow, answered, change, denied, faultMesh, urls } from './fault-mesh.js'
 import { needsOfLevel1, TIME_LIMIT_MS } from './limits.js'
-import { underLoad } from './load.js'
+import { underLoad } from './under-load.js'
 
 /** Where faults happen. */
 export interface FaultGround {

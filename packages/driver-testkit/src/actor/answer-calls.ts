@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { Connections } from '../../../packages/driver-testkit/src/actor/connections.js'
-import { perform } from '../../../packages/driver-testkit/src/actor/perform.js'
-import type { Answered, Asked } from '../../../packages/driver-testkit/src/actor/protocol.js'
+import { Connections } from './connections.js'
+import { perform } from './perform.js'
+import type { Answered, Asked } from './protocol.js'
 
 /** Makes the calls that come as lines of JSON, as many at a time as come, and answers each by a line; ends with its input. */
 export async function answerCalls(input: Readable, output: Writable): Promise<void> {

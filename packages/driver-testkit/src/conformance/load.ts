@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-import type { CallAnswer } from '../../actor/protocol.js'
-import { makeCall } from '../../scenarios/make-call.js'
-import type { Stage } from '../../scenarios/stage.js'
-import { expect } from '../check.js'
+import type { CallAnswer } from '../actor/protocol.js'
+import { expect } from './check.js'
 
 const PARALLEL = 4
 const PAUSE_MS = 20
@@ -19,9 +17,15 @@ export interface LoadOptions {
   readonly outcome: 'answered' | 'refused'
 }
 
+/** A load, and how it is sent. */
+export interface Sending extends LoadOptions {
+  /** Sends one request. Rejects for one that could not even be sent. */
+  readonly ask: () => Promise<CallAnswer>
+}
+
 /** Does the work while requests are sent. @throws Violation if one request had another outcome than it must have, whatever the work did */
-export async function underLoad(stage: Stage, loads: readonly LoadOptions[], work: () => Promise<void>): Promise<void> {
-  const running = await Promise.all(loads.map((options) => Load.start(stage, options)))
+export async function whileSending(loads: readonly Sending[], work: () => Promise<void>): Promise<void> {
+  const running = loads.map((options) => new Load(options))
   try {
     await work()
     await Promise.all(running.map((load) => load.untilSent()))
@@ -32,24 +36,16 @@ export async function underLoad(stage: Stage, loads: readonly LoadOptions[], wor
 }
 
 class Load {
-  readonly #options: LoadOptions
-  readonly #ask: () => Promise<CallAnswer>
+  readonly #options: Sending
   readonly #workers: Promise<void>
   readonly #wrong = new Map<string, number>()
   #isRunning = true
   #sent = 0
   #onSent: () => void = () => undefined
 
-  private constructor(options: LoadOptions, ask: () => Promise<CallAnswer>) {
+  constructor(options: Sending) {
     this.#options = options
-    this.#ask = ask
     this.#workers = Promise.all(Array.from({ length: PARALLEL }, () => this.#work())).then(() => undefined)
-  }
-
-  static async start(stage: Stage, options: LoadOptions): Promise<Load> {
-    const { from, url } = options
-    const call = makeCall({ kind: 'http', from, http: `GET ${url}` }, await stage.routes(from), undefined)
-    return new Load(options, () => stage.call(from, call))
   }
 
   /** Resolves when there were enough requests to say something. */
@@ -73,7 +69,9 @@ class Load {
 
   async #work(): Promise<void> {
     while (this.#isRunning) {
-      const { status, error } = await this.#ask().catch((reason: unknown) => ({ status: 0, error: String(reason) }))
+      const { status, error } = await this.#options
+        .ask()
+        .catch((reason: unknown) => ({ status: 0, error: String(reason) }))
       this.#sent += 1
       if (this.#sent === LEAST_SENT) this.#onSent()
       if ((status === 200) !== (this.#options.outcome === 'answered')) {

@@ -1,0 +1,72 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+
+import type { Answered, Asked, Call, CallAnswer } from '../../actor/protocol.js'
+import type { Kubectl } from './kubectl.js'
+
+/** A call has a bound of its own, which is lower. */
+const ANSWER_MS = 60_000
+
+/** Makes calls from inside a pod, over one `kubectl exec` for as long as there are calls. */
+export class PodCaller {
+  readonly #kubectl: Kubectl
+  readonly #args: readonly string[]
+  readonly #waiting = new Map<number, (answer: CallAnswer | Error) => void>()
+  #child: ChildProcessByStdio<Writable, Readable, Readable> | undefined
+  #asked = 0
+
+  /** @param program - of the application, with what runs it */
+  constructor(kubectl: Kubectl, namespace: string, workload: string, program: readonly string[]) {
+    this.#kubectl = kubectl
+    const pod = ['exec', '-i', `deploy/${workload}`, '--namespace', namespace, '--container', 'app']
+    this.#args = [...pod, '--', ...program, 'calls']
+  }
+
+  /** Makes a call; one that was not answered is an answer too. Rejects if the pod makes none. */
+  async call(call: Call): Promise<CallAnswer> {
+    const child = (this.#child ??= this.#start())
+    this.#asked += 1
+    const asked: Asked = { id: this.#asked, call }
+    const answered = new Promise<CallAnswer | Error>((resolve) => this.#waiting.set(asked.id, resolve))
+    const late = setTimeout(
+      () => this.#waiting.get(asked.id)?.(new Error(`a pod said nothing for ${ANSWER_MS} ms`)),
+      ANSWER_MS,
+    )
+    child.stdin.write(`${JSON.stringify(asked)}\n`)
+    try {
+      const answer = await answered
+      if (answer instanceof Error) throw answer
+      return answer
+    } finally {
+      clearTimeout(late)
+      this.#waiting.delete(asked.id)
+    }
+  }
+
+  close(): void {
+    this.#child?.kill('SIGKILL')
+  }
+
+  #start(): ChildProcessByStdio<Writable, Readable, Readable> {
+    const child = spawn(this.#kubectl.program, this.#kubectl.arguments(this.#args), {
+      env: { ...this.#kubectl.environment },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    let said = ''
+    child.stderr.on('data', (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-1_000)))
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const { id, answer } = JSON.parse(line) as Answered
+      this.#waiting.get(id)?.(answer)
+    })
+    // One that has ended says so below.
+    child.stdin.on('error', () => undefined)
+    const end = (error: Error): void => {
+      if (this.#child === child) this.#child = undefined
+      for (const settle of this.#waiting.values()) settle(error)
+    }
+    child.once('error', end)
+    child.once('close', () => end(new Error(`the pod makes no calls any more: ${said.trim()}`)))
+    return child
+  }
+}
