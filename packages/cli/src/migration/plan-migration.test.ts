@@ -20,6 +20,12 @@ const driver = (name: string, more: Partial<DriverState> = {}): DriverState => (
 })
 const controllers = (...drivers: readonly DriverState[]) => [{ controller: 'controller-0', drivers }]
 
+/** Of every pod that has a sidecar. */
+const policiesOf = (workloads: readonly RestartableWorkload[]): MigrationFacts['policies'] =>
+  workloads
+    .flatMap(({ pods }) => pods)
+    .map(({ uuid = '', sidecarClass = '' }) => ({ uuid, sidecarClass, policy: samplePolicy() }))
+
 function plan(workloads: readonly RestartableWorkload[], more: Partial<MigrationFacts> = {}) {
   return planMigration({
     namespace: { name: 'shop' },
@@ -27,7 +33,7 @@ function plan(workloads: readonly RestartableWorkload[], more: Partial<Migration
     to: 'pipy',
     controllers: controllers(driver('envoy'), driver('pipy')),
     workloads: { restartable: workloads, left: [] },
-    policies: [],
+    policies: policiesOf(workloads),
     admissions: new Map(),
     allowMissing: [],
     ...more,
@@ -127,7 +133,7 @@ describe('what is in the way of a plan', () => {
   })
 
   it('is a feature that policies ask for, unless it is given up and protects nothing', () => {
-    const policies = [{ sidecarClass: 'envoy', policy: samplePolicy() }]
+    const policies = [{ uuid: 'a', sidecarClass: 'envoy', policy: samplePolicy() }]
     const less = { ...allCapabilities, modes: [] as const, protocols: ['tcp'] as const }
     const question = { policies, controllers: controllers(driver('envoy'), driver('pipy', { capabilities: less })) }
     const refused = (allowMissing: readonly string[]) => {
@@ -136,5 +142,28 @@ describe('what is in the way of a plan', () => {
     }
     expect(refused([])).toEqual([['mode:explicit', 'protocol:http'], 2])
     expect(refused(['mode:explicit', 'protocol:http'])).toEqual([['protocol:http'], 1])
+  })
+
+  it('is a feature that any controller lacks: they may be replaced one after the other', () => {
+    const policies = [{ uuid: 'a', sidecarClass: 'envoy', policy: samplePolicy() }]
+    const less = { ...allCapabilities, protocols: ['tcp'] as const }
+    const both = [
+      ...controllers(driver('envoy'), driver('pipy')),
+      { controller: 'controller-1', drivers: [driver('envoy'), driver('pipy', { capabilities: less })] },
+    ]
+    for (const order of [both, [...both].reverse()])
+      expect(plan([], { policies, controllers: order }).missing).toMatchObject([
+        { feature: 'protocol:http', accepted: false },
+      ])
+  })
+
+  it('is a workload of whose policies nothing is known, until those of one of its old pods are', () => {
+    const workload = sampleWorkload('fresh', { pods: [sidecarPod('a', 'envoy'), sidecarPod('b', 'envoy')] })
+    const done = sampleWorkload('done', { pods: [sidecarPod('c', 'pipy')] })
+    const plain = sampleWorkload('plain', { pods: [sidecarPod('d')] })
+    expect(obstaclesOf([workload, done, plain], { policies: [] })).toEqual([
+      'no controller has a policy for the pods of Deployment/fresh: whether class pipy can do what policies ask for there is unknown',
+    ])
+    expect(obstaclesOf([workload, done, plain], { policies: policiesOf([workload]).slice(1) })).toEqual([])
   })
 })

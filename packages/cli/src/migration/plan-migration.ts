@@ -64,8 +64,8 @@ export interface MigrationFacts {
   readonly to: string
   readonly controllers: readonly ControllerDrivers[]
   readonly workloads: NamespaceWorkloads
-  /** Of the proxies of the namespace. */
-  readonly policies: readonly ObeyedPolicy[]
+  /** Of the proxies of the namespace, with their uuids. */
+  readonly policies: readonly (ObeyedPolicy & { readonly uuid: string })[]
   /** What the API server says to new pods of workloads that are to be restarted, by their ids. */
   readonly admissions: ReadonlyMap<string, Admission>
   /** Features that may be missing. */
@@ -153,16 +153,20 @@ function driverObstacles({ controllers, to }: MigrationFacts): readonly Obstacle
   })
 }
 
+/** Controllers may have other versions of a driver, while they are replaced: what one of them lacks counts. */
 function missingFeatures({ controllers, to, policies, allowMissing }: MigrationFacts): readonly MissingFeature[] {
-  const drivers = controllers.flatMap((controller) => controller.drivers)
-  const capabilitiesOf = (name: string) => drivers.find((driver) => driver.name === name)?.capabilities
-  const capabilities = capabilitiesOf(to)
-  // Without a driver there is nothing to compare with; that is an obstacle by itself.
-  if (capabilities === undefined) return []
-  return capabilityLosses(policies, { name: to, capabilities }, capabilitiesOf).map((loss) => ({
-    ...loss,
-    accepted: !loss.hadBefore || (!loss.security && allowMissing.includes(loss.feature)),
-  }))
+  const missing = new Map<string, MissingFeature>()
+  for (const { drivers } of controllers) {
+    const capabilitiesOf = (name: string) => drivers.find((driver) => driver.name === name)?.capabilities
+    const capabilities = capabilitiesOf(to)
+    // Without a driver there is nothing to compare with; that is an obstacle by itself.
+    if (capabilities === undefined) continue
+    for (const loss of capabilityLosses(policies, { name: to, capabilities }, capabilitiesOf)) {
+      const accepted = !loss.hadBefore || (!loss.security && allowMissing.includes(loss.feature))
+      if (missing.get(loss.feature)?.accepted !== false) missing.set(loss.feature, { ...loss, accepted })
+    }
+  }
+  return [...missing.values()].sort((a, b) => (a.feature < b.feature ? -1 : 1))
 }
 
 function missingObstacle({ feature, security, objects }: CapabilityLoss): Obstacle {
@@ -175,7 +179,14 @@ function missingObstacle({ feature, security, objects }: CapabilityLoss): Obstac
   }
 }
 
-function workloadObstacles(workload: RestartableWorkload, { to, admissions }: MigrationFacts): readonly Obstacle[] {
+/** Pods of a workload are subject to the same policies: that of one tells, for one that has just been made there may be none yet. */
+function isCompared({ pods }: RestartableWorkload, { policies, to }: MigrationFacts): boolean {
+  const known = new Set(policies.map(({ uuid }) => uuid))
+  return pods.some(({ uuid = '', sidecarClass }) => sidecarClass !== to && known.has(uuid))
+}
+
+function workloadObstacles(workload: RestartableWorkload, facts: MigrationFacts): readonly Obstacle[] {
+  const { to, admissions } = facts
   const id = workloadId(workload)
   const ofTemplate = classOfTemplate(workload)
   if (workload.pods.some(({ uuid }) => uuid !== undefined) && ofTemplate !== undefined && ofTemplate !== to)
@@ -186,6 +197,13 @@ function workloadObstacles(workload: RestartableWorkload, { to, admissions }: Mi
       },
     ]
   if (stepOf(workload, to) !== 'restart') return []
+  if (!isCompared(workload, facts))
+    return [
+      {
+        what: `no controller has a policy for the pods of ${id}: whether class ${to} can do what policies ask for there is unknown`,
+        advice: 'see osm proxy status, and try again once it shows them',
+      },
+    ]
   const unfit = unfitForRestart(workload)
   if (unfit !== undefined) return [{ what: `${id} ${unfit}`, advice: 'a rolling restart has to reach all its pods' }]
   const admission = admissions.get(id)

@@ -6,7 +6,6 @@ import type { Cluster } from '../kubernetes/open-cluster.js'
 import { existing, refused } from '../namespaces/mesh-namespaces.js'
 import type { DebugApi } from '../state/debug-api.js'
 import { tryPod, type Admission } from './admission.js'
-import type { ObeyedPolicy } from './capability-losses.js'
 import { classOfTemplate, stepOf, type MigrationFacts } from './plan-migration.js'
 import { readWorkloads, workloadId, type RestartableWorkload, type SidecarPod } from './workloads.js'
 
@@ -75,10 +74,11 @@ async function policiesOf(
   pods: readonly SidecarPod[],
   statuses: ReadonlyMap<string, ProxyStatus>,
   debug: Pick<DebugApi, 'policy'>,
-): Promise<readonly ObeyedPolicy[]> {
+): Promise<MigrationFacts['policies']> {
   const known = pods.flatMap(({ uuid = '' }) => statuses.get(uuid) ?? [])
   const obeying = known.filter(({ wantedVersion }) => wantedVersion !== undefined)
   return eachOf(obeying, atOnce, async ({ uuid, class: sidecarClass }) => ({
+    uuid,
     sidecarClass,
     policy: await debug.policy(uuid),
   }))
