@@ -5,7 +5,7 @@ import { ObjectDecoder, readObjects } from '../spec/index.js'
 import { capabilityGaps } from './capability-gaps.js'
 
 const all: Capabilities = {
-  protocols: ['http'],
+  protocols: ['http', 'grpc', 'tcp'],
   pathMatches: ['exact', 'prefix', 'regex'],
   headerMatches: ['exact', 'regex'],
   upstreamIdentity: 'principal',
@@ -16,7 +16,7 @@ const all: Capabilities = {
   drain: false,
   features: optionalFeatures,
 }
-const none: Capabilities = { ...all, pathMatches: ['prefix'], headerMatches: [], features: [] }
+const none: Capabilities = { ...all, protocols: ['http'], pathMatches: ['prefix'], headerMatches: [], features: [] }
 
 const decoder = new ObjectDecoder()
 
@@ -71,8 +71,17 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
     ['metadata.annotations["openservicemesh.io/egress-gateway-mode"] egress-gateway-socks5'],
   ],
   [
-    'apiVersion: specs.smi-spec.io/v1alpha4\nkind: HTTPRouteGroup\nmetadata: { name: a }\nspec: { matches: [{ name: a, pathRegex: /x, headers: [{ host: y }] }, { name: b, pathRegex: ".*" }] }\n',
-    ['spec.matches[0].pathRegex regex-paths', 'spec.matches[0].headers regex-headers'],
+    'apiVersion: specs.smi-spec.io/v1alpha4\nkind: HTTPRouteGroup\nmetadata: { name: a }\nspec: { matches: [{ name: a, pathRegex: /x, headers: [{ host: y }] }, { name: b, pathRegex: ".*" }, { name: c, pathRegex: /x/.*, headers: [{ host: y.* }] }] }\n',
+    [
+      'spec.matches[0].pathRegex path-match:exact',
+      'spec.matches[0].headers[0] header-match:exact',
+      'spec.matches[2].pathRegex path-match:regex',
+      'spec.matches[2].headers[0] header-match:regex',
+    ],
+  ],
+  [
+    'apiVersion: v1\nkind: Service\nmetadata: { name: a }\nspec: { ports: [{ port: 80 }, { port: 81, name: grpc-a }, { port: 82, appProtocol: tcp }] }\n',
+    ['spec.ports[1] protocol:grpc', 'spec.ports[2] protocol:tcp'],
   ],
 ]
 

@@ -1,24 +1,25 @@
-import type { Capabilities, OptionalFeature } from '@osm-ts/driver-api'
+import { type Capabilities, declares, type OptionalFeature, type RequiredFeature } from '@osm-ts/driver-api'
 
+import { patternMatch } from '../catalog/policy/pattern.js'
 import { EGRESS_GATEWAY_MODE, egressGatewayMode } from '../spec/egress-gateway-mode.js'
 import { isOfKind, type KindMap, type MeshObject } from '../spec/objects.js'
+import { portProtocol } from '../spec/protocol.js'
 
 /** Something that an object asks for and a sidecar class can't do. */
 export interface CapabilityGap {
   /** Path inside the object. */
   readonly field: string
   /** What would be needed. */
-  readonly feature: OptionalFeature | 'regex-paths' | 'regex-headers'
+  readonly feature: RequiredFeature
 }
 
-type Ask = readonly [field: string, feature: OptionalFeature, asked: unknown]
+type Ask = readonly [field: string, feature: RequiredFeature, asked: unknown]
 
 /** What an object asks for beyond what a sidecar class can do. */
 export function capabilityGaps(object: MeshObject, capabilities: Capabilities): readonly CapabilityGap[] {
-  const missing = asks(object).flatMap(([field, feature, asked]): readonly CapabilityGap[] =>
-    isAsked(asked) && !capabilities.features.includes(feature) ? [{ field, feature }] : [],
+  return asks(object).flatMap(([field, feature, asked]): readonly CapabilityGap[] =>
+    isAsked(asked) && !declares(capabilities, feature) ? [{ field, feature }] : [],
   )
-  return isOfKind(object, 'HTTPRouteGroup') ? [...missing, ...matchGaps(object, capabilities)] : missing
 }
 
 /** Nought, nothing and emptiness ask for nothing. */
@@ -50,7 +51,14 @@ function asks(object: MeshObject): readonly Ask[] {
           'egress-gateway-socks5',
           egressGatewayMode(object) === 'socks5',
         ],
+        ...object.spec.ports.map((port, index): Ask => [
+          `spec.ports[${index}]`,
+          `protocol:${portProtocol(port).protocol}`,
+          true,
+        ]),
       ]
+    case 'HTTPRouteGroup':
+      return isOfKind(object, 'HTTPRouteGroup') ? object.spec.matches.flatMap(matchAsks) : []
     case 'IngressBackend':
     case 'AccessControl':
       return object.spec.backends.map(({ port }, index) => [
@@ -132,17 +140,20 @@ function egressAsks({ ports, sources }: KindMap['Egress']['spec']): readonly Ask
   ]
 }
 
-/** Matchers are declared apart from features. */
-function matchGaps(
-  { spec }: KindMap['HTTPRouteGroup'],
-  { pathMatches, headerMatches }: Capabilities,
-): readonly CapabilityGap[] {
-  return spec.matches.flatMap(({ pathRegex, headers = [] }, index): readonly CapabilityGap[] => [
-    ...(pathRegex !== undefined && pathRegex !== '.*' && !pathMatches.includes('regex')
-      ? [{ field: `spec.matches[${index}].pathRegex`, feature: 'regex-paths' as const }]
-      : []),
-    ...(headers.length > 0 && !headerMatches.includes('regex')
-      ? [{ field: `spec.matches[${index}].headers`, feature: 'regex-headers' as const }]
-      : []),
-  ])
+/** What has no special characters is compared as text. */
+function matchAsks(
+  { pathRegex = '', headers = [] }: KindMap['HTTPRouteGroup']['spec']['matches'][number],
+  index: number,
+): readonly Ask[] {
+  const path = pathRegex === '' ? undefined : patternMatch(pathRegex)
+  return [
+    ...(path === undefined ? [] : [[`spec.matches[${index}].pathRegex`, `path-match:${path.type}`, true] as const]),
+    ...headers.flatMap((header, place) =>
+      Object.values(header).map((pattern): Ask => [
+        `spec.matches[${index}].headers[${place}]`,
+        `header-match:${patternMatch(pattern)?.type ?? 'present'}`,
+        true,
+      ]),
+    ),
+  ]
 }

@@ -1,4 +1,5 @@
 import {
+  type Capabilities,
   type Configurator,
   type ControllerContext,
   type Credential,
@@ -31,6 +32,7 @@ import { type Authority } from '../certificates/kinds.js'
 import { PeerVerifier } from '../certificates/verify.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import type { SecretSource } from '../secrets/secret-source.js'
+import { beyondCapabilities } from './beyond-capabilities.js'
 import { IdentityCredentials } from './identity-credentials.js'
 import type { InstanceProvider, PolicyProvider } from './policy-provider.js'
 import { HostedSession } from './hosted-session.js'
@@ -94,6 +96,7 @@ export class DriverHost {
   readonly #controlPlaneRoots = new Latest<TrustBundle>()
   readonly #observations: ProxyObservations
   readonly #evictions = new Map<string, BoundedQueue<Eviction>>()
+  readonly #capabilities = new Map<string, Capabilities>()
   readonly #debugHandlers = new Map<string, (request: DebugRequest) => Promise<DebugResponse>>()
   #verifier: PeerVerifier
 
@@ -143,6 +146,7 @@ export class DriverHost {
   contextFor(driver: Driver, start: DriverStart): ControllerContext {
     const { configurator, broker, metrics, osmNamespace } = this.#options
     const driverClass = driver.name.toLowerCase()
+    this.#capabilities.set(driverClass, driver.capabilities)
     this.#evictions.set(driverClass, new BoundedQueue<Eviction>(EVICTION_CAPACITY))
     return {
       proxyServerAddress: start.address,
@@ -231,7 +235,9 @@ export class DriverHost {
   #authenticate(peer: Uint8Array, driverClass: string): ProxyRef {
     const proxy = this.#sessions.authenticate(peer, driverClass)
     const session = new HostedSession(this.#options.pushes, driverClass, (pushes) => {
-      return new PolicyStream(this.#store, this.#diffs, pushes)
+      const capabilities = this.#capabilities.get(driverClass)
+      const beyond = capabilities === undefined ? undefined : beyondCapabilities(driverClass, capabilities)
+      return new PolicyStream(this.#store, this.#diffs, pushes, beyond)
     })
     this.#streams.set(proxy.session, session)
     const policy = this.#options.policies.policyFor(proxy.uuid)

@@ -1,15 +1,24 @@
 import { describe, expect, it } from '@jest/globals'
-import type { InboundPart, PartReport, PolicyUpdate, Principal, ProxyPart } from '@osm-ts/driver-api'
+import {
+  type Capabilities,
+  type InboundPart,
+  optionalFeatures,
+  type PartReport,
+  type PolicyUpdate,
+  type Principal,
+  type ProxyPart,
+} from '@osm-ts/driver-api'
 
 import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
 import { PartStore } from '../catalog/store/part-store.js'
 import { PolicyDiffs } from '../catalog/store/policy-diff.js'
+import { beyondCapabilities } from './beyond-capabilities.js'
 import { PolicyStream } from './policy-stream.js'
 
 const ID = 'shop/store|80'
 
 function inbound(
-  rules: readonly { readonly path: string; readonly callers: readonly string[] }[],
+  rules: readonly { readonly path?: string; readonly callers: readonly string[] }[],
 ): PolicyPart<InboundPart> {
   const principals = rules.map(({ callers }) =>
     makePart({
@@ -32,7 +41,7 @@ function inbound(
         kind: 'http',
         hosts: ['store.shop'],
         allow: rules.map(({ path }, index) => ({
-          match: { path: { type: 'exact', value: path } },
+          match: path === undefined ? {} : { path: { type: 'exact', value: path } },
           allow: principals[index]?.hash ?? ('' as never),
         })),
         routeLimits: [],
@@ -59,13 +68,13 @@ const wider = inbound([
   { path: '/b', callers: ['z'] },
 ])
 
-function start(): {
+function start(beyond?: ConstructorParameters<typeof PolicyStream>[3]): {
   readonly stream: PolicyStream
   readonly store: PartStore
   readonly next: () => Promise<PolicyUpdate>
 } {
   const store = new PartStore()
-  const stream = new PolicyStream(store, new PolicyDiffs())
+  const stream = new PolicyStream(store, new PolicyDiffs(), undefined, beyond)
   const steps = stream.steps(new AbortController().signal)
   return {
     store,
@@ -98,6 +107,49 @@ async function applied(part: PolicyPart<InboundPart>): Promise<ReturnType<typeof
 }
 
 describe('PolicyStream', () => {
+  it('closes from the start what the class could not protect, says why, and opens it with a policy that the class can do', async () => {
+    const less: Capabilities = {
+      protocols: ['http'],
+      pathMatches: [],
+      headerMatches: [],
+      upstreamIdentity: 'principal',
+      modes: ['explicit'],
+      standalone: true,
+      ipFamilies: ['IPv4'],
+      operatingSystems: ['linux'],
+      drain: false,
+      features: optionalFeatures,
+    }
+    const { stream, next } = start(beyondCapabilities('less', less))
+    stream.want(policy(open))
+    const first = await next()
+    expect(first.added.filter(({ kind }) => kind === 'inbound').map(({ hash }) => hash)).not.toContain(open.hash)
+    const [closed] = first.proxy.inbound
+    stream.report(
+      {
+        session: 's',
+        revision: 1,
+        complete: true,
+        parts: [{ hash: closed!.part, id: ID, state: 'applied' }],
+      },
+      1000,
+    )
+    expect([stream.state, stream.progress.denied]).toEqual(['rejected', [ID]])
+    expect(stream.progress.rejected.get(ID)).toEqual({
+      hash: open.hash,
+      id: ID,
+      state: 'rejected',
+      message: 'sidecar class less can not do this (path-match:exact); the port is closed',
+      element: '/rules/allow/0/match/path',
+    })
+    const anyPath = inbound([{ callers: ['x'] }])
+    stream.want(policy(anyPath))
+    const second = await next()
+    expect(second.proxy.inbound[0]?.part).toBe(anyPath.hash)
+    say(stream, second.revision, anyPath, 'applied')
+    expect([stream.state, stream.progress.denied]).toEqual(['applied', []])
+  })
+
   it('gives the whole policy first, then differences to what was given last', async () => {
     const { stream, next } = await applied(open)
     stream.want(policy(wider))

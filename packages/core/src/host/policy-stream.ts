@@ -14,6 +14,7 @@ import { Latest } from '../async/latest.js'
 import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
 import type { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import type { PartStore } from '../catalog/store/part-store.js'
+import type { Beyond } from './beyond-capabilities.js'
 import type { ConnectedState } from './push-metrics.js'
 import type { SessionPushes } from './push-log.js'
 
@@ -42,12 +43,13 @@ interface Given {
  * The policy of one session: what it was given, what it took, and where it has to be kept out.
  *
  * A refused change that removes access must not leave the access in place. Where a proxy refuses such a change, the inbound part concerned is given in its
- * deny form until the policy says something new.
+ * deny form until the policy says something new. So is one that its class could not protect, from the start.
  */
 export class PolicyStream {
   readonly #store: PartStore
   readonly #diffs: PolicyDiffs
   readonly #pushes: Pick<SessionPushes, 'given'> | undefined
+  readonly #beyond: (part: InboundPart) => Beyond | undefined
   readonly #target = new Latest<PolicyPart<ProxyPart>>()
   readonly #rejected = new Map<string, PartReport>()
   /** Inbound part id → hash of the refused part. */
@@ -61,9 +63,18 @@ export class PolicyStream {
   #applied: { readonly revision: number; readonly version: PartHash } | undefined
   #lastReport: number | undefined
 
-  /** @param pushes - told which steps are taken */
-  constructor(store: PartStore, diffs: PolicyDiffs, pushes?: Pick<SessionPushes, 'given'>) {
+  /**
+   * @param pushes - told which steps are taken
+   * @param beyond - why a served port has to stay closed, if it has to
+   */
+  constructor(
+    store: PartStore,
+    diffs: PolicyDiffs,
+    pushes?: Pick<SessionPushes, 'given'>,
+    beyond: (part: InboundPart) => Beyond | undefined = () => undefined,
+  ) {
     this.#store = store
+    this.#beyond = beyond
     this.#diffs = diffs
     this.#pushes = pushes
   }
@@ -72,6 +83,13 @@ export class PolicyStream {
   want(policy: PolicyPart<ProxyPart>): void {
     this.#wanted = policy
     for (const [id, hash] of this.#denied) if (inboundPart(policy, id)?.hash !== hash) this.#denied.delete(id)
+    for (const { id, part: hash } of policy.part.inbound) {
+      const part = inboundPart(policy, id)
+      const beyond = part === undefined ? undefined : this.#beyond(part.part)
+      if (beyond === undefined) continue
+      this.#rejected.set(id, { hash, id, state: 'rejected', ...beyond })
+      this.#denied.set(id, hash)
+    }
     this.#retarget()
   }
 

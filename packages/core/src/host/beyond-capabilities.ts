@@ -1,0 +1,27 @@
+import { type Capabilities, type InboundPart, missingCapabilities } from '@osm-ts/driver-api'
+
+/** Why a served port can't be given to a proxy as it is written. */
+export interface Beyond {
+  readonly message: string
+  /** JSON pointer of the element in its part. */
+  readonly element: string
+}
+
+/**
+ * Tells of a served port whether a class has no means to protect it as it is written: what the class would leave out lets something pass that the policy
+ * forbids. Undefined if it has.
+ */
+export function beyondCapabilities(
+  sidecarClass: string,
+  capabilities: Capabilities,
+): (part: InboundPart) => Beyond | undefined {
+  return (part) => {
+    const missing = missingCapabilities(part, capabilities).find(({ security }) => security)
+    if (missing === undefined) return undefined
+    const { feature, pointer } = missing
+    return {
+      message: `sidecar class ${sidecarClass} can not do this (${feature}); the port is closed`,
+      element: pointer,
+    }
+  }
+}
