@@ -18,8 +18,8 @@ import { startController } from './start-controller.js'
 
 const PROXIES = 1000
 const MAX_SERIES = 600
-/** Of these, what following a cluster may take, which is counted where that is, and what the webhook and the duties of the leader take. */
-const KUBERNETES_SERIES = 275 + 45
+/** Of these, what following a cluster and the webhook may take, which is counted where they are, and the duties of the leader take. */
+const KUBERNETES_SERIES = 275 + 62 + 5
 
 const instance = (index: number, uuid: string): string => `
 apiVersion: standalone.openservicemesh.io/v1alpha1

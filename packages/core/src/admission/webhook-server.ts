@@ -48,7 +48,7 @@ const PATIENCE_SHARE = 0.9
 /** The API server closes connections that were idle for 90 s. Were it done here, a request could cross the end of its connection. */
 const KEEP_ALIVE_MS = 120_000
 const minVersion = 'TLSv1.3'
-const OTHER_KIND = 'other'
+const OTHER = 'other'
 const BAD_REVIEW: AdmissionErrorCode = 'OSM_ADMISSION_REVIEW'
 
 /** Serves a webhook: `POST <path>` over TLS 1.3. */
@@ -62,7 +62,7 @@ export function webhookServer(options: WebhookServerOptions): WebhookServer {
   const known: ReadonlySet<string> = new Set(kinds)
   const labelOf = (kind: string): string => {
     const last = kind.slice(kind.lastIndexOf('/') + 1)
-    return known.has(last) ? last : OTHER_KIND
+    return known.has(last) ? last : OTHER
   }
   const app = fastify({
     https: { ...key, minVersion, ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true }) },
@@ -107,16 +107,17 @@ function measureAnswers(app: FastifyInstance<Server>, metrics: Metrics): void {
   const answered = metrics.counter('osm_http_response_total', 'Answers of the webhook', labels)
   const durations = metrics.histogram(
     'osm_http_response_duration',
-    'Seconds from a request to the webhook to its answer',
+    'Seconds from a request to the webhook to its answer, of those answered with 200',
     labels,
     [0.005, 0.025, 0.1, 0.5, 1, 5, 20],
   )
-  app.addHook('onResponse', async (request, reply) => {
-    // Paths that nobody serves are one, however many there are.
-    const path = request.routeOptions.url ?? 'other'
-    const answer = { code: String(reply.statusCode), method: request.method, path }
+  app.addHook('onResponse', async ({ routeOptions, method }, reply) => {
+    const code = String(reply.statusCode)
+    // Anybody who reaches the port chooses method and path: what nobody serves is one, whatever it is.
+    const { url } = routeOptions
+    const answer = url === undefined ? { code, method: OTHER, path: OTHER } : { code, method, path: url }
     answered.inc(answer)
-    durations.observe(answer, reply.elapsedTime / 1000)
+    if (code === '200') durations.observe(answer, reply.elapsedTime / 1000)
   })
 }
 

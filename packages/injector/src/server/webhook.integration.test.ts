@@ -33,6 +33,9 @@ const unlimited = { spend: () => undefined }
 
 const host = 'osm-injector.osm-system.svc'
 
+/** Of what reviews are measured by: two histograms, reasons, and how requests were answered. */
+const MAX_SERIES = 70
+
 interface ReviewResponse {
   readonly uid: string
   readonly allowed: boolean
@@ -252,6 +255,29 @@ describe('the webhook', () => {
       /driver envoy failed to produce a sidecar patch: no such luck \[OSM_DRIVER_PATCH\]/,
     )
   })
+
+  it('has a bounded number of series after 1,000 pods and whatever else it is asked', async () => {
+    await start()
+    for (let index = 0; index < 1000; index += 1) {
+      const changes = { namespace: `shop-${String(index)}` }
+      const metadata = { metadata: { name: `books-${String(index)}` } }
+      const pods = [
+        podOf({}, metadata),
+        podOf({}, { ...metadata, spec: { hostNetwork: true } }),
+        podOf({ name: 'sidecar' }, metadata),
+      ]
+      await post(JSON.stringify(review(pods[index % pods.length] ?? {}, changes)))
+      if (index % 10 === 0) await post('', { method: 'GET', path: `/path-${String(index)}` })
+    }
+    for (const kind of ['Deployment', 'Invented'])
+      await post(JSON.stringify(review({}, { kind: { group: '', version: 'v1', kind } })))
+    await post('nothing')
+    const { body } = await metrics.render()
+    const series = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    expect(series).toContain('osm_injector_decisions_total{outcome="skipped",reason="host-network"} 333')
+    expect(series.length).toBeLessThanOrEqual(MAX_SERIES)
+    expect(series.filter((line) => /shop|books|path-|Invented/.test(line))).toEqual([])
+  }, 60_000)
 
   it('speaks TLS 1.3 only', async () => {
     await start()

@@ -80,23 +80,23 @@ export class StatusWriter {
   readonly #written = new Map<ObjectKey, Written>()
   readonly #forms = new Map<string, Form>()
   readonly #told = new Map<ObjectKey, string>()
-  readonly #count: (kind: string, result: 'written' | 'failed') => void
+  readonly #count: (result: 'written' | 'failed') => void
   #problems: ReadonlyMap<string, readonly Problem[]> = new Map()
   #refusals: ReadonlyMap<string, readonly Refusal[]> = new Map()
   #stale = true
 
   constructor(options: StatusWriterOptions) {
     const { clock, random, logger, metrics } = options
-    const counter = metrics?.counter('osm_status_write_count', 'statuses of objects written', ['kind', 'result'])
+    const counter = metrics?.counter('osm_status_write_count', 'statuses of objects written', ['result'])
     this.#options = options
-    this.#count = (kind, result) => counter?.inc({ kind, result })
+    this.#count = (result) => counter?.inc({ result })
     this.#queue = new WorkQueue({
       handle: (key, signal) => this.#bring(key as ObjectKey, signal), // only keys of objects are added
       concurrency: CONCURRENCY,
       clock,
       random,
       onFault: (key, error, failures) => {
-        this.#count(kindOf(key as ObjectKey), 'failed') // as above
+        this.#count('failed')
         if (failures === 1)
           logger.warn(
             { object: key, reason: error instanceof Error ? error.message : String(error) },
@@ -201,7 +201,7 @@ export class StatusWriter {
       force: true,
       signal,
     })
-    this.#count(type.kind, 'written')
+    this.#count('written')
     const until = clock.now() + ECHO_MS
     this.#written.set(key, { uid: facts.uid, wanted, answered: answer.status, before: facts.status, until })
     this.#queue.addAfter(key, ECHO_MS)
