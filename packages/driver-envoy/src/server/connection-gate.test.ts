@@ -14,6 +14,8 @@ async function listening(options: Partial<ConnectionGateOptions> = {}) {
   const gate = new ConnectionGate({
     inject: (socket) => void injected.push(socket),
     maxPending: 2,
+    maxHandshakes: 2,
+    handshakeTurnMs: 60_000,
     establishTimeoutMs: 60_000,
     ...options,
   })
@@ -46,6 +48,35 @@ describe('the connection gate', () => {
     gate.establish(first.peer)
     await dial()
     await until(() => injected.length === 3)
+    expect(gate.size).toBe(3)
+  })
+
+  it('lets a few shake hands at a time, the others in the order in which they came', async () => {
+    const { gate, dial, injected } = await listening({ maxPending: 10, maxHandshakes: 2 })
+    const dialled = [await dial(), await dial(), await dial(), await dial(), await dial()] as const
+    await until(() => gate.size === 5)
+    const peers = () => injected.map(({ remotePort }) => `127.0.0.1:${remotePort ?? 0}`)
+    expect(peers()).toEqual([dialled[0].peer, dialled[1].peer])
+    // Who leaves while waiting has no turn.
+    dialled[2].socket.destroy()
+    await until(() => gate.size === 4)
+    gate.establish(dialled[1].peer)
+    gate.establish(dialled[1].peer)
+    expect(peers()).toEqual([dialled[0].peer, dialled[1].peer, dialled[3].peer])
+    gate.cut(dialled[0].peer)
+    await until(() => injected.length === 4)
+    expect(peers().at(-1)).toBe(dialled[4].peer)
+  })
+
+  it('does not keep others waiting for a slow handshake, which may still come to its end', async () => {
+    const { gate, dial, injected } = await listening({ maxPending: 10, maxHandshakes: 1, handshakeTurnMs: 20 })
+    const slow = await dial()
+    await dial()
+    await until(() => injected.length === 2)
+    gate.establish(slow.peer)
+    await dial()
+    await until(() => injected.length === 3)
+    expect(slow.socket.destroyed).toBe(false)
     expect(gate.size).toBe(3)
   })
 

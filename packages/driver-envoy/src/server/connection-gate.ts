@@ -7,14 +7,24 @@ import { OsmError } from '@osm-ts/driver-api'
 export interface ConnectionGateOptions {
   /** Takes over a connection that was accepted. */
   readonly inject: (socket: Socket) => void
+  /** Connections that have not shown who they are, those that wait among them. What comes beyond is closed. */
   readonly maxPending: number
+  /** Connections that may shake hands at the same moment; the others wait in the order in which they came. */
+  readonly maxHandshakes: number
+  /** A connection that takes longer does not keep others waiting any more. Milliseconds. */
+  readonly handshakeTurnMs: number
+  /** From its turn on. Milliseconds. */
   readonly establishTimeoutMs: number
 }
 
 interface Connection {
   readonly socket: Socket
-  /** Present until the connection is established. */
+  /** Until it is established. */
+  pending: boolean
+  /** Cuts the connection if it is not established in time. */
   timer: NodeJS.Timeout | undefined
+  /** Present while others wait for its handshake. */
+  turn: NodeJS.Timeout | undefined
   condemned: boolean
 }
 
@@ -22,13 +32,19 @@ interface Connection {
  * Accepts connections before TLS does, and can cut them off.
  *
  * grpc-js has no way to close a connection from within a call, and gives a handshake two minutes. Here a connection has a few seconds to prove who it
- * is, and those that have not yet are bounded, so that neither half-open handshakes nor a storm of reconnecting proxies pile up.
+ * is, and those that have not yet are bounded, so that half-open handshakes do not pile up.
+ *
+ * When thousands of proxies come back at once, each handshake costs about a millisecond. All of them together would keep the event loop from everything else
+ * and each other from an end before their peers give up. So a few have their turn, and then the next.
  */
 export class ConnectionGate {
   readonly #options: ConnectionGateOptions
   readonly #connections = new Map<string, Connection>()
   readonly #server = createServer({ noDelay: true, keepAlive: true }, (socket) => this.#accept(socket))
+  /** In the order in which they came. */
+  readonly #waiting = new Set<Connection>()
   #pending = 0
+  #handshakes = 0
 
   constructor(options: ConnectionGateOptions) {
     this.#options = options
@@ -101,22 +117,50 @@ export class ConnectionGate {
       socket.destroy()
       return
     }
-    const timer = setTimeout(() => socket.destroy(), this.#options.establishTimeoutMs)
-    const connection: Connection = { socket, timer, condemned: false }
+    const connection: Connection = { socket, pending: true, timer: undefined, turn: undefined, condemned: false }
     this.#pending += 1
     this.#connections.set(peer, connection)
     socket.once('close', () => {
       this.#settle(connection)
       if (this.#connections.get(peer) === connection) this.#connections.delete(peer)
     })
-    this.#options.inject(socket)
+    this.#waiting.add(connection)
+    this.#next()
+  }
+
+  /** Gives as many their turn as there is room for. */
+  #next(): void {
+    for (const connection of this.#waiting) {
+      if (this.#handshakes >= this.#options.maxHandshakes) return
+      this.#waiting.delete(connection)
+      this.#begin(connection)
+    }
+  }
+
+  #begin(connection: Connection): void {
+    const { inject, handshakeTurnMs, establishTimeoutMs } = this.#options
+    this.#handshakes += 1
+    connection.turn = setTimeout(() => this.#endTurn(connection), handshakeTurnMs)
+    connection.timer = setTimeout(() => connection.socket.destroy(), establishTimeoutMs)
+    inject(connection.socket)
+  }
+
+  #endTurn(connection: Connection): void {
+    if (connection.turn === undefined) return
+    clearTimeout(connection.turn)
+    connection.turn = undefined
+    this.#handshakes -= 1
+    this.#next()
   }
 
   #settle(connection: Connection): void {
-    if (connection.timer === undefined) return
+    if (!connection.pending) return
+    connection.pending = false
     clearTimeout(connection.timer)
     connection.timer = undefined
     this.#pending -= 1
+    this.#waiting.delete(connection)
+    this.#endTurn(connection)
   }
 }
 

@@ -15,7 +15,11 @@ export const limits = {
   /** From accept until a stream is authenticated: handshake, first bytes and the host's answer. */
   establishTimeoutMs: 20_000,
   /** Connections that are not established yet. What comes beyond is closed at once and tries again by itself. */
-  maxPendingConnections: 1024,
+  maxPendingConnections: 8192,
+  /** Of these, the ones that shake hands at the same moment; each costs about a millisecond of the event loop. */
+  maxHandshakes: 32,
+  /** After that a handshake does not keep others waiting: its peer may be far away, or mean no good. */
+  handshakeTurnMs: 1_000,
   /** Streams to which responses are written at the same moment: grpc-js copies each response for each stream. */
   maxWritesInFlight: 32,
   /** After that a write no longer counts: a slow proxy must not hold up others. */

@@ -92,6 +92,8 @@ export class XdsServer {
     this.#connections = new ConnectionGate({
       inject: (socket) => injector.injectConnection(socket),
       maxPending: limits.maxPendingConnections,
+      maxHandshakes: limits.maxHandshakes,
+      handshakeTurnMs: limits.handshakeTurnMs,
       establishTimeoutMs: limits.establishTimeoutMs,
     })
     this.#ports = {
