@@ -123,6 +123,26 @@ describe('a peer is refused', () => {
       refused('OSM_CERT_PEER_EXPIRED', certificate, 'workload', at)
   })
 
+  it('once its time is over, though it was accepted before, and its own mesh alone remembers it', async () => {
+    const certificate = await mesh.issue(service)
+    const verifier = mesh.verifier('workload')
+    const first = verifier.verify(derOf(certificate), certificate.notBefore)
+    expect(verifier.verify(derOf(certificate), certificate.expiration - 1)).toBe(first)
+    for (const at of [certificate.expiration + HOUR, mesh.provider.rootCertificate('workload').expiration + HOUR])
+      expect(() => verifier.verify(derOf(certificate), at)).toThrow(
+        expect.objectContaining({ code: 'OSM_CERT_PEER_EXPIRED' }),
+      )
+    const other = derOf(certificate)
+    other[other.length - 1] = (other.at(-1) ?? 0) ^ 1
+    expect(() => verifier.verify(other, Date.now())).toThrow(
+      expect.objectContaining({ code: 'OSM_CERT_PEER_UNTRUSTED' }),
+    )
+    const stranger = await TresorFixture.open()
+    expect(() => stranger.verifier('workload').verify(derOf(certificate), Date.now())).toThrow(
+      expect.objectContaining({ code: 'OSM_CERT_PEER_UNTRUSTED' }),
+    )
+  })
+
   it('once its root has expired', async () => {
     const certificate = await mesh.issue(service)
     refused(

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { hash, X509Certificate } from 'node:crypto'
 
 import {
   OsmError,
@@ -52,6 +52,8 @@ export interface PeerVerifierOptions {
 const DEFAULT_SKEW_MS = 30_000
 /** A certificate larger than this has more names than are ever issued. */
 const MAX_CERTIFICATE_OCTETS = 100_000
+/** Peers that are remembered. A proxy comes back many times with one certificate, and thousands come back at once. */
+const MAX_REMEMBERED = 8192
 const EXTENDED_KEY_USAGE = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } as const
 
 interface Names {
@@ -65,6 +67,20 @@ type WithoutSerial<K extends VerifiedPeer['kind']> = K extends unknown
   ? Omit<Extract<VerifiedPeer, { kind: K }>, 'serialNumber'>
   : never
 
+/** When a certificate is valid. Milliseconds since 1970; a date that can't be read is NaN, and every comparison with it is false. */
+interface Validity {
+  readonly from: number
+  readonly to: number
+}
+
+/** What a certificate proves at any time, and when it does. */
+interface Proof {
+  readonly peer: VerifiedPeer
+  readonly leaf: Validity
+  /** Of the roots that have signed it. */
+  readonly signers: readonly Validity[]
+}
+
 /**
  * Decides who presented a certificate, against the roots of exactly one authority.
  *
@@ -75,6 +91,8 @@ type WithoutSerial<K extends VerifiedPeer['kind']> = K extends unknown
 export class PeerVerifier {
   readonly #options: PeerVerifierOptions
   readonly #roots: readonly X509Certificate[]
+  /** What was proven, by hash of the certificate. Reading one takes half a millisecond, and what it proves never changes but for the time. */
+  readonly #proofs = new Map<string, Proof>()
 
   constructor(options: PeerVerifierOptions) {
     this.#options = options
@@ -87,35 +105,54 @@ export class PeerVerifier {
    * @throws OsmError with a code of `OSM_CERT_PEER_*`
    */
   verify(peer: Uint8Array, now: number): VerifiedPeer {
+    const digest = hash('sha256', peer, 'base64url')
+    const known = this.#proofs.get(digest)
+    if (known !== undefined) {
+      this.#checkTime(known, now)
+      return known.peer
+    }
     const certificate = parse(peer)
-    this.#checkTrust(certificate, now)
+    const validity = { leaf: validityOf(certificate), signers: this.#signersOf(certificate).map(validityOf) }
+    this.#checkTime(validity, now)
     if (certificate.ca) throw refuse('OSM_CERT_PEER_USAGE', 'the peer presented the certificate of a CA')
     // Node calls the extended key usages so, and leaves them undefined where there are none, whatever the types say.
     const usages = certificate.keyUsage as readonly string[] | undefined
     if (!usages?.includes(EXTENDED_KEY_USAGE[this.#options.peer]))
       throw refuse('OSM_CERT_PEER_USAGE', `the certificate of the peer is not meant for a ${this.#options.peer}`)
-    return this.#classify(certificate)
+    const proof: Proof = { ...validity, peer: Object.freeze(this.#classify(certificate)) }
+    this.#remember(digest, proof)
+    return proof.peer
   }
 
-  #checkTrust(certificate: X509Certificate, now: number): void {
+  #remember(digest: string, proof: Proof): void {
+    this.#proofs.set(digest, proof)
+    const [oldest] = this.#proofs.keys()
+    if (this.#proofs.size > MAX_REMEMBERED && oldest !== undefined) this.#proofs.delete(oldest)
+  }
+
+  #signersOf(certificate: X509Certificate): readonly X509Certificate[] {
     const signers = this.#roots.filter((root) => certificate.checkIssued(root) && certificate.verify(root.publicKey))
     if (signers.length === 0)
       throw refuse(
         'OSM_CERT_PEER_UNTRUSTED',
         `no root of the ${this.#options.authority} has signed the certificate of the peer`,
       )
-    if (!signers.some((root) => this.#isValid(root, now)))
-      throw refuse('OSM_CERT_PEER_EXPIRED', `the root behind the certificate of the peer is not valid now`)
-    if (!this.#isValid(certificate, now)) {
-      const { validFrom, validTo } = certificate
-      throw refuse('OSM_CERT_PEER_EXPIRED', `the certificate of the peer is valid from ${validFrom} to ${validTo} only`)
-    }
+    return signers
   }
 
-  #isValid({ validFrom, validTo }: X509Certificate, now: number): boolean {
+  #checkTime({ leaf, signers }: Omit<Proof, 'peer'>, now: number): void {
+    if (!signers.some((root) => this.#isValid(root, now)))
+      throw refuse('OSM_CERT_PEER_EXPIRED', `the root behind the certificate of the peer is not valid now`)
+    if (!this.#isValid(leaf, now))
+      throw refuse(
+        'OSM_CERT_PEER_EXPIRED',
+        `the certificate of the peer is valid from ${timeOf(leaf.from)} to ${timeOf(leaf.to)} only`,
+      )
+  }
+
+  #isValid({ from, to }: Validity, now: number): boolean {
     const skew = this.#options.skewMs ?? DEFAULT_SKEW_MS
-    // A date that can not be read is NaN, and every comparison with it is false.
-    return now >= Date.parse(validFrom) - skew && now < Date.parse(validTo) + skew
+    return now >= from - skew && now < to + skew
   }
 
   #classify(certificate: X509Certificate): VerifiedPeer {
@@ -169,6 +206,14 @@ function namesOf(peer: WithoutSerial<VerifiedPeer['kind']>): readonly string[] {
     case 'control-plane':
       return peer.dnsNames
   }
+}
+
+function validityOf({ validFrom, validTo }: X509Certificate): Validity {
+  return { from: Date.parse(validFrom), to: Date.parse(validTo) }
+}
+
+function timeOf(time: number): string {
+  return Number.isNaN(time) ? 'a time that can not be read' : new Date(time).toISOString()
 }
 
 function parse(peer: Uint8Array): X509Certificate {

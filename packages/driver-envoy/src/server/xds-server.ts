@@ -98,6 +98,7 @@ export class XdsServer {
     })
     this.#ports = {
       proxies: context.proxies,
+      authentications: new WorkTurns(limits.turnMs),
       catalog: context.meshCatalog,
       certificates: context.certManager,
       parts: new PartStore(context.meshCatalog.parts),

@@ -13,6 +13,7 @@ import {
   type ProxyRef,
   Wake,
   WorkTally,
+  type WorkTurns,
 } from '@osm-ts/driver-api'
 
 import type { ConnectionGate } from './connection-gate.js'
@@ -33,6 +34,8 @@ import type { XdsMetrics } from './xds-metrics.js'
 /** What all streams of a server share. */
 export interface StreamPorts extends PolicyFollowerPorts {
   readonly proxies: Proxies
+  /** When thousands come at once, finding out who they are must not keep those waiting who are known. */
+  readonly authentications: WorkTurns
   readonly catalog: Pick<PolicySource, 'policies'>
   readonly certificates: Pick<DriverCertificates, 'identity' | 'credentials'>
   readonly roots: TrustRoots
@@ -114,14 +117,14 @@ export class XdsStream<Request extends AnyRequest> {
   }
 
   async #authenticate(): Promise<ProxyRef | undefined> {
-    const { proxies, connections, metrics, logger } = this.#ports
+    const { proxies, connections, authentications, metrics, logger } = this.#ports
     const certificate = this.#call.getAuthContext().sslPeerCertificate?.raw
     try {
       if (connections.isCondemned(this.#peer))
         throw new StreamRefusal(status.UNAVAILABLE, 'the connection is about to be closed')
       if (certificate === undefined)
         throw new StreamRefusal(status.UNAUTHENTICATED, 'the connection has no verified certificate')
-      const proxy = await proxies.authenticate(certificate)
+      const proxy = await authentications.run(() => proxies.authenticate(certificate))
       if (this.#over.signal.aborted) {
         await proxies.disconnected(proxy.session)
         return undefined
