@@ -59,6 +59,7 @@ const withoutHaproxy =
     ? [
         '/examples/driver-haproxy/.*\\.integration\\.test\\.ts$',
         '/e2e/dataplane/(haproxy-[^/]*|interop)\\.test\\.ts$',
+        '/e2e/api/class-haproxy\\.test\\.ts$',
         '/e2e/pipy/interop-matrix\\.test\\.ts$',
       ]
     : []

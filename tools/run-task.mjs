@@ -22,7 +22,7 @@ const tasks = {
     load: () => import('./tasks/test.mjs'),
   },
   'test:api': {
-    needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'],
+    needs: ['packages', 'envoyApi', 'envoy', 'kubernetes', 'haproxy'],
     load: () => import('./tasks/test-api.mjs'),
   },
   'test:cluster': {

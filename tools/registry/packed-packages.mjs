@@ -27,14 +27,35 @@ const bundled = {
  * @returns {Promise<readonly string[]>} paths of the archives
  */
 export async function packPackages(folder) {
+  const archives = await packLibraries(folder)
+  await bundlePrograms([...new Set(Object.values(bundled).flat())])
+  const staged = Object.entries(bundled).map(([name, names]) => stage(join(folder, name), name, names))
+  return [...archives, ...(await pack(await Promise.all(staged), join(folder, 'archives')))]
+}
+
+/**
+ * Compiles and packs what drivers are made of.
+ * @param {string} folder that may be filled
+ * @returns {Promise<readonly string[]>} paths of the archives
+ */
+export async function packLibraries(folder) {
   const projects = libraries.map((name) => join(root, 'packages', name, 'tsconfig.build.json'))
   await mustRun(root, process.execPath, compiler, '-b', '--pretty', 'false', ...projects)
-  await bundlePrograms([...new Set(Object.values(bundled).flat())])
   const archives = join(folder, 'archives')
   await mkdir(archives)
+  return pack(
+    libraries.map((name) => join(root, 'packages', name)),
+    archives,
+  )
+}
+
+/**
+ * @param {readonly string[]} folders
+ * @param {string} archives
+ * @returns {Promise<readonly string[]>}
+ */
+async function pack(folders, archives) {
   const { packageManager } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  const staged = Object.entries(bundled).map(([name, names]) => stage(join(folder, name), name, names))
-  const folders = [...libraries.map((name) => join(root, 'packages', name)), ...(await Promise.all(staged))]
   const packed = []
   for (const path of folders) {
     const said = await mustRun(path, 'npx', '--yes', packageManager, 'pack', '--json', '--pack-destination', archives)

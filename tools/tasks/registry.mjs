@@ -1,17 +1,15 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { reportCounts } from '../lib/counts.mjs'
-import { root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
 import { formatSeconds, say, timed } from '../lib/progress.mjs'
 import { tryCleanMesh } from '../registry/clean-mesh.mjs'
+import { driverManifest, publishDriver } from '../registry/example-driver.mjs'
+import { made, npm, npmProject } from '../registry/npm-project.mjs'
 import { mustRun, packPackages } from '../registry/packed-packages.mjs'
 import { startRegistry } from '../registry/verdaccio.mjs'
 
-const driverFolder = 'examples/driver-haproxy'
-/** What somebody else would have of that folder. */
-const driverSources = ['agent', 'src', 'package.json', 'tsconfig.build.json', 'README.md']
 /** Of level 1: requests, connections, and who may make them. */
 const scenarios = ['smi-traffic-target', 'tcp-connectivity']
 const scaffoldLimitMilliseconds = 600_000
@@ -74,14 +72,14 @@ export async function task(_args, { env }) {
 /** @type {Step} */
 async function publishPackages({ folder, url }) {
   const archives = await packPackages(await made(folder, 'packages'))
-  const place = await project(folder, 'publisher', url)
+  const place = await npmProject(folder, 'publisher', url)
   for (const archive of archives) await npm(place, 'publish', archive, '--access', 'public')
   return `${archives.length} packages, by npm ${(await npm(place, '--version')).trim()} on Node ${process.version}`
 }
 
 /** @type {Step} */
 async function scaffoldDriver({ folder, url }) {
-  const place = await project(folder, 'author', url)
+  const place = await npmProject(folder, 'author', url)
   const start = performance.now()
   await npm(place, 'create', '--yes', '@osm-ts/driver', 'driver-toy')
   const driver = join(place, 'driver-toy')
@@ -96,18 +94,8 @@ async function scaffoldDriver({ folder, url }) {
 }
 
 /** @type {Step} */
-async function publishDriver({ folder, url }) {
-  const place = await project(folder, 'driver-haproxy', url)
-  for (const name of driverSources) await cp(join(root, driverFolder, name), join(place, name), { recursive: true })
-  await npm(place, 'install')
-  await npm(place, 'run', 'build')
-  await npm(place, 'publish', '--access', 'public')
-  return (await driverManifest()).name
-}
-
-/** @type {Step} */
 async function installPackages({ folder, url }) {
-  const place = await project(folder, 'user', url)
+  const place = await npmProject(folder, 'user', url)
   const { name } = await driverManifest()
   // Nested: the folder of the driver holds everything that it needs, as a list of drivers wants it.
   await npm(place, 'install', '--install-strategy=nested', '@osm-ts/cli', '@osm-ts/driver-testkit', name)
@@ -155,42 +143,4 @@ async function tryDriver({ folder, haproxy }) {
   for (const scenario of scenarios)
     if (!results.some(({ id }) => id.startsWith(`scenario.${scenario}.`))) throw new Error(`${scenario} was not tried`)
   return `${summary.passed} passed, ${summary.failed} failed, of ${scenarios.join(' and ')} among others`
-}
-
-/** @returns {Promise<{ name: string, bin: Record<string, string> }>} */
-async function driverManifest() {
-  return JSON.parse(await readFile(join(root, driverFolder, 'package.json'), 'utf8'))
-}
-
-/**
- * A folder of its own, outside of every other project, in which npm finds the packages of the registry.
- * @param {string} folder
- * @param {string} name
- * @param {string} url
- */
-async function project(folder, name, url) {
-  const path = await made(folder, name)
-  const scopes = ['@osm-ts', '@osm-examples'].map((scope) => `${scope}:registry=${url}`)
-  // npm publishes with a token only; this registry looks at none.
-  const token = `${url.slice('http:'.length)}:_authToken=nobody`
-  await writeFile(join(path, '.npmrc'), `${[...scopes, token, `cache=${join(folder, 'npm-cache')}`].join('\n')}\n`)
-  return path
-}
-
-/**
- * @param {string} cwd
- * @param {...string} args
- */
-function npm(cwd, ...args) {
-  return mustRun(cwd, 'npm', '--no-audit', '--no-fund', ...args)
-}
-
-/**
- * @param {string} folder
- * @param {string} name
- */
-async function made(folder, name) {
-  const path = join(folder, name)
-  await mkdir(path)
-  return path
 }

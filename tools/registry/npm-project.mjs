@@ -1,0 +1,37 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { mustRun } from './packed-packages.mjs'
+
+/**
+ * A folder of its own, outside of every other project, in which npm finds the packages of the registry. What those depend on comes from wherever npm gets it
+ * on this machine.
+ * @param {string} folder
+ * @param {string} name
+ * @param {string} url
+ */
+export async function npmProject(folder, name, url) {
+  const path = await made(folder, name)
+  const scopes = ['@osm-ts', '@osm-examples'].map((scope) => `${scope}:registry=${url}`)
+  // npm publishes with a token only; this registry looks at none.
+  const token = `${url.slice('http:'.length)}:_authToken=nobody`
+  await writeFile(join(path, '.npmrc'), `${[...scopes, token, `cache=${join(folder, 'npm-cache')}`].join('\n')}\n`)
+  return path
+}
+
+/**
+ * @param {string} cwd
+ * @param {...string} args
+ */
+export function npm(cwd, ...args) {
+  return mustRun(cwd, 'npm', '--no-audit', '--no-fund', ...args)
+}
+
+/**
+ * @param {string} folder
+ * @param {string} name
+ */
+export async function made(folder, name) {
+  const path = join(folder, name)
+  await mkdir(path)
+  return path
+}
