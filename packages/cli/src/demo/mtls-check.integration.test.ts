@@ -81,7 +81,7 @@ describe('checkMtls', () => {
   }
 
   const check = (port: number, uris: readonly string[] = [uri]) =>
-    checkMtls([{ status, policy: policyAt(port) }], new Map([[status.uuid, { uris }]]), signal)
+    checkMtls([{ status, policy: policyAt(port) }], new Map([[status.uuid, { uris }]]), new Set(), signal)
 
   it('knows the identity in a certificate that a sidecar shows as it is', async () => {
     const { chain } = await issue('bookstore')
@@ -127,9 +127,21 @@ describe('checkMtls', () => {
     expect((await check(port, [])).failures.join()).toContain('it bears no URI')
   })
 
+  it('takes what a port shows for what a sidecar holds that need not tell', async () => {
+    const silent = (port: number, classes: readonly string[]) =>
+      checkMtls([{ status, policy: policyAt(port) }], new Map(), new Set(classes), signal)
+    const port = await tlsServer('bookstore', { requestCert: true, rejectUnauthorized: true })
+    const result = await silent(port, [status.class])
+    expect(result).toMatchObject({ ok: true, identities: [{ uris: [uri], ok: true }], failures: [] })
+    expect((await silent(port, ['another'])).failures.join()).toContain('it bears no URI')
+    await new Promise((resolve) => server?.close(resolve))
+    const other = await tlsServer('bookthief', { requestCert: true, rejectUnauthorized: true })
+    expect((await silent(other, [status.class])).identities).toMatchObject([{ ok: false }])
+  })
+
   it('proves nothing where no port was found', async () => {
     const policy = { ...samplePolicy(), proxy: { ...samplePolicy().proxy, inbound: [] } }
-    const result = await checkMtls([{ status, policy }], new Map([[status.uuid, { uris: [uri] }]]), signal)
+    const result = await checkMtls([{ status, policy }], new Map([[status.uuid, { uris: [uri] }]]), new Set(), signal)
     expect(result).toMatchObject({ ok: false, failures: ['no served port was found to knock at'] })
   })
 })

@@ -9,7 +9,7 @@ import { probeAnonymous, probePlaintext, type AnonymousOutcome, type PlaintextOu
 export interface IdentityResult {
   readonly instance: string
   readonly expected: string
-  /** URIs of the certificate that the sidecar holds. */
+  /** URIs of the certificate that the sidecar holds, or shows where it does not tell. */
   readonly uris: readonly string[]
   readonly ok: boolean
 }
@@ -41,14 +41,26 @@ export interface ProxyWithPolicy {
   readonly policy: ProxyPolicy
 }
 
-/** Compares identities and knocks at every served port, with plaintext and without a certificate. */
+/**
+ * Compares identities and knocks at every served port, with plaintext and without a certificate.
+ *
+ * @param silentClasses - those whose sidecars need not tell which certificate they hold: what they show at their ports counts, and of a workload that
+ * serves nothing, nothing is said
+ */
 export async function checkMtls(
   proxies: readonly ProxyWithPolicy[],
   certificates: ReadonlyMap<string, SeenCertificate>,
+  silentClasses: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<MtlsResult> {
-  const identities = proxies.map(({ status, policy }) => checkIdentity(status, policy, certificates.get(status.uuid)))
   const handshakes = (await Promise.all(proxies.map(({ status, policy }) => knock(status, policy, signal)))).flat()
+  const identities = proxies.flatMap(({ status, policy }) => {
+    const told = certificates.get(status.uuid)
+    if (told !== undefined || !silentClasses.has(status.class)) return [checkIdentity(status, policy, told)]
+    const shown = handshakes.filter(({ instance }) => instance === status.name)
+    const uris = [...new Set(shown.flatMap(({ serverUris }) => serverUris))]
+    return shown.length === 0 ? [] : [checkIdentity(status, policy, { uris })]
+  })
   const failures = [
     ...identities
       .filter(({ ok }) => !ok)

@@ -15,7 +15,12 @@ import { checkSplit } from './split-check.js'
 /** Watches a running bookstore for a while, knocks at its doors, and tells what it saw. Leftovers can be told only after the end. */
 export async function observeDemo(
   { mesh, observer, converged, signal }: LiveMesh,
-  { seconds, now, nodeProgram }: { seconds: number; now: () => number; nodeProgram: string },
+  {
+    seconds,
+    now,
+    nodeProgram,
+    silentClasses,
+  }: { seconds: number; now: () => number; nodeProgram: string; silentClasses: ReadonlySet<string> },
 ): Promise<Omit<DemoObservations, 'leftovers'>> {
   const began = now()
   const traffic = new TrafficLog(began)
@@ -44,7 +49,7 @@ export async function observeDemo(
   const proxies = await Promise.all(statuses.map(async (status) => ({ status, policy: await api.policy(status.uuid) })))
   const view = observer.view()
   const rows = traffic.rows(now())
-  const mtls = await checkMtls(proxies, view.certificates, signal)
+  const mtls = await checkMtls(proxies, view.certificates, silentClasses, signal)
   return {
     mode,
     rows,
