@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { bundleModule, bundlePrograms } from '../lib/bundle.mjs'
@@ -130,6 +130,8 @@ async function ownProxy(name, args) {
 async function bundledExample(given) {
   const { name, version, bin = {}, files = [] } = JSON.parse(readFileSync(join(root, given, 'package.json'), 'utf8'))
   const folder = mkdtempSync(join(tmpdir(), 'osm-conformance-'))
+  // In transparent mode sidecars run as another user.
+  chmodSync(folder, 0o711)
   await bundleModule(join(given, 'src/index.ts'), join(folder, 'index.mjs'))
   const standIn = join(given, 'src/stand-in.ts')
   const hasStandIn = existsSync(join(root, standIn))

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import type { JsonValue } from '@osm-ts/driver-api'
 import { packageIntegrity } from '@osm-ts/driver-process'
 
+import type { LocalMode } from '../scenarios/format.js'
 import { Level1 } from '../conformance/level-1/level-1.js'
 import { findOsm } from './find-osm.js'
 import { type LoadedDriver, NoDriver } from './load-driver.js'
@@ -27,6 +28,10 @@ export interface RealProxyOptions {
   readonly osm: string | undefined
   /** `--proxy` */
   readonly proxy: string | undefined
+  /** `--mode` */
+  readonly mode: LocalMode
+  /** True: this process may set up network namespaces and the redirection of connections. */
+  readonly mayIntercept?: boolean
   /** `--built-in` */
   readonly builtIn: boolean
   /** Module that plays the workloads; that of this package if absent. */
@@ -36,6 +41,7 @@ export interface RealProxyOptions {
 /** Level 1 on a real proxy, and what a report says of the programs. */
 export interface RealProxy {
   readonly level1: Level1
+  readonly mode: LocalMode
   /** Version of the program `osm`; empty if it has none. */
   readonly osm: string
   /** What the proxy answers to `--version`, its first line; empty if it answers nothing. */
@@ -50,8 +56,12 @@ export interface RealProxy {
  * @throws NoDriver if something of it is not there
  */
 export async function openRealProxy(options: RealProxyOptions): Promise<RealProxy> {
-  const { loaded, config, folder, environment, actor } = options
+  const { loaded, config, folder, environment, actor, mode } = options
   const { driver } = loaded
+  if (mode === 'transparent' && options.mayIntercept !== true)
+    throw new NoDriver(
+      `--mode transparent redirects connections by the kernel, which takes root on Linux: there, sudo --preserve-env=PATH npx driver-testkit --driver ${loaded.package.name} --level 1 --mode transparent --proxy <executable>`,
+    )
   const osm = findOsm(options.osm, folder)
   if (osm === undefined)
     throw new NoDriver(
@@ -71,6 +81,7 @@ export async function openRealProxy(options: RealProxyOptions): Promise<RealProx
     const level1 = new Level1({
       driver,
       config,
+      mode,
       ...(actor !== undefined && { actor }),
       mesh: {
         osm: osm.path,
@@ -84,7 +95,7 @@ export async function openRealProxy(options: RealProxyOptions): Promise<RealProx
       await level1.close()
       remove()
     }
-    return { level1, osm: osm.version, proxy: await versionOf(proxy), close }
+    return { level1, mode, osm: osm.version, proxy: await versionOf(proxy), close }
   } catch (error) {
     remove()
     throw error

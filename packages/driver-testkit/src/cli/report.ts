@@ -2,6 +2,7 @@ import { type Capabilities, CONTRACT_VERSION } from '@osm-ts/driver-api'
 import { stringify } from 'yaml'
 
 import type { CheckResult } from '../conformance/check.js'
+import type { LocalMode } from '../scenarios/format.js'
 import type { LoadedDriver } from './load-driver.js'
 
 /** Name and version of a package. */
@@ -12,6 +13,8 @@ interface PackageVersion {
 
 /** What level 1 was run with: the version of `osm`, and what the proxy says that it is. Empty where that was not to be had. */
 interface Programs {
+  /** How connections got into sidecars. */
+  readonly mode: LocalMode
   readonly osm: string
   readonly proxy: string
 }
@@ -92,6 +95,7 @@ function commandsOf({
     program.push('--level 2 --kubeconfig <file>')
     if (cluster.sidecarClass !== driver.name) program.push(`--sidecar-class ${cluster.sidecarClass}`)
   } else if (programs !== undefined) program.push('--level 1')
+  if (programs?.mode === 'transparent') program.push('--mode transparent')
   if (programs !== undefined) program.push('--proxy <executable>')
   return [`npm install ${packages.join(' ')}`, program.join(' ')]
 }
@@ -169,8 +173,8 @@ ${declared.join('\n')}
 }
 
 /** What else a report was made with. */
-function othersOf({ osm, proxy, kubernetes, controller, sidecar }: Report['environment']): string {
-  const named = Object.entries({ osm, proxy, Kubernetes: kubernetes, controller, sidecar })
+function othersOf({ mode, osm, proxy, kubernetes, controller, sidecar }: Report['environment']): string {
+  const named = Object.entries({ mode, osm, proxy, Kubernetes: kubernetes, controller, sidecar })
   return named.flatMap(([name, value]) => (value === undefined || value === '' ? [] : `, ${name} ${value}`)).join('')
 }
 

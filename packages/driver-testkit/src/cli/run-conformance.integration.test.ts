@@ -141,6 +141,16 @@ describe('the command line of the conformance suite', () => {
       ['--driver', 'future', '--level', '1', '--osm', 'future/main.js'],
       'with --proxy, or in SMALL_BIN',
     ],
+    [
+      'another mode than there is',
+      ['--driver', 'future', '--level', '1', '--mode', 'magic'],
+      '--mode magic: expected explicit or transparent',
+    ],
+    [
+      'transparent mode where it may not be set up, with the command that may',
+      ['--driver', 'future', '--level', '1', '--mode', 'transparent'],
+      'npx driver-testkit --driver a-driver --level 1 --mode transparent --proxy <executable>',
+    ],
     ['an unknown format', ['--driver', 'future', '-o', 'xml'], 'expected table, json, yaml'],
     ['an unknown option', ['--drivers', '.'], "Unknown option '--drivers'"],
     ['a configuration that is none', ['--driver', 'future', '--config', 'future/main.js'], '--config future/main.js: '],

@@ -27,6 +27,8 @@ which the mesh is installed, with the driver; level 1 is then made if --proxy is
   --only <id>                   a check, or the first words of several such as patch.; may be repeated
   --proxy <executable>          level 1: what runs as its sidecar; $<CLASS>_BIN if absent
   --osm <program>               level 1: what runs meshes; that of the installed @osm-ts/cli if absent
+  --mode explicit|transparent   level 1: how connections get into sidecars; explicit if absent. transparent: the
+                                kernel redirects them, as in pods, which takes root on Linux and iptables
   --built-in                    level 1: that program brings the driver itself, which is tried then
   --kubeconfig <file>           level 2: the cluster; kubectl's own choice if absent
   --kubectl <program>           level 2: the kubectl to run; that of the PATH if absent
@@ -51,6 +53,7 @@ const options = {
   level: { type: 'string', default: '0' },
   proxy: { type: 'string' },
   osm: { type: 'string' },
+  mode: { type: 'string', default: 'explicit' },
   'built-in': { type: 'boolean', default: false },
   kubeconfig: { type: 'string' },
   kubectl: { type: 'string', default: 'kubectl' },
@@ -74,6 +77,8 @@ export interface ProgramContext {
   readonly err: (text: string) => void
   /** Module that plays the workloads of scenarios; that of this package if absent. */
   readonly actor?: string
+  /** True: it may set up network namespaces and the redirection of connections. */
+  readonly mayIntercept?: boolean
   /** Module that plays the workloads of a cluster; that of this package if absent. */
   readonly podApp?: string
 }
@@ -135,7 +140,7 @@ async function run(args: readonly string[], context: ProgramContext): Promise<nu
     date: context.now(),
     node,
     platform,
-    ...(real !== undefined && { programs: { osm: real.osm, proxy: real.proxy } }),
+    ...(real !== undefined && { programs: { osm: real.osm, proxy: real.proxy, mode: real.mode } }),
     ...(cluster !== undefined && { cluster: factsOf(cluster) }),
   })
   context.out(print[values.output](report))
@@ -150,8 +155,11 @@ async function run(args: readonly string[], context: ProgramContext): Promise<nu
 }
 
 /** What the command line says of level 1. */
-function asked(values: ReturnType<typeof parsed>): Pick<RealProxyOptions, 'osm' | 'proxy' | 'builtIn'> {
-  return { osm: values.osm, proxy: values.proxy, builtIn: values['built-in'] }
+function asked(values: ReturnType<typeof parsed>): Pick<RealProxyOptions, 'osm' | 'proxy' | 'mode' | 'builtIn'> {
+  const { osm, proxy, mode } = values
+  if (mode !== 'explicit' && mode !== 'transparent')
+    throw new UsageError(`--mode ${mode}: expected explicit or transparent`)
+  return { osm, proxy, mode, builtIn: values['built-in'] }
 }
 
 /** What the command line says of level 2. */

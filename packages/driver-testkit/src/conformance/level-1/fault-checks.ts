@@ -38,7 +38,7 @@ export function faultChecks(ground: FaultGround): readonly Check[] {
   const check = (name: string, proves: string, prove: () => Promise<void>): Check => ({
     id: `fault.${name}`,
     proves,
-    needs: needsOfLevel1,
+    needs: needsOfLevel1(stage.mode),
     timeoutMs: TIME_LIMIT_MS,
     prove: async () => {
       try {

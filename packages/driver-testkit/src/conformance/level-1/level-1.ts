@@ -1,5 +1,6 @@
 import type { JsonValue } from '@osm-ts/driver-api'
 
+import type { LocalMode } from '../../scenarios/format.js'
 import { LocalStage, type LocalStageOptions } from '../../scenarios/local/local-stage.js'
 import { ProgramMesh, type ProgramMeshOptions } from '../../scenarios/local/program-mesh.js'
 import { scenariosOf } from '../../scenarios/read-scenario.js'
@@ -11,6 +12,8 @@ import { scenarioChecks } from './scenario-checks.js'
 export interface Level1Options extends Pick<LocalStageOptions, 'driver' | 'actor'> {
   /** `sidecarDrivers[].config` that the driver is tried with. */
   readonly config: JsonValue
+  /** How connections get into the sidecars; `transparent` takes root on Linux. */
+  readonly mode: LocalMode
   /** How meshes are run. */
   readonly mesh: Omit<ProgramMeshOptions, 'sidecarClass' | 'mode'>
 }
@@ -23,16 +26,16 @@ export class Level1 {
   readonly checks: readonly Check[]
   readonly #stage: LocalStage
 
-  constructor({ driver, actor, config, mesh }: Level1Options) {
+  constructor({ driver, actor, config, mode, mesh }: Level1Options) {
     let running: ProgramMesh | undefined
     const isEmpty = typeof config === 'object' && config !== null && Object.keys(config).length === 0
     this.#stage = new LocalStage({
-      mode: 'explicit',
+      mode,
       driver,
       ...(actor !== undefined && { actor }),
       ...(!isEmpty && { meshSpec: { sidecar: { sidecarDrivers: [{ sidecarName: driver.name, config }] } } }),
-      startMesh: async (documents, mode, sidecarClass) => {
-        running = await ProgramMesh.start({ ...mesh, mode, sidecarClass }, documents)
+      startMesh: async (documents, meshMode, sidecarClass) => {
+        running = await ProgramMesh.start({ ...mesh, mode: meshMode, sidecarClass }, documents)
         return running
       },
     })
@@ -41,7 +44,7 @@ export class Level1 {
       return running
     }
     this.checks = [
-      ...scenarioChecks(scenariosOf(this.#stage.mode), this.#stage),
+      ...scenarioChecks(scenariosOf(mode), this.#stage),
       ...faultChecks({ stage: this.#stage, mesh: theMesh }),
     ]
   }

@@ -13,8 +13,8 @@ export function scenarioChecks(scenarios: readonly Scenario[], stage: LocalStage
     const lacking = run.cases.flatMap(({ lacks }) => lacks ?? [])
     const [needs] = lacking
     // What is not claimed stands in the report step by step, so that reports of several drivers have the same rows.
-    const notClaimed = needs === undefined ? [] : steps.map((title): Check => unclaimed(scenario, title, needs))
-    return [...notClaimed, ...run.cases.map((each) => claimed(run, each, turns))]
+    const notClaimed = needs === undefined ? [] : steps.map((title): Check => unclaimed(scenario, title, needs, stage))
+    return [...notClaimed, ...run.cases.map((each) => claimed(run, each, turns, stage))]
   })
 }
 
@@ -26,12 +26,12 @@ function caseId(title: string): string {
     .replaceAll(/^-|-$/g, '')
 }
 
-function claimed(run: ScenarioRun, { title, lacks, prove }: ScenarioCase, turns: Turns): Check {
+function claimed(run: ScenarioRun, { title, lacks, prove }: ScenarioCase, turns: Turns, stage: LocalStage): Check {
   const { name, title: subject } = run.scenario
   return {
     id: `scenario.${name}.${lacks === undefined ? caseId(title) : `without-${lacks}`}`,
     proves: lacks === undefined ? `${subject}: ${title}` : `${subject}: that the sidecars lack ${lacks} is reported`,
-    needs: needsOfLevel1,
+    needs: needsOfLevel1(stage.mode),
     timeoutMs: TIME_LIMIT_MS,
     prove: async () => {
       await turns.take(run)
@@ -44,11 +44,12 @@ function unclaimed(
   { name, title: subject }: Scenario,
   title: string,
   feature: NonNullable<ScenarioCase['lacks']>,
+  stage: LocalStage,
 ): Check {
   return {
     id: `scenario.${name}.${caseId(title)}`,
     proves: `${subject}: ${title}`,
-    needs: [...needsOfLevel1, feature],
+    needs: [...needsOfLevel1(stage.mode), feature],
     prove: () => Promise.reject(new Error(`the driver does not declare ${feature}`)),
   }
 }
