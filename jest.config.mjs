@@ -4,6 +4,7 @@ const besideCode = [
   'packages/*/src',
   'tools',
   'examples',
+  'e2e/bench',
   'e2e/cluster/app',
   'e2e/cluster/local',
   'e2e/cluster/support',

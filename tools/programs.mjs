@@ -57,5 +57,7 @@ export const programs = {
   'bench-scale-proxies': { entry: 'e2e/bench/scale/proxies-main.ts', bundle: 'e2e/dist/bench-scale-proxies.mjs' },
   'bench-scale-floor': { entry: 'e2e/bench/scale/floor-main.ts', bundle: 'e2e/dist/bench-scale-floor.mjs' },
   'bench-scale-reader': { entry: 'e2e/bench/scale/reader-main.ts', bundle: 'e2e/dist/bench-scale-reader.mjs' },
+  'bench-limits': { entry: 'e2e/bench/limits/limits-main.ts', bundle: 'e2e/dist/bench-limits.mjs' },
+  'bench-soak-probe': { entry: 'e2e/bench/soak/probe-main.ts', bundle: 'e2e/dist/bench-soak-probe.mjs' },
   'bench-clients': { entry: 'e2e/bench/clients-main.ts', bundle: 'e2e/dist/bench-clients.mjs' },
 }

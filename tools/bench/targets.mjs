@@ -106,6 +106,7 @@ export const targets = [
   ...blocks.map(([what, path]) =>
     target(`longest block of the event loop: ${what}`, path, 'most', LONGEST_BLOCK_MS, 'ms'),
   ),
+  target('soak: KiB that each cycle leaves, lower end of the interval', 'soak.perCycle.low', 'most', 16, 'KiB'),
   target('reviews of pods, closed loop', 'injection.closedLoop.reviewsPerSecond', 'least', 1000, '/s'),
   target('review of a pod at 100 a second, p99', 'injection.openLoop[perSecond=100].latency.p99', 'most', 5, 'ms'),
   target('P-256 certificates, to the bare cryptography', 'certificates.ratio', 'least', 0.7),

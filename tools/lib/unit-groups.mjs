@@ -51,6 +51,7 @@ async function unitTests() {
     ...packages.map((name) => `packages/${name}/src`),
     'tools',
     'examples',
+    'e2e/bench',
     'e2e/cluster/app',
     'e2e/cluster/local',
     'e2e/cluster/support',

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 
 const TICKS_PER_SECOND = 100
 const MEBIBYTE = 2 ** 20
@@ -17,4 +17,9 @@ export async function residentMiBOf(pid: number): Promise<number> {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]
   if (kilobytes === undefined) throw new Error(`process ${pid} has no resident memory`)
   return (Number(kilobytes) * 1024) / MEBIBYTE
+}
+
+/** Files and connections that a process has open. */
+export async function descriptorsOf(pid: number): Promise<number> {
+  return (await readdir(`/proc/${pid}/fd`)).length
 }

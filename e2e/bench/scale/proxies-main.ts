@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls'
 
-import type { ProxiesCommand, ProxiesReport, RecordedAnswers } from './proxies.js'
+import type { PreparedProxy, ProxiesCommand, ProxiesReport, RecordedAnswers } from './proxies.js'
 import { SimulatedProxy } from './proxy.js'
 import { ReferenceReader } from '../references.js'
 
@@ -32,41 +32,46 @@ const report = (message: ProxiesReport): void => {
   if (process.connected) process.send?.(message)
 }
 
-function connect({ server, proxies: list, record }: Connect): void {
+function connect({ server, proxies: list, record, retries = 0 }: Connect): void {
   configuredAt.clear()
   for (const index of record ?? []) recording.add(index)
   errors.length = 0
-  for (const { index, nodeId, chain, privateKey } of list) {
-    const context = createSecureContext({ ca: server.roots, cert: chain, key: privateKey })
-    proxies.set(
-      index,
-      new SimulatedProxy({
-        port: server.port,
-        serverName: server.serverName,
-        context,
-        nodeId,
-        references,
-        onConfigured: () => {
-          if (!configuredAt.has(index)) configuredAt.set(index, process.hrtime.bigint())
-          tellConfigured()
-        },
-        onAcknowledged: (typeUrl, { resources }, frame) => {
-          lastAt = process.hrtime.bigint()
-          if (recording.has(index)) keep(index, typeUrl, frame)
-          for (const each of waiting) {
-            if (each.command.typeUrl !== typeUrl || each.times.has(index)) continue
-            if (!resources.some(({ name }) => name === each.command.name)) continue
-            each.times.set(index, lastAt)
-            each.message ??= Uint8Array.from(frame)
-            tellReached(each)
-          }
-        },
-        onError: (error) => {
-          errors.push(`proxy ${index}: ${error.message}`)
-        },
-      }),
-    )
-  }
+  for (const proxy of list) open(server, proxy, retries)
+}
+
+/** @param retries - how often a connection that ends before it is configured is made anew */
+function open(server: Connect['server'], prepared: PreparedProxy, retries: number): void {
+  const { index, nodeId, chain, privateKey } = prepared
+  const context = createSecureContext({ ca: server.roots, cert: chain, key: privateKey })
+  const proxy = new SimulatedProxy({
+    port: server.port,
+    serverName: server.serverName,
+    context,
+    nodeId,
+    references,
+    onConfigured: () => {
+      if (!configuredAt.has(index)) configuredAt.set(index, process.hrtime.bigint())
+      tellConfigured()
+    },
+    onAcknowledged: (typeUrl, { resources }, frame) => {
+      lastAt = process.hrtime.bigint()
+      if (recording.has(index)) keep(index, typeUrl, frame)
+      for (const each of waiting) {
+        if (each.command.typeUrl !== typeUrl || each.times.has(index)) continue
+        if (!resources.some(({ name }) => name === each.command.name)) continue
+        each.times.set(index, lastAt)
+        each.message ??= Uint8Array.from(frame)
+        tellReached(each)
+      }
+    },
+    onError: (error) => {
+      proxy.close()
+      if (retries === 0 || configuredAt.has(index)) errors.push(`proxy ${index}: ${error.message}`)
+      // One that has been replaced or told to end since is nobody's any more.
+      else if (proxies.get(index) === proxy) open(server, prepared, retries - 1)
+    },
+  })
+  proxies.set(index, proxy)
 }
 
 function keep(index: number, typeUrl: string, frame: Buffer): void {

@@ -31,6 +31,8 @@ export type ProxiesCommand =
       readonly proxies: readonly PreparedProxy[]
       /** Proxies whose first answers are kept. */
       readonly record?: readonly number[]
+      /** How often a connection that ends before its proxy is configured is made anew; 0 if absent. */
+      readonly retries?: number
     }
   | { readonly type: 'configured'; readonly id: number; readonly count: number }
   | {
@@ -101,16 +103,20 @@ export class Proxies {
     return new Proxies(child)
   }
 
-  /** Connects all at once. Gives the milliseconds after which each was configured. */
+  /**
+   * Connects all at once. Gives the milliseconds after which each was configured.
+   *
+   * @param options - which first answers are kept, and how often connections that end too early are made anew, as proxies do that are refused for a moment
+   */
   async connect(
     server: ProxyServer,
     proxies: readonly PreparedProxy[],
     timeoutMs: number,
-    record: readonly number[] = [],
+    options: { readonly record?: readonly number[]; readonly retries?: number } = {},
   ): Promise<readonly number[]> {
     this.#count = proxies.length
     const start = process.hrtime.bigint()
-    await this.#child.ask({ type: 'connect', server, proxies, record })
+    await this.#child.ask({ type: 'connect', server, proxies, ...options })
     const reached = this.#child.ask<Report<'times'>>({ type: 'configured', count: proxies.length })
     const { times } = await this.#within(reached, timeoutMs, 'were configured')
     return milliseconds(times, start)

@@ -74,7 +74,7 @@ export async function measureRootRotation(
 }
 
 /** The Secret of a root that nobody has seen yet. */
-async function newRoot(): Promise<MeshObject> {
+export async function newRoot(): Promise<MeshObject> {
   const store = new MemoryCaStore()
   const provider = await TresorProvider.open({ store, clock: systemClock, rootKey: { algorithm: 'ECDSA' } })
   provider.close()

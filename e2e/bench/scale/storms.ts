@@ -15,6 +15,8 @@ export interface ReconnectFigures {
   readonly ratio: number
   /** Memory of the controller: when all were configured for the first time, and after the last storm. */
   readonly memory: { readonly first: MemoryOfProcess; readonly last: MemoryOfProcess }
+  /** Of the controller, for each proxy that came back. */
+  readonly cpuMsPerProxy: number
   readonly longestBlockMs: number
 }
 
@@ -23,23 +25,27 @@ export async function measureReconnects(world: World, storms: number): Promise<R
   const first = await world.controller.memory()
   const product: number[] = []
   const floor: number[] = []
-  let longestBlock = 0
+  let [longestBlock, cpuSeconds] = [0, 0]
   for (let n = 0; n < storms; n += 1) {
     await world.proxies.disconnect()
     // What was before is no part of the storm.
     await world.controller.figures()
+    const before = await cpuSecondsOf(world.controller.pid)
     product.push(Math.max(...(await world.connect())))
+    cpuSeconds += (await cpuSecondsOf(world.controller.pid)) - before
     longestBlock = Math.max(longestBlock, (await world.controller.figures()).longestBlockMs)
     await world.floorProxies.disconnect()
     floor.push(Math.max(...(await world.connectFloor())))
   }
   const [ours, bare] = [summarize(product), summarize(floor)]
+  const proxies = world.certificates.proxies.length
   return {
-    proxies: world.certificates.proxies.length,
+    proxies,
     product: ours,
     floor: bare,
     ratio: round(ours.p50 / bare.p50),
     memory: { first, last: await world.controller.memory() },
+    cpuMsPerProxy: round((cpuSeconds * 1000) / storms / proxies),
     longestBlockMs: round(longestBlock),
   }
 }

@@ -16,6 +16,8 @@ export interface ScalePrograms {
   readonly api: string
   readonly proxies: string
   readonly floor: string
+  /** Loaded into the controller, see soak/probe-main.ts; absent: the controller runs as it is. */
+  readonly probe?: string
 }
 
 /** Changes are collected for so long after the first one, at most. */
@@ -68,6 +70,7 @@ export class World {
       program: programs.controller,
       folder,
       api: api.url,
+      probe: programs.probe,
     })
     const certificates = await issueCertificates(await api.api(), scaleProxies(size), AbortSignal.timeout(600_000))
     const floor = await Floor.start(programs.floor)
@@ -105,7 +108,7 @@ export class World {
     // In permissive mode what one is sent is the size of what each is sent, and a hundred times as much is a lot to keep.
     const alike = this.size.permissive ? proxies.length : this.size.replicas
     const recorded = record ? proxies.filter(({ index }) => index % alike === 0).map(({ index }) => index) : []
-    const times = await this.proxies.connect(this.server, proxies, CONNECT_TIMEOUT_MS, recorded)
+    const times = await this.proxies.connect(this.server, proxies, CONNECT_TIMEOUT_MS, { record: recorded })
     for (const [index, types] of await this.proxies.recorded()) {
       const same = proxies.slice(index, index + alike).map(({ nodeId }) => nodeId)
       await this.floor.answer(same, types)

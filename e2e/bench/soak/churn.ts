@@ -1,0 +1,125 @@
+import { CLUSTER, ENDPOINTS, SECRET } from '../references.js'
+import {
+  callersOf,
+  firstServices,
+  hubOf,
+  hubSlice,
+  type MeshObject,
+  podObject,
+  serviceObjects,
+  serviceOf,
+  slice,
+  trafficTarget,
+} from '../scale/mesh.js'
+import type { Proxies } from '../scale/proxies.js'
+import { newRoot } from '../scale/roots.js'
+import type { World } from '../scale/world.js'
+
+const TIMEOUT_MS = 180_000
+/** A controller that is busy ends connections that take too long to be made, and proxies try again. */
+export const RETRIES = 10
+/** Pods that come and go in each cycle, and objects that are written and change nothing. */
+const PODS = 5
+const NO_OPS = 10
+/** Every so many cycles another root signs. Four of them are trusted at a time, so that many rotations fill what there is to fill. */
+const CYCLES_PER_ROOT = 2
+
+/** What comes and goes around a controller, in cycles after each of which everything is as it was before, but for its names. */
+export class Churn {
+  readonly #world: World
+  readonly #staying: number
+  readonly #comingAndGoing: Proxies
+  readonly #done = { objectsWritten: 0, reconnects: 0, rootRotations: 0 }
+  #cycle = 0
+
+  /**
+   * @param staying - the first so many proxies are connected throughout, and reach the hub of that number
+   * @param comingAndGoing - where the others connect from
+   */
+  constructor(world: World, staying: number, comingAndGoing: Proxies) {
+    this.#world = world
+    this.#staying = staying
+    this.#comingAndGoing = comingAndGoing
+  }
+
+  get done(): Readonly<{ objectsWritten: number; reconnects: number; rootRotations: number }> {
+    return { ...this.#done }
+  }
+
+  /** Comes back when whoever was concerned has acknowledged everything. */
+  async cycle(): Promise<void> {
+    const { size } = this.#world
+    const { app, namespace } = serviceOf(0)
+    const fresh = this.#freshService()
+    const pods = this.#freshPods()
+    const replicas = Array.from({ length: size.replicas }, (_, index) => ({ app, namespace, index }))
+    await Promise.all([
+      this.#reconnect(),
+      this.#change(true, [
+        trafficTarget(app, namespace, callersOf(size, 0), ['read']),
+        slice(app, namespace, [...replicas.slice(1), ...pods]),
+        ...pods.map((pod) => podObject(pod)),
+        ...this.#noOps(),
+        ...fresh.objects,
+      ]),
+      this.#told(CLUSTER, fresh.cluster),
+    ])
+    const gone = [...fresh.objects, ...pods.map((pod) => podObject(pod))]
+    await this.#world.api.remove(gone)
+    this.#done.objectsWritten += gone.length
+    await this.#change(false, [trafficTarget(app, namespace, callersOf(size, 0)), slice(app, namespace, replicas)])
+    if (this.#cycle % CYCLES_PER_ROOT === 0) await this.#rotate()
+    this.#cycle += 1
+  }
+
+  /** Writes objects, and an endpoint of the hub with them, which all hear of who stay. */
+  async #change(both: boolean, objects: readonly MeshObject[]): Promise<void> {
+    const { size, api, proxies } = this.#world
+    const hub = hubOf(this.#staying)
+    const resource = { typeUrl: ENDPOINTS, name: `${hub.namespace}/${hub.app}|8080`, count: this.#staying }
+    const all = [...objects, hubSlice(size, this.#staying, both)]
+    await proxies.reached(resource, () => api.put(all), TIMEOUT_MS)
+    this.#done.objectsWritten += all.length
+  }
+
+  /** Resolves when all who stay have acknowledged something that is changed after this was called. */
+  async #told(typeUrl: string, name: string, act = async (): Promise<bigint> => 0n): Promise<void> {
+    await this.#world.proxies.reached({ typeUrl, name, count: this.#staying }, act, TIMEOUT_MS)
+  }
+
+  async #rotate(): Promise<void> {
+    const secret = await newRoot()
+    await this.#told(SECRET, 'root-cert-for-mtls', () => this.#world.api.put([secret]))
+    this.#done.rootRotations += 1
+  }
+
+  /** The others end their connections as if they were killed, and come back. */
+  async #reconnect(): Promise<void> {
+    const { server, certificates } = this.#world
+    const others = certificates.proxies.slice(this.#staying)
+    await this.#comingAndGoing.disconnect()
+    await this.#comingAndGoing.connect(server, others, TIMEOUT_MS, { retries: RETRIES })
+    this.#done.reconnects += others.length
+  }
+
+  /** A service that was never there, and who may call it. */
+  #freshService(): { readonly objects: readonly MeshObject[]; readonly cluster: string } {
+    const [app, namespace] = [`fresh-${this.#cycle}`, 'ns-1']
+    const objects = [
+      ...serviceObjects(app, namespace, [{ app, namespace, index: 600_000 + this.#cycle }]),
+      trafficTarget(app, namespace, firstServices(this.#world.size, this.#staying)),
+    ]
+    return { objects, cluster: `${namespace}/${app}|8080` }
+  }
+
+  #freshPods() {
+    return Array.from({ length: PODS }, (_, n) => ({ ...serviceOf(0), index: 700_000 + this.#cycle * PODS + n }))
+  }
+
+  #noOps(): readonly MeshObject[] {
+    return Array.from({ length: NO_OPS }, (_, index) => {
+      const pod = { ...serviceOf(Math.floor(index / this.#world.size.replicas)), index }
+      return podObject(pod, { 'example.com/checked': String(this.#cycle) })
+    })
+  }
+}
