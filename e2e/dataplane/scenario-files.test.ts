@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
+import { declares } from '@osm-ts/driver-api'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import { createPipyDriver } from '@osm-ts/driver-pipy'
-import { judge, readScenario, readScenarios } from '@osm-ts/driver-testkit'
+import { judge, needsOf, readScenario, readScenarios } from '@osm-ts/driver-testkit'
 
 const head = 'title: t\nmodes: [explicit, transparent, pods]\nworkloads: [{ name: shop/client }]\n'
 const step = (expectation: string): string => `${head}steps:\n  - title: s\n    expect:\n      - ${expectation}\n`
@@ -12,10 +13,20 @@ describe('scenario files', () => {
   })
 
   it('need nothing that both Envoy and Pipy lack, on one of which every step of each is run', () => {
-    const features = [createEnvoyDriver(), createPipyDriver()].flatMap(({ capabilities }) => capabilities.features)
-    const needed = readScenarios().flatMap(({ needs = [] }) => needs)
+    const drivers = [createEnvoyDriver(), createPipyDriver()]
+    const needed = readScenarios().flatMap(needsOf)
     expect(needed.length).toBeGreaterThan(0)
-    expect(needed.filter((feature) => !features.includes(feature))).toEqual([])
+    expect(needed.filter((each) => !drivers.some(({ capabilities }) => declares(capabilities, each)))).toEqual([])
+  })
+
+  it('need the protocols that they call and the matchers that they have, and no others', () => {
+    const needs = new Map(readScenarios().map((scenario) => [scenario.name, [...needsOf(scenario)].sort()]))
+    // Its workloads serve other protocols too.
+    expect(needs.get('http-connectivity')).toEqual(['protocol:http'])
+    expect(needs.get('grpc')).toEqual(['path-match:regex', 'protocol:grpc', 'protocol:tcp'])
+    expect(needs.get('tcp-server-first')).toEqual(['protocol:tcp-server-first'])
+    expect(needs.get('smi-traffic-target')).toEqual(['path-match:exact', 'path-match:regex', 'protocol:http'])
+    expect(needs.get('retry-policy')).toEqual(['per-try-timeout', 'protocol:http', 'retries'])
   })
 
   it.each([

@@ -1,6 +1,6 @@
 import type { Problem } from '@osm-ts/core'
 import { MemoryCaStore } from '@osm-ts/core'
-import { type OptionalFeature, optionalFeatures } from '@osm-ts/driver-api'
+import { declares, type RequiredFeature } from '@osm-ts/driver-api'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import {
   changeObjects,
@@ -38,14 +38,16 @@ export class PodStage implements Stage {
   readonly mode = 'pods'
   readonly timeLimitMs = 300_000
   /** Of the class that meshes of these tests are installed with. */
-  readonly lacks: readonly OptionalFeature[] = optionalFeatures.filter(
-    (feature) => !createEnvoyDriver().capabilities.features.includes(feature),
-  )
+  readonly #capabilities = createEnvoyDriver().capabilities
   #running: Running | undefined
   #scenario: Scenario | undefined
   #spec: ScenarioObject | undefined
   #workloads = new Map<string, Scenario['workloads'][number]>()
   #objects = new Map<string, ScenarioObject>()
+
+  lacks(feature: RequiredFeature): boolean {
+    return !declares(this.#capabilities, feature)
+  }
 
   async begin(scenario: Scenario, upcoming: readonly Scenario[]): Promise<void> {
     const { troupe } = (this.#running ??= await this.#install())

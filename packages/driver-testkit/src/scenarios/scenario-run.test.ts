@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { OptionalFeature } from '@osm-ts/driver-api'
+import type { RequiredFeature } from '@osm-ts/driver-api'
 
 import type { Scenario } from './format.js'
 import { ScenarioRun } from './scenario-run.js'
@@ -18,11 +18,11 @@ const two: Scenario = {
 }
 
 /** A stage that notes what is done on it. */
-function stageWith(lacks: readonly OptionalFeature[], problems: readonly ReportedProblem[]) {
+function stageWith(lacking: readonly RequiredFeature[], problems: readonly ReportedProblem[], scenario = two) {
   const done: string[] = []
   const note = async (what: string): Promise<void> => void done.push(what)
   const stage: Pick<Stage, 'lacks' | 'begin' | 'change' | 'observed' | 'reset' | 'fill' | 'problems'> = {
-    lacks,
+    lacks: (feature) => lacking.includes(feature),
     begin: ({ name }) => note(`begin ${name}`),
     change: ({ title }) => note(title),
     observed: (_what, work) => work(),
@@ -31,7 +31,7 @@ function stageWith(lacks: readonly OptionalFeature[], problems: readonly Reporte
     problems: async () => problems,
   }
   // A scenario that only asks for problems uses nothing else.
-  return { done, run: new ScenarioRun(two, [], stage as Stage) }
+  return { done, run: new ScenarioRun(scenario, [], stage as Stage) }
 }
 
 const problem = (code: string, message = ''): ReportedProblem => ({ code, message })
@@ -52,6 +52,27 @@ describe('a scenario on a stage', () => {
     await expect(run.cases[0]?.prove()).rejects.toThrow('"problem":"ONE"')
     await run.end()
     expect(done).toEqual(['begin two-steps', 'first', 'reset'])
+  })
+
+  it('asks for the protocols that are called, as for features', async () => {
+    const calls: Scenario = {
+      ...two,
+      workloads: [
+        { name: 'shop/store', ports: { rpc: { port: 9090, app: 'grpc' }, other: { port: 81, app: 'http2' } } },
+        { name: 'out/bank', sidecar: false, ports: { main: { port: 9091, app: 'tcp' } } },
+      ],
+      steps: [
+        { title: 'call', expect: [{ kind: 'grpc', from: 'shop/store', grpc: 'store.shop:9090/a.B/C', code: 0 }] },
+        { title: 'leave', expect: [{ kind: 'tcp', from: 'shop/store', tcp: 'bank.out:9091' }] },
+      ],
+    }
+    const { run } = stageWith(
+      ['protocol:grpc', 'protocol:http2', 'protocol:tcp'],
+      [problem('OSM_ADMISSION_CAPABILITY', 'can not do this (protocol:grpc)')],
+      calls,
+    )
+    expect(run.cases.map(({ lacks }) => lacks)).toEqual(['protocol:grpc'])
+    await run.cases[0]?.prove()
   })
 
   it('shows that what the sidecars lack is reported, and is wrong if nobody says so', async () => {

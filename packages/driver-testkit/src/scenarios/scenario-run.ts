@@ -1,6 +1,7 @@
-import type { OptionalFeature } from '@osm-ts/driver-api'
+import type { RequiredFeature } from '@osm-ts/driver-api'
 
 import type { Scenario } from './format.js'
+import { needsOf } from './scenario-needs.js'
 import type { Stage } from './stage.js'
 import { untilReported, verify } from './verify.js'
 
@@ -8,7 +9,7 @@ import { untilReported, verify } from './verify.js'
 export interface ScenarioCase {
   readonly title: string
   /** Shows that this is reported, which the sidecars of the stage lack. Absent: shows a step. */
-  readonly lacks?: OptionalFeature
+  readonly lacks?: RequiredFeature
   /** Resolves if it is so. Rejects with what was wrong. */
   readonly prove: () => Promise<void>
 }
@@ -28,7 +29,7 @@ export class ScenarioRun {
     this.scenario = scenario
     this.#upcoming = upcoming
     this.#stage = stage
-    const missing = (scenario.needs ?? []).filter((feature) => stage.lacks.includes(feature))
+    const missing = needsOf(scenario).filter((feature) => stage.lacks(feature))
     this.cases =
       missing.length > 0
         ? missing.map((feature) => ({

@@ -1,4 +1,4 @@
-import type { OptionalFeature } from '@osm-ts/driver-api'
+import type { RequiredFeature } from '@osm-ts/driver-api'
 
 import type { Call, CallAnswer, Target } from '../actor/protocol.js'
 import type { Scenario, ScenarioClient, ScenarioMode, ScenarioStep } from './format.js'
@@ -15,8 +15,8 @@ export interface ReportedProblem {
 /** Where scenarios run, one at a time: it makes a mesh of their actors, and lets those call. */
 export interface Stage {
   readonly mode: ScenarioMode
-  /** Features that its sidecars do not have. */
-  readonly lacks: readonly OptionalFeature[]
+  /** True for what its sidecars do not declare. */
+  lacks(feature: RequiredFeature): boolean
   /** Bound of one change and its expectations. */
   readonly timeLimitMs: number
   /**

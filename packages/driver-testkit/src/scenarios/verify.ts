@@ -1,4 +1,4 @@
-import type { OptionalFeature } from '@osm-ts/driver-api'
+import type { RequiredFeature } from '@osm-ts/driver-api'
 import { testAuthority } from '../test-certificates.js'
 import type { CallAnswer, CallTls, Target } from '../actor/protocol.js'
 import type { Expectation, ExpectationOf, ScenarioClient, ScenarioStep } from './format.js'
@@ -28,7 +28,7 @@ export async function verify(expectation: Expectation, stage: Stage): Promise<vo
  * Throws if none reports it: it would be dropped without a word.
  */
 export async function untilReported(
-  feature: OptionalFeature,
+  feature: RequiredFeature,
   steps: readonly ScenarioStep[],
   stage: Stage,
 ): Promise<void> {

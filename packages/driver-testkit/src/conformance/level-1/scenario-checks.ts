@@ -29,7 +29,7 @@ function caseId(title: string): string {
 function claimed(run: ScenarioRun, { title, lacks, prove }: ScenarioCase, turns: Turns, stage: LocalStage): Check {
   const { name, title: subject } = run.scenario
   return {
-    id: `scenario.${name}.${lacks === undefined ? caseId(title) : `without-${lacks}`}`,
+    id: `scenario.${name}.${lacks === undefined ? caseId(title) : `without-${caseId(lacks)}`}`,
     proves: lacks === undefined ? `${subject}: ${title}` : `${subject}: that the sidecars lack ${lacks} is reported`,
     needs: needsOfLevel1(stage.mode),
     timeoutMs: TIME_LIMIT_MS,

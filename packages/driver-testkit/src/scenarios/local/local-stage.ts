@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-import { type Capabilities, type OptionalFeature, optionalFeatures } from '@osm-ts/driver-api'
+import { type Capabilities, declares, type RequiredFeature } from '@osm-ts/driver-api'
 
 import { perform } from '../../actor/perform.js'
 import type { Call, CallAnswer, Target } from '../../actor/protocol.js'
@@ -70,7 +70,6 @@ interface Status {
 export class LocalStage implements Stage {
   readonly mode: LocalMode
   readonly timeLimitMs = 120_000
-  readonly lacks: readonly OptionalFeature[]
   readonly #options: LocalStageOptions
   readonly #authority = testAuthority('servers of scenarios')
   #running: Running | undefined
@@ -83,8 +82,10 @@ export class LocalStage implements Stage {
   constructor(options: LocalStageOptions) {
     this.#options = options
     this.mode = options.mode
-    const { features } = options.driver.capabilities
-    this.lacks = optionalFeatures.filter((feature) => !features.includes(feature))
+  }
+
+  lacks(feature: RequiredFeature): boolean {
+    return !declares(this.#options.driver.capabilities, feature)
   }
 
   async begin(scenario: Scenario): Promise<void> {
