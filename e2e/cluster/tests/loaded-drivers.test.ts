@@ -7,6 +7,7 @@ import { testDriverFiles } from '../../../tools/images/test-images.mjs'
 import { osmProgram } from '../../api/support/osm-program.js'
 import { works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'
+import { underLoad } from '../support/load.js'
 import { Mesh } from '../support/mesh.js'
 import { SharedCluster } from '../support/shared-cluster.js'
 import type { TestNamespace } from '../support/test-namespace.js'
@@ -97,6 +98,14 @@ async function said(...command: readonly string[]): Promise<unknown> {
   return JSON.parse(stdout)
 }
 
+/** Classes of the sidecars of a namespace that are connected. */
+async function classesOf(name: string): Promise<readonly string[]> {
+  const { proxies } = (await said('proxy', 'status', '-n', name)) as {
+    readonly proxies: readonly { readonly class: string; readonly connected: boolean }[]
+  }
+  return proxies.filter(({ connected }) => connected).map((proxy) => proxy.class)
+}
+
 type DriverInList = Readonly<Record<string, unknown>>
 
 /** Waits until class acme is like that in every controller: those of the release before may not be gone yet. */
@@ -138,6 +147,31 @@ describe('a driver package', () => {
     await works(namespace.caller('deploy/acme-client'), url)
     const { proxies } = (await said('proxy', 'status')) as { readonly proxies: readonly { readonly class: string }[] }
     expect(proxies.map((proxy) => proxy.class).sort()).toEqual(['acme', 'acme', 'envoy'])
+  })
+
+  test('takes over a namespace that had another class, while its pods are called', async () => {
+    const moving = await mesh.createNamespace('moving')
+    const { name, image } = moving
+    await moving.run(
+      deployment({ name: 'client', namespace: name, image }),
+      server({ name: 'server', namespace: name, image, ports: { 8080: 'http' }, replicas: 2, linger: 5 }),
+    )
+    const address = `http://server.${name}:8080/`
+    await works(moving.caller('deploy/client'), address)
+    await works(namespace.caller('deploy/client'), address)
+    expect(await classesOf(name)).toEqual(['envoy', 'envoy', 'envoy'])
+    const areAcme = async (): Promise<true | undefined> =>
+      (await classesOf(name)).join() === 'acme,acme,acme' || undefined
+    let migrated: unknown
+    const { calls, lost } = await underLoad(namespace.caller('deploy/client'), address, async () => {
+      migrated = await said('driver', 'migrate', name, '--to', 'acme', '--timeout', '100s')
+      // The last of the old pods is on its way out when the new ones are ready.
+      await waitUntil('three sidecars of class acme, and no others', areAcme, within(limitMs))
+    })
+    expect(lost).toEqual([])
+    expect(calls).toBeGreaterThan(100)
+    expect(migrated).toMatchObject({ plan: { missing: [], obstacles: [] }, result: { outcome: 'migrated' } })
+    await works(moving.caller('deploy/client'), address)
   })
 
   test('that an init container copies to the images as they are serves the same pods', async () => {
