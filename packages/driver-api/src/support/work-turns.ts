@@ -20,34 +20,27 @@ export class WorkTurns {
     this.#now = now
   }
 
-  /** Runs the work in its turn. */
+  /** Runs the work in its turn. A failure is its caller's; whoever comes next is not concerned. */
   async run<T>(work: () => T): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push(() => {
-        try {
-          resolve(work())
-        } catch (error) {
-          // A failure is its caller's; whoever comes next is not concerned.
-          reject(error as Error)
-        }
-      })
-      if (!this.#working) void this.#work()
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve)
+      if (!this.#working) void this.#giveTurns()
     })
+    return work()
   }
 
-  /** Never rejects: what it runs catches. */
-  async #work(): Promise<void> {
+  async #giveTurns(): Promise<void> {
     this.#working = true
     while (this.#waiting.length > 0) {
       const batch = this.#waiting
       this.#waiting = []
-      for (const work of batch) {
+      for (const begin of batch) {
         if (this.#now() - this.#started >= this.#turnMs) {
           await nextTurn()
           this.#started = this.#now()
         }
-        work()
-        // What the work leads to belongs to its turn: it runs now, and its time counts.
+        begin()
+        // The work, and what it leads to, belongs to its turn: it runs now, and its time counts.
         await Promise.resolve()
       }
     }
