@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CERTIFICATE, CONFIG, writeFiles } from './files.mjs'
 import { mapCommands } from './maps.mjs'
-import { isChild } from './processes.mjs'
+import { childrenOf, isChild } from './processes.mjs'
 import { ask, describeWorker } from './runtime.mjs'
 import { commandsFor, seat } from './slots.mjs'
 
@@ -13,6 +13,8 @@ import { commandsFor, seat } from './slots.mjs'
 const CHECK_TIMEOUT_MS = 20_000
 const START_TIMEOUT_MS = 10_000
 const LOOK_MS = 10
+/** HAProxy 2.6 loses a signal that comes in the moments after the start of a worker. */
+const SIGNAL_AGAIN_MS = 250
 const MAX_WORDS = 4_096
 
 /** A document that HAProxy does not take. The message has its words. */
@@ -33,8 +35,6 @@ export class Haproxy {
   #isKnown = true
   #words = ''
   #draining = false
-  /** Workers of former documents, some of which have connections still. @type {Set<number>} */
-  #former = new Set()
   /** @type {Set<NodeJS.Timeout>} */
   #withdrawals = new Set()
 
@@ -144,22 +144,31 @@ export class Haproxy {
   async #launch(running, document) {
     const before = await describeWorker(this.#runtime)
     this.#words = ''
-    if (this.#master === undefined) this.#start()
-    else this.#master.kill('SIGUSR2')
+    const reload = this.#master === undefined ? undefined : () => this.#master?.kill('SIGUSR2')
+    if (reload === undefined) this.#start()
+    else reload()
+    let signalledAt = performance.now()
+    let pid = 0
     try {
       await this.#until(async () => {
         const worker = await describeWorker(this.#runtime)
-        return worker !== undefined && worker.layout === document.layout && worker.pid !== before?.pid
+        const isThere = worker !== undefined && worker.layout === document.layout && worker.pid !== before?.pid
+        if (isThere) pid = worker.pid
+        const isHeard = this.#words.includes('Reloading HAProxy')
+        if (!isThere && !isHeard && performance.now() - signalledAt > SIGNAL_AGAIN_MS) {
+          signalledAt = performance.now()
+          reload?.()
+        }
+        return isThere
       })
     } catch (error) {
       // The workers of before go on. What is loaded next must not be what has failed now.
       if (running !== undefined) await writeFiles(this.#folder, running)
       throw error
     }
-    if (before !== undefined) this.#former.add(before.pid)
     if (this.#draining) await this.#closeServed()
     const granted = new Set(document.access)
-    if (running?.access.some((grant) => !granted.has(grant))) this.#withdraw(document.withdrawalMs)
+    if (running?.access.some((grant) => !granted.has(grant))) this.#withdraw(pid, document.withdrawalMs)
   }
 
   #start() {
@@ -187,14 +196,15 @@ export class Haproxy {
 
   /**
    * What former workers were let in by another rule: they are ended when their time is over, and with them their connections.
+   * @param {number} current process id of the worker of the present document
    * @param {number} milliseconds
    */
-  #withdraw(milliseconds) {
-    const former = [...this.#former]
+  #withdraw(current, milliseconds) {
+    // Asked of the kernel: a signal that was sent twice has left a worker that nobody here has seen.
+    const former = childrenOf(this.#master?.pid).filter((pid) => pid !== current)
     const timer = setTimeout(() => {
       this.#withdrawals.delete(timer)
       for (const pid of former) {
-        this.#former.delete(pid)
         // The number of a process that has ended meanwhile may be that of another.
         if (isChild(pid, this.#master?.pid)) process.kill(pid, 'SIGTERM')
       }

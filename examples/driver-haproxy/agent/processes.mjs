@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /**
  * True if a process runs, and is a child of that one.
@@ -11,4 +11,16 @@ export function isChild(pid, parent) {
   } catch {
     return false
   }
+}
+
+/**
+ * Processes that run and are children of that one.
+ * @param {number | undefined} parent
+ * @returns {readonly number[]}
+ */
+export function childrenOf(parent) {
+  return readdirSync('/proc')
+    .filter((name) => /^[0-9]+$/.test(name))
+    .map(Number)
+    .filter((pid) => isChild(pid, parent))
 }
