@@ -42,6 +42,12 @@ class World {
   }
 
   do(action: Action): void {
+    this.#take(action)
+    // Whoever finds it settled does not look for what is not applied.
+    if (this.settled) expect([...this.#state.unapplied()]).toEqual([])
+  }
+
+  #take(action: Action): void {
     switch (action.kind) {
       case 'update':
         this.#desired = resourcesOf(action.state)

@@ -169,7 +169,9 @@ export class ProxySession<Request extends AnyRequest> {
 
   /** What the host is to be told now; undefined if nothing has changed. */
   report(): ApplyReport | undefined {
-    return this.#tracker.report(this.#state.unapplied(), this.#state.settled)
+    const { settled } = this.#state
+    // Of what is settled, everything is applied: there is nothing to look for.
+    return this.#tracker.report(settled ? [] : this.#state.unapplied(), settled)
   }
 
   /** A stream of one type need not name it. */

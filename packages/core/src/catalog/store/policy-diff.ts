@@ -29,6 +29,8 @@ export class PolicyDiffs {
   /** What leads from one version of a proxy's policy, or from nothing, to another. */
   between(before: PolicyPart<ProxyPart> | undefined, after: PolicyPart<ProxyPart>): PolicyDiff {
     if (before?.hash === after.hash) return none
+    const replaced = before === undefined ? undefined : replacedSets(before, after)
+    if (replaced !== undefined) return sum(replaced.map(([old, now]) => this.#betweenSets(old, now)))
     const [setsBefore, othersBefore] = split(before?.children ?? [])
     const [setsAfter, othersAfter] = split(after.children)
     // Root sets differ in the kind of their members, so that nothing moves from one to another.
@@ -88,6 +90,22 @@ export class PolicyDiffs {
 /** Names a part. The proxy part is the only one that {@link PolicyDiffs} never names. */
 export function refOf({ part, hash }: PolicyPart): PartRef {
   return { kind: part.kind, id: part.id, hash }
+}
+
+/** The sets in which two versions differ, where they differ in nothing else, as after most changes; undefined otherwise. */
+function replacedSets(
+  before: PolicyPart,
+  after: PolicyPart,
+): readonly (readonly [PolicyPart<SetPart>, PolicyPart<SetPart>])[] | undefined {
+  if (before.children.length !== after.children.length) return undefined
+  const replaced: (readonly [PolicyPart<SetPart>, PolicyPart<SetPart>])[] = []
+  for (const [place, now] of after.children.entries()) {
+    const old = before.children[place]
+    if (old === undefined || old === now) continue
+    if (!isSet(old) || !isSet(now) || old.part.id !== now.part.id) return undefined
+    replaced.push([old, now])
+  }
+  return replaced
 }
 
 function isSet(part: PolicyPart): part is PolicyPart<SetPart> {
