@@ -220,7 +220,7 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
     const figures = await measureSoak({
       cycles,
       warmUp: values.quick ? 8 : 20,
-      proxies: values.quick ? 60 : 120,
+      proxies: 120,
       keepPerCycle: Number(values['keep-per-cycle'] ?? 0),
       programs: { ...scalePrograms, probe: new URL('./bench-soak-probe.mjs', import.meta.url).href },
     })

@@ -120,6 +120,8 @@ export class SimulatedProxy {
       this.#had.add(`${typeUrl} ${name}`)
     }
     this.#send(typeUrl, { responseNonce: nonce })
+    // As Envoy does with clusters that are gone; their endpoints are named after them.
+    if (typeUrl === CLUSTER) this.#leave(ENDPOINTS, removedResources)
     for (const { resource } of resources) {
       if (resource === undefined) continue
       const { endpoints, routes, secrets } = this.#options.references.of(typeUrl, resource.value)
@@ -148,9 +150,24 @@ export class SimulatedProxy {
     this.#send(type, { resourceNamesSubscribe: fresh.filter((name) => name !== '') })
   }
 
+  #leave(type: string, names: readonly string[]): void {
+    const asked = this.#asked.get(type)
+    const left = names.filter((name) => asked?.delete(name) === true)
+    if (left.length === 0) return
+    for (const name of left) {
+      this.#open.delete(`${type} ${name}`)
+      this.#had.delete(`${type} ${name}`)
+    }
+    this.#send(type, { resourceNamesUnsubscribe: left })
+  }
+
   #send(
     typeUrl: string,
-    fields: { readonly responseNonce?: string; readonly resourceNamesSubscribe?: string[] },
+    fields: {
+      readonly responseNonce?: string
+      readonly resourceNamesSubscribe?: string[]
+      readonly resourceNamesUnsubscribe?: string[]
+    },
   ): void {
     const node = this.#first ? { node: { id: this.#options.nodeId, cluster: 'bench' } } : {}
     this.#first = false

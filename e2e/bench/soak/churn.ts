@@ -46,6 +46,21 @@ export class Churn {
     return { ...this.#done }
   }
 
+  /**
+   * Has services come and go, and nothing else. Each has the proxies that stay told something that is framed once and kept, for as many octets as a controller keeps:
+   * before that is full, each cycle seems to leave something.
+   */
+  async fill(services: number): Promise<void> {
+    for (let left = services; left > 0; left -= 1) {
+      const { objects, cluster } = this.#freshService()
+      await Promise.all([this.#told(CLUSTER, cluster), this.#change(true, objects)])
+      await this.#world.api.remove(objects)
+      this.#done.objectsWritten += objects.length
+      await this.#change(false, [])
+      this.#cycle += 1
+    }
+  }
+
   /** Comes back when whoever was concerned has acknowledged everything. */
   async cycle(): Promise<void> {
     const { size } = this.#world
