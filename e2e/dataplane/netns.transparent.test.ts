@@ -17,6 +17,7 @@ import {
   type SpawnCommand,
   type WorkloadNetwork,
 } from '../../packages/standalone/src/netns/index.js'
+import { parseOwnerMark, parseOwnerMetric } from '../../packages/standalone/src/netns/owner.js'
 import {
   greeting,
   isRunning,
@@ -41,18 +42,29 @@ function inside(workload: WorkloadNetwork, uid?: number): Prefix {
   return prefixOf(workload.command(['env'], uid === undefined ? {} : { uid }))
 }
 
-/** Everything that a mesh network could leave on the host. */
-function hostState() {
-  const names = (args: readonly string[], key: string): readonly string[] => {
-    const output = run('ip', ['-j', ...args]).trim()
-    const entries = JSON.parse(output === '' ? '[]' : output) as readonly Readonly<Record<string, unknown>>[]
-    return entries.map((entry) => String(entry[key])).sort()
+/** Everything that the mesh networks of some processes could leave on the host; it bears their mark. Test files run side by side, and others have theirs. */
+function hostState(...pids: readonly number[]) {
+  const owners = pids.length > 0 ? pids : [process.pid]
+  const isOurs = (name: string): boolean => {
+    const [, mark = ''] = /^osm-(?:ts-)?([0-9a-z]+)-/.exec(name) ?? []
+    return owners.includes(parseOwnerMark(mark)?.pid ?? 0)
   }
+  const shown = (args: readonly string[]): readonly Readonly<Record<string, unknown>>[] => {
+    const output = run('ip', ['-j', ...args]).trim()
+    return JSON.parse(output === '' ? '[]' : output) as readonly Readonly<Record<string, unknown>>[]
+  }
+  const routes = shown(['route', 'show', 'table', 'all'])
   return {
-    links: names(['link', 'show'], 'ifname'),
-    routes: names(['route', 'show', 'table', 'all'], 'dst'),
-    namespaces: [...namespaceNames()].sort(),
-    folders: existsSync('/etc/netns') ? readdirSync('/etc/netns').sort() : 'none',
+    links: shown(['link', 'show'])
+      .map(({ ifname }) => String(ifname))
+      .filter(isOurs)
+      .sort(),
+    routes: routes
+      .filter(({ protocol, metric }) => protocol === '214' && owners.includes(parseOwnerMetric(Number(metric)).pid))
+      .map(({ dst }) => String(dst))
+      .sort(),
+    namespaces: namespaceNames().filter(isOurs).sort(),
+    folders: existsSync('/etc/netns') ? readdirSync('/etc/netns').filter(isOurs).sort() : [],
   }
 }
 
@@ -305,7 +317,7 @@ if (obstacle !== undefined) {
       } finally {
         await other.destroy()
       }
-      expect(namespaceNames().filter((name) => name.startsWith('osm-ts-'))).toHaveLength(2)
+      expect(hostState().namespaces).toHaveLength(2)
     })
 
     describe('after a crash', () => {
@@ -333,27 +345,28 @@ if (obstacle !== undefined) {
       })
 
       it('is swept away with what still runs in it, while networks of living processes stay', async () => {
-        const own = hostState()
         const child = spawn(process.execPath, [join(folder, 'crash.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] })
+        const state = () => hostState(process.pid, child.pid ?? 0)
+        const own = hostState()
         const [line] = (await once(child.stdout, 'data')) as readonly unknown[]
         const orphan = Number(String(line))
-        const crowded = hostState()
+        const crowded = state()
         expect(crowded.namespaces.length).toBe(own.namespaces.length + 3)
         expect(crowded.links.length).toBe(own.links.length + 1)
+        expect(crowded.routes.length).toBeGreaterThan(own.routes.length)
+        expect(own.routes.length).toBeGreaterThan(0)
 
-        expect(await sweepMeshNetworks()).toEqual([])
-        expect(hostState()).toEqual(crowded)
+        await sweepMeshNetworks()
+        expect(state()).toEqual(crowded)
 
+        expect(isRunning(orphan)).toBe(true)
         child.kill('SIGKILL')
         await once(child, 'exit')
-        expect(hostState()).toEqual(crowded)
-        expect(isRunning(orphan)).toBe(true)
 
-        const [first, second] = await Promise.all([sweepMeshNetworks(), sweepMeshNetworks()])
-        expect(new Set([...first, ...second]).size).toBe(3)
+        // Two at once must not disturb each other. Meshes of other test files sweep as well when they start.
+        await Promise.all([sweepMeshNetworks(), sweepMeshNetworks()])
         await waitUntil(() => !isRunning(orphan))
-        expect(hostState()).toEqual(own)
-        expect(await sweepMeshNetworks()).toEqual([])
+        expect(state()).toEqual(own)
       })
     })
   })

@@ -15,22 +15,30 @@ export interface DemoResult {
 /**
  * Runs the demo to its end, as a user would, but with a state folder of its own: two demos of one working directory refuse each other, and
  * test files run side by side.
+ *
+ * @param onStart - told the number of its process
  */
 export async function runDemo(
   args: readonly string[],
+  onStart: (pid: number) => void = () => undefined,
 ): Promise<{ readonly code: number | null; readonly result: DemoResult; readonly trail: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'osm-demo-'))
   try {
-    return await demoIn(join(folder, 'state'), args)
+    return await demoIn(join(folder, 'state'), args, onStart)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-async function demoIn(state: string, args: readonly string[]): ReturnType<typeof runDemo> {
+async function demoIn(
+  state: string,
+  args: readonly string[],
+  onStart: (pid: number) => void,
+): ReturnType<typeof runDemo> {
   const child = spawn(process.execPath, [osm, 'demo', '--once', '--json', '--state', state, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  if (child.pid !== undefined) onStart(child.pid)
   let output = ''
   let trail = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))

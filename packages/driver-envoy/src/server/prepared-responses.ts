@@ -2,14 +2,16 @@ import type { Push } from './push.js'
 import type { ResponseFrame, Variant } from './response-frame.js'
 import { frameResponse } from './response-frame.js'
 
-/** Bytes of frames that are kept for the next stream that is sent the same. */
+/** Bytes that are kept for the next stream that is sent the same. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
-/** A larger frame is not kept: a few of them would push out everything else. */
-const MAX_FRAME_BYTES = MAX_KEPT_BYTES / 4
+/** What is larger is not kept: a few of them would push out everything else. */
+const MAX_ENTRY_BYTES = MAX_KEPT_BYTES / 4
 
 interface Kept {
   readonly push: Push
   readonly frame: ResponseFrame
+  /** What is held for it: its own, and the resources that others are compared with, which nobody else may need any more. */
+  readonly bytes: number
 }
 
 /**
@@ -39,15 +41,16 @@ export class PreparedResponses {
     const kept = this.#kept.get(key)
     if (kept !== undefined && isSame(kept.push, push)) return kept.frame
     const frame = frameResponse(variant, push)
-    this.#keep(key, { push, frame })
+    const resources = push.resources.reduce((sum, { value }) => sum + value.length, 0)
+    this.#keep(key, { push, frame, bytes: frame.bytes.length + resources })
     return frame
   }
 
   #keep(key: string, kept: Kept): void {
     this.#drop(key)
-    if (kept.frame.bytes.length > Math.min(MAX_FRAME_BYTES, this.#maxBytes)) return
+    if (kept.bytes > Math.min(MAX_ENTRY_BYTES, this.#maxBytes)) return
     this.#kept.set(key, kept)
-    this.#bytes += kept.frame.bytes.length
+    this.#bytes += kept.bytes
     for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= this.#maxBytes) break
       this.#drop(oldest)
@@ -55,7 +58,7 @@ export class PreparedResponses {
   }
 
   #drop(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.frame.bytes.length ?? 0
+    this.#bytes -= this.#kept.get(key)?.bytes ?? 0
     this.#kept.delete(key)
   }
 }
