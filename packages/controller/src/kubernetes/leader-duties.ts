@@ -75,7 +75,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       targets: source,
       events,
       problems: () => [...problems(), ...outside.problems()],
-      proxies: () => host.statuses(),
+      proxies: () => host.refusingStatuses(),
       subscribe: (listener) => {
         const ends = [
           feed.subscribe(listener),

@@ -219,6 +219,16 @@ export class DriverHost {
     return this.report().proxies
   }
 
+  /** Where those proxies stand that refuse something. Takes no time for the others, so that it can be asked for often. */
+  refusingStatuses(): readonly ProxyStatus[] {
+    const refusing = this.#sessions
+      .list()
+      .filter(({ session }) => this.#streams.get(session)?.stream.state === 'rejected')
+    if (refusing.length === 0) return []
+    const names = new Set<string>(refusing.map(({ uuid }) => uuid))
+    return this.statuses().filter(({ uuid }) => names.has(uuid))
+  }
+
   /** Where every proxy stands, and whom drivers have turned away of late that is none of them. */
   report(): { readonly proxies: readonly ProxyStatus[]; readonly refused: readonly RefusedPeerStatus[] } {
     const { instances, policies } = this.#options

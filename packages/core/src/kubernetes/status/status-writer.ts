@@ -32,7 +32,7 @@ export interface StatusWriterOptions {
   readonly events: Pick<EventRecorder, 'record'>
   /** Everything that is wrong with what users wrote. */
   readonly problems: () => readonly Problem[]
-  /** Where the proxies stand. */
+  /** Where those proxies stand that refuse something; others may be among them. */
   readonly proxies: () => readonly ProxyStatus[]
   /** Calls the listener when problems may be others than before. The result ends it. */
   readonly subscribe: (listener: () => void) => () => void
