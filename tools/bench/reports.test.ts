@@ -113,7 +113,7 @@ describe('targetTable', () => {
   })
 
   it('names the targets in the reference as they are', () => {
-    const page = readFileSync(new URL('../../docs/reference/benchmarks.md', import.meta.url), 'utf8')
+    const page = readFileSync(new URL('../../docs/benchmarks.md', import.meta.url), 'utf8')
     const cells = page.split('\n').map((line) =>
       line
         .split(/ *\| */)

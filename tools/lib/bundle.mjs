@@ -1,5 +1,5 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { build, stop } from 'esbuild'
 import { programs } from '../programs.mjs'
 import { bundleIsCurrent, stampBundle } from './bundle-stamp.mjs'
@@ -112,17 +112,69 @@ export async function bundleModule(entry, outfile) {
   }
 }
 
+const commonOptions = /** @type {const} @satisfies {import('esbuild').BuildOptions} */ ({
+  absWorkingDir: root,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  logLevel: 'warning',
+})
+
 /** @returns {import('esbuild').BuildOptions} */
 function bundleOptions() {
   return {
-    absWorkingDir: root,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
+    ...commonOptions,
     alias: sourceAliases(),
     banner: { js: banner },
-    logLevel: 'warning',
+    plugins: [shaken('kube-config-library.ts', '@kubernetes/client-node', ['polyfill.js'])],
+  }
+}
+
+/**
+ * Bundles a module that is imported late by itself first, with what it takes of one package. esbuild keeps such a module whole, and with it every module of
+ * a package whose manifest does not say that they do nothing but export: of the library for Kubernetes one class is used, and 759 generated models would
+ * stay. Other packages are left to the bundle, which may use them elsewhere.
+ * @param {string} file the end of the module's path
+ * @param {string} name of the package
+ * @param {readonly string[]} effective modules of the package that do more than export
+ * @returns {import('esbuild').Plugin}
+ */
+function shaken(file, name, effective) {
+  return {
+    name: `shaken ${name}`,
+    setup(bundler) {
+      bundler.onLoad({ filter: new RegExp(`${file.replaceAll('.', '\\.')}$`) }, async ({ path }) => {
+        const { metafile, outputFiles } = await build({
+          ...commonOptions,
+          entryPoints: [path],
+          write: false,
+          metafile: true,
+          plugins: [onlyExports(name, effective)],
+        })
+        const [entry = ''] = Object.keys(metafile.inputs).filter((input) => input.includes(`/node_modules/${name}/`))
+        return { contents: outputFiles[0]?.text ?? '', loader: 'js', resolveDir: dirname(join(root, entry)) }
+      })
+    },
+  }
+}
+
+/**
+ * @param {string} name of the package to bundle; its modules go where nothing of them is used
+ * @param {readonly string[]} effective those that stay
+ * @returns {import('esbuild').Plugin}
+ */
+function onlyExports(name, effective) {
+  return {
+    name: `only exports of ${name}`,
+    setup(bundler) {
+      bundler.onResolve({ filter: /./ }, async ({ path, kind, pluginData, ...from }) => {
+        if (kind === 'entry-point' || pluginData === onlyExports) return undefined
+        if (path !== name && !path.startsWith('.')) return { path, external: true }
+        const resolved = await bundler.resolve(path, { ...from, kind, pluginData: onlyExports })
+        return { ...resolved, sideEffects: effective.some((module) => path.endsWith(`/${module}`)) }
+      })
+    },
   }
 }
 

@@ -6,7 +6,7 @@ import { readReport } from './bench-compare.mjs'
 const usage = `Usage: npm run bench:table -- <report.json> [--write <page.md>]
 
 Prints the targets and what a report of npm run bench -- --json has measured of them, as a table in Markdown: target, figure, met or missed, and the reason where it is missed.
---write puts the table into a page that has a place for it, such as docs/reference/benchmarks.md.
+--write puts the table into a page that has a place for it, such as docs/benchmarks.md.
 `
 
 /**

@@ -76,7 +76,7 @@ export async function measureNoOps(
     const service = Math.floor(index / replicas)
     const pod = podObject({ ...serviceOf(service), index })
     if (n % 2 === 0) return { ...pod, metadata: annotated(pod.metadata, n) }
-    return { ...pod, rest: { ...pod.rest, status: { ...(pod.rest?.status as object), hostIP: `192.0.2.${n % 250}` } } }
+    return { ...pod, rest: { ...pod.rest, status: { ...(pod.rest?.status as object), hostIP: `192.0.2.${n % 251}` } } }
   })
   const reader = new ChildRequests(options.readerProgram)
   try {

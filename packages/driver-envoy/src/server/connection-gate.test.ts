@@ -16,6 +16,8 @@ async function listening(options: Partial<ConnectionGateOptions> = {}) {
     maxPending: 2,
     maxHandshakes: 2,
     handshakeTurnMs: 60_000,
+    maxArrivals: 10,
+    arrivalTurnMs: 60_000,
     establishTimeoutMs: 60_000,
     ...options,
   })
@@ -78,6 +80,36 @@ describe('the connection gate', () => {
     await until(() => injected.length === 3)
     expect(slow.socket.destroyed).toBe(false)
     expect(gate.size).toBe(3)
+  })
+
+  it('bounds those that wait for their first configuration, each for some time', async () => {
+    const { gate, dial, injected } = await listening({ maxPending: 10, maxArrivals: 2 })
+    const [first, second, third] = [await dial(), await dial(), await dial()]
+    await until(() => gate.size === 3)
+    gate.arrived(first.peer)
+    expect(injected).toHaveLength(2)
+    gate.establish(first.peer)
+    expect(injected).toHaveLength(2)
+    gate.arrived(first.peer)
+    gate.arrived(first.peer)
+    expect(injected).toHaveLength(3)
+    await dial()
+    await until(() => gate.size === 4)
+    gate.establish(second.peer)
+    gate.establish(third.peer)
+    expect(injected).toHaveLength(3)
+    gate.cut(third.peer)
+    await until(() => injected.length === 4)
+  })
+
+  it('does not keep others waiting for a first configuration that takes long', async () => {
+    const { gate, dial, injected } = await listening({ maxArrivals: 1, arrivalTurnMs: 20 })
+    const slow = await dial()
+    await until(() => injected.length === 1)
+    gate.establish(slow.peer)
+    await dial()
+    await until(() => injected.length === 2)
+    expect(slow.socket.destroyed).toBe(false)
   })
 
   it('closes a connection that does not show in time who it is, and no other', async () => {

@@ -13,9 +13,16 @@ export interface ConnectionGateOptions {
   readonly maxHandshakes: number
   /** A connection that takes longer does not keep others waiting any more. Milliseconds. */
   readonly handshakeTurnMs: number
+  /** Connections that may be between their turn and their first configuration at the same moment. */
+  readonly maxArrivals: number
+  /** A first configuration that takes longer does not keep others waiting any more. Milliseconds from when the peer has proven who it is. */
+  readonly arrivalTurnMs: number
   /** From its turn on. Milliseconds. */
   readonly establishTimeoutMs: number
 }
+
+/** What others wait for: the handshake of a connection, its first configuration, or nothing. */
+type Stage = 'handshake' | 'arrival' | 'none'
 
 interface Connection {
   readonly socket: Socket
@@ -23,8 +30,9 @@ interface Connection {
   pending: boolean
   /** Cuts the connection if it is not established in time. */
   timer: NodeJS.Timeout | undefined
-  /** Present while others wait for its handshake. */
+  /** Ends what others wait for at the moment. */
   turn: NodeJS.Timeout | undefined
+  stage: Stage
   condemned: boolean
 }
 
@@ -35,7 +43,9 @@ interface Connection {
  * is, and those that have not yet are bounded, so that half-open handshakes do not pile up.
  *
  * When thousands of proxies come back at once, each handshake costs about a millisecond. All of them together would keep the event loop from everything else
- * and each other from an end before their peers give up. So a few have their turn, and then the next.
+ * and each other from an end before their peers give up. So a few have their turn, and then the next. Who has shown who it is is asked about, told and heard
+ * many times before it has its first configuration; what all that are so far say within one turn of the event loop is answered in that turn. So they are
+ * bounded as well.
  */
 export class ConnectionGate {
   readonly #options: ConnectionGateOptions
@@ -45,6 +55,7 @@ export class ConnectionGate {
   readonly #waiting = new Set<Connection>()
   #pending = 0
   #handshakes = 0
+  #arrivals = 0
 
   constructor(options: ConnectionGateOptions) {
     this.#options = options
@@ -79,6 +90,12 @@ export class ConnectionGate {
   establish(peer: string): void {
     const connection = this.#connections.get(peer)
     if (connection !== undefined) this.#settle(connection)
+  }
+
+  /** The peer has its first configuration. */
+  arrived(peer: string): void {
+    const connection = this.#connections.get(peer)
+    if (connection?.stage === 'arrival') this.#endTurn(connection)
   }
 
   /** Closes the connection of a peer at once. */
@@ -117,11 +134,19 @@ export class ConnectionGate {
       socket.destroy()
       return
     }
-    const connection: Connection = { socket, pending: true, timer: undefined, turn: undefined, condemned: false }
+    const connection: Connection = {
+      socket,
+      pending: true,
+      timer: undefined,
+      turn: undefined,
+      stage: 'none',
+      condemned: false,
+    }
     this.#pending += 1
     this.#connections.set(peer, connection)
     socket.once('close', () => {
       this.#settle(connection)
+      this.#endTurn(connection)
       if (this.#connections.get(peer) === connection) this.#connections.delete(peer)
     })
     this.#waiting.add(connection)
@@ -130,8 +155,9 @@ export class ConnectionGate {
 
   /** Gives as many their turn as there is room for. */
   #next(): void {
+    const { maxHandshakes, maxArrivals } = this.#options
     for (const connection of this.#waiting) {
-      if (this.#handshakes >= this.#options.maxHandshakes) return
+      if (this.#handshakes >= maxHandshakes || this.#handshakes + this.#arrivals >= maxArrivals) return
       this.#waiting.delete(connection)
       this.#begin(connection)
     }
@@ -140,17 +166,25 @@ export class ConnectionGate {
   #begin(connection: Connection): void {
     const { inject, handshakeTurnMs, establishTimeoutMs } = this.#options
     this.#handshakes += 1
+    connection.stage = 'handshake'
     connection.turn = setTimeout(() => this.#endTurn(connection), handshakeTurnMs)
     connection.timer = setTimeout(() => connection.socket.destroy(), establishTimeoutMs)
     inject(connection.socket)
   }
 
+  /** Others wait no more for this connection. */
   #endTurn(connection: Connection): void {
-    if (connection.turn === undefined) return
+    if (connection.stage === 'none') return
+    this.#leaveStage(connection)
+    this.#next()
+  }
+
+  #leaveStage(connection: Connection): void {
     clearTimeout(connection.turn)
     connection.turn = undefined
-    this.#handshakes -= 1
-    this.#next()
+    if (connection.stage === 'handshake') this.#handshakes -= 1
+    if (connection.stage === 'arrival') this.#arrivals -= 1
+    connection.stage = 'none'
   }
 
   #settle(connection: Connection): void {
@@ -160,7 +194,12 @@ export class ConnectionGate {
     connection.timer = undefined
     this.#pending -= 1
     this.#waiting.delete(connection)
-    this.#endTurn(connection)
+    if (connection.stage !== 'handshake') return
+    this.#leaveStage(connection)
+    this.#arrivals += 1
+    connection.stage = 'arrival'
+    connection.turn = setTimeout(() => this.#endTurn(connection), this.#options.arrivalTurnMs)
+    this.#next()
   }
 }
 

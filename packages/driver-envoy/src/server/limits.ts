@@ -20,6 +20,9 @@ export const limits = {
   maxHandshakes: 32,
   /** After that a handshake does not keep others waiting: its peer may be far away, or mean no good. */
   handshakeTurnMs: 1_000,
+  /** Connections between their turn and their first configuration, and how long one of them counts once it is known whose it is. */
+  maxArrivals: 96,
+  arrivalTurnMs: 250,
   /** Streams to which responses are written at the same moment: grpc-js copies each response for each stream. */
   maxWritesInFlight: 32,
   /** After that a write no longer counts: a slow proxy must not hold up others. */

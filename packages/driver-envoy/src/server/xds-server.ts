@@ -94,6 +94,8 @@ export class XdsServer {
       maxPending: limits.maxPendingConnections,
       maxHandshakes: limits.maxHandshakes,
       handshakeTurnMs: limits.handshakeTurnMs,
+      maxArrivals: limits.maxArrivals,
+      arrivalTurnMs: limits.arrivalTurnMs,
       establishTimeoutMs: limits.establishTimeoutMs,
     })
     this.#ports = {

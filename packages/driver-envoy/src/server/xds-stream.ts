@@ -45,7 +45,7 @@ export interface StreamPorts extends PolicyFollowerPorts {
   readonly sendGate: SendGate
   readonly writes: WriteWatch
   readonly streams: StreamRegistry
-  readonly connections: Pick<ConnectionGate, 'establish' | 'cut' | 'condemn' | 'isCondemned'>
+  readonly connections: Pick<ConnectionGate, 'establish' | 'arrived' | 'cut' | 'condemn' | 'isCondemned'>
   readonly metrics: XdsMetrics
   readonly logger: Logger
   readonly now: () => number
@@ -213,6 +213,7 @@ export class XdsStream<Request extends AnyRequest> {
   async #report(session: ProxySession<Request>): Promise<void> {
     while (await this.#reportable.wait(this.#over.signal)) {
       const report = session.report()
+      if (report?.complete === true) this.#ports.connections.arrived(this.#peer)
       if (report !== undefined) await this.#tell(report)
     }
   }
