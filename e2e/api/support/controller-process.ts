@@ -70,7 +70,7 @@ export class ControllerProcess {
       PATH: process.env.PATH ?? '',
       OSM_DEFAULT_SIDECAR_CLASS: 'envoy',
       // As the chart sets it.
-      NODE_OPTIONS: '--max-semi-space-size=4',
+      NODE_OPTIONS: '--max-semi-space-size=8',
       ...options.environment,
     }
     const logFile = join(folder, `${name}.log`)

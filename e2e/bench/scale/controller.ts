@@ -26,6 +26,8 @@ export interface ControllerFigures {
   readonly recomputedPolicies: number
   /** Longest time in milliseconds for which its event loop was busy with one thing, since this was last asked for. */
   readonly longestBlockMs: number
+  /** Proxies that are connected. */
+  readonly connected: number
 }
 
 /** Memory of a process in MiB. */
@@ -85,7 +87,7 @@ export class Controller {
         env: {
           PATH: process.env.PATH,
           OSM_DEFAULT_SIDECAR_CLASS: 'envoy',
-          NODE_OPTIONS: '--max-semi-space-size=4',
+          NODE_OPTIONS: '--max-semi-space-size=8',
         },
       },
     )
@@ -100,6 +102,7 @@ export class Controller {
     return {
       recomputedPolicies: valueOf('osm_policy_recomputed_count'),
       longestBlockMs: valueOf('nodejs_eventloop_lag_max_seconds') * 1000,
+      connected: valueOf('osm_proxy_connect_count'),
     }
   }
 

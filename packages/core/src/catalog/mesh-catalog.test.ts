@@ -296,6 +296,16 @@ describe('MeshCatalog and its questions', () => {
     expect(catalog.listEndpointsProviders().map(({ id }) => id)).toEqual(['folder'])
   })
 
+  it('names the accounts that may be behind other services where nothing but endpoints is new', () => {
+    const fixture = mesh('traffic-target')
+    const { catalog } = fixture
+    const heard: unknown[] = []
+    catalog.announcements((accounts) => heard.push(accounts))
+    catalog.apply({ endpoints: { services: [store], accounts: [buyer] } })
+    fixture.apply([], [makeObjectKey('WorkloadInstance', 'shop', 'store-1')])
+    expect(heard).toEqual([[buyer], undefined])
+  })
+
   it('tells what IngressBackends let in', () => {
     const fixture = mesh('traffic-target')
     const ingress = (text: string): void => {

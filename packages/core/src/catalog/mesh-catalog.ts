@@ -68,7 +68,7 @@ export class MeshCatalog {
   readonly #membership: Membership
   readonly #provenance: Provenance
   readonly #policyListeners = new Listeners<ReadonlySet<ProxyUUID>>()
-  readonly #announcementListeners = new Listeners<undefined>()
+  readonly #announcementListeners = new Listeners<readonly ServiceAccountRef[] | undefined>()
   readonly #specListeners = new Listeners<SnapshotUpdate>()
   /** Differences between policy versions, shared by all who need them. */
   readonly diffs = new PolicyDiffs()
@@ -107,7 +107,7 @@ export class MeshCatalog {
       this.#specListeners.notify({ snapshot: this.#computation.snapshot, changed })
     }
     if (changes.length > 0) this.#policyListeners.notify(new Set(changes.map(({ uuid }) => uuid)))
-    if (this.ready) this.#announcementListeners.notify(undefined)
+    if (this.ready) this.#announcementListeners.notify(accountsAnnounced(update))
     return changes
   }
 
@@ -297,8 +297,11 @@ export class MeshCatalog {
     return this.#options.endpointsProviders
   }
 
-  /** Calls the listener when it is time to ask {@link listEndpoints} again. The result ends it. */
-  announcements(listener: () => void): () => void {
+  /**
+   * Calls the listener when it is time to ask {@link listEndpoints} again, with the only accounts that may be behind other services than before; undefined
+   * where any may. The result ends it.
+   */
+  announcements(listener: (accounts: readonly ServiceAccountRef[] | undefined) => void): () => void {
     return this.#announcementListeners.add(listener)
   }
 
@@ -338,4 +341,9 @@ export class MeshCatalog {
   listParticipants(): readonly Participant[] {
     return this.#membership.participants()
   }
+}
+
+/** Only where nothing but endpoints is new, it is known whom that may concern. */
+function accountsAnnounced({ endpoints, ...others }: CatalogUpdate): readonly ServiceAccountRef[] | undefined {
+  return Object.keys(others).length === 0 ? endpoints?.accounts : undefined
 }

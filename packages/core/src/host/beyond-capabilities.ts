@@ -15,7 +15,9 @@ export function beyondCapabilities(
   sidecarClass: string,
   capabilities: Capabilities,
 ): (part: InboundPart) => Beyond | undefined {
-  return (part) => {
+  // Asked for each policy of each proxy, and nearly all serve what they served before, or what others serve.
+  const known = new WeakMap<InboundPart, { readonly beyond: Beyond | undefined }>()
+  const beyondOf = (part: InboundPart): Beyond | undefined => {
     const missing = missingCapabilities(part, capabilities).find(({ security }) => security)
     if (missing === undefined) return undefined
     const { feature, pointer } = missing
@@ -23,5 +25,13 @@ export function beyondCapabilities(
       message: `sidecar class ${sidecarClass} can not do this (${feature}); the port is closed`,
       element: pointer,
     }
+  }
+  return (part) => {
+    let entry = known.get(part)
+    if (entry === undefined) {
+      entry = { beyond: beyondOf(part) }
+      known.set(part, entry)
+    }
+    return entry.beyond
   }
 }

@@ -1,5 +1,4 @@
 import {
-  type Capabilities,
   type Configurator,
   type ControllerContext,
   type Credential,
@@ -96,7 +95,8 @@ export class DriverHost {
   readonly #controlPlaneRoots = new Latest<TrustBundle>()
   readonly #observations: ProxyObservations
   readonly #evictions = new Map<string, BoundedQueue<Eviction>>()
-  readonly #capabilities = new Map<string, Capabilities>()
+  /** What keeps a served port closed, by class. */
+  readonly #beyond = new Map<string, ReturnType<typeof beyondCapabilities>>()
   readonly #debugHandlers = new Map<string, (request: DebugRequest) => Promise<DebugResponse>>()
   #verifier: PeerVerifier
 
@@ -125,8 +125,8 @@ export class DriverHost {
         this.#offerPolicies(changed)
       }),
       // An identity may back another service without any policy being another one.
-      options.policies.announcements(() => {
-        this.#credentials.servicesChanged()
+      options.policies.announcements((accounts) => {
+        this.#credentials.servicesChanged(accounts)
       }),
       options.instances.onRemoved((uuids) => {
         this.#release(uuids)
@@ -146,7 +146,7 @@ export class DriverHost {
   contextFor(driver: Driver, start: DriverStart): ControllerContext {
     const { configurator, broker, metrics, osmNamespace } = this.#options
     const driverClass = driver.name.toLowerCase()
-    this.#capabilities.set(driverClass, driver.capabilities)
+    this.#beyond.set(driverClass, beyondCapabilities(driverClass, driver.capabilities))
     this.#evictions.set(driverClass, new BoundedQueue<Eviction>(EVICTION_CAPACITY))
     return {
       proxyServerAddress: start.address,
@@ -244,11 +244,12 @@ export class DriverHost {
 
   #authenticate(peer: Uint8Array, driverClass: string): ProxyRef {
     const proxy = this.#sessions.authenticate(peer, driverClass)
-    const session = new HostedSession(this.#options.pushes, driverClass, (pushes) => {
-      const capabilities = this.#capabilities.get(driverClass)
-      const beyond = capabilities === undefined ? undefined : beyondCapabilities(driverClass, capabilities)
-      return new PolicyStream(this.#store, this.#diffs, pushes, beyond)
-    })
+    const beyond = this.#beyond.get(driverClass)
+    const session = new HostedSession(
+      this.#options.pushes,
+      driverClass,
+      (pushes) => new PolicyStream(this.#store, this.#diffs, pushes, beyond),
+    )
     this.#streams.set(proxy.session, session)
     const policy = this.#options.policies.policyFor(proxy.uuid)
     if (policy !== undefined) session.want(policy)

@@ -76,9 +76,18 @@ export class IdentityCredentials {
     }
   }
 
-  /** Looks whether identities back other services than before. */
-  servicesChanged(): void {
-    for (const entry of this.#entries.values()) this.#ensure(entry)
+  /**
+   * Looks whether identities back other services than before.
+   *
+   * @param accounts - the only ones that may; all when left out
+   */
+  servicesChanged(accounts?: readonly ServiceAccountRef[]): void {
+    if (accounts === undefined) for (const entry of this.#entries.values()) this.#ensure(entry)
+    else
+      for (const key of new Set(accounts.map(nameKey))) {
+        const entry = this.#entries.get(key)
+        if (entry !== undefined) this.#ensure(entry)
+      }
   }
 
   #ensure(entry: Entry): void {

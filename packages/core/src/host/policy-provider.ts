@@ -8,8 +8,11 @@ export interface PolicyProvider {
   policyFor(uuid: ProxyUUID): PolicyPart<ProxyPart> | undefined
   /** Calls back after each recomputation with the proxies whose policy changed. The result ends it. */
   onPolicies(listener: (changed: ReadonlySet<ProxyUUID>) => void): () => void
-  /** Calls back after each recomputation, whether it changed a policy or not. The result ends it. */
-  announcements(listener: () => void): () => void
+  /**
+   * Calls back after each recomputation, whether it changed a policy or not, with the only accounts that may be behind other services than before; undefined
+   * where any may. The result ends it.
+   */
+  announcements(listener: (accounts: readonly ServiceAccountRef[] | undefined) => void): () => void
 }
 
 /** A workload that a sidecar stands beside. */

@@ -81,7 +81,15 @@ export class PolicyStream {
 
   /** Sets the policy that the proxy should have. */
   want(policy: PolicyPart<ProxyPart>): void {
+    const served = this.#wanted?.part.inbound
     this.#wanted = policy
+    // Most changes are of what a proxy calls, and leave what it serves as it was.
+    if (served !== policy.part.inbound) this.#judgeServed(policy)
+    this.#retarget()
+  }
+
+  /** Finds the served ports that stand in their deny form from now on, and those that no longer do. */
+  #judgeServed(policy: PolicyPart<ProxyPart>): void {
     for (const [id, hash] of this.#denied) if (inboundPart(policy, id)?.hash !== hash) this.#denied.delete(id)
     for (const { id, part: hash } of policy.part.inbound) {
       const part = inboundPart(policy, id)
@@ -90,7 +98,6 @@ export class PolicyStream {
       this.#rejected.set(id, { hash, id, state: 'rejected', ...beyond })
       this.#denied.set(id, hash)
     }
-    this.#retarget()
   }
 
   /** The steps of the session, coalesced. */

@@ -39,11 +39,17 @@ export class Metrics implements DriverMetrics {
 
   counter(name: string, help: string, labels: readonly string[]): CounterHandle {
     return this.#once(this.#counters, name, (registers) => {
-      const counter = new Counter({ name, help, labelNames: [...labels], registers })
-      const series = boundedSeries(labels, (values) => counter.labels(values))
+      const shown = shownWhenAsked<Counter>((counter, entry) => {
+        counter.inc(entry.labels, entry.value)
+        entry.value = 0
+      })
+      new Counter({ name, help, labelNames: [...labels], registers, collect: shown.collect })
+      const series = boundedSeries(labels, shown.add)
       return {
         inc: (values, by = 1) => {
-          series(values).inc(by)
+          if (!(by >= 0 && by < Number.POSITIVE_INFINITY))
+            throw new TypeError(`metric ${name} counts upwards, not by ${String(by)}`)
+          series(values).value += by
         },
       }
     })
@@ -51,11 +57,12 @@ export class Metrics implements DriverMetrics {
 
   gauge(name: string, help: string, labels: readonly string[]): GaugeHandle {
     return this.#once(this.#gauges, name, (registers) => {
-      const gauge = new Gauge({ name, help, labelNames: [...labels], registers })
-      const series = boundedSeries(labels, (values) => gauge.labels(values))
+      const shown = shownWhenAsked<Gauge>((gauge, entry) => gauge.set(entry.labels, entry.value))
+      new Gauge({ name, help, labelNames: [...labels], registers, collect: shown.collect })
+      const series = boundedSeries(labels, shown.add)
       return {
         set: (values, value) => {
-          series(values).set(value)
+          series(values).value = value
         },
       }
     })
@@ -88,6 +95,33 @@ export class Metrics implements DriverMetrics {
     const made = make([this.#registry])
     known.set(name, made)
     return made
+  }
+}
+
+/** One combination of labels, and what the registry has not been shown yet. */
+interface Entry {
+  readonly labels: Record<string, string>
+  value: number
+}
+
+/**
+ * Entries of a metric that the registry takes over when somebody asks for its page: for each value that it is given it sorts and joins labels anew, and some
+ * values change a thousand times between two looks.
+ */
+function shownWhenAsked<M>(show: (metric: M, entry: Entry) => void): {
+  readonly add: (labels: Record<string, string>) => Entry
+  readonly collect: (this: M) => void
+} {
+  const entries: Entry[] = []
+  return {
+    add: (labels) => {
+      const entry = { labels, value: 0 }
+      entries.push(entry)
+      return entry
+    },
+    collect() {
+      for (const entry of entries) show(this, entry)
+    },
   }
 }
 

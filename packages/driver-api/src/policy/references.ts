@@ -79,13 +79,17 @@ function proxyReferences(part: ProxyPart): readonly PartReference[] {
 
 /** Hashes that a part refers to, in the order of the part, each once. */
 export function partRefs(part: Part): readonly PartHash[] {
-  return [...new Set(part.kind === 'proxy' ? proxyHashes(part) : partReferences(part).map(({ hash }) => hash))]
+  return [...(part.kind === 'proxy' ? proxyHashes(part) : new Set(partReferences(part).map(({ hash }) => hash)))]
 }
 
 /** Drivers ask for those of a proxy with every change, and need no pointers. */
-function proxyHashes(part: ProxyPart): readonly PartHash[] {
+function proxyHashes(part: ProxyPart): ReadonlySet<PartHash> {
   const { outbound, upstreams, endpoints, egress, clientRules, dns } = part
-  const served = [...part.inbound, ...part.ingress].map((binding) => binding.part)
-  const optional = [outbound, upstreams, endpoints, egress, clientRules, dns].filter((hash) => hash !== undefined)
-  return [part.trust, part.mesh, ...served, ...optional, ...part.extensions]
+  const hashes = new Set<PartHash>([part.trust, part.mesh])
+  for (const binding of part.inbound) hashes.add(binding.part)
+  for (const binding of part.ingress) hashes.add(binding.part)
+  for (const hash of [outbound, upstreams, endpoints, egress, clientRules, dns])
+    if (hash !== undefined) hashes.add(hash)
+  for (const hash of part.extensions) hashes.add(hash)
+  return hashes
 }

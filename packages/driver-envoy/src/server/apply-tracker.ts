@@ -38,6 +38,7 @@ export class ApplyTracker {
   #revision: number | undefined
   #complete = false
   #failed = false
+  #isUrgent = false
 
   constructor(session: string, trace: Tracer) {
     this.#session = session
@@ -57,11 +58,18 @@ export class ApplyTracker {
       this.#awaited.delete(hash)
     }
     for (const ref of added) this.#awaited.set(ref.hash, { ref, reported: refused ? undefined : 'unknown' })
+    this.#isUrgent = refused
+  }
+
+  /** True if the host takes something for refused that is not in question any more. */
+  get isUrgent(): boolean {
+    return this.#isUrgent
   }
 
   /** What to report now; undefined if nothing has changed since the last report. */
   report(unapplied: Iterable<Unapplied>, settled: boolean): ApplyReport | undefined {
     if (this.#revision === undefined || this.#failed) return undefined
+    this.#isUrgent = false
     const unknown = new Set<PartHash>()
     const refused = new Map<PartHash, Verdict>()
     for (const { resource, message } of unapplied) {
@@ -86,9 +94,10 @@ export class ApplyTracker {
   fail(update: Pick<PolicyUpdate, 'revision' | 'added' | 'removed'>, message: string): ApplyReport {
     this.update(update)
     this.#failed = true
-    const parts = [...this.#awaited.values()].map((awaited): PartReport => {
-      awaited.reported = 'rejected'
-      return { hash: awaited.ref.hash, id: awaited.ref.id, state: 'rejected', message: redact(message) }
+    // What came with steps before may be on its way to the proxy still, and is not at fault.
+    const parts = update.added.map((ref): PartReport => {
+      this.#awaited.set(ref.hash, { ref, reported: 'rejected' })
+      return { hash: ref.hash, id: ref.id, state: 'rejected', message: redact(message) }
     })
     this.#complete = false
     return { session: this.#session, revision: update.revision, complete: false, parts }

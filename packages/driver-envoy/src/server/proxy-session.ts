@@ -167,6 +167,11 @@ export class ProxySession<Request extends AnyRequest> {
     this.history.add(type, { sentAt, version, nonce, resources: resources.length, removed: removed.length, bytes })
   }
 
+  /** True if a {@link report} should not wait for an answer of the proxy. */
+  get reportIsUrgent(): boolean {
+    return this.#tracker.isUrgent
+  }
+
   /** What the host is to be told now; undefined if nothing has changed. */
   report(): ApplyReport | undefined {
     const { settled } = this.#state

@@ -64,6 +64,8 @@ export class XdsStream<Request extends AnyRequest> {
   readonly #sendable = new Wake()
   readonly #reportable = new Wake()
   readonly #work = new WorkTally()
+  /** A policy was taken in of which the host has not been told yet. */
+  #isNews = false
   /** Gives up the response that is on its way out. */
   #abandonWrite: (() => void) | undefined
 
@@ -197,7 +199,8 @@ export class XdsStream<Request extends AnyRequest> {
       const failure = await session.applyPolicy(update)
       credentials.follow(session.resources?.credentials ?? [])
       if (failure !== undefined) await this.#tell(failure)
-      this.#changed()
+      this.#isNews = true
+      this.#sendable.notify()
     }
     throw new StreamRefusal(status.UNAVAILABLE, 'there is no more policy for this proxy here')
   }
@@ -225,7 +228,14 @@ export class XdsStream<Request extends AnyRequest> {
   }
 
   async #send(session: ProxySession<Request>): Promise<void> {
-    while (await this.#sendable.wait(this.#over.signal)) while (await this.#sendNext(session));
+    while (await this.#sendable.wait(this.#over.signal)) {
+      const isNews = this.#isNews
+      this.#isNews = false
+      let sent = false
+      while (await this.#sendNext(session)) sent = true
+      // What was sent will be answered, and the answer has more to tell. Until then the host takes what is new for neither applied nor refused.
+      if (isNews && (!sent || session.reportIsUrgent)) this.#reportable.notify()
+    }
   }
 
   /** @returns false if nothing is due */
