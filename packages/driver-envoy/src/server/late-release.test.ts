@@ -11,9 +11,7 @@ function keeper(maxProxies = 10) {
   const end = new AbortController()
   const keeping = new LateRelease({
     translator: {
-      translate: () => {
-        throw new Error('nothing is translated here')
-      },
+      translate: () => ({}) as ProxyResources,
       release: (proxyId) => void released.push(proxyId),
     },
     delayMs: DELAY_MS,
@@ -23,7 +21,10 @@ function keeper(maxProxies = 10) {
   const leave = (proxyId: string): void => {
     keeping.release(proxyId as ProxyPart['id'], {} as ProxyResources)
   }
-  return { keeping, leave, released, end }
+  const comeBack = (id: string): void => {
+    keeping.translate({ id } as ProxyPart, () => undefined as never, 1, new Map())
+  }
+  return { keeping, leave, comeBack, released, end }
 }
 
 describe('LateRelease', () => {
@@ -54,6 +55,28 @@ describe('LateRelease', () => {
     expect(released).toEqual(['a'])
     jest.advanceTimersByTime(DELAY_MS / 2)
     expect(released).toEqual(['a', 'b'])
+  })
+
+  it('keeps nothing for a proxy that has come back, until it leaves again', () => {
+    const { leave, comeBack, released, keeping } = keeper()
+    leave('a')
+    comeBack('a')
+    expect(keeping.size).toBe(0)
+    jest.advanceTimersByTime(DELAY_MS / 2)
+    leave('a')
+    jest.advanceTimersByTime(DELAY_MS - 1)
+    expect(released).toEqual([])
+    jest.advanceTimersByTime(1)
+    expect(released).toEqual(['a'])
+  })
+
+  it('lets go of both where two sessions of a proxy end one after the other', () => {
+    const { leave, released } = keeper()
+    leave('a')
+    leave('a')
+    expect(released).toEqual(['a'])
+    jest.advanceTimersByTime(DELAY_MS)
+    expect(released).toEqual(['a', 'a'])
   })
 
   it('keeps no more proxies than it may', () => {

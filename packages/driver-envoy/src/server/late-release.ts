@@ -14,7 +14,7 @@ export interface LateReleaseOptions {
 }
 
 interface Kept {
-  readonly proxyId: ProxyPart['id']
+  readonly resources: ProxyResources
   /** Milliseconds of the monotonic clock. */
   readonly until: number
 }
@@ -23,11 +23,13 @@ interface Kept {
  * Keeps for a while what was made for proxies that have gone.
  *
  * Most of them come back at once, often all together: a connection reached its age, a network was away, another replica of the control plane has
- * ended. Translating everything anew at that moment would keep them waiting. What is kept is never more than what was in use when they left.
+ * ended. Translating everything anew at that moment would keep them waiting. What is kept is never more than what was in use when they left, and none of it is
+ * kept for a proxy that has come back.
  */
 export class LateRelease implements ResourceTranslator {
   readonly #options: LateReleaseOptions
-  readonly #kept = new Map<ProxyResources, Kept>()
+  /** In the order in which they left. */
+  readonly #kept = new Map<ProxyPart['id'], Kept>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: LateReleaseOptions) {
@@ -41,7 +43,10 @@ export class LateRelease implements ResourceTranslator {
   }
 
   translate(...args: Parameters<ResourceTranslator['translate']>): ProxyResources {
-    return this.#options.translator.translate(...args)
+    const resources = this.#options.translator.translate(...args)
+    // What is new has taken over whatever it needs of what was kept.
+    this.#kept.delete(args[0].id)
+    return resources
   }
 
   release(proxyId: ProxyPart['id'], resources: ProxyResources): void {
@@ -50,9 +55,11 @@ export class LateRelease implements ResourceTranslator {
       translator.release(proxyId, resources)
       return
     }
-    this.#kept.set(resources, { proxyId, until: performance.now() + delayMs })
-    const [oldest] = this.#kept
-    if (this.#kept.size > maxProxies && oldest !== undefined) this.#drop(...oldest)
+    // Two sessions of a proxy may end in another order than they began.
+    this.#drop(proxyId)
+    this.#kept.set(proxyId, { resources, until: performance.now() + delayMs })
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > maxProxies && oldest !== undefined) this.#drop(oldest)
     this.#schedule()
   }
 
@@ -67,9 +74,9 @@ export class LateRelease implements ResourceTranslator {
   #expire(): void {
     this.#timer = undefined
     const now = performance.now()
-    for (const [resources, kept] of this.#kept) {
+    for (const [proxyId, kept] of this.#kept) {
       if (kept.until > now) break
-      this.#drop(resources, kept)
+      this.#drop(proxyId)
     }
     this.#schedule()
   }
@@ -77,12 +84,14 @@ export class LateRelease implements ResourceTranslator {
   #clear(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const [resources, kept] of this.#kept) this.#drop(resources, kept)
+    for (const proxyId of this.#kept.keys()) this.#drop(proxyId)
   }
 
-  #drop(resources: ProxyResources, { proxyId }: Kept): void {
-    this.#kept.delete(resources)
-    // Does nothing if the proxy has come back and has newer ones.
-    this.#options.translator.release(proxyId, resources)
+  #drop(proxyId: ProxyPart['id']): void {
+    const kept = this.#kept.get(proxyId)
+    if (kept === undefined) return
+    this.#kept.delete(proxyId)
+    // Does nothing if the proxy has newer ones.
+    this.#options.translator.release(proxyId, kept.resources)
   }
 }
