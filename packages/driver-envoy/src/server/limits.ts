@@ -17,11 +17,11 @@ export const limits = {
   /** Connections that are not established yet. What comes beyond is closed at once and tries again by itself. */
   maxPendingConnections: 8192,
   /** Of these, the ones that shake hands at the same moment; each costs about a millisecond of the event loop. */
-  maxHandshakes: 16,
+  maxHandshakes: 32,
   /** After that a handshake does not keep others waiting: its peer may be far away, or mean no good. */
   handshakeTurnMs: 1_000,
   /** Connections between their turn and their first configuration, and how long one of them counts once it is known whose it is. */
-  maxArrivals: 64,
+  maxArrivals: 96,
   arrivalTurnMs: 250,
   /** Streams to which responses are written at the same moment: grpc-js copies each response for each stream. */
   maxWritesInFlight: 32,

@@ -23,8 +23,12 @@ export async function* readLines(body: Readable, maxBytes: number, what: string)
   for await (const chunk of body as AsyncIterable<Buffer>) {
     let from = 0
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
-      const line = Buffer.concat([...parts, chunk.subarray(from, end)]).toString('utf8')
-      parts = []
+      // Most lines come in one piece, and need no copy.
+      const line =
+        parts.length === 0
+          ? chunk.toString('utf8', from, end)
+          : Buffer.concat([...parts, chunk.subarray(from, end)]).toString('utf8')
+      if (parts.length > 0) parts = []
       size = 0
       from = end + 1
       if (line.length > 0) yield line

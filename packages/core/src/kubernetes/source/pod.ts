@@ -200,6 +200,9 @@ function isUuid(text: string): boolean {
 }
 
 function sorted(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  // As the API server writes them, they are.
+  const names = Object.keys(labels)
+  if (names.every((name, at) => at === 0 || (names[at - 1] ?? '') < name)) return labels
   return Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
