@@ -24,10 +24,11 @@ export function sameValue(a: unknown, b: unknown): boolean {
       a.length === b.length &&
       a.every((item, index) => sameValue(item, b[index]))
     )
-  const left = Object.entries(a)
+  const left = a as Readonly<Record<string, unknown>>
   const right = b as Readonly<Record<string, unknown>>
+  const names = Object.keys(left)
   return (
-    left.length === Object.keys(right).length &&
-    left.every(([name, value]) => Object.hasOwn(right, name) && sameValue(value, right[name]))
+    names.length === Object.keys(right).length &&
+    names.every((name) => Object.hasOwn(right, name) && sameValue(left[name], right[name]))
   )
 }

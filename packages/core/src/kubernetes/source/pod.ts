@@ -8,7 +8,7 @@ import type { KubernetesMetadata, KubernetesObject } from '../api.js'
 import type { SourceErrorCode } from './error-codes.js'
 import type { Interner } from './interner.js'
 import { awaitsSidecar } from './pod-end.js'
-import { type PodFields, SIDECAR } from './pod-fields.js'
+import { type ContainerFields, type PodFields, SIDECAR } from './pod-fields.js'
 import { probeBindingsAnnotation, type ProbeBindingsReader } from './probe-annotation.js'
 import { sameProblems } from './written-object.js'
 
@@ -155,22 +155,30 @@ function isAwaited(pod: PodItem): boolean {
   return pod.instance === undefined && pod.awaited
 }
 
+// Each change of each pod comes by here, most of which change nothing for the mesh: so these make no lists in between.
+
 function addressesOf({ podIP, podIPs = [] }: NonNullable<PodFields['status']>): readonly string[] {
-  const listed = podIPs.flatMap(({ ip }) => (ip ? [ip] : []))
-  return Object.freeze(listed.length === 0 && podIP ? [podIP] : listed)
+  const addresses: string[] = []
+  for (const { ip } of podIPs) if (ip) addresses.push(ip)
+  if (addresses.length === 0 && podIP) addresses.push(podIP)
+  return Object.freeze(addresses)
 }
 
 /** Ports of containers that run as long as the pod: restartable init containers among them, the sidecar's own not. */
 function portsOf({ containers = [], initContainers = [] }: NonNullable<PodFields['spec']>): readonly WorkloadPort[] {
-  const running = [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')]
-  const ports = running
-    .filter(({ name }) => name !== SIDECAR)
-    .flatMap(({ ports = [] }) => ports)
-    .filter(({ protocol = 'TCP' }) => protocol === 'TCP')
-    .flatMap(({ name, containerPort }) =>
-      containerPort === undefined ? [] : [{ ...(name ? { name } : {}), port: containerPort }],
-    )
-  return [...new Map(ports.map((port) => [`${port.port} ${'name' in port ? port.name : ''}`, port])).values()]
+  const ports: WorkloadPort[] = []
+  for (const container of containers) addPorts(ports, container)
+  for (const container of initContainers) if (container.restartPolicy === 'Always') addPorts(ports, container)
+  return ports
+}
+
+function addPorts(ports: WorkloadPort[], container: ContainerFields): void {
+  if (container.name === SIDECAR) return
+  for (const { name, containerPort: port, protocol = 'TCP' } of container.ports ?? []) {
+    if (protocol !== 'TCP' || port === undefined) continue
+    const found: WorkloadPort = name ? { name, port } : { port }
+    if (!ports.some((other) => other.port === port && other.name === found.name)) ports.push(found)
+  }
 }
 
 function isReady(metadata: KubernetesMetadata, { conditions = [] }: NonNullable<PodFields['status']>): boolean {
