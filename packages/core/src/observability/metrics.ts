@@ -18,11 +18,15 @@ type CounterHandle = ReturnType<DriverMetrics['counter']>
 type GaugeHandle = ReturnType<DriverMetrics['gauge']>
 type HistogramHandle = ReturnType<DriverMetrics['histogram']>
 
-/** Of the metrics of Node.js those that say what others do: of the event loop there is a histogram. */
+/** Of the metrics of Node.js those that others say already: of the event loop there is a histogram, and of what is open or in the heap a total. */
 const UNWANTED = [
-  ...['min', 'mean', 'stddev', 'p50', 'p90', 'p99'].map((what) => `nodejs_eventloop_lag_${what}_seconds`),
-  'nodejs_heap_space_size_available_bytes',
+  ...['', '_min', '_mean', '_stddev', '_p50', '_p90', '_p99'].map((what) => `nodejs_eventloop_lag${what}_seconds`),
+  ...['available', 'total', 'used'].map((what) => `nodejs_heap_space_size_${what}_bytes`),
+  ...['resources', 'handles', 'handles_total', 'requests', 'requests_total'].map((what) => `nodejs_active_${what}`),
 ]
+
+/** Seconds. There are four kinds of collections, and each that has happened has all of them. */
+const GC_BUCKETS = [0.01, 0.1]
 
 /** The metrics of a process: one registry, declared names, bounded series. */
 export class Metrics implements DriverMetrics {
@@ -33,7 +37,7 @@ export class Metrics implements DriverMetrics {
 
   /** Adds the process and runtime metrics (CPU, memory, the longest block of the event loop since the last look). */
   collectProcessMetrics(): void {
-    collectDefaultMetrics({ register: this.#registry })
+    collectDefaultMetrics({ register: this.#registry, gcDurationBuckets: GC_BUCKETS })
     for (const name of UNWANTED) this.#registry.removeSingleMetric(name)
   }
 
