@@ -12,7 +12,7 @@ import type { Part, PartHash, ProxyPart, ProxyUUID } from '@osm-ts/driver-api'
 import type { Translator } from '@osm-ts/driver-envoy'
 
 type Translated = ReturnType<Translator['translate']>
-type CatalogUpdate = Parameters<PolicyComputation['apply']>[0]
+type CatalogUpdate = Parameters<PolicyComputation['take']>[0]
 
 /** The policies of a mesh that is given as objects, without anything that runs. */
 export class ComputedPolicies {
@@ -40,7 +40,7 @@ export class ComputedPolicies {
       { osmNamespace: 'osm-system', clusterDomain: 'cluster.local', environment: {} },
       { object: undefined, locate: () => undefined },
     )
-    this.computation.apply({ spec, config, roots: ['root'] })
+    this.#compute({ spec, config, roots: ['root'] })
     return performance.now() - start
   }
 
@@ -48,9 +48,16 @@ export class ComputedPolicies {
   change(
     upserts: readonly MeshObject[],
     endpoints: NonNullable<CatalogUpdate['endpoints']>,
-  ): ReturnType<PolicyComputation['apply']> {
+  ): ReturnType<PolicyComputation['settle']>['changes'] {
     const spec = this.#builder.apply([{ source: 'bench', upserts, deletes: [] }])
-    return this.computation.apply({ spec, endpoints })
+    return this.#compute({ spec, endpoints })
+  }
+
+  #compute(update: CatalogUpdate): ReturnType<PolicyComputation['settle']>['changes'] {
+    this.computation.take(update)
+    const { changes, faults } = this.computation.settle()
+    if (faults.length > 0) throw new AggregateError(faults, 'policies could not be computed')
+    return changes
   }
 
   /** Translates the policy of a proxy. */

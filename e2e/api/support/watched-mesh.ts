@@ -119,7 +119,7 @@ export class WatchedMesh {
 
   async stop(): Promise<void> {
     this.#end.abort()
-    this.#recompute.close()
+    await this.#recompute.close()
     await this.source.finished()
   }
 }

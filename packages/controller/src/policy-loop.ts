@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import {
   type CatalogUpdate,
   type CertificateManager,
@@ -12,6 +14,9 @@ import {
   type SnapshotFeed,
   systemClock,
 } from '@osm-ts/core'
+
+/** Policies are computed for so long before others have their turn. Milliseconds. */
+const TURN_MS = 10
 
 /** What {@link followMesh} joins. */
 export interface FollowOptions {
@@ -34,21 +39,8 @@ export interface FollowOptions {
  * Brings everything that policies depend on into the catalog: objects, endpoints, configuration and roots. Ends with the signal.
  */
 export async function followMesh(options: FollowOptions): Promise<void> {
-  const { catalog, endpoints, feed, configurator, certificates, secrets, pushes, loop, signal } = options
-  const recompute = new Recompute((update, waitedMs) => {
-    const start = performance.now()
-    try {
-      pushes.recompute(causeOf(update), waitedMs, () => {
-        const before = computedParts(catalog)
-        const changes = loop.run('recompute', () => catalog.apply(update))
-        options.onRecomputed(performance.now() - start, changes.length)
-        return { parts: computedParts(catalog) - before, changed: changes.length }
-      })
-    } catch (error) {
-      // A fault of ours: policies that were computed before stay in force, and the next update is taken as any other.
-      options.onFault(error)
-    }
-  }, systemClock)
+  const { endpoints, feed, configurator, certificates, secrets, signal } = options
+  const recompute = new Recompute((update, waitedMs) => takeIn(options, update, waitedMs), systemClock)
   const snapshot = feed.current()
   const config = configurator.current()
   const roots = certificates.trustBundle('workload')
@@ -79,8 +71,42 @@ export async function followMesh(options: FollowOptions): Promise<void> {
     }
   } finally {
     for (const end of ends) end()
-    recompute.close()
+    await recompute.close()
   }
+}
+
+/**
+ * Takes an update in, in as many turns of the event loop as it needs. A fault of ours is told: policies that were computed before stay in force where it
+ * strikes, and the next update is taken as any other.
+ */
+async function takeIn(options: FollowOptions, update: CatalogUpdate, waitedMs: number): Promise<void> {
+  const { catalog, pushes, loop, onFault, signal } = options
+  const start = performance.now()
+  const running = pushes.begin(causeOf(update), waitedMs)
+  const partsBefore = computedParts(catalog)
+  let changed = 0
+  const turn = (work: () => void): void => {
+    try {
+      running.during(() => {
+        loop.run('recompute', work)
+      })
+    } catch (error) {
+      onFault(error)
+    }
+  }
+  turn(() => {
+    catalog.take(update)
+  })
+  do {
+    const turnEnd = performance.now() + TURN_MS
+    turn(() => {
+      changed += catalog.settle(() => performance.now() < turnEnd).length
+    })
+    // What is told of these policies goes out before the next are computed.
+    if (!catalog.settled) await nextTurn()
+  } while (!catalog.settled && !signal.aborted)
+  options.onRecomputed(performance.now() - start, changed)
+  running.end({ parts: computedParts(catalog) - partsBefore, changed })
 }
 
 /** What an update is about, by name. */

@@ -12,10 +12,11 @@ function changes() {
   )
   const session = log.follow('envoy')
   const cause = { objects: ['Service/shop/store'], endpoints: ['Service/shop/db'], others: ['config'] }
-  log.recompute(cause, 100, () => {
+  const running = log.begin(cause, 100)
+  running.during(() => {
     session.offered()
-    return { parts: 3, changed: 2 }
   })
+  running.end({ parts: 3, changed: 2 })
   now = 12.34
   session.given(1)
   return log.report()

@@ -78,6 +78,33 @@ describe('policies after random edits', () => {
     )
   })
 
+  it('are the same however many updates come while they are computed one by one', () => {
+    const slice = fc.nat({ max: 3 })
+    fc.assert(
+      fc.property(anyMesh, fc.array(fc.tuple(step, slice), { minLength: 1, maxLength: 6 }), (mesh, steps) => {
+        const objects = new Map<ObjectKey, MeshObject>()
+        const fixture = new MeshFixture()
+        fixture.take(mesh)
+        edit(objects, mesh, [])
+        for (const [{ upserts, deletes }, settled] of steps) {
+          for (let n = 0; n < settled; n += 1)
+            expect(fixture.catalog.settle(() => false).filter(({ after }) => after !== undefined).length).toBeLessThan(
+              2,
+            )
+          fixture.take(upserts, deletes)
+          edit(objects, upserts, deletes)
+        }
+        while (!fixture.catalog.settled) fixture.catalog.settle(() => false)
+        expect(everything(fixture)).toBe(everything(fromScratch(objects.values())))
+        const needed = new Set(
+          [...fixture.documents().values()].flatMap(({ version, parts }) => [version, ...Object.keys(parts)]),
+        )
+        expect(fixture.catalog.parts.size).toBe(needed.size)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
   it('name the same origins as a computation from scratch', () => {
     fc.assert(
       fc.property(anyMesh, fc.array(step, { minLength: 1, maxLength: 4 }), (mesh, steps) => {

@@ -31,6 +31,12 @@ const nothing: EndpointsProvider = {
   announcements: () => () => undefined,
 }
 
+const OTHER = '11111111-1111-4111-8111-111111111111'
+
+function policyHashes({ catalog }: MeshFixture): ReadonlyMap<string, string | undefined> {
+  return new Map(catalog.listProxies().map((uuid) => [uuid, catalog.policyFor(uuid)?.hash]))
+}
+
 describe('MeshCatalog and its host', () => {
   it('computes nothing before specification, configuration and roots are all there', () => {
     const catalog = new MeshCatalog({
@@ -53,6 +59,54 @@ describe('MeshCatalog and its host', () => {
     expect([catalog.ready, catalog.listProxies(), catalog.problems()]).toEqual([false, [], []])
     expect(catalog.apply({ roots: ['pem'] }).map(({ uuid: changed }) => changed)).toEqual([object.spec.uuid])
     expect(catalog.ready).toBe(true)
+  })
+
+  it('may be settled policy by policy: listeners hear of each, and of the rest of the update at the end', () => {
+    const fixture = new MeshFixture()
+    const heard: unknown[] = []
+    fixture.catalog.onPolicies((changed) => heard.push(changed.size))
+    fixture.catalog.announcements(() => heard.push('announced'))
+    fixture.take(read('traffic-target'))
+    expect([fixture.catalog.settled, fixture.catalog.ready, heard]).toEqual([false, false, []])
+    const changes = fixture.catalog.settle(() => false)
+    expect(changes).toHaveLength(1)
+    expect([fixture.catalog.settled, fixture.catalog.ready]).toEqual([false, false])
+    const others = fixture.catalog.settle()
+    expect([fixture.catalog.settled, fixture.catalog.ready]).toEqual([true, true])
+    expect(heard).toEqual([1, others.length, 'announced'])
+    const all = [...changes, ...others].map(({ uuid }) => uuid)
+    expect(all.sort()).toEqual(fixture.catalog.listProxies())
+    expect(fixture.catalog.settle()).toEqual([])
+  })
+
+  it('goes on with the others where the policy of one proxy can not be computed, and with that one after the next update', () => {
+    let works = true
+    const remote: EndpointsProvider = {
+      ...nothing,
+      listEndpointsForService: () => {
+        if (works) return known([])
+        throw new Error('a fault of ours')
+      },
+    }
+    const fixture = new MeshFixture({ moreProviders: [remote] })
+    fixture.apply(read('traffic-target'))
+    const before = policyHashes(fixture)
+    const heard: string[][] = []
+    fixture.catalog.onPolicies((changed) => heard.push([...changed]))
+    works = false
+    // Of all that is new, only whoever reads the endpoints of the service is concerned.
+    const [instance] = fixture.snapshot.list('WorkloadInstance').filter(({ metadata }) => metadata.name === 'store-1')
+    if (instance === undefined) throw new Error('the example has another workload')
+    const spec = { ...instance.spec, uuid: OTHER, addresses: ['10.9.9.9'] }
+    expect(() => fixture.apply([{ ...instance, metadata: { ...instance.metadata, name: 'store-9' }, spec }])).toThrow(
+      'a fault of ours',
+    )
+    expect(heard.flat()).toContain(OTHER)
+    const [kept, now] = [before, policyHashes(fixture)]
+    for (const [uuid, hash] of kept) expect(now.get(uuid)).toBe(hash)
+    works = true
+    fixture.apply([])
+    expect([...policyHashes(fixture).values()]).not.toEqual([...now.values()])
   })
 
   it('tells listeners which policies changed, and nothing when none did', () => {
@@ -304,6 +358,9 @@ describe('MeshCatalog and its questions', () => {
     catalog.apply({ endpoints: { services: [store], accounts: [buyer] } })
     fixture.apply([], [makeObjectKey('WorkloadInstance', 'shop', 'store-1')])
     expect(heard).toEqual([[buyer], undefined])
+    catalog.apply({ roots: ['another'] })
+    catalog.apply({ secrets: new Map() })
+    expect(heard).toHaveLength(2)
   })
 
   it('tells what IngressBackends let in', () => {

@@ -68,8 +68,10 @@ export class MeshCatalog {
   readonly #membership: Membership
   readonly #provenance: Provenance
   readonly #policyListeners = new Listeners<ReadonlySet<ProxyUUID>>()
-  readonly #announcementListeners = new Listeners<readonly ServiceAccountRef[] | undefined>()
+  readonly #announcementListeners = new Listeners<Accounts>()
   readonly #specListeners = new Listeners<SnapshotUpdate>()
+  /** Accounts that may be behind other services than when listeners were told last. */
+  #toAnnounce: Accounts = []
   /** Differences between policy versions, shared by all who need them. */
   readonly diffs = new PolicyDiffs()
 
@@ -98,16 +100,59 @@ export class MeshCatalog {
     return this.#computation.ready
   }
 
-  /** Takes in what is new and tells listeners. Gives exactly the proxies whose policy is another one now, sorted by uuid. */
+  /**
+   * Takes in what is new, computes all that follows from it, and tells listeners. Gives exactly the proxies whose policy is another one now, sorted by uuid.
+   *
+   * @throws what failed, once everything else has been computed and told
+   */
   apply(update: CatalogUpdate): readonly PolicyChange[] {
-    const changes = this.#computation.apply(update)
+    this.take(update)
+    return this.settle()
+  }
+
+  /** Takes in what is new. Policies follow by {@link settle}. */
+  take(update: CatalogUpdate): void {
+    this.#computation.take(update)
+    this.#toAnnounce = joinAccounts(this.#toAnnounce, accountsAnnounced(update))
+    if (update.spec === undefined) return
+    const { changed } = update.spec
+    this.#specListeners.notify({ snapshot: this.#computation.snapshot, changed })
+  }
+
+  /** False while there is something for {@link settle} to do. */
+  get settled(): boolean {
+    return this.#computation.settled
+  }
+
+  /**
+   * Goes on with what {@link take} has begun, and tells listeners of the policies that are others by it. Thousands of policies take longer than probes,
+   * acknowledgements and handshakes should wait, so a caller may have them computed in slices.
+   *
+   * @param mayGoOn - asked after each policy; once it says no, the rest is left for the next call
+   * @throws what failed, once everything else has been computed and told
+   */
+  settle(mayGoOn?: () => boolean): readonly PolicyChange[] {
+    const { changes, faults } = this.#computation.settle(mayGoOn)
     for (const { uuid, after } of changes) if (after === undefined) this.#proxies.forget(uuid)
-    if (update.spec !== undefined) {
-      const { changed } = update.spec
-      this.#specListeners.notify({ snapshot: this.#computation.snapshot, changed })
+    const failures = [...faults]
+    const tell = (listeners: () => void): void => {
+      try {
+        listeners()
+      } catch (error) {
+        failures.push(error)
+      }
     }
-    if (changes.length > 0) this.#policyListeners.notify(new Set(changes.map(({ uuid }) => uuid)))
-    if (this.ready) this.#announcementListeners.notify(accountsAnnounced(update))
+    if (changes.length > 0)
+      tell(() => {
+        this.#policyListeners.notify(new Set(changes.map(({ uuid }) => uuid)))
+      })
+    if (this.ready && this.settled)
+      tell(() => {
+        this.#announce()
+      })
+    if (failures.length === 1) throw failures[0]
+    if (failures.length > 1)
+      throw new AggregateError(failures, `${failures.length} times, first: ${String(failures[0])}`)
     return changes
   }
 
@@ -341,9 +386,22 @@ export class MeshCatalog {
   listParticipants(): readonly Participant[] {
     return this.#membership.participants()
   }
+
+  #announce(): void {
+    const accounts = this.#toAnnounce
+    this.#toAnnounce = []
+    if (accounts === undefined || accounts.length > 0) this.#announcementListeners.notify(accounts)
+  }
 }
 
-/** Only where nothing but endpoints is new, it is known whom that may concern. */
-function accountsAnnounced({ endpoints, ...others }: CatalogUpdate): readonly ServiceAccountRef[] | undefined {
-  return Object.keys(others).length === 0 ? endpoints?.accounts : undefined
+/** Some accounts; undefined for all. */
+type Accounts = readonly ServiceAccountRef[] | undefined
+
+/** Whom an update may put behind other services: where only endpoints are new, that is known, and neither roots nor Secrets have a say in it. */
+function accountsAnnounced({ spec, config, endpoints }: CatalogUpdate): Accounts {
+  return spec === undefined && config === undefined ? (endpoints?.accounts ?? []) : undefined
+}
+
+function joinAccounts(first: Accounts, second: Accounts): Accounts {
+  return first === undefined || second === undefined ? undefined : [...first, ...second]
 }

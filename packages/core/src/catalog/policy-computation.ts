@@ -43,6 +43,14 @@ export interface PolicyChange {
   readonly after: PolicyPart<ProxyPart> | undefined
 }
 
+/** What came of computing policies for a while. */
+export interface Settled {
+  /** Exactly the proxies whose policy is another one now, sorted by uuid. */
+  readonly changes: readonly PolicyChange[]
+  /** Faults of ours. The proxies that they concern keep the policy that they have until they are computed after the next update. */
+  readonly faults: readonly unknown[]
+}
+
 const nothingAnnounced: EndpointsAnnouncement = { services: [], accounts: [] }
 
 /**
@@ -63,15 +71,24 @@ export class PolicyComputation {
   #specRead = false
   #engine: Engine<CatalogState> | undefined
   #state: CatalogState | undefined
+  /** Proxies whose policy is to be looked at, in reverse order. */
+  #due: ProxyUUID[] = []
+  #gone: PolicyChange[] = []
+  #ready = false
 
   constructor(options: ComputationOptions) {
     this.#options = options
     this.#view = new MonitoredView(options.enrolment)
   }
 
-  /** True once policies are computed. */
+  /** True once policies have been computed for all proxies that were there first. */
   get ready(): boolean {
-    return this.#engine !== undefined
+    return this.#ready
+  }
+
+  /** False while there is something for {@link settle} to do. */
+  get settled(): boolean {
+    return this.#due.length === 0 && this.#gone.length === 0
   }
 
   /** Objects that the mesh acts on. */
@@ -79,25 +96,51 @@ export class PolicyComputation {
     return this.#view.snapshot
   }
 
-  /** Takes in what is new. Gives exactly the proxies whose policy is another one now, sorted by uuid. */
-  apply(update: CatalogUpdate): readonly PolicyChange[] {
+  /** Takes in what is new. What follows from it for the policies of proxies is for {@link settle} to compute. */
+  take(update: CatalogUpdate): void {
     if (update.config !== undefined) this.#settings = catalogSettings(update.config, this.#options)
     if (update.roots !== undefined) this.#roots = update.roots
     if (update.secrets !== undefined) this.#secrets = update.secrets
     const edits = update.spec === undefined ? [] : this.#read(update.spec)
     const state = this.#nextState()
-    if (state === undefined) return []
+    if (state === undefined) return
     const before = this.#state
     this.#state = state
     if (this.#engine === undefined || before === undefined) {
       this.#engine = new Engine(state)
       // Kept, so that asking for problems again costs what has changed only.
       this.#engine.pin(allProblems, '')
-      return this.#settle(this.#engine, this.#followAll(this.#engine))
+      this.#followAll(this.#engine)
+    } else {
+      const endpoints = update.endpoints ?? nothingAnnounced
+      this.#engine.update(state, touchedInputs({ before, after: state, edits, endpoints }))
+      this.#follow(this.#engine, edits)
     }
-    const endpoints = update.endpoints ?? nothingAnnounced
-    this.#engine.update(state, touchedInputs({ before, after: state, edits, endpoints }))
-    return this.#settle(this.#engine, this.#follow(this.#engine, edits))
+    this.#due = this.#engine.outdated(proxyPart).toReversed()
+  }
+
+  /**
+   * Computes the policies that may be others by what was taken in: until all are computed, or until `mayGoOn` says no, which is asked after each. In between,
+   * a policy is that of before or that of after, never something else.
+   */
+  settle(mayGoOn: () => boolean = () => true): Settled {
+    const engine = this.#engine
+    if (engine === undefined) return { changes: [], faults: [] }
+    const changes = this.#gone
+    const faults: unknown[] = []
+    this.#gone = []
+    for (let uuid = this.#due.pop(); uuid !== undefined; uuid = this.#due.pop()) {
+      try {
+        const change = this.#compute(engine, uuid)
+        if (change !== undefined) changes.push(change)
+      } catch (error) {
+        faults.push(error)
+      }
+      if (!mayGoOn()) break
+    }
+    engine.collect()
+    this.#ready ||= this.settled
+    return { changes: changes.sort((a, b) => (a.uuid < b.uuid ? -1 : 1)), faults }
   }
 
   /** The policy in force. */
@@ -148,16 +191,15 @@ export class PolicyComputation {
     }
   }
 
-  #followAll(engine: Engine<CatalogState>): readonly PolicyChange[] {
-    return this.#follow(
+  #followAll(engine: Engine<CatalogState>): void {
+    this.#follow(
       engine,
       this.#view.snapshot.list('WorkloadInstance').map((after) => ({ before: undefined, after })),
     )
   }
 
-  /** Starts to follow instances that came; gives those that went. */
-  #follow(engine: Engine<CatalogState>, edits: readonly Edit<MeshObject>[]): readonly PolicyChange[] {
-    const gone: PolicyChange[] = []
+  /** Starts to follow instances that came, and ends it with those that went. */
+  #follow(engine: Engine<CatalogState>, edits: readonly Edit<MeshObject>[]): void {
     for (const uuid of new Set(edits.flatMap(uuidsOf))) {
       const exists = this.#view.snapshot.instanceByUuid(uuid) !== undefined
       const followed = this.#policies.has(uuid)
@@ -171,24 +213,19 @@ export class PolicyComputation {
       this.#policies.delete(uuid)
       if (before === undefined) continue
       this.parts.release(before)
-      gone.push({ uuid, before, after: undefined })
+      this.#gone.push({ uuid, before, after: undefined })
     }
-    return gone
   }
 
-  #settle(engine: Engine<CatalogState>, gone: readonly PolicyChange[]): readonly PolicyChange[] {
-    const changes = engine.outdated(proxyPart).flatMap((uuid) => {
-      const before = this.#policies.get(uuid)
-      const after = engine.get(proxyPart, uuid)
-      if (before?.hash === after?.hash) return []
-      if (after !== undefined && before !== undefined) this.parts.replace(before, after)
-      else if (after !== undefined) this.parts.retain(after)
-      else if (before !== undefined) this.parts.release(before)
-      this.#policies.set(uuid, after)
-      return [{ uuid, before, after }]
-    })
-    engine.collect()
-    return [...changes, ...gone].sort((a, b) => (a.uuid < b.uuid ? -1 : 1))
+  #compute(engine: Engine<CatalogState>, uuid: ProxyUUID): PolicyChange | undefined {
+    const before = this.#policies.get(uuid)
+    const after = engine.get(proxyPart, uuid)
+    if (before?.hash === after?.hash) return undefined
+    if (after !== undefined && before !== undefined) this.parts.replace(before, after)
+    else if (after !== undefined) this.parts.retain(after)
+    else if (before !== undefined) this.parts.release(before)
+    this.#policies.set(uuid, after)
+    return { uuid, before, after }
   }
 }
 

@@ -37,7 +37,9 @@ const roots = (root: string): CatalogUpdate => ({ roots: [root] })
 function start(): { readonly clock: FakeClock; readonly loop: Recompute; readonly applied: CatalogUpdate[] } {
   const clock = new FakeClock()
   const applied: CatalogUpdate[] = []
-  const loop = new Recompute((update) => applied.push(update), clock)
+  const loop = new Recompute((update) => {
+    applied.push(update)
+  }, clock)
   loop.add(roots('first'))
   return { clock, loop, applied }
 }
@@ -79,10 +81,47 @@ describe('Recompute', () => {
     expect(applied.length).toBeLessThanOrEqual(5)
   })
 
-  it('drops what it holds when it is closed', () => {
+  it('waits with the next update until the one before has been taken in', async () => {
+    const clock = new FakeClock()
+    const applied: CatalogUpdate[] = []
+    const ends: (() => void)[] = []
+    const loop = new Recompute((update) => {
+      applied.push(update)
+      return new Promise<void>((resolve) => ends.push(resolve))
+    }, clock)
+    loop.add(roots('first'))
+    loop.add(roots('a'))
+    clock.advance(DEBOUNCE_MS)
+    loop.add(roots('b'))
+    clock.advance(DEBOUNCE_MS)
+    expect(applied).toEqual([roots('first')])
+    ends[0]?.()
+    await Promise.resolve()
+    await Promise.resolve()
+    expect(applied).toEqual([roots('first'), roots('b')])
+    // Nothing is overdue: what comes now is collected as ever.
+    ends[1]?.()
+    await Promise.resolve()
+    await Promise.resolve()
+    loop.add(roots('c'))
+    expect(applied).toHaveLength(2)
+    clock.advance(DEBOUNCE_MS)
+    expect(applied.slice(2)).toEqual([roots('c')])
+    const closed = loop.close()
+    let isClosed = false
+    void closed.then(() => {
+      isClosed = true
+    })
+    await Promise.resolve()
+    expect(isClosed).toBe(false)
+    ends[2]?.()
+    await closed
+  })
+
+  it('drops what it holds when it is closed', async () => {
     const { clock, loop, applied } = start()
     loop.add(roots('late'))
-    loop.close()
+    await loop.close()
     clock.advance(DEBOUNCE_CEILING_MS)
     expect(applied).toHaveLength(1)
   })

@@ -23,14 +23,20 @@ export interface RecomputeClock {
  */
 export class Recompute {
   readonly #clock: RecomputeClock
-  readonly #apply: (update: CatalogUpdate, waitedMs: number) => void
+  readonly #apply: (update: CatalogUpdate, waitedMs: number) => Promise<void> | void
   #pending: CatalogUpdate | undefined
   #burstStart = 0
   #cancelTimer: (() => void) | undefined
   #started = false
+  #applying: Promise<void> | undefined
+  /** A burst has ended while the one before was still taken in. */
+  #overdue = false
 
-  /** @param apply - takes an update in, whose first change came so many milliseconds ago; must not throw */
-  constructor(apply: (update: CatalogUpdate, waitedMs: number) => void, clock: RecomputeClock) {
+  /**
+   * @param apply - takes an update in, whose first change came so many milliseconds ago, and resolves once it has: until then the next one waits. Must neither
+   *   throw nor reject.
+   */
+  constructor(apply: (update: CatalogUpdate, waitedMs: number) => Promise<void> | void, clock: RecomputeClock) {
     this.#apply = apply
     this.#clock = clock
   }
@@ -55,21 +61,32 @@ export class Recompute {
     )
   }
 
-  /** Hands over what was gathered, if anything was. */
+  /** Hands over what was gathered, if anything was; as soon as what was handed over before has been taken in. */
   flush(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
+    this.#overdue = this.#applying !== undefined
+    if (this.#overdue) return
     const update = this.#pending
     this.#pending = undefined
     // The clock may be set back meanwhile.
-    if (update !== undefined) this.#apply(update, Math.max(0, this.#clock.now() - this.#burstStart))
+    if (update === undefined) return
+    const applied = this.#apply(update, Math.max(0, this.#clock.now() - this.#burstStart))
+    if (applied !== undefined) this.#applying = this.#goOnAfter(applied)
   }
 
-  /** Drops what was gathered and takes nothing more in by itself. */
-  close(): void {
+  async #goOnAfter(applied: Promise<void>): Promise<void> {
+    await applied
+    this.#applying = undefined
+    if (this.#overdue) this.flush()
+  }
+
+  /** Drops what was gathered and takes nothing more in by itself. Resolves when what was handed over has been taken in. */
+  async close(): Promise<void> {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
     this.#pending = undefined
+    await this.#applying
   }
 }
 

@@ -70,8 +70,8 @@ class Stage {
 }
 
 /**
- * A change on its way to the proxies. Takes the same memory however many proxies it touches: acknowledgements come in the order of their times, so the
- * median is the time of the one in the middle.
+ * A change on its way to the proxies. Once it is known how many it touches, it takes the same memory however many these are: acknowledgements come in the
+ * order of their times, so the median is the time of the one in the middle.
  */
 export class ChangeRecord {
   readonly queue = new Stage()
@@ -90,6 +90,8 @@ export class ChangeRecord {
   readonly #unnamed: number
   readonly #debounceMs: number
   readonly #time: string
+  /** When proxies have acknowledged before it was known how many the change touches; undefined from then on. */
+  #early: number[] | undefined = []
   #touched = 0
   #acknowledged = 0
   #firstMs: number | null = null
@@ -121,6 +123,18 @@ export class ChangeRecord {
 
   /** @param sinceEventMs - since the first event of the change */
   acknowledge(sinceEventMs: number): void {
+    if (this.#early === undefined) this.#count(sinceEventMs)
+    else this.#early.push(sinceEventMs)
+  }
+
+  /** Every proxy that the change touches has been touched. */
+  complete(): void {
+    const early = this.#early ?? []
+    this.#early = undefined
+    for (const sinceEventMs of early) this.#count(sinceEventMs)
+  }
+
+  #count(sinceEventMs: number): void {
     this.#acknowledged += 1
     this.#firstMs ??= sinceEventMs
     if (this.#acknowledged === Math.ceil(this.#touched / 2)) this.#medianMs = sinceEventMs

@@ -23,11 +23,12 @@ function start(metrics: DriverMetrics = new Metrics()) {
     () => time,
   )
   const change = (sessions: readonly SessionPushes[], debounceMs = 100): void => {
-    log.recompute(cause, debounceMs, () => {
+    const running = log.begin(cause, debounceMs)
+    running.during(() => {
       time += 5
       for (const session of sessions) session.offered()
-      return { parts: 2, changed: Math.max(1, sessions.length) }
     })
+    running.end({ parts: 2, changed: Math.max(1, sessions.length) })
   }
   return {
     log,
@@ -87,6 +88,26 @@ describe('PushLog', () => {
     expect(log.report().map(({ proxies }) => proxies.acknowledged)).toEqual([1, 1, 1])
   })
 
+  it('knows the median also where proxies have acknowledged before the last was touched', () => {
+    const { log, pass, sessions } = start()
+    const [a, b, c] = sessions(3) as [SessionPushes, SessionPushes, SessionPushes]
+    const running = log.begin(cause, 100)
+    for (const each of [a, b, c]) {
+      running.during(() => {
+        each.offered()
+      })
+      each.given(1)
+      pass(10)
+      if (each !== c) each.reported(report(1))
+    }
+    running.end({ parts: 1, changed: 3 })
+    pass(10)
+    c.reported(report(1))
+    expect(log.report()).toMatchObject([
+      { recomputeMs: 30, proxies: { acknowledged: 3 }, ack: { firstMs: 110, medianMs: 120, lastMs: 140 } },
+    ])
+  })
+
   it('tells refused, ended and waiting apart', () => {
     const { log, change, sessions } = start()
     const [refuses, ends, waits] = sessions(3) as [SessionPushes, SessionPushes, SessionPushes]
@@ -120,13 +141,13 @@ describe('PushLog', () => {
     const kept = log.report().map((each) => each.change)
     expect(kept).toEqual(Array.from({ length: MAX_CHANGES }, (_, at) => MAX_CHANGES + 3 - at))
     const objects = Array.from({ length: 50 }, (_, at) => `Service/shop/s${at}`)
-    log.recompute({ ...cause, objects }, 0, () => ({ parts: 0, changed: 1 }))
+    log.begin({ ...cause, objects }, 0).end({ parts: 0, changed: 1 })
     expect(log.report()[0]).toMatchObject({ cause: { objects: objects.slice(0, 20) }, unnamed: 30 })
   })
 
   it('leaves out what changes no policy', () => {
     const { log } = start()
-    log.recompute(cause, 100, () => ({ parts: 7, changed: 0 }))
+    log.begin(cause, 100).end({ parts: 7, changed: 0 })
     expect(log.report()).toEqual([])
   })
 
@@ -135,7 +156,7 @@ describe('PushLog', () => {
     const fail = (): never => {
       throw new Error('no')
     }
-    expect(() => log.recompute(cause, 0, fail)).toThrow('no')
+    expect(() => log.begin(cause, 0).during(fail)).toThrow('no')
     expect(log.current).toBeUndefined()
     change(sessions(1))
     expect(log.report()).toHaveLength(1)

@@ -14,6 +14,13 @@ export interface Recomputation {
   readonly changed: number
 }
 
+/** A recomputation that may take several turns of the event loop. */
+export interface RunningRecomputation {
+  /** Runs a piece of it that is done before this returns. */
+  readonly during: <T>(work: () => T) => T
+  readonly end: (result: Recomputation) => void
+}
+
 /** The way of each change from its first event to the last acknowledgement, for metrics and the debug page. */
 export class PushLog {
   readonly metrics: PushMetrics
@@ -37,11 +44,12 @@ export class PushLog {
   }
 
   /**
-   * Runs a recomputation. Proxies that it offers a policy to count as touched by that change; one that changes no policy leaves no trace but its time.
+   * Begins a recomputation. Proxies that are offered a policy {@link RunningRecomputation.during} it count as touched by that change; one that changes no policy
+   * leaves no trace but its time, and one that does not end none.
    *
    * @param debounceMs - time since the first of its events
    */
-  recompute(cause: ChangeCause, debounceMs: number, work: () => Recomputation): void {
+  begin(cause: ChangeCause, debounceMs: number): RunningRecomputation {
     const start = this.now()
     const change = new ChangeRecord(
       this.#count + 1,
@@ -50,19 +58,26 @@ export class PushLog {
       this.#wallClock() - debounceMs,
       start - debounceMs,
     )
-    this.#current = change
-    try {
-      const { parts, changed } = work()
-      change.parts = parts
-      change.changed = changed
-      change.recomputeMs = this.now() - start
-      this.metrics.debounced(debounceMs)
-      if (changed === 0) return
-      this.#count += 1
-      this.#changes.push(change)
-      if (this.#changes.length > MAX_CHANGES) this.#changes.shift()
-    } finally {
-      this.#current = undefined
+    return {
+      during: (work) => {
+        this.#current = change
+        try {
+          return work()
+        } finally {
+          this.#current = undefined
+        }
+      },
+      end: ({ parts, changed }) => {
+        change.parts = parts
+        change.changed = changed
+        change.recomputeMs = this.now() - start
+        change.complete()
+        this.metrics.debounced(debounceMs)
+        if (changed === 0) return
+        this.#count += 1
+        this.#changes.push(change)
+        if (this.#changes.length > MAX_CHANGES) this.#changes.shift()
+      },
     }
   }
 

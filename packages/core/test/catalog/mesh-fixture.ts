@@ -71,13 +71,19 @@ export class MeshFixture {
 
   /** Adds or replaces objects and removes others, and lets the catalog compute. */
   apply(upserts: readonly MeshObject[], deletes: readonly ObjectKey[] = []): readonly PolicyChange[] {
+    this.take(upserts, deletes)
+    return this.catalog.settle()
+  }
+
+  /** The same without computing: that is for whoever lets the catalog settle. */
+  take(upserts: readonly MeshObject[], deletes: readonly ObjectKey[] = []): void {
     const update = this.#builder.apply([{ source: 'test', upserts, deletes }])
     for (const listener of this.#listeners) listener(update)
     const endpoints = this.#announced
     this.#announced = { services: [], accounts: [] }
     const more: CatalogUpdate = this.#started ? {} : { roots: [ROOT] }
     this.#started = true
-    return this.catalog.apply({ spec: update, endpoints, config: this.#config(), ...more })
+    this.catalog.take({ spec: update, endpoints, config: this.#config(), ...more })
   }
 
   /** Documents of all proxies, by `<namespace>/<instance>`. */

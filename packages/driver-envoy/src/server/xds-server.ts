@@ -98,6 +98,7 @@ export class XdsServer {
       arrivalTurnMs: limits.arrivalTurnMs,
       establishTimeoutMs: limits.establishTimeoutMs,
     })
+    const turns = new WorkTurns(limits.turnMs)
     this.#ports = {
       proxies: context.proxies,
       authentications: new WorkTurns(limits.turnMs),
@@ -105,8 +106,8 @@ export class XdsServer {
       certificates: context.certManager,
       parts: new PartStore(context.meshCatalog.parts),
       translator,
-      turns: new WorkTurns(limits.turnMs),
-      roots: new TrustRoots(),
+      turns,
+      roots: new TrustRoots(turns),
       diff,
       trace,
       prepared: new PreparedResponses(),

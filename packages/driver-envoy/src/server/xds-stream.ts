@@ -157,7 +157,7 @@ export class XdsStream<Request extends AnyRequest> {
       now,
     })
     roots.listen((resource) => {
-      session.setRoots(resource)
+      this.#attempt(proxy, () => session.setRoots(resource))
       this.#sendable.notify()
     }, this.#over.signal)
     this.#call.on('data', (request: Request) => {

@@ -188,6 +188,36 @@ describe('Engine', () => {
     expect(engine.get(fresh, '').seen).toBe(3)
   })
 
+  it('fails who reads an input that can not be read, and nobody else, until it can be read again', () => {
+    let isBroken = false
+    const fragile = defineInput<Cells, number, number>({
+      name: 'fragile',
+      keyOf: String,
+      read: (cells, key) => {
+        if (isBroken && key === 0) throw new Error('can not be read')
+        return cells[key] ?? 0
+      },
+    })
+    const twice = defineQuery<Cells, number, number>({
+      name: 'twice',
+      keyOf: String,
+      compute: (context, key) => 2 * context.get(fragile, key),
+    })
+    const engine = engineWith([1, 2])
+    for (const at of [0, 1]) engine.pin(twice, at)
+    for (const at of [0, 1]) engine.get(twice, at)
+    const both = [touched(fragile, 0), touched(fragile, 1)]
+    isBroken = true
+    engine.update([1, 3], both)
+    expect(engine.outdated(twice)).toEqual([0, 1])
+    expect(() => engine.get(twice, 0)).toThrow('can not be read')
+    expect(engine.get(twice, 1)).toBe(6)
+    expect(engine.outdated(twice)).toEqual([0])
+    isBroken = false
+    engine.update([5, 3], both)
+    expect([engine.get(twice, 0), engine.get(twice, 1)]).toEqual([10, 6])
+  })
+
   it('reports pinned values that a change may have affected until they are read', () => {
     const engine = engineWith([1, 1])
     engine.pin(odd, 0)

@@ -88,7 +88,7 @@ export class Engine<S> {
 
   /**
    * Takes a new source into force. `changes` must name every input at every key whose value differs; naming more is harmless.
-   * Inputs that nobody read cost nothing.
+   * Inputs that nobody read cost nothing. An input that can't be read fails whoever reads it, and nothing else.
    */
   update(source: S, changes: Iterable<Touched<S>>): void {
     this.#refuseInside('update')
@@ -98,14 +98,27 @@ export class Engine<S> {
       const keyText = input.keyOf(key as never)
       const node = this.#nodes.get(input)?.get(keyText)
       if (node === undefined) continue
-      const value = input.read(source, key as never)
-      const changed = !input.equal(node.value, value)
-      node.value = value
-      node.verifiedAt = this.#revision
-      if (!changed) continue
-      node.changedAt = this.#revision
-      this.#markDependents(node)
+      if (this.#readAgain(node, () => input.read(source, key as never))) this.#markDependents(node)
     }
+  }
+
+  /** True if whoever has read the input must look again. */
+  #readAgain(node: Node<S>, read: () => unknown): boolean {
+    let value: unknown
+    try {
+      value = read()
+    } catch {
+      // Read once more by whoever needs it, who is then told why that fails.
+      node.state = 'stale'
+      return true
+    }
+    const changed = !node.hasValue || !(node.of as Input<S, unknown, unknown>).equal(node.value, value)
+    node.value = value
+    node.hasValue = true
+    node.state = 'clean'
+    node.verifiedAt = this.#revision
+    if (changed) node.changedAt = this.#revision
+    return changed
   }
 
   /** Keys of pinned values of a query that are not known to be right: a change may have affected them. Reading one takes it off the list. */
