@@ -361,6 +361,14 @@ describe('MeshCatalog and its questions', () => {
     catalog.apply({ roots: ['another'] })
     catalog.apply({ secrets: new Map() })
     expect(heard).toHaveLength(2)
+    catalog.apply({ endpoints: { services: [store], accounts: [] } })
+    expect(heard.slice(2)).toEqual([[]])
+    // Told together where the one came while the other was computed.
+    catalog.take({ endpoints: { services: [store], accounts: [buyer] } })
+    catalog.apply({ endpoints: { services: [store], accounts: [thief] } })
+    catalog.take({ endpoints: { services: [store], accounts: [buyer] } })
+    fixture.apply([])
+    expect(heard.slice(3)).toEqual([[buyer, thief], undefined])
   })
 
   it('tells what IngressBackends let in', () => {

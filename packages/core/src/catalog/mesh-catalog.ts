@@ -68,10 +68,10 @@ export class MeshCatalog {
   readonly #membership: Membership
   readonly #provenance: Provenance
   readonly #policyListeners = new Listeners<ReadonlySet<ProxyUUID>>()
-  readonly #announcementListeners = new Listeners<Accounts>()
+  readonly #announcementListeners = new Listeners<readonly ServiceAccountRef[] | undefined>()
   readonly #specListeners = new Listeners<SnapshotUpdate>()
-  /** Accounts that may be behind other services than when listeners were told last. */
-  #toAnnounce: Accounts = []
+  /** What listeners are to be told of when all policies are computed. */
+  #toAnnounce: Announcement | undefined
   /** Differences between policy versions, shared by all who need them. */
   readonly diffs = new PolicyDiffs()
 
@@ -113,7 +113,7 @@ export class MeshCatalog {
   /** Takes in what is new. Policies follow by {@link settle}. */
   take(update: CatalogUpdate): void {
     this.#computation.take(update)
-    this.#toAnnounce = joinAccounts(this.#toAnnounce, accountsAnnounced(update))
+    this.#toAnnounce = joined(this.#toAnnounce, announcementOf(update))
     if (update.spec === undefined) return
     const { changed } = update.spec
     this.#specListeners.notify({ snapshot: this.#computation.snapshot, changed })
@@ -388,20 +388,25 @@ export class MeshCatalog {
   }
 
   #announce(): void {
-    const accounts = this.#toAnnounce
-    this.#toAnnounce = []
-    if (accounts === undefined || accounts.length > 0) this.#announcementListeners.notify(accounts)
+    const announcement = this.#toAnnounce
+    this.#toAnnounce = undefined
+    if (announcement !== undefined) this.#announcementListeners.notify(announcement.accounts)
   }
 }
 
-/** Some accounts; undefined for all. */
-type Accounts = readonly ServiceAccountRef[] | undefined
-
-/** Whom an update may put behind other services: where only endpoints are new, that is known, and neither roots nor Secrets have a say in it. */
-function accountsAnnounced({ spec, config, endpoints }: CatalogUpdate): Accounts {
-  return spec === undefined && config === undefined ? (endpoints?.accounts ?? []) : undefined
+interface Announcement {
+  /** The only ones that may be behind other services; undefined where any may. */
+  readonly accounts: readonly ServiceAccountRef[] | undefined
 }
 
-function joinAccounts(first: Accounts, second: Accounts): Accounts {
-  return first === undefined || second === undefined ? undefined : [...first, ...second]
+/** Whom an update may put behind other services: where only endpoints are new, that is known, and neither roots nor Secrets have a say in it. */
+function announcementOf({ spec, config, endpoints }: CatalogUpdate): Announcement | undefined {
+  if (spec !== undefined || config !== undefined) return { accounts: undefined }
+  return endpoints === undefined ? undefined : { accounts: endpoints.accounts }
+}
+
+function joined(first: Announcement | undefined, second: Announcement | undefined): Announcement | undefined {
+  if (first === undefined || second === undefined) return first ?? second
+  if (first.accounts === undefined || second.accounts === undefined) return { accounts: undefined }
+  return { accounts: [...first.accounts, ...second.accounts] }
 }
