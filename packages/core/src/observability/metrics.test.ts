@@ -14,6 +14,23 @@ describe('the metrics of a process', () => {
     return body.split('\n').filter((line) => line.startsWith(`${name}{`))
   }
 
+  it('tell of the process: its longest block, its memory and what is open, none of them twice', async () => {
+    metrics.collectProcessMetrics()
+    const valueOf = async (name: string): Promise<number> => {
+      const { body } = await metrics.render()
+      return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(body)?.[1])
+    }
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    const end = performance.now() + 60
+    while (performance.now() < end);
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    expect(await valueOf('nodejs_eventloop_lag_max_seconds')).toBeGreaterThan(0.04)
+    expect(await valueOf('nodejs_active_resources_total')).toBeGreaterThan(0)
+    expect(await valueOf('nodejs_heap_size_used_bytes')).toBeGreaterThan(1_000_000)
+    const { body } = await metrics.render()
+    expect(body).not.toMatch(/^nodejs_(heap_space_size|active_handles|active_requests|eventloop_lag_(?!max|seconds))/m)
+  })
+
   it('count long label values under `other`, whatever their metric is', async () => {
     const longest = 'x'.repeat(MAX_LABEL_LENGTH)
     const counter = metrics.counter('counted', 'help', ['what', 'how'])

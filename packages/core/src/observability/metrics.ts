@@ -18,9 +18,12 @@ type CounterHandle = ReturnType<DriverMetrics['counter']>
 type GaugeHandle = ReturnType<DriverMetrics['gauge']>
 type HistogramHandle = ReturnType<DriverMetrics['histogram']>
 
-/** Of the metrics of Node.js those that others say already: of the event loop there is a histogram, and of what is open or in the heap a total. */
+/**
+ * Of the metrics of Node.js those that others say already: of the event loop there is a histogram, and of what is open or in the heap a total. The library
+ * has one metric of a family look for all of it: without `nodejs_eventloop_lag_seconds` the maximum would always be 0.
+ */
 const UNWANTED = [
-  ...['', '_min', '_mean', '_stddev', '_p50', '_p90', '_p99'].map((what) => `nodejs_eventloop_lag${what}_seconds`),
+  ...['_min', '_mean', '_stddev', '_p50', '_p90', '_p99'].map((what) => `nodejs_eventloop_lag${what}_seconds`),
   ...['available', 'total', 'used'].map((what) => `nodejs_heap_space_size_${what}_bytes`),
   ...['resources', 'handles', 'handles_total', 'requests', 'requests_total'].map((what) => `nodejs_active_${what}`),
 ]
