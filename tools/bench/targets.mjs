@@ -20,6 +20,8 @@ const scale = 'scale'
 const endpoints = (/** @type {number} */ affected) => `${scale}.endpointChange[affected=${affected}]`
 const perProxyWork =
   'what happens once for each proxy that is told: see [where the time of an endpoint change goes](design/incremental.md#cost)'
+const collections =
+  'some changes fall into a collection of the old generation, to which the states of 500 proxies on their way are promoted: such a one takes twice the processor time of the others'
 
 const wholeProcess =
   'Node takes 41 MiB by itself; the rest is mostly code: 6 MiB of source, 12 MiB of what it is compiled to, and the strings and shapes of libraries'
@@ -29,6 +31,8 @@ const allAtOnce =
   'Node tells of all connections that have ended in one turn of the event loop, and takes 0.3 ms for each to free what TLS and HTTP/2 hold; no program can spread that'
 const manyTurnsInOne =
   'policies are computed for 10 ms and translated for 10 ms before others have their turn, and what comes of both is written to streams in the same turn, with its garbage collection'
+const notSeen =
+  'one of 20 changes; in profiles nothing takes longer than 44 ms, which is a look at the problems of the whole mesh, so that a collection of a large heap may have fallen into it'
 const readToDrop =
   'both read and parse the same; in these seconds the controller also pings 2,000 connections and collects the garbage of a heap of some 300 MB. In a mesh of 100 services it is 1.4 to 1.5'
 
@@ -39,7 +43,7 @@ const blocks = [
   ['endpoint of 100', `${endpoints(100)}.longestBlockMs`],
   ['endpoint of 500', `${endpoints(500)}.longestBlockMs`, manyTurnsInOne],
   ['policy change', `${scale}.policyChange.longestBlockMs`],
-  ['service added', `${scale}.serviceAdded.longestBlockMs`, manyTurnsInOne],
+  ['service added', `${scale}.serviceAdded.longestBlockMs`, notSeen],
   ['rollout of 700 pods at 50 a second', `${scale}.rollout.longestBlockMs`],
   ['no-op storm', `${scale}.noOps.longestBlockMs`],
   ['2,000 connections end at once', `${scale}.reconnect.longestBlockOfEndMs`, allAtOnce],
@@ -78,7 +82,7 @@ export const targets = [
     '',
     perProxyWork,
   ),
-  target('the same, p99', `${endpoints(500)}.change.p99`, 'most', 300, 'ms', perProxyWork),
+  target('the same, p99', `${endpoints(500)}.change.p99`, 'most', 300, 'ms', collections),
   target(
     '2,000 connected, endpoint change with 100 affected, p99',
     `${endpoints(100)}.change.p99`,
