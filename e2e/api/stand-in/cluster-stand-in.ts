@@ -67,6 +67,9 @@ export class ClusterStandIn {
   readonly #faults: string[] = []
   /** Rules that pods have, by their uids. */
   readonly #rules = new Map<string, string>()
+  /** What all names lead to, as of the last round. */
+  #entries: readonly HostEntry[] = []
+  /** What the hosts files of pods say now. */
   #hosts = ''
 
   private constructor(options: ClusterStandInOptions, network: MeshNetwork) {
@@ -158,8 +161,9 @@ export class ClusterStandIn {
 
   async #round(signal: AbortSignal): Promise<void> {
     const found = await this.#look(signal)
+    this.#entries = this.#entriesOf(found)
     this.#runPods(found.pods)
-    this.#tellNames(found)
+    this.#tellNames()
     if (this.#options.translatesServices === true) await this.#translateServices(found)
     for (const deployment of found.deployments)
       await this.#attempt(() => reconcileDeployment(deployment, inSame(deployment, found.pods), this.api, signal))
@@ -202,21 +206,25 @@ export class ClusterStandIn {
       const isOver = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
       if (this.#pods.has(uid) || isOver) continue
       this.#hosts = ''
-      this.#pods.set(uid, new RunningPod(pod, { ...this.#options, network: this.#network }))
+      const hosts = (namespace: string): readonly HostEntry[] => withShortNames(this.#entries, namespace)
+      this.#pods.set(uid, new RunningPod(pod, { ...this.#options, network: this.#network, hosts }))
     }
   }
 
-  #tellNames({ services, pods }: Found): void {
+  #entriesOf({ services, pods }: Found): readonly HostEntry[] {
     const leadsToPods = (name: string): boolean =>
       this.#options.translatesServices !== true && this.#isControlPlane(name)
-    const entries = hostsOf(services, pods, leadsToPods)
+    return hostsOf(services, pods, leadsToPods)
+  }
+
+  #tellNames(): void {
     const text = JSON.stringify([
-      entries,
+      this.#entries,
       [...this.#pods.values()].map(({ uid, workload }) => [uid, workload !== undefined]),
     ])
     if (text === this.#hosts) return
     this.#hosts = text
-    for (const { workload, namespace } of this.#pods.values()) workload?.setHosts(withShortNames(entries, namespace))
+    for (const { workload, namespace } of this.#pods.values()) workload?.setHosts(withShortNames(this.#entries, namespace))
   }
 
   async #translateServices({ services, slices }: Found): Promise<void> {

@@ -4,7 +4,7 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isKubernetesError, resourceTypes } from '@osm-ts/core'
-import type { MeshNetwork, WorkloadNetwork } from '../../../packages/standalone/src/netns/index.js'
+import type { HostEntry, MeshNetwork, WorkloadNetwork } from '../../../packages/standalone/src/netns/index.js'
 import { ChildProgram, type ApiServer } from '../harness/index.js'
 import { commandOf, type ContainerCommand, type Images, type ReadKey } from './container-command.js'
 import { mounting, type Mounts } from './mounts.js'
@@ -16,6 +16,8 @@ export interface PodSite {
   readonly server: ApiServer
   readonly network: MeshNetwork
   readonly images: Images
+  /** Names that pods of a namespace know now. */
+  readonly hosts: (namespace: string) => readonly HostEntry[]
 }
 
 /** How the run of a pod ended. */
@@ -144,9 +146,11 @@ export class RunningPod {
   }
 
   #spawn(container: Container, { argv, env }: ContainerCommand, mounts: Mounts): ChildProgram {
-    const { server } = this.#site
+    const { server, hosts } = this.#site
     const workload = this.#workload
     if (workload === undefined) throw new Error('the pod has no network')
+    // As a cluster's DNS has them before any pod starts: Envoy reads the file once a minute at the most, so a name that comes too late is unknown till then.
+    workload.setHosts(hosts(this.namespace))
     chmodSync(this.#folder, 0o755)
     const uid = container.securityContext?.runAsUser ?? defaultUser
     // Whoever is root sets up the network; anybody else has no rights at all.
