@@ -224,7 +224,8 @@ export class ClusterStandIn {
     ])
     if (text === this.#hosts) return
     this.#hosts = text
-    for (const { workload, namespace } of this.#pods.values()) workload?.setHosts(withShortNames(this.#entries, namespace))
+    for (const { workload, namespace } of this.#pods.values())
+      workload?.setHosts(withShortNames(this.#entries, namespace))
   }
 
   async #translateServices({ services, slices }: Found): Promise<void> {
