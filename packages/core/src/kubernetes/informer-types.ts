@@ -3,8 +3,11 @@ import type { KubernetesObject, ObjectName, ResourceType, Selection } from './ap
 /** What an informer keeps of every object: as little as its readers need. */
 export interface InformerOptions<T> extends Selection {
   readonly type: ResourceType
-  /** What is kept of an object; undefined leaves it out. Must be pure and must not hold on to the object itself. */
-  readonly project: (object: KubernetesObject) => T | undefined
+  /**
+   * What is kept of an object; undefined leaves it out. Must be pure and must not hold on to the object itself. `before` is what was kept of it until now: parts
+   * that are the same may be taken from there, and nothing else.
+   */
+  readonly project: (object: KubernetesObject, before: T | undefined) => T | undefined
   /** Values by which objects are found, by name of the index. */
   readonly indexes?: Readonly<Record<string, (item: T) => readonly string[]>>
   /** True if the two are the same to every reader: such a change is not told. Deep equality of JSON when absent. */

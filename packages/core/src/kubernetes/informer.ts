@@ -94,8 +94,9 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
     return {
       add: (objects) => {
         for (const object of objects) {
-          const item = this.#options.project(object)
-          if (item !== undefined) listed.set(objectKey(object.metadata), item)
+          const key = objectKey(object.metadata)
+          const item = this.#options.project(object, this.#store.get(key))
+          if (item !== undefined) listed.set(key, item)
         }
       },
       commit: () => this.#replace(listed),
@@ -110,7 +111,9 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
     readonly object: KubernetesObject
   }): void {
     this.#meter.told(type, object.metadata.namespace ?? '')
-    const change = this.#put(objectKey(object.metadata), type === 'DELETED' ? undefined : this.#options.project(object))
+    const key = objectKey(object.metadata)
+    const after = type === 'DELETED' ? undefined : this.#options.project(object, this.#store.get(key))
+    const change = this.#put(key, after)
     if (change !== undefined) this.#tell([change])
   }
 

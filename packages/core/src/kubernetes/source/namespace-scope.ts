@@ -162,7 +162,7 @@ export function podInformer(informers: InformerFactory, pods: PodReader, namespa
   return informers({
     type: resourceTypes.Pod,
     namespace,
-    project: (raw) => pods.read(raw),
+    project: (raw, before) => pods.read(raw, before),
     same: samePod,
     indexes: { account: (pod) => [podAccount(pod)] },
   })

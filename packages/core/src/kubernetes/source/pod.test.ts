@@ -150,6 +150,38 @@ describe('two versions of a pod', () => {
     expect(samePod(before, after({ annotations: { 'a.example.com/b': 'c' }, spec: { nodeName: 'n' } }))).toBe(true)
   })
 
+  it('read one after the other or each by itself give the same, and share what is the same', () => {
+    const probes = { [probeBindingsAnnotation]: formatProbeBindings([binding]) }
+    const variants: readonly Parameters<typeof podManifest>[2][] = [
+      {},
+      base,
+      { ...base, labels: { app: 'web', tier: 'front' } },
+      { ...base, labels: {} },
+      { ...base, uuid: uuid(2) },
+      { ...base, uuid: 'none' },
+      { ...base, ips: [] },
+      { ...base, ips: ['10.0.0.9'] },
+      { ...base, account: 'other' },
+      { ...base, annotations: { 'openservicemesh.io/sidecar-class': 'pipy', ...probes } },
+      { ...base, annotations: probes, ready: false },
+      {
+        ...base,
+        spec: { containers: [{ name: 'app', ports: [{ containerPort: 80 }, { name: 'b', containerPort: 81 }] }] },
+      },
+      { ...base, spec: { hostname: 'a', subdomain: 'web' } },
+      { labels: { app: 'web' }, account: 'other' },
+    ]
+    for (const [from, first] of variants.entries())
+      for (const [to, second] of variants.entries()) {
+        const manifest = podManifest('shop', 'a', second)
+        const alone = new PodReader(new Interner(), new ProbeBindingsReader()).read(manifest)
+        expect([from, to, reader.read(manifest, read('shop', 'a', first))]).toEqual([from, to, alone])
+      }
+    const again = new PodReader(new Interner(), new ProbeBindingsReader()).read(podManifest('shop', 'a', base), before)
+    expect(again?.instance?.metadata.labels).toBe(before.instance?.metadata.labels)
+    expect(again?.instance?.spec.ports).toBe(before.instance?.spec.ports)
+  })
+
   it('are the same endpoint whether ready or not, and another one for anything else', () => {
     expect(samePod(before, after({ ready: false }))).toBe(false)
     expect(sameEndpoint(before, after({ ready: false }))).toBe(true)

@@ -53,20 +53,25 @@ export class PodReader {
     this.#probes = probes
   }
 
-  /** Undefined for pods that have ended: nothing of them runs. */
-  read(raw: KubernetesObject): PodItem | undefined {
+  /**
+   * Undefined for pods that have ended: nothing of them runs.
+   *
+   * @param before - what was read of the pod last. Most changes of a pod change little, so that it is cheaper to compare than to look up what all pods share
+   */
+  read(raw: KubernetesObject, before?: PodItem): PodItem | undefined {
     const { metadata } = raw
     // The API server has checked what it stores against its own types.
     const { spec = {}, status = {} } = raw as PodFields
     if (status.phase === 'Succeeded' || status.phase === 'Failed') return undefined
-    const interner = this.#interner
-    const account = interner.text(spec.serviceAccountName || 'default')
+    const known = before?.instance
+    const account = this.#text(spec.serviceAccountName || 'default', before && podAccount(before))
     const addresses = addressesOf(status)
-    const { [proxyUuidLabel]: uuid, ...others } = metadata.labels ?? {}
-    const labels = interner.value(sorted(others))
+    const uuid = metadata.labels?.[proxyUuidLabel]
+    const labels = this.#labels(metadata.labels ?? {}, before && podLabels(before))
     const { bindings, problems } = this.#sidecarOf(metadata)
-    if (uuid === undefined || !isUuid(uuid) || addresses.length === 0) {
-      const found = uuid === undefined || isUuid(uuid) ? noProblems : [uuidProblem(metadata, uuid)]
+    const isValid = uuid !== undefined && (uuid === known?.spec.uuid || isUuid(uuid))
+    if (!isValid || addresses.length === 0) {
+      const found = uuid === undefined || isValid ? noProblems : [uuidProblem(metadata, uuid)]
       const awaited = uuid !== undefined
       return Object.freeze({ name: metadata.name, labels, account, addresses, awaited, problems: found })
     }
@@ -76,27 +81,41 @@ export class PodReader {
       kind: 'WorkloadInstance',
       metadata: Object.freeze({
         name: metadata.name,
-        namespace: interner.text(metadata.namespace ?? ''),
+        namespace: this.#text(metadata.namespace ?? '', known?.metadata.namespace),
         labels,
         annotations: noAnnotations,
       }),
       spec: Object.freeze({
         uuid,
-        workload: interner.text(workloadOf(metadata)),
+        workload: this.#text(workloadOf(metadata), known?.spec.workload),
         serviceAccountName: account,
-        sidecarClass: interner.text(metadata.annotations?.[sidecarClassAnnotation] ?? ''),
+        sidecarClass: this.#text(metadata.annotations?.[sidecarClassAnnotation] ?? '', known?.spec.sidecarClass),
         mode: 'transparent',
         ...(hostname === undefined || hostname === '' ? {} : { hostname }),
         addresses,
-        ports: interner.value(portsOf(spec)),
-        ...(bindings === undefined ? {} : { probeBindings: interner.value([...bindings]) }),
+        ports: this.#value(portsOf(spec), known?.spec.ports),
+        ...(bindings === undefined ? {} : { probeBindings: this.#value([...bindings], known?.spec.probeBindings) }),
         ready: isReady(metadata, status),
         ...(awaitsSidecar(spec, status) ? { ended: true } : {}),
-        createdAt: interner.text(metadata.creationTimestamp ?? ''),
+        createdAt: this.#text(metadata.creationTimestamp ?? '', known?.spec.createdAt),
       }),
       origin: podOrigin,
     }
     return Object.freeze({ instance: Object.freeze(instance), problems })
+  }
+
+  #text(text: string, before: string | undefined): string {
+    return text === before ? before : this.#interner.text(text)
+  }
+
+  #value<T extends object>(value: T, before: T | undefined): T {
+    return before !== undefined && sameValue(value, before) ? before : this.#interner.value(value)
+  }
+
+  #labels(labels: Labels, before: Labels | undefined): Labels {
+    if (before !== undefined && areOthers(labels, before)) return before
+    const { [proxyUuidLabel]: _uuid, ...others } = labels
+    return this.#interner.value(sorted(others))
   }
 
   #sidecarOf(metadata: KubernetesMetadata): {
@@ -110,6 +129,18 @@ export class PodReader {
     const message = `${fault}; the sidecar answers no probes. The injector writes this annotation, restart the pod`
     return { bindings, problems: [podProblem(metadata, `metadata.annotations[${probeBindingsAnnotation}]`, message)] }
   }
+}
+
+type Labels = Readonly<Record<string, string>>
+
+/** True if these are the labels of a pod but that of its sidecar. */
+function areOthers(labels: Labels, others: Labels): boolean {
+  let count = Object.hasOwn(labels, proxyUuidLabel) ? 1 : 0
+  for (const name of Object.keys(others)) {
+    if (!Object.hasOwn(labels, name) || labels[name] !== others[name]) return false
+    count += 1
+  }
+  return count === Object.keys(labels).length
 }
 
 /** True if nobody could tell the two apart. */
@@ -207,7 +238,7 @@ function isUuid(text: string): boolean {
   }
 }
 
-function sorted(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function sorted(labels: Labels): Labels {
   // As the API server writes them, they are.
   const names = Object.keys(labels)
   if (names.every((name, at) => at === 0 || (names[at - 1] ?? '') < name)) return labels

@@ -80,7 +80,7 @@ export function sameWritten(a: WrittenObject, b: WrittenObject): boolean {
 
 /** True if two lists name the same problems, wherever the objects were written down at the time. */
 export function sameProblems(a: readonly Problem[], b: readonly Problem[]): boolean {
-  return sameValue(a.map(withoutOrigin), b.map(withoutOrigin))
+  return a === b || sameValue(a.map(withoutOrigin), b.map(withoutOrigin))
 }
 
 function sameObject(a: MeshObject | undefined, b: MeshObject | undefined): boolean {
