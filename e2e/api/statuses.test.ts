@@ -70,7 +70,10 @@ async function lead(): Promise<void> {
     api,
     targets: mesh.source,
     events: { record: (event) => events.push(event) },
-    problems: () => problems,
+    *problems() {
+      yield
+      return problems
+    },
     proxies: () => [],
     subscribe: (listener) => {
       changed = listener

@@ -4,6 +4,7 @@ import {
   type CertificateManager,
   type DriverHost,
   type DriverState,
+  inTurns,
   type MeshConfigurator,
   type MeshCatalog,
   type MeshObject,
@@ -12,6 +13,7 @@ import {
   type ProxyStatus,
   type PushLog,
   type Snapshot,
+  type Steps,
   withoutSecrets,
 } from '@osm-ts/core'
 
@@ -24,11 +26,12 @@ export interface DebugSources {
   readonly catalog: MeshCatalog
   readonly certificates: CertificateManager
   readonly configurator: MeshConfigurator
-  readonly problems: () => readonly Problem[]
+  readonly problems: () => Steps<readonly Problem[]>
   readonly drivers: () => readonly DriverState[]
   readonly pushes: PushLog
   /** The mesh as it is written down; undefined before it was read. */
   readonly snapshot: () => Snapshot | undefined
+  readonly signal: AbortSignal
 }
 
 /** The controller's own debug pages, and those of the drivers. */
@@ -36,7 +39,7 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
   const own: Readonly<Record<string, DebugPage>> = {
     '/debug/status': async () => jsonPage(statusPage(sources.host.report())),
     '/debug/policy': async (request) => policyPage(sources.catalog, request),
-    '/debug/problems': async () => jsonPage({ problems: sources.problems() }),
+    '/debug/problems': async () => jsonPage({ problems: (await inTurns(sources.problems(), sources.signal)) ?? [] }),
     '/debug/drivers': async () => jsonPage({ drivers: sources.drivers() }),
     '/debug/pushes': async (request) => pushesPage(sources.pushes.report(), request),
     '/debug/certs': async () => jsonPage(certificatesPage(sources.certificates)),

@@ -19,6 +19,7 @@ import type {
   SecretSource,
   SnapshotFeed,
   SpecRules,
+  Steps,
 } from '@osm-ts/core'
 
 /** What a controller is made from. */
@@ -93,8 +94,8 @@ export interface ControllerParts {
   readonly registry: DriverRegistry
   readonly rules: SpecRules
   readonly metrics: Metrics
-  /** Everything that is wrong with what users wrote, sorted by place. */
-  readonly problems: () => readonly Problem[]
+  /** Finds everything that is wrong with what users wrote, sorted by place. */
+  readonly problems: () => Steps<readonly Problem[]>
   readonly logger: ProcessLogger
   readonly signal: AbortSignal
 }

@@ -14,6 +14,7 @@ import {
   type Snapshot,
   type SnapshotFeed,
   type SpecRules,
+  type Steps,
 } from '@osm-ts/core'
 
 import { driverProblems } from './driver-problems.js'
@@ -42,21 +43,21 @@ const asking: readonly Kind[] = [
   'Telemetry',
 ]
 
-/** Lists everything that is wrong with what users wrote, sorted by place. */
-export function problemsOf(sources: ProblemSources): () => readonly Problem[] {
+/**
+ * Finds everything that is wrong with what users wrote, sorted by place. Looks at all of the mesh, so whoever serves others meanwhile takes the steps in turns;
+ * of what changes in between, either version may be told.
+ */
+export function* findProblems(sources: ProblemSources): Steps<readonly Problem[]> {
   const { feed, rules, configurator, catalog } = sources
-  return () => {
-    const snapshot = feed.current()
-    const found = [
-      ...feed.problems(),
-      ...(snapshot === undefined ? [] : [...rules.checkAll(snapshot), ...beyondCapabilities(snapshot, sources)]),
-      ...configurator.problems(),
-      ...troubledDrivers(sources),
-      ...catalog.problems(),
-    ]
-    // Two of them may find the same thing.
-    return [...new Map(found.map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
+  const snapshot = feed.current()
+  const found = [...feed.problems()]
+  if (snapshot !== undefined) {
+    found.push(...(yield* rules.checkInSteps(snapshot)))
+    found.push(...(yield* beyondCapabilities(snapshot, sources)))
   }
+  found.push(...configurator.problems(), ...troubledDrivers(sources), ...(yield* catalog.problemsInSteps()))
+  // Two of them may find the same thing.
+  return [...new Map(found.map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
 }
 
 /** What is wrong with drivers, as a problem of the MeshConfig that allows their classes. */
@@ -70,23 +71,25 @@ function troubledDrivers({ feed, configurator, drivers }: ProblemSources): reado
 }
 
 /** What objects ask for and the class that most proxies are of can't do. */
-function beyondCapabilities(snapshot: Snapshot, { feed, configurator, registry }: ProblemSources): readonly Problem[] {
+function* beyondCapabilities(
+  snapshot: Snapshot,
+  { feed, configurator, registry }: ProblemSources,
+): Steps<readonly Problem[]> {
   const { sidecarClass } = configurator.current().sidecar
   if (!registry.names().includes(sidecarClass)) return []
   const { capabilities } = registry.get(sidecarClass)
-  const objects = asking.flatMap((kind): readonly MeshObject[] => snapshot.list(kind))
-  return objects.flatMap((object) =>
-    capabilityGaps(object, capabilities).map(({ field, feature }): Problem => {
-      const message = `sidecar class ${sidecarClass} can not do this (${feature}); it is not enforced`
-      const origin = feed.locate(objectKey(object), field) ?? object.origin
-      return {
+  const problems: Problem[] = []
+  for (const object of asking.flatMap((kind): readonly MeshObject[] => snapshot.list(kind))) {
+    for (const { field, feature } of capabilityGaps(object, capabilities))
+      problems.push({
         code: 'OSM_ADMISSION_CAPABILITY',
         severity: 'warning',
-        message,
+        message: `sidecar class ${sidecarClass} can not do this (${feature}); it is not enforced`,
         object: objectRef(object),
-        origin,
+        origin: feed.locate(objectKey(object), field) ?? object.origin,
         field,
-      }
-    }),
-  )
+      })
+    yield
+  }
+  return problems
 }

@@ -13,7 +13,7 @@ import type { ControllerOptions, ControllerParts, RunningAttachment, RunningCont
 import { followSecrets } from './follow-secrets.js'
 import { followMesh } from './policy-loop.js'
 import { meshMetrics } from './mesh-metrics.js'
-import { problemsOf } from './problems.js'
+import { findProblems } from './problems.js'
 import { smiVersions } from './smi-versions.js'
 import { drained, joinLoops, unlessAborted } from './supervision.js'
 
@@ -114,7 +114,7 @@ async function start(
   }
   followConfiguration({ configurator, broker: container.get(tokens.broker), logger })
   const drivers = () => driverStates({ registry, runner })
-  const problems = problemsOf({ feed, rules, configurator, catalog, registry, drivers })
+  const problems = () => findProblems({ feed, rules, configurator, catalog, registry, drivers })
   const parts: ControllerParts = {
     meshName: options.meshName,
     osmNamespace: options.osmNamespace,
@@ -155,6 +155,7 @@ async function start(
     drivers,
     pushes: container.get(tokens.pushes),
     snapshot: () => feed.current(),
+    signal,
   }
   const debug = new DebugSwitch({
     server: () => debugServer(() => debugPages(pages), loop),

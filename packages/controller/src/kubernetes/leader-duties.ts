@@ -74,7 +74,9 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       api,
       targets: source,
       events,
-      problems: () => [...problems(), ...outside.problems()],
+      *problems() {
+        return [...(yield* problems()), ...outside.problems()]
+      },
       proxies: () => host.refusingStatuses(),
       subscribe: (listener) => {
         const ends = [

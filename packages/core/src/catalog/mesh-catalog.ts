@@ -11,6 +11,7 @@ import {
   type ServiceAccountRef,
 } from '@osm-ts/driver-api'
 
+import { atOnce, type Steps } from '../async/index.js'
 import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'
 import { MergedEndpointsProvider } from '../endpoints/index.js'
 import type { Problem } from '../problem.js'
@@ -224,6 +225,11 @@ export class MeshCatalog {
 
   /** What was found wrong while policies were computed; sorted by place. */
   problems(): readonly Problem[] {
+    return atOnce(this.problemsInSteps())
+  }
+
+  /** The same in steps, each of which looks at a share of the mesh. */
+  problemsInSteps(): Steps<readonly Problem[]> {
     return this.#provenance.problems()
   }
 

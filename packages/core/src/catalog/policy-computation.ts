@@ -12,7 +12,7 @@ import type { CatalogState } from './inputs/catalog-state.js'
 import { MonitoredView } from './inputs/monitored-view.js'
 import { PolicyIndexes } from './inputs/policy-indexes.js'
 import { touchedInputs } from './inputs/touched-inputs.js'
-import { allProblems } from './policy/all-problems.js'
+import { groupProblems, problemGroups } from './policy/problem-groups.js'
 import type { PolicyPart } from './policy/policy-part.js'
 import { proxyPart } from './policy/proxy.js'
 import { PartStore } from './store/part-store.js'
@@ -109,7 +109,7 @@ export class PolicyComputation {
     if (this.#engine === undefined || before === undefined) {
       this.#engine = new Engine(state)
       // Kept, so that asking for problems again costs what has changed only.
-      this.#engine.pin(allProblems, '')
+      for (const group of problemGroups()) this.#engine.pin(groupProblems, group)
       this.#followAll(this.#engine)
     } else {
       const endpoints = update.endpoints ?? nothingAnnounced

@@ -71,6 +71,32 @@ describe('a mesh of 1,000 services', () => {
     fixture.apply([target])
   })
 
+  it('looks for problems again only in the groups of what changed, a step for each group', () => {
+    const { catalog } = fixture
+    const steps = (): number => [...catalog.problemsInSteps()].length
+    const groups = steps()
+    const target = fixture.snapshot.get('TrafficTarget', called.namespace, called.name)
+    if (target === undefined) throw new Error('the mesh lacks the TrafficTarget')
+    const wrong = { ...target, spec: { ...target.spec, rules: [{ kind: 'HTTPRouteGroup' as const, name: 'no-such' }] } }
+    for (const [object, problems] of [
+      [wrong, 1],
+      [target, 0],
+    ] as const) {
+      fixture.apply([object])
+      catalog.resetCounters()
+      expect(catalog.problems().filter(({ object: { name } = {} }) => name === called.name)).toHaveLength(problems)
+      expect(catalog.counters().get('group-problems')?.computed).toBe(1)
+    }
+    // Its name comes into one group; all others have the names that they had.
+    fixture.apply([{ ...target, metadata: { ...target.metadata, name: 'one-more' } }])
+    catalog.resetCounters()
+    expect(steps()).toBe(groups)
+    expect(catalog.counters().get('group-problems')?.computed).toBe(1)
+    expect(catalog.counters().get('group-names')).toMatchObject({ changed: 1 })
+    // The objects of a kind are spread over many steps.
+    expect(groups).toBeGreaterThan(300)
+  })
+
   it('shares one set for each namespace among all proxies in permissive mode', () => {
     fixture.apply([meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true } })])
     const sets = new Set<string>()

@@ -1024,6 +1024,12 @@ describe('SpecRules', () => {
     expect(rules.checkAll(snapshotOf(world)).map(formatProblem)).toEqual([])
   })
 
+  it('looks at one object in each step', () => {
+    const snapshot = snapshotOf(world)
+    const checked = checkedKinds.flatMap((kind): readonly MeshObject[] => snapshot.list(kind))
+    expect([...rules.checkInSteps(snapshot)]).toHaveLength(checked.length)
+  })
+
   it.each(cases)('finds %s', (_title, text, expected, message) => {
     const problems = rules.checkAll(snapshotOf(world, text))
     expect(problems.map(({ severity, code, field }) => `${severity} ${code} ${field ?? ''}`)).toEqual([expected])

@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from '../async/index.js'
 import type { ObjectOrigin, Problem } from '../problem.js'
 import { compareProblems } from '../problem.js'
 import type { Snapshot } from '../snapshot/snapshot.js'
@@ -81,10 +82,19 @@ export class SpecRules {
 
   /** All problems of a snapshot, sorted by place. */
   checkAll(snapshot: Snapshot): readonly Problem[] {
+    return atOnce(this.checkInSteps(snapshot))
+  }
+
+  /** The same, an object in each step. */
+  *checkInSteps(snapshot: Snapshot): Steps<readonly Problem[]> {
     const context = this.#context(snapshot)
-    return checks
-      .flatMap(({ kind, run }) => snapshot.list(kind).flatMap((object) => this.#problems(object, run(object, context))))
-      .sort(compareProblems)
+    const problems: Problem[] = []
+    for (const { kind, run } of checks)
+      for (const object of snapshot.list(kind)) {
+        for (const finding of run(object, context)) problems.push(this.#problem(object, finding))
+        yield
+      }
+    return problems.sort(compareProblems)
   }
 
   /** Problems of one object beside the others; the object need not be in the snapshot yet. */
@@ -109,10 +119,6 @@ export class SpecRules {
       this.#claims.set(snapshot, claims)
     }
     return { snapshot, clusterDomain, trustDomain, patterns: this.#patterns, claims }
-  }
-
-  #problems(object: MeshObject, found: readonly Finding[]): readonly Problem[] {
-    return found.map((finding) => this.#problem(object, finding))
   }
 
   #problem(object: MeshObject, { code, severity, message, field }: Finding): Problem {

@@ -5,6 +5,7 @@ import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { endpointsOfService, indexInputs } from '../inputs/inputs.js'
 import { compareNames, nameKey, servicePortKey, type ServicePortRef } from './keys.js'
+import { byGroup, sameNames, type Names } from './name-groups.js'
 import { calledService, podServices, serviceModel } from './services.js'
 
 /** An address that several services claim on one port. */
@@ -62,10 +63,14 @@ export const contestedAddresses = defineQuery<CatalogState, number, readonly Con
   equal: deepEqual,
   compute: (context, port) => {
     const claimants = new Map<string, Claimant[]>()
-    const services = context.get(indexInputs.servicesByPort, String(port))
-    for (const service of services.flatMap((name) => withInstances(context, name)))
-      for (const { address, strength } of context.get(claims, { ...service, port }))
-        claimants.set(address, [...(claimants.get(address) ?? []), { service, strength }])
+    for (const [number, services] of context.get(servicesByGroup, port).entries()) {
+      if (services.length === 0) continue
+      for (const claimant of context.get(groupClaims, { port, number })) {
+        const others = claimants.get(claimant.address)
+        if (others === undefined) claimants.set(claimant.address, [claimant])
+        else others.push(claimant)
+      }
+    }
     return [...claimants]
       .filter(([, claimed]) => claimed.length > 1)
       .sort(([a], [b]) => compareText(a, b))
@@ -77,10 +82,46 @@ export const contestedAddresses = defineQuery<CatalogState, number, readonly Con
   },
 })
 
-interface Claimant {
+interface Claimant extends Claim {
   readonly service: MeshService
-  readonly strength: Strength
 }
+
+/** Some of the services that have a port. */
+interface PortGroup {
+  readonly port: number
+  readonly number: number
+}
+
+const portGroupKey = ({ port, number }: PortGroup): string => `${port}/${number}`
+
+/** What the services of a group claim. Most services of a mesh have the same port, and one more must not have all of them asked again. */
+const groupClaims = defineQuery<CatalogState, PortGroup, readonly Claimant[]>({
+  name: 'group-claims',
+  keyOf: portGroupKey,
+  equal: deepEqual,
+  compute: (context, { port, number }) =>
+    context
+      .get(groupServices, { port, number })
+      .flatMap((name) => withInstances(context, name))
+      .flatMap((service) =>
+        context.get(claims, { ...service, port }).map(({ address, strength }) => ({ service, address, strength })),
+      ),
+})
+
+const groupServices = defineQuery<CatalogState, PortGroup, Names>({
+  name: 'group-services',
+  keyOf: portGroupKey,
+  equal: sameNames,
+  compute: (context, { port, number }) => context.get(servicesByGroup, port)[number] ?? [],
+})
+
+const servicesByGroup = defineQuery<CatalogState, number, readonly Names[]>({
+  name: 'services-by-group',
+  keyOf: String,
+  // Computed when services have come or gone, and compared group by group by those who read it.
+  equal: () => false,
+  compute: (context, port) => byGroup(context.get(indexInputs.servicesByPort, String(port))),
+})
 
 /** Addresses that select a service port in transparent mode, without those that another service holds; sorted. */
 export function ownedAddresses(

@@ -1,10 +1,12 @@
 import type { PartHash } from '@osm-ts/driver-api'
 
+import type { Steps } from '../../async/index.js'
 import { compareProblems, type ObjectOrigin, type Problem } from '../../problem.js'
 import { makeObjectKey, type Kind, type ObjectKey } from '../../spec/index.js'
 import type { LocatedSource } from '../catalog-types.js'
-import { allProblems } from '../policy/all-problems.js'
+import { groupProblems, problemGroups, uniqueProblems } from '../policy/problem-groups.js'
 import type { Origins, SourceRef } from '../policy/policy-part.js'
+import type { PolicyProblem } from '../policy/problems.js'
 import type { PolicyComputation } from '../policy-computation.js'
 
 /** Where an object or a field of it is written down. */
@@ -30,9 +32,13 @@ export class Provenance {
   }
 
   /** What was found wrong while policies were computed; sorted by place. */
-  problems(): readonly Problem[] {
-    const found = this.#computation.read(allProblems, '') ?? []
-    return found
+  *problems(): Steps<readonly Problem[]> {
+    const found: PolicyProblem[] = []
+    for (const group of problemGroups()) {
+      found.push(...(this.#computation.read(groupProblems, group) ?? []))
+      yield
+    }
+    return uniqueProblems(found)
       .map((problem): Problem => {
         const { object, field } = problem
         const { origin } = this.#located({ object, ...(field === undefined ? {} : { field }) })

@@ -48,7 +48,10 @@ async function start(onceSynced: () => void = () => undefined): Promise<void> {
     api: await server.api(),
     targets: running.source,
     events: { record: (event) => events.push(event) },
-    problems: () => problems,
+    *problems() {
+      yield
+      return problems
+    },
     proxies: () => proxies,
     subscribe: (listener) => {
       changed = listener

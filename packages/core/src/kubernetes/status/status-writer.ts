@@ -1,5 +1,6 @@
 import type { DriverMetrics, Logger } from '@osm-ts/driver-api'
 
+import { inTurns, type Steps } from '../../async/index.js'
 import type { Clock, Random } from '../../certificates/clock.js'
 import type { ProxyStatus } from '../../host/status.js'
 import type { Problem } from '../../problem.js'
@@ -30,8 +31,8 @@ export interface StatusWriterOptions {
   readonly api: KubernetesApi
   readonly targets: StatusTargets
   readonly events: Pick<EventRecorder, 'record'>
-  /** Everything that is wrong with what users wrote. */
-  readonly problems: () => readonly Problem[]
+  /** Finds everything that is wrong with what users wrote. */
+  readonly problems: () => Steps<readonly Problem[]>
   /** Where those proxies stand that refuse something; others may be among them. */
   readonly proxies: () => readonly ProxyStatus[]
   /** Calls the listener when problems may be others than before. The result ends it. */
@@ -58,7 +59,7 @@ interface Written {
 
 /** How often it is looked whether anything is new, in milliseconds. */
 const STATUS_LOOK_MS = 1_000
-/** How many times longer than a look the pause after it is: in a mesh that never rests problems are found out anew each time. */
+/** How many times longer than the work of a look the pause after it is: in a mesh that never rests problems are found out anew each time. */
 const REST = 20
 /** How long an object that was just written is left alone, so that what is wrong with it can be found out. */
 const SETTLE_MS = 1_500
@@ -128,16 +129,28 @@ export class StatusWriter {
   async #look(signal: AbortSignal): Promise<void> {
     const { clock, problems, proxies, targets } = this.#options
     while (!signal.aborted) {
-      const start = clock.now()
+      let workedMs = 0
+      const onTurn = (milliseconds: number): void => {
+        workedMs += milliseconds
+      }
       const refusals = refusalsByObject(proxies())
       const news = this.#stale || !sameRefusals(refusals, this.#refusals)
       if (this.#stale) {
         this.#stale = false
-        this.#problems = byObject(problems())
+        const found = await inTurns(problems(), signal, { onTurn })
+        if (found === undefined) return
+        this.#problems = byObject(found)
       }
       this.#refusals = refusals
-      if (news) for (const key of targets.servedKeys()) if (this.#isDue(key)) this.#queue.add(key)
-      await pause(clock, Math.max(STATUS_LOOK_MS, (clock.now() - start) * REST), signal)
+      if (news) await inTurns(this.#queueDue(targets.servedKeys()), signal, { onTurn })
+      await pause(clock, Math.max(STATUS_LOOK_MS, workedMs * REST), signal)
+    }
+  }
+
+  *#queueDue(keys: readonly ObjectKey[]): Steps<void> {
+    for (const key of keys) {
+      if (this.#isDue(key)) this.#queue.add(key)
+      yield
     }
   }
 

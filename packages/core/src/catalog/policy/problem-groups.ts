@@ -1,10 +1,10 @@
 import { canonicalJson, type MeshService } from '@osm-ts/driver-api'
 
 import { isAddress } from '../../spec/addresses.js'
-import { deepEqual, defineQuery, textKey, type QueryContext } from '../incremental/index.js'
+import { deepEqual, defineQuery, sameItems, textKey, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { endpointsOfService, nameInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
-import { accessKinds } from './access-objects.js'
+import { endpointsOfService, objectInputs, settingInputs, type NameInputKind } from '../inputs/inputs.js'
+import type { AccessKind } from './access-objects.js'
 import { isUsableAccount } from './accounts.js'
 import { contestedAddresses } from './claims.js'
 import { retryAnalysis } from './client-rules.js'
@@ -16,6 +16,7 @@ import { exportProblems, importProblems } from './imports.js'
 import { ingressOfInstance } from './ingress-of-instance.js'
 import { accessProblems } from './ingress.js'
 import { nameKey, sameName, type NamespacedName } from './keys.js'
+import { groupNames, NAME_GROUPS, nameGroupKey, type NameGroup } from './name-groups.js'
 import { outboundProblems } from './outbound.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 import { accountOf } from './proxy.js'
@@ -25,33 +26,61 @@ import { splitAnalysis } from './split-plan.js'
 
 type Context = QueryContext<CatalogState>
 
-/** Everything that was found wrong while policies were computed, each thing once, in no particular order. */
-export const allProblems = defineQuery<CatalogState, '', readonly PolicyProblem[]>({
-  name: 'all-problems',
-  keyOf: textKey,
+/** Looks at one object. */
+type FindProblems = (context: Context, name: NamespacedName) => readonly PolicyProblem[]
+
+const access =
+  (kind: AccessKind): FindProblems =>
+  (context, name) =>
+    context.get(accessProblems, { kind, ...name })
+
+const finders = {
+  TrafficTarget: (context, name) => context.get(targetAnalysis, name)?.problems ?? [],
+  HTTPRouteGroup: (context, name) => context.get(routeGroup, name)?.problems ?? [],
+  TrafficSplit: (context, name) => context.get(splitAnalysis, name)?.problems ?? [],
+  Retry: (context, name) => context.get(retryAnalysis, name)?.problems ?? [],
+  IngressBackend: access('IngressBackend'),
+  AccessControl: access('AccessControl'),
+  ServiceImport: (context, name) => context.get(importProblems, name),
+  ServiceExport: (_context, name) => exportProblems(name),
+  Egress: (context, name) => context.get(egressProblems, name),
+  EgressGateway: (context, name) => context.get(egressGatewayProblems, name),
+  Service: (context, name) => context.get(serviceProblems, name),
+  WorkloadInstance: (context, name) => [
+    ...instanceProblems(context, name),
+    ...context.get(ingressOfInstance, name).problems,
+  ],
+} as const satisfies Partial<Record<NameInputKind, FindProblems>>
+
+type FoundKind = keyof typeof finders
+
+/** Some objects of a kind; or addresses, which services have in common. */
+export type ProblemGroup = (NameGroup & { readonly kind: FoundKind }) | 'addresses'
+
+/** All groups: each object that can be wrong is in one. */
+export function* problemGroups(): Generator<ProblemGroup, void> {
+  for (const kind of Object.keys(finders) as FoundKind[])
+    for (let number = 0; number < NAME_GROUPS; number += 1) yield { kind, number }
+  yield 'addresses'
+}
+
+/** What was found wrong in a group while policies were computed, in no particular order. Two groups may find the same. */
+export const groupProblems = defineQuery<CatalogState, ProblemGroup, readonly PolicyProblem[]>({
+  name: 'group-problems',
+  keyOf: (group) => (group === 'addresses' ? group : nameGroupKey(group)),
   equal: deepEqual,
-  compute: (context) => {
-    const names = (kind: keyof typeof nameInputs): readonly NamespacedName[] => context.get(nameInputs[kind], '')
-    const found = [
-      ...names('TrafficTarget').flatMap((name) => context.get(targetAnalysis, name)?.problems ?? []),
-      ...names('HTTPRouteGroup').flatMap((name) => context.get(routeGroup, name)?.problems ?? []),
-      ...names('TrafficSplit').flatMap((name) => context.get(splitAnalysis, name)?.problems ?? []),
-      ...names('Retry').flatMap((name) => context.get(retryAnalysis, name)?.problems ?? []),
-      ...accessKinds.flatMap((kind) => names(kind).flatMap((name) => context.get(accessProblems, { kind, ...name }))),
-      ...names('ServiceImport').flatMap((name) => context.get(importProblems, name)),
-      ...names('ServiceExport').flatMap(exportProblems),
-      ...names('Egress').flatMap((name) => context.get(egressProblems, name)),
-      ...names('EgressGateway').flatMap((name) => context.get(egressGatewayProblems, name)),
-      ...names('Service').flatMap((name) => context.get(serviceProblems, name)),
-      ...context.get(addressProblems, ''),
-      ...names('WorkloadInstance').flatMap((name) => [
-        ...instanceProblems(context, name),
-        ...context.get(ingressOfInstance, name).problems,
-      ]),
-    ]
-    return [...new Map(found.map((problem) => [canonicalJson(problem), problem])).values()]
+  compute: (context, group) => {
+    if (group === 'addresses') return context.get(addressProblems, '')
+    const find: FindProblems = finders[group.kind]
+    return uniqueProblems(context.get(groupNames, group).flatMap((name) => find(context, name)))
   },
 })
+
+/** Each thing once. */
+export function uniqueProblems(found: readonly PolicyProblem[]): readonly PolicyProblem[] {
+  if (found.length < 2) return found
+  return [...new Map(found.map((problem) => [canonicalJson(problem), problem])).values()]
+}
 
 const egressProblems = defineQuery<CatalogState, NamespacedName, readonly PolicyProblem[]>({
   name: 'egress-problems',
@@ -90,15 +119,27 @@ const serviceProblems = defineQuery<CatalogState, MeshService, readonly PolicyPr
   },
 })
 
+/** Ports of the services of a group; sorted. */
+const groupPorts = defineQuery<CatalogState, number, readonly number[]>({
+  name: 'group-ports',
+  keyOf: String,
+  equal: sameItems,
+  compute: (context, number) => {
+    const ports = new Set<number>()
+    for (const service of context.get(groupNames, { kind: 'Service', number }))
+      for (const { port } of context.get(serviceModel, service)?.ports ?? []) ports.add(port)
+    return [...ports].sort((a, b) => a - b)
+  },
+})
+
 const addressProblems = defineQuery<CatalogState, '', readonly PolicyProblem[]>({
   name: 'address-problems',
   keyOf: textKey,
   equal: deepEqual,
   compute: (context) => {
-    const services = context.get(nameInputs.Service, '')
-    const ports = new Set(
-      services.flatMap((service) => context.get(serviceModel, service)?.ports ?? []).map(({ port }) => port),
-    )
+    const ports = new Set<number>()
+    for (let number = 0; number < NAME_GROUPS; number += 1)
+      for (const port of context.get(groupPorts, number)) ports.add(port)
     return [...ports].flatMap((port) =>
       context.get(contestedAddresses, port).flatMap(({ address, owner, losers }) =>
         losers.flatMap((loser) => {
