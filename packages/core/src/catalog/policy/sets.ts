@@ -37,10 +37,11 @@ const namespaceSet = defineQuery<CatalogState, NamespaceSetRef, PolicyPart<SetPa
     if (members.length === 0) return undefined
     return makePart<SetPart>(
       {
-        kind: 'set',
+        // Members of parts that are made anew all the time stand in the order of canonical JSON, so that none need be sorted.
         id: `${of}/${namespace}`,
+        kind: 'set',
+        members: members.map(({ part, hash }) => ({ hash, id: part.id })),
         of,
-        members: members.map(({ part, hash }) => ({ id: part.id, hash })),
         sets: [],
       },
       { children: members },
@@ -92,9 +93,9 @@ export const rootSet = defineQuery<CatalogState, RootSetRef, PolicyPart<SetPart>
     const all = [...nested, ...outside.map((set) => ({ set, isShort: false }))]
     if (all.length === 0) return undefined
     const sets = all
-      .map(({ set: { part, hash }, isShort }): SetRef => ({ id: part.id, hash, ...(isShort && { shortNames: true }) }))
+      .map(({ set: { part, hash }, isShort }): SetRef => ({ hash, id: part.id, ...(isShort && { shortNames: true }) }))
       .sort((a, b) => compareText(a.id, b.id))
-    return makePart<SetPart>({ kind: 'set', id: of, of, members: [], sets }, { children: all.map(({ set }) => set) })
+    return makePart<SetPart>({ id: of, kind: 'set', members: [], of, sets }, { children: all.map(({ set }) => set) })
   },
 })
 
