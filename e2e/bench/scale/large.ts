@@ -1,4 +1,10 @@
-import { type ChangeFigures, measureEndpointChange, type Rounds } from './changes.js'
+import {
+  type ChangeFigures,
+  measureEndpointChange,
+  measureServiceAdded,
+  type PlainChangeFigures,
+  type Rounds,
+} from './changes.js'
 import { firstConnections, type FirstConnections } from './first-connections.js'
 import { type ScalePrograms, step, withWorld } from './world.js'
 
@@ -9,16 +15,17 @@ export interface LargeOptions extends Rounds {
   readonly replicas: number
   /** Proxies that connect; pods without one are endpoints and nothing else. */
   readonly connected: number
-  /** Proxies that a change of an endpoint concerns. In permissive mode these are all. */
+  /** Proxies that a change of an endpoint, or a new service, concerns. In permissive mode these are all. */
   readonly affected: number
   /** Everybody may call everything. */
   readonly permissive: boolean
   readonly programs: ScalePrograms
 }
 
-/** Cold start, memory, first connections, and what one endpoint costs. */
+/** Cold start, memory, first connections, and what one endpoint and one service cost. */
 export interface LargeFigures extends FirstConnections {
   readonly endpointChange: ChangeFigures
+  readonly serviceAdded: PlainChangeFigures
 }
 
 export async function measureLarge(options: LargeOptions): Promise<LargeFigures> {
@@ -27,5 +34,6 @@ export async function measureLarge(options: LargeOptions): Promise<LargeFigures>
   return withWorld(size, programs, async (world) => ({
     ...(await firstConnections(world)),
     endpointChange: await step(`endpoint of ${affected}`, () => measureEndpointChange(world, affected, options)),
+    serviceAdded: await step('service', () => measureServiceAdded(world, affected, Math.ceil(options.rounds / 5))),
   }))
 }
