@@ -50,14 +50,14 @@ const asking: readonly Kind[] = [
 export function* findProblems(sources: ProblemSources): Steps<readonly Problem[]> {
   const { feed, rules, configurator, catalog } = sources
   const snapshot = feed.current()
-  const found = [...feed.problems()]
+  const found = [feed.problems()]
   if (snapshot !== undefined) {
-    found.push(...(yield* rules.checkInSteps(snapshot)))
-    found.push(...(yield* beyondCapabilities(snapshot, sources)))
+    found.push(yield* rules.checkInSteps(snapshot))
+    found.push(yield* beyondCapabilities(snapshot, sources))
   }
-  found.push(...configurator.problems(), ...troubledDrivers(sources), ...(yield* catalog.problemsInSteps()))
+  found.push(configurator.problems(), troubledDrivers(sources), yield* catalog.problemsInSteps())
   // Two of them may find the same thing.
-  return [...new Map(found.map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
+  return [...new Map(found.flat().map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
 }
 
 /** What is wrong with drivers, as a problem of the MeshConfig that allows their classes. */
