@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { describe, expect, it } from '@jest/globals'
 import {
@@ -72,6 +73,8 @@ describe('the metrics of a controller with 1,000 proxies', () => {
       logger: silent(),
       signal,
     })
+    // Who connects before that waits for a first policy, which counts as a change that reached it.
+    while (!(await fetch(`http://127.0.0.1:${controller.healthPort}/health/ready`)).ok) await sleep(20)
     const issuer = new MeshCertificateManager({
       provider,
       settings: () => defaultCertificateSettings,
