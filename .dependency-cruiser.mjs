@@ -123,6 +123,20 @@ export default {
       },
     },
     {
+      name: 'fuzz-is-last',
+      comment: 'fuzz targets reach into every package for its parsers; nothing is made of them',
+      severity: 'error',
+      from: { pathNot: '^fuzz/' },
+      to: { path: '^fuzz/' },
+    },
+    {
+      name: 'fuzz-from-outside',
+      comment: 'a fuzz target reads packages, and what makes its inputs',
+      severity: 'error',
+      from: { path: '^fuzz/' },
+      to: { path: ['^(e2e|examples|tools)/'] },
+    },
+    {
       name: 'kubernetes-in-driver',
       comment: 'a driver works without Kubernetes',
       severity: 'error',

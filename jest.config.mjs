@@ -4,10 +4,12 @@ const besideCode = [
   'packages/*/src',
   'tools',
   'examples',
+  'fuzz',
   'e2e/bench',
   'e2e/cluster/app',
   'e2e/cluster/local',
   'e2e/cluster/support',
+  'e2e/traffic/support',
 ]
 
 // One config for every tier; OSM_TEST_TIER picks the files, so that a suite can never be in two tiers or in none.
@@ -23,18 +25,40 @@ const tiers = new Map([
     },
   ],
   // Start programs, servers, or whole components with what they talk to.
-  ['integration', { testMatch: besideCode.map((folder) => `<rootDir>/${folder}/**/*.integration.test.ts`) }],
+  // They wait for each other half of the time, so that a worker for each core is not one too many.
+  [
+    'integration',
+    {
+      testMatch: besideCode.map((folder) => `<rootDir>/${folder}/**/!(*.attack).integration.test.ts`),
+      maxWorkers: Math.max(2, availableParallelism()),
+    },
+  ],
+  // Measure servers while they are attacked, which wants the machine for itself.
+  [
+    'attacks',
+    { testMatch: besideCode.map((folder) => `<rootDir>/${folder}/**/*.attack.integration.test.ts`), maxWorkers: 1 },
+  ],
   // Unit tests again, many to a file: see tools/lib/unit-groups.mjs.
-  ['unit-groups', { testMatch: ['<rootDir>/.cache/unit-groups/*.test.ts'] }],
-  ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 2 }],
+  [
+    'unit-groups',
+    {
+      testMatch: ['<rootDir>/.cache/unit-groups/*.test.ts'],
+      maxWorkers: Math.max(2, availableParallelism()),
+      workerIdleMemoryLimit: '1GB',
+    },
+  ],
+  // Two workers leave a third of two cores idle: most files wait for proxies to connect and for timeouts of theirs.
+  ['dataplane', { testMatch: ['<rootDir>/e2e/dataplane/**/*.test.ts'], maxWorkers: 3 }],
+  // Real clients and servers of other projects, through a mesh and beside it.
+  ['traffic', { testMatch: ['<rootDir>/e2e/traffic/*.test.ts'], maxWorkers: 2 }],
   // With a real Pipy, which no registry has: PIPY_BIN names one.
   ['pipy', { testMatch: ['<rootDir>/e2e/pipy/**/*.test.ts'], maxWorkers: 2 }],
   [
     'api',
     {
       testMatch: ['<rootDir>/e2e/api/**/*.test.ts'],
-      // `-w 2` takes 8 minutes instead of 13 on two cores, each worker with an API server of its own; some tests watch what a busy machine delays.
-      maxWorkers: 1,
+      // Each with an API server of its own: 8 minutes on two cores, where one worker takes 13.
+      maxWorkers: 2,
       globalSetup: '<rootDir>/e2e/api/harness/global-setup.mjs',
       globalTeardown: '<rootDir>/e2e/api/harness/global-teardown.mjs',
     },
@@ -77,7 +101,7 @@ export default {
   testEnvironment: 'node',
   reporters: ['default', '<rootDir>/tools/testing/end-reporter.mjs'],
   // A bound against hanging, not a measure of speed: machines are shared and slow at times.
-  testTimeout: 30_000,
+  testTimeout: 300_000,
   extensionsToTreatAsEsm: ['.ts'],
   testPathIgnorePatterns: [
     '/node_modules/',
