@@ -37,6 +37,13 @@ function pointers(value: unknown): readonly string[] {
 }
 
 describe('checkDriver', () => {
+  it('wants a version of a proxy, if there is one', () => {
+    for (const oldestProxyVersion of ['1.37', '1.37.2', '', undefined])
+      expect(pointers({ ...driver, oldestProxyVersion })).toEqual([])
+    for (const oldestProxyVersion of [1.37, 'v1.37', '1', 'latest'])
+      expect(pointers({ ...driver, oldestProxyVersion })).toEqual(['/oldestProxyVersion'])
+  })
+
   it('finds nothing in a driver, and calls nothing of it', () => {
     expect(checkDriver(driver)).toEqual([])
   })

@@ -31,6 +31,13 @@ export function checkDriver(value: unknown): readonly PolicyIssue[] {
     issues.add(`/capabilities${issue.pointer}`, issue.message)
   }
   issues.expect(isPlainJson(driver.configSchema), '/configSchema', 'must be a JSON Schema: an object of plain JSON')
+  const { oldestProxyVersion: oldest } = driver
+  const isVersion = typeof oldest === 'string' && /^\d{1,9}\.\d{1,9}(\.\d{1,9})?$/.test(oldest)
+  issues.expect(
+    oldest === undefined || oldest === '' || isVersion,
+    '/oldestProxyVersion',
+    'must be a version such as "1.37", or absent',
+  )
   return issues.issues
 }
 

@@ -31,7 +31,7 @@ export interface TrustBundle {
 
 /** A proxy whose certificate was accepted. */
 export interface ProxyRef {
-  /** The proxy's UUID, from its certificate. */
+  /** The proxy's UUID, from its certificate. Names a proxy only together with {@link ProxyRef.identity}; {@link ProxyRef.commonName} holds both. */
   readonly uuid: ProxyUUID
   /** Whose workload it stands beside. */
   readonly identity: ServiceIdentity
@@ -49,7 +49,7 @@ export interface ProxyRef {
 
 /** A proxy that must be cut off at once. */
 export interface Eviction {
-  /** The proxy. */
+  /** The proxy, for logs. */
   readonly uuid: ProxyUUID
   /** The session that ends; another session of the same proxy is not meant. */
   readonly session: string

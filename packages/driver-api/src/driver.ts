@@ -24,6 +24,8 @@ export interface Driver {
   readonly capabilities: Capabilities
   /** JSON Schema of the driver's own configuration. */
   readonly configSchema: { readonly [key: string]: JsonValue }
+  /** Oldest version of the proxy that the driver serves, such as `1.37`; absent or empty if any will do. Pods with older images, by their tags, are refused. */
+  readonly oldestProxyVersion?: string
   /**
    * Says what must stand beside a workload. Pure: the same context gives the same patch, and nothing is created or kept.
    *

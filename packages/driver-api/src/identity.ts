@@ -11,7 +11,10 @@ export type Principal = Branded<string, 'Principal'>
 /** `spiffe://<trust-domain>/<service-account>/<namespace>`: the URI SAN of service certificates. */
 export type SpiffeId = Branded<string, 'SpiffeId'>
 
-/** RFC 4122 text form, lower case. Unique for every sidecar that was ever admitted. */
+/**
+ * RFC 4122 text form, lower case. New for every sidecar that is admitted, but others can write it down: it tells proxies apart only together with namespace
+ * and service account, as in {@link ProxyCommonName}.
+ */
 export type ProxyUUID = Branded<string, 'ProxyUUID'>
 
 /** Common name of a proxy certificate: `<uuid>.sidecar.<service-account>.<namespace>.<trust-domain>`. */

@@ -1,5 +1,3 @@
-import type { ProxyUUID } from './identity.js'
-
 /** Something that is wrong with a proxy and stands in no part of its policy. */
 export interface ProxyCondition {
   /** Error code of the driver: stable, and listed with its other codes. */
@@ -12,8 +10,8 @@ export interface ProxyCondition {
 export interface RefusedPeer extends ProxyCondition {
   /** IP address that it came from. */
   readonly address: string
-  /** The proxy that its certificate proves it to be; absent where nothing is proven. */
-  readonly uuid?: ProxyUUID
+  /** Common name of its certificate, which a root of the control plane has signed; absent where nothing is proven. */
+  readonly commonName?: string
 }
 
 /** What a driver sees of its proxies beside what became of their policies. */

@@ -125,6 +125,7 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
     '/tracing',
     false,
   ],
+  ['escaped-slashes', { ...mesh, keepsEscapedSlashes: true }, '/keepsEscapedSlashes', false],
   [
     'remote-logging',
     { ...mesh, remoteLogging: { host: 'a', port: 1, endpoint: '/', level: 0, sampledFraction: 1 } },
@@ -177,6 +178,7 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
   ],
   ['ingress-http', ingress, '/tls', false],
   ['ingress-https', { ...ingress, tls: 'tls' }, '/tls', false],
+  ['ingress-tcp', { ...ingress, protocol: 'tcp', matches: [{}] }, '/protocol', false],
   ['path-match:prefix', ingress, '/matches/0/path', true],
   ['header-match:present', ingress, '/matches/0/headers/0', true],
   ['external-authorization', { ...ingress, externalAuthorization: authorization }, '/externalAuthorization', true],
@@ -196,6 +198,12 @@ const cases: readonly (readonly [feature: string, part: Part, pointer: string, s
   ],
   ['protocol:http', upstream, '/protocol', false],
   ['egress-tls-origination', { ...upstream, tls: originate }, '/tls', true],
+  [
+    'plaintext-endpoints',
+    { ...upstream, tls: { mode: 'mesh', serverName: 'a', principals: [], plaintext: true } },
+    '/tls/plaintext',
+    false,
+  ],
   ['load-balancing-hash', { ...upstream, loadBalancing: { policy: 'hash', on: 'source-ip' } }, '/loadBalancing', false],
   [
     'load-balancing-least-request',

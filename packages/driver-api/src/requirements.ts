@@ -1,6 +1,7 @@
 import type { OptionalFeature } from './capabilities.js'
 import { pointerToken } from './policy/issues.js'
 import { PLUGIN_TYPE } from './policy/plugin.js'
+import { isHttp } from './policy/protocols.js'
 import type {
   AccessLog,
   LoadBalancing,
@@ -101,6 +102,8 @@ const table: Table = {
     { security: false, places: (part) => when(part.requestMetrics, 'request-metrics', 'requestMetrics') },
     { security: false, places: (part) => when(part.egressEnabled, 'egress-global', 'egressEnabled') },
     { security: false, places: (part) => when(part.activeHealthChecks, 'active-health-checks', 'activeHealthChecks') },
+    // A class that does not know the field goes on to refuse such paths.
+    { security: false, places: (part) => given(part.keepsEscapedSlashes, 'escaped-slashes', 'keepsEscapedSlashes') },
   ],
   principals: [],
   inbound: [
@@ -128,7 +131,10 @@ const table: Table = {
     {
       // What the driver leaves out is refused.
       security: false,
-      places: (part) => needs(part.tls === 'none' ? 'ingress-http' : 'ingress-https', 'tls'),
+      places: (part) =>
+        isHttp(part.protocol)
+          ? needs(part.tls === 'none' ? 'ingress-http' : 'ingress-https', 'tls')
+          : needs('ingress-tcp', 'protocol'),
     },
     { security: true, places: ({ matches }) => matches.flatMap((match, i) => ofMatch(match, ['matches', i])) },
     { security: true, places: authorization },
@@ -148,6 +154,12 @@ const table: Table = {
       // Without it the request would leave in the clear.
       security: true,
       places: ({ tls }) => when(tls.mode === 'originate', 'egress-tls-origination', 'tls'),
+    },
+    {
+      // What the driver leaves out gets no traffic.
+      security: false,
+      places: ({ tls }) =>
+        when(tls.mode === 'mesh' && tls.plaintext === true, 'plaintext-endpoints', 'tls', 'plaintext'),
     },
     { security: false, places: ({ loadBalancing: { policy } }) => ofBalancing(policy) },
     { security: false, places: (part) => given(part.limits, 'connection-limits', 'limits') },

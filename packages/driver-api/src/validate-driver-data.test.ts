@@ -135,7 +135,8 @@ describe('validateProxyObservation', () => {
   it.each([
     ['a text in place of a code', { session: 's', conditions: [{ ...condition, code: 'is wrong' }] }],
     ['words without end', { session: 's', conditions: [{ ...condition, message: 'x'.repeat(5000) }] }],
-    ['a name in place of a uuid', { refused: { ...condition, address: '10.0.0.1', uuid: 'me' } }],
+    ['a uuid in place of a whole name', { refused: { ...condition, address: '10.0.0.1', uuid: 'me' } }],
+    ['an empty name', { refused: { ...condition, address: '10.0.0.1', commonName: '' } }],
     ['both', { session: 's', conditions: [], refused: { ...condition, address: '10.0.0.1' } }],
   ])('refuses %s', (_what, value) => {
     expect(validateProxyObservation(value)).not.toEqual([])

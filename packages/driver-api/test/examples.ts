@@ -54,7 +54,8 @@ const mesh: MeshPart = {
   },
   requestMetrics: true,
   connectTimeoutMs: 5000,
-  idleTimeoutMs: 60_000,
+  tcpIdleTimeoutMs: 3_600_000,
+  streamIdleTimeoutMs: 300_000,
   http1PerRequestLoadBalancing: false,
   http2PerRequestLoadBalancing: true,
   egressEnabled: false,
@@ -149,7 +150,7 @@ function endpoints({ id, port }: UpstreamPart, address: string, listenPort: numb
   const locality = { region: '', zone: '', subZone: '' }
   const identity = `${service}.${namespace}` as ServiceIdentity
   const where = { address, port: listenPort, weight: 1, priority: 0, locality, cluster: '' }
-  return { kind: 'endpoints', id, endpoints: [{ ...where, identity, class: 'envoy', meshed: true }] }
+  return { kind: 'endpoints', id, endpoints: [{ ...where, identity, class: 'envoy' }] }
 }
 
 /** The client of the first example. */

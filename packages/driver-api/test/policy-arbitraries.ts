@@ -273,7 +273,7 @@ function upstreamPart(service: ServiceModel, place: number): PartOf<'upstream'> 
 
 function endpointsPart({ id, port }: PartOf<'upstream'>): PartOf<'endpoints'> {
   const locality = { region: '', zone: '', subZone: '' }
-  const endpoint = { address: '10.1.0.2', port, weight: 1, priority: 0, locality, cluster: '', meshed: true }
+  const endpoint = { address: '10.1.0.2', port, weight: 1, priority: 0, locality, cluster: '' }
   return { kind: 'endpoints', id, endpoints: [endpoint] }
 }
 

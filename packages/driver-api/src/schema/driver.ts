@@ -2,14 +2,7 @@ import { Type } from '@sinclair/typebox'
 
 import { optionalFeatures } from '../capabilities.js'
 import { closed, list, oneOf } from './builders.js'
-import {
-  nameSchema,
-  partHashSchema,
-  portSchema,
-  positiveDurationSchema,
-  protocolSchema,
-  proxyUuidSchema,
-} from './common.js'
+import { nameSchema, partHashSchema, portSchema, positiveDurationSchema, protocolSchema } from './common.js'
 
 /** JSON Schema of {@link Capabilities}. */
 export const capabilitiesSchema = closed({
@@ -75,5 +68,5 @@ const conditionFields = {
 /** JSON Schema of {@link ProxyObservation}. */
 export const proxyObservationSchema = Type.Union([
   closed({ session: nameSchema, conditions: list(closed(conditionFields)) }),
-  closed({ refused: closed({ ...conditionFields, address: nameSchema, uuid: Type.Optional(proxyUuidSchema) }) }),
+  closed({ refused: closed({ ...conditionFields, address: nameSchema, commonName: Type.Optional(nameSchema) }) }),
 ])

@@ -5,6 +5,16 @@ import { connect } from 'node:net'
 import { OsmError } from '../errors.js'
 import type { HealthProbe, HealthProbes } from '../health.js'
 
+/** Requests of probes are small, and few come at the same time. */
+export const loopbackServerOptions = {
+  headersTimeout: 2_000,
+  requestTimeout: 2_000,
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: 8 * 1024,
+} as const
+/** Connections that a server of probes on loopback has at most. */
+export const MAX_PROBE_CONNECTIONS = 64
+
 const PATH = '/healthz'
 const PROBE_TIMEOUT_MS = 2_000
 /** Shorter than the probe's own, so that it gets an answer. */
@@ -32,7 +42,7 @@ export async function serveHealth(
   subject: HealthSubject,
   signal: AbortSignal,
 ): Promise<HealthProbes> {
-  const server = createServer((request, response) => {
+  const server = createServer(loopbackServerOptions, (request, response) => {
     const answer = (code: number, text: string) => {
       response.writeHead(code, { 'content-type': 'text/plain' })
       response.end(`${text}\n`)
@@ -50,6 +60,7 @@ export async function serveHealth(
       () => answer(503, `the ${name} takes no connection`),
     )
   })
+  server.maxConnections = MAX_PROBE_CONNECTIONS
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(

@@ -128,7 +128,6 @@ const policyEndpoint = fc
       priority: fc.nat(2),
       locality,
       cluster: fc.constantFrom('', 'east'),
-      meshed: fc.boolean(),
     }),
     optional: fc.record({ identity, class: name, path: name.map((text) => `/${text}`) }, { requiredKeys: [] }),
     tls: foreignTls,

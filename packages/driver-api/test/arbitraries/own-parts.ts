@@ -47,10 +47,7 @@ export const proxyPart: fc.Arbitrary<PartOf<'proxy'>> = fc
         container: name,
         probe: fc.constantFrom('liveness' as const, 'readiness' as const, 'startup' as const),
         listen: socketAddress,
-        path: fc.oneof(
-          fc.constant(''),
-          name.map((text) => `/${text}`),
-        ),
+        path: name.map((text) => `/${encodeURIComponent(text)}`),
         target: fc.record(
           {
             type: fc.constantFrom('http' as const, 'https' as const, 'tcp' as const, 'grpc' as const),
@@ -173,12 +170,15 @@ export const meshPart: fc.Arbitrary<PartOf<'mesh'>> = fc.record(
     ),
     requestMetrics: fc.boolean(),
     connectTimeoutMs: duration,
-    idleTimeoutMs: fc.nat(600_000),
+    tcpIdleTimeoutMs: fc.nat(600_000),
+    streamIdleTimeoutMs: fc.nat(600_000),
     http1PerRequestLoadBalancing: fc.boolean(),
     http2PerRequestLoadBalancing: fc.boolean(),
     egressEnabled: fc.boolean(),
     withdrawalTimeoutMs: fc.nat(30_000),
     activeHealthChecks: fc.boolean(),
+    keepsOtherSpellings: fc.constant(true as const),
+    keepsEscapedSlashes: fc.constant(true as const),
   },
   {
     requiredKeys: [
@@ -189,7 +189,8 @@ export const meshPart: fc.Arbitrary<PartOf<'mesh'>> = fc.record(
       'accessLog',
       'requestMetrics',
       'connectTimeoutMs',
-      'idleTimeoutMs',
+      'tcpIdleTimeoutMs',
+      'streamIdleTimeoutMs',
       'http1PerRequestLoadBalancing',
       'http2PerRequestLoadBalancing',
       'egressEnabled',

@@ -42,6 +42,11 @@ function checkEndpoints(view: PolicyView, issues: IssueList): void {
     view.upstreams.filter(({ part }) => part.discovery.kind === 'endpoints').map(({ part }) => part.id),
   )
   const given = new Set(view.endpoints.map(({ part }) => part.id))
+  const plaintext = new Set(
+    view.upstreams
+      .filter(({ part: { tls } }) => tls.mode === 'mesh' && tls.plaintext === true)
+      .map(({ part }) => part.id),
+  )
   for (const { part, pointer } of view.upstreams) {
     const found = !discovered.has(part.id) || given.has(part.id)
     issues.expect(found, `${pointer}/discovery`, `no endpoints part has the id ${part.id}`)
@@ -52,6 +57,11 @@ function checkEndpoints(view: PolicyView, issues: IssueList): void {
       `${pointer}/id`,
       `no upstream with discovery endpoints has the id ${part.id}`,
     )
+    part.endpoints.forEach(({ cluster, tls }, index) => {
+      const inTheClear = cluster === '' && tls?.mode === 'none'
+      const text = `upstream ${part.id} has no plaintext endpoints`
+      issues.expect(!inTheClear || plaintext.has(part.id), `${pointer}/endpoints/${index}/tls`, text)
+    })
   }
 }
 

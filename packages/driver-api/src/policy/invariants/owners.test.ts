@@ -215,9 +215,14 @@ describe('owners', () => {
       'the address belongs to the metrics listener already',
     ],
     [
-      'TCP probes on one address',
-      { probes: [probe('liveness', { path: '' }), probe('readiness', { path: '' })] },
-      'the address belongs to the liveness probe of c already',
+      'a probe of a port of the proxy',
+      { probes: [probe('liveness', { target: { type: 'tcp', port: 15010 } })] },
+      '15010 is a port of the proxy itself, not of the workload',
+    ],
+    [
+      'a probe of the port of another probe',
+      { probes: [probe('liveness', {}), probe('readiness', { target: { type: 'http', port: 15901, path: '/' } })] },
+      '15901 is a port of the proxy itself, not of the workload',
     ],
     [
       'probes on a path',

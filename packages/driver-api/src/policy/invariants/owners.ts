@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 
 import type { IssueList } from '../issues.js'
-import type { IngressPart, SocketAddress } from '../parts.js'
+import type { IngressPart, ProxyPart, SocketAddress } from '../parts.js'
 import type { ProxyPolicy } from '../policy.js'
 import type { PolicyView } from './policy-view.js'
 
@@ -67,11 +67,11 @@ function checkListeners({ proxy }: ProxyPolicy, view: PolicyView, issues: IssueL
           : [{ socket: listen, name: `${list} ${id}`, pointer: `/proxy/${list}/${index}/listen` }],
       ),
     ),
-    ...proxy.probes.map(({ listen, container, probe, path }, index) => ({
+    ...proxy.probes.map(({ listen, container, probe }, index) => ({
       socket: listen,
       name: `the ${probe} probe of ${container}`,
       pointer: `/proxy/probes/${index}/listen`,
-      ...(path === '' ? {} : { group: 'probes' }),
+      group: 'probes',
     })),
   ]
   const byPort = new Map<number, Listener[]>()
@@ -83,9 +83,19 @@ function checkListeners({ proxy }: ProxyPolicy, view: PolicyView, issues: IssueL
   }
   const paths = new Owners(issues)
   proxy.probes.forEach(({ listen, container, probe, path }, index) => {
-    if (path === '') return
     const key = `${listen.address} ${listen.port} ${path}`
     paths.claim(key, `the ${probe} probe of ${container}`, `/proxy/probes/${index}/path`)
+  })
+  checkProbeTargets(proxy, issues)
+}
+
+/** A probe is answered without TLS: one of the proxy's own ports would be open to everybody, its administration among them. */
+function checkProbeTargets({ listen, probes }: ProxyPart, issues: IssueList): void {
+  const listeners: readonly SocketAddress[] = Object.values(listen)
+  const own = new Set([...listeners, ...probes.map((probe) => probe.listen)].map(({ port }) => port))
+  probes.forEach(({ target }, index) => {
+    const pointer = `/proxy/probes/${index}/target/port`
+    issues.expect(!own.has(target.port), pointer, `${target.port} is a port of the proxy itself, not of the workload`)
   })
 }
 

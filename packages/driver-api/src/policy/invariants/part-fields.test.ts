@@ -105,9 +105,17 @@ describe('checkPart', () => {
     ],
     [
       'own TLS of an endpoint in the own cluster',
-      { ...endpoints, endpoints: endpoints.endpoints.map((endpoint) => ({ ...endpoint, tls: { mode: 'none' } })) },
+      { ...endpoints, endpoints: endpoints.endpoints.map((endpoint) => ({ ...endpoint, tls: upstream.tls })) },
       ['/endpoints/0/tls'],
     ],
+    [
+      'plaintext of an endpoint in the own cluster',
+      { ...endpoints, endpoints: endpoints.endpoints.map((endpoint) => ({ ...endpoint, tls: { mode: 'none' } })) },
+      [],
+    ],
+    ['TLS with callers of a TCP port', { ...ingress, protocol: 'tcp', tls: 'tls', matches: [{}] }, ['/tls']],
+    ['requests of a TCP port', { ...ingress, protocol: 'tcp', matches: [{ methods: ['GET'] }] }, ['/matches']],
+    ['callers of a TCP port', { ...ingress, protocol: 'tcp', matches: [{}] }, []],
     [
       'an address that is none',
       { ...endpoints, endpoints: endpoints.endpoints.map((endpoint) => ({ ...endpoint, address: 'a.b' })) },

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 
 import { MAX_COUNT } from '../../schema/common.js'
 import type { IssueList } from '../issues.js'
+import { isHttp } from '../protocols.js'
 import type {
   EgressPart,
   EndpointsPart,
@@ -9,7 +10,6 @@ import type {
   IngressPart,
   OutboundPart,
   Part,
-  Protocol,
   ProxyPart,
   RateLimits,
   SocketAddress,
@@ -61,11 +61,6 @@ export function checkPartFields(part: Part, issues: IssueList): void {
     case 'set':
       return
   }
-}
-
-/** True for protocols whose requests the proxy reads. */
-function isHttp(protocol: Protocol): boolean {
-  return protocol === 'http' || protocol === 'http2' || protocol === 'grpc'
 }
 
 /** True for an address that only the machine itself reaches. */
@@ -148,7 +143,14 @@ function checkIngress(part: IngressPart, issues: IssueList): void {
   issues.expect((part.allow !== undefined) === mutual, '/allow', mutual ? 'is required with mtls' : 'is for mtls')
   const plain = part.tls === 'none'
   issues.expect(!plain || part.serverNames.length === 0, '/serverNames', 'cannot select without TLS')
-  rateLimits(part.rateLimits, true, issues.below('rateLimits'))
+  const http = isHttp(part.protocol)
+  rateLimits(part.rateLimits, http, issues.below('rateLimits'))
+  if (http) return
+  issues.expect(plain, '/tls', `must be none with protocol ${part.protocol}`)
+  const passesAll = part.matches.length === 1 && part.matches.every((match) => Object.keys(match).length === 0)
+  issues.expect(passesAll, '/matches', `must hold one match of everything with protocol ${part.protocol}`)
+  issues.expect(part.routeLimits.length === 0, '/routeLimits', 'are for HTTP ports')
+  issues.expect(part.externalAuthorization === undefined, '/externalAuthorization', 'is for HTTP ports')
 }
 
 function checkOutbound(part: OutboundPart, issues: IssueList): void {
@@ -191,9 +193,9 @@ function checkEndpoints(part: EndpointsPart, issues: IssueList): void {
   part.endpoints.forEach((endpoint, index) => {
     ip(endpoint.address, issues.below('endpoints', index, 'address'))
     issues.expect(
-      endpoint.tls === undefined || endpoint.cluster !== '',
+      endpoint.tls === undefined || endpoint.tls.mode === 'none' || endpoint.cluster !== '',
       `/endpoints/${index}/tls`,
-      'is for endpoints of other clusters',
+      'must be none in the own cluster',
     )
   })
   weights(part.endpoints, issues.below('endpoints'))

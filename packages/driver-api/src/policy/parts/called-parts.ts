@@ -41,7 +41,15 @@ export interface OutboundPart {
   readonly protocol: Protocol
   /** Addresses that select this service in transparent mode: virtual IPs, or endpoint IPs of a headless service. Sorted. */
   readonly addresses: readonly string[]
-  /** Host names without ports, without the short one: `svc.ns`, `svc.ns.svc`, … Sorted. Each also matches with `:port`. */
+  /**
+   * Absent: a connection to one of `addresses` is for this service, whatever host its requests name. Present: the addresses are those of workloads, and the
+   * host of a request may select another service with this mark on the same port. A host that names none of them changes nothing.
+   */
+  readonly sharesAddresses?: true
+  /**
+   * Host names without ports, without the short one: `svc.ns`, `svc.ns.svc`, … Sorted. Each also matches with `:port`. They select in explicit mode,
+   * and in transparent mode between services that share addresses.
+   */
   readonly hosts: readonly string[]
   /** The name that only proxies of the same namespace may use (see {@link SetRef.shortNames}). */
   readonly shortHost: string
@@ -51,8 +59,16 @@ export interface OutboundPart {
 
 /** How a client's proxy connects to an upstream. */
 export type UpstreamTls =
-  /** mTLS of the mesh: own service certificate, SNI, ALPN `osm`; the peer must hold one of `principals` (sorted, never empty). */
-  | { readonly mode: 'mesh'; readonly serverName: string; readonly principals: readonly Principal[] }
+  /**
+   * mTLS of the mesh: own service certificate, SNI, ALPN `osm`; the peer must hold one of `principals` (sorted, never empty). With `plaintext`, endpoints
+   * whose own `tls` is `none` have no sidecar and are spoken to in the clear. Without it nothing is sent to such endpoints.
+   */
+  | {
+      readonly mode: 'mesh'
+      readonly serverName: string
+      readonly principals: readonly Principal[]
+      readonly plaintext?: true
+    }
   /**
    * TLS towards an outside server, with the given or no client credential. One of `subjectAltNames` (sorted; empty means `serverName`) must stand in
    * its certificate. Without `roots` the proxy's system roots count; with those of kind `service`, the roots of the `trust` part;
@@ -65,7 +81,7 @@ export type UpstreamTls =
       readonly credential?: CredentialRef
       readonly roots?: CredentialRef
     }
-  /** Plaintext; never towards a service of the mesh. */
+  /** Plaintext. Towards a service of the mesh only for single endpoints, where the upstream says so. */
   | { readonly mode: 'none' }
 
 /** Where the addresses of an upstream come from. */
@@ -126,11 +142,12 @@ export interface PolicyEndpoint {
   readonly identity?: ServiceIdentity
   /** Sidecar class; absent without a sidecar. */
   readonly class?: string
-  /** True with a sidecar. False changes nothing about TLS: towards a service of the mesh it means that the handshake will fail. */
-  readonly meshed: boolean
   /** Path prefix of a remote cluster's gateway. */
   readonly path?: string
-  /** Replaces the upstream's `tls` for this address: how to reach a remote cluster's gateway. Never without `cluster`. */
+  /**
+   * Replaces the upstream's `tls` for this address: how to reach a remote cluster's gateway; or `none` for a workload without a sidecar, in the own
+   * cluster only where the upstream's `tls` has `plaintext`.
+   */
   readonly tls?: UpstreamTls
 }
 

@@ -104,8 +104,10 @@ export interface MeshPart {
   readonly requestMetrics: boolean
   /** Connect timeout towards upstreams that set none, in milliseconds. */
   readonly connectTimeoutMs: number
-  /** Milliseconds after which an idle TCP connection or HTTP stream is closed; 0 keeps it. */
-  readonly idleTimeoutMs: number
+  /** Milliseconds without a byte in either direction after which a TCP connection is closed; 0 keeps it. */
+  readonly tcpIdleTimeoutMs: number
+  /** Milliseconds without a byte in either direction after which an HTTP request is ended; 0 keeps it. */
+  readonly streamIdleTimeoutMs: number
   /** True chooses an endpoint for each HTTP/1.1 request. False promises nothing: one for each connection of the workload will do. */
   readonly http1PerRequestLoadBalancing: boolean
   /** True chooses an endpoint for each HTTP/2 request. False promises nothing: one for each connection of the workload will do. */
@@ -116,6 +118,17 @@ export interface MeshPart {
   readonly withdrawalTimeoutMs: number
   /** True: a called HTTP proxy itself answers `HEALTH_CHECK_PATH` with the header `HEALTH_CHECK_HEADER`, 200 without asking the workload. */
   readonly activeHealthChecks: boolean
+  /**
+   * Present: a request header reaches the workload even if its name differs in `-` and `_` alone from one that a rule of the served port names. Absent:
+   * such headers are removed (`otherSpellings` of `namedHeaders`). Headers for identities are removed in every spelling either way.
+   */
+  readonly keepsOtherSpellings?: true
+  /**
+   * Absent: a served port answers 400 to a path with an escaped slash or backslash. Present: it forwards the path as it was sent. A rule then applies only if
+   * its path condition holds for every reading: the path as sent, the path with its escapes as slashes, and the latter with runs of slashes as one. An
+   * exact condition looks at the path as sent alone. A dot segment in any reading is still answered 400.
+   */
+  readonly keepsEscapedSlashes?: true
 }
 
 /** Who may call. Two ways only: everyone of the trust domain, or a list. Never "any valid certificate". */

@@ -5,7 +5,7 @@ import type { HttpHeader, Locality, PartHash, SocketAddress } from './values.js'
 export interface ProbeTarget {
   /** As the user wrote it. */
   readonly type: 'http' | 'https' | 'tcp' | 'grpc'
-  /** Port of the workload. */
+  /** Port of the workload; never one of the proxy's own. */
   readonly port: number
   /** `http` and `https`: path with query. */
   readonly path?: string
@@ -15,15 +15,19 @@ export interface ProbeTarget {
   readonly service?: string
 }
 
-/** A health probe of one container that the sidecar answers for, so that a kubelet without a certificate can ask. */
+/**
+ * A health probe of one container that the sidecar answers for, so that a kubelet without a certificate can ask. It is a way past mutual TLS, so that nothing
+ * but the probe may pass: of `http`, `https` and `tcp` a GET or HEAD of that path over HTTP/1.1, without a query, a body or headers that applications take for a
+ * caller's identity; of `grpc` a call of that path over HTTP/2.
+ */
 export interface ProbeBinding {
   /** Name of the container. */
   readonly container: string
   /** Which probe of the container. */
   readonly probe: 'liveness' | 'readiness' | 'startup'
-  /** Where the sidecar listens, without TLS. Bindings with a path may share an address. */
+  /** Where the sidecar listens, without TLS. Bindings may share an address. */
   readonly listen: SocketAddress
-  /** Path under which the sidecar answers; unique per container and probe. Empty for TCP-style probes. */
+  /** Path under which the sidecar answers, without query; never empty, and unique at its address. That of the health protocol for `grpc`. */
   readonly path: string
   /** What is asked of the workload. */
   readonly target: ProbeTarget

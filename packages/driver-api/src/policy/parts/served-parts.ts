@@ -86,17 +86,20 @@ export interface IngressPart {
   readonly port: number
   /** Port of the workload; the original destination port in transparent mode. */
   readonly targetPort: number
-  /** What the application speaks. */
-  readonly protocol: 'http' | 'http2' | 'grpc'
+  /** What the application speaks. Of ports that do not speak HTTP, bytes pass as they come, with TLS of the caller's own or without. */
+  readonly protocol: Protocol
   /** Source addresses; sorted; never empty. */
   readonly sources: readonly Cidr[]
-  /** `none`: plaintext. `mtls`: client certificate of an allowed principal. `tls`: server side only. */
+  /** `none`: plaintext; always for ports that do not speak HTTP. `mtls`: client certificate of an allowed principal. `tls`: server side only. */
   readonly tls: 'none' | 'tls' | 'mtls'
   /** SNI names that select this part, sorted; empty means any. Empty with `none`. */
   readonly serverNames: readonly string[]
   /** A `principals` part, with `mtls` only: DNS names in client certificates, which the roots of `trust` have signed. */
   readonly allow?: PartHash
-  /** A request passes if one of these matches it, and is answered 403 otherwise; sorted by canonical JSON, never empty. */
+  /**
+   * A request passes if one of these matches it, and is answered 403 otherwise; sorted by canonical JSON, never empty. Of ports that do not speak HTTP one
+   * that matches everything.
+   */
   readonly matches: readonly RouteMatch[]
   /** In order. */
   readonly routeLimits: readonly RouteLimits[]

@@ -39,6 +39,7 @@ export const outboundPartSchema = closed({
   port: portSchema,
   protocol: protocolSchema,
   addresses: list(nameSchema),
+  sharesAddresses: Type.Optional(Type.Literal(true)),
   hosts: list(hostSchema),
   shortHost: hostSchema,
   rules: Type.Union([closed({ kind: Type.Literal('http'), routes }), closed({ kind: Type.Literal('tcp'), targets })]),
@@ -46,7 +47,12 @@ export const outboundPartSchema = closed({
 
 /** Schema of {@link UpstreamTls}. */
 const upstreamTlsSchema = Type.Union([
-  closed({ mode: Type.Literal('mesh'), serverName: hostSchema, principals: list(principalSchema, 1) }),
+  closed({
+    mode: Type.Literal('mesh'),
+    serverName: hostSchema,
+    principals: list(principalSchema, 1),
+    plaintext: Type.Optional(Type.Literal(true)),
+  }),
   closed({
     mode: Type.Literal('originate'),
     serverName: hostSchema,
@@ -90,7 +96,6 @@ const policyEndpoint = closed({
   cluster: Type.String(),
   identity: Type.Optional(serviceIdentitySchema),
   class: Type.Optional(classSchema),
-  meshed: Type.Boolean(),
   path: Type.Optional(Type.String({ pattern: '^/' })),
   tls: Type.Optional(upstreamTlsSchema),
 })

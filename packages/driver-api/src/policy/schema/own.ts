@@ -23,7 +23,7 @@ const probeBinding = closed({
   container: nameSchema,
   probe: oneOf('liveness', 'readiness', 'startup'),
   listen: socketAddressSchema,
-  path: Type.String({ pattern: '^(/.*)?$' }),
+  path: Type.String({ pattern: '^/[^?#]*$' }),
   target: closed({
     type: oneOf('http', 'https', 'tcp', 'grpc'),
     port: portSchema,
@@ -141,12 +141,15 @@ export const meshPartSchema = closed({
   remoteLogging: Type.Optional(remoteLogging),
   requestMetrics: Type.Boolean(),
   connectTimeoutMs: positiveDurationSchema,
-  idleTimeoutMs: durationSchema,
+  tcpIdleTimeoutMs: durationSchema,
+  streamIdleTimeoutMs: durationSchema,
   http1PerRequestLoadBalancing: Type.Boolean(),
   http2PerRequestLoadBalancing: Type.Boolean(),
   egressEnabled: Type.Boolean(),
   withdrawalTimeoutMs: durationSchema,
   activeHealthChecks: Type.Boolean(),
+  keepsOtherSpellings: Type.Optional(Type.Literal(true)),
+  keepsEscapedSlashes: Type.Optional(Type.Literal(true)),
 })
 
 /** Schema of {@link PrincipalsPart}. */

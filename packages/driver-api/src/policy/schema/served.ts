@@ -44,7 +44,7 @@ export const ingressPartSchema = closed({
   service: meshServiceSchema,
   port: portSchema,
   targetPort: portSchema,
-  protocol: oneOf('http', 'http2', 'grpc'),
+  protocol: protocolSchema,
   sources: list(nameSchema, 1),
   tls: oneOf('none', 'tls', 'mtls'),
   serverNames: list(hostSchema),

@@ -1,0 +1,18 @@
+/**
+ * Dictionaries whose keys a user writes: labels, headers, annotations, environment variables.
+ *
+ * An ordinary object inherits members such as `constructor` and takes an assignment to `__proto__` for its prototype. So a dictionary is made without a
+ * prototype, and a key is looked up among own members alone.
+ */
+
+/** Makes a dictionary without a prototype. Of equal keys the last holds. */
+export function dictionary<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
+  const made = Object.create(null) as Record<string, T> // an object without members is a dictionary of anything
+  for (const [key, value] of entries) made[key] = value
+  return made
+}
+
+/** Value of a key in a dictionary; undefined where the dictionary itself has no such key, whatever it inherits. */
+export function ownValue<T>(values: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(values, key) ? values[key] : undefined
+}

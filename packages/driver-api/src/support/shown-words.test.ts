@@ -1,0 +1,18 @@
+import { describe, expect, it } from '@jest/globals'
+
+import { MAX_SHOWN_WORDS, shownWords } from './shown-words.js'
+
+describe('words of a proxy', () => {
+  it.each([
+    'bad -----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY----- key',
+    'cut off -----BEGIN PRIVATE KEY-----\nMIGH',
+    'one cut off -----BEGIN PRIVATE KEY-----\nA\n-----END and another -----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----',
+  ])('are shown without the key in %j', (words) => {
+    expect(shownWords(words)).not.toContain('MIGH')
+    expect(shownWords(words)).toContain('[redacted]')
+  })
+
+  it('are cut', () => {
+    expect(shownWords('x'.repeat(10_000))).toHaveLength(MAX_SHOWN_WORDS)
+  })
+})
