@@ -54,6 +54,53 @@ export function compareProblems(a: Problem, b: Problem): number {
   return compareKeys(sortKey(a), sortKey(b))
 }
 
+/**
+ * The problems of several finders as one list, sorted by place. What two of them say of one field by the same code is one problem: that of the finder named
+ * first, unless the later one is an error and the first only a warning.
+ */
+export function joinProblems(finders: readonly (readonly Problem[])[]): readonly Problem[] {
+  const firstFinder = new Map<string, number>()
+  const joined = new Map<string, Problem>()
+  for (const [index, problems] of finders.entries())
+    for (const problem of problems) {
+      const place = placeKey(problem)
+      const first = firstFinder.get(place) ?? index
+      if (first < index) continue
+      firstFinder.set(place, first)
+      joined.set(formatProblem(problem), problem)
+    }
+  return [...joined.values()].sort(compareProblems)
+}
+
+/** What is new in a list of problems since the one before. */
+export interface ProblemChanges {
+  /** All of them, as {@link formatProblem} writes them: what is told the next time as those before. */
+  readonly standing: ReadonlySet<string>
+  /** Those that were not there before, by their text. */
+  readonly came: readonly (readonly [text: string, problem: Problem])[]
+  /** Texts of those that are no longer there. */
+  readonly went: readonly string[]
+}
+
+/** Compares problems with those that stood before. */
+export function problemChanges(found: readonly Problem[], before: ReadonlySet<string>): ProblemChanges {
+  const now = new Map(found.map((problem) => [formatProblem(problem), problem]))
+  return {
+    standing: new Set(now.keys()),
+    came: [...now].filter(([text]) => !before.has(text)),
+    went: [...before].filter((text) => !now.has(text)),
+  }
+}
+
+/** Of an object's field: the severity is part of it, so that an error is never left out for a warning. */
+function placeKey(problem: Problem): string {
+  const { code, severity, object, field, message } = problem
+  if (object === undefined) return formatProblem(problem)
+  return field === undefined
+    ? `${code} ${severity} ${formatObjectRef(object)} ${message}`
+    : `${code} ${severity} ${formatObjectRef(object)} ${field}`
+}
+
 type SortKey = readonly (string | number)[]
 
 function sortKey(problem: Problem): SortKey {

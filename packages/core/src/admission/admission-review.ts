@@ -2,7 +2,8 @@ import { type JsonValue, OsmError } from '@osm-ts/driver-api'
 
 import { isDnsLabel } from '../identity/dns-name.js'
 import type { AdmissionErrorCode } from './error-codes.js'
-import { isNestedDeeper } from './json-depth.js'
+import { atOnce, type Steps } from '../async/index.js'
+import { exceededJsonBound } from './json-depth.js'
 
 /** An object of JSON. */
 export type AdmissionObject = Readonly<Record<string, JsonValue>>
@@ -38,6 +39,8 @@ export type AdmissionAnswer = {
 const API_VERSION = 'admission.k8s.io/v1'
 /** Deeper than any object that a schema describes, with room for fields that nobody here reads. */
 const MAX_DEPTH = 128
+/** Two objects of the largest size that an API server stores, of short fields, with the history of their fields. */
+const MAX_VALUES = 100_000
 /** Length of the longest name that Kubernetes allows; no other word about an object is longer. */
 const MAX_WORD = 253
 /** kubectl cuts longer warnings off, and the API server drops what is too long in all. */
@@ -51,7 +54,12 @@ const MAX_MESSAGE = 4096
  * @throws OsmError with code `OSM_ADMISSION_REVIEW`
  */
 export function readAdmissionReview(body: Uint8Array): AdmissionRequest {
-  const review = parsed(body)
+  return atOnce(readAdmissionReviewInSteps(body))
+}
+
+/** The same, in steps that each take time that is linear in the length of the body. */
+export function* readAdmissionReviewInSteps(body: Uint8Array): Steps<AdmissionRequest> {
+  const review = yield* parsed(body)
   if (!isAdmissionObject(review) || review.kind !== 'AdmissionReview') throw refused('is no AdmissionReview')
   if (review.apiVersion !== API_VERSION)
     throw refused(
@@ -105,17 +113,21 @@ function shortened(words: string, length: number): string {
   return clean.length <= length ? clean : `${clean.slice(0, length - 1)}…`
 }
 
-function parsed(body: Uint8Array): unknown {
+function* parsed(body: Uint8Array): Steps<unknown> {
   let json: string
   try {
     json = new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
     throw refused('is no UTF-8')
   }
+  yield
   // Whatever walks a parsed value calls itself for each level, so that depth has to be known before.
-  if (isNestedDeeper(json, MAX_DEPTH)) throw refused(`is nested deeper than ${MAX_DEPTH} levels`)
+  const beyond = exceededJsonBound(json, { depth: MAX_DEPTH, values: MAX_VALUES })
+  if (beyond === 'depth') throw refused(`is nested deeper than ${MAX_DEPTH} levels`)
+  if (beyond === 'values') throw refused(`has more than ${MAX_VALUES} values; divide the object`)
+  yield
   try {
-    return JSON.parse(json)
+    return JSON.parse(json) as unknown
   } catch {
     // The reason would repeat part of what was sent.
     throw refused('is no JSON')

@@ -9,4 +9,4 @@ export {
 export { readClientCa } from './client-ca.js'
 export { admissionErrorCodes, type AdmissionErrorCode } from './error-codes.js'
 export { type ServingCertificate, servingCertificate, type ServingKey } from './serving-certificate.js'
-export { type WebhookServer, webhookServer, type WebhookServerOptions } from './webhook-server.js'
+export { type WebhookServer, webhookServer, type WebhookServerOptions, type ReviewWork } from './webhook-server.js'

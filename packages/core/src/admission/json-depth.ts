@@ -4,22 +4,35 @@ const LEFT_BRACKET = 0x5b
 const RIGHT_BRACKET = 0x5d
 const LEFT_BRACE = 0x7b
 const RIGHT_BRACE = 0x7d
+const COMMA = 0x2c
+
+/** What a JSON text may hold. */
+export interface JsonBounds {
+  /** Lists and objects inside one another. */
+  readonly depth: number
+  /** Scalars, lists and objects in all: a parsed one takes up to thirty times the memory of its text. */
+  readonly values: number
+}
 
 /**
- * True if a JSON text is nested deeper than that. Looks at the text before it is parsed: what works on a parsed value calls itself for every
- * level of it.
+ * Says which bound a JSON text exceeds. Looks at the text before it is parsed: what works on a parsed value calls itself for every level of it, and has to
+ * hold all of it.
  */
-export function isNestedDeeper(text: string, limit: number): boolean {
+export function exceededJsonBound(text: string, bounds: JsonBounds): keyof JsonBounds | undefined {
   let depth = 0
+  let values = 1
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index)
     if (code === QUOTE) index = endOfString(text, index)
     else if (code === LEFT_BRACE || code === LEFT_BRACKET) {
       depth += 1
-      if (depth > limit) return true
-    } else if (code === RIGHT_BRACE || code === RIGHT_BRACKET) depth -= 1
+      values += 1
+      if (depth > bounds.depth) return 'depth'
+    } else if (code === COMMA) values += 1
+    else if (code === RIGHT_BRACE || code === RIGHT_BRACKET) depth -= 1
+    if (values > bounds.values) return 'values'
   }
-  return false
+  return undefined
 }
 
 /** Index of the quote that ends a string; the end of the text if none does. */

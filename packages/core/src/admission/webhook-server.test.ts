@@ -1,19 +1,24 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 
+import { type Steps, WorkGivenUp } from '../async/index.js'
 import { createLogger } from '../observability/logger.js'
 import { Metrics } from '../observability/metrics.js'
-import { type WebhookServer, webhookServer } from './webhook-server.js'
+import { type WebhookServer, webhookServer, type WebhookServerOptions } from './webhook-server.js'
 
 describe('a webhook', () => {
   let metrics: Metrics
   let server: WebhookServer
+  let reviewing: WebhookServerOptions['review']
 
   beforeEach(() => {
     metrics = new Metrics()
+    reviewing = () => Promise.resolve({ allowed: true, warnings: [] })
     server = webhookServer({
       path: '/review',
       kinds: ['Pod', 'Retry'],
-      review: () => Promise.resolve({ allowed: true, warnings: [] }),
+      review: (...asked) => reviewing(...asked),
       // Requests are handed in below TLS.
       key: { cert: '', key: '' },
       bodyLimit: 4 << 20,
@@ -52,6 +57,80 @@ describe('a webhook', () => {
       'osm_admission_webhook_response_total{kind="Retry",success="true"} 1',
       'osm_admission_webhook_response_total{kind="other",success="true"} 4',
     ])
+  })
+
+  it('refuses what one address has too much of under way, and answers others', async () => {
+    let answer = (): void => undefined
+    const given = new Promise<void>((resolve) => (answer = resolve))
+    reviewing = () => given.then(() => ({ allowed: true, warnings: [] }))
+    const send = async (remoteAddress: string) => {
+      const request = { uid: 'u-1', kind: { group: '', version: 'v1', kind: 'Pod' } }
+      const payload = JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request })
+      const headers = { 'content-type': 'application/json' }
+      return server.app.inject({ method: 'POST', url: '/review', headers, payload, remoteAddress })
+    }
+    const many = Array.from({ length: 128 }, () => send('10.0.0.1'))
+    const refused = await send('10.0.0.1')
+    expect([refused.statusCode, refused.headers['retry-after'], refused.json<object>()]).toEqual([
+      429,
+      '1',
+      { code: 'OSM_ADMISSION_BUSY', error: 'too many requests of one address are under way' },
+    ])
+    const other = send('10.0.0.2')
+    answer()
+    expect(new Set((await Promise.all([...many, other])).map(({ statusCode }) => statusCode))).toEqual(new Set([200]))
+    expect((await send('10.0.0.1')).statusCode).toBe(200)
+    const { body } = await metrics.render()
+    expect(body).toContain('osm_admission_webhook_busy_total{limit="peer"} 1')
+  })
+
+  it('reads large reviews one at a time, in fair turns by address, and small ones meanwhile', async () => {
+    const begun: string[] = []
+    const going: (() => void)[] = []
+    reviewing = async ({ uid }) => {
+      begun.push(uid)
+      if (uid !== 'small') await new Promise<void>((resolve) => going.push(resolve))
+      return { allowed: true, warnings: [] }
+    }
+    const send = async (uid: string, remoteAddress: string, bytes = 100_000): Promise<number> => {
+      const request = { uid, kind: { group: '', version: 'v1', kind: 'Pod' }, object: { filler: 'x'.repeat(bytes) } }
+      const payload = JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request })
+      const headers = { 'content-type': 'application/json' }
+      return (await server.app.inject({ method: 'POST', url: '/review', headers, payload, remoteAddress })).statusCode
+    }
+    const first = send('a1', '10.0.0.1')
+    while (begun.length === 0) await nextTurn()
+    const others = [send('a2', '10.0.0.1'), send('a3', '10.0.0.1'), send('b1', '10.0.0.2')]
+    expect(await send('small', '10.0.0.1', 10)).toBe(200)
+    expect(begun).toEqual(['a1', 'small'])
+    for (let ended = 0; ended < 4; ended += 1) {
+      while (going.length === 0) await nextTurn()
+      going.shift()?.()
+    }
+    expect(await Promise.all([first, ...others])).toEqual([200, 200, 200, 200])
+    expect(begun).toEqual(['a1', 'small', 'a2', 'b1', 'a3'])
+  })
+
+  it('denies what takes more work than a review may, and says why', async () => {
+    const endless = function* (): Steps<never> {
+      for (;;) yield
+    }
+    reviewing = async (_request, _patienceMs, work) => work(endless())
+    const request = { uid: 'u-1', kind: { group: '', version: 'v1', kind: 'Pod' } }
+    const payload = JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request })
+    const headers = { 'content-type': 'application/json' }
+    const ask = (url: string) => server.app.inject({ method: 'POST', url, headers, payload })
+    const message = async (url: string) =>
+      (await ask(url)).json<{ response: { allowed: boolean; status: { code: number; message: string } } }>().response
+    // The time that it has ends before the work that it may take, unless the machine lets nobody look in between.
+    const { allowed, status } = await message('/review?timeout=30s')
+    expect(allowed).toBe(false)
+    expect(status.message).toContain('[OSM_ADMISSION_WORK]')
+    reviewing = async () => Promise.reject(new WorkGivenUp('work'))
+    expect(await message('/review')).toMatchObject({
+      allowed: false,
+      status: { code: 422, message: expect.stringContaining('divide it into smaller ones [OSM_ADMISSION_WORK]') },
+    })
   })
 
   it('keeps nothing of what a stranger sends for a kind', async () => {

@@ -4,6 +4,11 @@ export const catalogErrorCodes = {
   OSM_QUERY_MISUSE: 'a query of the catalog is used against its rules; this is a fault of the program',
   OSM_POLICY_ACCOUNT:
     'a policy names a service account that can have no certificate; that part of the policy is ignored',
+  OSM_POLICY_PROXY_DUPLICATE:
+    'several instances have one uuid, namespace and service account; the oldest has the proxy, the others have none',
+  OSM_POLICY_PROXY_UUID:
+    'an instance carries the uuid of an older one of another namespace or service account; each keeps a proxy of its own',
+  OSM_POLICY_PROBE: 'a probe asks a port of the sidecar itself, which is open to nobody; the probe is not answered',
   OSM_POLICY_PORT_CONFLICT:
     'two ports of a Service lead to one target port but speak different protocols; the lower one holds',
   OSM_POLICY_ADDRESS_CONFLICT:
@@ -25,7 +30,6 @@ export const catalogErrorCodes = {
   OSM_POLICY_EGRESS_MTLS: 'an Egress asks for a client certificate where the sidecar can show none; nothing is opened',
   OSM_POLICY_EGRESS_GATEWAY:
     'an EgressGateway names a gateway that can not be used; without any that can, the traffic does not leave',
-  OSM_POLICY_RETRY_NAMESPACE: 'a Retry is in another namespace than its source and is ignored',
   OSM_POLICY_INGRESS_SOURCE: 'a source of an IngressBackend or AccessControl lets nobody in',
   OSM_POLICY_INGRESS_CONFLICT:
     'two objects, or two services on one port, let in the same callers on different terms; the first one holds for them',
@@ -33,6 +37,8 @@ export const catalogErrorCodes = {
   OSM_POLICY_IMPORT: 'something that a ServiceImport offers leads nowhere and is left out',
   OSM_POLICY_ENDPOINT_ADDRESS:
     'an endpoint is known by host name only; proxies are given IP addresses, so it is left out',
+  OSM_POLICY_WITHOUT_SIDECAR:
+    'endpoints of a service of the mesh have no sidecar: they get no traffic, or plaintext where the MeshConfig allows it',
   OSM_POLICY_ENDPOINTS_UNSURE:
     'an endpoints provider fails; what is known of the endpoints of a service may be out of date',
 } as const

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
-import { canonicalJson, checkPolicy, type PartHash, type ProxyPolicy, type ProxyUUID } from '@osm-ts/driver-api'
+import { canonicalJson, checkPolicy, type PartHash, type ProxyPolicy } from '@osm-ts/driver-api'
 import fc from 'fast-check'
 
 import { MeshFixture } from '../../test/catalog/mesh-fixture.js'
 import { anyKey, anyMesh, anyObject, configObject } from '../../test/catalog/random-mesh.js'
+import type { ProxyKey } from '../identity/index.js'
 import type { Problem } from '../problem.js'
 import { objectKey, type MeshObject, type ObjectKey } from '../spec/index.js'
 
@@ -33,10 +34,10 @@ function fromScratch(objects: Iterable<MeshObject>): MeshFixture {
   return fixture
 }
 
-function versions(fixture: MeshFixture): ReadonlyMap<ProxyUUID, PartHash> {
-  const all = fixture.catalog.listProxies().flatMap((uuid) => {
-    const policy = fixture.catalog.policyFor(uuid)
-    return policy === undefined ? [] : [[uuid, policy.hash] as const]
+function versions(fixture: MeshFixture): ReadonlyMap<ProxyKey, PartHash> {
+  const all = fixture.catalog.listProxies().flatMap((proxy) => {
+    const policy = fixture.catalog.policyFor(proxy)
+    return policy === undefined ? [] : [[proxy, policy.hash] as const]
   })
   return new Map(all)
 }
@@ -64,12 +65,12 @@ describe('policies after random edits', () => {
           edit(objects, upserts, deletes)
           const after = versions(fixture)
           const differing = [...new Set([...before.keys(), ...after.keys()])].filter(
-            (uuid) => before.get(uuid) !== after.get(uuid),
+            (proxy) => before.get(proxy) !== after.get(proxy),
           )
-          expect(changes.map(({ uuid }) => uuid)).toEqual(differing.sort())
+          expect(changes.map(({ proxy }) => proxy)).toEqual(differing.sort())
           for (const change of changes) {
-            expect(change.before?.hash).toBe(before.get(change.uuid))
-            expect(change.after?.hash).toBe(after.get(change.uuid))
+            expect(change.before?.hash).toBe(before.get(change.proxy))
+            expect(change.after?.hash).toBe(after.get(change.proxy))
           }
           expect(everything(fixture)).toBe(everything(fromScratch(objects.values())))
         }

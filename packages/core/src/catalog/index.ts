@@ -17,8 +17,11 @@ export {
 } from './policy-computation.js'
 export type { Origins, PolicyPart, SourceRef } from './policy/policy-part.js'
 export {
+  GRPC_HEALTH_PATH,
+  isSidecarPort,
   LOCAL_NAMESERVER,
   probePath,
+  probePorts,
   sidecarPorts,
   transparentListenAddresses,
   type IpFamilies,

@@ -84,16 +84,19 @@ describe('edits of what lets callers in from outside', () => {
       changed: 0,
       parts: 0,
     })
+    // The gateway has no sidecar, which its Service is told all the time.
+    const gatewayProblem = expect.objectContaining({ code: 'OSM_POLICY_WITHOUT_SIDECAR' })
     expect(fixture.catalog.problems()).toEqual([
       expect.objectContaining({
         code: 'OSM_SPEC_CONFLICT',
         object: { kind: 'IngressBackend', namespace: 'shop', name: 'later' },
       }),
+      gatewayProblem,
     ])
     // The rival inherits the port, origins included.
     const [key] = ingress.map(objectKey)
     expect(applied([], key === undefined ? [] : [key]).changed).toBe(1)
-    expect(fixture.catalog.problems()).toEqual([])
+    expect(fixture.catalog.problems()).toEqual([gatewayProblem])
   })
 
   it('count only while their flag is on', () => {

@@ -6,7 +6,7 @@ import { partRefs, type InboundPart, type PartHash, type ProxyUUID } from '@osm-
 import { MeshFixture, meshConfig, objectsOf, uuidOf } from '../../test/catalog/mesh-fixture.js'
 import { resolveMeshConfig } from '../config/index.js'
 import { known, type EndpointsProvider } from '../endpoints/index.js'
-import { parseMeshDomains } from '../identity/index.js'
+import { parseMeshDomains, proxyKey, proxyKeyOfInstance, type ProxyKey } from '../identity/index.js'
 import { MeshSnapshot } from '../snapshot/index.js'
 import { makeObjectKey, type KindMap, type MeshObject } from '../spec/index.js'
 import { MeshCatalog } from './mesh-catalog.js'
@@ -21,7 +21,14 @@ const mesh = (scenario: string): MeshFixture => {
   fixture.apply(read(scenario))
   return fixture
 }
-const uuid = (name: string): ProxyUUID => uuidOf(name) as ProxyUUID
+/** The proxy of `<namespace>/<workload>-<number>`, whose account is called after the workload. */
+const proxy = (name: string): ProxyKey => {
+  const [namespace = '', instance = ''] = name.split('/')
+  return proxyKey({
+    uuid: uuidOf(name) as ProxyUUID,
+    serviceAccount: { namespace, name: instance.replace(/-\d+$/, '') },
+  })
+}
 const nothing: EndpointsProvider = {
   id: 'none',
   listEndpointsForService: () => known([]),
@@ -34,13 +41,14 @@ const nothing: EndpointsProvider = {
 const OTHER = '11111111-1111-4111-8111-111111111111'
 
 function policyHashes({ catalog }: MeshFixture): ReadonlyMap<string, string | undefined> {
-  return new Map(catalog.listProxies().map((uuid) => [uuid, catalog.policyFor(uuid)?.hash]))
+  return new Map(catalog.listProxies().map((each) => [each, catalog.policyFor(each)?.hash]))
 }
 
 describe('MeshCatalog and its host', () => {
   it('computes nothing before specification, configuration and roots are all there', () => {
     const catalog = new MeshCatalog({
       meshName: 'osm',
+      osmNamespace: 'osm-system',
       domains: parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' }),
       endpointsProviders: [nothing],
       enrolment: { mode: 'all' },
@@ -57,7 +65,7 @@ describe('MeshCatalog and its host', () => {
     expect(catalog.apply({ spec: { snapshot, changed: [key] } })).toEqual([])
     expect(catalog.apply({ config })).toEqual([])
     expect([catalog.ready, catalog.listProxies(), catalog.problems()]).toEqual([false, [], []])
-    expect(catalog.apply({ roots: ['pem'] }).map(({ uuid: changed }) => changed)).toEqual([object.spec.uuid])
+    expect(catalog.apply({ roots: ['pem'] }).map(({ proxy: changed }) => changed)).toEqual([proxyKeyOfInstance(object)])
     expect(catalog.ready).toBe(true)
   })
 
@@ -74,7 +82,7 @@ describe('MeshCatalog and its host', () => {
     const others = fixture.catalog.settle()
     expect([fixture.catalog.settled, fixture.catalog.ready]).toEqual([true, true])
     expect(heard).toEqual([1, others.length, 'announced'])
-    const all = [...changes, ...others].map(({ uuid }) => uuid)
+    const all = [...changes, ...others].map(({ proxy: changed }) => changed)
     expect(all.sort()).toEqual(fixture.catalog.listProxies())
     expect(fixture.catalog.settle()).toEqual([])
   })
@@ -101,9 +109,9 @@ describe('MeshCatalog and its host', () => {
     expect(() => fixture.apply([{ ...instance, metadata: { ...instance.metadata, name: 'store-9' }, spec }])).toThrow(
       'a fault of ours',
     )
-    expect(heard.flat()).toContain(OTHER)
+    expect(heard.flat()).toContain(`${OTHER}/shop/store`)
     const [kept, now] = [before, policyHashes(fixture)]
-    for (const [uuid, hash] of kept) expect(now.get(uuid)).toBe(hash)
+    for (const [each, hash] of kept) expect(now.get(each)).toBe(hash)
     works = true
     fixture.apply([])
     expect([...policyHashes(fixture).values()]).not.toEqual([...now.values()])
@@ -125,13 +133,13 @@ describe('MeshCatalog and its host', () => {
     ])
     end()
     fixture.apply([group])
-    expect(heard).toEqual([[uuid('shop/store-0'), uuid('shop/store-1')].sort()])
+    expect(heard).toEqual([[proxy('shop/store-0'), proxy('shop/store-1')].sort()])
   })
 
   it('gives one proxy to a subscriber: now, after changes, and at the end', () => {
     const fixture = mesh('traffic-target')
     const seen: (PartHash | undefined)[] = []
-    fixture.catalog.subscribe(uuid('shop/buyer-0'), (policy) => seen.push(policy?.hash))
+    fixture.catalog.subscribe(proxy('shop/buyer-0'), (policy) => seen.push(policy?.hash))
     fixture.apply([], [makeObjectKey('TrafficTarget', 'shop', 'watcher-reads')])
     fixture.apply([], [makeObjectKey('TrafficTarget', 'shop', 'buyer-buys')])
     fixture.apply([], [makeObjectKey('WorkloadInstance', 'shop', 'buyer-0')])
@@ -143,7 +151,7 @@ describe('MeshCatalog and its host', () => {
   it('keeps parts of a version that somebody holds, and only those', () => {
     const fixture = mesh('traffic-target')
     const { catalog } = fixture
-    const old = catalog.policyFor(uuid('shop/store-0')) as PolicyPart<never>
+    const old = catalog.policyFor(proxy('shop/store-0')) as PolicyPart<never>
     const inbound = (old.part as { inbound: readonly { part: PartHash }[] }).inbound[0]?.part as PartHash
     catalog.parts.retain(old)
     fixture.apply([], [makeObjectKey('TrafficTarget', 'shop', 'watcher-reads')])
@@ -157,7 +165,7 @@ describe('MeshCatalog and its host', () => {
     const before = fixture.snapshot.get('WorkloadInstance', 'shop', 'buyer-0') as KindMap['WorkloadInstance']
     const moved = { ...before, metadata: { ...before.metadata, name: 'buyer-7' } }
     const [change] = fixture.apply([moved], [makeObjectKey('WorkloadInstance', 'shop', 'buyer-0')])
-    expect(change?.uuid).toBe(uuid('shop/buyer-0'))
+    expect(change?.proxy).toBe(proxy('shop/buyer-0'))
     expect(change?.after?.part.workload.instance).toBe('buyer-7')
   })
 
@@ -184,7 +192,7 @@ describe('MeshCatalog and its host', () => {
     })
     expect(() => fixture.apply([], [makeObjectKey('TrafficTarget', 'shop', 'buyer-buys')])).toThrow(AggregateError)
     expect(heard).toBe(1)
-    expect(fixture.catalog.policyOverview(uuid('shop/buyer-0'))?.proxy.outbound).toBeUndefined()
+    expect(fixture.catalog.policyOverview(proxy('shop/buyer-0'))?.proxy.outbound).toBeUndefined()
   })
 })
 
@@ -472,9 +480,9 @@ describe('MeshCatalog and namespaces', () => {
     })
     const member = { 'openservicemesh.io/monitored-by': 'osm' }
     fixture.apply([...read('traffic-target'), namespace('shop', member)])
-    const before = fixture.catalog.policyFor(uuid('shop/buyer-0'))?.hash
+    const before = fixture.catalog.policyFor(proxy('shop/buyer-0'))?.hash
     expect(fixture.catalog.listProxies()).toEqual(
-      [uuid('shop/buyer-0'), uuid('shop/store-0'), uuid('shop/store-1')].sort(),
+      [proxy('shop/buyer-0'), proxy('shop/store-0'), proxy('shop/store-1')].sort(),
     )
     const gone = fixture.apply([namespace('shop', { ...member, 'openservicemesh.io/ignore': 'true' })])
     expect(gone.map(({ after }) => after)).toEqual([undefined, undefined, undefined])
@@ -484,7 +492,7 @@ describe('MeshCatalog and namespaces', () => {
       fixture.catalog.listSMIPolicies().trafficTargets,
     ]).toEqual([[], 0, []])
     fixture.apply([namespace('shop', member)])
-    expect(fixture.catalog.policyFor(uuid('shop/buyer-0'))?.hash).toBe(before)
+    expect(fixture.catalog.policyFor(proxy('shop/buyer-0'))?.hash).toBe(before)
   })
 })
 

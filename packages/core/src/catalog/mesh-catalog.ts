@@ -6,7 +6,6 @@ import {
   type PartHash,
   type ProxyPart,
   type ProxyPolicy,
-  type ProxyUUID,
   type RouteMatch,
   type ServiceAccountRef,
 } from '@osm-ts/driver-api'
@@ -14,9 +13,10 @@ import {
 import { atOnce, type Steps } from '../async/index.js'
 import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'
 import { MergedEndpointsProvider } from '../endpoints/index.js'
+import type { ProxyKey } from '../identity/index.js'
 import type { Problem } from '../problem.js'
 import type { SnapshotUpdate } from '../snapshot/index.js'
-import { isMonitored, SnapshotMeshSpec, type Enrolment, type MeshSpec } from '../spec/index.js'
+import { SnapshotMeshSpec, type Enrolment, type MeshSpec } from '../spec/index.js'
 import type {
   EndpointsForClient,
   IngressTrafficPolicy,
@@ -31,13 +31,13 @@ import { decide, type AccessDecision, type AccessQuestion } from './decision/dec
 import type { QueryCount } from './incremental/index.js'
 import type { MeshNames } from './inputs/catalog-settings.js'
 import { PolicyComputation, type CatalogUpdate, type PolicyChange } from './policy-computation.js'
-import { canHoldCertificate } from './policy/accounts.js'
 import type { PolicyPart } from './policy/policy-part.js'
 import { ProxyRegistry, type ConnectedProxy } from './proxy-registry.js'
 import type { PartStore } from './store/part-store.js'
 import { PolicyDiffs } from './store/policy-diff.js'
 import { AccessViews } from './views/access-views.js'
 import { ClientEndpoints } from './views/client-endpoints.js'
+import { decisionContext } from './views/decision-context.js'
 import { ingressPolicies, ingressRoutes } from './views/ingress-views.js'
 import { Listeners } from './views/listeners.js'
 import { Membership } from './views/membership.js'
@@ -68,7 +68,7 @@ export class MeshCatalog {
   readonly #meshSpec: MeshSpec
   readonly #membership: Membership
   readonly #provenance: Provenance
-  readonly #policyListeners = new Listeners<ReadonlySet<ProxyUUID>>()
+  readonly #policyListeners = new Listeners<ReadonlySet<ProxyKey>>()
   readonly #announcementListeners = new Listeners<readonly ServiceAccountRef[] | undefined>()
   readonly #specListeners = new Listeners<SnapshotUpdate>()
   /** What listeners are to be told of when all policies are computed. */
@@ -102,7 +102,7 @@ export class MeshCatalog {
   }
 
   /**
-   * Takes in what is new, computes all that follows from it, and tells listeners. Gives exactly the proxies whose policy is another one now, sorted by uuid.
+   * Takes in what is new, computes all that follows from it, and tells listeners. Gives exactly the proxies whose policy is another one now, sorted by key.
    *
    * @throws what failed, once everything else has been computed and told
    */
@@ -134,7 +134,7 @@ export class MeshCatalog {
    */
   settle(mayGoOn?: () => boolean): readonly PolicyChange[] {
     const { changes, faults } = this.#computation.settle(mayGoOn)
-    for (const { uuid, after } of changes) if (after === undefined) this.#proxies.forget(uuid)
+    for (const { proxy, after } of changes) if (after === undefined) this.#proxies.forget(proxy)
     const failures = [...faults]
     const tell = (listeners: () => void): void => {
       try {
@@ -145,7 +145,7 @@ export class MeshCatalog {
     }
     if (changes.length > 0)
       tell(() => {
-        this.#policyListeners.notify(new Set(changes.map(({ uuid }) => uuid)))
+        this.#policyListeners.notify(new Set(changes.map(({ proxy }) => proxy)))
       })
     if (this.ready && this.settled)
       tell(() => {
@@ -158,19 +158,19 @@ export class MeshCatalog {
   }
 
   /** Policies in force, as graphs of parts: hold one in {@link parts} to keep it and all it refers to. */
-  policyFor(uuid: ProxyUUID): PolicyPart<ProxyPart> | undefined {
-    return this.#computation.policyFor(uuid)
+  policyFor(proxy: ProxyKey): PolicyPart<ProxyPart> | undefined {
+    return this.#computation.policyFor(proxy)
   }
 
   /** Version, proxy part and references of a policy. */
-  policyOverview(uuid: ProxyUUID): PolicyOverview | undefined {
-    const policy = this.policyFor(uuid)
+  policyOverview(proxy: ProxyKey): PolicyOverview | undefined {
+    const policy = this.policyFor(proxy)
     return policy && { version: policy.hash, proxy: policy.part, refs: this.diffs.reachable(policy) }
   }
 
   /** The whole document of a policy. */
-  policyDocument(uuid: ProxyUUID): ProxyPolicy | undefined {
-    const policy = this.policyFor(uuid)
+  policyDocument(proxy: ProxyKey): ProxyPolicy | undefined {
+    const policy = this.policyFor(proxy)
     const refs = policy && this.diffs.reachable(policy)
     return (
       policy &&
@@ -183,21 +183,21 @@ export class MeshCatalog {
   }
 
   /** Proxies of all workloads, sorted. */
-  listProxies(): readonly ProxyUUID[] {
+  listProxies(): readonly ProxyKey[] {
     return this.#computation.proxies()
   }
 
   /** Calls the listener after each {@link apply} that changed policies. The result ends it. */
-  onPolicies(listener: (changed: ReadonlySet<ProxyUUID>) => void): () => void {
+  onPolicies(listener: (changed: ReadonlySet<ProxyKey>) => void): () => void {
     return this.#policyListeners.add(listener)
   }
 
   /** Calls the listener with the policy of one proxy, now if there is one and after each change; undefined when its workload is gone. The result ends it. */
-  subscribe(uuid: ProxyUUID, listener: (policy: PolicyPart<ProxyPart> | undefined) => void): () => void {
-    const policy = this.policyFor(uuid)
+  subscribe(proxy: ProxyKey, listener: (policy: PolicyPart<ProxyPart> | undefined) => void): () => void {
+    const policy = this.policyFor(proxy)
     if (policy !== undefined) listener(policy)
     return this.onPolicies((changed) => {
-      if (changed.has(uuid)) listener(this.policyFor(uuid))
+      if (changed.has(proxy)) listener(this.policyFor(proxy))
     })
   }
 
@@ -235,19 +235,12 @@ export class MeshCatalog {
 
   /** May this caller make this request, and which rule decides? */
   decide(question: AccessQuestion): AccessDecision {
-    const { state, snapshot } = this.#computation
-    const { domains, enrolment, locate } = this.#options
-    return decide(
-      {
-        snapshot,
-        permissive: state?.settings.permissive ?? false,
-        accountsOf: (service) => state?.endpoints.listIdentitiesForService(service).items ?? [],
-        isMember: (namespace) => isMonitored(snapshot, namespace, enrolment),
-        isUsable: (account) => canHoldCertificate(account, domains),
-        locate: (key, field) => locate?.(key, field),
-      },
-      question,
-    )
+    return decide(decisionContext(this.#computation, this.#options), question)
+  }
+
+  /** False for Services outside the mesh: nothing of it is behind them, and Egress rules say who reaches them. */
+  serves(service: MeshService): boolean {
+    return decisionContext(this.#computation, this.#options).isServed(service)
   }
 
   /** How often each query ran since {@link resetCounters}. */

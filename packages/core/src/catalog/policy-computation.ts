@@ -1,7 +1,8 @@
-import type { ProxyPart, ProxyUUID } from '@osm-ts/driver-api'
+import type { ProxyPart } from '@osm-ts/driver-api'
 
 import type { MeshConfig } from '../config/index.js'
 import type { EndpointsAnnouncement, EndpointsProvider } from '../endpoints/index.js'
+import { proxyKeyOfInstance, type ProxyKey } from '../identity/index.js'
 import type { SecretStates } from '../secrets/index.js'
 import type { Snapshot, SnapshotUpdate } from '../snapshot/index.js'
 import type { Enrolment, MeshObject } from '../spec/index.js'
@@ -36,7 +37,7 @@ export interface CatalogUpdate {
 
 /** A proxy whose policy became another one. */
 export interface PolicyChange {
-  readonly uuid: ProxyUUID
+  readonly proxy: ProxyKey
   /** Undefined for a new proxy. */
   readonly before: PolicyPart<ProxyPart> | undefined
   /** Undefined for a proxy whose workload is gone. */
@@ -45,7 +46,7 @@ export interface PolicyChange {
 
 /** What came of computing policies for a while. */
 export interface Settled {
-  /** Exactly the proxies whose policy is another one now, sorted by uuid. */
+  /** Exactly the proxies whose policy is another one now, sorted by key. */
   readonly changes: readonly PolicyChange[]
   /** Faults of ours. The proxies that they concern keep the policy that they have until they are computed after the next update. */
   readonly faults: readonly unknown[]
@@ -63,7 +64,7 @@ export class PolicyComputation {
   readonly parts = new PartStore()
   readonly #options: ComputationOptions
   readonly #view: MonitoredView
-  readonly #policies = new Map<ProxyUUID, PolicyPart<ProxyPart> | undefined>()
+  readonly #policies = new Map<ProxyKey, PolicyPart<ProxyPart> | undefined>()
   #indexes = PolicyIndexes.empty()
   #settings: CatalogSettings | undefined
   #roots: readonly string[] | undefined
@@ -72,13 +73,13 @@ export class PolicyComputation {
   #engine: Engine<CatalogState> | undefined
   #state: CatalogState | undefined
   /** Proxies whose policy is to be looked at, in reverse order. */
-  #due: ProxyUUID[] = []
+  #due: ProxyKey[] = []
   #gone: PolicyChange[] = []
   #ready = false
 
   constructor(options: ComputationOptions) {
     this.#options = options
-    this.#view = new MonitoredView(options.enrolment)
+    this.#view = new MonitoredView(options.enrolment, options.osmNamespace)
   }
 
   /** True once policies have been computed for all proxies that were there first. */
@@ -129,9 +130,9 @@ export class PolicyComputation {
     const changes = this.#gone
     const faults: unknown[] = []
     this.#gone = []
-    for (let uuid = this.#due.pop(); uuid !== undefined; uuid = this.#due.pop()) {
+    for (let proxy = this.#due.pop(); proxy !== undefined; proxy = this.#due.pop()) {
       try {
-        const change = this.#compute(engine, uuid)
+        const change = this.#compute(engine, proxy)
         if (change !== undefined) changes.push(change)
       } catch (error) {
         faults.push(error)
@@ -140,16 +141,16 @@ export class PolicyComputation {
     }
     engine.collect()
     this.#ready ||= this.settled
-    return { changes: changes.sort((a, b) => (a.uuid < b.uuid ? -1 : 1)), faults }
+    return { changes: changes.sort((a, b) => (a.proxy < b.proxy ? -1 : 1)), faults }
   }
 
   /** The policy in force. */
-  policyFor(uuid: ProxyUUID): PolicyPart<ProxyPart> | undefined {
-    return this.#policies.get(uuid)
+  policyFor(proxy: ProxyKey): PolicyPart<ProxyPart> | undefined {
+    return this.#policies.get(proxy)
   }
 
   /** Proxies that have a policy, or would have one if their account could hold a certificate; sorted. */
-  proxies(): readonly ProxyUUID[] {
+  proxies(): readonly ProxyKey[] {
     return [...this.#policies.keys()].sort()
   }
 
@@ -200,38 +201,35 @@ export class PolicyComputation {
 
   /** Starts to follow instances that came, and ends it with those that went. */
   #follow(engine: Engine<CatalogState>, edits: readonly Edit<MeshObject>[]): void {
-    for (const uuid of new Set(edits.flatMap(uuidsOf))) {
-      const exists = this.#view.snapshot.instanceByUuid(uuid) !== undefined
-      const followed = this.#policies.has(uuid)
+    for (const proxy of new Set(edits.flatMap(proxiesOf))) {
+      const exists = this.#view.snapshot.instanceOfProxy(proxy) !== undefined
+      const followed = this.#policies.has(proxy)
       if (exists && !followed) {
-        engine.pin(proxyPart, uuid)
-        this.#policies.set(uuid, undefined)
+        engine.pin(proxyPart, proxy)
+        this.#policies.set(proxy, undefined)
       }
       if (exists || !followed) continue
-      const before = this.#policies.get(uuid)
-      engine.unpin(proxyPart, uuid)
-      this.#policies.delete(uuid)
+      const before = this.#policies.get(proxy)
+      engine.unpin(proxyPart, proxy)
+      this.#policies.delete(proxy)
       if (before === undefined) continue
       this.parts.release(before)
-      this.#gone.push({ uuid, before, after: undefined })
+      this.#gone.push({ proxy, before, after: undefined })
     }
   }
 
-  #compute(engine: Engine<CatalogState>, uuid: ProxyUUID): PolicyChange | undefined {
-    const before = this.#policies.get(uuid)
-    const after = engine.get(proxyPart, uuid)
+  #compute(engine: Engine<CatalogState>, proxy: ProxyKey): PolicyChange | undefined {
+    const before = this.#policies.get(proxy)
+    const after = engine.get(proxyPart, proxy)
     if (before?.hash === after?.hash) return undefined
     if (after !== undefined && before !== undefined) this.parts.replace(before, after)
     else if (after !== undefined) this.parts.retain(after)
     else if (before !== undefined) this.parts.release(before)
-    this.#policies.set(uuid, after)
-    return { uuid, before, after }
+    this.#policies.set(proxy, after)
+    return { proxy, before, after }
   }
 }
 
-function uuidsOf({ before, after }: Edit<MeshObject>): readonly ProxyUUID[] {
-  // The schema of the kind has checked the form.
-  return [before, after].flatMap((object) =>
-    object?.kind === 'WorkloadInstance' ? [object.spec.uuid as ProxyUUID] : [],
-  )
+function proxiesOf({ before, after }: Edit<MeshObject>): readonly ProxyKey[] {
+  return [before, after].flatMap((object) => (object?.kind === 'WorkloadInstance' ? [proxyKeyOfInstance(object)] : []))
 }

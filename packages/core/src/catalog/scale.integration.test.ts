@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
-import type { ProxyUUID } from '@osm-ts/driver-api'
 
 import { largeMesh } from '../../test/catalog/large-mesh.js'
 import { MeshFixture, meshConfig, uuidOf } from '../../test/catalog/mesh-fixture.js'
+import type { ProxyKey } from '../identity/index.js'
 import type { KindMap } from '../spec/index.js'
 
 const REACH = 5
@@ -10,7 +10,9 @@ const size = { services: 1000, namespaces: 10, reach: REACH }
 
 /** Service 500, which workloads of services 495 to 499 may call. */
 const called = { namespace: 'n0', name: 's0500' }
-const callers = [495, 496, 497, 498, 499].map((index) => uuidOf(`n${index % 10}/s0${index}-0`)).sort()
+const callers = [495, 496, 497, 498, 499]
+  .map((index) => `${uuidOf(`n${index % 10}/s0${index}-0`)}/n${index % 10}/s0${index}`)
+  .sort()
 
 function instance(fixture: MeshFixture): KindMap['WorkloadInstance'] {
   const found = fixture.snapshot.get('WorkloadInstance', called.namespace, `${called.name}-0`)
@@ -24,7 +26,7 @@ describe('a mesh of 1,000 services', () => {
 
   it('gives every workload a policy of what it may call and no more', () => {
     expect(fixture.catalog.listProxies()).toHaveLength(1000)
-    const refs = fixture.catalog.policyOverview(callers[0] as ProxyUUID)?.refs ?? []
+    const refs = fixture.catalog.policyOverview(callers[0] as ProxyKey)?.refs ?? []
     expect(refs.filter(({ kind }) => kind === 'outbound')).toHaveLength(REACH)
     expect(refs.filter(({ kind }) => kind === 'endpoints')).toHaveLength(REACH)
   })
@@ -34,7 +36,7 @@ describe('a mesh of 1,000 services', () => {
       const before = instance(fixture)
       fixture.catalog.resetCounters()
       const changes = fixture.apply([{ ...before, spec: { ...before.spec, ready } }])
-      expect(changes.map(({ uuid }) => uuid)).toEqual(callers)
+      expect(changes.map(({ proxy }) => proxy)).toEqual(callers)
       const computed = (name: string): number => fixture.catalog.counters().get(name)?.computed ?? 0
       expect(computed('proxy-part')).toBe(REACH)
       expect(computed('endpoints-part')).toBe(1)
@@ -64,7 +66,7 @@ describe('a mesh of 1,000 services', () => {
     expect(fixture.catalog.counters().get('inbound-part')?.computed ?? 0).toBe(0)
     fixture.catalog.resetCounters()
     const fewer = { ...target, spec: { ...target.spec, sources: target.spec.sources.slice(1) } }
-    const changed = fixture.apply([fewer]).map(({ uuid }) => uuid)
+    const changed = fixture.apply([fewer]).map(({ proxy }) => proxy)
     // The called workload lets one caller less in, and that caller loses sight of it.
     expect(changed).toHaveLength(2)
     expect(fixture.catalog.counters().get('inbound-part')?.computed).toBe(1)
@@ -100,8 +102,8 @@ describe('a mesh of 1,000 services', () => {
   it('shares one set for each namespace among all proxies in permissive mode', () => {
     fixture.apply([meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true } })])
     const sets = new Set<string>()
-    for (const uuid of fixture.catalog.listProxies())
-      for (const ref of fixture.catalog.policyOverview(uuid)?.refs ?? []) if (ref.kind === 'set') sets.add(ref.hash)
+    for (const proxy of fixture.catalog.listProxies())
+      for (const ref of fixture.catalog.policyOverview(proxy)?.refs ?? []) if (ref.kind === 'set') sets.add(ref.hash)
     // For each of three kinds a set for each namespace; roots: one for endpoints, one for upstreams, one for outbound by namespace of the reader.
     expect(sets.size).toBe(3 * size.namespaces + 2 + size.namespaces)
     fixture.catalog.resetCounters()

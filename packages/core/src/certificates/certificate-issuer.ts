@@ -7,7 +7,7 @@ import type { CertificateNames } from './certificate-subject.js'
 import type { Certificate } from './certificate.js'
 import type { Clock, Random } from './clock.js'
 import type { CertificateErrorCode } from './errors.js'
-import { Gate } from './gate.js'
+import { Semaphore } from './semaphore.js'
 import type { LeafKind } from './kinds.js'
 
 /** Requests that a provider works on at a time. */
@@ -33,7 +33,7 @@ export interface IssuerOptions {
 /** Asks the provider, with a bound on everything: on time, on requests at once, and on those that wait. */
 export class CertificateIssuer {
   readonly #options: IssuerOptions
-  readonly #gate = new Gate(CONCURRENCY, MAX_WAITING)
+  readonly #semaphore = new Semaphore(CONCURRENCY, MAX_WAITING)
   readonly #attempts = new Set<Abandonable<Certificate<LeafKind>>>()
 
   constructor(options: IssuerOptions) {
@@ -46,7 +46,7 @@ export class CertificateIssuer {
   /** @throws OsmError with a code of `OSM_CERT_*` */
   async issue(names: CertificateNames, validityMs: number | undefined): Promise<Certificate<LeafKind>> {
     try {
-      return await this.#gate.run(() => this.#request(names, validityMs), tooMany)
+      return await this.#semaphore.run(() => this.#request(names, validityMs), tooMany)
     } catch (error) {
       if (isOsmError(error)) throw error
       const message = error instanceof Error ? error.message : 'no reason given'
@@ -80,7 +80,7 @@ export class CertificateIssuer {
 
   #close(): void {
     const reason = closed()
-    this.#gate.close(reason)
+    this.#semaphore.close(reason)
     for (const attempt of this.#attempts) attempt.abandon(reason)
   }
 

@@ -3,7 +3,7 @@ import type { ProxyCommonName } from '@osm-ts/driver-api'
 import type { CertificateRef, CertificateSubject } from './certificate-subject.js'
 import type { Certificate, RootCertificate } from './certificate.js'
 import type { Authority } from './kinds.js'
-import type { ProxyCertificateState } from './proxy-ledger.js'
+import type { ProxyCertificateState } from './proxy-certificates.js'
 
 /** Why a certificate was replaced. */
 export type RotationReason = 'lifetime' | 'names' | 'requested' | 'root'

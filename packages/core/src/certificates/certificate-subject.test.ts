@@ -23,6 +23,17 @@ describe('names in certificates', () => {
     expect(names.uris).toEqual(['spiffe://cluster.local/bookbuyer/bookstore'])
   })
 
+  it('never let a caller from outside pass for a workload, even under the name of an account', () => {
+    const names = ['edge.example', 'Gateway.Edge.cluster.local']
+    const certificate = certificateNames({ kind: 'outside', names }, domains)
+    expect(certificate.dnsNames).toEqual(['edge.example', 'gateway.edge.cluster.local'])
+    // What drivers know an identity by: a URI, or a common name that is a DNS name too.
+    expect(certificate.uris).toEqual([])
+    expect(certificate.dnsNames).not.toContain(certificate.commonName)
+    expect(certificate.commonName).not.toContain('cluster.local')
+    expect(certificateNames({ kind: 'outside', names: ['edge.example'] }, domains).commonName).toBe('edge.example')
+  })
+
   it.each<[string, CertificateSubject, string]>([
     ['a wildcard', { ...service, services: [{ namespace: 'a', name: '*' }] }, 'OSM_IDENTITY_SERVICE'],
     ['a service elsewhere', { ...service, services: [{ namespace: 'a.b', name: 'c' }] }, 'OSM_IDENTITY_NAMESPACE'],
@@ -44,9 +55,12 @@ describe('names in certificates', () => {
       'OSM_CERT_REQUEST',
     ],
     ['a server at no address', { ...ads, ipAddresses: ['localhost'] }, 'OSM_CERT_REQUEST'],
+    ['the trust domain', { kind: 'outside', names: ['ok.example', 'Cluster.local'] }, 'OSM_CERT_REQUEST'],
+    ['an outside caller as a server', { kind: 'outside', names: ['ads.cluster.local'] }, 'OSM_CERT_REQUEST'],
+    ['an outside caller as a service', { kind: 'outside', names: ['a.b.svc.cluster.local'] }, 'OSM_CERT_REQUEST'],
     [
-      'an outside caller under the trust domain',
-      { kind: 'outside', names: ['ok.example', 'Gateway.Edge.cluster.local'] },
+      'an outside caller as a sidecar',
+      { kind: 'outside', names: [`${newProxyUUID()}.sidecar.a.b.cluster.local`] },
       'OSM_CERT_REQUEST',
     ],
     ['an outside caller with a wildcard', { kind: 'outside', names: ['*.example'] }, 'OSM_CERT_REQUEST'],

@@ -9,6 +9,7 @@ import {
 } from '@osm-ts/driver-api'
 
 import { isDnsDomain, isDnsLabel, isDnsSubdomain, quoted } from '../identity/dns-name.js'
+import { accountOfOutsideName } from '../identity/outside-name.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import { proxyCommonName, tryParseProxyCommonName } from '../identity/proxy-identity.js'
 import { readsAsServerName, serverNameOf } from '../identity/server-name.js'
@@ -45,7 +46,10 @@ export interface ControlPlaneSubject {
 /** A caller that is no part of the mesh, such as an ingress gateway. */
 export interface OutsideSubject {
   readonly kind: 'outside'
-  /** At least one; the first is the common name. None may lie where names of the mesh are. */
+  /**
+   * At least one. None may be the name of a service, a sidecar or a server. The caller makes sure that none is the
+   * principal of an account that has workloads in the mesh.
+   */
   readonly names: readonly string[]
 }
 
@@ -60,6 +64,12 @@ export type CertificateRef =
   | { readonly kind: 'service'; readonly commonName: Principal }
   | { readonly kind: 'control-plane'; readonly commonName: string }
   | { readonly kind: 'outside'; readonly commonName: string }
+
+/**
+ * Common name of callers from outside whose names look like principals. It is no DNS name of the certificate, so that no driver takes the bearer for a
+ * workload: by the contract an identity is a URI, or a common name that is a DNS name too.
+ */
+const OUTSIDE_COMMON_NAME = 'caller outside the mesh'
 
 /** Names in a certificate, without what the settings add. */
 export type CertificateNames = Omit<LeafRequest, 'validityMs' | 'key'>
@@ -84,7 +94,7 @@ export function certificateRef(subject: CertificateSubject, domains: MeshDomains
     case 'control-plane':
       return { kind: 'control-plane', commonName: `${subject.name}.${domains.trustDomain}` }
     case 'outside':
-      return { kind: 'outside', commonName: subject.names[0]?.toLowerCase() ?? '' }
+      return { kind: 'outside', commonName: outsideCommonName(subject.names, domains) }
   }
 }
 
@@ -159,19 +169,26 @@ function controlPlaneNames(subject: ControlPlaneSubject, domains: MeshDomains): 
 }
 
 /**
- * No name of the mesh, whoever asks: a verifier that knows DNS names only would take its bearer for a workload or a service. Wildcards would cover
- * such names, or names of other callers.
+ * No name of a service, sidecar or server of the mesh, whoever asks: its bearer could pass for one. Wildcards would cover such names, or names of other
+ * callers. A principal gets no URI, and no common name that is a DNS name too: its bearer is never taken for a workload.
  */
 function outsideNames(subject: OutsideSubject, domains: MeshDomains): CertificateNames {
   const { commonName } = certificateRef<'outside'>(subject, domains)
-  const dnsNames = [...new Set([commonName, ...subject.names.map((name) => name.toLowerCase())])]
+  const dnsNames = [...new Set(subject.names.map((name) => name.toLowerCase()))]
+  if (dnsNames.length === 0) throw refuse('', 'a DNS name without wildcard')
   for (const name of dnsNames) {
     if (!isDnsDomain(name)) throw refuse(name, 'a DNS name without wildcard')
     const domain = [domains.trustDomain, domains.clusterDomain].find((it) => name === it || name.endsWith(`.${it}`))
-    if (domain !== undefined)
-      throw refuse(name, `a name outside ${domain}, where names of services and workloads of the mesh are`)
+    if (domain !== undefined && accountOfOutsideName(name, domains) === undefined)
+      throw refuse(name, `a name outside ${domain}, or <service account>.<namespace>.${domains.trustDomain}`)
   }
   return { kind: 'outside', commonName, dnsNames, uris: [], ipAddresses: [] }
+}
+
+function outsideCommonName(names: readonly string[], domains: MeshDomains): string {
+  const lower = names.map((name) => name.toLowerCase())
+  const readsAsPrincipal = lower.some((name) => accountOfOutsideName(name, domains) !== undefined)
+  return readsAsPrincipal ? OUTSIDE_COMMON_NAME : (lower[0] ?? '')
 }
 
 function refuse(text: string, expected: string): OsmError {

@@ -2,6 +2,7 @@ import { isOsmError, OsmError, type ProxyCommonName } from '@osm-ts/driver-api'
 
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import { parseProxyCommonName } from '../identity/proxy-identity.js'
+import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
 import { Announcements } from './announcements.js'
 import { CertificateIssuer, type IssuerOptions } from './certificate-issuer.js'
 import type { CertificateAnnouncement, CertificateManager, CertificateOf, IssueOptions } from './certificate-manager.js'
@@ -10,7 +11,7 @@ import { certificateNames, type CertificateRef, type CertificateSubject } from '
 import type { Certificate, RootCertificate } from './certificate.js'
 import type { CertificateErrorCode } from './errors.js'
 import { authorityOf, type Authority, type LeafKind } from './kinds.js'
-import { ProxyLedger, type ProxyCertificateState } from './proxy-ledger.js'
+import { ProxyCertificates, type ProxyCertificateState } from './proxy-certificates.js'
 import { RotationTimer } from './rotation-timer.js'
 
 /**
@@ -29,7 +30,7 @@ export class MeshCertificateManager implements CertificateManager {
   readonly #options: CertificateManagerOptions
   readonly #issuer: CertificateIssuer
   readonly #announcements = new Announcements()
-  readonly #proxies = new ProxyLedger()
+  readonly #proxies = new ProxyCertificates()
   readonly #records = new Map<string, CertificateRecord>()
   /** What is being issued, by key: it outlives a record that is released meanwhile. */
   readonly #inFlight = new Map<string, Promise<Certificate<LeafKind>>>()
@@ -53,7 +54,7 @@ export class MeshCertificateManager implements CertificateManager {
       names: certificateNames(subject, this.#options.domains),
       validityMs: options.validityMs,
     }
-    if (subject.kind === 'proxy' && this.#proxies.state(subject.uuid) === 'released')
+    if (subject.kind === 'proxy' && this.#proxies.state(proxyKey(subject)) === 'released')
       throw released(plan.names.commonName)
     const certificate = options.keep === false ? this.#issuer.issue(plan.names, plan.validityMs) : this.#ensure(plan)
     return certificate
@@ -88,16 +89,16 @@ export class MeshCertificateManager implements CertificateManager {
 
   releaseCertificate(ref: CertificateRef): void {
     const wasHeld = this.#records.delete(keyOf(ref))
-    const isNews = ref.kind === 'proxy' ? this.#proxies.release(this.#uuidOf(ref.commonName)) : wasHeld
+    const isNews = ref.kind === 'proxy' ? this.#proxies.release(this.#proxyOf(ref.commonName)) : wasHeld
     if (isNews) this.#announcements.publish({ type: 'released', certificate: ref })
   }
 
   claimProxyCertificate(commonName: ProxyCommonName): void {
-    if (!this.#proxies.claim(this.#uuidOf(commonName))) throw released(commonName)
+    if (!this.#proxies.claim(this.#proxyOf(commonName))) throw released(commonName)
   }
 
   proxyCertificateState(commonName: ProxyCommonName): ProxyCertificateState | undefined {
-    return this.#proxies.state(this.#uuidOf(commonName))
+    return this.#proxies.state(this.#proxyOf(commonName))
   }
 
   subscribe(signal: AbortSignal): AsyncIterable<CertificateAnnouncement> {
@@ -192,7 +193,7 @@ export class MeshCertificateManager implements CertificateManager {
     const replaces = record.certificate !== undefined
     const reason = record.rotationReason(requested)
     record.install(certificate, plan, clock, random)
-    if (ref.kind === 'proxy') this.#proxies.issued(this.#uuidOf(ref.commonName))
+    if (ref.kind === 'proxy') this.#proxies.issued(this.#proxyOf(ref.commonName))
     this.#announcements.publish(
       replaces ? { type: 'rotated', certificate: ref, reason } : { type: 'issued', certificate: ref },
     )
@@ -232,8 +233,8 @@ export class MeshCertificateManager implements CertificateManager {
     return this.#options.provider.rootCertificate(authorityOf(plan.names.kind)).chain
   }
 
-  #uuidOf(commonName: ProxyCommonName) {
-    return parseProxyCommonName(commonName, this.#options.domains.trustDomain).uuid
+  #proxyOf(commonName: ProxyCommonName): ProxyKey {
+    return proxyKey(parseProxyCommonName(commonName, this.#options.domains.trustDomain))
   }
 }
 

@@ -1,6 +1,6 @@
 import { type DriverMetrics, isOsmError } from '@osm-ts/driver-api'
 
-import { mayPass, patiently, type PatienceOptions } from '../kubernetes/patience.js'
+import { mayPass, retryAtStartup, type StartupRetryOptions } from '../kubernetes/retry-at-startup.js'
 import { WorkQueue } from '../kubernetes/work-queue.js'
 import { caCertificateInformer } from './ca-certificate-informer.js'
 import { AUTHORITIES, type Authority } from './kinds.js'
@@ -8,7 +8,7 @@ import { caSecretName, SecretCaStore, type SecretCaStoreOptions } from './secret
 import { TresorProvider } from './tresor-provider.js'
 
 /** What a {@link SharedAuthority} is opened with. */
-export interface SharedAuthorityOptions extends SecretCaStoreOptions, PatienceOptions {
+export interface SharedAuthorityOptions extends SecretCaStoreOptions, StartupRetryOptions {
   readonly metrics: DriverMetrics
 }
 
@@ -38,7 +38,7 @@ export class SharedAuthority {
     const store = new SecretCaStore(options)
     const open = (): Promise<TresorProvider> =>
       TresorProvider.open({ store, clock, rootKey: { algorithm: 'ECDSA' }, authorities })
-    return new SharedAuthority(await patiently('certificate authority', open, options), store, options)
+    return new SharedAuthority(await retryAtStartup('certificate authority', open, options), store, options)
   }
 
   /**

@@ -57,6 +57,12 @@ describe('parseDuration', () => {
     expect(parseDuration(text)).toBeUndefined()
   })
 
+  it('rounds the longest duration to one that it reads back', () => {
+    const longest = parseDuration('9223372036854775807ns')
+    expect(longest).toBe(9_223_372_036_854)
+    expect(parseDuration(formatDuration(longest ?? 0))).toBe(longest)
+  })
+
   it('reads back what formatDuration writes', () => {
     fc.assert(
       fc.property(fc.integer({ min: -1e12, max: 1e12 }), (milliseconds) => {

@@ -12,6 +12,8 @@ const unitNanoseconds: Readonly<Record<string, bigint>> = {
 
 /** Go keeps durations in 63 bits of nanoseconds. */
 const maxNanoseconds = 2n ** 63n - 1n
+/** The longest duration in whole milliseconds: rounding leads to none that Go could not read. */
+const maxMilliseconds = Number(maxNanoseconds / 1_000_000n)
 /** No duration needs more characters; arithmetic of any length is not for strangers. */
 const maxLength = 64
 
@@ -28,7 +30,7 @@ export function parseDuration(text: string): number | undefined {
   if (rest === '0') return 0
   const nanoseconds = sumOfParts(rest)
   if (nanoseconds === undefined || nanoseconds > maxNanoseconds) return undefined
-  const milliseconds = Number((nanoseconds + 999_999n) / 1_000_000n)
+  const milliseconds = Math.min(maxMilliseconds, Number((nanoseconds + 999_999n) / 1_000_000n))
   return negative && milliseconds > 0 ? -milliseconds : milliseconds
 }
 

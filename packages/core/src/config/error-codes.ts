@@ -8,7 +8,8 @@ export const configErrorCodes = {
   OSM_CONFIG_FRACTION: 'a sampled fraction is no number from 0 to 1; 1 holds',
   OSM_CONFIG_LOG_LEVEL: 'a log level is not known; info holds',
   OSM_CONFIG_ADDRESS: 'an address, range or interface can not be read and is left out',
-  OSM_CONFIG_COLLECTOR: 'a collector is switched on without an address or port and stays off',
+  OSM_CONFIG_COLLECTOR:
+    'a collector is switched on without a usable address and port and stays off, or its port is written twice',
   OSM_CONFIG_EXTERNAL_AUTHORIZATION:
     'external authorization is switched on without an address or port; requests are denied',
   OSM_CONFIG_MTLS: 'mutual TLS can not be switched off; the setting is accepted and not obeyed',

@@ -4,6 +4,7 @@ export { configErrorCodes, type ConfigErrorCode } from './error-codes.js'
 export type { SettingsOrigin } from './findings.js'
 export { meshConfigView } from './mesh-config-view.js'
 export * from './mesh-config.js'
+export { isOlderProxy } from './proxy-version.js'
 export { resolveMeshConfig, type ResolveOptions } from './resolve-mesh-config.js'
 export { pinRestartOnly, restartOnlyChanges, type PinnedConfig, type RestartOnlyChange } from './restart-only.js'
 export {

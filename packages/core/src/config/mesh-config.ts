@@ -1,5 +1,6 @@
 import type { JsonValue, TlsVersion } from '@osm-ts/driver-api'
 
+import type { CrossNamespaceConfig } from '../spec/reference-grant.js'
 import type { featureFlagNames, MeshConfigSpec } from '../spec/schema/mesh-config.js'
 import type { pluginChainNames } from '../spec/schema/plugin.js'
 
@@ -38,8 +39,8 @@ export interface SidecarConfig {
   }
   /** 0 means no periodic resend; otherwise at least 30 s. */
   readonly configResyncIntervalMs: number
-  /** Milliseconds of idleness after which a connection is closed. */
-  readonly sidecarTimeoutMs: number
+  /** Milliseconds of idleness after which connections and requests are ended; undefined leaves each kind its own default. */
+  readonly sidecarTimeoutMs: number | undefined
   /** Never below TLSv1_2. */
   readonly tlsMinProtocolVersion: TlsVersion
   /** Below the minimum: no traffic between sidecars. */
@@ -62,10 +63,22 @@ export interface TrafficConfig {
   readonly http1PerRequestLoadBalancing: boolean
   readonly http2PerRequestLoadBalancing: boolean
   readonly enablePermissiveTrafficPolicyMode: boolean
+  /** Namespaces in which a missing sidecar means plaintext; `*` stands for all. Empty unless permissive mode is on. */
+  readonly plaintextNamespaces: readonly string[]
   /** Absent: requests are not authorized outside the mesh. */
   readonly inboundExternalAuthorization: ExternalAuthorizationConfig | undefined
+  /** Kinds whose objects act on other namespaces without the consent of those. */
+  readonly crossNamespace: CrossNamespaceConfig
+  /** What becomes of requests whose path holds `%2F` or `%5C`: answered 400, or forwarded as they were sent. */
+  readonly escapedSlashes: 'Reject' | 'Keep'
+  /** True: headers that differ from those that rules name in `_` for `-` alone reach workloads. */
+  readonly keepUnderscoreHeaders: boolean
   /** Longest time that an open connection outlives the access that let it in. */
   readonly policyWithdrawalTimeoutMs: number
+  /** Milliseconds of idleness after which a TCP connection is closed; 0 for never; undefined where only `sidecarTimeout`, or nothing, is set. */
+  readonly tcpIdleTimeoutMs: number | undefined
+  /** The same of an HTTP request that is under way. */
+  readonly streamIdleTimeoutMs: number | undefined
 }
 
 /** Where inbound requests are authorized. */
@@ -142,7 +155,6 @@ export interface PluginStage {
 export interface MeshConfig {
   readonly clusterSet: Readonly<Record<string, string>>
   readonly sidecar: SidecarConfig
-  readonly repoServer: { readonly ipaddr: string; readonly codebase: string }
   readonly traffic: TrafficConfig
   readonly observability: ObservabilityConfig
   readonly certificate: CertificateConfig
@@ -171,6 +183,4 @@ export interface ConfigEnvironment {
   readonly OSM_DEFAULT_SIDECAR_IMAGE?: string | undefined
   readonly OSM_DEFAULT_SIDECAR_WINDOWS_IMAGE?: string | undefined
   readonly OSM_DEFAULT_INIT_CONTAINER_IMAGE?: string | undefined
-  readonly OSM_REPO_SERVER_IPADDR?: string | undefined
-  readonly OSM_REPO_SERVER_CODEBASE?: string | undefined
 }

@@ -47,7 +47,7 @@ describe('resolveMeshConfig', () => {
         drivers: [],
         resources: { limits: {}, requests: {} },
         configResyncIntervalMs: 0,
-        sidecarTimeoutMs: 60_000,
+        sidecarTimeoutMs: undefined,
         tlsMinProtocolVersion: 'TLSv1_2',
         tlsMaxProtocolVersion: 'TLSv1_3',
         cipherSuites: [],
@@ -55,7 +55,6 @@ describe('resolveMeshConfig', () => {
         localProxyMode: 'Localhost',
         localDNSProxy: { enable: false, upstreams: [] },
       },
-      repoServer: { ipaddr: '127.0.0.1', codebase: '' },
       traffic: {
         interceptionMode: 'iptables',
         enableEgress: false,
@@ -68,7 +67,19 @@ describe('resolveMeshConfig', () => {
         http2PerRequestLoadBalancing: true,
         enablePermissiveTrafficPolicyMode: false,
         inboundExternalAuthorization: undefined,
+        crossNamespace: {
+          egress: false,
+          egressGateway: false,
+          accessCert: false,
+          pluginConfig: false,
+          pluginChain: false,
+        },
+        escapedSlashes: 'Reject',
+        keepUnderscoreHeaders: false,
+        plaintextNamespaces: [],
         policyWithdrawalTimeoutMs: 30_000,
+        tcpIdleTimeoutMs: undefined,
+        streamIdleTimeoutMs: undefined,
       },
       observability: { osmLogLevel: 'info', enableDebugServer: false, tracing: undefined, remoteLogging: undefined },
       certificate: { serviceCertValidityMs: 86_400_000, key: { algorithm: 'ECDSA' }, ingressGateway: undefined },
@@ -94,8 +105,7 @@ describe('resolveMeshConfig', () => {
     const config = clean(`{
       clusterSet: { properties: [{ name: region, value: eu }] },
       sidecar: { logLevel: warn, sidecarTimeout: 5, configResyncInterval: 2m, localDNSProxy: { enable: true, primaryUpstreamDNSServerIPAddr: 10.0.0.1 }, tlsMinProtocolVersion: TLSv1_3, resources: { limits: { cpu: 1 } } },
-      repoServer: { ipaddr: 10.0.0.2, codebase: /a/b/ },
-      traffic: { policyWithdrawalTimeout: 5s, http2PerRequestLoadBalancing: false, inboundExternalAuthorization: { enable: true, address: authz, port: 9191 } },
+      traffic: { policyWithdrawalTimeout: 5s, tcpIdleTimeout: 2h, streamIdleTimeout: 0s, crossNamespace: { egress: true, pluginChain: true }, http2PerRequestLoadBalancing: false, inboundExternalAuthorization: { enable: true, address: authz, port: 9191 } },
       observability: { osmLogLevel: WARN, tracing: { enable: true }, remoteLogging: { enable: true, address: log, port: 1, sampledFraction: "0.25", authorization: hunter2 } },
       certificate: { serviceCertValidityDuration: 1h, keyAlgorithm: RSA, certKeyBitSize: 4096, ingressGateway: { subjectAltNames: [a], validityDuration: 48h, secret: { name: s, namespace: n } } },
       featureFlags: { enableEnvoyActiveHealthChecks: true },
@@ -111,9 +121,17 @@ describe('resolveMeshConfig', () => {
         tlsMinProtocolVersion: 'TLSv1_3',
         resources: { limits: { cpu: '1' }, requests: {} },
       },
-      repoServer: { ipaddr: '10.0.0.2', codebase: 'a/b' },
       traffic: {
+        crossNamespace: {
+          egress: true,
+          egressGateway: false,
+          accessCert: false,
+          pluginConfig: false,
+          pluginChain: true,
+        },
         policyWithdrawalTimeoutMs: 5000,
+        tcpIdleTimeoutMs: 7_200_000,
+        streamIdleTimeoutMs: 0,
         http2PerRequestLoadBalancing: false,
         inboundExternalAuthorization: {
           host: 'authz',
@@ -264,7 +282,32 @@ describe('resolveMeshConfig', () => {
       'traffic.networkInterfaceExclusionList.length',
       1,
     ],
+    ['traffic: { tcpIdleTimeout: never }', '0s holds', 'traffic.tcpIdleTimeoutMs', 0],
     ['traffic: { policyWithdrawalTimeout: never }', '30s holds', 'traffic.policyWithdrawalTimeoutMs', 30_000],
+    [
+      'traffic: { plaintextNamespaces: [shop] }',
+      'has no effect while enablePermissiveTrafficPolicyMode is false',
+      'traffic.plaintextNamespaces.length',
+      0,
+    ],
+    [
+      'repoServer: { ipaddr: 10.0.0.1, codebase: "" }',
+      'warning OSM_CONFIG_NOT_READ spec.repoServer.ipaddr: is not read and has no effect: the repo of class pipy',
+      'traffic.enableEgress',
+      false,
+    ],
+    [
+      'repoServer: { ipaddr: 127.0.0.1, codebase: edge }',
+      'warning OSM_CONFIG_NOT_READ spec.repoServer.codebase: is not read',
+      'traffic.enableEgress',
+      false,
+    ],
+    [
+      'featureFlags: { enableMulticlusterMode: true }',
+      'warning OSM_CONFIG_NOT_READ spec.featureFlags.enableMulticlusterMode: is not read',
+      'featureFlags.enableMulticlusterMode',
+      true,
+    ],
     ['traffic: { useHTTPSIngress: true }', 'warning OSM_CONFIG_NOT_READ', 'traffic.enableEgress', false],
     ['observability: { osmLogLevel: debugg }', 'did you mean "debug"? Info holds', 'observability.osmLogLevel', 'info'],
     [
@@ -285,12 +328,33 @@ describe('resolveMeshConfig', () => {
       'observability.remoteLogging',
       undefined,
     ],
+    [
+      'observability: { tracing: { enable: true, address: "http://jaeger:9411" } }',
+      'error OSM_CONFIG_COLLECTOR spec.observability.tracing.address: must be a host name or an IP address',
+      'observability.tracing',
+      undefined,
+    ],
+    [
+      'observability: { tracing: { enable: true, address: "jaeger:4000", port: 9411 } }',
+      'warning OSM_CONFIG_COLLECTOR spec.observability.tracing.port: is 9411, but the address names port 4000, which holds',
+      'observability.tracing.port',
+      4000,
+    ],
   ])('makes the best of %s', (spec, problem, path, value) => {
     const { config, problems } = resolve(`{ ${spec} }`)
     expect(problems).toEqual([expect.stringContaining(problem)])
     expect(
       path.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], config),
     ).toBe(value)
+  })
+
+  it('reads the port of a collector from its address, as in values of OSM', () => {
+    const { config, problems } = resolve(
+      '{ observability: { tracing: { enable: true, address: "jaeger.tracing:9000" }, remoteLogging: { enable: true, address: "[fd00::1]:80" } } }',
+    )
+    expect(problems).toEqual([])
+    expect(config.observability.tracing).toMatchObject({ host: 'jaeger.tracing', port: 9000 })
+    expect(config.observability.remoteLogging).toMatchObject({ host: 'fd00::1', port: 80 })
   })
 
   it('denies requests when external authorization is on but nobody can be asked', () => {
@@ -302,6 +366,14 @@ describe('resolveMeshConfig', () => {
       host: 'unconfigured.invalid',
       failureModeAllow: false,
     })
+  })
+
+  it('reads the port of external authorization from its address', () => {
+    const { config, problems } = resolve(
+      '{ traffic: { inboundExternalAuthorization: { enable: true, address: "authz:9000" } } }',
+    )
+    expect(problems).toEqual([])
+    expect(config.traffic.inboundExternalAuthorization).toMatchObject({ host: 'authz', port: 9000 })
   })
 
   it('takes auto for whatever the mesh allows', () => {
@@ -417,11 +489,9 @@ describe('class and images', () => {
     expect(allowedClasses(config)).toEqual(['envoy', 'haproxy', 'pipy'])
   })
 
-  it('takes the repo server from the environment first', () => {
-    const spec = '{ repoServer: { ipaddr: 10.0.0.1, codebase: b } }'
-    expect(
-      resolve(spec, { OSM_REPO_SERVER_IPADDR: '10.0.0.2', OSM_REPO_SERVER_CODEBASE: '/c' }).config.repoServer,
-    ).toEqual({ ipaddr: '10.0.0.2', codebase: 'c' })
-    expect(resolve(spec).config.repoServer).toEqual({ ipaddr: '10.0.0.1', codebase: 'b' })
+  it('reads nothing of a repo that the environment names, as osm-edge does', () => {
+    const known = { OSM_DEFAULT_SIDECAR_CLASS: 'envoy' }
+    const more = { ...known, OSM_REPO_SERVER_IPADDR: '10.0.0.2', OSM_REPO_SERVER_CODEBASE: '/c' }
+    expect(resolve('{}', more)).toEqual(resolve('{}', known))
   })
 })

@@ -12,6 +12,8 @@ const hourMs = 3_600_000
 const defaultValidityMs = 24 * hourMs
 /** A certificate shorter than this would expire while it is being replaced. */
 const minValidityMs = 1000
+/** Where osm-edge has the repo of its Pipy. */
+const LOCAL_REPO = '127.0.0.1'
 const keySizes = { smallest: 2048, largest: 4096 }
 
 /** What settings are resolved with. */
@@ -44,10 +46,6 @@ export function resolveMeshConfig(
       spec.certificate?.keyAlgorithm ?? 'ECDSA',
       findings,
     ),
-    repoServer: {
-      ipaddr: environment.OSM_REPO_SERVER_IPADDR || spec.repoServer?.ipaddr || '127.0.0.1',
-      codebase: (environment.OSM_REPO_SERVER_CODEBASE || spec.repoServer?.codebase || '').replace(/^\/|\/$/g, ''),
-    },
     traffic: resolveTraffic(spec.traffic ?? {}, findings),
     observability: resolveObservability(
       spec.observability ?? {},
@@ -58,7 +56,26 @@ export function resolveMeshConfig(
     featureFlags: resolveFlags(spec.featureFlags ?? {}),
     pluginChains: resolveChains(spec.pluginChains ?? {}),
   }
+  reportUnread(spec, findings)
   return { config: deepFreeze(config), problems: findings.problems }
+}
+
+/** Flags of OSM and osm-edge that change nothing here, and why. */
+const unreadFlags = {
+  enableMulticlusterMode: 'services of other clusters are reached wherever a ServiceImport names them',
+  enableSnapshotCacheMode: 'there is one way to serve sidecars',
+  enableAsyncProxyServiceMapping: 'there is one way to find the services of a sidecar',
+} as const satisfies Partial<Record<(typeof featureFlagNames)[number], string>>
+
+/** Settings that are accepted and have no effect, where they ask for something. What the chart writes for everybody asks for nothing. */
+function reportUnread({ featureFlags = {}, repoServer }: MeshConfigSpec, findings: Findings): void {
+  const report = (field: string, reason: string): void =>
+    findings.report('OSM_CONFIG_NOT_READ', field, `is not read and has no effect: ${reason}`, 'warning')
+  for (const [flag, reason] of Object.entries(unreadFlags))
+    if (featureFlags[flag as keyof typeof unreadFlags] === true) report(`spec.featureFlags.${flag}`, reason)
+  const repo = 'the repo of class pipy is part of osm-controller'
+  if (!['', LOCAL_REPO].includes(repoServer?.ipaddr ?? '')) report('spec.repoServer.ipaddr', repo)
+  if ((repoServer?.codebase ?? '') !== '') report('spec.repoServer.codebase', repo)
 }
 
 function resolveCertificate(spec: NonNullable<MeshConfigSpec['certificate']>, findings: Findings): CertificateConfig {

@@ -1,7 +1,14 @@
 import type { MeshConfigSpec } from '../spec/schema/mesh-config.js'
 import { didYouMean } from '../spec/suggest.js'
 import type { Findings } from './findings.js'
-import { osmLogLevels, type ObservabilityConfig, type OsmLogLevel, type RemoteLoggingConfig } from './mesh-config.js'
+import { type HostPort, hostPortForm, parseHostPort } from './host-port.js'
+import {
+  osmLogLevels,
+  type ObservabilityConfig,
+  type OsmLogLevel,
+  type RemoteLoggingConfig,
+  type TracingConfig,
+} from './mesh-config.js'
 
 type ObservabilitySpec = NonNullable<MeshConfigSpec['observability']>
 
@@ -15,16 +22,49 @@ export function resolveObservability(
   return {
     osmLogLevel: logLevel(spec.osmLogLevel, findings),
     enableDebugServer: spec.enableDebugServer ?? false,
-    tracing:
-      tracing?.enable === true
-        ? {
-            host: tracing.address || jaegerHost,
-            ...collector(tracing),
-            sampledFraction: findings.fraction(tracing.sampledFraction, 'spec.observability.tracing.sampledFraction'),
-          }
-        : undefined,
+    tracing: resolveTracing(tracing, jaegerHost, findings),
     remoteLogging: remoteLogging(spec.remoteLogging, findings),
   }
+}
+
+function resolveTracing(
+  spec: ObservabilitySpec['tracing'],
+  jaegerHost: string,
+  findings: Findings,
+): TracingConfig | undefined {
+  if (spec?.enable !== true) return undefined
+  const field = 'spec.observability.tracing'
+  const server = serverOf({ ...spec, address: spec.address || jaegerHost }, field, findings)
+  if (server === undefined) return undefined
+  return {
+    ...collector(spec),
+    host: server.host,
+    ...(server.port === undefined ? {} : { port: server.port }),
+    sampledFraction: findings.fraction(spec.sampledFraction, `${field}.sampledFraction`),
+  }
+}
+
+/** Host and port that are written, the port in either place. Undefined if the address is none: the collector stays off. */
+function serverOf(
+  { address = '', port: apart }: { readonly address?: string | undefined; readonly port?: number | undefined },
+  field: string,
+  findings: Findings,
+): HostPort | undefined {
+  const server = parseHostPort(address)
+  if (server === undefined) {
+    const message = `must be ${hostPortForm}, not ${JSON.stringify(address)}; the collector stays off`
+    findings.report('OSM_CONFIG_COLLECTOR', `${field}.address`, message)
+    return undefined
+  }
+  const port = server.port ?? (apart || undefined)
+  if (apart && port !== apart)
+    findings.report(
+      'OSM_CONFIG_COLLECTOR',
+      `${field}.port`,
+      `is ${apart}, but the address names port ${port}, which holds; leave one of them out`,
+      'warning',
+    )
+  return { host: server.host, ...(port === undefined ? {} : { port }) }
 }
 
 /** The ports and paths that collectors of either kind have by convention. */
@@ -37,13 +77,15 @@ function collector({ provider = 'zipkin', port, endpoint }: NonNullable<Observab
 function remoteLogging(spec: ObservabilitySpec['remoteLogging'], findings: Findings): RemoteLoggingConfig | undefined {
   if (spec?.enable !== true) return undefined
   const field = 'spec.observability.remoteLogging'
-  if (!spec.address || !spec.port) {
+  const server = spec.address ? serverOf(spec, field, findings) : undefined
+  if (spec.address && server === undefined) return undefined
+  if (server?.port === undefined) {
     findings.report('OSM_CONFIG_COLLECTOR', field, 'is on without address and port and stays off; give both')
     return undefined
   }
   return {
-    host: spec.address,
-    port: spec.port,
+    host: server.host,
+    port: server.port,
     endpoint: spec.endpoint || '/?query=insert%20into%20log(message)%20format%20JSONAsString',
     sampledFraction: findings.fraction(spec.sampledFraction, `${field}.sampledFraction`),
     // The schema allows 0 to 2.

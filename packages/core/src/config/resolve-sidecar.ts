@@ -9,7 +9,6 @@ import type { ConfigEnvironment, DriverEntry, SidecarConfig, SidecarImages } fro
 type SidecarSpec = NonNullable<MeshConfigSpec['sidecar']>
 
 const minResyncMs = 30_000
-const defaultTimeoutSeconds = 60
 const defaultClass = 'pipy'
 
 /** `spec.sidecar` with all defaults. */
@@ -25,7 +24,8 @@ export function resolveSidecar(spec: SidecarSpec, environment: ConfigEnvironment
     drivers: resolveDrivers(spec.sidecarDrivers ?? [], findings),
     resources: { limits: spec.resources?.limits ?? {}, requests: spec.resources?.requests ?? {} },
     configResyncIntervalMs: resolveResync(spec.configResyncInterval, findings),
-    sidecarTimeoutMs: (timeout > 0 ? timeout : defaultTimeoutSeconds) * 1000,
+    // Zero means unset, as in Go.
+    sidecarTimeoutMs: timeout > 0 ? timeout * 1000 : undefined,
     ...resolveTls(spec, findings),
     cipherSuites: knownCipherSuites(spec.cipherSuites ?? [], findings),
     ecdhCurves: knownCurves(spec.ecdhCurves ?? [], findings),

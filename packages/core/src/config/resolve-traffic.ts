@@ -1,6 +1,8 @@
 import { isCidr } from '../spec/addresses.js'
+import { consentNeeded } from '../spec/reference-grant.js'
 import type { MeshConfigSpec } from '../spec/schema/mesh-config.js'
 import type { Findings } from './findings.js'
+import { parseHostPort } from './host-port.js'
 import type { ExternalAuthorizationConfig, TrafficConfig } from './mesh-config.js'
 
 type TrafficSpec = NonNullable<MeshConfigSpec['traffic']>
@@ -27,13 +29,36 @@ export function resolveTraffic(spec: TrafficSpec, findings: Findings): TrafficCo
     http1PerRequestLoadBalancing: spec.http1PerRequestLoadBalancing ?? false,
     http2PerRequestLoadBalancing: spec.http2PerRequestLoadBalancing ?? true,
     enablePermissiveTrafficPolicyMode: spec.enablePermissiveTrafficPolicyMode ?? false,
+    plaintextNamespaces: plaintextNamespaces(spec, findings),
     inboundExternalAuthorization: externalAuthorization(spec.inboundExternalAuthorization, findings),
+    crossNamespace: { ...consentNeeded, ...spec.crossNamespace },
+    escapedSlashes: spec.escapedSlashes ?? 'Reject',
+    keepUnderscoreHeaders: spec.keepUnderscoreHeaders ?? false,
     policyWithdrawalTimeoutMs: findings.duration(
       spec.policyWithdrawalTimeout,
       'spec.traffic.policyWithdrawalTimeout',
       defaultWithdrawalMs,
     ),
+    tcpIdleTimeoutMs: idleTimeout(spec.tcpIdleTimeout, 'spec.traffic.tcpIdleTimeout', findings),
+    streamIdleTimeoutMs: idleTimeout(spec.streamIdleTimeout, 'spec.traffic.streamIdleTimeout', findings),
   }
+}
+
+/** Under SMI policy nobody is let in whose identity is not known. */
+function plaintextNamespaces(spec: TrafficSpec, findings: Findings): readonly string[] {
+  const written = spec.plaintextNamespaces ?? []
+  if (written.length === 0 || spec.enablePermissiveTrafficPolicyMode === true) return written
+  findings.report(
+    'OSM_CONFIG_NOT_READ',
+    'spec.traffic.plaintextNamespaces',
+    'has no effect while enablePermissiveTrafficPolicyMode is false: under SMI policy nothing is spoken in the clear',
+    'warning',
+  )
+  return []
+}
+
+function idleTimeout(written: string | undefined, field: string, findings: Findings): number | undefined {
+  return written === undefined || written === '' ? undefined : findings.duration(written, field, 0)
 }
 
 function ranges(
@@ -73,12 +98,14 @@ function externalAuthorization(
     statPrefix: spec.statPrefix || 'inboundExtAuthz',
     timeoutMs: findings.duration(spec.timeout, `${field}.timeout`, 1000, { minMs: 1 }),
   }
-  if (spec.address && spec.port)
-    return { ...common, host: spec.address, port: spec.port, failureModeAllow: spec.failureModeAllow ?? false }
+  const server = parseHostPort(spec.address ?? '')
+  const port = server?.port ?? spec.port
+  if (server !== undefined && port)
+    return { ...common, host: server.host, port, failureModeAllow: spec.failureModeAllow ?? false }
   findings.report(
     'OSM_CONFIG_EXTERNAL_AUTHORIZATION',
     field,
-    'is on without address and port: nobody can be asked and all inbound requests are denied; give both or set enable to false',
+    'is on without a usable address and port: nobody can be asked and all inbound requests are denied; give both or set enable to false',
   )
   // A name that never resolves (RFC 6761): whoever asked for authorization does not get a mesh without it.
   return { ...common, host: 'unconfigured.invalid', port: 1, failureModeAllow: false }

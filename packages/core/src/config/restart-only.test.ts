@@ -81,19 +81,17 @@ describe('settings that only a restart can change', () => {
   it('stay as they were, each with a problem, while everything else follows', () => {
     const { configurator, put, codes } = setUp(text(start))
     put(
-      text(`{ repoServer: { ipaddr: 10.0.0.1, codebase: x }, traffic: { enableEgress: true }, sidecar: { sidecarClass: pipy, sidecarDrivers: [
+      text(`{ traffic: { enableEgress: true }, sidecar: { sidecarClass: pipy, sidecarDrivers: [
         { sidecarName: other }, { sidecarName: envoy, proxyServerPort: 15129, sidecarImage: two, config: { a: 2 } } ] } }`),
     )
-    const { sidecar, traffic, repoServer } = configurator.current()
+    const { sidecar, traffic } = configurator.current()
     expect(sidecar.sidecarClass).toBe('envoy')
     expect(sidecar.drivers).toMatchObject([
       { name: 'envoy', proxyServerPort: 15128, sidecarImage: 'two', config: { a: 1 } },
       { name: 'pipy' },
     ])
-    expect(repoServer.ipaddr).toBe('127.0.0.1')
     expect(traffic.enableEgress).toBe(true)
     expect(codes().toSorted()).toEqual([
-      'OSM_CONFIG_RESTART spec.repoServer',
       'OSM_CONFIG_RESTART spec.sidecar.sidecarClass',
       'OSM_CONFIG_RESTART spec.sidecar.sidecarDrivers',
       'OSM_CONFIG_RESTART spec.sidecar.sidecarDrivers[0]',

@@ -18,8 +18,8 @@ export interface PinnedConfig {
 const driversField = 'spec.sidecar.sidecarDrivers'
 
 /**
- * Takes everything from the wanted configuration but what a running controller can't change: its default class, the drivers that it has started with
- * their ports and settings, and where an outside repo is.
+ * Takes everything from the wanted configuration but what a running controller can't change: its default class, and the drivers that it has started with,
+ * their ports and settings.
  *
  * @param started - the configuration that the process started with
  */
@@ -34,7 +34,6 @@ export function pinRestartOnly(started: MeshConfig, wanted: MeshConfig): PinnedC
         sidecarClass: started.sidecar.sidecarClass,
         drivers: Object.freeze(started.sidecar.drivers.map((entry) => pinEntry(entry, wanted.sidecar.drivers))),
       }),
-      repoServer: started.repoServer,
     }),
     changes,
   }
@@ -48,9 +47,6 @@ export function restartOnlyChanges(started: MeshConfig, wanted: MeshConfig): rea
       ? []
       : [{ field: 'spec.sidecar.sidecarClass', holds: sidecarClass }]),
     ...driverChanges(started.sidecar.drivers, wanted.sidecar.drivers),
-    ...(sameValue(started.repoServer, wanted.repoServer)
-      ? []
-      : [{ field: 'spec.repoServer', holds: started.repoServer.ipaddr }]),
   ]
 }
 

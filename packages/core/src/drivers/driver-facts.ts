@@ -59,6 +59,8 @@ export interface DriverState {
   /** Version of the contract, and what it declares; undefined for what was never loaded. */
   readonly contract?: number
   readonly capabilities?: Capabilities
+  /** Oldest version of the proxy that it serves; undefined if any will do. */
+  readonly oldestProxyVersion?: string
   /** How often its process was started again; undefined for what is part of the program. */
   readonly restarts?: number
 }

@@ -20,10 +20,11 @@ const MOST_WORDS = 2_048
 /** Every driver of a program, and every one that was asked for and is not there, sorted by class; 1,024 at most. */
 export function driverStates({ registry, runner }: DriverStateSources): readonly DriverState[] {
   const present = registry.names().map((name): DriverState => {
-    const { contract, capabilities } = registry.get(name)
+    const { contract, capabilities, oldestProxyVersion = '' } = registry.get(name)
     const { origin = 'built-in', version = '', failurePolicy = 'Fail', process } = registry.facts(name) ?? {}
     const fares = process?.()
-    const known = { name, origin, failurePolicy, version, contract, capabilities } as const
+    const oldest = oldestProxyVersion === '' ? {} : { oldestProxyVersion }
+    const known = { name, origin, failurePolicy, version, contract, capabilities, ...oldest } as const
     const about = fares === undefined ? known : { ...known, restarts: fares.restarts }
     if (fares !== undefined && fares.state !== 'running')
       return { ...about, state: 'circuit-open', ...(fares.lastFailure && { reason: fares.lastFailure }) }

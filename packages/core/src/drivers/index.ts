@@ -1,4 +1,4 @@
-export { capabilityGaps, type CapabilityGap } from './capability-gaps.js'
+export { unsupportedFields, type UnsupportedField } from './unsupported-fields.js'
 export { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
 export { type ControlPlaneStart, type DriverStateSources, driverStates } from './driver-states.js'
 export { DriverRegistry } from './registry.js'

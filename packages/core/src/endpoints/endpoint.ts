@@ -1,6 +1,8 @@
-import type { Locality, MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { Locality, MeshService, ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
 
+import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
 import type { Problem } from '../problem.js'
+import { nameKey } from '../namespaced-name.js'
 
 /** An address behind one port of a service. */
 export interface Endpoint {
@@ -36,6 +38,12 @@ export interface EndpointSidecar {
   /** Sidecar class; empty where it is the default of the mesh. */
   readonly class: string
   readonly mode: 'transparent' | 'explicit'
+}
+
+/** The proxy in front of an endpoint; undefined where there is none that this mesh has started. */
+export function proxyOfEndpoint({ account, sidecar }: Endpoint): ProxyKey | undefined {
+  if (account === undefined || sidecar === undefined || sidecar.uuid === '') return undefined
+  return proxyKey({ uuid: sidecar.uuid as ProxyUUID, serviceAccount: account }) // of an instance, whose schema demands the form
 }
 
 /**
@@ -110,6 +118,6 @@ export function compareNames(a: MeshService, b: MeshService): number {
 /** The names, sorted and each once. */
 export function sortedNames<T extends MeshService>(names: Iterable<T>): readonly T[] {
   const found = new Map<string, T>()
-  for (const name of names) found.set(`${name.namespace}/${name.name}`, name)
+  for (const name of names) found.set(nameKey(name), name)
   return [...found.values()].sort(compareNames)
 }

@@ -1,4 +1,4 @@
-import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+import { type MeshService, ownValue, type ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { ClusterChange } from '../kubernetes/source/cluster-view.js'
 import type { SliceItem } from '../kubernetes/source/endpoint-slice.js'
@@ -76,7 +76,7 @@ function ofServices(scope: NamespaceScope, services: readonly KindMap['Service']
 
 function mayBeBehind({ spec: { selector = {} } }: KindMap['Service'], pod: PodItem): boolean {
   const labels = podLabels(pod)
-  return Object.entries(selector).every(([key, value]) => labels[key] === value)
+  return Object.entries(selector).every(([key, value]) => ownValue(labels, key) === value)
 }
 
 function isListedByHand(scope: NamespaceScope, service: string): boolean {

@@ -58,9 +58,18 @@ afterEach(async () => {
 })
 
 describe('KubernetesEndpointsProvider', () => {
+  it('lets no slice that names a pod have its sidecar stand in front of another address', async () => {
+    const ports = [{ name: 'http', port: 8080, protocol: 'TCP' }]
+    cluster.slice('shop', 'store', [ofPod('store-0', '10.9.9.9'), ofPod('store-0', '10.1.0.1')], { ports })
+    await start()
+    expect(endpoints('store')).toEqual([`10.1.0.1:8080 80 ${uuid(1)}`])
+  })
+
   it('joins slices, families and ports, with identity, sidecar and zone', async () => {
     const labels = { app: 'store', 'topology.kubernetes.io/region': 'east', 'topology.kubernetes.io/zone': 'east-1' }
     cluster.pod('shop', 'plain', { labels, account: 'legacy', ips: ['10.1.0.2'] })
+    const both = ['10.1.0.1', 'fd00::1']
+    cluster.pod('shop', 'store-0', { uuid: uuid(1), labels: { app: 'store' }, account: 'store', ips: both })
     cluster.service('shop', 'store', {
       ports: [
         { name: 'http', port: 80, targetPort: 'web', protocol: 'TCP' },
@@ -155,6 +164,14 @@ describe('KubernetesEndpointsProvider', () => {
     const account = { namespace: 'shop', name: 'store' }
     expect(provider.listServicesForIdentity(account).items.map(({ name }) => name)).toEqual(['legacy', 'store'])
     expect(provider.listEndpointsForIdentity(account).items.map(({ address }) => address)).toEqual(['10.1.0.1'])
+  })
+
+  it('leaves out an address that is none of the pod that a slice names', async () => {
+    cluster.service('shop', 'legacy', { selector: undefined, ports: [{ port: 80, protocol: 'TCP' }] })
+    cluster.slice('shop', 'legacy', [ofPod('store-0', '192.0.2.7')], { ports: [{ port: 443 }] })
+    await start()
+    expect(endpoints('legacy')).toEqual([])
+    expect(provider.listIdentitiesForService({ namespace: 'shop', name: 'legacy' }).items).toEqual([])
   })
 
   it('leaves out what nobody can say whether it has a sidecar', async () => {

@@ -21,7 +21,7 @@ import type { EndpointsErrorCode } from './error-codes.js'
 import { importedAccounts, importedEndpoints, importedServices } from './imported-endpoints.js'
 import { endpointsAffectedBy, servicesOfPods } from './kubernetes-endpoints-changes.js'
 import { localityOf } from './locality.js'
-import { UnsureAnswers } from './unsure-answers.js'
+import { UncertainQueries } from './uncertain-queries.js'
 
 /** Where the provider reads. */
 export interface KubernetesEndpointsOptions {
@@ -51,7 +51,7 @@ interface Query {
 export class KubernetesEndpointsProvider implements EndpointsProvider {
   readonly id: string
   readonly #options: KubernetesEndpointsOptions
-  readonly #unsure = new UnsureAnswers()
+  readonly #unsure = new UncertainQueries()
 
   constructor(options: KubernetesEndpointsOptions) {
     this.id = options.id ?? 'kubernetes'
@@ -240,9 +240,16 @@ class PodFinder {
     this.#scope = scope
   }
 
-  /** The pod that a slice names. Slices written by hand often name none: then it is the pod with that address. */
+  /**
+   * The pod that a slice names. Slices written by hand often name none: then it is the pod with that address. A pod is behind its own addresses only:
+   * whoever may write slices could otherwise claim an address of somebody else for a pod of his own.
+   */
   find({ pod }: SliceEndpoint, address: string | undefined): PodItem | undefined {
-    if (pod !== undefined) return this.#scope.pod(pod)
+    if (pod !== undefined) {
+      const named = this.#scope.pod(pod)
+      const isOwn = address === undefined || named === undefined || podAddresses(named).includes(address)
+      return isOwn ? named : undefined
+    }
     this.#byAddress ??= new Map(
       this.#scope.pods().flatMap((item) => podAddresses(item).map((own) => [own, item] as const)),
     )

@@ -1,5 +1,6 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
+import { nameKey } from '../namespaced-name.js'
 import type { Problem } from '../problem.js'
 import type { Answer, Endpoint, EndpointsAnnouncement, EndpointsProvider } from './endpoint.js'
 import type { EndpointsErrorCode } from './error-codes.js'
@@ -50,8 +51,8 @@ export class LastGoodEndpointsProvider implements EndpointsProvider {
 class Memory<T> {
   readonly #answers = new Map<string, readonly T[]>()
 
-  ask(provider: string, { namespace, name }: MeshService, question: () => Answer<T>): Answer<T> {
-    const key = `${namespace}/${name}`
+  ask(provider: string, service: MeshService, question: () => Answer<T>): Answer<T> {
+    const key = nameKey(service)
     const { answer, reason } = attempt(question)
     if (answer?.state === 'known') {
       this.#remember(key, answer.items)

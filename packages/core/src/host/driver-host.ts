@@ -17,7 +17,6 @@ import {
   type PartHash,
   type PolicyUpdate,
   type ProxyRef,
-  type ProxyUUID,
   type ServiceAccountRef,
   type TrustBundle,
 } from '@osm-ts/driver-api'
@@ -30,8 +29,9 @@ import type { CertificateManager } from '../certificates/certificate-manager.js'
 import { type Authority } from '../certificates/kinds.js'
 import { PeerVerifier } from '../certificates/verify.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
+import { proxyKeyOfRef, type ProxyKey } from '../identity/proxy-key.js'
 import type { SecretSource } from '../secrets/secret-source.js'
-import { beyondCapabilities } from './beyond-capabilities.js'
+import { unsupportedByClass } from './unsupported-by-class.js'
 import { IdentityCredentials } from './identity-credentials.js'
 import type { InstanceProvider, PolicyProvider } from './policy-provider.js'
 import { HostedSession } from './hosted-session.js'
@@ -96,13 +96,13 @@ export class DriverHost {
   readonly #observations: ProxyObservations
   readonly #evictions = new Map<string, BoundedQueue<Eviction>>()
   /** What keeps a served port closed, by class. */
-  readonly #beyond = new Map<string, ReturnType<typeof beyondCapabilities>>()
+  readonly #beyond = new Map<string, ReturnType<typeof unsupportedByClass>>()
   readonly #debugHandlers = new Map<string, (request: DebugRequest) => Promise<DebugResponse>>()
   #verifier: PeerVerifier
 
   constructor(options: DriverHostOptions) {
     this.#options = options
-    this.#observations = new ProxyObservations(options.now)
+    this.#observations = new ProxyObservations(options.now, options.domains.trustDomain)
     this.#refreshRoots()
     this.#verifier = this.#makeVerifier()
     this.#credentials = new IdentityCredentials(options)
@@ -128,8 +128,8 @@ export class DriverHost {
       options.policies.announcements((accounts) => {
         this.#credentials.servicesChanged(accounts)
       }),
-      options.instances.onRemoved((uuids) => {
-        this.#release(uuids)
+      options.instances.onRemoved((proxies) => {
+        this.#release(proxies)
       }),
     ]
     options.signal.addEventListener('abort', () => {
@@ -146,7 +146,7 @@ export class DriverHost {
   contextFor(driver: Driver, start: DriverStart): ControllerContext {
     const { configurator, broker, metrics, osmNamespace } = this.#options
     const driverClass = driver.name.toLowerCase()
-    this.#beyond.set(driverClass, beyondCapabilities(driverClass, driver.capabilities))
+    this.#beyond.set(driverClass, unsupportedByClass(driverClass, driver.capabilities))
     this.#evictions.set(driverClass, new BoundedQueue<Eviction>(EVICTION_CAPACITY))
     return {
       proxyServerAddress: start.address,
@@ -225,19 +225,19 @@ export class DriverHost {
       .list()
       .filter(({ session }) => this.#streams.get(session)?.stream.state === 'rejected')
     if (refusing.length === 0) return []
-    const names = new Set<string>(refusing.map(({ uuid }) => uuid))
-    return this.statuses().filter(({ uuid }) => names.has(uuid))
+    const uuids = new Set<string>(refusing.map(({ uuid }) => uuid))
+    return this.statuses().filter(({ uuid, state }) => state === 'rejected' && uuids.has(uuid))
   }
 
   /** Where every proxy stands, and whom drivers have turned away of late that is none of them. */
   report(): { readonly proxies: readonly ProxyStatus[]; readonly refused: readonly RefusedPeerStatus[] } {
     const { instances, policies } = this.#options
-    const sessionOf = (uuid: ProxyUUID): string => this.#sessions.get(uuid)?.session ?? ''
+    const sessionOf = (proxy: ProxyKey): string => this.#sessions.get(proxy)?.session ?? ''
     return proxyStatuses({
       instances: instances.instances(),
       policies,
-      streamOf: (uuid) => this.#streams.get(sessionOf(uuid))?.stream,
-      conditionsOf: (uuid) => this.#observations.ofSession(sessionOf(uuid)),
+      streamOf: (proxy) => this.#streams.get(sessionOf(proxy))?.stream,
+      conditionsOf: (proxy) => this.#observations.ofSession(sessionOf(proxy)),
       refused: this.#observations.refused(),
     })
   }
@@ -251,7 +251,7 @@ export class DriverHost {
       (pushes) => new PolicyStream(this.#store, this.#diffs, pushes, beyond),
     )
     this.#streams.set(proxy.session, session)
-    const policy = this.#options.policies.policyFor(proxy.uuid)
+    const policy = this.#options.policies.policyFor(proxyKeyOfRef(proxy))
     if (policy !== undefined) session.want(policy)
     return proxy
   }
@@ -276,7 +276,7 @@ export class DriverHost {
   }
 
   #accountOf(proxy: ProxyRef): ServiceAccountRef {
-    const instance = this.#options.instances.instance(proxy.uuid)
+    const instance = this.#options.instances.instance(proxyKeyOfRef(proxy))
     if (instance === undefined) {
       throw new OsmError('OSM_PROXY_UNKNOWN', `the workload of proxy ${proxy.uuid} has ended`, {
         details: { uuid: proxy.uuid },
@@ -301,19 +301,19 @@ export class DriverHost {
     for await (const entry of queue.read(signal)) if ('item' in entry) yield entry.item
   }
 
-  #offerPolicies(changed: ReadonlySet<ProxyUUID>): void {
-    for (const uuid of changed) {
-      const session = this.#sessions.get(uuid)?.session
+  #offerPolicies(changed: ReadonlySet<ProxyKey>): void {
+    for (const proxy of changed) {
+      const session = this.#sessions.get(proxy)?.session
       const hosted = session === undefined ? undefined : this.#streams.get(session)
-      const policy = this.#options.policies.policyFor(uuid)
+      const policy = this.#options.policies.policyFor(proxy)
       if (hosted !== undefined && policy !== undefined) hosted.offer(policy)
     }
   }
 
-  #release(uuids: readonly ProxyUUID[]): void {
-    for (const uuid of uuids) {
-      const proxy = this.#sessions.get(uuid)
-      this.#sessions.evict(uuid, 'workload-deleted')
+  #release(proxies: readonly ProxyKey[]): void {
+    for (const key of proxies) {
+      const proxy = this.#sessions.get(key)
+      this.#sessions.evict(key, 'workload-deleted')
       // The common name was verified when the session began.
       if (proxy !== undefined)
         this.#options.certificates.releaseCertificate({ kind: 'proxy', commonName: proxy.commonName as never })

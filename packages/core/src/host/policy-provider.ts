@@ -1,13 +1,15 @@
-import type { ProxyPart, ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { ProxyPart, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { PolicyPart } from '../catalog/policy/policy-part.js'
+import type { ProxyIdentity } from '../identity/proxy-identity.js'
+import type { ProxyKey } from '../identity/proxy-key.js'
 
 /** Where the host gets policies from: the mesh catalog. */
 export interface PolicyProvider {
   /** The policy in force, or undefined while the workload does not exist or the mesh has not been read yet. */
-  policyFor(uuid: ProxyUUID): PolicyPart<ProxyPart> | undefined
+  policyFor(proxy: ProxyKey): PolicyPart<ProxyPart> | undefined
   /** Calls back after each recomputation with the proxies whose policy changed. The result ends it. */
-  onPolicies(listener: (changed: ReadonlySet<ProxyUUID>) => void): () => void
+  onPolicies(listener: (changed: ReadonlySet<ProxyKey>) => void): () => void
   /**
    * Calls back after each recomputation, whether it changed a policy or not, with the only accounts that may be behind other services than before; undefined
    * where any may. The result ends it.
@@ -16,22 +18,33 @@ export interface PolicyProvider {
 }
 
 /** A workload that a sidecar stands beside. */
-export interface ProxyInstance {
-  readonly uuid: ProxyUUID
-  readonly serviceAccount: ServiceAccountRef
+export interface ProxyInstance extends ProxyIdentity {
   /** Sidecar class that the workload was admitted with. */
   readonly class: string
   /** Name of the pod or process, for people. */
   readonly name: string
   /** True if it takes traffic. */
   readonly ready: boolean
+  /** Present where several workloads have one whole identity, of which there should be one. */
+  readonly sharing?: ProxySharing
+}
+
+/** Workloads of one uuid, namespace and service account. The proxy belongs to one of them, the others have none. */
+export interface ProxySharing {
+  /** Name of the workload that the proxy belongs to. */
+  readonly owner: string
+  /** How many they are. */
+  readonly count: number
+  /** When the second of them was made, RFC 3339. */
+  readonly since: string
 }
 
 /** Which workloads exist. */
 export interface InstanceProvider {
-  instance(uuid: ProxyUUID): ProxyInstance | undefined
+  /** The workload that a proxy belongs to. */
+  instance(proxy: ProxyKey): ProxyInstance | undefined
   /** All of them, sorted by namespace and name. */
   instances(): readonly ProxyInstance[]
-  /** Calls back with workloads that are gone. The result ends it. */
-  onRemoved(listener: (uuids: readonly ProxyUUID[]) => void): () => void
+  /** Calls back with proxies that belong to no workload any more. The result ends it. */
+  onRemoved(listener: (proxies: readonly ProxyKey[]) => void): () => void
 }

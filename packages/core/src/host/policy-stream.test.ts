@@ -12,7 +12,7 @@ import {
 import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
 import { PartStore } from '../catalog/store/part-store.js'
 import { PolicyDiffs } from '../catalog/store/policy-diff.js'
-import { beyondCapabilities } from './beyond-capabilities.js'
+import { unsupportedByClass } from './unsupported-by-class.js'
 import { PolicyStream } from './policy-stream.js'
 
 const ID = 'shop/store|80'
@@ -120,7 +120,7 @@ describe('PolicyStream', () => {
       drain: false,
       features: optionalFeatures,
     }
-    const { stream, next } = start(beyondCapabilities('less', less))
+    const { stream, next } = start(unsupportedByClass('less', less))
     stream.want(policy(open))
     const first = await next()
     expect(first.added.filter(({ kind }) => kind === 'inbound').map(({ hash }) => hash)).not.toContain(open.hash)
@@ -135,7 +135,7 @@ describe('PolicyStream', () => {
       1000,
     )
     expect([stream.state, stream.progress.denied]).toEqual(['rejected', [ID]])
-    expect(stream.progress.rejected.get(ID)).toEqual({
+    expect(stream.progress.rejected.get(ID)?.report).toEqual({
       hash: open.hash,
       id: ID,
       state: 'rejected',
@@ -173,7 +173,7 @@ describe('PolicyStream', () => {
   })
 
   it('falls back to the deny form when a change that removes access is refused, and leaves it with the next change', async () => {
-    const { stream, next } = await applied(open)
+    const { stream, store, next } = await applied(open)
     stream.want(policy(narrower))
     const second = await next()
     say(stream, second.revision, narrower, 'rejected')
@@ -181,12 +181,10 @@ describe('PolicyStream', () => {
     const denied = third.added.find(({ kind }) => kind === 'inbound')
     expect(denied?.id).toBe(ID)
     expect(denied?.hash).not.toBe(narrower.hash)
-    expect(stream.current?.children.find(({ hash }) => hash === denied?.hash)?.part).toMatchObject({
-      rules: { kind: 'deny' },
-    })
+    expect(store.get(denied!.hash)).toMatchObject({ rules: { kind: 'deny' } })
     expect(stream.progress.denied).toEqual([ID])
     stream.report({ session: 's', revision: third.revision, complete: true, parts: [] }, 2000)
-    expect([...stream.progress.rejected.values()].map(({ message }) => message)).toEqual(['regex too large'])
+    expect([...stream.progress.rejected.values()].map(({ report }) => report.message)).toEqual(['regex too large'])
 
     stream.want(policy(open))
     const fourth = await next()
@@ -194,6 +192,18 @@ describe('PolicyStream', () => {
     say(stream, fourth.revision, open, 'applied')
     expect(stream.progress).toMatchObject({ denied: [], appliedRevision: fourth.revision })
     expect(stream.progress.rejected.size).toBe(0)
+  })
+
+  it('knows a part that is refused after newer policies have replaced it', async () => {
+    const { stream, next } = await applied(open)
+    stream.want(policy(wider))
+    const second = await next()
+    // The object that the part came from is removed, and its port with it.
+    const root = { kind: 'proxy', id: 'u', inbound: [] }
+    stream.want(makePart(root as unknown as ProxyPart))
+    await next()
+    say(stream, second.revision, wider, 'rejected')
+    expect(stream.progress.rejected.get(ID)?.part).toBe(wider)
   })
 
   it('keeps the last good version when a refused change only adds access', async () => {
@@ -204,7 +214,7 @@ describe('PolicyStream', () => {
     if (step.done === true) throw new Error('the stream has ended')
     say(stream, step.value.revision, wider, 'rejected')
     expect(stream.progress).toMatchObject({ denied: [], appliedRevision: 1 })
-    expect(stream.current?.part.inbound[0]?.part).toBe(wider.hash)
+    expect(step.value.proxy.inbound[0]?.part).toBe(wider.hash)
   })
 
   it('forgets the refusal of a part that is no longer wanted', async () => {

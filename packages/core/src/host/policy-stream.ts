@@ -14,9 +14,10 @@ import { Latest } from '../async/latest.js'
 import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
 import type { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import type { PartStore } from '../catalog/store/part-store.js'
-import type { Beyond } from './beyond-capabilities.js'
+import type { Beyond } from './unsupported-by-class.js'
 import type { ConnectedState } from './push-metrics.js'
 import type { SessionPushes } from './push-log.js'
+import { findPart, type Refusal } from './refusal.js'
 
 /** How far a proxy has come with its policy. */
 export interface PolicyProgress {
@@ -29,7 +30,7 @@ export interface PolicyProgress {
   /** Milliseconds since 1970 of the last report, if there was one. */
   readonly lastReport: number | undefined
   /** Parts whose last report was a refusal, by part id. */
-  readonly rejected: ReadonlyMap<string, PartReport>
+  readonly rejected: ReadonlyMap<string, Refusal>
   /** Ids of inbound parts that are in their deny form. */
   readonly denied: readonly string[]
 }
@@ -51,7 +52,7 @@ export class PolicyStream {
   readonly #pushes: Pick<SessionPushes, 'given'> | undefined
   readonly #beyond: (part: InboundPart) => Beyond | undefined
   readonly #target = new Latest<PolicyPart<ProxyPart>>()
-  readonly #rejected = new Map<string, PartReport>()
+  readonly #rejected = new Map<string, Refusal>()
   /** Inbound part id → hash of the refused part. */
   readonly #denied = new Map<string, PartHash>()
   /** Inbound parts that the proxy has acknowledged, by id. */
@@ -95,7 +96,7 @@ export class PolicyStream {
       const part = inboundPart(policy, id)
       const beyond = part === undefined ? undefined : this.#beyond(part.part)
       if (beyond === undefined) continue
-      this.#rejected.set(id, { hash, id, state: 'rejected', ...beyond })
+      this.#rejected.set(id, { report: { hash, id, state: 'rejected', ...beyond }, part })
       this.#denied.set(id, hash)
     }
   }
@@ -156,22 +157,26 @@ export class PolicyStream {
     return this.#applied !== undefined && this.#applied.version === this.#wanted?.hash ? 'applied' : 'unknown'
   }
 
-  /** The policy that the session was given last. */
-  get current(): PolicyPart<ProxyPart> | undefined {
-    return this.#given.at(-1)?.policy
-  }
-
   #reportPart(report: PartReport, policy: PolicyPart<ProxyPart> | undefined): void {
     const inbound = policy === undefined ? undefined : inboundPart(policy, report.id)
     const concerned = inbound?.hash === report.hash ? inbound : undefined
     if (report.state === 'rejected') {
-      this.#rejected.set(report.id, report)
+      this.#rejected.set(report.id, { report, part: this.#partOf(report, policy) })
       if (concerned !== undefined) this.#denyIfNeeded(concerned)
       return
     }
     // What is in its deny form stays reported as refused: the deny form was taken, the policy was not.
     if (!this.#denied.has(report.id)) this.#rejected.delete(report.id)
     if (report.state === 'applied' && concerned !== undefined) this.#enforced.set(report.id, concerned)
+  }
+
+  /** A proxy may refuse what a newer policy has replaced meanwhile. */
+  #partOf(report: PartReport, policy: PolicyPart<ProxyPart> | undefined): PolicyPart | undefined {
+    const others = this.#given.map((given) => given.policy).reverse()
+    return findPart(
+      [policy, ...others, this.#wanted].filter((each) => each !== undefined),
+      report,
+    )
   }
 
   #denyIfNeeded(refused: PolicyPart<InboundPart>): void {

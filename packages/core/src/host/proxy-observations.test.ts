@@ -1,15 +1,19 @@
 import { describe, expect, it } from '@jest/globals'
 import type { ProxyUUID } from '@osm-ts/driver-api'
 
+import { parseTrustDomain } from '../identity/mesh-domains.js'
+import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
 import { ProxyObservations, refusalsByProxy } from './proxy-observations.js'
 
 const own = 'c0ffee00-0000-4000-8000-000000000001' as ProxyUUID
 const other = 'c0ffee00-0000-4000-8000-000000000002' as ProxyUUID
+const keyOf = (uuid: ProxyUUID): ProxyKey => proxyKey({ uuid, serviceAccount: { namespace: 'shop', name: 'store' } })
+const commonName = (uuid: string, identity: string): string => `${uuid}.sidecar.${identity}.cluster.local`
 const start = Date.parse('2026-01-02T03:04:05Z')
 
 function observations() {
   let now = start
-  const seen = new ProxyObservations(() => now)
+  const seen = new ProxyObservations(() => now, parseTrustDomain('cluster.local'))
   return {
     seen,
     pass: (milliseconds: number) => void (now += milliseconds),
@@ -18,8 +22,8 @@ function observations() {
         { session: 'one', conditions: codes.map((code) => ({ code, message: `${code} at ${now}` })) },
         () => true,
       ),
-    refuse: (address: string, message = 'expired', uuid?: ProxyUUID) =>
-      seen.take({ refused: { address, code: 'OSM_X', message, ...(uuid && { uuid }) } }, () => true),
+    refuse: (address: string, message = 'expired', commonName?: string) =>
+      seen.take({ refused: { address, code: 'OSM_X', message, ...(commonName && { commonName }) } }, () => true),
   }
 }
 
@@ -71,18 +75,24 @@ describe('peers that were turned away', () => {
 
   it('are the proxy that they have proven to be, else the only one at their address, else nobody', () => {
     const { seen, refuse } = observations()
-    refuse('10.0.0.9', 'another codebase', own)
+    refuse('10.0.0.9', 'another codebase', commonName(own, 'store.shop'))
     refuse('10.0.0.2')
     refuse('127.0.0.1')
     refuse('10.0.0.3')
-    refuse('10.0.0.2', 'proven to be gone', 'c0ffee00-0000-4000-8000-00000000000f' as ProxyUUID)
+    refuse('10.0.0.2', 'proven to be gone', commonName('c0ffee00-0000-4000-8000-00000000000f', 'store.shop'))
+    refuse('10.0.0.9', 'of another account', commonName(own, 'mallory.aaa'))
     const found = refusalsByProxy(seen.refused(), [
-      { uuid: own, addresses: ['10.0.0.1', '127.0.0.1'] },
-      { uuid: other, addresses: ['10.0.0.2', '127.0.0.1'] },
+      { proxy: keyOf(own), addresses: ['10.0.0.1', '127.0.0.1'] },
+      { proxy: keyOf(other), addresses: ['10.0.0.2', '127.0.0.1'] },
     ])
-    const said = (uuid?: string) => found.get(uuid)?.map(({ message, address }) => `${message} ${address}`)
-    expect(said(own)).toEqual(['another codebase 10.0.0.9'])
-    expect(said(other)).toEqual(['expired 10.0.0.2'])
-    expect(said()).toEqual(['expired 127.0.0.1', 'expired 10.0.0.3', 'proven to be gone 10.0.0.2'])
+    const said = (proxy?: ProxyKey) => found.get(proxy)?.map(({ message, address }) => `${message} ${address}`)
+    expect(said(keyOf(own))).toEqual(['another codebase 10.0.0.9'])
+    expect(said(keyOf(other))).toEqual(['expired 10.0.0.2'])
+    expect(said()).toEqual([
+      'expired 127.0.0.1',
+      'expired 10.0.0.3',
+      'proven to be gone 10.0.0.2',
+      'of another account 10.0.0.9',
+    ])
   })
 })

@@ -1,5 +1,8 @@
-import type { ProxyCondition, ProxyObservation, ProxyUUID, RefusedPeer } from '@osm-ts/driver-api'
+import type { ProxyCondition, ProxyObservation, RefusedPeer } from '@osm-ts/driver-api'
 
+import type { TrustDomain } from '../identity/mesh-domains.js'
+import { tryParseProxyCommonName } from '../identity/proxy-identity.js'
+import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
 import type { RefusedPeerStatus, StatusCondition } from './status.js'
 
 /** How long it is told that somebody was turned away, in milliseconds. Sidecars try again every few seconds. */
@@ -22,13 +25,15 @@ interface Refusals {
 /** What drivers have said of their proxies, and whom they have turned away. */
 export class ProxyObservations {
   readonly #now: () => number
+  readonly #trustDomain: TrustDomain
   readonly #bySession = new Map<string, readonly Since[]>()
   /** The one that was refused last is the last one. */
   readonly #refused = new Map<string, Refusals>()
 
   /** @param now - milliseconds since 1970 */
-  constructor(now: () => number) {
+  constructor(now: () => number, trustDomain: TrustDomain) {
     this.#now = now
+    this.#trustDomain = trustDomain
   }
 
   /** @param isLive - whether a session has not ended yet */
@@ -68,19 +73,26 @@ export class ProxyObservations {
   refused(): readonly RefusedPeerStatus[] {
     const oldest = this.#now() - REFUSAL_MS
     for (const [key, { last }] of this.#refused) if (last < oldest) this.#refused.delete(key)
-    return [...this.#refused.values()].map(({ peer: { address, uuid, code, message }, since, last, times }) => ({
-      address,
-      ...(uuid === undefined ? {} : { uuid }),
-      code,
-      message,
-      since: new Date(since).toISOString(),
-      last: new Date(last).toISOString(),
-      times,
-    }))
+    return [...this.#refused.values()].map(
+      ({ peer: { address, commonName = '', code, message }, since, last, times }) => ({
+        address,
+        ...this.#proven(commonName),
+        code,
+        message,
+        since: new Date(since).toISOString(),
+        last: new Date(last).toISOString(),
+        times,
+      }),
+    )
+  }
+
+  #proven(commonName: string): { readonly proxy?: ProxyKey } {
+    const identity = tryParseProxyCommonName(commonName, this.#trustDomain)
+    return identity === undefined ? {} : { proxy: proxyKey(identity) }
   }
 
   #refuse(peer: RefusedPeer): void {
-    const key = [peer.address, peer.uuid ?? '', peer.code, peer.message].join('\n')
+    const key = [peer.address, peer.commonName ?? '', peer.code, peer.message].join('\n')
     const now = this.#now()
     const known = this.#refused.get(key) ?? { peer, since: now, last: now, times: 0 }
     known.last = now
@@ -94,7 +106,7 @@ export class ProxyObservations {
 
 /** Where a proxy is. */
 export interface ProxyPlace {
-  readonly uuid: ProxyUUID
+  readonly proxy: ProxyKey
   readonly addresses: readonly string[]
 }
 
@@ -104,13 +116,13 @@ export interface ProxyPlace {
 export function refusalsByProxy(
   refused: readonly RefusedPeerStatus[],
   places: readonly ProxyPlace[],
-): ReadonlyMap<string | undefined, readonly RefusedPeerStatus[]> {
-  const uuids = new Set<string>(places.map(({ uuid }) => uuid))
-  const found = new Map<string | undefined, RefusedPeerStatus[]>()
+): ReadonlyMap<ProxyKey | undefined, readonly RefusedPeerStatus[]> {
+  const proxies = new Set(places.map(({ proxy }) => proxy))
+  const found = new Map<ProxyKey | undefined, RefusedPeerStatus[]>()
   for (const refusal of refused) {
-    const { uuid, address } = refusal
-    const there = uuid === undefined ? places.filter(({ addresses }) => addresses.includes(address)) : []
-    const about = uuid !== undefined && uuids.has(uuid) ? uuid : there.length === 1 ? there[0]?.uuid : undefined
+    const { proxy, address } = refusal
+    const there = proxy === undefined ? places.filter(({ addresses }) => addresses.includes(address)) : []
+    const about = proxy !== undefined && proxies.has(proxy) ? proxy : there.length === 1 ? there[0]?.proxy : undefined
     found.set(about, [...(found.get(about) ?? []), refusal])
   }
   return found

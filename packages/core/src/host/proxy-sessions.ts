@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 
-import { type Eviction, OsmError, type ProxyRef, type ProxyUUID } from '@osm-ts/driver-api'
+import { type Eviction, OsmError, type ProxyRef } from '@osm-ts/driver-api'
 
 import type { CertificateManager } from '../certificates/certificate-manager.js'
 import type { PeerVerifier, VerifiedPeer } from '../certificates/verify.js'
 import type { TrustDomain } from '../identity/mesh-domains.js'
+import { proxyKey, proxyKeyOfRef, type ProxyKey } from '../identity/proxy-key.js'
 import { principalOf, serviceIdentity } from '../identity/service-identity.js'
 import type { InstanceProvider, ProxyInstance } from './policy-provider.js'
 
@@ -26,11 +27,12 @@ export interface ProxySessionsOptions {
 /**
  * Who is connected: at most one session for each proxy.
  *
- * A proxy is whoever holds its certificate; nothing that a peer says counts beside it.
+ * A proxy is whoever holds its certificate; nothing that a peer says counts beside it. It has a session only while a workload of the namespace and account
+ * in the certificate has the uuid in it.
  */
 export class ProxySessions {
   readonly #options: ProxySessionsOptions
-  readonly #byUuid = new Map<ProxyUUID, ProxyRef>()
+  readonly #byProxy = new Map<ProxyKey, ProxyRef>()
   readonly #bySession = new Map<string, ProxyRef>()
   #rejectedByCap = 0
 
@@ -48,8 +50,8 @@ export class ProxySessions {
     return this.#rejectedByCap
   }
 
-  get(uuid: ProxyUUID): ProxyRef | undefined {
-    return this.#byUuid.get(uuid)
+  get(proxy: ProxyKey): ProxyRef | undefined {
+    return this.#byProxy.get(proxy)
   }
 
   find(session: string): ProxyRef | undefined {
@@ -70,9 +72,10 @@ export class ProxySessions {
   authenticate(peer: Uint8Array, driverClass: string): ProxyRef {
     const verified = this.#verify(peer)
     const instance = this.#instanceOf(verified, driverClass)
-    this.#checkCap(instance.uuid)
+    const key = proxyKey(verified)
+    this.#checkCap(key)
     this.#claim(verified)
-    this.evict(instance.uuid, 'superseded')
+    this.evict(key, 'superseded')
     const proxy: ProxyRef = Object.freeze({
       uuid: instance.uuid,
       identity: serviceIdentity(instance.serviceAccount),
@@ -82,7 +85,7 @@ export class ProxySessions {
       commonName: verified.commonName,
       session: randomUUID(),
     })
-    this.#byUuid.set(proxy.uuid, proxy)
+    this.#byProxy.set(key, proxy)
     this.#bySession.set(proxy.session, proxy)
     return proxy
   }
@@ -94,16 +97,17 @@ export class ProxySessions {
   }
 
   /** Cuts a proxy off, if it is connected. */
-  evict(uuid: ProxyUUID, reason: Eviction['reason']): void {
-    const proxy = this.#byUuid.get(uuid)
+  evict(key: ProxyKey, reason: Eviction['reason']): void {
+    const proxy = this.#byProxy.get(key)
     if (proxy === undefined) return
     this.#end(proxy)
-    this.#options.onEvict({ uuid, session: proxy.session, reason }, proxy.class)
+    this.#options.onEvict({ uuid: proxy.uuid, session: proxy.session, reason }, proxy.class)
   }
 
   #end(proxy: ProxyRef): void {
     this.#bySession.delete(proxy.session)
-    if (this.#byUuid.get(proxy.uuid) === proxy) this.#byUuid.delete(proxy.uuid)
+    const key = proxyKeyOfRef(proxy)
+    if (this.#byProxy.get(key) === proxy) this.#byProxy.delete(key)
     this.#options.onEnd(proxy.session)
   }
 
@@ -124,20 +128,12 @@ export class ProxySessions {
 
   #instanceOf(verified: Extract<VerifiedPeer, { kind: 'proxy' }>, driverClass: string): ProxyInstance {
     const { uuid, serviceAccount } = verified
-    const instance = this.#options.instances.instance(uuid)
+    const instance = this.#options.instances.instance(proxyKey(verified))
     if (instance === undefined) {
       throw new OsmError(
         'OSM_PROXY_UNKNOWN',
-        `no workload has the proxy ${uuid}; it may have ended, or this controller has not seen it yet`,
-        {
-          details: { uuid },
-        },
-      )
-    }
-    const account = instance.serviceAccount
-    if (account.name !== serviceAccount.name || account.namespace !== serviceAccount.namespace) {
-      throw unauthenticated(
-        `the certificate of proxy ${uuid} is for ${serviceIdentity(serviceAccount)}, but its workload runs as ${serviceIdentity(account)}`,
+        `no workload of ${serviceIdentity(serviceAccount)} has the proxy ${uuid}; it may have ended, run under another account, or not have been seen by this controller yet`,
+        { details: { uuid } },
       )
     }
     if (instance.class.toLowerCase() !== driverClass.toLowerCase()) {
@@ -148,16 +144,14 @@ export class ProxySessions {
     return instance
   }
 
-  #checkCap(uuid: ProxyUUID): void {
+  #checkCap(proxy: ProxyKey): void {
     const cap = this.#options.connectionCap()
-    if (cap === 0 || this.#byUuid.has(uuid) || this.#bySession.size < cap) return
+    if (cap === 0 || this.#byProxy.has(proxy) || this.#bySession.size < cap) return
     this.#rejectedByCap += 1
     throw new OsmError(
       'OSM_PROXY_EVICTED',
       `${cap} proxies are connected, as many as sidecar.maxDataPlaneConnections allows`,
-      {
-        details: { uuid, cap },
-      },
+      { details: { cap } },
     )
   }
 

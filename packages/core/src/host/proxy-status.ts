@@ -1,10 +1,13 @@
-import { canonicalJson, type PartReport, type ProxyPart, type ProxyUUID } from '@osm-ts/driver-api'
+import { canonicalJson, type ProxyPart } from '@osm-ts/driver-api'
 
+import type { CatalogErrorCode } from '../catalog/error-codes.js'
 import type { PolicyPart, SourceRef } from '../catalog/policy/policy-part.js'
+import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
 import { serviceIdentity } from '../identity/service-identity.js'
 import type { PolicyProvider, ProxyInstance } from './policy-provider.js'
 import type { PolicyStream } from './policy-stream.js'
 import { refusalsByProxy } from './proxy-observations.js'
+import type { Refusal } from './refusal.js'
 import type { ProxyStatus, RefusedPeerStatus, RejectedPart, StatusCondition } from './status.js'
 
 /** A status names this many sources of a refused part at most: enough to act on, and no list of the whole mesh. */
@@ -14,9 +17,9 @@ const MAX_SOURCES = 20
 export interface StatusInput {
   readonly instances: readonly ProxyInstance[]
   readonly policies: Pick<PolicyProvider, 'policyFor'>
-  readonly streamOf: (uuid: ProxyUUID) => PolicyStream | undefined
+  readonly streamOf: (proxy: ProxyKey) => PolicyStream | undefined
   /** What the driver has said of the proxy. */
-  readonly conditionsOf: (uuid: ProxyUUID) => readonly StatusCondition[]
+  readonly conditionsOf: (proxy: ProxyKey) => readonly StatusCondition[]
   /** Whom drivers have turned away. */
   readonly refused: readonly RefusedPeerStatus[]
 }
@@ -27,14 +30,32 @@ export function proxyStatuses(input: StatusInput): {
   readonly refused: readonly RefusedPeerStatus[]
 } {
   const { instances, policies, streamOf, conditionsOf } = input
-  const places = instances.map(({ uuid }) => ({ uuid, addresses: policies.policyFor(uuid)?.part.addresses ?? [] }))
+  const keyed = instances.map((instance) => ({ instance, proxy: proxyKey(instance) }))
+  const places = keyed
+    .filter(({ instance }) => ownsProxy(instance))
+    .map(({ proxy }) => ({ proxy, addresses: policies.policyFor(proxy)?.part.addresses ?? [] }))
   const refused = refusalsByProxy(input.refused, places)
-  const proxies = instances.map((instance) => {
-    const { uuid } = instance
-    const conditions = [...conditionsOf(uuid), ...(refused.get(uuid) ?? []).map(conditionOf)]
-    return { ...statusOf(instance, policies.policyFor(uuid), streamOf(uuid)), conditions }
+  const proxies = keyed.map(({ instance, proxy }) => {
+    const shared = sharedConditions(instance)
+    // All that is known of the proxy is about the instance that it belongs to.
+    if (!ownsProxy(instance)) return { ...statusOf(instance, undefined, undefined), conditions: shared }
+    const conditions = [...conditionsOf(proxy), ...(refused.get(proxy) ?? []).map(conditionOf), ...shared]
+    return { ...statusOf(instance, policies.policyFor(proxy), streamOf(proxy)), conditions }
   })
   return { proxies, refused: refused.get(undefined) ?? [] }
+}
+
+function ownsProxy({ name, sharing }: ProxyInstance): boolean {
+  return sharing === undefined || sharing.owner === name
+}
+
+function sharedConditions({ sharing, name }: ProxyInstance): readonly StatusCondition[] {
+  if (sharing === undefined) return []
+  const { owner, count, since } = sharing
+  const holds =
+    owner === name ? 'it is the oldest and has the proxy' : `the proxy belongs to ${owner}, the oldest of them`
+  const message = `${count} instances share one uuid, namespace and service account; ${holds}`
+  return [{ code: 'OSM_POLICY_PROXY_DUPLICATE' satisfies CatalogErrorCode, message, since }]
 }
 
 function conditionOf({ code, message, since, last, times, address }: RefusedPeerStatus): StatusCondition {
@@ -47,9 +68,7 @@ function statusOf(
   stream: PolicyStream | undefined,
 ): Omit<ProxyStatus, 'conditions'> {
   const progress = stream?.progress
-  const given = stream?.current
-  const rejected =
-    progress === undefined ? [] : [...progress.rejected.values()].map((report) => rejectedPart(report, [wanted, given]))
+  const rejected = [...(progress?.rejected.values() ?? [])].map(rejectedPart)
   const base = {
     uuid: instance.uuid,
     name: `${instance.serviceAccount.namespace}/${instance.name}`,
@@ -71,28 +90,13 @@ function statusOf(
   return { ...base, state: settled ? 'applied' : 'unknown' }
 }
 
-function rejectedPart(report: PartReport, policies: readonly (PolicyPart<ProxyPart> | undefined)[]): RejectedPart {
-  const part = policies
-    .map((policy) => (policy === undefined ? undefined : findPart(policy, report)))
-    .find((found) => found !== undefined)
+function rejectedPart({ report, part }: Refusal): RejectedPart {
   return {
     kind: part?.part.kind ?? 'unknown',
     id: report.id,
     message: report.message ?? '',
     sources: part === undefined ? [] : sourcesOf(part, report.element),
   }
-}
-
-function findPart(policy: PolicyPart, { hash, id }: PartReport): PolicyPart | undefined {
-  const open: PolicyPart[] = [policy]
-  let sameId: PolicyPart | undefined
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next.hash === hash) return next
-    // A newer policy may hold the part of that id under another hash: better than no origin at all.
-    if (next.part.id === id && sameId === undefined) sameId = next
-    open.push(...next.children)
-  }
-  return sameId
 }
 
 /** The origins of the element, or of the nearest element around it that has any; those of the whole part where nothing tells which element it is. */

@@ -6,7 +6,7 @@ import type { SecretSource } from '../secrets/secret-source.js'
 import { SecretCredentials } from './secret-credentials.js'
 
 const partner = { kind: 'secret', namespace: 'shop', name: 'partner' } as const
-const proxy = { uuid: 'u' } as unknown as ProxyRef
+const proxy = { uuid: 'u', identity: 'store.shop', namespace: 'shop' } as unknown as ProxyRef
 const credential = (serialNumber: string): Credential => ({ chain: '', privateKey: '', expiry: '', serialNumber })
 
 /** A policy with one way out. */

@@ -9,6 +9,7 @@ import {
 import { Latest } from '../async/latest.js'
 import type { PolicyPart } from '../catalog/policy/policy-part.js'
 import type { SecretSource } from '../secrets/secret-source.js'
+import { proxyKeyOfRef } from '../identity/proxy-key.js'
 import type { PolicyProvider } from './policy-provider.js'
 
 /** RFC 3339. Headers do not expire. */
@@ -78,8 +79,8 @@ export class SecretCredentials {
       : { chain: '', privateKey: '', expiry: NEVER, serialNumber: '', headerValue }
   }
 
-  #isNamed({ uuid }: ProxyRef, ref: NamedCredentialRef): boolean {
-    const policy = this.#options.policies.policyFor(uuid)
+  #isNamed(proxy: ProxyRef, ref: NamedCredentialRef): boolean {
+    const policy = this.#options.policies.policyFor(proxyKeyOfRef(proxy))
     return policy !== undefined && names(policy, ref, new Set())
   }
 }

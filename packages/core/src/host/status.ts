@@ -1,6 +1,7 @@
 import type { ApplyState } from '@osm-ts/driver-api'
 
 import type { SourceRef } from '../catalog/policy/policy-part.js'
+import type { ProxyKey } from '../identity/proxy-key.js'
 
 /** A part that a proxy refused, traced back to what the user wrote. */
 export interface RejectedPart {
@@ -29,8 +30,8 @@ export interface StatusCondition {
 export interface RefusedPeerStatus extends Required<StatusCondition> {
   /** IP address. */
   readonly address: string
-  /** The proxy that its certificate proves it to be. */
-  readonly uuid?: string
+  /** The proxy that its certificate proves it to be, as `<uuid>/<namespace>/<service account>`. */
+  readonly proxy?: ProxyKey
 }
 
 /** Where one proxy stands: a row of `osm proxy status`. */

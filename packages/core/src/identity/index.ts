@@ -8,6 +8,7 @@ export {
   type MeshDomains,
   type TrustDomain,
 } from './mesh-domains.js'
+export { accountOfOutsideName } from './outside-name.js'
 export {
   newProxyUUID,
   parseProxyCommonName,
@@ -16,6 +17,7 @@ export {
   tryParseProxyCommonName,
   type ProxyIdentity,
 } from './proxy-identity.js'
+export { proxyKey, proxyKeyOfInstance, proxyKeyOfRef, type ProxyKey } from './proxy-key.js'
 export { parseServerName, readsAsServerName, serverNameOf } from './server-name.js'
 export {
   checkServiceAccount,

@@ -21,8 +21,15 @@ export { isKubernetesError, KubernetesError, type KubernetesErrorFacts } from '.
 export { LeaderElector, type LeaderElectorOptions } from './leader-elector.js'
 export { eachObject, listAll } from './list-all.js'
 export { instanceLabel, meshObjectLabels, nameLabel, nameValue } from './mesh-labels.js'
-export { mayPass, patiently, type PatienceOptions } from './patience.js'
+export { mayPass, retryAtStartup, type StartupRetryOptions } from './retry-at-startup.js'
 export { apiVersionOf, inVersion, resourceTypes } from './resource-types.js'
+export {
+  findMounting,
+  findSidecarContainer,
+  sidecarContainerNames,
+  type MountingContainer,
+  type MountingPod,
+} from './sidecar-container.js'
 export * from './source/index.js'
 export * from './status/index.js'
 export { WorkQueue, type WorkQueueOptions } from './work-queue.js'

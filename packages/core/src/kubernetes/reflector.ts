@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import type { Clock, Random } from '../certificates/clock.js'
 import type { KubernetesApi, KubernetesObject, ResourceType, Selection, WatchEvent } from './api.js'
 import { backoffMs, pause } from './backoff.js'
@@ -42,6 +44,8 @@ const BACKOFF = { firstMs: 800, lastMs: 30_000 }
 const WATCH_SECONDS = { from: 300, to: 600 }
 /** A watch that ends sooner than this without a change was not accepted in earnest. */
 const SHORTEST_WATCH_MS = 1_000
+/** Objects that arrive together are taken in for this long, in milliseconds, before others have their turn. */
+const TURN_MS = 10
 /** No API server may make us wait longer. */
 const MAX_RETRY_AFTER_MS = 120_000
 
@@ -56,6 +60,7 @@ export class Reflector {
   readonly #pageSize = new PageSize()
   #version: string | undefined
   #failures = 0
+  #turnStart = 0
 
   constructor(options: ReflectorOptions) {
     this.#options = options
@@ -96,7 +101,7 @@ export class Reflector {
           { ...selection, limit: this.#pageSize.current, ...(next === undefined ? {} : { continue: next }) },
           signal,
         )
-        relist.add(page.items)
+        await this.#inTurns(page.items, (object) => relist.add([object]))
         next = page.continue
         if (next !== undefined) continue
         relist.commit()
@@ -109,6 +114,21 @@ export class Reflector {
       if (!signal.aborted) target.ended('list', outcomeOf(error))
       throw error
     }
+  }
+
+  /** A page may be of objects that each take long to read. */
+  async #inTurns<T>(items: readonly T[], take: (item: T) => void): Promise<void> {
+    for (const item of items) {
+      take(item)
+      await this.#turn()
+    }
+  }
+
+  /** Lets others have their turn once this one was long enough. */
+  async #turn(): Promise<void> {
+    if (performance.now() - this.#turnStart < TURN_MS) return
+    await nextTurn()
+    this.#turnStart = performance.now()
   }
 
   async #watch(from: string, signal: AbortSignal): Promise<void> {
@@ -130,6 +150,8 @@ export class Reflector {
         target.contact()
         if (event.type !== 'BOOKMARK') target.change(event)
         this.#version = event.type === 'BOOKMARK' ? event.resourceVersion : versionOf(event.object, this.#version)
+        // Events that arrive together follow each other without a pause.
+        if (event.type !== 'BOOKMARK') await this.#turn()
       }
       if (quiet && clock.now() - started < SHORTEST_WATCH_MS) throw endedAtOnce()
       this.#failures = 0

@@ -1,7 +1,8 @@
-import { type FastifyInstance, fastify } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 
 import type { DriverState } from '../drivers/driver-facts.js'
-import { isLoopback } from './is-loopback.js'
+import { isOwnHost, MISDIRECTED, misdirected } from './own-host.js'
+import { pageServer, refuseElsewhere } from './page-server.js'
 
 /** What the health server answers from. */
 export interface HealthSources {
@@ -22,12 +23,10 @@ export interface VersionInfo {
   readonly build_date: string
 }
 
-/** Largest request body that the server reads; it has a use for none. */
-const BODY_LIMIT = 1024
-
 /** Health, version and metrics, as OSM's port 9091 has them. The debug page answers to loopback only, which includes port-forwarding. */
 export function healthServer(sources: HealthSources): FastifyInstance {
-  const app = fastify({ logger: false, bodyLimit: BODY_LIMIT, requestTimeout: 10_000, connectionTimeout: 10_000 })
+  // The Go command lines of OSM and osm-edge join a base that ends in a slash with these paths: //health/alive.
+  const app = pageServer({ ignoreDuplicateSlashes: true })
   app.get('/health/alive', async (_request, reply) =>
     (await sources.alive()) ? reply.send('Service is alive') : reply.code(503).send('Service is not alive'),
   )
@@ -43,10 +42,9 @@ export function healthServer(sources: HealthSources): FastifyInstance {
   const { smiVersions, drivers } = sources
   if (smiVersions !== undefined) app.get('/smi/version', async (_request, reply) => reply.send(smiVersions))
   if (drivers !== undefined)
-    app.get('/debug/drivers', async (request, reply) =>
-      isLoopback(request.socket.remoteAddress)
-        ? reply.header('cache-control', 'no-store').send({ drivers: drivers() })
-        : reply.code(403).send({ error: 'debug pages answer on loopback only; use a port-forward' }),
-    )
+    app.get('/debug/drivers', async (request, reply) => {
+      if (!isOwnHost(request, new Set())) return reply.code(MISDIRECTED).send({ error: misdirected })
+      return refuseElsewhere(request, reply) ?? reply.header('cache-control', 'no-store').send({ drivers: drivers() })
+    })
   return app
 }

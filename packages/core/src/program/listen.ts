@@ -1,4 +1,4 @@
-import { OsmError } from '@osm-ts/driver-api'
+import { type GuardServerOptions, guardServer, listenBacklog, OsmError } from '@osm-ts/driver-api'
 import type { FastifyInstance } from 'fastify'
 
 import type { ProgramErrorCode } from './error-codes.js'
@@ -11,19 +11,26 @@ export interface ListenAddress {
   readonly port: number
 }
 
+/** Which server listens, and the limits of its connections. */
+export interface ListenOptions extends Omit<GuardServerOptions, 'server'> {
+  /** For errors, metrics and the log, such as `health`. */
+  readonly name: string
+}
+
 /**
- * Makes a server listen and says on which port it does.
+ * Makes a server listen, guards its connections, and says on which port it does.
  *
- * @param what - which server, for the error
  * @throws OsmError with code `OSM_PROGRAM_LISTEN`
  */
-export async function listen(server: FastifyInstance, address: ListenAddress, what: string): Promise<number> {
+export async function listen(server: FastifyInstance, address: ListenAddress, options: ListenOptions): Promise<number> {
+  const guard = guardServer(server.server, { ...options, server: options.name })
+  server.addHook('preClose', async () => guard.stop())
   // `::` takes IPv4 as well where the kernel has IPv6, and can't be bound where it has not.
   const hosts = address.host === '' ? ['::', '0.0.0.0'] : [address.host]
   let failure: unknown
   for (const host of hosts) {
     try {
-      await server.listen({ host, port: address.port })
+      await server.listen({ host, port: address.port, backlog: listenBacklog })
       const [bound] = server.addresses()
       return typeof bound === 'object' ? bound.port : address.port
     } catch (error) {
@@ -34,7 +41,7 @@ export async function listen(server: FastifyInstance, address: ListenAddress, wh
   const reason = failure instanceof Error ? failure.message : String(failure)
   throw new OsmError<ProgramErrorCode>(
     'OSM_PROGRAM_LISTEN',
-    `the ${what} server cannot listen on port ${address.port} of ${address.host === '' ? 'all addresses' : address.host}: ${reason}`,
+    `the ${options.name} server cannot listen on port ${address.port} of ${address.host === '' ? 'all addresses' : address.host}: ${reason}`,
     { cause: failure },
   )
 }

@@ -1,13 +1,14 @@
 import type { Credential } from '@osm-ts/driver-api'
 
 import type { YamlFolderSource } from '../spec/yaml-folder.js'
-import { SecretBook, secretKey } from './secret-book.js'
+import { nameKey } from '../namespaced-name.js'
+import { SecretCache } from './secret-cache.js'
 import type { SecretName, SecretSource, SecretStates } from './secret-source.js'
 
 /** Secrets of a folder of YAML files. They are read along with the folder. */
 export class FolderSecrets implements SecretSource {
   readonly #folder: Pick<YamlFolderSource, 'secrets' | 'onSecrets'>
-  readonly #book: SecretBook
+  readonly #cache: SecretCache
   #followed: ReadonlyMap<string, SecretName> = new Map()
 
   /**
@@ -16,27 +17,27 @@ export class FolderSecrets implements SecretSource {
    */
   constructor(folder: Pick<YamlFolderSource, 'secrets' | 'onSecrets'>, onFault: (error: unknown) => void) {
     this.#folder = folder
-    this.#book = new SecretBook(onFault)
+    this.#cache = new SecretCache(onFault)
     folder.onSecrets(() => this.#read())
   }
 
   follow(names: readonly SecretName[]): void {
-    const wanted = new Map(names.map((name) => [secretKey(name), name]))
-    for (const [key, name] of this.#followed) if (!wanted.has(key)) this.#book.put(name, undefined)
+    const wanted = new Map(names.map((name) => [nameKey(name), name]))
+    for (const [key, name] of this.#followed) if (!wanted.has(key)) this.#cache.put(name, undefined)
     this.#followed = wanted
     this.#read()
   }
 
   states(): SecretStates {
-    return this.#book.states
+    return this.#cache.states
   }
 
   credential(name: SecretName): Credential | undefined {
-    return this.#book.credential(name)
+    return this.#cache.credential(name)
   }
 
   subscribe(listener: () => void): () => void {
-    return this.#book.subscribe(listener)
+    return this.#cache.subscribe(listener)
   }
 
   settled(): Promise<void> {
@@ -46,6 +47,6 @@ export class FolderSecrets implements SecretSource {
   #read(): void {
     const secrets = this.#folder.secrets()
     for (const [key, name] of this.#followed)
-      this.#book.put(name, secrets.get(key)?.reading ?? { usable: false, fault: 'is not written down in the folder' })
+      this.#cache.put(name, secrets.get(key)?.reading ?? { usable: false, fault: 'is not written down in the folder' })
   }
 }

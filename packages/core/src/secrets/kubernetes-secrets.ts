@@ -2,13 +2,13 @@ import type { Credential, Logger } from '@osm-ts/driver-api'
 
 import type { Clock, Random } from '../certificates/clock.js'
 import type { KubernetesApi, KubernetesObject } from '../kubernetes/api.js'
-import { pause } from '../kubernetes/backoff.js'
 import { messageOf } from '../kubernetes/client/error-facts.js'
 import { isKubernetesError } from '../kubernetes/kubernetes-error.js'
-import { Reflector, type ReflectorTarget, type Relist } from '../kubernetes/reflector.js'
+import { NamedReflectors } from '../kubernetes/named-reflectors.js'
+import type { ReflectorTarget, Relist } from '../kubernetes/reflector.js'
 import { resourceTypes } from '../kubernetes/resource-types.js'
 import { readClientCredential, type SecretReading } from './client-credential.js'
-import { SecretBook, secretKey } from './secret-book.js'
+import { SecretCache } from './secret-cache.js'
 import type { SecretName, SecretSource, SecretStates } from './secret-source.js'
 
 /** What {@link KubernetesSecrets} need. */
@@ -21,80 +21,57 @@ export interface KubernetesSecretsOptions {
   readonly signal: AbortSignal
 }
 
-/** A start waits no longer than this for Secrets: what is not known by then is closed until it is. */
-const PATIENCE_MS = 5_000
-
 /** Secrets of a cluster. Each is asked for by its name: what lies beside it is never read. */
 export class KubernetesSecrets implements SecretSource {
-  readonly #options: KubernetesSecretsOptions
-  readonly #book: SecretBook
-  readonly #followed = new Map<string, { readonly name: SecretName; readonly stop: AbortController }>()
-  readonly #running = new Set<Promise<void>>()
+  readonly #cache: SecretCache
+  readonly #reflectors: NamedReflectors<SecretName>
 
-  constructor(options: KubernetesSecretsOptions) {
-    this.#options = options
-    this.#book = new SecretBook((error) =>
-      options.logger.error({ error: messageOf(error) }, 'a listener to Secrets failed'),
-    )
+  constructor({ logger, ...options }: KubernetesSecretsOptions) {
+    this.#cache = new SecretCache((error) => logger.error({ error: messageOf(error) }, 'a listener to Secrets failed'))
+    this.#reflectors = new NamedReflectors({
+      ...options,
+      watch: (name, isFollowed) => ({
+        type: resourceTypes.Secret,
+        selection: { namespace: name.namespace, fieldSelector: `metadata.name=${name.name}` },
+        target: new FollowedSecret(
+          name,
+          (reading) => {
+            if (isFollowed()) this.#cache.put(name, reading)
+          },
+          logger,
+        ),
+      }),
+    })
   }
 
   follow(names: readonly SecretName[]): void {
-    const wanted = new Map(names.map((name) => [secretKey(name), name]))
-    for (const [key, { name, stop }] of this.#followed) {
-      if (wanted.has(key)) continue
-      stop.abort()
-      this.#followed.delete(key)
-      this.#book.put(name, undefined)
-    }
-    for (const [key, name] of wanted) if (!this.#followed.has(key)) this.#start(key, name)
+    for (const name of this.#reflectors.follow(names)) this.#cache.put(name, undefined)
   }
 
   states(): SecretStates {
-    return this.#book.states
+    return this.#cache.states
   }
 
   credential(name: SecretName): Credential | undefined {
-    return this.#book.credential(name)
+    return this.#cache.credential(name)
   }
 
   subscribe(listener: () => void): () => void {
-    return this.#book.subscribe(listener)
+    return this.#cache.subscribe(listener)
   }
 
-  async settled(signal: AbortSignal): Promise<void> {
-    const names = [...this.#followed.values()].map(({ name }) => name)
-    const over = new AbortController()
-    const isSettled = (): boolean => names.every((name) => this.#book.knows(name))
-    const leave = this.#book.subscribe(() => {
-      if (isSettled()) over.abort()
-    })
-    try {
-      if (!isSettled()) await pause(this.#options.clock, PATIENCE_MS, AbortSignal.any([signal, over.signal]))
-    } finally {
-      leave()
-    }
+  /** What is not known by then is closed until it is. */
+  settled(signal: AbortSignal): Promise<void> {
+    return this.#reflectors.settled(
+      (name) => this.#cache.knows(name),
+      (listener) => this.subscribe(listener),
+      signal,
+    )
   }
 
   /** Resolves when nothing is followed any more, after the signal has aborted. */
-  async finished(): Promise<void> {
-    await Promise.all(this.#running)
-  }
-
-  #start(key: string, name: SecretName): void {
-    const { api, clock, random, logger, signal } = this.#options
-    const stop = new AbortController()
-    this.#followed.set(key, { name, stop })
-    const target = new FollowedSecret(
-      name,
-      (reading) => {
-        if (!stop.signal.aborted) this.#book.put(name, reading)
-      },
-      logger,
-    )
-    const selection = { namespace: name.namespace, fieldSelector: `metadata.name=${name.name}` }
-    const reflector = new Reflector({ api, type: resourceTypes.Secret, selection, clock, random, target })
-    const run = reflector.run(AbortSignal.any([signal, stop.signal])).finally(() => this.#running.delete(run))
-    this.#running.add(run)
+  finished(): Promise<void> {
+    return this.#reflectors.finished()
   }
 }
 

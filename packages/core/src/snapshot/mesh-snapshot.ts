@@ -1,5 +1,6 @@
 import type { ServiceAccountRef } from '@osm-ts/driver-api'
 
+import { proxyKeyOfInstance, type ProxyKey } from '../identity/proxy-key.js'
 import { isOfKind, type KindMap, type MeshObject, type ObjectKey } from '../spec/objects.js'
 import { allKinds, kindDefinitions, type Kind } from '../spec/schema/kinds.js'
 import { BucketMap } from './bucket-map.js'
@@ -24,7 +25,8 @@ interface Tables {
   readonly labels: SortedIndex<SelectableObject>
   /** Workloads and instances by service account. */
   readonly identities: SortedIndex<SelectableObject>
-  readonly uuids: SortedIndex<KindMap['WorkloadInstance']>
+  /** Instances by the key of their proxy, and by its uuid. */
+  readonly proxies: SortedIndex<KindMap['WorkloadInstance']>
 }
 
 /** The one implementation of {@link Snapshot}. */
@@ -47,13 +49,16 @@ export class MeshSnapshot implements Snapshot {
       identities: SortedIndex.create((object: SelectableObject) => [
         identityKey(object.kind, object.metadata.namespace, object.spec.serviceAccountName),
       ]),
-      uuids: SortedIndex.create((instance: KindMap['WorkloadInstance']) => [instance.spec.uuid]),
+      proxies: SortedIndex.create((instance: KindMap['WorkloadInstance']) => [
+        proxyKeyOfInstance(instance),
+        instance.spec.uuid,
+      ]),
     })
   }
 
   /** The next snapshot. The cost is that of the edits and of copying the lists they touch. */
   with(edits: readonly ObjectEdit[]): MeshSnapshot {
-    const { byKey, lists, selectors, labels, identities, uuids } = this.#tables
+    const { byKey, lists, selectors, labels, identities, proxies } = this.#tables
     const services = edits.flatMap((edit) => narrow(edit, isService))
     const selectable = edits.flatMap((edit) => narrow(edit, isSelectable))
     const instances = edits.flatMap((edit) => narrow(edit, isInstance))
@@ -63,7 +68,7 @@ export class MeshSnapshot implements Snapshot {
       selectors: selectors.with(services),
       labels: labels.with(selectable),
       identities: identities.with(selectable),
-      uuids: uuids.with(instances),
+      proxies: proxies.with(instances),
     })
   }
 
@@ -119,8 +124,17 @@ export class MeshSnapshot implements Snapshot {
     return found as readonly KindMap['WorkloadInstance'][]
   }
 
-  instanceByUuid(uuid: string): KindMap['WorkloadInstance'] | undefined {
-    return this.#tables.uuids.get(uuid)[0]
+  instanceOfProxy(proxy: ProxyKey): KindMap['WorkloadInstance'] | undefined {
+    const instances = this.#tables.proxies.get(proxy)
+    return instances.length < 2 ? instances[0] : instances.reduce((a, b) => (isCreatedBefore(b, a) ? b : a))
+  }
+
+  instancesOfProxy(proxy: ProxyKey): readonly KindMap['WorkloadInstance'][] {
+    return this.#tables.proxies.get(proxy)
+  }
+
+  instancesByUuid(uuid: string): readonly KindMap['WorkloadInstance'][] {
+    return this.#tables.proxies.get(uuid)
   }
 
   #selected(kind: SelectableObject['kind'], service: KindMap['Service']): readonly SelectableObject[] {
@@ -142,6 +156,14 @@ export class MeshSnapshot implements Snapshot {
     }
     return names
   }
+}
+
+/** True if one instance is known to be older than another. A time that cannot be read counts as the latest. */
+function isCreatedBefore({ spec: a }: KindMap['WorkloadInstance'], { spec: b }: KindMap['WorkloadInstance']): boolean {
+  const [first, second] = [a, b].map(({ createdAt }) => Date.parse(createdAt))
+  return (
+    first !== undefined && second !== undefined && (first < second || (Number.isNaN(second) && !Number.isNaN(first)))
+  )
 }
 
 /** True if the service has a selector and all of it occurs in the labels. */

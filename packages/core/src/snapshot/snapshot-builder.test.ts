@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
+import { proxyKeyOfInstance } from '../identity/index.js'
 import { ObjectDecoder, objectKey, readObjects, type KindMap, type MeshObject, type ObjectKey } from '../spec/index.js'
 import { snapshotObjects } from './mesh-snapshot.js'
 import type { Snapshot } from './snapshot.js'
@@ -123,7 +124,18 @@ function expectTruth(snapshot: Snapshot, truth: ReadonlyMap<ObjectKey, MeshObjec
       expect(snapshot.instancesOfIdentity({ namespace, name })).toEqual(kind('WorkloadInstance').filter(runsAs))
     }
   }
-  for (const it of kind('WorkloadInstance')) expect(snapshot.instanceByUuid(it.spec.uuid)).toBe(it)
+  for (const it of kind('WorkloadInstance')) {
+    const proxy = proxyKeyOfInstance(it)
+    const sharing = kind('WorkloadInstance').filter((other) => proxyKeyOfInstance(other) === proxy)
+    expect(snapshot.instancesOfProxy(proxy)).toEqual(sharing)
+    expect(snapshot.instanceOfProxy(proxy)).toBe(
+      sharing.toSorted((a, b) =>
+        a.spec.createdAt < b.spec.createdAt ? -1 : a.spec.createdAt > b.spec.createdAt ? 1 : 0,
+      )[0],
+    )
+    const alike = kind('WorkloadInstance').filter(({ spec }) => spec.uuid === it.spec.uuid)
+    expect(snapshot.instancesByUuid(it.spec.uuid)).toEqual(alike)
+  }
 }
 
 describe('SnapshotBuilder', () => {

@@ -4,6 +4,7 @@ import type { SpecErrorCode } from '../spec/error-codes.js'
 import type { SourceChange } from '../spec/object-source.js'
 import { objectKey, objectRef, type MeshObject, type ObjectKey } from '../spec/objects.js'
 import { MeshSnapshot, type ObjectEdit } from './mesh-snapshot.js'
+import { NamespaceBounds } from './namespace-bounds.js'
 import type { Snapshot, SnapshotUpdate } from './snapshot.js'
 
 /** A change and the name of the source it came from. */
@@ -14,11 +15,13 @@ export interface SourcedChange extends Pick<SourceChange, 'upserts' | 'deletes'>
 /**
  * Builds snapshots out of the changes of several sources.
  *
- * When two sources hold the same object, that of the source named first holds and the other is a problem.
+ * When two sources hold the same object, that of the source named first holds and the other is a problem. Objects beyond the bounds of their namespace are
+ * problems and in no snapshot.
  */
 export class SnapshotBuilder {
   readonly #sources: ReadonlyMap<string, Map<ObjectKey, MeshObject>>
   readonly #shadowed = new Map<ObjectKey, readonly Problem[]>()
+  readonly #bounds = new NamespaceBounds()
   #snapshot = MeshSnapshot.empty()
 
   /** @param sources - names of the sources, in order of precedence */
@@ -31,9 +34,9 @@ export class SnapshotBuilder {
     return this.#snapshot
   }
 
-  /** Objects that are held by more than one source. */
+  /** Objects that are held by more than one source, and those beyond the bounds of their namespace. */
   problems(): readonly Problem[] {
-    return [...this.#shadowed.values()].flat()
+    return [...[...this.#shadowed.values()].flat(), ...this.#bounds.problems()]
   }
 
   /** Takes in changes. When nothing differs in content the snapshot stays the same one. */
@@ -50,17 +53,28 @@ export class SnapshotBuilder {
       }
       for (const key of deletes) if (held.delete(key)) touched.add(key)
     }
+    for (const key of this.#bounds.update([...touched].map((key) => [key, this.#winner(key)] as const)))
+      touched.add(key)
     const edits = [...touched].sort().flatMap((key) => this.#edit(key))
     if (edits.length > 0) this.#snapshot = this.#snapshot.with(edits)
     return { snapshot: this.#snapshot, changed: edits.map((edit) => edit.key) }
   }
 
   #edit(key: ObjectKey): readonly ObjectEdit[] {
-    const [after, ...others] = [...this.#sources.values()].flatMap((held) => held.get(key) ?? [])
-    this.#noteShadowed(key, after, others)
+    const [winner, ...others] = [...this.#sources.values()].flatMap((held) => held.get(key) ?? [])
+    this.#noteShadowed(key, winner, others)
+    const after = this.#bounds.isRefused(key) ? undefined : winner
     const before = this.#snapshot.getByKey(key)
     if (before === after || (before && after && sameContent(before, after))) return []
     return [{ key, before, after }]
+  }
+
+  #winner(key: ObjectKey): MeshObject | undefined {
+    for (const held of this.#sources.values()) {
+      const object = held.get(key)
+      if (object !== undefined) return object
+    }
+    return undefined
   }
 
   #noteShadowed(key: ObjectKey, winner: MeshObject | undefined, others: readonly MeshObject[]): void {

@@ -1,5 +1,6 @@
 import type { ServiceAccountRef } from '@osm-ts/driver-api'
 
+import type { ProxyKey } from '../identity/proxy-key.js'
 import type { KindMap, MeshObject, ObjectKey } from '../spec/objects.js'
 import type { Kind } from '../spec/schema/kinds.js'
 
@@ -36,8 +37,12 @@ export interface Snapshot {
   workloadsOfIdentity(account: ServiceAccountRef): readonly KindMap['Workload'][]
   /** Running instances under a service account. */
   instancesOfIdentity(account: ServiceAccountRef): readonly KindMap['WorkloadInstance'][]
-  /** The running instance with this sidecar uuid. */
-  instanceByUuid(uuid: string): KindMap['WorkloadInstance'] | undefined
+  /** The running instance that a proxy belongs to: of several with one whole identity the oldest, of equally old ones the first by name. */
+  instanceOfProxy(proxy: ProxyKey): KindMap['WorkloadInstance'] | undefined
+  /** All running instances with the whole identity of a proxy; there should be one. */
+  instancesOfProxy(proxy: ProxyKey): readonly KindMap['WorkloadInstance'][]
+  /** All running instances of any namespace and account with a uuid. */
+  instancesByUuid(uuid: string): readonly KindMap['WorkloadInstance'][]
 }
 
 /** A snapshot and how it differs from the one before. */

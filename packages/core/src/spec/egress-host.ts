@@ -27,3 +27,14 @@ export function parseEgressHost(host: string): EgressHost | undefined {
   // What reads like an IPv4 address is one to resolvers, whole or not.
   return isDnsSubdomain(name) && !/(?:^|\.)\d+$/.test(name) ? { kind, text, name } : undefined
 }
+
+/** True for an Egress whose `https` is TLS to addresses: it names ranges and no host, so that there is no server name to tell it by. */
+export function opensHttpsByAddress({
+  hosts = [],
+  ipAddresses = [],
+}: {
+  readonly hosts?: readonly string[] | undefined
+  readonly ipAddresses?: readonly string[] | undefined
+}): boolean {
+  return hosts.length === 0 && ipAddresses.length > 0
+}

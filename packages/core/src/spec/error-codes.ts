@@ -21,15 +21,23 @@ export const specErrorCodes = {
   OSM_SPEC_HEADER: 'a header name is not valid, or a header match does not say exactly one thing',
   OSM_SPEC_HOST: 'a host is not a valid host name',
   OSM_SPEC_LOG_FORMAT: 'the format of an access log is none, or has a command that is not taken',
+  OSM_SPEC_MORE: 'an object has more problems than are listed',
+  OSM_SPEC_NAMESPACE_BOUND:
+    'the objects of a namespace have more expressions, or longer or larger ones, than one namespace may have',
   OSM_SPEC_NO_EFFECT: 'an object, or a part of it, says nothing that could have an effect',
+  OSM_SPEC_OBJECT_BOUND:
+    'an object has more expressions, values or items of a list, or longer or larger expressions, than one object may have',
   OSM_SPEC_PRINCIPAL:
     'clients must show a certificate, but no source says whose, or one says a name that no certificate holds',
   OSM_SPEC_PROTOCOL: 'the application protocol is not known, or clashes with another one on the same port',
   OSM_SPEC_PROVIDER: 'a MeshRootCertificate does not name exactly one provider',
   OSM_SPEC_REFERENCE: 'a referenced object does not exist, or is of a kind that is not read there',
   OSM_SPEC_SCRIPT: 'a script is too long, or can not be read',
-  OSM_SPEC_REGEX: 'an expression is not valid RE2 syntax, or is too long',
+  OSM_SPEC_REF_NOT_PERMITTED:
+    'an object refers to another namespace that does not permit it by a ReferenceGrant; the reference does not count',
+  OSM_SPEC_REGEX: 'an expression is not valid RE2 syntax, is too long, or stands for too large a program',
   OSM_SPEC_REGEX_COSTLY: 'an expression can take very long in sidecars whose engine backtracks',
+  OSM_SPEC_RETRY_NAMESPACE: 'a Retry is in another namespace than its source and is ignored',
   OSM_SPEC_RETRY_ON: 'a condition for retries is not known',
   OSM_SPEC_ROUTE: 'a referenced route object, or a match inside it, does not exist or is of an unknown kind',
   OSM_SPEC_SERVICE_PORT: 'ports of one Service clash, or one leads to a port that no workload has',

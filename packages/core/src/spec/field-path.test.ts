@@ -24,6 +24,8 @@ describe('field paths', () => {
   it('stops where the text is no path', () => {
     expect(parseFieldPath('spec.a[')).toEqual(['spec', 'a'])
     expect(parseFieldPath('spec..a')).toEqual(['spec'])
+    expect(parseFieldPath('spec["\\q"].a')).toEqual(['spec'])
+    expect(parseFieldPath('spec["\u0000"].a')).toEqual(['spec'])
   })
 
   it('follows JSON pointers', () => {

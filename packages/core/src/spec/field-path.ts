@@ -29,9 +29,22 @@ export function parseFieldPath(text: string): FieldPath {
     const [, member, index, quoted] = match
     if (member !== undefined) segments.push(member)
     else if (index !== undefined) segments.push(Number(index))
-    else if (quoted !== undefined) segments.push(JSON.parse(quoted) as string)
+    else if (quoted !== undefined) {
+      const name = memberName(quoted)
+      if (name === undefined) break
+      segments.push(name)
+    }
   }
   return segments
+}
+
+/** The name in quotes; undefined for what is no text of JSON, such as one with an escape that JSON lacks. */
+function memberName(quoted: string): string | undefined {
+  try {
+    return JSON.parse(quoted) as string
+  } catch {
+    return undefined
+  }
 }
 
 /**

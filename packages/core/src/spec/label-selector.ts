@@ -1,3 +1,5 @@
+import { ownValue } from '@osm-ts/driver-api'
+
 import type { labelSelector, Spec } from './schema/common.js'
 
 /** A Kubernetes label selector. */
@@ -8,11 +10,10 @@ export function selectsLabels(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
   labels: Readonly<Record<string, string>>,
 ): boolean {
-  const valueOf = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined)
   return (
-    Object.entries(matchLabels).every(([key, value]) => valueOf(key) === value) &&
+    Object.entries(matchLabels).every(([key, value]) => ownValue(labels, key) === value) &&
     matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = valueOf(key)
+      const value = ownValue(labels, key)
       switch (operator) {
         case 'In':
           return value !== undefined && values.includes(value)

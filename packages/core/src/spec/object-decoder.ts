@@ -1,11 +1,13 @@
 import type { JsonValue } from '@osm-ts/driver-api'
 
+import { atOnce, type Steps } from '../async/index.js'
 import type { ObjectOrigin, ObjectRef, Problem } from '../problem.js'
 import { convert, type RawObject } from './convert.js'
 import type { SpecErrorCode } from './error-codes.js'
+import { exceeded, expressionsOf, objectExpressionBounds, sumExpressionsInSteps } from './expressions.js'
 import { formatFieldPath, type FieldPath } from './field-path.js'
 import { nameFault, namespaceFault } from './names.js'
-import { makeObjectKey, type KindMap, type MeshObject, type ObjectKey, type ObjectMetadata } from './objects.js'
+import { makeObjectKey, type MeshObject, type ObjectKey, type ObjectMetadata } from './objects.js'
 import type { PatternChecker } from './pattern.js'
 import { freeObject, textMap } from './schema/common.js'
 import { allKinds, isKind, kindDefinitions, type Kind } from './schema/kinds.js'
@@ -52,6 +54,8 @@ const metadataMembers = [
   'selfLink',
 ] as const
 const objectMembers: readonly string[] = ['apiVersion', 'kind', 'metadata', 'spec', 'status']
+/** Problems of one object that are listed; it may have as many as it has fields. */
+const maxProblems = 20
 const labelsSchema = textMap('Labels or annotations.')
 const statusSchema = freeObject('Status.')
 
@@ -72,17 +76,22 @@ export class ObjectDecoder {
   }
 
   decode(raw: unknown, context: DecodeContext): Decoded {
+    return atOnce(this.decodeInSteps(raw, context))
+  }
+
+  /** The same in steps, none of which takes long for the largest object. */
+  *decodeInSteps(raw: unknown, context: DecodeContext): Steps<Decoded> {
     const decoding = new Decoding(context)
     try {
-      return decoding.finish(this.#decode(raw, context, decoding))
+      return decoding.finish(yield* this.#decode(raw, context, decoding))
     } catch (error) {
       if (!(error instanceof OversizeError)) throw error
-      decoding.report('OSM_SPEC_OBJECT', [], error.message)
+      decoding.report('OSM_SPEC_OBJECT_BOUND', [], error.message)
       return decoding.finish(undefined)
     }
   }
 
-  #decode(raw: unknown, context: DecodeContext, decoding: Decoding): MeshObject | undefined {
+  *#decode(raw: unknown, context: DecodeContext, decoding: Decoding): Steps<MeshObject | undefined> {
     const identity = this.#identify(raw, context, decoding)
     if (identity === undefined) return undefined
     const { kind, written, metadata } = identity
@@ -91,12 +100,15 @@ export class ObjectDecoder {
     if (!definition.partial) decoding.reportUnknown(converted, objectMembers, [])
     const reporting = definition.partial ? { ...decoding.shaping, unknownMember: ignore } : decoding.shaping
     const spec = shape(definition.spec, converted.spec ?? {}, ['spec'], reporting)
+    yield
     const violations = this.#validator.check(kind, spec)
     for (const { path, message } of violations) decoding.report('OSM_SPEC_SCHEMA', path, message)
     if (decoding.failed) return undefined
+    yield
     // The spec was just checked against the schema of its kind, which is what the type is made from.
-    if (kind === 'HTTPRouteGroup' && !this.#acceptsPatterns(spec as KindMap['HTTPRouteGroup']['spec'], decoding))
+    if (!(yield* this.#acceptsExpressions({ kind, spec } as Pick<MeshObject, 'kind' | 'spec'>, decoding)))
       return undefined
+    yield
     const status = isPlainObject(converted.status)
       ? shape(statusSchema, converted.status, ['status'], decoding.shaping)
       : undefined
@@ -111,17 +123,17 @@ export class ObjectDecoder {
     } as MeshObject)
   }
 
-  #acceptsPatterns({ matches }: KindMap['HTTPRouteGroup']['spec'], decoding: Decoding): boolean {
-    const check = (pattern: string, path: FieldPath): void => {
-      const facts = this.#patterns?.check(pattern)
-      if (facts?.valid === false) decoding.report('OSM_SPEC_REGEX', path, facts.reason)
-    }
-    for (const [index, { pathRegex, headers = [] }] of matches.entries()) {
-      const at = ['spec', 'matches', index]
-      if (pathRegex !== undefined) check(pathRegex, [...at, 'pathRegex'])
-      for (const [position, header] of headers.entries())
-        for (const [name, pattern] of Object.entries(header)) check(pattern, [...at, 'headers', position, name])
-    }
+  *#acceptsExpressions(object: Pick<MeshObject, 'kind' | 'spec'>, decoding: Decoding): Steps<boolean> {
+    const expressions = expressionsOf(object)
+    const beyond = exceeded(yield* sumExpressionsInSteps(expressions), objectExpressionBounds)
+    yield
+    if (beyond !== undefined) decoding.report('OSM_SPEC_OBJECT_BOUND', ['spec'], `has ${beyond} in an object`)
+    else if (object.kind === 'HTTPRouteGroup')
+      for (const { path, pattern } of expressions) {
+        const facts = this.#patterns?.check(pattern)
+        if (facts?.valid === false) decoding.report('OSM_SPEC_REGEX', path, facts.reason)
+        yield
+      }
     return !decoding.failed
   }
 
@@ -258,6 +270,7 @@ class Decoding {
   readonly #context: DecodeContext
   readonly #problems: Problem[] = []
   #failed = false
+  #found = 0
 
   constructor(context: DecodeContext) {
     this.#context = context
@@ -275,6 +288,8 @@ class Decoding {
 
   report(code: SpecErrorCode, path: FieldPath, message: string, severity: Problem['severity'] = 'error'): void {
     if (severity === 'error') this.#failed = true
+    this.#found += 1
+    if (this.#found > maxProblems) return
     this.#problems.push({
       code,
       severity,
@@ -295,13 +310,25 @@ class Decoding {
       ...(ref !== undefined && isKind(ref.kind) ? { key: makeObjectKey(ref.kind, ref.namespace, ref.name) } : {}),
       ...(this.named === undefined ? {} : { named: this.named }),
       ...(object === undefined ? {} : { object }),
-      problems: this.#problems,
+      problems: this.#found > maxProblems ? [...this.#problems, this.#unlisted()] : this.#problems,
+    }
+  }
+
+  #unlisted(): Problem {
+    const code: SpecErrorCode = 'OSM_SPEC_MORE'
+    return {
+      code,
+      severity: this.#failed ? 'error' : 'warning',
+      message: `has ${this.#found - maxProblems} more problems, which are not listed`,
+      ...(this.object === undefined ? {} : { object: this.object }),
+      origin: this.#context.origin,
     }
   }
 
   #reportUnknownMember(path: FieldPath, known: readonly string[]): void {
     const name = String(path.at(-1))
-    this.report('OSM_SPEC_FIELD_UNKNOWN', path, `is not known and not read${didYouMean(name, known)}`, 'warning')
+    const guess = this.#found < maxProblems ? didYouMean(name, known) : ''
+    this.report('OSM_SPEC_FIELD_UNKNOWN', path, `is not known and not read${guess}`, 'warning')
   }
 }
 

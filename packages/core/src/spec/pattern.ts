@@ -1,44 +1,55 @@
-import { RE2JS } from 're2js'
-
 import { canBacktrackBadly } from './regex-cost.js'
+import { measureRegex } from './regex-size.js'
 
-/** Longest expression that is taken. */
+/** Longest expression that is taken, in characters. */
 export const maxPatternLength = 1024
-/** Largest program that an expression may compile to: `(a{1000}){1000}` is short and huge. */
-const maxProgramSize = 20_000
-const rememberedPatterns = 20_000
+/**
+ * Instructions that the program of an expression may have at most, as {@link measureRegex} counts them. A sidecar must take what is taken here: the
+ * limits of proxies are this one or higher.
+ */
+export const maxProgramSize = 4096
+/** Expressions that are remembered: 8 MiB of text at most. */
+const rememberedPatterns = 4096
 
 /** What is known of an expression that a user wrote. */
 export type PatternFacts =
-  | { readonly valid: true; /** A backtracking engine may take very long over it. */ readonly costly: boolean }
-  | { readonly valid: false; readonly reason: string }
+  { readonly valid: true; readonly programSize: number } | { readonly valid: false; readonly reason: string }
 
-/**
- * Says whether expressions of users are valid RE2 syntax. Never runs them in a backtracking engine. Remembers its
- * answers.
- */
-export class PatternChecker {
-  readonly #known = new Map<string, PatternFacts>()
-
-  check(pattern: string): PatternFacts {
-    const known = this.#known.get(pattern)
-    if (known !== undefined) return known
-    const facts = factsOf(pattern)
-    if (this.#known.size >= rememberedPatterns) this.#known.clear()
-    this.#known.set(pattern, facts)
-    return facts
+/** Says whether an expression is RE2 syntax and small enough. Builds no program of it: takes time that is linear in the length of the text. */
+export function patternFacts(pattern: string): PatternFacts {
+  if (pattern.length > maxPatternLength)
+    return { valid: false, reason: `is ${pattern.length} characters long; at most ${maxPatternLength} are taken` }
+  const measured = measureRegex(pattern)
+  if (!measured.valid) return { valid: false, reason: `is no RE2 expression: ${measured.reason}` }
+  const { programSize } = measured
+  if (programSize <= maxProgramSize) return measured
+  return {
+    valid: false,
+    reason: `stands for a program of up to ${programSize} instructions; at most ${maxProgramSize} are taken: repeat less often`,
   }
 }
 
-function factsOf(pattern: string): PatternFacts {
-  if (pattern.length > maxPatternLength)
-    return { valid: false, reason: `is ${pattern.length} characters long; at most ${maxPatternLength} are taken` }
-  try {
-    const size = RE2JS.compile(pattern).programSize()
-    if (size > maxProgramSize) return { valid: false, reason: 'stands for too large a program; repeat less often' }
-    return { valid: true, costly: canBacktrackBadly(pattern) }
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    return { valid: false, reason: `is no RE2 expression: ${reason.replace(/^error parsing regexp: /, '')}` }
+/** Says whether expressions of users can be used, and whether they can hurt. Never runs them in any engine. Remembers its newest answers. */
+export class PatternChecker {
+  readonly #known = new Map<string, PatternFacts>()
+  readonly #costly = new Map<string, boolean>()
+
+  check(pattern: string): PatternFacts {
+    return remembered(this.#known, pattern, patternFacts)
   }
+
+  /** True for an expression that a backtracking engine may take very long over. It must be a valid one. */
+  isCostly(pattern: string): boolean {
+    return remembered(this.#costly, pattern, canBacktrackBadly)
+  }
+}
+
+function remembered<T>(answers: Map<string, T>, pattern: string, find: (pattern: string) => T): T {
+  const known = answers.get(pattern)
+  if (known !== undefined) return known
+  const found = find(pattern)
+  const [oldest] = answers.keys()
+  if (answers.size >= rememberedPatterns && oldest !== undefined) answers.delete(oldest)
+  if (pattern.length <= maxPatternLength) answers.set(pattern, found)
+  return found
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { portProtocol } from './protocol.js'
+import { portProtocol, suggestedProtocol } from './protocol.js'
 
 describe('portProtocol', () => {
   it.each([
@@ -19,16 +19,37 @@ describe('portProtocol', () => {
     [{ name: 'tcp-mysql', appProtocol: '' }, 'tcp', 'name'],
     [{ appProtocol: 'TCP' }, 'tcp', 'appProtocol'],
     [{ appProtocol: 'kubernetes.io/h2c' }, 'http2', 'appProtocol'],
+    [{ appProtocol: 'kubernetes.io/ws' }, 'http', 'appProtocol'],
+    [{ appProtocol: 'kubernetes.io/wss' }, 'https', 'appProtocol'],
+    [{ name: 'http', appProtocol: 'tls' }, 'https', 'appProtocol'],
   ] as const)('%j is %s, told by %s', (port, protocol, toldBy) => {
     expect(portProtocol(port)).toEqual({ protocol, toldBy })
   })
 
-  it('takes an unknown appProtocol for http and says so', () => {
-    expect(portProtocol({ name: 'tcp', appProtocol: 'redis' })).toEqual({
-      protocol: 'http',
-      toldBy: 'default',
-      unknown: 'redis',
-    })
-    expect(portProtocol({ appProtocol: 'constructor' })).toMatchObject({ unknown: 'constructor' })
+  it.each(['redis', 'mysql', 'amqp', 'postgresql', 'example.com/own', 'constructor', '__proto__'])(
+    'takes the unknown appProtocol %s for tcp and says so',
+    (appProtocol) => {
+      expect(portProtocol({ name: 'http', appProtocol })).toEqual({
+        protocol: 'tcp',
+        toldBy: 'default',
+        unknown: appProtocol,
+      })
+    },
+  )
+})
+
+describe('suggestedProtocol', () => {
+  it.each([
+    [{ name: 'mysql', port: 80 }, 'mysql'],
+    [{ name: 'client-redis', port: 80 }, 'redis'],
+    [{ name: 'data', port: 5432 }, 'postgresql'],
+    [{ port: 27017 }, 'mongodb'],
+    [{ name: 'web', port: 8080 }, undefined],
+    [{ name: 'tcp-mysql', port: 3306 }, undefined],
+    [{ name: 'http-redis', port: 6379 }, undefined],
+    [{ name: 'mysql', port: 3306, appProtocol: 'tcp' }, undefined],
+    [{ name: 'mysql', port: 3306, appProtocol: 'mysql' }, undefined],
+  ] as const)('%j suggests %s', (port, protocol) => {
+    expect(suggestedProtocol(port)).toBe(protocol)
   })
 })

@@ -1,31 +1,90 @@
 import type { Protocol } from '@osm-ts/driver-api'
 
-/** Protocols by every name that `appProtocol` may give them. */
-const byAppProtocol: Readonly<Record<string, Protocol>> = {
-  http: 'http',
-  http2: 'http2',
-  h2c: 'http2',
-  'kubernetes.io/h2c': 'http2',
-  grpc: 'grpc',
-  https: 'https',
-  tcp: 'tcp',
-  'tcp-server-first': 'tcp-server-first',
-}
+/**
+ * Protocols by every name of `appProtocol` that is known: those of OSM, those of Kubernetes (KEP-3726), and IANA service names of TLS and TCP protocols.
+ *
+ * WebSocket over TLS is bytes to the mesh, as HTTPS is. The handshake of WebSocket in the clear is an HTTP/1.1 request.
+ */
+const byAppProtocol: ReadonlyMap<string, Protocol> = new Map([
+  ['http', 'http'],
+  ['kubernetes.io/ws', 'http'],
+  ['ws', 'http'],
+  ['http2', 'http2'],
+  ['h2c', 'http2'],
+  ['kubernetes.io/h2c', 'http2'],
+  ['grpc', 'grpc'],
+  ['https', 'https'],
+  ['kubernetes.io/wss', 'https'],
+  ['wss', 'https'],
+  ['tls', 'https'],
+  ['tcp', 'tcp'],
+  ['tcp-server-first', 'tcp-server-first'],
+])
 
 /** Protocols that a port name may begin with; a name that begins with another is listed before it. */
 const byPrefix = ['tcp-server-first', 'https', 'http2', 'http', 'grpc', 'tcp'] as const
+
+/** Words in port names that stand for a protocol other than HTTP, from charts and manifests of the programs that speak it. */
+const otherProtocols: readonly string[] = [
+  'amqp',
+  'cassandra',
+  'cql',
+  'dns',
+  'ftp',
+  'imap',
+  'kafka',
+  'ldap',
+  'ldaps',
+  'memcache',
+  'memcached',
+  'mongo',
+  'mongodb',
+  'mqtt',
+  'mssql',
+  'mysql',
+  'nats',
+  'pgsql',
+  'postgres',
+  'postgresql',
+  'redis',
+  'smtp',
+  'ssh',
+  'tls',
+  'zookeeper',
+]
+
+/** Ports that IANA, or common use, gives to a protocol other than HTTP. */
+const otherPorts: ReadonlyMap<number, string> = new Map([
+  [22, 'ssh'],
+  [25, 'smtp'],
+  [53, 'dns'],
+  [389, 'ldap'],
+  [636, 'ldaps'],
+  [1433, 'mssql'],
+  [1883, 'mqtt'],
+  [2181, 'zookeeper'],
+  [3306, 'mysql'],
+  [4222, 'nats'],
+  [5432, 'postgresql'],
+  [5672, 'amqp'],
+  [6379, 'redis'],
+  [9042, 'cql'],
+  [9092, 'kafka'],
+  [11211, 'memcached'],
+  [27017, 'mongodb'],
+])
 
 /** The protocol of a port and what it was told by. */
 export interface PortProtocol {
   readonly protocol: Protocol
   readonly toldBy: 'appProtocol' | 'name' | 'default'
-  /** What `appProtocol` says, if that is not known; the protocol is then `http`. */
+  /** The value of `appProtocol`, if it is unknown. The protocol is then `tcp`: what is named otherwise is not HTTP. */
   readonly unknown?: string
 }
 
 /** Names of `appProtocol` that are known. */
 export function knownAppProtocols(): readonly string[] {
-  return Object.keys(byAppProtocol)
+  return [...byAppProtocol.keys()]
 }
 
 /**
@@ -36,12 +95,25 @@ export function knownAppProtocols(): readonly string[] {
 export function portProtocol(port: { readonly name?: string; readonly appProtocol?: string }): PortProtocol {
   const { appProtocol, name } = port
   if (appProtocol !== undefined && appProtocol !== '') {
-    const key = appProtocol.toLowerCase()
-    const protocol = Object.hasOwn(byAppProtocol, key) ? byAppProtocol[key] : undefined
+    const protocol = byAppProtocol.get(appProtocol.toLowerCase())
     return protocol === undefined
-      ? { protocol: 'http', toldBy: 'default', unknown: appProtocol }
+      ? { protocol: 'tcp', toldBy: 'default', unknown: appProtocol }
       : { protocol, toldBy: 'appProtocol' }
   }
   const prefix = byPrefix.find((protocol) => name === protocol || name?.startsWith(`${protocol}-`) === true)
   return prefix === undefined ? { protocol: 'http', toldBy: 'default' } : { protocol: prefix, toldBy: 'name' }
+}
+
+/**
+ * The protocol other than HTTP that the name or the number of a port suggests, where neither `appProtocol` nor the prefix of the name tells its protocol.
+ * Undefined if nothing suggests one.
+ */
+export function suggestedProtocol(port: {
+  readonly name?: string
+  readonly appProtocol?: string
+  readonly port: number
+}): string | undefined {
+  if (portProtocol(port).toldBy !== 'default' || (port.appProtocol ?? '') !== '') return undefined
+  const words = (port.name ?? '').split('-')
+  return otherProtocols.find((protocol) => words.includes(protocol)) ?? otherPorts.get(port.port)
 }

@@ -107,8 +107,9 @@ describe('PatternChecker', () => {
   const checker = new PatternChecker()
 
   it('takes RE2 syntax', () => {
-    expect(checker.check('/books/(?P<id>\\d+)')).toEqual({ valid: true, costly: false })
-    expect(checker.check('(a+)+$')).toEqual({ valid: true, costly: true })
+    expect(checker.check('/books/(?P<id>\\d+)')).toEqual({ valid: true, programSize: 25 })
+    expect(checker.isCostly('/books/(?P<id>\\d+)')).toBe(false)
+    expect(checker.isCostly('(a+)+$')).toBe(true)
   })
 
   it.each([
@@ -124,6 +125,9 @@ describe('PatternChecker', () => {
   it('refuses what is too long, or small and huge', () => {
     expect(checker.check('a'.repeat(1025))).toMatchObject({ valid: false, reason: expect.stringContaining('1025') })
     expect(checker.check('((a{100}){100}){10}')).toMatchObject({ valid: false })
+    expect(checker.check('a{0,1000}a{0,1000}')).toMatchObject({ valid: true })
+    const reason = 'stands for a program of up to 6008 instructions; at most 4096 are taken: repeat less often'
+    expect(checker.check('a{0,1000}a{0,1000}a{0,1000}')).toEqual({ valid: false, reason })
   })
 
   it('agrees with RE2 on what is an expression', () => {

@@ -1,4 +1,5 @@
 import { allChars, charOf, noChars, otherChars, perlClass, range, type Chars } from './regex-chars.js'
+import { TextScanner } from './text-scanner.js'
 
 /**
  * Tells expressions that a backtracking engine can take very long over.
@@ -55,13 +56,12 @@ const borneInARow = 3
 const manyRounds = 16
 
 class CostParser {
-  readonly #text: string
+  readonly #scanner: TextScanner
   readonly #foldCase: boolean
-  #at = 0
   #costly = false
 
   constructor(text: string) {
-    this.#text = text
+    this.#scanner = new TextScanner(text)
     this.#foldCase = /\(\?[a-z]*i/.test(text)
   }
 
@@ -72,7 +72,7 @@ class CostParser {
 
   #alternatives(): Part {
     const parts = [this.#sequence()]
-    while (this.#take('|')) parts.push(this.#sequence())
+    while (this.#scanner.take('|')) parts.push(this.#sequence())
     const [only] = parts
     if (parts.length === 1 && only !== undefined) return only
     let first = noChars
@@ -95,7 +95,7 @@ class CostParser {
 
   #sequence(): Part {
     const members: Part[] = []
-    while (this.#at < this.#text.length && !this.#sees('|') && !this.#sees(')')) {
+    while (!this.#scanner.ended && !this.#scanner.sees('|') && !this.#scanner.sees(')')) {
       const member = this.#quantified()
       if (member !== undefined) members.push(member)
     }
@@ -123,7 +123,7 @@ class CostParser {
   #quantified(): Part | undefined {
     let part = this.#atom()
     for (let bounds = this.#quantifier(); bounds !== undefined; bounds = this.#quantifier()) {
-      this.#take('?')
+      this.#scanner.take('?')
       if (part === undefined) continue
       const { least, most } = bounds
       const many = most > manyRounds
@@ -150,27 +150,27 @@ class CostParser {
   }
 
   #quantifier(): { readonly least: number; readonly most: number } | undefined {
-    if (this.#take('*')) return { least: 0, most: Infinity }
-    if (this.#take('+')) return { least: 1, most: Infinity }
-    if (this.#take('?')) return { least: 0, most: 1 }
-    const [all, least, comma, most] = this.#match(/\{(\d+)(,(\d*))?\}/y) ?? []
+    if (this.#scanner.take('*')) return { least: 0, most: Infinity }
+    if (this.#scanner.take('+')) return { least: 1, most: Infinity }
+    if (this.#scanner.take('?')) return { least: 0, most: 1 }
+    const [all, least, comma, most] = this.#scanner.match(/\{(\d+)(,(\d*))?\}/y) ?? []
     if (all === undefined) return undefined
     if (comma === undefined) return { least: Number(least), most: Number(least) }
     return { least: Number(least), most: most === '' || most === undefined ? Infinity : Number(most) }
   }
 
   #atom(): Part | undefined {
-    if (this.#match(/\(\?[a-zA-Z-]*\)/y) !== undefined) return undefined
-    if (this.#match(/\((\?(P?<[^>]*>|[a-zA-Z-]*:))?/y) !== undefined) {
+    if (this.#scanner.match(/\(\?[a-zA-Z-]*\)/y) !== undefined) return undefined
+    if (this.#scanner.match(/\((\?(P?<[^>]*>|[a-zA-Z-]*:))?/y) !== undefined) {
       const inner = this.#alternatives()
-      this.#take(')')
+      this.#scanner.take(')')
       return inner
     }
-    if (this.#match(/[\^$]|\\[AbBz]/y) !== undefined) return empty
-    const [, quoted] = this.#match(/\\Q([\s\S]*?)(?:\\E|$)/y) ?? []
+    if (this.#scanner.match(/[\^$]|\\[AbBz]/y) !== undefined) return empty
+    const [, quoted] = this.#scanner.match(/\\Q([\s\S]*?)(?:\\E|$)/y) ?? []
     if (quoted !== undefined) return this.#literalText(quoted)
-    if (this.#take('.')) return one(allChars)
-    return one(this.#sees('[') ? this.#bracket() : this.#character())
+    if (this.#scanner.take('.')) return one(allChars)
+    return one(this.#scanner.sees('[') ? this.#bracket() : this.#character())
   }
 
   #literalText(text: string): Part {
@@ -180,20 +180,21 @@ class CostParser {
   }
 
   #bracket(): Chars {
-    this.#take('[')
-    const negated = this.#take('^')
+    this.#scanner.take('[')
+    const negated = this.#scanner.take('^')
     let chars = noChars
-    for (let start = true; this.#at < this.#text.length && (start || !this.#sees(']')); start = false) {
-      const [, named] = this.#match(/\[:(\^?[a-z]+):\]/y) ?? []
+    for (let start = true; !this.#scanner.ended && (start || !this.#scanner.sees(']')); start = false) {
+      const [, named] = this.#scanner.match(/\[:(\^?[a-z]+):\]/y) ?? []
       if (named !== undefined) {
         chars |= allChars
         continue
       }
       const from = this.#codePoint()
-      const [, to] = from.code === undefined || !this.#match(/-(?!\])/y) ? [] : [undefined, this.#codePoint().code]
+      const [, to] =
+        from.code === undefined || !this.#scanner.match(/-(?!\])/y) ? [] : [undefined, this.#codePoint().code]
       chars |= from.code === undefined || to === undefined ? from.chars : range(from.code, to)
     }
-    this.#take(']')
+    this.#scanner.take(']')
     const folded = this.#fold(chars)
     // What is not ASCII is one bit: the complement of some of it is still some of it.
     return negated ? (allChars & ~folded) | otherChars : folded
@@ -206,15 +207,13 @@ class CostParser {
   /** One character, or a class of them, in or out of brackets. */
   #codePoint(): { readonly code: number | undefined; readonly chars: Chars } {
     const [, hex, octal, perl, property, escaped] =
-      this.#match(/\\(?:x\{?([0-9A-Fa-f]+)\}?|([0-7]{1,3})|([dDwWsS])|([pP](?:\{[^}]*\}|.))|([\s\S]))/y) ?? []
+      this.#scanner.match(/\\(?:x\{?([0-9A-Fa-f]+)\}?|([0-7]{1,3})|([dDwWsS])|([pP](?:\{[^}]*\}|.))|([\s\S]))/y) ?? []
     if (hex !== undefined) return single(parseInt(hex, 16))
     if (octal !== undefined) return single(parseInt(octal, 8))
     if (perl !== undefined) return { code: undefined, chars: perlClass(perl) }
     if (property !== undefined) return { code: undefined, chars: allChars }
     if (escaped !== undefined) return single(controls[escaped] ?? escaped.codePointAt(0) ?? 0)
-    const code = this.#text.codePointAt(this.#at) ?? 0
-    this.#at += code > 0xffff ? 2 : 1
-    return single(code)
+    return single(this.#scanner.codePoint())
   }
 
   #fold(chars: Chars): Chars {
@@ -222,25 +221,6 @@ class CostParser {
     const upper = range(0x41, 0x5a)
     const lower = range(0x61, 0x7a)
     return chars | ((chars & upper) << 32n) | ((chars & lower) >> 32n) | otherChars
-  }
-
-  #sees(character: string): boolean {
-    return this.#text[this.#at] === character
-  }
-
-  #take(character: string): boolean {
-    if (!this.#sees(character)) return false
-    this.#at += 1
-    return true
-  }
-
-  /** Takes what the expression, which must be sticky, matches here. */
-  #match(expression: RegExp): readonly (string | undefined)[] | undefined {
-    expression.lastIndex = this.#at
-    const found = expression.exec(this.#text)
-    if (found === null) return undefined
-    this.#at += found[0].length
-    return found
   }
 }
 

@@ -1,3 +1,4 @@
+import { dictionary } from '@osm-ts/driver-api'
 import type { TSchema } from '@sinclair/typebox'
 
 import type { FieldPath } from './field-path.js'
@@ -17,7 +18,10 @@ export interface ShapeContext {
 export class OversizeError extends Error {}
 
 const maxDepth = 64
-const maxNodes = 200_000
+/** Values of one object: scalars, lists and objects. */
+const maxObjectValues = 25_000
+/** Items of one list. */
+const maxListItems = 10_000
 
 /**
  * JSON schema keywords that shaping follows. TypeBox types its schemas by what they validate; shaping walks what they
@@ -52,8 +56,13 @@ class Shaper {
 
   shape(schema: SchemaNode, value: unknown, path: (string | number)[]): unknown {
     this.#nodes += 1
-    if (this.#nodes > maxNodes || path.length > maxDepth)
-      throw new OversizeError('the object is too large or too deeply nested')
+    if (this.#nodes > maxObjectValues)
+      throw new OversizeError(`has more than ${maxObjectValues} values; divide the object`)
+    if (path.length > maxDepth) throw new OversizeError(`is nested deeper than ${maxDepth} levels`)
+    if (Array.isArray(value) && value.length > maxListItems)
+      throw new OversizeError(
+        `has a list of ${value.length} items; at most ${maxListItems} are taken: divide the object`,
+      )
     if (schema['x-kubernetes-preserve-unknown-fields'] === true) return this.#free(value, path)
     if (schema.anyOf !== undefined) return numeric(value) ?? value
     switch (schema.type) {
@@ -84,26 +93,22 @@ class Shaper {
 
   #object(schema: SchemaNode, value: Readonly<Record<string, unknown>>, path: (string | number)[]): unknown {
     const known = schema.properties ?? {}
-    const shaped: Record<string, unknown> = {}
+    const shaped: [string, unknown][] = []
     for (const [name, member] of Object.entries(value)) {
       const memberSchema = Object.hasOwn(known, name) ? known[name] : schema.additionalProperties
-      // A member of this name would set the prototype instead of a member.
-      if (memberSchema === undefined || name === '__proto__')
-        this.#context.unknownMember([...path, name], Object.keys(known))
-      else if (member !== null && member !== undefined) shaped[name] = this.#at(memberSchema, member, path, name)
+      if (memberSchema === undefined) this.#context.unknownMember([...path, name], Object.keys(known))
+      else if (member !== null && member !== undefined) shaped.push([name, this.#at(memberSchema, member, path, name)])
     }
-    return shaped
+    return schema.additionalProperties === undefined ? Object.fromEntries(shaped) : dictionary(shaped)
   }
 
   #free(value: unknown, path: (string | number)[]): unknown {
     if (value === null || typeof value !== 'object') return value
     if (Array.isArray(value)) return value.map((item, index) => this.#at(freeNode, item, path, index))
-    const copy: Record<string, unknown> = {}
-    for (const [name, member] of Object.entries(value)) {
-      if (name === '__proto__') this.#context.unknownMember([...path, name], [])
-      else if (member !== undefined) copy[name] = this.#at(freeNode, member, path, name)
-    }
-    return copy
+    const copy: [string, unknown][] = []
+    for (const [name, member] of Object.entries(value))
+      if (member !== undefined) copy.push([name, this.#at(freeNode, member, path, name)])
+    return dictionary(copy)
   }
 
   #text(schema: SchemaNode, value: unknown, path: (string | number)[]): unknown {

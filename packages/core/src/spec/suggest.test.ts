@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { closest, didYouMean } from './suggest.js'
+import { closest, didYouMean, SuggestionBudget } from './suggest.js'
 
 describe('suggestions', () => {
   it.each([
@@ -24,5 +24,15 @@ describe('suggestions', () => {
   it('takes the nearest, and the first of equals', () => {
     expect(closest('web-v3', ['web-v1', 'web-v2', 'web-v33'])).toBe('web-v1')
     expect(closest('web-v22', ['web-v1', 'web-v2'])).toBe('web-v2')
+  })
+
+  it('compares no more than the budget of an object allows, however much of it is wrong', () => {
+    const budget = new SuggestionBudget()
+    const names = Array.from({ length: 100 }, (_, index) => `service-${index}`)
+    let guesses = 0
+    for (let wrong = 0; wrong < 10_000; wrong += 1) if (closest('sevrice-7', names, budget) !== undefined) guesses += 1
+    expect(guesses).toBeGreaterThan(0)
+    expect(guesses).toBeLessThanOrEqual(20)
+    expect(closest('sevrice-7', names)).toBe('service-7')
   })
 })

@@ -2,12 +2,23 @@ import { atOnce, type Steps } from '../async/index.js'
 import type { ObjectOrigin, Problem } from '../problem.js'
 import { compareProblems } from '../problem.js'
 import type { Snapshot } from '../snapshot/snapshot.js'
+import {
+  addExpressions,
+  exceeded,
+  expressionKinds,
+  expressionsOf,
+  type ExpressionSums,
+  namespaceExpressionBounds,
+  sumExpressionsInSteps,
+} from './expressions.js'
+import { isPermitted, type CrossNamespaceConfig, type CrossReference } from './reference-grant.js'
 import { objectKey, objectRef, type MeshObject, type ObjectKey } from './objects.js'
 import { PatternChecker } from './pattern.js'
 import type { Kind } from './schema/kinds.js'
+import { SuggestionBudget } from './suggest.js'
 import { checkAccess } from './validation/access.js'
 import { checkAccessCert, checkGatewayCertificate, checkMeshRootCertificate } from './validation/certificates.js'
-import { check, type Check, type CheckContext, type Finding } from './validation/check.js'
+import { check, doubt, fault, type Check, type CheckContext, type Finding } from './validation/check.js'
 import { Claims } from './validation/claims.js'
 import { checkEgress, checkEgressGateway } from './validation/egress.js'
 import {
@@ -18,12 +29,14 @@ import {
   checkServiceImport,
   checkTelemetry,
 } from './validation/extensions.js'
+import { checkReferenceGrant } from './validation/reference-grant.js'
 import { checkHTTPRouteGroup } from './validation/routes.js'
 import { checkService } from './validation/service.js'
 import { checkTrafficSplit } from './validation/traffic-split.js'
 import { checkTrafficTarget } from './validation/traffic-target.js'
 import { checkRetry, checkUpstreamTrafficSetting } from './validation/upstream.js'
 import { checkPluginStages } from './validation/plugin-stages.js'
+import { checkUnreadMatches } from './validation/unread-matches.js'
 import { checkWorkload } from './validation/workload.js'
 
 /** Every check of what objects mean together. What a single object may look like is the business of its schema. */
@@ -34,17 +47,30 @@ const checks: readonly Check[] = [
   check('Service', checkService),
   check('Workload', checkWorkload),
   check('Egress', checkEgress),
-  check('EgressGateway', checkEgressGateway),
+  check('EgressGateway', (object, context) => [
+    ...checkUnreadMatches(object.spec.matches),
+    ...checkEgressGateway(object, context),
+  ]),
   check('IngressBackend', checkAccess),
   check('AccessControl', checkAccess),
-  check('AccessCert', checkAccessCert),
+  check('AccessCert', (object, context) => [
+    ...checkUnreadMatches(object.spec.matches),
+    ...checkAccessCert(object, context),
+  ]),
   check('MeshConfig', (config, context) => [...checkGatewayCertificate(config, context), ...checkPluginStages(config)]),
   check('MeshRootCertificate', checkMeshRootCertificate),
   check('Retry', checkRetry),
   check('UpstreamTrafficSetting', checkUpstreamTrafficSetting),
-  check('Plugin', checkPlugin),
-  check('PluginChain', checkPluginChain),
-  check('PluginConfig', checkPluginConfig),
+  check('Plugin', (object) => [...checkUnreadMatches(object.spec.matches), ...checkPlugin(object)]),
+  check('PluginChain', (object, context) => [
+    ...checkUnreadMatches(object.spec.matches),
+    ...checkPluginChain(object, context),
+  ]),
+  check('PluginConfig', (object, context) => [
+    ...checkUnreadMatches(object.spec.matches),
+    ...checkPluginConfig(object, context),
+  ]),
+  check('ReferenceGrant', checkReferenceGrant),
   check('ServiceImport', checkServiceImport),
   check('Telemetry', checkTelemetry),
   check('ExtensionService', checkExtensionService),
@@ -53,11 +79,20 @@ const checks: readonly Check[] = [
 /** Kinds that are checked. */
 export const checkedKinds: readonly Kind[] = Object.freeze(checks.map(({ kind }) => kind))
 
+/** Findings of one object that are listed; it may have as many as it has fields. */
+const maxFindings = 50
+
 /** What a validator knows besides the snapshot. */
 export interface SpecRulesOptions {
   /** DNS domain of services. */
   readonly clusterDomain: string
   readonly trustDomain: string
+  /** Namespace of the control plane. */
+  readonly osmNamespace: string
+  /** Kinds whose objects act on other namespaces without the consent of those; asked for at each check. */
+  readonly crossNamespace: () => CrossNamespaceConfig
+  /** Names of the certificate of the ingress gateway; asked for at each check. */
+  readonly gatewayNames: () => readonly string[]
   /** Where an object or a field of it is written down; the object's own place when absent. */
   readonly locate?: (key: ObjectKey, field: string) => ObjectOrigin | undefined
 }
@@ -73,7 +108,9 @@ export interface ReviewedProblem {
 export class SpecRules {
   readonly #options: SpecRulesOptions
   /** Looking for claims takes a walk over all objects; a snapshot never changes. */
-  readonly #claims = new WeakMap<Snapshot, Claims>()
+  readonly #claims = new WeakMap<Snapshot, { readonly claims: Claims; readonly crossNamespace: CrossNamespaceConfig }>()
+  /** Objects never change. */
+  readonly #sums = new WeakMap<MeshObject, ExpressionSums>()
   readonly #patterns = new PatternChecker()
 
   constructor(options: SpecRulesOptions) {
@@ -85,13 +122,15 @@ export class SpecRules {
     return atOnce(this.checkInSteps(snapshot))
   }
 
-  /** The same, an object in each step. */
+  /** The same, an item of an object in each step. */
   *checkInSteps(snapshot: Snapshot): Steps<readonly Problem[]> {
     const context = this.#context(snapshot)
     const problems: Problem[] = []
     for (const { kind, run } of checks)
       for (const object of snapshot.list(kind)) {
-        for (const finding of run(object, context)) problems.push(this.#problem(object, finding))
+        // A budget for each object: what one is wrong about takes nothing from others.
+        const found = yield* run(object, { ...context, suggestions: new SuggestionBudget() })
+        for (const finding of listed(found)) problems.push(this.#problem(object, finding))
         yield
       }
     return problems.sort(compareProblems)
@@ -106,23 +145,80 @@ export class SpecRules {
 
   /** The same for an object that is about to be written: tells what it has to be refused for from what others may still put right. */
   review(object: MeshObject, snapshot: Snapshot): readonly ReviewedProblem[] {
+    return atOnce(this.reviewInSteps(object, snapshot))
+  }
+
+  /** The same, in steps. */
+  *reviewInSteps(object: MeshObject, snapshot: Snapshot): Steps<readonly ReviewedProblem[]> {
+    const beyond = yield* this.#beyondBounds(object, snapshot)
     const context = this.#context(snapshot)
-    const found = checks.filter(({ kind }) => kind === object.kind).flatMap(({ run }) => run(object, context))
-    return found.map((finding) => ({ problem: this.#problem(object, finding), pending: finding.pending === true }))
+    yield
+    const found: Finding[] = []
+    for (const { kind, run } of checks)
+      if (kind === object.kind) for (const finding of yield* run(object, context)) found.push(finding)
+    return [...beyond, ...listed(found)].map((finding) => ({
+      problem: this.#problem(object, finding),
+      pending: finding.pending === true,
+    }))
+  }
+
+  /** What an object that is about to be written would make of its namespace. */
+  *#beyondBounds(object: MeshObject, snapshot: Snapshot): Steps<readonly Finding[]> {
+    const { kind, metadata } = object
+    if (!expressionKinds.includes(kind)) return []
+    const key = objectKey(object)
+    let sums = yield* this.#expressionSums(object)
+    for (const other of expressionKinds.flatMap((it): readonly MeshObject[] =>
+      snapshot.byNamespace(it, metadata.namespace),
+    )) {
+      if (objectKey(other) !== key) sums = addExpressions(sums, yield* this.#expressionSums(other))
+      yield
+    }
+    const beyond = exceeded(sums, namespaceExpressionBounds)
+    if (beyond === undefined) return []
+    const message = `with it namespace ${metadata.namespace} has ${beyond} in a namespace`
+    return [fault('OSM_SPEC_NAMESPACE_BOUND', 'spec', message)]
+  }
+
+  *#expressionSums(object: MeshObject): Steps<ExpressionSums> {
+    const known = this.#sums.get(object)
+    if (known !== undefined) return known
+    const sums = yield* sumExpressionsInSteps(expressionsOf(object))
+    this.#sums.set(object, sums)
+    return sums
   }
 
   #context(snapshot: Snapshot): CheckContext {
-    const { clusterDomain, trustDomain } = this.#options
-    let claims = this.#claims.get(snapshot)
-    if (claims === undefined) {
-      claims = new Claims(snapshot, clusterDomain)
-      this.#claims.set(snapshot, claims)
+    const { clusterDomain, trustDomain, osmNamespace, gatewayNames } = this.#options
+    const crossNamespace = this.#options.crossNamespace()
+    const grantsIn = (namespace: string) => snapshot.byNamespace('ReferenceGrant', namespace).map(({ spec }) => spec)
+    const consent = { osmNamespace, crossNamespace, grantsIn }
+    const permits = (reference: CrossReference): boolean => isPermitted(reference, consent)
+    let known = this.#claims.get(snapshot)
+    if (known?.crossNamespace !== crossNamespace) {
+      known = { claims: new Claims(snapshot, { clusterDomain, osmNamespace, permits }), crossNamespace }
+      this.#claims.set(snapshot, known)
     }
-    return { snapshot, clusterDomain, trustDomain, patterns: this.#patterns, claims }
+    const { claims } = known
+    const patterns = this.#patterns
+    const suggestions = new SuggestionBudget()
+    return { snapshot, clusterDomain, trustDomain, consent, permits, gatewayNames, patterns, claims, suggestions }
   }
 
   #problem(object: MeshObject, { code, severity, message, field }: Finding): Problem {
     const origin = this.#options.locate?.(objectKey(object), field) ?? object.origin
     return { code, severity, message, object: objectRef(object), origin, field }
   }
+}
+
+/** The findings that are told: faults first, then doubts. */
+function listed(findings: readonly Finding[]): readonly Finding[] {
+  if (findings.length <= maxFindings) return findings
+  const faults = findings.filter(({ severity }) => severity === 'error')
+  const first = [...faults, ...findings.filter(({ severity }) => severity !== 'error')].slice(0, maxFindings)
+  const unlisted = `has ${findings.length - maxFindings} more problems, which are not listed`
+  // Of findings that others can put right, those that are left out are some as well.
+  const more =
+    faults.length > maxFindings ? fault('OSM_SPEC_MORE', 'spec', unlisted) : doubt('OSM_SPEC_MORE', 'spec', unlisted)
+  return [...first, faults.every(({ pending }) => pending === true) ? { ...more, pending: true } : more]
 }

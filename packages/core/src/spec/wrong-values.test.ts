@@ -11,6 +11,7 @@ import { splitDocuments } from './folder/split-documents.js'
 import { formatFieldPath, type FieldPath } from './field-path.js'
 import { ObjectDecoder } from './object-decoder.js'
 import { objectRef, type MeshObject } from './objects.js'
+import { consentNeeded } from './reference-grant.js'
 import { allKinds, kindDefinitions, type Kind } from './schema/kinds.js'
 import { SpecRules } from './validation.js'
 
@@ -26,7 +27,13 @@ const examples: ReadonlyMap<string, unknown> = new Map([
 
 const origin = { kind: 'file', file: 'a.yaml', line: 1, column: 1 } as const
 const context = { origin, defaultNamespace: 'default', locate: () => origin, sourceText: () => undefined }
-const rules = new SpecRules({ clusterDomain: 'cluster.local', trustDomain: 'cluster.local' })
+const rules = new SpecRules({
+  clusterDomain: 'cluster.local',
+  trustDomain: 'cluster.local',
+  osmNamespace: 'osm-system',
+  crossNamespace: () => consentNeeded,
+  gatewayNames: () => ['gateway.example.com'],
+})
 const decoders = { user: new ObjectDecoder('user'), runtime: new ObjectDecoder('runtime') }
 
 /** A place in a spec, and a value that must not stand there. `undefined`: nothing may not. */

@@ -3,13 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { OsmError } from '@osm-ts/driver-api'
 
+import { FairTurns } from '../async/index.js'
 import type { ObjectOrigin, Problem } from '../problem.js'
 import type { SpecErrorCode } from './error-codes.js'
 import { parseFieldPath } from './field-path.js'
 import { FolderState, type Hints } from './folder/folder-state.js'
 import { FolderWatcher } from './folder/folder-watcher.js'
 import { isSpecFileName, reasonOf } from './folder/list-files.js'
-import { readDocuments } from './folder/read-documents.js'
+import { readDocumentsInSteps } from './folder/read-documents.js'
 import type { HeldSecret } from './folder/resolve-secrets.js'
 import { ObjectDecoder } from './object-decoder.js'
 import { PatternChecker } from './pattern.js'
@@ -42,6 +43,8 @@ export interface FolderTimes {
   readonly pollMs: number
 }
 
+/** Files are read to their end, however long that takes: their size is bounded. */
+const unhurried = { workMs: Infinity, patienceMs: Infinity }
 const defaultTimes: FolderTimes = { debounceMs: 20, settleMs: 30, graceMs: 400, pollMs: 5000 }
 /** How often the folder is looked at when not all of it can be watched. */
 const unwatchedPollMs = 1000
@@ -68,6 +71,7 @@ export class YamlFolderSource implements ObjectSource {
   constructor(options: YamlFolderOptions) {
     const { folder, defaultNamespace = 'default', writtenBy = 'user' } = options
     const decoder = new ObjectDecoder(writtenBy, new PatternChecker())
+    const turns = new FairTurns()
     this.name = options.name ?? folder
     this.#folder = folder
     this.#times = { ...defaultTimes, ...options.times }
@@ -76,7 +80,8 @@ export class YamlFolderSource implements ObjectSource {
     this.#state = new FolderState({
       folder,
       times: this.#times,
-      parse: (file, text, mode) => readDocuments(text, decoder, { file, defaultNamespace, mode }),
+      parse: (file, text, mode) =>
+        turns.run(readDocumentsInSteps(text, decoder, { file, defaultNamespace, mode }), unhurried),
     })
     this.#watcher = new FolderWatcher((path) => {
       this.#hint(path)

@@ -49,10 +49,14 @@ export class DataPlane {
       const endpoints = memberOf<Extract<Part, { kind: 'endpoints' }>>(document, document.proxy.endpoints, id)
       if (upstream?.tls.mode !== 'mesh') throw new Error(`${client}: upstream ${id} is missing or not of the mesh`)
       const { serverName, principals } = upstream.tls
-      return (endpoints?.endpoints ?? []).flatMap(({ address, port, meshed }) => {
+      return (endpoints?.endpoints ?? []).flatMap(({ address, port, tls }) => {
+        if (tls?.mode === 'none') {
+          if (upstream.tls.mode !== 'mesh' || upstream.tls.plaintext !== true)
+            throw new Error(`${client}: upstream ${id} allows no plaintext to ${address}`)
+          return [{ upstream: id, proxy: `${address}:${port}`, allowed: true }]
+        }
         const served = this.#serverAt(address, port, serverName)
-        // No sidecar behind the address: the handshake fails.
-        if (served === undefined) return meshed ? [{ upstream: id, proxy: `${address}:${port}`, allowed: false }] : []
+        if (served === undefined) return [{ upstream: id, proxy: `${address}:${port}`, allowed: false }]
         if (!principals.includes(served.document.proxy.principal))
           throw new Error(`${served.name} is not who ${id} expects`)
         return [

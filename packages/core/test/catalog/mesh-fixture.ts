@@ -1,6 +1,6 @@
 import { ObjectDecoder } from '../../src/spec/object-decoder.js'
 import { readObjects } from '../../src/spec/read-objects.js'
-import type { ProxyPolicy, ProxyUUID } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api'
 
 import { MeshCatalog } from '../../src/catalog/mesh-catalog.js'
 import type { CatalogUpdate, PolicyChange } from '../../src/catalog/policy-computation.js'
@@ -11,7 +11,7 @@ import {
   type EndpointsAnnouncement,
   type EndpointsProvider,
 } from '../../src/endpoints/index.js'
-import { parseMeshDomains } from '../../src/identity/index.js'
+import { parseMeshDomains, proxyKeyOfInstance } from '../../src/identity/index.js'
 import { SnapshotBuilder, type Snapshot, type SnapshotUpdate } from '../../src/snapshot/index.js'
 import type { Enrolment, KindMap, MeshConfigSpec, MeshObject, ObjectKey } from '../../src/spec/index.js'
 
@@ -57,6 +57,7 @@ export class MeshFixture {
     })
     this.catalog = new MeshCatalog({
       meshName: 'osm',
+      osmNamespace: 'osm-system',
       domains: parseMeshDomains({ trustDomain, clusterDomain }),
       endpointsProviders: [provider, ...moreProviders],
       enrolment,
@@ -88,8 +89,9 @@ export class MeshFixture {
 
   /** Documents of all proxies, by `<namespace>/<instance>`. */
   documents(): ReadonlyMap<string, ProxyPolicy> {
-    const documents = this.snapshot.list('WorkloadInstance').flatMap(({ metadata, spec }) => {
-      const document = this.catalog.policyDocument(spec.uuid as ProxyUUID)
+    const documents = this.snapshot.list('WorkloadInstance').flatMap((instance) => {
+      const { metadata } = instance
+      const document = this.catalog.policyDocument(proxyKeyOfInstance(instance))
       return document === undefined ? [] : [[`${metadata.namespace}/${metadata.name}`, document] as const]
     })
     return new Map(documents)
@@ -104,7 +106,8 @@ export class MeshFixture {
   }
 
   #config() {
-    const [config] = this.snapshot.list('MeshConfig')
+    const { snapshot } = this
+    const config = snapshot.get('MeshConfig', 'osm-system', 'osm-mesh-config') ?? snapshot.list('MeshConfig')[0]
     const origin = { object: undefined, locate: () => undefined }
     const options = {
       osmNamespace: 'osm-system',

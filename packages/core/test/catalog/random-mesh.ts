@@ -352,6 +352,53 @@ const egress = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
     }),
   )
 
+/** Consent of a namespace to what others say about its accounts and Egress objects. */
+const referenceGrant = ({ space, name }: Place): fc.Arbitrary<MeshObject> => {
+  const policies = 'policy.openservicemesh.io'
+  return object(
+    'ReferenceGrant',
+    name('c', 2),
+    space,
+    fc.record({
+      from: fc.array(
+        fc.record({ group: fc.constant(policies), kind: fc.constantFrom('Egress', 'EgressGateway'), namespace }),
+        { minLength: 1, maxLength: 2 },
+      ),
+      to: fc.array(
+        fc.oneof(
+          fc.record(
+            { group: fc.constant(''), kind: fc.constant('ServiceAccount'), name: account },
+            { requiredKeys: ['group', 'kind'] },
+          ),
+          fc.record({ group: fc.constant(''), kind: fc.constant('Service') }),
+          fc.record({ group: fc.constant(policies), kind: fc.constant('Egress') }),
+        ),
+        { minLength: 1, maxLength: 2 },
+      ),
+    }),
+  )
+}
+
+const egressGateway = ({ space, name }: Place): fc.Arbitrary<MeshObject> => {
+  const gateways = fc.array(fc.record({ service: numbered('s', 3), namespace }), { minLength: 1, maxLength: 2 })
+  const ruled = fc.array(fc.record({ name: numbered('e', 3), namespace }), { minLength: 1, maxLength: 2 })
+  return object(
+    'EgressGateway',
+    name('w', 2),
+    space,
+    fc.record(
+      {
+        global: gateways,
+        rules: fc.array(fc.record({ egressPolicies: ruled, egressGateways: gateways }), { maxLength: 2 }),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+}
+
+/** The namespaces of the mesh, and that of the control plane. */
+const everywhere: Place = { space: fc.constantFrom(...namespaces, 'osm-system'), name: numbered }
+
 const upstreamSetting = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
   object(
     'UpstreamTrafficSetting',
@@ -500,7 +547,10 @@ export const configObject = object(
   fc.constant('osm-mesh-config'),
   fc.constant('osm-system'),
   fc.record({
-    traffic: fc.record({ enablePermissiveTrafficPolicyMode: fc.constantFrom(false, false, true) }),
+    traffic: fc.record({
+      enablePermissiveTrafficPolicyMode: fc.constantFrom(false, false, true),
+      crossNamespace: fc.constantFrom({}, {}, { egress: true }, { egressGateway: true }),
+    }),
     featureFlags: fc.record({
       enableIngressBackendPolicy: fc.constantFrom(true, true, false),
       enableAccessControlPolicy: fc.constantFrom(true, true, false),
@@ -522,7 +572,9 @@ export const anyObject: fc.Arbitrary<MeshObject> = fc.oneof(
   { weight: 3, arbitrary: upstreamSetting(anywhere) },
   { weight: 4, arbitrary: accessObject('IngressBackend', anywhere) },
   { weight: 3, arbitrary: accessObject('AccessControl', anywhere) },
-  { weight: 4, arbitrary: egress(anywhere) },
+  { weight: 4, arbitrary: egress(everywhere) },
+  { weight: 3, arbitrary: egressGateway(everywhere) },
+  { weight: 3, arbitrary: referenceGrant(anywhere) },
   { weight: 2, arbitrary: telemetry(anywhere) },
   { weight: 1, arbitrary: extensionService(anywhere) },
   { weight: 1, arbitrary: namespaceObject },

@@ -22,7 +22,7 @@ export function fastClock(factor: number): Clock {
 }
 
 /** Looks again and again until the condition holds. */
-export async function eventually(what: string, condition: () => boolean, withinMs = 20_000): Promise<void> {
+export async function eventually(what: string, condition: () => boolean, withinMs = 120_000): Promise<void> {
   const deadline = Date.now() + withinMs
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`did not come about: ${what}`)
@@ -42,6 +42,17 @@ export const silentLogger: Logger = {
 export function uuid(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
 }
+
+/** The volume by which a pod holds the certificate of its sidecar. */
+export function bootstrapVolume(uuid: string): Readonly<Record<string, unknown>> {
+  return { name: 'bootstrap', secret: { secretName: `sidecar-bootstrap-config-${uuid}` } }
+}
+
+/** The container of a sidecar, as far as it is told from others. */
+export const sidecarContainer = {
+  name: 'sidecar',
+  volumeMounts: [{ name: 'bootstrap', mountPath: '/etc/envoy' }],
+} as const
 
 /** A pod as the API server holds one that was injected and runs. */
 export function podManifest(
@@ -75,8 +86,9 @@ export function podManifest(
       serviceAccountName: account,
       containers: [
         { name: 'app', image: 'app', ports: [{ name: 'http', containerPort: 8080, protocol: 'TCP' }] },
-        { name: 'sidecar', image: 'envoy', ports: [{ name: 'proxy-admin', containerPort: 15000 }] },
+        { ...sidecarContainer, image: 'envoy', ports: [{ name: 'proxy-admin', containerPort: 15000 }] },
       ],
+      ...(options.uuid === undefined ? {} : { volumes: [bootstrapVolume(options.uuid)] }),
       ...spec,
     },
     status: {

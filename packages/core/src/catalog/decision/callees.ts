@@ -20,6 +20,8 @@ export interface CalleeContext {
   readonly snapshot: Snapshot
   /** True if somebody who can hold a certificate is behind the service. */
   readonly hasWorkloads: (service: MeshService) => boolean
+  /** False for Services outside the mesh. */
+  readonly isServed: (service: MeshService) => boolean
 }
 
 /** True if requests over a port can be seen one by one. */
@@ -39,18 +41,19 @@ export function tcpPorts({ spec }: KindMap['Service']): readonly ServicePort[] {
  * backends get nothing.
  */
 export function callees(
-  { snapshot, hasWorkloads }: CalleeContext,
+  context: CalleeContext,
   service: KindMap['Service'],
   port: ServicePort,
   request: MatchableRequest,
 ): readonly Callee[] {
+  const { snapshot, hasWorkloads } = context
   const splits = snapshot
     .byNamespace('TrafficSplit', service.metadata.namespace)
-    .filter((split) => isSplitOf(split, service) && usable(snapshot, split).length > 0)
+    .filter((split) => isSplitOf(split, service) && usable(context, split).length > 0)
   const limited = splits.filter((split) => isLimited(split) && speaksHttp(port))
   const whole = splits.filter((split) => !isLimited(split)).slice(0, 1)
   for (const split of [...limited, ...whole]) {
-    const fitting = usable(snapshot, split).flatMap((backend) => fittingPort(backend, port))
+    const fitting = usable(context, split).flatMap((backend) => fittingPort(backend, port))
     if (fitting.length === 0 || !appliesTo(snapshot, split, request)) continue
     return fitting
       .filter(({ backend }) => weightOf(split, backend) > 0 && hasWorkloads(nameOf(backend)))
@@ -78,11 +81,11 @@ function appliesTo(snapshot: Snapshot, split: Split, request: MatchableRequest):
     .some((match) => matchFault(match) === undefined && unmetConditions(match, request).length === 0)
 }
 
-function usable(snapshot: Snapshot, { metadata, spec }: Split): readonly KindMap['Service'][] {
+function usable({ snapshot, isServed }: CalleeContext, { metadata, spec }: Split): readonly KindMap['Service'][] {
   const names = new Set(spec.backends.filter(({ weight }) => weight >= 0).map(({ service }) => service))
   return [...names].flatMap((name) => {
     const service = snapshot.get('Service', metadata.namespace, name)
-    return service === undefined || service.spec.type === 'ExternalName' ? [] : [service]
+    return service === undefined || !isServed(nameOf(service)) ? [] : [service]
   })
 }
 

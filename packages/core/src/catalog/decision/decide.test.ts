@@ -75,6 +75,12 @@ describe('decide on requests', () => {
     )
   })
 
+  it('denies what has an escaped slash, and tells the setting', () => {
+    expect(ask(shop, 'shop/buyer', 'shop/store', { path: '/books/a%2Fb' }).reason).toContain(
+      'spec.traffic.escapedSlashes: Keep of the MeshConfig',
+    )
+  })
+
   it.each([
     ['shop/buyer', 'shop/stor', {}, 'there is no Service shop/stor in the mesh'],
     ['shop/buyer', 'shop/store', { port: 81 }, 'Service shop/store has no TCP port 81; it has 80'],

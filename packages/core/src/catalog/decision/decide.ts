@@ -5,7 +5,7 @@ import type { ObjectOrigin, ObjectRef } from '../../problem.js'
 import type { Snapshot } from '../../snapshot/index.js'
 import { objectKey, objectRef, type KindMap, type MeshObject, type ObjectKey } from '../../spec/index.js'
 import { callees, speaksHttp, tcpPorts, type Callee } from './callees.js'
-import { requestPath } from './request-path.js'
+import { type EscapedSlashes, requestPath } from './request-path.js'
 import { judge, type Verdict } from './judge.js'
 
 /** May this caller make this request? */
@@ -35,6 +35,10 @@ export interface AccountDecision {
   readonly service: MeshService
   readonly account: ServiceAccountRef
   readonly allowed: boolean
+  /** True: no sidecar is in front of these workloads, and the mesh speaks no plaintext to them. Nothing arrives that a rule could be about. */
+  readonly unreachable?: true
+  /** True: these workloads have no sidecar and are spoken to in the clear, so that nobody there decides anything. */
+  readonly plaintext?: true
   readonly rule?: DecidingRule
   /** Why; for a denial what comes nearest to allowing the request, most relevant first. */
   readonly reasons: readonly string[]
@@ -59,6 +63,14 @@ export interface DecisionContext {
   readonly permissive: boolean
   /** Accounts that run the workloads of a service. */
   readonly accountsOf: (service: MeshService) => readonly ServiceAccountRef[]
+  /** Accounts behind a service whose workloads all lack a sidecar, as far as anybody knows them. */
+  readonly withoutSidecar: (service: MeshService) => readonly ServiceAccountRef[]
+  /** True if the mesh speaks plaintext to workloads of a namespace that have no sidecar. */
+  readonly allowsPlaintext: (namespace: string) => boolean
+  /** What served ports do with paths that hold escaped slashes. */
+  readonly escapedSlashes: EscapedSlashes
+  /** False for Services outside the mesh, which Egress rules are about. */
+  readonly isServed: (service: MeshService) => boolean
   /** True if a namespace takes part in the mesh. */
   readonly isMember: (namespace: string) => boolean
   /** False for accounts that can have no certificate. */
@@ -75,6 +87,10 @@ export function decide(context: DecisionContext, question: AccessQuestion): Acce
   const { namespace, name } = question.to
   const service = snapshot.get('Service', namespace, name)
   if (service === undefined) return refusal(`there is no Service ${namespace}/${name} in the mesh`)
+  if (!context.isServed(question.to))
+    return refusal(
+      `Service ${namespace}/${name} is outside the mesh: it selects nothing, and no workload of the mesh is behind it; Egress rules are about it`,
+    )
   const ports = tcpPorts(service)
   const port = question.port === undefined ? ports[0] : ports.find((candidate) => candidate.port === question.port)
   if (port === undefined) {
@@ -84,16 +100,23 @@ export function decide(context: DecisionContext, question: AccessQuestion): Acce
   if (!context.isMember(question.from.namespace))
     return refusal(`namespace ${question.from.namespace} of the caller does not take part in the mesh`)
   if (!context.isUsable(question.from)) return refusal('the caller can have no certificate, so nobody lets it in')
-  const path = requestPath(question.path ?? '/')
-  if (speaksHttp(port) && !path.ok) return refusal(`the request is answered 400: ${path.reason}`)
+  const path = requestPath(question.path ?? '/', context.escapedSlashes)
+  const refused = speaksHttp(port) && !path.ok ? `the request is answered 400: ${path.reason}` : undefined
   const request = {
-    path: path.ok ? path.path : '/',
+    path: path.ok ? path.path : sentPath(question.path ?? '/'),
     method: question.method ?? 'GET',
     headers: lowerNames(question.headers ?? {}),
   }
   const hasWorkloads = (callee: MeshService): boolean => context.accountsOf(callee).some(context.isUsable)
-  const reached = callees({ snapshot, hasWorkloads }, service, port, request)
-  const decisions = reached.flatMap((callee) => decisionsAt(context, callee, question.from, request))
+  const reached = callees({ snapshot, hasWorkloads, isServed: context.isServed }, service, port, request)
+  const served = { ...request, readings: path.ok ? path.readings : [] }
+  const judged = reached.flatMap((callee) => decisionsAt(context, callee, question.from, served))
+  // Sidecars of the called side refuse paths. Where there is none, nobody does.
+  if (refused !== undefined && !judged.some(({ plaintext }) => plaintext)) return refusal(refused)
+  const decisions =
+    refused === undefined
+      ? judged
+      : judged.map((decision) => (decision.plaintext ? decision : { ...decision, allowed: false, reasons: [refused] }))
   if (decisions.length === 0) return refusal(`no workload is behind Service ${namespace}/${name}`)
   return summary(decisions)
 }
@@ -104,13 +127,25 @@ function decisionsAt(
   from: ServiceAccountRef,
   request: Parameters<typeof judge>[0]['request'],
 ): readonly AccountDecision[] {
-  return context
-    .accountsOf(callee.service)
-    .filter((account) => context.isUsable(account))
+  const { service, port } = callee
+  const accounts = context.accountsOf(service).filter((account) => context.isUsable(account))
+  const bare = context.withoutSidecar(service)
+  const lacks = (account: ServiceAccountRef): boolean => bare.some((each) => sameAccount(each, account))
+  const inTheClear = context.allowsPlaintext(service.namespace)
+  // While some workloads have sidecars, those without get nothing.
+  if (!inTheClear && accounts.every(lacks))
+    return accounts.map((account) => ({
+      service,
+      account,
+      allowed: false,
+      unreachable: true,
+      reasons: [`unreachable: none of the workloads behind Service ${service.namespace}/${service.name} has a sidecar`],
+    }))
+  return accounts
+    .filter((account) => inTheClear || !lacks(account))
     .flatMap((account) => {
       const targetPorts = targetPortsOf(context.snapshot, callee, account)
-      const { service, port } = callee
-      if (context.permissive) return [permissiveDecision(service, account)]
+      if (context.permissive) return [permissiveDecision(service, account, lacks(account))]
       return targetPorts.map((targetPort): AccountDecision => {
         const verdict = judge({
           snapshot: context.snapshot,
@@ -125,9 +160,16 @@ function decisionsAt(
     })
 }
 
-function permissiveDecision(service: MeshService, account: ServiceAccountRef): AccountDecision {
-  const reasons = ['permissive mode is on: every workload of the mesh may call every service']
-  return { service, account, allowed: true, reasons }
+function permissiveDecision(service: MeshService, account: ServiceAccountRef, inTheClear: boolean): AccountDecision {
+  const plaintext = `; in plaintext, because the workloads have no sidecar and plaintextNamespaces names ${service.namespace}`
+  const reason = 'permissive mode is on: every workload of the mesh may call every service'
+  return inTheClear
+    ? { service, account, allowed: true, plaintext: true, reasons: [`${reason}${plaintext}`] }
+    : { service, account, allowed: true, reasons: [reason] }
+}
+
+function sameAccount(a: ServiceAccountRef, b: ServiceAccountRef): boolean {
+  return a.namespace === b.namespace && a.name === b.name
 }
 
 /** Ports of the workloads of an account that a service port leads to: one, unless the port is named and they disagree. */
@@ -164,12 +206,18 @@ function summary(decisions: readonly AccountDecision[]): AccessDecision {
   if (nearest === undefined)
     return { allowed: true, ...(first?.rule ? { rule: first.rule } : {}), reason: first?.reasons[0] ?? '', decisions }
   const where = `workloads of ${nearest.account.namespace}/${nearest.account.name} behind Service ${nearest.service.namespace}/${nearest.service.name}`
+  if (nearest.unreachable === true && denied.length === decisions.length)
+    return { allowed: false, reason: nearest.reasons[0] ?? 'unreachable', decisions }
   const some = denied.length < decisions.length ? 'depends on where it ends up: ' : ''
   return {
     allowed: false,
     reason: `${some}${where} refuse it: ${nearest.reasons[0] ?? 'nothing allows it'}`,
     decisions,
   }
+}
+
+function sentPath(target: string): string {
+  return target.split('?')[0] ?? ''
 }
 
 function refusal(reason: string): AccessDecision {

@@ -1,13 +1,16 @@
+import { isIdentityHeader, isOrderHeader, ownValue } from '@osm-ts/driver-api'
 import { RE2JS } from 're2js'
 
 import { isMatchedHeaderName, type HTTPMatch, type KindMap } from '../../spec/index.js'
-import { patternFault } from '../policy/pattern.js'
+import { patternFault, patternMatch } from '../policy/pattern.js'
 import { headerNameFault } from '../policy/route-match.js'
 
 /** A request as a match looks at it. */
 export interface MatchableRequest {
   /** As {@link requestPath} gives it. */
   readonly path: string
+  /** As {@link requestPath} gives them; absent where none can differ, or where a request is routed rather than let in. */
+  readonly readings?: readonly string[]
   readonly method: string
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
@@ -18,6 +21,7 @@ export function unmetConditions(match: HTTPMatch, request: MatchableRequest): re
   const { pathRegex, methods = [], headers = [] } = match
   const unmet: string[] = []
   if (pathRegex && !matchesWhole(pathRegex, request.path)) unmet.push(`the path must match ${pathRegex}`)
+  else if (pathRegex) unmet.push(...unmetReadings(pathRegex, request.readings ?? []))
   const method = request.method.toUpperCase()
   if (methods.length > 0 && !methods.some((allowed) => allowed === '*' || allowed === method))
     unmet.push(`the method must be ${methods.join(' or ')}`)
@@ -26,11 +30,28 @@ export function unmetConditions(match: HTTPMatch, request: MatchableRequest): re
     headers.flatMap((entry) => Object.entries(entry).map(([name, value]) => [name.toLowerCase(), value])),
   )
   for (const [name, pattern] of wanted) {
-    const value = request.headers[name]
+    if (isOrderHeader(name)) {
+      unmet.push(`header ${name} never comes in: sidecars take it away, as it gives orders to proxies`)
+      continue
+    }
+    if (isIdentityHeader(name)) {
+      unmet.push(`header ${name} never comes in: sidecars take it away, as no header is proof of an identity`)
+      continue
+    }
+    const value = ownValue(request.headers, name)
     if (value === undefined || !matchesWhole(pattern, value))
       unmet.push(`header ${name} must match ${pattern || 'the empty value'}`)
   }
   return unmet
+}
+
+/** What is compared as text names its escapes itself. */
+function unmetReadings(pathRegex: string, readings: readonly string[]): readonly string[] {
+  if (patternMatch(pathRegex)?.type === 'exact') return []
+  const reading = readings.find((each) => !matchesWhole(pathRegex, each))
+  return reading === undefined
+    ? []
+    : [`the path must match ${pathRegex} in every reading, and an application may read it as ${reading}`]
 }
 
 /** True if the whole text matches the RE2 expression; false for what is no expression. */
@@ -45,7 +66,12 @@ function matchesWhole(pattern: string, text: string): boolean {
 /** Matches of a group that count: of equal names the first. */
 export function namedMatches(group: KindMap['HTTPRouteGroup']): readonly HTTPMatch[] {
   const { matches } = group.spec
-  return matches.filter((match, index) => matches.findIndex(({ name }) => name === match.name) === index)
+  const seen = new Set<string>()
+  return matches.filter(({ name }) => {
+    const isFirst = !seen.has(name)
+    seen.add(name)
+    return isFirst
+  })
 }
 
 /** Why a match can't be used: one of its expressions or header names is none. */

@@ -13,6 +13,8 @@ describe('deepEqual', () => {
     [[], {}, false],
     [{}, [], false],
     [null, {}, false],
+    [JSON.parse('{"__proto__":{}}'), {}, false],
+    [JSON.parse('{"constructor":1}'), { constructor: 1 }, true],
     ['1', 1, false],
     [{ a: { b: [1, { c: 2 }] } }, { a: { b: [1, { c: 2 }] } }, true],
     [{ a: { b: [1, { c: 2 }] } }, { a: { b: [1, { c: 3 }] } }, false],

@@ -1,3 +1,5 @@
+import { ownValue } from '@osm-ts/driver-api'
+
 /** True if two plain values (JSON-like, `undefined` members allowed) say the same. Members that are `undefined` count as absent. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
@@ -6,8 +8,8 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   if (Array.isArray(b)) return false
   const left = a as Readonly<Record<string, unknown>>
   const right = b as Readonly<Record<string, unknown>>
-  for (const key of Object.keys(left)) if (!deepEqual(left[key], right[key])) return false
-  for (const key of Object.keys(right)) if (right[key] !== undefined && left[key] === undefined) return false
+  for (const key of Object.keys(left)) if (!deepEqual(left[key], ownValue(right, key))) return false
+  for (const key of Object.keys(right)) if (right[key] !== undefined && ownValue(left, key) === undefined) return false
   return true
 }
 

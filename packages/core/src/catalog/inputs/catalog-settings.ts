@@ -2,12 +2,19 @@ import type { ExternalAuthorization, MeshPart, TlsVersion } from '@osm-ts/driver
 
 import type { MeshConfig } from '../../config/index.js'
 import type { MeshDomains } from '../../identity/index.js'
+import type { CrossNamespaceConfig } from '../../spec/index.js'
 
 /** What policies depend on of the configuration. */
 export interface CatalogSettings {
   readonly domains: MeshDomains
+  /** Namespace of the control plane. */
+  readonly osmNamespace: string
+  /** Kinds whose objects act on other namespaces without the consent of those. */
+  readonly crossNamespace: CrossNamespaceConfig
   /** True: everybody of the mesh may call everything of the mesh, and SMI access policy is not read. */
   readonly permissive: boolean
+  /** Namespaces in which a missing sidecar means plaintext; `*` stands for all. Empty under SMI policy. */
+  readonly plaintextNamespaces: readonly string[]
   readonly mesh: Omit<MeshPart, 'kind' | 'id'>
   readonly tls: {
     readonly minVersion: TlsVersion
@@ -39,21 +46,30 @@ export interface CatalogSettings {
 /** What is fixed when the program starts. */
 export interface MeshNames {
   readonly meshName: string
+  /** Namespace of the control plane: objects there may concern every namespace. */
+  readonly osmNamespace: string
   readonly domains: MeshDomains
 }
 
 /** Connect timeout of OSM towards upstreams that set none. */
 const CONNECT_TIMEOUT_MS = 5000
 
+/** Idle timeouts of Envoy, which OSM left as they were. */
+const TCP_IDLE_TIMEOUT_MS = 3_600_000
+const STREAM_IDLE_TIMEOUT_MS = 300_000
+
 /** Name under which the host keeps the value of the authorization header of remote logging. */
 export const REMOTE_LOGGING_CREDENTIAL = 'remote-logging'
 
 /** The settings that a configuration stands for. */
-export function catalogSettings(config: MeshConfig, { meshName, domains }: MeshNames): CatalogSettings {
+export function catalogSettings(config: MeshConfig, { meshName, osmNamespace, domains }: MeshNames): CatalogSettings {
   const { sidecar, traffic, featureFlags } = config
   return {
     domains,
+    osmNamespace,
+    crossNamespace: traffic.crossNamespace,
     permissive: traffic.enablePermissiveTrafficPolicyMode,
+    plaintextNamespaces: traffic.plaintextNamespaces,
     mesh: {
       meshName,
       logLevel: sidecar.logLevel,
@@ -61,12 +77,15 @@ export function catalogSettings(config: MeshConfig, { meshName, domains }: MeshN
       ...observability(config),
       requestMetrics: featureFlags.enableWASMStats,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
-      idleTimeoutMs: sidecar.sidecarTimeoutMs,
+      tcpIdleTimeoutMs: traffic.tcpIdleTimeoutMs ?? sidecar.sidecarTimeoutMs ?? TCP_IDLE_TIMEOUT_MS,
+      streamIdleTimeoutMs: traffic.streamIdleTimeoutMs ?? sidecar.sidecarTimeoutMs ?? STREAM_IDLE_TIMEOUT_MS,
       http1PerRequestLoadBalancing: traffic.http1PerRequestLoadBalancing,
       http2PerRequestLoadBalancing: traffic.http2PerRequestLoadBalancing,
       egressEnabled: traffic.enableEgress,
       withdrawalTimeoutMs: traffic.policyWithdrawalTimeoutMs,
       activeHealthChecks: featureFlags.enableSidecarActiveHealthChecks,
+      ...(traffic.escapedSlashes === 'Keep' ? { keepsEscapedSlashes: true } : {}),
+      ...(traffic.keepUnderscoreHeaders ? { keepsOtherSpellings: true } : {}),
     },
     tls: {
       minVersion: sidecar.tlsMinProtocolVersion,

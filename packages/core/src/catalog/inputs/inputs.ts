@@ -1,8 +1,9 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { Answer, Endpoint } from '../../endpoints/index.js'
+import { proxyKeyOfInstance, type ProxyKey } from '../../identity/index.js'
 import type { SecretState } from '../../secrets/index.js'
-import { sameContent, type Kind, type KindMap } from '../../spec/index.js'
+import { sameContent, type Kind, type KindMap, type ReferenceGrantSpec } from '../../spec/index.js'
 import { deepEqual, defineInput, sameItems, textKey, type Input } from '../incremental/index.js'
 import { nameKey, sameName, type NamespacedName } from '../policy/keys.js'
 import type { CatalogSettings } from './catalog-settings.js'
@@ -126,6 +127,22 @@ export const telemetriesInNamespace = defineInput<CatalogState, string, Names>({
   equal: sameNames,
 })
 
+/** Names of the EgressGateways of a namespace. */
+export const gatewaysInNamespace = defineInput<CatalogState, string, Names>({
+  name: 'gateways-in-namespace',
+  keyOf: textKey,
+  read: ({ snapshot }, namespace) => snapshot.byNamespace('EgressGateway', namespace).map(toName),
+  equal: sameNames,
+})
+
+/** What the ReferenceGrants of a namespace permit. */
+export const grantsInNamespace = defineInput<CatalogState, string, readonly ReferenceGrantSpec[]>({
+  name: 'grants-in-namespace',
+  keyOf: textKey,
+  read: ({ snapshot }, namespace) => snapshot.byNamespace('ReferenceGrant', namespace).map(({ spec }) => spec),
+  equal: deepEqual,
+})
+
 /** Namespaces that hold services, sorted. */
 export const serviceNamespaces = defineInput<CatalogState, '', readonly string[]>({
   name: 'service-namespaces',
@@ -145,16 +162,36 @@ export const servicesOfInstance = defineInput<CatalogState, NamespacedName, Name
   equal: sameNames,
 })
 
-/** The instance with a sidecar uuid. */
-export const instanceByUuid = defineInput<CatalogState, string, NamespacedName | undefined>({
-  name: 'instance-by-uuid',
+/** The instance that a proxy belongs to. */
+export const instanceOfProxy = defineInput<CatalogState, ProxyKey, NamespacedName | undefined>({
+  name: 'instance-of-proxy',
   keyOf: textKey,
-  read: ({ snapshot }, uuid) => {
-    const instance = snapshot.instanceByUuid(uuid)
+  read: ({ snapshot }, proxy) => {
+    const instance = snapshot.instanceOfProxy(proxy)
     return instance && toName(instance)
   },
   equal: deepEqual,
 })
+
+/** Instances of any namespace and account that carry a sidecar uuid. */
+export const instancesByUuid = defineInput<CatalogState, string, readonly ProxyClaim[]>({
+  name: 'instances-by-uuid',
+  keyOf: textKey,
+  read: ({ snapshot }, uuid) =>
+    snapshot.instancesByUuid(uuid).map((instance) => ({
+      namespace: instance.metadata.namespace,
+      name: instance.metadata.name,
+      proxy: proxyKeyOfInstance(instance),
+      createdAt: instance.spec.createdAt,
+    })),
+  equal: deepEqual,
+})
+
+/** An instance that carries a uuid. */
+export interface ProxyClaim extends NamespacedName {
+  readonly proxy: ProxyKey
+  readonly createdAt: string
+}
 
 /** Endpoints of a service that take traffic, and how sure the provider is of them. */
 export const endpointsOfService = defineInput<CatalogState, MeshService, Answer<Endpoint>>({
@@ -162,6 +199,18 @@ export const endpointsOfService = defineInput<CatalogState, MeshService, Answer<
   keyOf: nameKey,
   read: ({ endpoints }, service) => endpoints.listEndpointsForService(service),
   equal: deepEqual,
+})
+
+/** True if a workload behind a service is to have a sidecar, whether or not it takes traffic now. */
+export const expectsSidecars = defineInput<CatalogState, MeshService, boolean>({
+  name: 'expects-sidecars',
+  keyOf: nameKey,
+  read: ({ snapshot }, { namespace, name }) => {
+    const service = snapshot.get('Service', namespace, name)
+    if (service === undefined) return false
+    return snapshot.instancesOf(service).length > 0 || snapshot.workloadsOf(service).some(({ spec }) => spec.sidecar)
+  },
+  equal: Object.is,
 })
 
 /** Accounts behind a service. */
@@ -186,7 +235,10 @@ const settingInput = <K extends keyof CatalogSettings>(key: K): StateInput<'', C
 /** Settings, member by member, so that a change of one concerns only what depends on it. */
 export const settingInputs: { readonly [K in keyof CatalogSettings]: StateInput<'', CatalogSettings[K]> } = {
   domains: settingInput('domains'),
+  osmNamespace: settingInput('osmNamespace'),
+  crossNamespace: settingInput('crossNamespace'),
   permissive: settingInput('permissive'),
+  plaintextNamespaces: settingInput('plaintextNamespaces'),
   mesh: settingInput('mesh'),
   tls: settingInput('tls'),
   activeHealthChecks: settingInput('activeHealthChecks'),

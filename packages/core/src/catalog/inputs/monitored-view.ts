@@ -8,6 +8,7 @@ import {
 import {
   allKinds,
   isMonitored,
+  isReadInControlPlane,
   kindDefinitions,
   objectKey,
   parseObjectKey,
@@ -23,18 +24,21 @@ export interface ViewChange {
 }
 
 /**
- * What of a specification the mesh may act on: objects of namespaces that take part in it, and those of no namespace.
+ * What of a specification the mesh may act on: objects of namespaces that take part in it, those of no namespace, and policies in the namespace of the
+ * control plane.
  *
  * A namespace that joins or leaves brings or takes all of its objects.
  */
 export class MonitoredView {
   readonly #enrolment: Enrolment
+  readonly #osmNamespace: string
   #view = MeshSnapshot.empty()
   /** The specification that the view was made from; undefined before the first. */
   #source: Snapshot | undefined
 
-  constructor(enrolment: Enrolment) {
+  constructor(enrolment: Enrolment, osmNamespace: string) {
     this.#enrolment = enrolment
+    this.#osmNamespace = osmNamespace
   }
 
   get snapshot(): Snapshot {
@@ -63,7 +67,8 @@ export class MonitoredView {
   }
 
   #visible(snapshot: Snapshot, key: ObjectKey): boolean {
-    const namespace = parseObjectKey(key)?.namespace ?? ''
+    const { kind, namespace = '' } = parseObjectKey(key) ?? {}
+    if (kind !== undefined && namespace === this.#osmNamespace && isReadInControlPlane(kind)) return true
     return namespace === '' || isMonitored(snapshot, namespace, this.#enrolment)
   }
 

@@ -1,4 +1,5 @@
 import type { EndpointsAnnouncement } from '../../endpoints/index.js'
+import { proxyKeyOfInstance } from '../../identity/index.js'
 import type { Snapshot } from '../../snapshot/index.js'
 import type { Edit } from '../../snapshot/sorted-index.js'
 import { isOfKind, type MeshObject } from '../../spec/index.js'
@@ -8,8 +9,12 @@ import type { CatalogState } from './catalog-state.js'
 import {
   accountsOfService,
   endpointsOfService,
+  gatewaysInNamespace,
+  grantsInNamespace,
+  expectsSidecars,
   indexInputs,
-  instanceByUuid,
+  instanceOfProxy,
+  instancesByUuid,
   nameInputs,
   objectInputs,
   secretState,
@@ -45,6 +50,7 @@ export function* touchedInputs({ before, after, edits, endpoints }: StateChange)
   for (const service of endpoints.services) {
     yield touched(endpointsOfService, service)
     yield touched(accountsOfService, service)
+    yield touched(expectsSidecars, service)
   }
   for (const account of endpoints.accounts) yield touched(servicesOfAccount, account)
   if (before.settings !== after.settings) for (const input of Object.values(settingInputs)) yield touched(input, '')
@@ -68,7 +74,9 @@ function* touchedByEdit(edit: Edit<MeshObject>, before: Snapshot, after: Snapsho
 function* touchedByName({ kind, metadata }: MeshObject, cameOrWent: boolean): Generator<TouchedInput> {
   const name: NamespacedName = { namespace: metadata.namespace, name: metadata.name }
   if (isReadByName(kind)) yield touched(objectInputs[kind], name)
+  if (kind === 'ReferenceGrant') yield touched(grantsInNamespace, name.namespace)
   if (!cameOrWent) return
+  if (kind === 'EgressGateway') yield touched(gatewaysInNamespace, name.namespace)
   if (kind === 'Telemetry') yield touched(telemetriesInNamespace, name.namespace)
   if (isListed(kind)) yield touched(nameInputs[kind], '')
   if (kind !== 'Service') return
@@ -81,7 +89,8 @@ function* touchedInstances(version: MeshObject, snapshot: Snapshot): Generator<T
   const { namespace, name } = version.metadata
   if (isOfKind(version, 'WorkloadInstance')) {
     yield touched(servicesOfInstance, { namespace, name })
-    yield touched(instanceByUuid, version.spec.uuid)
+    yield touched(instanceOfProxy, proxyKeyOfInstance(version))
+    yield touched(instancesByUuid, version.spec.uuid)
   }
   if (isOfKind(version, 'Service'))
     for (const { metadata } of snapshot.instancesOf(version))

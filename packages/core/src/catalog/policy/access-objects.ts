@@ -4,7 +4,7 @@ import { isDnsDomain } from '../../identity/index.js'
 import type { ObjectRef } from '../../problem.js'
 import { EVERY_ADDRESS, parseIpRange } from '../../spec/ip-range.js'
 import type { KindMap } from '../../spec/index.js'
-import { deepEqual, defineQuery, sameItems, type QueryContext } from '../incremental/index.js'
+import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { endpointsOfService, objectInputs, settingInputs } from '../inputs/inputs.js'
 import { nameKey, sortedUnique, type NamespacedName } from './keys.js'
@@ -75,19 +75,29 @@ export const accessAnalysis = defineQuery<CatalogState, AccessRef, AccessAnalysi
   },
 })
 
-/** Addresses of the endpoints of a service, as ranges. */
-const addressesOfService = defineQuery<CatalogState, MeshService, readonly string[]>({
+interface SourceAddresses {
+  /** As ranges, sorted. */
+  readonly addresses: readonly string[]
+  /** Why the addresses may be incomplete or out of date. */
+  readonly doubt?: string
+}
+
+/** Addresses of the endpoints of a service. */
+const addressesOfService = defineQuery<CatalogState, MeshService, SourceAddresses>({
   name: 'addresses-of-service',
   keyOf: nameKey,
-  equal: sameItems,
-  compute: (context, service) =>
-    sortedUnique(
-      context
-        .get(endpointsOfService, service)
+  equal: deepEqual,
+  compute: (context, service) => {
+    const answer = context.get(endpointsOfService, service)
+    const addresses = sortedUnique(
+      answer.items
         // The gateway of another cluster is not the workload behind it.
-        .items.filter(({ cluster }) => cluster === '')
+        .filter(({ cluster }) => cluster === '')
         .flatMap(({ address }) => parseIpRange(address)?.text ?? []),
-    ),
+    )
+    const [condition] = answer.state === 'known' ? [] : answer.conditions
+    return condition === undefined ? { addresses } : { addresses, doubt: condition.message }
+  },
 })
 
 interface Callers {
@@ -164,9 +174,10 @@ function gatewayAddresses(
   field: string,
   problems: ProblemList,
 ): readonly string[] {
-  const addresses = context.get(addressesOfService, service)
-  if (addresses.length > 0) return addresses
-  const message = `Service ${nameKey(service)} has no endpoints, so nobody is let in by it; start its workloads, or check that its namespace belongs to the mesh`
+  const { addresses, doubt } = context.get(addressesOfService, service)
+  if (doubt !== undefined) problems.warning('OSM_POLICY_INGRESS_SOURCE', `${field}.name`, doubt)
+  if (addresses.length > 0 || doubt !== undefined) return addresses
+  const message = `Service ${nameKey(service)} has no endpoints, so nobody is let in by it; create it, or start its workloads`
   problems.error('OSM_POLICY_INGRESS_SOURCE', `${field}.name`, message)
   return []
 }

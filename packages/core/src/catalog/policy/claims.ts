@@ -6,6 +6,7 @@ import type { CatalogState } from '../inputs/catalog-state.js'
 import { endpointsOfService, indexInputs } from '../inputs/inputs.js'
 import { compareNames, nameKey, servicePortKey, type ServicePortRef } from './keys.js'
 import { byGroup, sameNames, type Names } from './name-groups.js'
+import { allowsPlaintext } from './plaintext.js'
 import { calledService, podServices, serviceModel } from './services.js'
 
 /** An address that several services claim on one port. */
@@ -27,7 +28,7 @@ interface Claim {
 /**
  * Addresses by which clients dial a service port; sorted. Those of a headless service are its endpoints'; an instance with a host name claims its own,
  * and the service only those that no instance claims. Workloads without interception are dialled elsewhere and claim nothing, and so do those without
- * a sidecar, whom the mesh could not reach anyway.
+ * a sidecar, unless the mesh speaks plaintext to them.
  *
  * Virtual addresses are the strongest claim: whoever can list endpoints by hand could otherwise list the virtual address of somebody else, and get
  * the traffic. For the same reason an instance that the mesh has started is a stronger claim than an address that somebody wrote down.
@@ -45,8 +46,9 @@ const claims = defineQuery<CatalogState, ServicePortRef, readonly Claim[]>({
     const found = new Map<string, Strength>()
     for (const { address, servicePort, sidecar, ...endpoint } of context.get(endpointsOfService, parent).items) {
       if (servicePort !== port || endpoint.hostname !== hostname) continue
-      if (!isAddress(address) || sidecar?.mode !== 'transparent') continue
-      const strength = sidecar.uuid === '' ? 2 : 1
+      const inTheClear = sidecar === undefined && context.get(allowsPlaintext, namespace)
+      if (!isAddress(address) || (sidecar?.mode !== 'transparent' && !inTheClear)) continue
+      const strength = sidecar === undefined || sidecar.uuid === '' ? 2 : 1
       found.set(address, found.get(address) === 1 ? 1 : strength)
     }
     return [...found].sort(([a], [b]) => compareText(a, b)).map(([address, strength]) => ({ address, strength }))

@@ -9,7 +9,7 @@ import {
 
 import { parseDuration } from '../../config/index.js'
 import { serviceIdentity } from '../../identity/index.js'
-import type { KindMap } from '../../spec/index.js'
+import { misplacedRetry, type KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
@@ -71,9 +71,9 @@ function analyse({ metadata, spec }: KindMap['Retry']): RetryAnalysis {
   const misplaced = spec.source.namespace !== metadata.namespace
   if (misplaced)
     problems.error(
-      'OSM_POLICY_RETRY_NAMESPACE',
+      'OSM_SPEC_RETRY_NAMESPACE',
       'spec.source.namespace',
-      `must be ${metadata.namespace}, the namespace of the Retry, which is ignored`,
+      misplacedRetry(spec.source.namespace, metadata.namespace),
     )
   return {
     policy: misplaced ? undefined : policy,

@@ -1,15 +1,16 @@
 import type { MeshService } from '@osm-ts/driver-api'
 
 import { canonicalCidr, isCidr } from '../../spec/addresses.js'
-import { ANY_HOST, parseEgressHost, type EgressHost } from '../../spec/egress-host.js'
+import { ANY_HOST, parseEgressHost, opensHttpsByAddress, type EgressHost } from '../../spec/egress-host.js'
 import type { KindMap } from '../../spec/index.js'
 import type { QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, servicesInNamespace, settingInputs } from '../inputs/inputs.js'
 import { ownedAddresses, withInstances } from './claims.js'
 import { meshServiceCalled } from './host-names.js'
-import { nameKey, sortedUnique } from './keys.js'
+import { nameKey } from './keys.js'
 import type { ProblemList } from './problems.js'
+import { serviceModel } from './services.js'
 
 const protocols = ['http', 'https', 'tcp', 'tcp-server-first'] as const
 
@@ -49,7 +50,9 @@ export function egressDestinations(
   const ranges = rangesOf(spec, problems)
   return spec.ports.flatMap(({ number: port, protocol: written }, index): readonly EgressDestination[] => {
     const field = `spec.ports[${index}]`
-    const protocol = protocols.find((known) => known === written.toLowerCase())
+    const said = protocols.find((known) => known === written.toLowerCase())
+    // As OSM's guide opens the API server.
+    const protocol = said === 'https' && opensHttpsByAddress(spec) ? 'tcp' : said
     if (protocol === undefined) {
       const message = `must be one of ${protocols.join(', ')}, not ${JSON.stringify(written)}; the port is not opened`
       problems.error('OSM_SPEC_PROTOCOL', `${field}.protocol`, message)
@@ -74,23 +77,31 @@ function hostsOf(context: Context, spec: Egress['spec'], problems: ProblemList):
       problems.error('OSM_SPEC_HOST', field, message)
       return []
     }
-    const owner = ownerOf(context, value, spec)
+    const owner = ownerOf(context, value)
     if (owner === undefined) return [{ value, field }]
-    const message = `${value.text} is the name of ${owner}, which is reached by policies of the mesh only`
-    problems.error('OSM_POLICY_EGRESS_MESH', field, message)
+    problems.error('OSM_POLICY_EGRESS_MESH', field, owner)
     return []
   })
 }
 
-/** Whose name a host is in the mesh, in words. Short names count where one of the sources is. */
-function ownerOf(context: Context, { kind, name }: EgressHost, { sources }: Egress['spec']): string | undefined {
+/** Why a host is left out: it is a name of the mesh. Short names are left to those who know them. */
+function ownerOf(context: Context, { kind, name, text }: EgressHost): string | undefined {
   if (kind === 'any') return undefined
-  if (kind === 'domain') return ownerOfDomain(context, name)
-  const namespaces = sortedUnique(sources.map(({ namespace }) => namespace))
-  const owner = namespaces
-    .map((namespace): MeshService | undefined => meshServiceCalled(context, name, namespace))
-    .find((service) => service !== undefined)
-  return owner && `Service ${nameKey(owner)}`
+  if (kind === 'domain') {
+    const owner = ownerOfDomain(context, name)
+    return owner && nameOf(text, owner)
+  }
+  const owner = meshServiceCalled(context, name, '')
+  return owner && nameOfTheMesh(text, owner)
+}
+
+/** Says that a host is the name of a service. */
+export function nameOfTheMesh(host: string, owner: MeshService): string {
+  return nameOf(host, `Service ${nameKey(owner)}`)
+}
+
+function nameOf(host: string, owner: string): string {
+  return `${host} is the name of ${owner}, which is reached by policies of the mesh only`
 }
 
 /** Names below the domain of the cluster are those of services: all of them, or those of a namespace of the mesh. */
@@ -103,7 +114,10 @@ function ownerOfDomain(context: Context, domain: string): string | undefined {
       .slice(0, -services.length - 1)
       .split('.')
       .at(-1) ?? ''
-  return context.get(servicesInNamespace, namespace).length > 0 ? `the Services of namespace ${namespace}` : undefined
+  const isServed = context
+    .get(servicesInNamespace, namespace)
+    .some((service) => context.get(serviceModel, service) !== undefined)
+  return isServed ? `the Services of namespace ${namespace}` : undefined
 }
 
 /** Servers are asked for by name; an address is none (RFC 6066, section 3). */

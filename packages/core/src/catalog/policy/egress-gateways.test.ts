@@ -78,7 +78,7 @@ describe('policies and EgressGateway objects', () => {
     const fixture = mesh()
     expect(gateways(fixture, 'shop/thief-0')).toEqual({ '*': [west] })
     const config = fixture.snapshot.get('MeshConfig', 'osm-system', 'osm-mesh-config') as KindMap['MeshConfig']
-    fixture.apply([{ ...config, spec: { ...config.spec, traffic: { enableEgress: false } } }])
+    fixture.apply([{ ...config, spec: { ...config.spec, traffic: { ...config.spec.traffic, enableEgress: false } } }])
     expect(gateways(fixture, 'shop/thief-0')).toEqual({})
     expect(gateways(fixture, 'shop/buyer-0')['*']).toEqual([west])
   })

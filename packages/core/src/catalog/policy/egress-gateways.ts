@@ -1,12 +1,20 @@
 import { compareText, type MeshService, type ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { EgressGatewayMode } from '../../spec/egress-gateway-mode.js'
-import type { KindMap } from '../../spec/index.js'
-import { deepEqual, defineQuery, textKey, type QueryContext } from '../incremental/index.js'
+import { EGRESS_UNCHANGED, globalGatewaysOfNamespace, type CrossReference, type KindMap } from '../../spec/index.js'
+import { deepEqual, defineQuery, sameItems, textKey, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { indexInputs, nameInputs, objectInputs, servicesOfAccount } from '../inputs/inputs.js'
+import {
+  gatewaysInNamespace,
+  indexInputs,
+  nameInputs,
+  objectInputs,
+  servicesOfAccount,
+  settingInputs,
+} from '../inputs/inputs.js'
+import { concernsAll, inPrecedence, mayConcern, reportRefused } from './consent.js'
 import { gatewayService } from './gateway-service.js'
-import { nameKey, sameName, type NamespacedName, type TargetPortRef } from './keys.js'
+import { nameKey, sameName, sortedUnique, type NamespacedName, type TargetPortRef } from './keys.js'
 import type { SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 
@@ -127,13 +135,13 @@ function sharesOf(entries: Entries): readonly Share[] {
   return sorted.map((share) => ({ ...share, weight: Math.ceil((share.weight / total) * PARTS) }))
 }
 
-/** Gateways of all traffic that no rule is about: those of the first object with any, by namespace and name. */
-export const globalGateways = defineQuery<CatalogState, '', GatewayChoice | undefined>({
-  name: 'global-gateways',
+/** Gateways that the objects of a namespace call global: those of the first object with any, by name. */
+const globalGatewaysIn = defineQuery<CatalogState, string, GatewayChoice | undefined>({
+  name: 'global-gateways-in',
   keyOf: textKey,
   equal: deepEqual,
-  compute: (context) => {
-    for (const name of context.get(nameInputs.EgressGateway, '')) {
+  compute: (context, namespace) => {
+    for (const name of context.get(gatewaysInNamespace, namespace)) {
       const global = context.get(egressGatewayRules, name)?.global
       if (global !== undefined) return global
     }
@@ -141,13 +149,43 @@ export const globalGateways = defineQuery<CatalogState, '', GatewayChoice | unde
   },
 })
 
-/** Gateways that rules give to an Egress: those of the first rule that names it, by namespace and name of the object. */
+/** Namespaces whose global gateways are for every namespace that has none of its own, the one that holds first. */
+const meshWideNamespaces = defineQuery<CatalogState, '', readonly string[]>({
+  name: 'mesh-wide-gateway-namespaces',
+  keyOf: textKey,
+  equal: sameItems,
+  compute: (context) => {
+    const osmNamespace = context.get(settingInputs.osmNamespace, '')
+    if (!context.get(settingInputs.crossNamespace, '').egressGateway) return [osmNamespace]
+    const others = sortedUnique(context.get(nameInputs.EgressGateway, '').map(({ namespace }) => namespace))
+    return [osmNamespace, ...others.filter((namespace) => namespace !== osmNamespace)]
+  },
+})
+
+/** Gateways of all traffic of a namespace that no rule is about: its own ones, else those of the mesh. */
+export const globalGateways = defineQuery<CatalogState, string, GatewayChoice | undefined>({
+  name: 'global-gateways',
+  keyOf: textKey,
+  equal: deepEqual,
+  compute: (context, namespace) => {
+    for (const candidate of [namespace, ...context.get(meshWideNamespaces, '')]) {
+      const global = context.get(globalGatewaysIn, candidate)
+      if (global !== undefined) return global
+    }
+    return undefined
+  },
+})
+
+/** Gateways that rules give to an Egress: those of the first rule that names it and may, of objects in their precedence. */
 export const gatewaysOfEgress = defineQuery<CatalogState, NamespacedName, GatewayChoice | undefined>({
   name: 'gateways-of-egress',
   keyOf: nameKey,
   equal: deepEqual,
   compute: (context, egress) => {
-    for (const name of context.get(indexInputs.gatewaysByEgress, nameKey(egress))) {
+    const names = context
+      .get(indexInputs.gatewaysByEgress, nameKey(egress))
+      .filter(({ namespace }) => mayConcern(context, ruleReference(namespace, egress)))
+    for (const name of inPrecedence(context, egress.namespace, names)) {
       const rules = context.get(egressGatewayRules, name)?.rules ?? []
       const rule = rules.find(({ egresses }) => egresses.some((ruled) => sameName(ruled.egress, egress)))
       if (rule !== undefined) return rule.choice
@@ -156,17 +194,27 @@ export const gatewaysOfEgress = defineQuery<CatalogState, NamespacedName, Gatewa
   },
 })
 
-/** True for services that traffic leaves by. A rule that another one precedes makes none of them. */
+function ruleReference(namespace: string, egress: NamespacedName): CrossReference {
+  return { from: { kind: 'EgressGateway', namespace }, to: { kind: 'Egress', ...egress } }
+}
+
+/**
+ * True for services that traffic leaves by. A rule that another one precedes makes none of them, and neither does an object of another namespace that has
+ * no permission: accounts behind a gateway leave past the gateways of their own namespace.
+ */
 const isGateway = defineQuery<CatalogState, MeshService, boolean>({
   name: 'is-gateway',
   keyOf: nameKey,
   equal: (a, b) => a === b,
   compute: (context, service) =>
     context.get(indexInputs.gatewaysByService, nameKey(service)).some((name) => {
+      const { namespace } = name
+      if (!mayConcern(context, { from: { kind: 'EgressGateway', namespace }, to: { kind: 'Service', ...service } }))
+        return false
       const { global, rules = [] } = context.get(egressGatewayRules, name) ?? {}
       const names = ({ services }: GatewayChoice): boolean => services.some((gateway) => sameName(gateway, service))
       return (
-        (global !== undefined && names(global) && context.get(globalGateways, '')?.key === global.key) ||
+        (global !== undefined && names(global) && context.get(globalGatewaysIn, namespace)?.key === global.key) ||
         rules.some(
           ({ egresses, choice }) =>
             names(choice) && egresses.some(({ egress }) => context.get(gatewaysOfEgress, egress)?.key === choice.key),
@@ -192,15 +240,23 @@ export const egressGatewayProblems = defineQuery<CatalogState, NamespacedName, r
   compute: (context, key) => {
     const { global, rules = [], problems = [] } = context.get(egressGatewayRules, key) ?? {}
     const found = new ProblemList(objectRefOf('EgressGateway', key))
-    const holder = global && context.get(globalGateways, '')?.origin.object
+    const osmNamespace = context.get(settingInputs.osmNamespace, '')
+    const holder = global && context.get(globalGatewaysIn, key.namespace)?.origin.object
     if (holder !== undefined && !sameName(holder, key)) {
-      const message = `EgressGateway ${nameKey(holder)} has the global gateways already; a mesh has one such object`
+      const message = `EgressGateway ${nameKey(holder)} has the global gateways already; a namespace has one such object`
       found.error('OSM_SPEC_CONFLICT', 'spec.global', message)
     }
+    if (global !== undefined && !concernsAll(context, 'EgressGateway', key.namespace))
+      found.warning('OSM_SPEC_REF_NOT_PERMITTED', 'spec.global', globalGatewaysOfNamespace(key.namespace, osmNamespace))
     for (const { egresses, choice } of rules)
       for (const { egress, field } of egresses) {
         if (context.get(objectInputs.Egress, egress) === undefined)
           found.error('OSM_SPEC_REFERENCE', `${field}.name`, `there is no Egress ${nameKey(egress)}`)
+        const reference = ruleReference(key.namespace, egress)
+        if (!mayConcern(context, reference)) {
+          reportRefused(found, `${field}.namespace`, reference, EGRESS_UNCHANGED)
+          continue
+        }
         const held = context.get(gatewaysOfEgress, egress)
         if (held === undefined || sameOrigin(held, choice)) continue
         const { object, field: rule = '' } = held.origin

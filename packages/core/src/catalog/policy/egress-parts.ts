@@ -68,7 +68,8 @@ export const gatewayRules = defineQuery<CatalogState, ServiceAccountRef, readonl
       return gateways === undefined ? [] : [{ egress: partId(first), choice: gateways }]
     })
     const leaves = destinations.length > 0 || context.get(settingInputs.mesh, '').egressEnabled
-    const others = leaves && !context.get(isGatewayAccount, account) ? context.get(globalGateways, '') : undefined
+    const others =
+      leaves && !context.get(isGatewayAccount, account) ? context.get(globalGateways, account.namespace) : undefined
     const all = others === undefined ? own : [...own, { egress: ANYWHERE, choice: others }]
     return all.toSorted((a, b) => compareText(a.egress, b.egress))
   },

@@ -3,12 +3,14 @@ import { canonicalJson, type ServiceAccountRef } from '@osm-ts/driver-api'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, settingInputs } from '../inputs/inputs.js'
-import { ANYWHERE, type EgressDestination, type EgressProtocol } from './egress-destinations.js'
+import { inPrecedence } from './consent.js'
+import { ANYWHERE, nameOfTheMesh, type EgressDestination, type EgressProtocol } from './egress-destinations.js'
 import { gatewaysOfEgress, isGatewayAccount, type GatewayChoice } from './egress-gateways.js'
 import { egressRules, opensTo, type EgressRoute, type EgressRules, type EgressSource } from './egress-rules.js'
 import { nameKey, sameName, type NamespacedName } from './keys.js'
 import type { SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
+import { meshServiceCalled } from './host-names.js'
 import { matchesEverything } from './route-match.js'
 import { serviceModel } from './services.js'
 
@@ -59,7 +61,7 @@ interface Claim {
 
 /**
  * What Egress objects open to an account together. They add up: a request that any of them lets out to a host may leave. Where they would open one
- * destination in two ways, the first by namespace and name holds.
+ * destination in two ways, the first holds: of those of the account's namespace, then of the control plane's, then by namespace and name.
  */
 export const egressPlan = defineQuery<CatalogState, ServiceAccountRef, EgressPlan>({
   name: 'egress-plan',
@@ -69,11 +71,13 @@ export const egressPlan = defineQuery<CatalogState, ServiceAccountRef, EgressPla
     const names = context.get(settingInputs.egressPolicies, '')
       ? context.get(indexInputs.egressBySource, nameKey(account))
       : []
-    const openings = names.flatMap((name) => openingsOf(context, name, account))
+    const openings = inPrecedence(context, account.namespace, names).flatMap((name) =>
+      openingsOf(context, name, account),
+    )
     const problems: PolicyProblem[] = []
     const claims = new Map<string, Claim>()
     for (const opening of openings) {
-      const refusal = clash(context, opening, openings) ?? claim(claims, opening)
+      const refusal = clash(context, opening, { account, openings }) ?? claim(claims, opening)
       if (refusal === undefined) continue
       const list = new ProblemList(objectRefOf('Egress', opening.rules.egress))
       list.error(refusal.code, refusal.field, refusal.message)
@@ -99,8 +103,18 @@ function openingsOf(context: Context, name: NamespacedName, account: ServiceAcco
 }
 
 /** What keeps a destination from being told apart from others on its port. */
-function clash(context: Context, { destination }: Opening, openings: readonly Opening[]): Refusal | undefined {
-  const { protocol, port, target, field } = destination
+function clash(
+  context: Context,
+  { destination }: Opening,
+  { account, openings }: { readonly account: ServiceAccountRef; readonly openings: readonly Opening[] },
+): Refusal | undefined {
+  const { protocol, port, target, field, targetField } = destination
+  if ((protocol === 'http' || protocol === 'https') && !target.startsWith(ANYWHERE)) {
+    // The full names of services were left out for everybody: these are names that only callers of this namespace know.
+    const owner = meshServiceCalled(context, target, account.namespace)
+    if (owner !== undefined)
+      return { code: 'OSM_POLICY_EGRESS_MESH', field: targetField, message: nameOfTheMesh(target, owner) }
+  }
   const beside = (other: EgressProtocol): string | undefined => {
     const found = openings.find(
       (opening) => opening.destination.port === port && opening.destination.protocol === other,
@@ -108,7 +122,7 @@ function clash(context: Context, { destination }: Opening, openings: readonly Op
     return found && `Egress ${nameKey(found.rules.egress)}`
   }
   if (protocol === 'https') {
-    const rival = serverFirstService(context, port) ?? beside('tcp-server-first')
+    const rival = serverFirstService(context, account.namespace, port) ?? beside('tcp-server-first')
     if (rival === undefined) return undefined
     const message = `https on port ${port} waits for the client, but ${rival} lets the server speak first there; use another port for one of them`
     return { code: 'OSM_SPEC_PROTOCOL', field: `${field}.protocol`, message }
@@ -119,10 +133,11 @@ function clash(context: Context, { destination }: Opening, openings: readonly Op
   return { code: 'OSM_POLICY_EGRESS_CONFLICT', field: `${field}.protocol`, message }
 }
 
-/** A service of the mesh on this port whose server speaks first, in words. */
-function serverFirstService(context: Context, port: number): string | undefined {
+/** A service of the caller's namespace on this port whose server speaks first, in words. Other namespaces close nothing here. */
+function serverFirstService(context: Context, namespace: string, port: number): string | undefined {
   const found = context
     .get(indexInputs.servicesByPort, String(port))
+    .filter((service) => service.namespace === namespace)
     .find((service) =>
       context
         .get(serviceModel, service)

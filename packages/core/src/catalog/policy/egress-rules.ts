@@ -1,9 +1,10 @@
 import type { CredentialRef, RouteMatch, ServiceAccountRef } from '@osm-ts/driver-api'
 
-import type { KindMap } from '../../spec/index.js'
+import { SOURCE_UNCHANGED, type CrossReference, type KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { objectInputs, secretState } from '../inputs/inputs.js'
+import { mayConcern, reportRefused } from './consent.js'
 import { ANYWHERE, egressDestinations, type EgressDestination } from './egress-destinations.js'
 import { nameKey, sortedUnique, type NamespacedName } from './keys.js'
 import type { SourceRef } from './policy-part.js'
@@ -86,6 +87,14 @@ function sourcesIn(
   return spec.sources.flatMap(({ namespace, name, mtls }, index): readonly EgressSource[] => {
     const field = `spec.sources[${index}].mtls`
     const account = { namespace, name }
+    const reference: CrossReference = {
+      from: { kind: 'Egress', namespace: metadata.namespace },
+      to: { kind: 'ServiceAccount', ...account },
+    }
+    if (!mayConcern(context, reference)) {
+      reportRefused(problems, `spec.sources[${index}].namespace`, reference, SOURCE_UNCHANGED)
+      return []
+    }
     if (mtls === undefined) return [{ account, originate: undefined }]
     const unavailable = mtls.issuer === 'osm' ? undefined : whyUnavailable(context, metadata.namespace, mtls)
     if (unavailable !== undefined) {

@@ -62,7 +62,10 @@ export const gatewayUpstreamPart = defineQuery<CatalogState, TargetPortRef, Poli
   whenEqual: keepPart,
   compute: (context, key) => {
     const own = context.get(upstreamPart, key)
-    return own && makePart({ ...own.part, id: gatewayUpstreamId(key), protocol: 'http2' }, { origins: own.origins })
+    if (own === undefined || own.part.tls.mode !== 'mesh') return undefined
+    // Tunnels carry what may leave for gateways alone, so that they never go out in the clear.
+    const { plaintext: _, ...tls } = own.part.tls
+    return makePart({ ...own.part, id: gatewayUpstreamId(key), protocol: 'http2', tls }, { origins: own.origins })
   },
 })
 
@@ -74,6 +77,7 @@ export const gatewayEndpointsPart = defineQuery<CatalogState, TargetPortRef, Pol
   whenEqual: keepPart,
   compute: (context, key) => {
     const own = context.get(endpointsPart, key)
-    return own && makePart({ ...own.part, id: gatewayUpstreamId(key) }, { origins: own.origins })
+    const endpoints = own?.part.endpoints.filter(({ tls }) => tls?.mode !== 'none') ?? []
+    return own && makePart({ ...own.part, id: gatewayUpstreamId(key), endpoints }, { origins: own.origins })
   },
 })

@@ -1,8 +1,8 @@
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { objectInputs, servicesOfInstance } from '../inputs/inputs.js'
-import { doorsMeet, type Door } from './doors.js'
-import { contradicted, openedPort, type DoorRef, type OpenedPortRef } from './ingress.js'
+import { accessGroupsOverlap, type IngressAccessGroup } from './ingress-access.js'
+import { contradicted, openedPort, type AccessGroupRef, type OpenedPortRef } from './ingress.js'
 import { nameKey, type NamespacedName } from './keys.js'
 import type { PolicyProblem } from './problems.js'
 import { serviceModel } from './services.js'
@@ -12,7 +12,7 @@ type Context = QueryContext<CatalogState>
 
 /** Doors of one instance. */
 interface InstanceIngress {
-  readonly doors: readonly DoorRef[]
+  readonly groups: readonly AccessGroupRef[]
   readonly problems: readonly PolicyProblem[]
 }
 
@@ -30,25 +30,25 @@ export const ingressOfInstance = defineQuery<CatalogState, NamespacedName, Insta
     const ports = openedPorts(context, name)
     const problems = ports.flatMap(({ ref }) => context.get(openedPort, ref).problems)
     const explicit = context.get(objectInputs.WorkloadInstance, name)?.spec.mode === 'explicit'
-    const held: OpenDoors[] = []
+    const held: OpenedGroups[] = []
     for (const port of ports) {
-      const rival = explicit ? undefined : held.find((other) => meet(port, other))?.doors[0]?.backends[0]
+      const rival = explicit ? undefined : held.find((other) => meet(port, other))
+      // Doors that no object opens let in everybody, whichever service they are of.
+      const owner = rival?.groups.flatMap(({ backends }) => backends)[0]?.object
       if (rival === undefined) held.push(port)
-      else
-        problems.push(
-          ...port.doors.flatMap(({ backends }) => backends.flatMap((each) => contradicted(each, rival.object))),
-        )
+      else if (owner !== undefined)
+        problems.push(...port.groups.flatMap(({ backends }) => backends.flatMap((each) => contradicted(each, owner))))
     }
-    return { doors: held.flatMap(({ ref, doors }) => doors.map((_, door) => ({ ...ref, door }))), problems }
+    return { groups: held.flatMap(({ ref, groups }) => groups.map((_, group) => ({ ...ref, group }))), problems }
   },
 })
 
-interface OpenDoors {
+interface OpenedGroups {
   readonly ref: OpenedPortRef
-  readonly doors: readonly Door[]
+  readonly groups: readonly IngressAccessGroup[]
 }
 
-function openedPorts(context: Context, name: NamespacedName): readonly OpenDoors[] {
+function openedPorts(context: Context, name: NamespacedName): readonly OpenedGroups[] {
   const instance = context.get(objectInputs.WorkloadInstance, name)
   if (instance === undefined) return []
   return context.get(servicesOfInstance, name).flatMap((service) => {
@@ -59,11 +59,11 @@ function openedPorts(context: Context, name: NamespacedName): readonly OpenDoors
       if (targetPort !== undefined && !refs.has(targetPort))
         refs.set(targetPort, { ...service, port: port.port, targetPort })
     }
-    return [...refs.values()].map((ref) => ({ ref, doors: context.get(openedPort, ref).doors }))
+    return [...refs.values()].map((ref) => ({ ref, groups: context.get(openedPort, ref).groups }))
   })
 }
 
-function meet(a: OpenDoors, b: OpenDoors): boolean {
+function meet(a: OpenedGroups, b: OpenedGroups): boolean {
   if (a.ref.targetPort !== b.ref.targetPort) return false
-  return a.doors.some((door) => b.doors.some((other) => doorsMeet(door, other)))
+  return a.groups.some((group) => b.groups.some((other) => accessGroupsOverlap(group, other)))
 }

@@ -1,15 +1,17 @@
-import type { IngressPart, MeshService } from '@osm-ts/driver-api'
+import type { IngressPart, MeshService, Protocol } from '@osm-ts/driver-api'
 
 import { formatObjectRef } from '../../problem.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
+import { EVERY_ADDRESS } from '../../spec/ip-range.js'
 import { indexInputs, settingInputs } from '../inputs/inputs.js'
 import { accessAnalysis, accessKinds, type AccessBackend, type AccessKind, type AccessRef } from './access-objects.js'
-import { doorsOf, type Door } from './doors.js'
+import { mergeIngressAccess, type IngressAccessGroup } from './ingress-access.js'
 import { nameKey, servicePortKey, targetPortKey, type ServicePortRef, type TargetPortRef } from './keys.js'
+import { allowsPlaintext } from './plaintext.js'
 import { keepPart, makePart, samePart, type Origins, type PolicyPart } from './policy-part.js'
 import { principalList, principalsKey } from './principals.js'
-import { ProblemList, type PolicyProblem } from './problems.js'
+import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 import { isHttp } from './protocol.js'
 import { servedLimits, type ServedLimits } from './upstream-settings.js'
 import { serviceModel, type MeshServicePort } from './services.js'
@@ -21,14 +23,14 @@ export interface OpenedPortRef extends ServicePortRef, TargetPortRef {}
 
 /** Callers from outside whom objects let in to one port of a service. */
 export interface OpenedPort {
-  readonly doors: readonly Door[]
+  readonly groups: readonly IngressAccessGroup[]
   readonly problems: readonly PolicyProblem[]
 }
 
-/** One of the doors of a port. */
-export interface DoorRef extends OpenedPortRef {
-  /** Its place among the doors of the port. */
-  readonly door: number
+/** One of the groups of a port. */
+export interface AccessGroupRef extends OpenedPortRef {
+  /** Its place among the groups of the port. */
+  readonly group: number
 }
 
 /** Who is let in to a service port. An object names services of its own namespace, so nobody opens the services of another. */
@@ -37,21 +39,38 @@ export const openedPort = defineQuery<CatalogState, OpenedPortRef, OpenedPort>({
   keyOf: openedPortKey,
   equal: deepEqual,
   compute: (context, key) => {
-    const { doors, contradictions } = doorsOf(accessKinds.flatMap((kind) => ownerOf(context, kind, key) ?? []))
-    return { doors, problems: contradictions.flatMap(({ loser, owner }) => contradicted(loser, owner.object)) }
+    const { groups, contradictions } = mergeIngressAccess(
+      accessKinds.flatMap((kind) => ownerOf(context, kind, key) ?? []),
+    )
+    const problems = contradictions.flatMap(({ loser, owner }) => contradicted(loser, owner.object))
+    // Whoever may come in the clear may ask anything: nobody's ranges or matches narrow that.
+    if (context.get(allowsPlaintext, key.namespace))
+      return { groups: [...groups.filter(({ tls }) => tls !== 'none'), anyoneInTheClear], problems }
+    return { groups, problems }
   },
 })
 
-/** The `ingress` part of a door; undefined if the port has no such door. */
-export const ingressPart = defineQuery<CatalogState, DoorRef, PolicyPart<IngressPart> | undefined>({
+/** Callers without a sidecar, from everywhere. */
+const anyoneInTheClear: IngressAccessGroup = {
+  tls: 'none',
+  protocol: 'http',
+  serverNames: [],
+  sources: EVERY_ADDRESS,
+  principals: [],
+  matches: [{}],
+  backends: [],
+}
+
+/** The `ingress` part of a group; undefined if the port has no such group. */
+export const ingressPart = defineQuery<CatalogState, AccessGroupRef, PolicyPart<IngressPart> | undefined>({
   name: 'ingress-part',
-  keyOf: (ref) => `${openedPortKey(ref)}#${ref.door}`,
+  keyOf: (ref) => `${openedPortKey(ref)}#${ref.group}`,
   equal: samePart,
   whenEqual: keepPart,
   compute: (context, key) => {
-    const door = context.get(openedPort, openedPortOf(key)).doors[key.door]
-    const port = door && portOf(context, key)
-    return port && buildPart(context, key, port, door)
+    const group = context.get(openedPort, openedPortOf(key)).groups[key.group]
+    const port = group && portOf(context, key)
+    return port && buildPart(context, key, port, group)
   },
 })
 
@@ -112,17 +131,20 @@ function portOf(context: Context, { namespace, name, port }: ServicePortRef): Me
 
 function buildPart(
   context: Context,
-  key: DoorRef,
-  { protocol: served }: MeshServicePort,
-  { tls, serverNames, sources, principals, matches, protocol: spoken, backends }: Door,
+  key: AccessGroupRef,
+  { protocol: served, field }: MeshServicePort,
+  group: IngressAccessGroup,
 ): PolicyPart<IngressPart> {
+  const { tls, serverNames, sources, principals, matches, protocol: spoken, backends } = group
   const service: MeshService = { namespace: key.namespace, name: key.name }
-  const protocol = protocolOf(served, spoken)
+  // Objects let in requests. Where callers without a sidecar are let in, the port speaks what it speaks.
+  const isObjects = backends.length > 0
+  const protocol = isObjects ? protocolOf(served, spoken) : served
   const allow = tls === 'mtls' ? context.get(principalList, principalsKey(principals)) : undefined
   const limits = servedLimits(context, service, protocol)
-  const externalAuthorization = context.get(settingInputs.externalAuthorization, '')
+  const externalAuthorization = isHttp(protocol) ? context.get(settingInputs.externalAuthorization, '') : undefined
   // The cluster of the application goes by the id, and is shared with callers of the mesh where that is possible.
-  const discriminators = [...(protocol === served ? [] : [protocol]), ...(key.door === 0 ? [] : [String(key.door)])]
+  const discriminators = [...(protocol === served ? [] : [protocol]), ...(key.group === 0 ? [] : [String(key.group)])]
   return makePart<IngressPart>(
     {
       kind: 'ingress',
@@ -142,7 +164,12 @@ function buildPart(
     },
     {
       children: allow === undefined ? [] : [allow],
-      origins: { '': backends.flatMap(({ opening }) => opening?.origins ?? []), ...limitOrigins(limits) },
+      origins: {
+        '': isObjects
+          ? backends.flatMap(({ opening }) => opening?.origins ?? [])
+          : [{ object: objectRefOf('Service', service), field }],
+        ...limitOrigins(limits),
+      },
     },
   )
 }
@@ -155,7 +182,7 @@ function limitOrigins({ origins }: ServedLimits): Origins {
 }
 
 /** What the application speaks. The Service knows best whether it wants HTTP/2; the object, that gRPC does. */
-function protocolOf(served: MeshServicePort['protocol'], spoken: Door['protocol']): IngressPart['protocol'] {
+function protocolOf(served: Protocol, spoken: IngressAccessGroup['protocol']): Protocol {
   if (spoken === 'grpc') return served === 'http2' ? 'http2' : 'grpc'
   return isHttp(served) ? served : 'http'
 }

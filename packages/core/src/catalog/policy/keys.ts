@@ -1,5 +1,9 @@
 import { compareText, type MeshService, type ServiceAccountRef } from '@osm-ts/driver-api'
 
+import { nameKey, type NamespacedName } from '../../namespaced-name.js'
+
+export { nameKey, parseNameKey, type NamespacedName } from '../../namespaced-name.js'
+
 /** A service by port number. */
 export interface ServicePortRef extends MeshService {
   /** Port of the service. */
@@ -14,23 +18,6 @@ export interface TargetPortRef extends MeshService {
 /** A service port as workloads of one identity serve it. */
 export interface ServedPortRef extends ServicePortRef, TargetPortRef {
   readonly account: ServiceAccountRef
-}
-
-/** An object in a namespace. */
-export interface NamespacedName {
-  readonly namespace: string
-  readonly name: string
-}
-
-/** `<namespace>/<name>`. Neither half can hold a slash, so different names have different text. */
-export function nameKey({ namespace, name }: NamespacedName): string {
-  return `${namespace}/${name}`
-}
-
-/** The name that {@link nameKey} made a text of. */
-export function parseNameKey(key: string): NamespacedName {
-  const slash = key.indexOf('/')
-  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
 /** `<namespace>/<service>|<port>`: id of `outbound` parts. */

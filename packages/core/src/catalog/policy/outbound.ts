@@ -129,6 +129,7 @@ export const outboundPart = defineQuery<CatalogState, ServicePortRef, PolicyPart
         port: key.port,
         protocol: port.protocol,
         addresses: ownedAddresses(context, service, key.port),
+        ...(sharesAddresses(context, service) ? { sharesAddresses: true } : {}),
         hosts,
         shortHost,
         rules: outboundRules(port, plan),
@@ -137,6 +138,11 @@ export const outboundPart = defineQuery<CatalogState, ServicePortRef, PolicyPart
     )
   },
 })
+
+/** True for a headless service and its instances: a workload may be behind several of them. */
+function sharesAddresses(context: Context, service: MeshService): boolean {
+  return context.get(serviceModel, calledService(service).parent)?.headless === true
+}
 
 function outboundRules(port: MeshServicePort, { routes }: RoutePlan): OutboundPart['rules'] {
   if (isHttp(port.protocol)) {

@@ -1,10 +1,10 @@
 import type { PathMatch } from '@osm-ts/driver-api'
 
-import { PatternChecker } from '../../spec/pattern.js'
+import { patternFacts } from '../../spec/pattern.js'
 
 /** Says why an expression can't be used: it is no RE2, too long, or stands for too much. Undefined if it can. */
 export function patternFault(pattern: string): string | undefined {
-  const facts = new PatternChecker().check(pattern)
+  const facts = patternFacts(pattern)
   return facts.valid ? undefined : facts.reason
 }
 

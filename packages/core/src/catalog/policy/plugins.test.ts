@@ -49,12 +49,12 @@ const objects = [
   plugin('also_high', 9).replace('metadata: { name: also_high }', 'metadata: { name: also-high }'),
   chain(
     'all',
-    'shop',
+    'osm-system',
     '{ chains: [{ name: outbound-http, plugins: [low, missing] }, { name: inbound-http, plugins: [low, high] }], selectors: {} }',
   ),
   chain(
     'some',
-    'shop',
+    'osm-system',
     '{ chains: [{ name: inbound-tcp, plugins: [also-high] }], selectors: { podSelector: { matchExpressions: [{ key: app, operator: In, values: [vault, desk] }] }, namespaceSelector: { matchLabels: { kind: money } } } }',
   ),
   config('a', 'first'),
@@ -120,7 +120,7 @@ describe('policies and plugins', () => {
     ])
     fixture.apply(objectsOf('apiVersion: v1\nkind: Namespace\nmetadata: { name: bank }'))
     expect(plugins(fixture, 'bank/vault-0').map((each) => each.plugin)).toEqual(['low', 'high'])
-    fixture.apply([], [makeObjectKey('PluginChain', 'shop', 'all')])
+    fixture.apply([], [makeObjectKey('PluginChain', 'osm-system', 'all')])
     expect(plugins(fixture, 'shop/store-0')).toEqual([])
   })
 })

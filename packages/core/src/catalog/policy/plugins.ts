@@ -9,36 +9,48 @@ import {
 
 import type { PluginChainName } from '../../config/index.js'
 import { selectsLabels, type KindMap } from '../../spec/index.js'
-import { deepEqual, defineQuery, textKey, type QueryContext } from '../incremental/index.js'
+import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { nameInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
-import { nameKey, sortedUnique } from './keys.js'
+import { concernsAll, inPrecedence, mayConcern } from './consent.js'
+import { nameKey, sortedUnique, type NamespacedName } from './keys.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
 import { objectRefOf } from './problems.js'
 
 type Context = QueryContext<CatalogState>
 type Instance = KindMap['WorkloadInstance']
 
-/** A plugin in some chains of sidecars of a class. */
-interface PlacedPlugin {
+/** A plugin for sidecars of a namespace. */
+interface PluginOfNamespace {
   readonly plugin: string
+  readonly namespace: string
+}
+
+/** A plugin in some chains of sidecars of a class. */
+interface PlacedPlugin extends PluginOfNamespace {
   /** Sorted. */
   readonly chains: readonly PluginChainName[]
   readonly class: string
 }
 
-/** Configurations of a plugin by service, sorted; of several for one service the first by namespace and name holds. */
-const configsOfPlugin = defineQuery<CatalogState, string, PluginValue['configs']>({
+/**
+ * Configurations of a plugin by service, sorted, as sidecars of a namespace get them: what the namespace has itself, for any service, and what others have
+ * for services of the namespace and may. Configurations hold secrets, so nobody gets those of other namespaces. Of several for one service the first holds,
+ * in their precedence.
+ */
+const configsOfPlugin = defineQuery<CatalogState, PluginOfNamespace, PluginValue['configs']>({
   name: 'configs-of-plugin',
-  keyOf: textKey,
+  keyOf: ({ plugin, namespace }) => `${plugin}|${namespace}`,
   equal: deepEqual,
-  compute: (context, plugin) => {
+  compute: (context, { plugin, namespace }) => {
     const configs = new Map<string, JsonValue>()
-    for (const name of context.get(nameInputs.PluginConfig, '')) {
+    for (const name of inPrecedence(context, namespace, context.get(nameInputs.PluginConfig, ''))) {
       const spec = context.get(objectInputs.PluginConfig, name)?.spec
       if (spec?.plugin !== plugin) continue
-      for (const service of spec.destinationRefs.map(nameKey))
-        if (!configs.has(service)) configs.set(service, spec.config)
+      const concerned = spec.destinationRefs.filter(
+        (service) => name.namespace === namespace || mayConfigure(context, name, service, namespace),
+      )
+      for (const service of concerned.map(nameKey)) if (!configs.has(service)) configs.set(service, spec.config)
     }
     return [...configs]
       .map(([service, config]) => ({ service, config }))
@@ -46,12 +58,20 @@ const configsOfPlugin = defineQuery<CatalogState, string, PluginValue['configs']
   },
 })
 
+/** True if the object of another namespace may configure a plugin for a service of the readers' namespace. */
+function mayConfigure(context: Context, object: NamespacedName, service: NamespacedName, readers: string): boolean {
+  if (service.namespace !== readers) return false
+  const { namespace, name } = service
+  const from = { kind: 'PluginConfig', namespace: object.namespace } as const
+  return mayConcern(context, { from, to: { kind: 'Service', namespace, name } })
+}
+
 const pluginPart = defineQuery<CatalogState, PlacedPlugin, PolicyPart<ExtensionPart> | undefined>({
   name: 'plugin-part',
-  keyOf: ({ plugin, chains, class: sidecar }) => `${plugin}|${chains.join(',')}|${sidecar}`,
+  keyOf: ({ plugin, namespace, chains, class: sidecar }) => `${plugin}|${namespace}|${chains.join(',')}|${sidecar}`,
   equal: samePart,
   whenEqual: keepPart,
-  compute: (context, { plugin, chains, class: sidecar }) => {
+  compute: (context, { plugin, namespace, chains, class: sidecar }) => {
     const name = { namespace: '', name: plugin }
     const spec = context.get(objectInputs.Plugin, name)?.spec
     if (spec === undefined) return undefined
@@ -60,7 +80,7 @@ const pluginPart = defineQuery<CatalogState, PlacedPlugin, PolicyPart<ExtensionP
       priority: spec.priority ?? 0,
       chains,
       script: spec.pipyscript,
-      configs: context.get(configsOfPlugin, plugin),
+      configs: context.get(configsOfPlugin, { plugin, namespace }),
     } satisfies PluginValue
     return makePart<ExtensionPart>(
       {
@@ -78,16 +98,20 @@ const pluginPart = defineQuery<CatalogState, PlacedPlugin, PolicyPart<ExtensionP
 /** Plugins of a workload: those with the higher priority first, of equal ones the first by name. Plugins that do not exist are left out. */
 export function pluginParts(context: Context, instance: Instance): readonly PolicyPart<ExtensionPart>[] {
   if (!context.get(settingInputs.plugins, '')) return []
+  const { namespace } = instance.metadata
   const chains = new Map<string, PluginChainName[]>()
   for (const name of context.get(nameInputs.PluginChain, '')) {
     const spec = context.get(objectInputs.PluginChain, name)?.spec
-    if (spec === undefined || !isSelected(context, instance, spec.selectors)) continue
+    if (spec === undefined || !mayChain(context, name, namespace)) continue
+    if (!isSelected(context, instance, spec.selectors)) continue
     for (const chain of spec.chains)
       for (const plugin of chain.plugins) chains.set(plugin, [...(chains.get(plugin) ?? []), chain.name])
   }
   const sidecar = instance.spec.sidecarClass.toLowerCase()
   return [...chains]
-    .map(([plugin, names]) => context.get(pluginPart, { plugin, chains: sortedUnique(names), class: sidecar }))
+    .map(([plugin, names]) =>
+      context.get(pluginPart, { plugin, namespace, chains: sortedUnique(names), class: sidecar }),
+    )
     .filter((part) => part !== undefined)
     .sort(
       compareBy(
@@ -95,6 +119,11 @@ export function pluginParts(context: Context, instance: Instance): readonly Poli
         (a, b) => compareText(a.part.id, b.part.id),
       ),
     )
+}
+
+/** A PluginChain is for workloads of its own namespace, whatever its selectors, unless it is one of the mesh. */
+function mayChain(context: Context, chain: NamespacedName, namespace: string): boolean {
+  return chain.namespace === namespace || concernsAll(context, 'PluginChain', chain.namespace)
 }
 
 function priorityOf({ part }: PolicyPart<ExtensionPart>): number {

@@ -18,11 +18,14 @@ import { accessProblems } from './ingress.js'
 import { nameKey, sameName, type NamespacedName } from './keys.js'
 import { groupNames, NAME_GROUPS, nameGroupKey, type NameGroup } from './name-groups.js'
 import { outboundProblems } from './outbound.js'
+import { probeProblems } from './probes.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 import { accountOf } from './proxy.js'
+import { proxyClaimProblems } from './proxy-claims.js'
 import { routeGroup } from './route-groups.js'
 import { calledService, serviceModel } from './services.js'
 import { splitAnalysis } from './split-plan.js'
+import { sidecarProblems } from './upstreams.js'
 
 type Context = QueryContext<CatalogState>
 
@@ -115,6 +118,7 @@ const serviceProblems = defineQuery<CatalogState, MeshService, readonly PolicyPr
       ...problems.items,
       ...(context.get(serviceModel, service)?.problems ?? []),
       ...context.get(outboundProblems, service),
+      ...context.get(sidecarProblems, service),
     ]
   },
 })
@@ -155,9 +159,11 @@ const addressProblems = defineQuery<CatalogState, '', readonly PolicyProblem[]>(
 
 function instanceProblems(context: Context, name: NamespacedName): readonly PolicyProblem[] {
   const instance = context.get(objectInputs.WorkloadInstance, name)
-  if (instance === undefined || isUsableAccount(context, accountOf(instance))) return []
+  if (instance === undefined) return []
+  const claims = [...proxyClaimProblems(context, instance), ...probeProblems(instance)]
+  if (isUsableAccount(context, accountOf(instance))) return claims
   const problems = new ProblemList(objectRefOf('WorkloadInstance', name))
   const message = `service account ${nameKey(accountOf(instance))} can have no certificate, so its proxy gets no policy; rename the account`
   problems.error('OSM_POLICY_ACCOUNT', 'spec.serviceAccountName', message)
-  return problems.items
+  return [...claims, ...problems.items]
 }

@@ -15,11 +15,11 @@ import {
 } from '@osm-ts/driver-api'
 
 import { allocationKey, localityOf } from '../../endpoints/index.js'
-import { principalOf, serviceIdentity, spiffeIdOf } from '../../identity/index.js'
+import { principalOf, type ProxyKey, serviceIdentity, spiffeIdOf } from '../../identity/index.js'
 import type { KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, textKey, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { instanceByUuid, objectInputs, servicesOfInstance, settingInputs } from '../inputs/inputs.js'
+import { instanceOfProxy, objectInputs, servicesOfInstance, settingInputs } from '../inputs/inputs.js'
 import { isUsableAccount } from './accounts.js'
 import { clientRulesPart } from './client-rules.js'
 import { egressSet, gatewayRules } from './egress-parts.js'
@@ -56,26 +56,26 @@ const instanceModel = defineQuery<CatalogState, NamespacedName, Instance | undef
   },
 })
 
-/** The root of a proxy's policy; undefined if there is no instance with that uuid, or its account can have no certificate. */
-export const proxyPart = defineQuery<CatalogState, ProxyUUID, PolicyPart<ProxyPart> | undefined>({
+/** The root of a proxy's policy; undefined if it belongs to no instance, or its account can have no certificate. */
+export const proxyPart = defineQuery<CatalogState, ProxyKey, PolicyPart<ProxyPart> | undefined>({
   name: 'proxy-part',
   keyOf: textKey,
   equal: samePart,
   whenEqual: keepPart,
-  compute: (context, uuid) => {
-    const frame = context.get(proxyFrame, uuid)
+  compute: (context, proxy) => {
+    const frame = context.get(proxyFrame, proxy)
     if (frame === undefined) return undefined
     const { account, namespace } = frame
     const scope = context.get(scopeOf, account)
     const egress = context.get(egressSet, account)
     const hasGateways = context.get(gatewayRules, account).length > 0
-    const hasWaysOut = { outbound: false, upstream: egress !== undefined || hasGateways, endpoints: hasGateways }
+    const hasEgressRoutes = { outbound: false, upstream: egress !== undefined || hasGateways, endpoints: hasGateways }
     const set = (of: 'outbound' | 'upstream' | 'endpoints') =>
       context.get(rootSet, {
         of,
         scope,
         readers: of === 'outbound' ? namespace : '',
-        ...(hasWaysOut[of] && { egressOf: account }),
+        ...(hasEgressRoutes[of] && { egressOf: account }),
       })
     return frame.complete({
       outbound: set('outbound'),
@@ -104,16 +104,14 @@ const CALLED_PARTS: readonly CalledParts[] = ['outbound', 'upstreams', 'endpoint
  * What changes rarely in a proxy part. Endpoints come and go all the time, and each of them concerns all proxies that may call it: they are to cost
  * those proxies nothing but a new reference and its hash.
  */
-const proxyFrame = defineQuery<CatalogState, ProxyUUID, ProxyFrame | undefined>({
+const proxyFrame = defineQuery<CatalogState, ProxyKey, ProxyFrame | undefined>({
   name: 'proxy-frame',
   keyOf: textKey,
   equal: (a, b) => a?.text === b?.text,
-  compute: (context, uuid) => {
-    const name = context.get(instanceByUuid, uuid)
+  compute: (context, proxy) => {
+    const name = context.get(instanceOfProxy, proxy)
     const instance = name && context.get(instanceModel, name)
-    return instance && isUsableAccount(context, accountOf(instance))
-      ? buildProxyFrame(context, uuid, instance)
-      : undefined
+    return instance && isUsableAccount(context, accountOf(instance)) ? buildProxyFrame(context, instance) : undefined
   },
 })
 
@@ -122,7 +120,7 @@ export function accountOf({ metadata, spec }: Instance): ServiceAccountRef {
   return { namespace: metadata.namespace, name: spec.serviceAccountName }
 }
 
-function buildProxyFrame(context: Context, uuid: ProxyUUID, instance: Instance): ProxyFrame {
+function buildProxyFrame(context: Context, instance: Instance): ProxyFrame {
   const { metadata, spec } = instance
   const account = accountOf(instance)
   const { trustDomain } = context.get(settingInputs.domains, '')
@@ -138,7 +136,7 @@ function buildProxyFrame(context: Context, uuid: ProxyUUID, instance: Instance):
   const { complete, text } = framePart<ProxyPart, CalledParts>(
     {
       kind: 'proxy',
-      id: uuid,
+      id: spec.uuid as ProxyUUID, // the schema of the kind demands the form
       identity: serviceIdentity(account),
       principal: principalOf(account, trustDomain),
       spiffeId: spiffeIdOf(account, trustDomain),
@@ -236,16 +234,16 @@ function bindingsOf(context: Context, { instance, account, service }: ServedServ
 /** Sorted by id. */
 function ingressBindings(context: Context, instance: Instance): readonly BoundIngress[] {
   const { metadata, spec } = instance
-  const { doors } = context.get(ingressOfInstance, { namespace: metadata.namespace, name: metadata.name })
-  const bindings = doors.flatMap((door): readonly BoundIngress[] => {
-    const part = context.get(ingressPart, door)
-    const listen = spec.allocations?.ingress?.[allocationKey(door, door.targetPort)]
+  const { groups } = context.get(ingressOfInstance, { namespace: metadata.namespace, name: metadata.name })
+  const bindings = groups.flatMap((group): readonly BoundIngress[] => {
+    const part = context.get(ingressPart, group)
+    const listen = spec.allocations?.ingress?.[allocationKey(group, group.targetPort)]
     if (part === undefined || (spec.mode === 'explicit' && listen === undefined)) return []
     const binding: IngressBinding = {
       part: part.hash,
       id: part.part.id,
       ...(spec.mode === 'explicit' && listen !== undefined ? { listen } : {}),
-      local: { address: localAddress(context, instance), port: localPort(instance, door.targetPort) },
+      local: { address: localAddress(context, instance), port: localPort(instance, group.targetPort) },
     }
     return [{ part, binding }]
   })

@@ -15,7 +15,7 @@ import {
 } from '@osm-ts/driver-api'
 
 import { parseDuration } from '../../config/index.js'
-import { isAnswerHeader, isHeaderName, maxCount, type KindMap } from '../../spec/index.js'
+import { isAnswerHeader, isHeaderName, MAX_ANSWER_HEADERS, maxCount, type KindMap } from '../../spec/index.js'
 import { patternFault, patternMatch } from './pattern.js'
 
 type SettingSpec = KindMap['UpstreamTrafficSetting']['spec']
@@ -71,6 +71,7 @@ function httpLocal(limit: NonNullable<LocalSpec['http']>): HttpLocalRateLimit {
     statusCode: responseStatusCode,
     responseHeaders: responseHeadersToAdd
       .filter(({ name, value }) => isAnswerHeader(name, value))
+      .slice(0, MAX_ANSWER_HEADERS)
       .map(({ name, value }) => ({ name, value })),
   }
 }

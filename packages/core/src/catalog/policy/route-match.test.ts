@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 
+import { type KindMap, ObjectDecoder, readObjects } from '../../spec/index.js'
 import { matchesEverything, translateMatch } from './route-match.js'
 
 const matchOf = (source: Omit<Parameters<typeof translateMatch>[0], 'name'>) => translateMatch({ name: 'm', ...source })
@@ -16,6 +17,22 @@ describe('translateMatch', () => {
     expect(translated).toEqual({ ok: true, match: {} })
     expect(translated.ok && matchesEverything(translated.match)).toBe(true)
   })
+
+  it.each(['__proto__', 'constructor', 'tostring', 'hasownproperty'])(
+    'keeps a condition on a header named %s',
+    (name) => {
+      const [object] = readObjects(
+        `{"apiVersion":"specs.smi-spec.io/v1alpha4","kind":"HTTPRouteGroup","metadata":{"name":"g"},
+          "spec":{"matches":[{"name":"m","headers":[{"${name}":"x"}]}]}}`,
+        { decoder: new ObjectDecoder() },
+      ).objects
+      const [source] = (object as KindMap['HTTPRouteGroup']).spec.matches
+      expect(source === undefined ? undefined : translateMatch(source)).toEqual({
+        ok: true,
+        match: { headers: [{ name, match: { type: 'exact', value: 'x' } }] },
+      })
+    },
+  )
 
   it('compares plain text as text and everything else as an expression', () => {
     expect(matchOf({ pathRegex: '/books-bought' })).toEqual({

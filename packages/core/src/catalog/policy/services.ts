@@ -1,12 +1,13 @@
-import type { MeshService, Protocol, ServiceAccountRef } from '@osm-ts/driver-api'
+import { ownValue, type MeshService, type Protocol, type ServiceAccountRef } from '@osm-ts/driver-api'
 
 import { isDnsLabel } from '../../identity/index.js'
 import type { Endpoint } from '../../endpoints/index.js'
 import { isAddress } from '../../spec/addresses.js'
 import { portProtocol, type KindMap } from '../../spec/index.js'
+import { topologyAnnotations } from '../../spec/schema/core-v1.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { accountsOfService, endpointsOfService, objectInputs } from '../inputs/inputs.js'
+import { accountsOfService, endpointsOfService, indexInputs, objectInputs } from '../inputs/inputs.js'
 import { isUsableAccount } from './accounts.js'
 import { nameKey, sortedUnique } from './keys.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
@@ -33,36 +34,55 @@ export interface ServiceModel {
   readonly addresses: readonly string[]
   /** True: clients prefer endpoints of their own zone. */
   readonly preferClose: boolean
+  /** True: a client stays with one endpoint, chosen by the client's address. */
+  readonly clientAffinity: boolean
   /** Sorted by port. Ports that can't be served are left out. */
   readonly ports: readonly MeshServicePort[]
   readonly problems: readonly PolicyProblem[]
 }
 
-/** Annotation of Kubernetes from before trafficDistribution. */
-const topologyMode = 'service.kubernetes.io/topology-mode'
 /** Nodes are nobody's locality here, so that the zone stands for them. */
 const closeDistributions: ReadonlySet<string> = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode'])
 
-/** The service of that name; undefined if there is none, or if it only is an alias of a host outside. */
+/** The service of that name; undefined if there is none, or if it is outside the mesh: an alias of a host, or a Service that the mesh does not serve. */
 export const serviceModel = defineQuery<CatalogState, MeshService, ServiceModel | undefined>({
   name: 'service-model',
   keyOf: nameKey,
   equal: deepEqual,
   compute: (context, key) => {
     const service = context.get(objectInputs.Service, key)
-    if (service === undefined || service.spec.type === 'ExternalName') return undefined
-    const { clusterIP, clusterIPs = [], trafficDistribution = '' } = service.spec
-    const { [topologyMode]: topology = '' } = service.metadata.annotations
+    if (service === undefined || !isServed(context, service)) return undefined
+    const { clusterIP, clusterIPs = [], trafficDistribution = '', sessionAffinity } = service.spec
+    const { annotations } = service.metadata
+    const isAuto = topologyAnnotations.some((name) => ownValue(annotations, name)?.toLowerCase() === 'auto')
     const problems = new ProblemList(objectRefOf('Service', key))
     return {
       headless: clusterIP === 'None',
       addresses: sortedUnique([clusterIP ?? '', ...clusterIPs].filter((address) => isAddress(address))),
-      preferClose: closeDistributions.has(trafficDistribution) || topology.toLowerCase() === 'auto',
+      preferClose: closeDistributions.has(trafficDistribution) || isAuto,
+      clientAffinity: sessionAffinity === 'ClientIP',
       ports: servedPorts(service, problems),
       problems: problems.items,
     }
   },
 })
+
+/**
+ * True if the mesh serves a Service. One with a selector is served whatever it selects now: scaled to zero it must not turn into a destination outside,
+ * which global egress would reach in the clear. One without a selector is served if workloads of the mesh, another cluster or a TrafficSplit are behind
+ * it, or while nobody can say who is. Everything else is outside, and Egress rules say what happens.
+ */
+function isServed(context: Context, { spec, metadata: { namespace, name } }: KindMap['Service']): boolean {
+  if (spec.type === 'ExternalName') return false
+  if (Object.keys(spec.selector ?? {}).length > 0) return true
+  const key = { namespace, name }
+  return (
+    context.get(accountsOfService, key).length > 0 ||
+    context.get(endpointsOfService, key).state === 'unknown' ||
+    context.get(objectInputs.ServiceImport, key) !== undefined ||
+    context.get(indexInputs.splitsByApex, nameKey(key)).length > 0
+  )
+}
 
 /** Ports in the order of their numbers. */
 function servedPorts(service: KindMap['Service'], problems: ProblemList): readonly MeshServicePort[] {

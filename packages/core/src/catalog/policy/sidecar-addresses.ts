@@ -12,6 +12,19 @@ export const sidecarPorts = Object.freeze({
   dns: 5300,
 })
 
+/** Ports on which a sidecar may answer probes, those of its own readiness among them. */
+export const probePorts = Object.freeze({ first: 15901, last: 15999 })
+
+const ownPorts: ReadonlySet<number> = new Set(Object.values(sidecarPorts))
+
+/** True for ports of the sidecar itself, at which no probe of a workload may be aimed. */
+export function isSidecarPort(port: number): boolean {
+  return ownPorts.has(port) || (port >= probePorts.first && port <= probePorts.last)
+}
+
+/** The one path of the gRPC health protocol: probes of two ports by it need two ports. */
+export const GRPC_HEALTH_PATH = '/grpc.health.v1.Health/Check'
+
 /** The nameserver of workloads whose sidecar answers DNS. Interception leads questions for it to the port of the sidecar. */
 export const LOCAL_NAMESERVER = '127.0.0.153'
 

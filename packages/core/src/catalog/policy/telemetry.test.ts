@@ -64,7 +64,7 @@ describe('policies and Telemetry', () => {
     const edited = fixture.snapshot.get('Telemetry', 'shop', 'all') as KindMap['Telemetry']
     fixture.catalog.resetCounters()
     const changes = fixture.apply([{ ...edited, spec: { accessLog: { format: '%DURATION%' } } }])
-    expect(changes.map(({ uuid }) => uuid)).toEqual([uuidOf('shop/desk-0')])
+    expect(changes.map(({ proxy }) => proxy)).toEqual([expect.stringContaining(uuidOf('shop/desk-0'))])
     const computed = (query: string): number => fixture.catalog.counters().get(query)?.computed ?? 0
     expect([computed('proxy-part'), computed('mesh-part'), computed('inbound-part')]).toEqual([1, 0, 0])
   })

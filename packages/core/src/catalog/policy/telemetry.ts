@@ -4,6 +4,7 @@ import {
   type AccessLog,
   type MeshPart,
   type OpenTelemetryAccessLog,
+  ownValue,
 } from '@osm-ts/driver-api'
 
 import { parseDuration } from '../../config/index.js'
@@ -33,7 +34,7 @@ const telemetryOfInstance = defineQuery<CatalogState, NamespacedName, Namespaced
       selector: context.get(objectInputs.Telemetry, name)?.spec.selector,
     }))
     const selects = ({ selector = {} }: (typeof selectors)[number]): boolean =>
-      Object.entries(selector).every(([label, value]) => labels[label] === value)
+      Object.entries(selector).every(([label, value]) => ownValue(labels, label) === value)
     const isForAll = ({ selector = {} }: (typeof selectors)[number]): boolean => Object.keys(selector).length === 0
     const found = selectors.find((each) => !isForAll(each) && selects(each)) ?? selectors.find(isForAll)
     return found?.name

@@ -13,11 +13,19 @@ import { principalOf, serverNameOf, serviceIdentity } from '../../identity/index
 import { isAddress } from '../../spec/addresses.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { settingInputs } from '../inputs/inputs.js'
+import { endpointsOfService, expectsSidecars, settingInputs } from '../inputs/inputs.js'
 import { isUsableAccount } from './accounts.js'
-import { servicePortKey, sortedUnique, targetPortKey, type ServicePortRef, type TargetPortRef } from './keys.js'
+import {
+  nameKey,
+  servicePortKey,
+  sortedUnique,
+  targetPortKey,
+  type ServicePortRef,
+  type TargetPortRef,
+} from './keys.js'
+import { allowsPlaintext } from './plaintext.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
-import { objectRefOf } from './problems.js'
+import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 import { isHttp } from './protocol.js'
 import {
   calledService,
@@ -108,6 +116,7 @@ export const upstreamPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<
     if (port === undefined) return undefined
     const domains = context.get(settingInputs.domains, '')
     const accounts = context.get(usableAccounts, parent)
+    const affinity = context.get(serviceModel, parent)?.clientAffinity === true
     const settings = upstreamConnection(context, service, port.protocol)
     return makePart<UpstreamPart>(
       {
@@ -121,9 +130,10 @@ export const upstreamPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<
           // An instance of a headless service answers to the name of the service: it has no certificate of its own.
           serverName: serverNameOf(parent, domains.clusterDomain),
           principals: sortedUnique(accounts.map((account) => principalOf(account, domains.trustDomain))),
+          ...(context.get(allowsPlaintext, key.namespace) ? { plaintext: true as const } : {}),
         },
         discovery: { kind: 'endpoints' },
-        loadBalancing: { policy: 'round-robin' },
+        loadBalancing: affinity ? { policy: 'hash', on: 'source-ip' } : { policy: 'round-robin' },
         ...settings.members,
         ...(isHttp(port.protocol) && context.get(settingInputs.activeHealthChecks, '') ? { healthCheck } : {}),
       },
@@ -146,6 +156,7 @@ export const endpointsPart = defineQuery<CatalogState, TargetPortRef, PolicyPart
     const endpoints = endpointsOf(context, called)
       // Proxies are told IP addresses: what a host name stands for is not theirs to find out.
       .filter(({ servicePort, address }) => numbers.includes(servicePort) && isAddress(address))
+      .filter((endpoint) => hasSidecar(endpoint) || context.get(allowsPlaintext, key.namespace))
       .map((endpoint) => policyEndpoint(context, endpoint))
     const preferClose = context.get(serviceModel, called.parent)?.preferClose === true
     return makePart<EndpointsPart>(
@@ -180,10 +191,68 @@ function policyEndpoint(context: Context, endpoint: Endpoint): PolicyEndpoint {
     cluster,
     ...(account && isUsableAccount(context, account) ? { identity: serviceIdentity(account) } : {}),
     ...(sidecar ? { class: sidecar.class || context.get(settingInputs.sidecarClass, '') } : {}),
-    // What another cluster offers has a sidecar, or its handshake fails.
-    meshed: sidecar !== undefined || cluster !== '',
+    ...(hasSidecar(endpoint) ? {} : { tls: { mode: 'none' as const } }),
   }
 }
+
+/** What another cluster offers has a sidecar, or its handshake fails. */
+function hasSidecar({ sidecar, cluster }: Endpoint): boolean {
+  return sidecar !== undefined || cluster !== ''
+}
+
+/** Endpoints of a service, as far as sidecars are concerned. */
+interface SidecarCount {
+  readonly all: number
+  readonly without: number
+  /** Addresses of some that have none, sorted. */
+  readonly examples: readonly string[]
+}
+
+/** Addresses that a message names. */
+const NAMED_ADDRESSES = 5
+
+const sidecarCount = defineQuery<CatalogState, MeshService, SidecarCount>({
+  name: 'sidecar-count',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, service) => {
+    const endpoints = context.get(endpointsOfService, service).items
+    const addresses = (found: readonly Endpoint[]): readonly string[] =>
+      sortedUnique(found.map(({ address }) => address))
+    const without = addresses(endpoints.filter((endpoint) => !hasSidecar(endpoint)))
+    return {
+      all: addresses(endpoints).length,
+      without: without.length,
+      examples: without.slice(0, NAMED_ADDRESSES),
+    }
+  },
+})
+
+/** Endpoints of a service of the mesh that have no sidecar, and what becomes of their traffic. */
+export const sidecarProblems = defineQuery<CatalogState, MeshService, readonly PolicyProblem[]>({
+  name: 'sidecar-problems',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, service) => {
+    if (context.get(serviceModel, service) === undefined) return []
+    const { all, without, examples } = context.get(sidecarCount, service)
+    if (without === 0) return []
+    const problems = new ProblemList(objectRefOf('Service', service))
+    const none = without === all && !context.get(expectsSidecars, service)
+    const more = without > examples.length ? ` and ${without - examples.length} more` : ''
+    const named = `${examples.join(', ')}${more}`
+    const counted = none
+      ? `no endpoint has a sidecar (${named})`
+      : `${without} of ${all} endpoints have no sidecar (${named})`
+    const message = context.get(allowsPlaintext, service.namespace)
+      ? `${counted}; the mesh speaks plaintext to them, because spec.traffic.plaintextNamespaces of the MeshConfig names namespace ${service.namespace}`
+      : none
+        ? `${counted}, so that the service is unreachable from the mesh; restart its workloads to give them sidecars`
+        : `${counted} and get no traffic from the mesh; restart their workloads to give them sidecars`
+    problems.warning('OSM_POLICY_WITHOUT_SIDECAR', 'spec.selector', message)
+    return problems.items
+  },
+})
 
 /** Sorted by address and port, each pair once. */
 function distinct(endpoints: readonly PolicyEndpoint[]): readonly PolicyEndpoint[] {

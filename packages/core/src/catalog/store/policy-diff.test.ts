@@ -15,7 +15,6 @@ const leaf = (kind: 'endpoints' | 'outbound', id: string, version: number): Poli
       priority: 0,
       locality: { region: '', zone: '', subZone: '' },
       cluster: '',
-      meshed: true,
     }
     return makePart({ kind, id, endpoints: [endpoint] })
   }

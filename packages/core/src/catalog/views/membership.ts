@@ -1,6 +1,7 @@
 import { OsmError, type MeshService } from '@osm-ts/driver-api'
 
-import { parseProxyCommonName, type TrustDomain } from '../../identity/index.js'
+import { parseProxyCommonName, proxyKey, type ProxyKey, type TrustDomain } from '../../identity/index.js'
+import { proxyOfEndpoint } from '../../endpoints/index.js'
 import type { KindMap } from '../../spec/index.js'
 import type { Participant } from '../catalog-types.js'
 import type { PolicyComputation } from '../policy-computation.js'
@@ -20,22 +21,22 @@ export class Membership {
 
   /** Services of the proxy with that certificate name, whose service account must be that of the workload. */
   servicesOf(commonName: string): readonly MeshService[] {
-    const { uuid, serviceAccount } = parseProxyCommonName(commonName, this.#trustDomain)
-    const instance = this.#computation.snapshot.instanceByUuid(uuid)
-    if (
-      instance?.metadata.namespace === serviceAccount.namespace &&
-      instance.spec.serviceAccountName === serviceAccount.name
+    const identity = parseProxyCommonName(commonName, this.#trustDomain)
+    const instance = this.#computation.snapshot.instanceOfProxy(proxyKey(identity))
+    if (instance !== undefined) return this.#servicesOfInstance(instance)
+    throw new OsmError(
+      'OSM_PROXY_UNKNOWN',
+      `no workload of the mesh has the proxy ${identity.uuid} and runs under its account`,
     )
-      return this.#servicesOfInstance(instance)
-    throw new OsmError('OSM_PROXY_UNKNOWN', `no workload of the mesh has the proxy ${uuid} and runs under its account`)
   }
 
-  /** Issued certificates ∩ connected proxies ∩ discovered endpoints; sorted by uuid. */
+  /** Issued certificates ∩ connected proxies ∩ discovered endpoints; sorted by uuid, namespace and account. */
   participants(): readonly Participant[] {
-    return this.#proxies.claimed().flatMap(({ uuid, commonName }) => {
-      const instance = this.#computation.snapshot.instanceByUuid(uuid)
-      const services = instance === undefined ? [] : this.#servicesOfInstance(instance)
-      const discovered = services.filter((service) => this.#hasEndpoint(service, uuid))
+    return this.#proxies.claimed().flatMap(({ proxy, commonName }) => {
+      const instance = this.#computation.snapshot.instanceOfProxy(proxy)
+      if (instance === undefined) return []
+      const { uuid } = parseProxyCommonName(commonName, this.#trustDomain)
+      const discovered = this.#servicesOfInstance(instance).filter((service) => this.#hasEndpoint(service, proxy))
       return discovered.length === 0 ? [] : [{ uuid, commonName, services: discovered }]
     })
   }
@@ -45,8 +46,8 @@ export class Membership {
     return services.map(({ metadata: { name } }) => ({ namespace, name }))
   }
 
-  #hasEndpoint(service: MeshService, uuid: string): boolean {
+  #hasEndpoint(service: MeshService, proxy: ProxyKey): boolean {
     const endpoints = this.#computation.state?.endpoints.listEndpointsForService(service).items ?? []
-    return endpoints.some(({ sidecar }) => sidecar?.uuid === uuid)
+    return endpoints.some((endpoint) => proxyOfEndpoint(endpoint) === proxy)
   }
 }

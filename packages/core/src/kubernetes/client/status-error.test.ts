@@ -34,6 +34,8 @@ describe('the error for a 403', () => {
     ],
     [undefined, 'no text', { kind: 'Status', code: 403 }],
     [undefined, 'no Status', {}],
+    [undefined, 'members of other types', { kind: 'Status', message: {}, reason: 1, details: { causes: { a: 1 } } }],
+    [undefined, 'no causes', { kind: 'Status', details: { causes: [null, 'a', { field: [] }] } }],
   ])('is about %s: %s', (forbiddenBy, _from, body) => {
     const plain = statusError('create Pod shop/a', false, { status: 403, body })
     expect(plain.forbiddenBy).toBe(forbiddenBy)

@@ -77,9 +77,29 @@ function forbiddenByOf({ message = '', details }: StatusObject): ForbiddenBy | u
   return /forbidden: .*because it is being terminated/.test(text) ? 'terminating' : undefined
 }
 
+/** What of an answer is of the form of a Status. An aggregated API, or what stands between, may answer anything. */
 function asStatus(body: unknown): StatusObject {
-  const isStatus = typeof body === 'object' && body !== null && 'kind' in body && body.kind === 'Status'
-  return isStatus ? (body as StatusObject) : {} // as the API server's own schema says
+  if (!isRecord(body) || body.kind !== 'Status') return {}
+  const { code, reason, message } = body
+  const details = isRecord(body.details) ? body.details : {}
+  const { retryAfterSeconds } = details
+  const causes = Array.isArray(details.causes) ? details.causes.filter(isRecord) : []
+  return {
+    ...(typeof code === 'number' && { code }),
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof message === 'string' && { message }),
+    details: {
+      ...(typeof retryAfterSeconds === 'number' && { retryAfterSeconds }),
+      causes: causes.map((cause) => ({
+        ...(typeof cause.reason === 'string' && { reason: cause.reason }),
+        ...(typeof cause.field === 'string' && { field: cause.field }),
+      })),
+    },
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function retryAfterOf(header: string | undefined, status: StatusObject): number | undefined {

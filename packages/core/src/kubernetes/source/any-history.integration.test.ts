@@ -165,5 +165,5 @@ describe('a source that has lived through any history', () => {
       }),
       { numRuns: 12, endOnFailure: true },
     )
-  }, 120_000)
+  })
 })

@@ -7,6 +7,8 @@ export interface ServedKind {
   readonly type: ResourceType
   /** True if statuses of it can be written. */
   readonly hasStatus: boolean
+  /** False: the API server serves the kind and does not list it yet. Whether it has a status is unknown until then. */
+  readonly isListed: boolean
 }
 
 interface ApiGroup {
@@ -44,13 +46,13 @@ export class Discovery {
     const version = versions.find((candidate) => served.has(candidate))
     if (version !== undefined) {
       const names = served.get(version) ?? new Set()
-      return { type: inVersion(type, version), hasStatus: names.has(`${type.plural}/status`) }
+      return { type: inVersion(type, version), hasStatus: names.has(`${type.plural}/status`), isListed: true }
     }
     // An API server that has just started serves custom kinds before it lists them. Asked for one that it does not serve
     // it says so only when it can know.
     try {
       await this.#api.list(type, { ...selection, limit: 1 }, signal)
-      return { type, hasStatus: false }
+      return { type, hasStatus: false, isListed: false }
     } catch (error) {
       if (isKubernetesError(error) && error.notFound) return undefined
       throw error

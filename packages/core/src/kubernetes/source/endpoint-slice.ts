@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../api.js'
-import type { Interner } from './interner.js'
+import type { Deduplicator } from './deduplicator.js'
 
 /** Label by which a slice names its Service. */
-const serviceNameLabel = 'kubernetes.io/service-name'
+export const serviceNameLabel = 'kubernetes.io/service-name'
 
 /** A slice of the endpoints of a service. */
 export interface SliceItem {
@@ -46,7 +46,7 @@ interface SliceFields {
 }
 
 /** Keeps of a slice what the mesh reads; undefined for slices of no service. */
-export function readSlice(raw: KubernetesObject, interner: Interner): SliceItem | undefined {
+export function readSlice(raw: KubernetesObject, deduplicator: Deduplicator): SliceItem | undefined {
   const service = raw.metadata.labels?.[serviceNameLabel]
   if (service === undefined || service === '' || raw.metadata.deletionTimestamp !== undefined) return undefined
   // The API server has checked what it stores against its own types.
@@ -56,14 +56,14 @@ export function readSlice(raw: KubernetesObject, interner: Interner): SliceItem 
     port === undefined || (protocol ?? 'TCP') !== 'TCP' ? [] : [{ name: name ?? '', port }],
   )
   return {
-    service: interner.text(service),
-    ports: interner.value(tcp),
+    service: deduplicator.text(service),
+    ports: deduplicator.value(tcp),
     endpoints: (endpoints ?? []).map(({ addresses = [], conditions = {}, targetRef, hostname, zone }) => ({
       addresses: [...addresses],
       state: stateOf(conditions),
       ...(targetRef?.kind === 'Pod' && targetRef.name ? { pod: targetRef.name } : {}),
       ...(hostname ? { hostname } : {}),
-      ...(zone ? { zone: interner.text(zone) } : {}),
+      ...(zone ? { zone: deduplicator.text(zone) } : {}),
     })),
   }
 }

@@ -9,7 +9,6 @@ export {
   formatProbeBindings,
   probeBindingsAnnotation,
   ProbeBindingsReader,
-  probePorts,
   type ProbeBindingsReading,
 } from './probe-annotation.js'
 export type { ObjectFacts, WrittenObject } from './written-object.js'

@@ -35,7 +35,7 @@ export interface KindChange {
   readonly after?: WrittenObject
 }
 
-/** How soon a kind that the API server does not serve is looked for again, in milliseconds. */
+/** How soon a kind that the API server does not serve, or does not list yet, is looked for again, in milliseconds. */
 const MISSING_RETRY_MS = 5_000
 /** How often it is looked whether a kind is served in another version, in milliseconds. */
 const VERSION_CHECK_MS = 60_000
@@ -133,6 +133,9 @@ export class KindFollower {
     }
     if (current?.served.type.version === served.type.version) {
       this.#followed = { ...current, served }
+      // A status that could not be written before can be now: whoever writes it has to hear of the objects again.
+      if (current.served.hasStatus !== served.hasStatus)
+        this.#options.onChange(this.list().map((item) => ({ before: item, after: item })))
       return
     }
     await this.#follow(served, signal)
@@ -196,7 +199,7 @@ export class KindFollower {
 
   /** Waits until it is time to look again. */
   async #idle(signal: AbortSignal): Promise<void> {
-    if (this.#followed === undefined) {
+    if (this.#followed?.served.isListed !== true) {
       await this.#pause(MISSING_RETRY_MS, signal)
       return
     }

@@ -72,6 +72,44 @@ describe('KubernetesSource', () => {
     await second.stop()
   })
 
+  it('reads policies for every namespace in that of the control plane, as they come and go', async () => {
+    const open = { sources: [{ kind: 'ServiceAccount', name: 'store', namespace: 'shop' }], ports: [] }
+    const inControlPlane = () => running.keys().filter((key) => key.includes('/osm-system/'))
+    cluster.custom('Egress', 'osm-system', 'first', open)
+    cluster.custom('Egress', 'osm-second', 'of-another-mesh', open)
+    cluster.custom('TrafficTarget', 'osm-system', 'no-policy-for-others', target('store'))
+    await running.start()
+    expect(inControlPlane()).toEqual(['Egress/osm-system/first'])
+    expect(running.keys().filter((key) => key.includes('osm-second'))).toEqual([])
+    expect(running.source.servedKeys()).toContain('Egress/osm-system/first')
+    cluster.custom('Egress', 'osm-system', 'second', open)
+    await eventually('the second Egress is read', () => inControlPlane().length === 2)
+  })
+
+  it('says of a Retry outside the mesh that it belongs to the namespace of its source, while that is of the mesh', async () => {
+    const retry = (namespace: string) => ({
+      source: { kind: 'ServiceAccount', name: 'buyer', namespace },
+      destinations: [{ kind: 'Service', name: 'store', namespace: 'shop' }],
+      retryPolicy: { retryOn: '5xx', perTryTimeout: '1s', numRetries: 1, retryBackoffBaseInterval: '1s' },
+    })
+    cluster.custom('Retry', 'default', 'stray', retry('shop'))
+    cluster.custom('Retry', 'default', 'of-nobody-here', retry('elsewhere'))
+    const told = () => running.source.problems().filter(({ code }) => code === 'OSM_SPEC_RETRY_NAMESPACE')
+    const names = () => told().map(({ object }) => object?.name)
+    await running.start()
+    expect(told()).toMatchObject([{ object: { namespace: 'default', name: 'stray' }, field: 'spec.source.namespace' }])
+    expect(running.keys()).not.toContain('Retry/default/stray')
+    expect(running.source.servedKeys().filter((key) => key.startsWith('Retry/'))).toEqual(['Retry/default/stray'])
+    expect(running.source.served(makeObjectKey('Retry', 'default', 'stray'))).toBeDefined()
+    cluster.custom('Retry', 'default', 'later', retry('shop'))
+    await eventually('the later one is told of', () => names().includes('later'))
+    cluster.custom('Retry', 'default', 'stray', retry('elsewhere'))
+    await eventually('what is of nobody here is not', () => names().join() === 'later')
+    cluster.namespace('shop', undefined)
+    await eventually('a namespace that leaves takes its strays', () => names().length === 0)
+    expect(running.source.servedKeys().filter((key) => key.startsWith('Retry/'))).toEqual([])
+  })
+
   it('takes only the MeshConfig by its name', async () => {
     cluster.custom('MeshConfig', 'osm-system', 'osm-mesh-config', {})
     cluster.custom('MeshConfig', 'osm-system', 'mine', {})
@@ -203,7 +241,7 @@ describe('KubernetesSource', () => {
     await running.start()
     expect(running.keys()).toContain('WorkloadInstance/shop/store-0')
     expect(running.source.problems().map(({ code }) => code)).toEqual(custom.map(() => 'OSM_SOURCE_KIND_MISSING'))
-    expect(custom).toHaveLength(21)
+    expect(custom).toHaveLength(22)
     server.clearFaults()
     await eventually('the kinds come', () => running.source.problems().length === 0)
     expect(running.keys()).toContain('TrafficTarget/shop/open')
@@ -229,6 +267,19 @@ describe('KubernetesSource', () => {
     })
     await running.start()
     expect(running.keys()).toContain('TrafficTarget/shop/open')
+  })
+
+  it('tells of its objects again when the API server begins to list a kind, whose statuses can be written then', async () => {
+    const key = makeObjectKey('TrafficTarget', 'shop', 'open')
+    await running.start()
+    // An API server that was just given a definition serves the kind first, and lists it a little later.
+    expect(running.source.served(key)).toMatchObject({ hasStatus: false })
+    const written: string[] = []
+    running.source.onWritten((told) => written.push(told))
+    cluster.serve('access.smi-spec.io', { v1alpha3: ['traffictargets', 'traffictargets/status'] })
+    await eventually('the object is told of', () => written.includes(key))
+    expect(running.source.served(key)).toMatchObject({ hasStatus: true })
+    expect(running.changes).toEqual([])
   })
 
   it('reads an older version where the API server has no newer one', async () => {
@@ -279,7 +330,7 @@ describe('KubernetesSource', () => {
     // One after the other, and as one when it is all of them.
     await eventually(
       'it is noticed',
-      () => running.source.problems()[0]?.message.startsWith('23 of the lists') === true,
+      () => running.source.problems()[0]?.message.startsWith('24 of the lists') === true,
     )
     expect(running.source.problems()).toEqual([expect.objectContaining({ code: 'OSM_SOURCE_STALE' })])
     expect(running.source.staleness('shop')).toEqual(expect.any(String))

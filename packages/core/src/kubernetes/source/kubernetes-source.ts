@@ -6,7 +6,8 @@ import { ObjectDecoder } from '../../spec/object-decoder.js'
 import type { ObjectSource, SourceChange } from '../../spec/object-source.js'
 import { makeObjectKey, type MeshObject, type ObjectKey } from '../../spec/objects.js'
 import { PatternChecker } from '../../spec/pattern.js'
-import { kindDefinitions } from '../../spec/schema/kinds.js'
+import { isReadInControlPlane } from '../../spec/reference-grant.js'
+import { kindDefinitions, type Kind } from '../../spec/schema/kinds.js'
 import type { KubernetesApi, ResourceType } from '../api.js'
 import { pause } from '../backoff.js'
 import { createInformer } from '../informer.js'
@@ -17,13 +18,14 @@ import type { SourceErrorCode } from './error-codes.js'
 import { followedKinds } from './followed-kinds.js'
 import { editOf, HeldObjects, instanceEdit, type HeldEdit } from './held-objects.js'
 import { joinedSignal, type InformerFactory } from './informer-factory.js'
-import { Interner } from './interner.js'
+import { Deduplicator } from './deduplicator.js'
 import { KindFollower, type KindChange } from './kind-follower.js'
 import { MonitoredNamespaces } from './monitored-namespaces.js'
 import type { Freshness, NamespaceChange, NamespaceScope } from './namespace-scope.js'
 import { podName, PodReader, type PodItem } from './pod.js'
 import { ProbeBindingsReader } from './probe-annotation.js'
 import { Staleness } from './staleness.js'
+import { strayRetries } from './stray-retries.js'
 import type { ObjectFacts, WrittenObject } from './written-object.js'
 
 /** What a {@link KubernetesSource} reads, and by which names. */
@@ -68,6 +70,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
   readonly #changes: Broadcast<SourceChange>
   readonly #written: Broadcast<ObjectKey>
   readonly #clusterChanges: Broadcast<ClusterChange>
+  #strays: ReadonlySet<ObjectKey> = new Set()
   #started = false
   #loaded = false
   #finished: Promise<void> = Promise.resolve()
@@ -77,7 +80,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
     const informers: InformerFactory = (informer) =>
       createInformer({ ...informer, api, clock, random, logger, ...(metrics === undefined ? {} : { metrics }) })
     const decoder = new ObjectDecoder('user', new PatternChecker())
-    const interner = new Interner()
+    const deduplicator = new Deduplicator()
     const onFault = (error: unknown): void => {
       logger.error({ reason: reasonOf(error) }, 'a listener of the cluster failed')
     }
@@ -89,8 +92,8 @@ export class KubernetesSource implements ObjectSource, ClusterView {
       rule: { meshName, osmNamespace },
       informers,
       decoder,
-      interner,
-      pods: new PodReader(interner, new ProbeBindingsReader()),
+      deduplicator,
+      pods: new PodReader(deduplicator, new ProbeBindingsReader()),
       listener: {
         joined: (scope, namespace) => this.#join(scope, namespace),
         relabelled: (namespace) => this.#publish(this.#held.apply([editOf(namespace)])),
@@ -113,7 +116,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
           clock,
           random,
           logger,
-          onChange: (changes) => this.#kindChanged(changes, inControlPlane),
+          onChange: (changes) => this.#kindChanged(kind, changes, inControlPlane),
           onPresence: () => this.#publish(this.#held.setGeneral(this.#general())),
         })
         return [kind, { follower, inControlPlane }]
@@ -168,7 +171,8 @@ export class KubernetesSource implements ObjectSource, ClusterView {
     const facts = followed?.follower.get(namespace, name)?.facts
     const served = followed?.follower.served
     if (followed === undefined || facts === undefined || served === undefined) return undefined
-    if (!followed.inControlPlane && this.namespace(namespace) === undefined) return undefined
+    if (!followed.inControlPlane && !this.#isOurs(followed.follower.kind, namespace) && !this.#strays.has(key))
+      return undefined
     return { type: served.type, hasStatus: served.hasStatus, facts }
   }
 
@@ -177,7 +181,9 @@ export class KubernetesSource implements ObjectSource, ClusterView {
     return [...this.#kinds.values()].flatMap(({ follower, inControlPlane }) =>
       follower
         .list()
-        .filter(({ namespace }) => inControlPlane || this.namespace(namespace) !== undefined)
+        .filter(
+          ({ namespace, key }) => inControlPlane || this.#isOurs(follower.kind, namespace) || this.#strays.has(key),
+        )
         .map(({ key }) => key),
     )
   }
@@ -215,6 +221,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
     const edits = [namespace, ...written, ...custom].map(editOf)
     this.#publish(this.#held.apply([...edits, ...pods.map((pod) => podEdit(scope.namespace, podName(pod), pod))]))
     for (const { key } of custom) this.#tellWritten(key)
+    this.#tellStrays()
     this.#clusterChanges.tell({ of: 'namespace', scope })
   }
 
@@ -222,6 +229,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
     const keys = this.#held.keysOf(scope.namespace)
     this.#publish(this.#held.apply([], keys))
     for (const key of keys) this.#tellWritten(key)
+    this.#tellStrays()
     this.#clusterChanges.tell({ of: 'namespace', scope })
   }
 
@@ -234,16 +242,41 @@ export class KubernetesSource implements ObjectSource, ClusterView {
     this.#clusterChanges.tell({ of: 'content', scope, change })
   }
 
-  #kindChanged(changes: readonly KindChange[], inControlPlane: boolean): void {
+  /** True for objects of namespaces that have joined, and for those of the control plane that concern them. */
+  #isOurs(kind: Kind, namespace: string): boolean {
+    return (
+      this.namespace(namespace) !== undefined ||
+      (namespace === this.#options.osmNamespace && isReadInControlPlane(kind))
+    )
+  }
+
+  #kindChanged(kind: Kind, changes: readonly KindChange[], inControlPlane: boolean): void {
     const ours = changes.filter(({ before, after }) => {
       const { namespace = '' } = after ?? before ?? {}
-      return inControlPlane || this.namespace(namespace) !== undefined
+      return inControlPlane || this.#isOurs(kind, namespace)
     })
     this.#apply(ours)
     for (const { before, after } of ours) {
       const key = (after ?? before)?.key
       if (key !== undefined) this.#tellWritten(key)
     }
+    if (kind === 'Retry' && ours.length < changes.length) this.#tellStrays()
+  }
+
+  /**
+   * Finds Retries outside the mesh whose source is in it. They have no effect, and their authors look for one: the guides of OSM name no namespace, so
+   * that the object comes to be in `default`.
+   */
+  #tellStrays(): void {
+    const strays = strayRetries(this.#kinds.get('Retry')?.follower.list() ?? [], (namespace) =>
+      this.#isOurs('Retry', namespace),
+    )
+    const wanted = new Map(strays.map((edit) => [edit.key, edit]))
+    const gone = [...this.#strays].filter((key) => !wanted.has(key) && !this.#isOurs('Retry', key.split('/')[1] ?? ''))
+    const changed = [...wanted.keys()].filter((key) => !this.#strays.has(key))
+    this.#strays = new Set(wanted.keys())
+    this.#publish(this.#held.apply(strays, gone))
+    for (const key of [...gone, ...changed]) this.#tellWritten(key)
   }
 
   #apply(changes: readonly { readonly before?: WrittenObject; readonly after?: WrittenObject }[]): void {

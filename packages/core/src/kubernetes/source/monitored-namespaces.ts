@@ -3,7 +3,7 @@ import type { Informer, InformerChange } from '../informer-types.js'
 import { resourceTypes } from '../resource-types.js'
 import { enrolmentSelector, isEnrolled, type EnrolmentRule } from './enrolment.js'
 import { followed, joinedSignal, type InformerFactory } from './informer-factory.js'
-import type { Interner } from './interner.js'
+import type { Deduplicator } from './deduplicator.js'
 import { NamespaceScope, type Freshness, type NamespaceChange } from './namespace-scope.js'
 import type { PodReader } from './pod.js'
 import { readObject, sameWritten, type WrittenObject } from './written-object.js'
@@ -14,7 +14,7 @@ export interface MonitoredNamespacesOptions {
   readonly informers: InformerFactory
   readonly decoder: ObjectDecoder
   readonly pods: PodReader
-  readonly interner: Interner
+  readonly deduplicator: Deduplicator
   readonly listener: NamespaceListener
   /** Told of what keeps a namespace from being followed, other than the end of the signal. */
   readonly onFault: (error: unknown) => void
@@ -108,7 +108,7 @@ export class MonitoredNamespaces {
   }
 
   async #enter(namespace: WrittenObject, signal: AbortSignal): Promise<void> {
-    const { informers, decoder, pods, interner, listener } = this.#options
+    const { informers, decoder, pods, deduplicator, listener } = this.#options
     const name = nameOf(namespace)
     const end = new AbortController()
     const scope: NamespaceScope = new NamespaceScope({
@@ -116,7 +116,7 @@ export class MonitoredNamespaces {
       informers,
       decoder,
       pods,
-      interner,
+      deduplicator,
       onChange: (change) => {
         if (member.joined) listener.changed(scope, change)
       },

@@ -1,3 +1,5 @@
+import { ownValue } from '@osm-ts/driver-api'
+
 import type { ObjectDecoder } from '../../spec/object-decoder.js'
 import { isOfKind, type KindMap, type MeshObject } from '../../spec/objects.js'
 import type { Kind } from '../../spec/schema/kinds.js'
@@ -5,7 +7,7 @@ import type { Informer, InformerChange } from '../informer-types.js'
 import { resourceTypes } from '../resource-types.js'
 import { readSlice, type SliceItem } from './endpoint-slice.js'
 import { followed, type InformerFactory } from './informer-factory.js'
-import type { Interner } from './interner.js'
+import type { Deduplicator } from './deduplicator.js'
 import { podAccount, samePod, type PodItem, type PodReader } from './pod.js'
 import { readObject, sameWritten, type WrittenObject } from './written-object.js'
 
@@ -15,7 +17,7 @@ export interface NamespaceScopeOptions {
   readonly informers: InformerFactory
   readonly decoder: ObjectDecoder
   readonly pods: PodReader
-  readonly interner: Interner
+  readonly deduplicator: Deduplicator
   readonly onChange: (change: NamespaceChange) => void
 }
 
@@ -43,7 +45,7 @@ export class NamespaceScope {
   #synced = false
 
   constructor(options: NamespaceScopeOptions) {
-    const { namespace, informers, pods, interner } = options
+    const { namespace, informers, pods, deduplicator } = options
     this.namespace = namespace
     this.#options = options
     this.#services = this.#objects('Service', { selector: selectorKeys })
@@ -52,7 +54,7 @@ export class NamespaceScope {
     this.#slices = informers({
       type: resourceTypes.EndpointSlice,
       namespace,
-      project: (raw) => readSlice(raw, interner),
+      project: (raw) => readSlice(raw, deduplicator),
       indexes: { service: ({ service }) => [service] },
     })
   }
@@ -114,7 +116,9 @@ export class NamespaceScope {
       this.#services
         .byIndex('selector', `${key}=${value}`)
         .flatMap(({ object }) => serviceOf(object) ?? [])
-        .filter(({ spec }) => Object.entries(spec.selector ?? {}).every(([name, text]) => labels[name] === text)),
+        .filter(({ spec }) =>
+          Object.entries(spec.selector ?? {}).every(([name, text]) => ownValue(labels, name) === text),
+        ),
     )
   }
 

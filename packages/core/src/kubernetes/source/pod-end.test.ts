@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { podManifest, uuid } from '../../../test/kubernetes/cluster-fixture.js'
-import { Interner } from './interner.js'
+import { podManifest, sidecarContainer, uuid } from '../../../test/kubernetes/cluster-fixture.js'
+import { Deduplicator } from './deduplicator.js'
 import { PodReader, samePod } from './pod.js'
 import { ProbeBindingsReader } from './probe-annotation.js'
 
-const reader = new PodReader(new Interner(), new ProbeBindingsReader())
+const reader = new PodReader(new Deduplicator(), new ProbeBindingsReader())
 
 type State = Readonly<Record<string, unknown>>
 const running: State = { running: { startedAt: '2026-01-01T00:00:00Z' } }
@@ -16,22 +16,25 @@ interface PodOfJob {
   readonly restartPolicy?: string
   readonly containers?: readonly Readonly<Record<string, unknown>>[]
   readonly native?: boolean
+  /** Name of the container of the sidecar. */
+  readonly sidecar?: string
   readonly states: Readonly<Record<string, State>>
 }
 
 /** What is read of a pod whose containers are in these states; its sidecar runs. */
-function read({ restartPolicy = 'Never', containers = [{ name: 'app' }], native = false, states }: PodOfJob) {
+function read(pod: PodOfJob) {
+  const { restartPolicy = 'Never', containers = [{ name: 'app' }], native = false, sidecar = 'sidecar', states } = pod
   return reader.read(
     podManifest('shop', 'once', {
       uuid: uuid(1),
       ready: false,
       spec: {
         restartPolicy,
-        containers: native ? containers : [...containers, { name: 'sidecar' }],
-        ...(native ? { initContainers: [{ name: 'sidecar', restartPolicy: 'Always' }] } : {}),
+        containers: native ? containers : [...containers, { ...sidecarContainer, name: sidecar }],
+        ...(native ? { initContainers: [{ ...sidecarContainer, name: sidecar, restartPolicy: 'Always' }] } : {}),
       },
       status: {
-        containerStatuses: Object.entries({ ...states, sidecar: running }).map(([name, state]) => ({ name, state })),
+        containerStatuses: Object.entries({ ...states, [sidecar]: running }).map(([name, state]) => ({ name, state })),
       },
     }),
   )
@@ -45,6 +48,10 @@ describe('a pod waits for its classic sidecar', () => {
     ['all others have ended, and none is ever started again', { states: { app: ended(0) } }],
     ['whatever they ended with', { states: { app: ended(137) } }],
     ['they succeeded, and only failures are tried again', { restartPolicy: 'OnFailure', states: { app: ended(0) } }],
+    [
+      'what has ended is called sidecar, and that of the mesh runs',
+      { containers: [{ name: 'sidecar' }], sidecar: 'osm-sidecar', states: { sidecar: ended(0) } },
+    ],
     ['each of several has ended', { containers: two, states: { app: ended(0), exporter: ended(1) } }],
     [
       'a container with a policy of its own is not started again',
@@ -65,6 +72,14 @@ describe('a pod waits for its classic sidecar', () => {
     ['something runs', { states: { app: running } }],
     ['one of several runs', { containers: two, states: { app: ended(0), exporter: running } }],
     ['nothing is known yet', { states: {} }],
+    [
+      'a container runs that is called sidecar and is not that of the mesh',
+      {
+        containers: [{ name: 'app' }, { name: 'sidecar' }],
+        sidecar: 'osm-sidecar',
+        states: { app: ended(0), sidecar: running },
+      },
+    ],
     ['one of several is not known yet', { containers: two, states: { app: ended(0) } }],
     ['what failed is tried again', { restartPolicy: 'OnFailure', states: { app: ended(1) } }],
     ['it is about to be tried again', { restartPolicy: 'OnFailure', states: { app: waiting } }],

@@ -1,14 +1,17 @@
-import { type ContainerFields, type PodFields, type RestartRule, SIDECAR } from './pod-fields.js'
+import type { ContainerFields, PodFields, RestartRule } from './pod-fields.js'
 
 /**
  * True if nothing of a pod runs any more but its classic sidecar, and nothing will be started again: the pod, and the Job that it belongs to, wait for that
  * alone. Native sidecars are ended by the kubelet.
+ *
+ * @param sidecar - the container of the sidecar; undefined if the pod has none
  */
 export function awaitsSidecar(
   { containers = [], restartPolicy = 'Always' }: NonNullable<PodFields['spec']>,
   { containerStatuses = [] }: NonNullable<PodFields['status']>,
+  sidecar: ContainerFields | undefined,
 ): boolean {
-  const others = containers.filter(({ name }) => name !== SIDECAR)
+  const others = containers.filter((container) => container !== sidecar)
   if (others.length === containers.length) return false
   return others.every((container) => {
     const code = containerStatuses.find(({ name }) => name === container.name)?.state?.terminated?.exitCode

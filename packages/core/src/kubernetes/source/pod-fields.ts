@@ -1,6 +1,3 @@
-/** Container of the sidecar. */
-export const SIDECAR = 'sidecar'
-
 /** What is read of a pod, in the form that the API server gives. Optional where Kubernetes has it so. */
 export interface PodFields {
   readonly spec?: {
@@ -10,6 +7,7 @@ export interface PodFields {
     readonly subdomain?: string
     readonly containers?: readonly ContainerFields[]
     readonly initContainers?: readonly ContainerFields[]
+    readonly volumes?: readonly { readonly name?: string; readonly secret?: { readonly secretName?: string } }[]
   }
   readonly status?: {
     readonly phase?: string
@@ -32,6 +30,7 @@ export interface ContainerFields {
     readonly containerPort?: number
     readonly protocol?: string
   }[]
+  readonly volumeMounts?: readonly { readonly name?: string }[]
 }
 
 /** An exception to a restart policy. */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { podManifest, uuid } from '../../../test/kubernetes/cluster-fixture.js'
+import { podManifest, sidecarContainer, uuid } from '../../../test/kubernetes/cluster-fixture.js'
 import type { KubernetesManifest } from '../api.js'
-import { Interner } from './interner.js'
+import { Deduplicator } from './deduplicator.js'
 import { podAccount, podAddresses, podLabels, PodReader, sameEndpoint, samePod, type PodItem } from './pod.js'
 import { formatProbeBindings, probeBindingsAnnotation, ProbeBindingsReader } from './probe-annotation.js'
 
-const reader = new PodReader(new Interner(), new ProbeBindingsReader())
+const reader = new PodReader(new Deduplicator(), new ProbeBindingsReader())
 const read = (...args: Parameters<typeof podManifest>): PodItem | undefined => reader.read(podManifest(...args))
 const binding = {
   container: 'app',
@@ -16,6 +16,8 @@ const binding = {
   target: { type: 'http', port: 8080, path: '/live' },
   timeoutMs: 1000,
 } as const
+
+type PodLists = Readonly<Partial<Record<'containers' | 'initContainers', readonly object[]>>>
 
 /** The pod with other metadata. */
 function withMetadata(pod: KubernetesManifest, metadata: Partial<KubernetesManifest['metadata']>): KubernetesManifest {
@@ -45,7 +47,7 @@ describe('a pod with a sidecar', () => {
           { name: 'twin', ports: [{ name: 'http', containerPort: 8080 }] },
         ],
         initContainers: [
-          { name: 'sidecar', restartPolicy: 'Always', ports: [{ containerPort: 15000 }] },
+          { ...sidecarContainer, restartPolicy: 'Always', ports: [{ containerPort: 15000 }] },
           { name: 'cache', restartPolicy: 'Always', ports: [{ name: 'cache', containerPort: 6379 }] },
           { name: 'setup', ports: [{ containerPort: 1 }] },
         ],
@@ -72,6 +74,34 @@ describe('a pod with a sidecar', () => {
       createdAt: '2026-01-01T00:00:00Z',
     })
     expect(Object.isFrozen(pod?.instance?.spec.ports)).toBe(true)
+  })
+
+  it.each([
+    [
+      'beside a native sidecar',
+      { initContainers: [{ ...sidecarContainer, name: 'osm-sidecar', restartPolicy: 'Always' }] },
+    ],
+    ['beside a classic sidecar', { containers: [{ ...sidecarContainer, name: 'osm-sidecar' }] }],
+  ])('has the ports of a container of the user that is called sidecar, %s', (_, spec: PodLists) => {
+    const ports = [{ name: 'http', containerPort: 8080 }]
+    const containers = [{ name: 'sidecar', ports }, ...(spec.containers ?? [])]
+    expect(read('shop', 'a', { uuid: uuid(1), spec: { ...spec, containers } })?.instance?.spec.ports).toEqual([
+      { name: 'http', port: 8080 },
+    ])
+  })
+
+  it('answers no probe on a port that its sidecar declares, whatever that is called', () => {
+    const aimed = { ...binding, target: { ...binding.target, port: 9901 } }
+    const sidecar = { ...sidecarContainer, ports: [{ containerPort: 9901 }] }
+    for (const name of ['sidecar', 'osm-sidecar']) {
+      const pod = read('shop', 'a', {
+        uuid: uuid(1),
+        annotations: { [probeBindingsAnnotation]: formatProbeBindings([aimed]) },
+        spec: { containers: [{ name: 'sidecar-of-mine' }, { ...sidecar, name }] },
+      })
+      expect(pod?.instance?.spec.probeBindings).toEqual([])
+      expect(pod?.problems.map(({ message }) => message)).toEqual([expect.stringContaining('port 9901')])
+    }
   })
 
   it('has a host name only under a subdomain, and is ready only while nobody deletes it', () => {
@@ -108,7 +138,7 @@ describe('a pod with a sidecar', () => {
     const bad = read('shop', 'a', { uuid: 'ABC' })
     expect(bad?.instance).toBeUndefined()
     expect(bad).toMatchObject({
-      awaited: true,
+      awaited: false,
       problems: [
         {
           code: 'OSM_SOURCE_POD',
@@ -174,10 +204,13 @@ describe('two versions of a pod', () => {
     for (const [from, first] of variants.entries())
       for (const [to, second] of variants.entries()) {
         const manifest = podManifest('shop', 'a', second)
-        const alone = new PodReader(new Interner(), new ProbeBindingsReader()).read(manifest)
+        const alone = new PodReader(new Deduplicator(), new ProbeBindingsReader()).read(manifest)
         expect([from, to, reader.read(manifest, read('shop', 'a', first))]).toEqual([from, to, alone])
       }
-    const again = new PodReader(new Interner(), new ProbeBindingsReader()).read(podManifest('shop', 'a', base), before)
+    const again = new PodReader(new Deduplicator(), new ProbeBindingsReader()).read(
+      podManifest('shop', 'a', base),
+      before,
+    )
     expect(again?.instance?.metadata.labels).toBe(before.instance?.metadata.labels)
     expect(again?.instance?.spec.ports).toBe(before.instance?.spec.ports)
   })
@@ -197,14 +230,14 @@ describe('two versions of a pod', () => {
   })
 })
 
-describe('Interner', () => {
+describe('Deduplicator', () => {
   it('gives equal values one place, whatever else it has forgotten', () => {
-    const interner = new Interner(2)
-    const first = interner.value({ a: ['b'] })
-    expect(interner.value({ a: ['b'] })).toBe(first)
+    const deduplicator = new Deduplicator(2)
+    const first = deduplicator.value({ a: ['b'] })
+    expect(deduplicator.value({ a: ['b'] })).toBe(first)
     expect(Object.isFrozen(first.a)).toBe(true)
-    for (const text of ['c', 'd', 'e']) expect(interner.text(text)).toBe(text)
-    for (const text of ['c', 'd', 'e']) expect(interner.value({ a: [text] })).toEqual({ a: [text] })
-    expect(interner.value({ a: ['b'] })).toEqual(first)
+    for (const text of ['c', 'd', 'e']) expect(deduplicator.text(text)).toBe(text)
+    for (const text of ['c', 'd', 'e']) expect(deduplicator.value({ a: [text] })).toEqual({ a: [text] })
+    expect(deduplicator.value({ a: ['b'] })).toEqual(first)
   })
 })

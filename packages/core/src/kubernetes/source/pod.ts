@@ -5,10 +5,12 @@ import type { KindMap } from '../../spec/objects.js'
 import { kindDefinitions } from '../../spec/schema/kinds.js'
 import type { InstanceProbeBinding, WorkloadPort } from '../../spec/schema/workload.js'
 import type { KubernetesMetadata, KubernetesObject } from '../api.js'
+import { bootstrapSecretName } from '../bootstrap-secret-name.js'
+import { findSidecarContainer } from '../sidecar-container.js'
 import type { SourceErrorCode } from './error-codes.js'
-import type { Interner } from './interner.js'
+import type { Deduplicator } from './deduplicator.js'
 import { awaitsSidecar } from './pod-end.js'
-import { type ContainerFields, type PodFields, SIDECAR } from './pod-fields.js'
+import type { ContainerFields, PodFields } from './pod-fields.js'
 import { probeBindingsAnnotation, type ProbeBindingsReader } from './probe-annotation.js'
 import { sameProblems } from './written-object.js'
 
@@ -45,11 +47,11 @@ const podOrigin = Object.freeze({ kind: 'api', resourceVersion: '' } as const)
 
 /** Keeps of pods what the mesh reads. */
 export class PodReader {
-  readonly #interner: Interner
+  readonly #deduplicator: Deduplicator
   readonly #probes: ProbeBindingsReader
 
-  constructor(interner: Interner, probes: ProbeBindingsReader) {
-    this.#interner = interner
+  constructor(deduplicator: Deduplicator, probes: ProbeBindingsReader) {
+    this.#deduplicator = deduplicator
     this.#probes = probes
   }
 
@@ -68,11 +70,13 @@ export class PodReader {
     const addresses = addressesOf(status)
     const uuid = metadata.labels?.[proxyUuidLabel]
     const labels = this.#labels(metadata.labels ?? {}, before && podLabels(before))
-    const { bindings, problems } = this.#sidecarOf(metadata)
-    const isValid = uuid !== undefined && (uuid === known?.spec.uuid || isUuid(uuid))
-    if (!isValid || addresses.length === 0) {
-      const found = uuid === undefined || isValid ? noProblems : [uuidProblem(metadata, uuid)]
-      const awaited = uuid !== undefined
+    const sidecar = uuid === undefined ? undefined : findSidecarContainer(spec, uuid)
+    const { bindings, problems } = this.#probesOf(metadata, sidecar)
+    const fault = uuid === undefined ? undefined : labelFault(uuid, spec)
+    if (uuid === undefined || fault !== undefined || addresses.length === 0) {
+      const found =
+        fault === undefined ? noProblems : [podProblem(metadata, `metadata.labels[${proxyUuidLabel}]`, fault)]
+      const awaited = uuid !== undefined && fault === undefined
       return Object.freeze({ name: metadata.name, labels, account, addresses, awaited, problems: found })
     }
     const hostname = spec.subdomain ? spec.hostname : undefined
@@ -93,10 +97,10 @@ export class PodReader {
         mode: 'transparent',
         ...(hostname === undefined || hostname === '' ? {} : { hostname }),
         addresses,
-        ports: this.#value(portsOf(spec), known?.spec.ports),
+        ports: this.#value(portsOf(spec, sidecar), known?.spec.ports),
         ...(bindings === undefined ? {} : { probeBindings: this.#value([...bindings], known?.spec.probeBindings) }),
         ready: isReady(metadata, status),
-        ...(awaitsSidecar(spec, status) ? { ended: true } : {}),
+        ...(awaitsSidecar(spec, status, sidecar) ? { ended: true } : {}),
         createdAt: this.#text(metadata.creationTimestamp ?? '', known?.spec.createdAt),
       }),
       origin: podOrigin,
@@ -105,26 +109,29 @@ export class PodReader {
   }
 
   #text(text: string, before: string | undefined): string {
-    return text === before ? before : this.#interner.text(text)
+    return text === before ? before : this.#deduplicator.text(text)
   }
 
   #value<T extends object>(value: T, before: T | undefined): T {
-    return before !== undefined && sameValue(value, before) ? before : this.#interner.value(value)
+    return before !== undefined && sameValue(value, before) ? before : this.#deduplicator.value(value)
   }
 
   #labels(labels: Labels, before: Labels | undefined): Labels {
     if (before !== undefined && areOthers(labels, before)) return before
     const { [proxyUuidLabel]: _uuid, ...others } = labels
-    return this.#interner.value(sorted(others))
+    return this.#deduplicator.value(sorted(others))
   }
 
-  #sidecarOf(metadata: KubernetesMetadata): {
+  #probesOf(
+    metadata: KubernetesMetadata,
+    sidecar: ContainerFields | undefined,
+  ): {
     readonly bindings: readonly InstanceProbeBinding[] | undefined
     readonly problems: readonly Problem[]
   } {
     const { [probeBindingsAnnotation]: text } = metadata.annotations ?? {}
     if (text === undefined) return { bindings: undefined, problems: noProblems }
-    const { bindings, fault } = this.#probes.read(text)
+    const { bindings, fault } = this.#probes.read(text, portsOfSidecar(sidecar))
     if (fault === undefined) return { bindings, problems: noProblems }
     const message = `${fault}; the sidecar answers no probes. The injector writes this annotation, restart the pod`
     return { bindings, problems: [podProblem(metadata, `metadata.annotations[${probeBindingsAnnotation}]`, message)] }
@@ -196,15 +203,23 @@ function addressesOf({ podIP, podIPs = [] }: NonNullable<PodFields['status']>): 
 }
 
 /** Ports of containers that run as long as the pod: restartable init containers among them, the sidecar's own not. */
-function portsOf({ containers = [], initContainers = [] }: NonNullable<PodFields['spec']>): readonly WorkloadPort[] {
+function portsOf(
+  { containers = [], initContainers = [] }: NonNullable<PodFields['spec']>,
+  sidecar: ContainerFields | undefined,
+): readonly WorkloadPort[] {
   const ports: WorkloadPort[] = []
-  for (const container of containers) addPorts(ports, container)
-  for (const container of initContainers) if (container.restartPolicy === 'Always') addPorts(ports, container)
+  for (const container of containers) if (container !== sidecar) addPorts(ports, container)
+  for (const container of initContainers)
+    if (container !== sidecar && container.restartPolicy === 'Always') addPorts(ports, container)
   return ports
 }
 
+/** Ports that the sidecar declares, whatever its class. */
+function portsOfSidecar({ ports = [] }: ContainerFields = {}): ReadonlySet<number> {
+  return new Set(ports.flatMap(({ containerPort }) => containerPort ?? []))
+}
+
 function addPorts(ports: WorkloadPort[], container: ContainerFields): void {
-  if (container.name === SIDECAR) return
   for (const { name, containerPort: port, protocol = 'TCP' } of container.ports ?? []) {
     if (protocol !== 'TCP' || port === undefined) continue
     const found: WorkloadPort = name ? { name, port } : { port }
@@ -245,9 +260,16 @@ function sorted(labels: Labels): Labels {
   return Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function uuidProblem(metadata: KubernetesMetadata, uuid: string): Problem {
-  const message = `${JSON.stringify(uuid.slice(0, 64))} is no UUID in lower case, so the pod counts as one without a sidecar; the injector sets this label`
-  return podProblem(metadata, `metadata.labels[${proxyUuidLabel}]`, message)
+/**
+ * Why the label of a pod names no sidecar of its own. Anybody can write a label on their pods; only a pod that mounts the Secret of a sidecar, one of its own
+ * namespace, can hold the certificate of that sidecar.
+ */
+function labelFault(uuid: string, { volumes = [] }: NonNullable<PodFields['spec']>): string | undefined {
+  if (!isUuid(uuid))
+    return `${JSON.stringify(uuid.slice(0, 64))} is no UUID in lower case, so the pod counts as one without a sidecar; the injector sets this label`
+  const secretName = bootstrapSecretName(uuid)
+  if (volumes.some(({ secret }) => secret?.secretName === secretName)) return undefined
+  return `${uuid} is not the sidecar of this pod, which does not mount Secret ${secretName}, so it counts as one without a sidecar; the injector sets this label, remove it`
 }
 
 function podProblem(

@@ -33,13 +33,29 @@ describe('the annotation of probe bindings', () => {
     ['a port of the workload', JSON.stringify([{ ...binding, port: 8080 }]), '8080'],
     ['a port of the sidecar', JSON.stringify([{ ...binding, port: 15003 }]), '15003'],
     ['one path for two', JSON.stringify([binding, { ...other, path: binding.path }]), 'twice'],
-    ['a tunnel beside a path', JSON.stringify([binding, { ...other, path: '' }]), 'passes connections'],
+    ['an empty path', JSON.stringify([binding, { ...other, path: '' }]), 'readiness probe of container other, /1/path'],
+    ['no path', JSON.stringify([{ ...binding, path: undefined }]), 'path'],
+    ['a path with a query', JSON.stringify([{ ...binding, path: '/a?b' }]), '/0/path must match pattern'],
+    ...[15000, 15001, 15003, 15010, 5300, 15901, 15904, 15999].map(
+      (port) =>
+        [
+          `the sidecar's own port ${port} as target`,
+          JSON.stringify([{ ...binding, target: { type: 'tcp', port } }]),
+          `readiness probe of container app at port ${port} (target.port)`,
+        ] as const,
+    ),
     ['too much', JSON.stringify([{ ...binding, container: 'x'.repeat(300_000) }]), 'longer'],
     ['too many', JSON.stringify(Array.from({ length: 301 }, () => binding)), 'more than 300'],
   ])('is refused with %s', (_what, text, reason) => {
     const { bindings, fault } = reader.read(text)
     expect(bindings).toEqual([])
     expect(fault).toContain(reason)
+  })
+
+  it('is refused where it aims at a port that the sidecar of the pod declares', () => {
+    const text = formatProbeBindings([binding])
+    expect(reader.read(text, new Set([15010])).fault).toBeUndefined()
+    expect(reader.read(text, new Set([8443])).fault).toContain('port 8443 (target.port), which is one of the sidecar')
   })
 
   it('gives bindings or a fault for any text, and never throws', () => {

@@ -1,6 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import { Type } from '@sinclair/typebox'
 
+import { isSidecarPort, probePorts } from '../../catalog/policy/sidecar-addresses.js'
 import { kubernetesKeywords } from '../../spec/schema/common.js'
 import { ProbeBindingSchema, type InstanceProbeBinding } from '../../spec/schema/workload.js'
 
@@ -9,9 +10,6 @@ import { ProbeBindingSchema, type InstanceProbeBinding } from '../../spec/schema
  * pod itself holds the rewritten ones only, so that without it nobody would know what to ask of the workload.
  */
 export const probeBindingsAnnotation = 'openservicemesh.io/probe-bindings'
-
-/** Ports on which a sidecar may answer probes. Others belong to its listeners, or to the workload. */
-export const probePorts = Object.freeze({ first: 15901, last: 15999 })
 
 /** What an annotation holds. */
 export interface ProbeBindingsReading {
@@ -25,12 +23,16 @@ export function formatProbeBindings(bindings: readonly InstanceProbeBinding[]): 
   return JSON.stringify(bindings)
 }
 
-/** Reads the annotation. Users can write annotations too, so that nothing in it is believed before it was checked. */
+/**
+ * Reads the annotation. Users can write annotations too, so that nothing in it is believed before it was checked. What it opens is reached without a
+ * certificate: each binding answers one path, and none aims at the sidecar itself.
+ */
 export class ProbeBindingsReader {
   /** Compiled when first needed: many meshes have no such pod. */
   #validate: ValidateFunction | undefined
 
-  read(text: string): ProbeBindingsReading {
+  /** @param ownPorts - ports that the sidecar of the pod declares, beside those that all sidecars have */
+  read(text: string, ownPorts: ReadonlySet<number> = NO_PORTS): ProbeBindingsReading {
     if (text.length > MAX_LENGTH) return refused(`is longer than ${MAX_LENGTH} characters`)
     let value: unknown
     try {
@@ -41,24 +43,43 @@ export class ProbeBindingsReader {
     const validate = (this.#validate ??= compileSchema())
     if (!validate(value)) {
       const [error] = validate.errors ?? []
-      return refused(`is no list of probe bindings: ${error?.instancePath ?? ''} ${error?.message ?? ''}`)
+      const { instancePath = '', message = '' } = error ?? {}
+      return refused(`is no list of probe bindings: ${labelAt(value, instancePath)}${instancePath} ${message}`)
     }
     // The schema was just checked, and it is what the type is made from.
     const bindings = value as readonly InstanceProbeBinding[]
     const taken = new Set<string>()
-    const tunnels = new Map<number, number>()
-    for (const { port, path } of bindings) {
+    for (const binding of bindings) {
+      const { port, path, target } = binding
+      const label = labelOf(binding)
+      if (isSidecarPort(target.port) || ownPorts.has(target.port))
+        return refused(`aims the ${label} at port ${target.port} (target.port), which is one of the sidecar itself`)
       if (port < probePorts.first || port > probePorts.last)
-        return refused(`names port ${port}; probes are answered on ${probePorts.first} to ${probePorts.last}`)
-      if (taken.has(`${port} ${path}`)) return refused(`names port ${port} and path ${JSON.stringify(path)} twice`)
+        return refused(
+          `names port ${port} for the ${label}; probes are answered on ${probePorts.first} to ${probePorts.last}`,
+        )
+      if (taken.has(`${port} ${path}`))
+        return refused(`names port ${port} and path ${JSON.stringify(path)} twice, the second time for the ${label}`)
       taken.add(`${port} ${path}`)
-      tunnels.set(port, (tunnels.get(port) ?? 0) + (path === '' ? 1 : 0))
     }
-    for (const [port, count] of tunnels)
-      if (count > 0 && bindings.filter((binding) => binding.port === port).length > 1)
-        return refused(`passes connections on port ${port} on and answers requests there too`)
     return { bindings }
   }
+}
+
+const NO_PORTS: ReadonlySet<number> = new Set()
+
+/** Names of containers may be long, and what did not pass the schema anything. */
+function labelOf({ probe, container }: { readonly probe: unknown; readonly container: unknown }): string {
+  return `${String(probe).slice(0, 16)} probe of container ${String(container).slice(0, 64)}`
+}
+
+/** Which binding of a value that is no list of them a JSON pointer leads into, for messages. */
+function labelAt(value: unknown, pointer: string): string {
+  const [, index] = /^\/([0-9]+)\//.exec(pointer) ?? []
+  const found: unknown = Array.isArray(value) && index !== undefined ? value[Number(index)] : undefined
+  return typeof found === 'object' && found !== null && 'probe' in found && 'container' in found
+    ? `${labelOf(found)}, `
+    : ''
 }
 
 /** Enough for any pod; a bound, because the text is a user's. */

@@ -70,4 +70,4 @@ it('has a bounded number of series with 1,000 pods, after all kinds of trouble w
     await running.stop()
     await server.close()
   }
-}, 120_000)
+})

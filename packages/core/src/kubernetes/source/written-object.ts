@@ -2,6 +2,7 @@ import type { Problem } from '../../problem.js'
 import { sameContent, sameValue } from '../../spec/content.js'
 import type { ObjectDecoder } from '../../spec/object-decoder.js'
 import { makeObjectKey, type MeshObject, type ObjectKey } from '../../spec/objects.js'
+import { topologyAnnotations } from '../../spec/schema/core-v1.js'
 import type { Kind } from '../../spec/schema/kinds.js'
 import type { KubernetesObject, ResourceType } from '../api.js'
 import { apiVersionOf } from '../resource-types.js'
@@ -36,8 +37,9 @@ export interface ReadOptions {
   readonly facts: boolean
 }
 
-/** Annotations that the mesh reads. Others change often and mean nothing to it. */
+/** Annotations that the mesh reads, with those of Kubernetes. Others change often and mean nothing to it. */
 const annotationOfOurs = /^([a-z0-9-]+\.)*(openservicemesh|flomesh)\.io\//
+const annotationsOfKubernetes: ReadonlySet<string> = new Set(topologyAnnotations)
 
 /** Checks an object and keeps what the mesh reads of it. Never throws for bad input. */
 export function readObject(raw: KubernetesObject, { decoder, kind, type, labels, facts }: ReadOptions): WrittenObject {
@@ -52,7 +54,7 @@ export function readObject(raw: KubernetesObject, { decoder, kind, type, labels,
       name: metadata.name,
       ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
       ...(labels && metadata.labels !== undefined ? { labels: metadata.labels } : {}),
-      ...(metadata.annotations === undefined ? {} : { annotations: oursOf(metadata.annotations) }),
+      ...(metadata.annotations === undefined ? {} : { annotations: readOf(metadata.annotations) }),
       ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
     },
   }
@@ -91,6 +93,7 @@ function withoutOrigin({ origin: _origin, ...problem }: Problem): Omit<Problem, 
   return problem
 }
 
-function oursOf(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(annotations).filter(([name]) => annotationOfOurs.test(name)))
+function readOf(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const isRead = (name: string): boolean => annotationOfOurs.test(name) || annotationsOfKubernetes.has(name)
+  return Object.fromEntries(Object.entries(annotations).filter(([name]) => isRead(name)))
 }

@@ -109,9 +109,8 @@ function restartFinding(problems: readonly Problem[]): Finding {
 
 /** Problems in words for people; sorted, so that their order is no news. */
 function words(problems: readonly Problem[]): string {
-  return bounded(
-    problems.map(({ field, message }) => (field === undefined ? message : `${field}: ${message}`)).join('; '),
-  )
+  const texts = problems.map(({ field, message }) => (field === undefined ? message : `${field}: ${message}`))
+  return bounded([...new Set(texts)].join('; '))
 }
 
 function without(problems: readonly Problem[], others: readonly Problem[]): readonly Problem[] {

@@ -100,6 +100,7 @@ describe('custom resource definitions', () => {
       ['plugins.plugin.flomesh.io', 'Cluster', 'v1alpha1'],
       ['pluginchains.plugin.flomesh.io', 'Namespaced', 'v1alpha1'],
       ['pluginconfigs.plugin.flomesh.io', 'Namespaced', 'v1alpha1'],
+      ['referencegrants.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
       ['retries.policy.openservicemesh.io', 'Namespaced', 'v1alpha1'],
       ['serviceexports.flomesh.io', 'Namespaced', 'v1alpha1'],
       ['serviceimports.flomesh.io', 'Namespaced', 'v1alpha1'],

@@ -36,6 +36,7 @@ const adjustments: Partial<Record<Kind, Readonly<Record<string, Adjustment>>>> =
     'traffic.inboundExternalAuthorization.statPrefix': { with: { default: 'inboundExtAuthz' } },
     'traffic.inboundExternalAuthorization.timeout': { with: { default: '1s' } },
     'observability.tracing.port': anyNumber,
+    'observability.remoteLogging.port': anyNumber,
   },
   MeshRootCertificate: {
     trustDomain: { with: { default: 'cluster.local' } },

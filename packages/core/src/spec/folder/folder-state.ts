@@ -6,17 +6,15 @@ import type { SpecErrorCode } from '../error-codes.js'
 import type { SourceChange } from '../object-source.js'
 import type { MeshObject, ObjectKey } from '../objects.js'
 import { listFiles, reasonOf, stampFile, unreadableStamp, type FileStamp } from './list-files.js'
-import type { Definition } from './read-documents.js'
 import { resolveDefinitions, type HeldObject } from './resolve-definitions.js'
 import { resolveSecrets, type HeldSecret } from './resolve-secrets.js'
-import { TrackedFile, type FilePhase, type SettleTimes } from './tracked-file.js'
+import { TrackedFile, type FilePhase, type ParseFile, type SettleTimes } from './tracked-file.js'
 
 /** What a {@link FolderState} is made of. */
 export interface FolderStateOptions {
   readonly folder: string
   readonly times: SettleTimes
-  /** Takes the mode of the file too. */
-  readonly parse: (file: string, text: string, mode: number) => readonly Definition[]
+  readonly parse: (file: string, ...content: Parameters<ParseFile>) => ReturnType<ParseFile>
 }
 
 /** Paths that may have changed, or the whole folder. */

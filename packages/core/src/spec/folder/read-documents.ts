@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from '../../async/index.js'
 import type { ObjectOrigin, Problem } from '../../problem.js'
 import type { SpecErrorCode } from '../error-codes.js'
 import type { FieldPath } from '../field-path.js'
@@ -39,17 +40,32 @@ const formerNames: Readonly<Record<string, readonly string[]>> = { rules: ['spec
 
 /** Reads all objects of a text, in order. Lists as `kubectl get` prints them count as their items. */
 export function readDocuments(text: string, decoder: ObjectDecoder, options: ReadOptions): readonly Definition[] {
-  return splitDocuments(text.startsWith('\uFEFF') ? text.slice(1) : text).flatMap((source) => {
+  return atOnce(readDocumentsInSteps(text, decoder, options))
+}
+
+/** The same, a document or an object of a list in each step. */
+export function* readDocumentsInSteps(
+  text: string,
+  decoder: ObjectDecoder,
+  options: ReadOptions,
+): Steps<readonly Definition[]> {
+  const definitions: Definition[] = []
+  for (const source of splitDocuments(text.startsWith('\uFEFF') ? text.slice(1) : text)) {
     const document = new ParsedDocument(source)
+    yield
     try {
-      if (document.faults.length > 0) return [malformed(document, decoder, options)]
-      // A document of nothing but comments and markers.
-      if (document.value === null || document.value === undefined) return []
-      return itemsOf(document.value).map(({ value, base }) => define(document, value, base, decoder, options))
+      if (document.faults.length > 0) definitions.push(malformed(document, decoder, options))
+      // The others are documents of nothing but comments and markers.
+      else if (document.value !== null && document.value !== undefined)
+        for (const { value, base } of itemsOf(document.value)) {
+          definitions.push(define(document, value, base, decoder, options))
+          yield
+        }
     } finally {
       document.forget()
     }
-  })
+  }
+  return definitions
 }
 
 function define(

@@ -6,6 +6,9 @@ import { reasonOf, stampFile, type FileStamp } from './list-files.js'
 import type { FileContent } from './resolve-definitions.js'
 import type { Definition } from './read-documents.js'
 
+/** Reads the objects of a file; takes the mode of the file too. Resolves when all of its turns are done. */
+export type ParseFile = (text: string, mode: number) => Promise<readonly Definition[]>
+
 /** Times, in milliseconds, that decide when a changed file is believed. */
 export interface SettleTimes {
   /** A file must keep its stamp this long. */
@@ -47,14 +50,14 @@ const absent = 'absent'
 export class TrackedFile {
   readonly #path: string
   readonly #times: SettleTimes
-  readonly #parse: (text: string, mode: number) => readonly Definition[]
+  readonly #parse: ParseFile
   #accepted: Version = { signature: absent, definitions: [], endsWithNewline: false, problems: [] }
   #candidate: Version | undefined
   #stamp: FileStamp | undefined
   #signature = absent
   #since = 0
 
-  constructor(path: string, times: SettleTimes, parse: (text: string, mode: number) => readonly Definition[]) {
+  constructor(path: string, times: SettleTimes, parse: ParseFile) {
     this.#path = path
     this.#times = times
     this.#parse = parse
@@ -127,7 +130,7 @@ export class TrackedFile {
       const text = await readFile(this.#path, 'utf8')
       const after = await stampFile(this.#path)
       if (after?.signature !== signature && signature !== 'unreadable') return undefined
-      const definitions = this.#parse(text, after?.mode ?? 0)
+      const definitions = await this.#parse(text, after?.mode ?? 0)
       return { signature, definitions, endsWithNewline: text.endsWith('\n'), problems: [] }
     } catch (error) {
       return this.#unread(`can not be read: ${reasonOf(error)}`)

@@ -18,11 +18,23 @@ const ServicePortSchema = struct(
     targetPort: Type.Optional(portOrName('Port of the workload, by number or by name. Equal to port when absent.')),
     protocol: oneOf(['TCP', 'UDP', 'SCTP'], 'Transport protocol. Only TCP is carried by the mesh.', { default: 'TCP' }),
     appProtocol: Type.Optional(
-      Type.String({ description: 'Application protocol: http, http2, grpc, tcp, tcp-server-first or https.' }),
+      Type.String({
+        description:
+          'Application protocol: http, http2, grpc, tcp, tcp-server-first, https, or a name of Kubernetes such as kubernetes.io/h2c. An unknown one counts as tcp.',
+      }),
     ),
   },
   'One port of the service.',
 )
+
+/** Annotations of Services from before trafficDistribution: `Auto` prefers endpoints close to the client. */
+export const topologyAnnotations = [
+  'service.kubernetes.io/topology-mode',
+  'service.kubernetes.io/topology-aware-hints',
+] as const
+
+/** Seconds of affinity that Kubernetes writes into every Service with ClientIP. */
+export const DEFAULT_AFFINITY_SECONDS = 10_800
 
 /** The part of core/v1 Service that the mesh reads. */
 export const ServiceSpecSchema = struct(
@@ -37,11 +49,40 @@ export const ServiceSpecSchema = struct(
     externalName: Type.Optional(Type.String({ description: 'DNS name behind a service of type ExternalName.' })),
     trafficDistribution: Type.Optional(
       Type.String({
-        description: 'PreferClose, PreferSameZone or PreferSameNode: endpoints close to the client first.',
+        description:
+          'PreferClose or PreferSameZone: endpoints in the zone of the client first. PreferSameNode counts as PreferSameZone; it is reported.',
       }),
     ),
     publishNotReadyAddresses: Type.Optional(
       Type.Boolean({ description: 'True: endpoints count before they are ready.' }),
+    ),
+    sessionAffinity: Type.Optional(
+      Type.String({
+        description: 'ClientIP: a client stays with one endpoint as long as the endpoints stay. None otherwise.',
+      }),
+    ),
+    sessionAffinityConfig: Type.Optional(
+      struct(
+        {
+          clientIP: Type.Optional(
+            struct(
+              {
+                timeoutSeconds: Type.Optional(
+                  Type.Integer({
+                    description:
+                      'Has no effect in the mesh, which forgets no client; other values than 10800 are reported.',
+                  }),
+                ),
+              },
+              'How long a client stays with an endpoint.',
+            ),
+          ),
+        },
+        'Settings of sessionAffinity.',
+      ),
+    ),
+    internalTrafficPolicy: Type.Optional(
+      Type.String({ description: 'Local has no effect in the mesh, which knows no nodes; it is reported.' }),
     ),
   },
   'A named group of workloads behind one or more ports.',

@@ -14,6 +14,7 @@ import {
   IngressBackendSpecSchema,
   RetrySpecSchema,
 } from './policy.js'
+import { ReferenceGrantSpecSchema } from './reference-grant.js'
 import { HTTPRouteGroupSpecSchema, TCPRouteSpecSchema, TrafficSplitSpecSchema, TrafficTargetSpecSchema } from './smi.js'
 import { ExtensionServiceSpecSchema, TelemetrySpecSchema } from './telemetry.js'
 import { UpstreamTrafficSettingSpecSchema } from './upstream-traffic-setting.js'
@@ -105,6 +106,7 @@ export const kindDefinitions = {
   EgressGateway: define(policy, 'egressgateways', EgressGatewaySpecSchema),
   AccessControl: define(policy, 'accesscontrols', AccessControlSpecSchema),
   AccessCert: define(policy, 'accesscerts', AccessCertSpecSchema, { short: ['acct'] }),
+  ReferenceGrant: define(policy, 'referencegrants', ReferenceGrantSpecSchema),
   Telemetry: define(policy, 'telemetries', TelemetrySpecSchema),
   ExtensionService: define(`${config}/v1alpha2`, 'extensionservices', ExtensionServiceSpecSchema, {
     short: ['extsvc'],

@@ -62,7 +62,8 @@ const SidecarSchema = struct(
     configResyncInterval: Type.Optional(duration('Period of full resends; 0s turns them off.')),
     sidecarTimeout: Type.Optional(
       Type.Integer({
-        description: 'Seconds of idleness after which a connection is closed; 60 when absent or not positive.',
+        description:
+          'Seconds of idleness after which TCP connections and HTTP requests are ended. Absent or not positive: traffic.tcpIdleTimeout and traffic.streamIdleTimeout hold, or their defaults.',
       }),
     ),
     tlsMinProtocolVersion: Type.Optional(
@@ -110,6 +111,9 @@ const TrafficSchema = struct(
     enablePermissiveTrafficPolicyMode: bool(
       'True: every workload of the mesh may reach every service; SMI policy is not read.',
     ),
+    plaintextNamespaces: textList(
+      'Namespaces whose services take and get plaintext where a sidecar is missing, while they are enrolled or withdrawn; * for all. Holds in permissive mode only.',
+    ),
     useHTTPSIngress: bool('Of v1alpha1; accepted and not read. IngressBackend says it per backend.'),
     inboundExternalAuthorization: Type.Optional(
       struct(
@@ -124,6 +128,41 @@ const TrafficSchema = struct(
         'External authorization of inbound requests.',
       ),
     ),
+    crossNamespace: Type.Optional(
+      struct(
+        {
+          egress: bool('True: the sources of an Egress may be in any namespace, without a ReferenceGrant.'),
+          egressGateway: bool(
+            'True: an EgressGateway may send the traffic of every namespace through its gateways, without a ReferenceGrant.',
+          ),
+          accessCert: bool(
+            'True: an AccessCert may have a name that IngressBackends and AccessControls of other namespaces trust, without a ReferenceGrant.',
+          ),
+          pluginConfig: bool('True: a PluginConfig may be for services of any namespace, without a ReferenceGrant.'),
+          pluginChain: bool('True: the selectors of a PluginChain may select workloads of every namespace.'),
+        },
+        'Kinds whose objects act on other namespaces without the consent of those, as in osm-edge.',
+      ),
+    ),
+    escapedSlashes: Type.Optional(
+      oneOf(
+        ['Reject', 'Keep'],
+        'Requests whose path holds an escaped slash (%2F) or backslash (%5C): Reject answers 400; Keep forwards the path as it was sent, and rules must allow every reading of it. Reject when absent.',
+      ),
+    ),
+    keepUnderscoreHeaders: bool(
+      'True: request headers that differ from those that rules name in `_` for `-` alone reach the workload. They are removed otherwise: many application servers read both as one header.',
+    ),
+    tcpIdleTimeout: Type.Optional(
+      duration(
+        'Time without a byte after which a TCP connection is closed; 0s for never; sidecarTimeout, or else 1h, when absent.',
+      ),
+    ),
+    streamIdleTimeout: Type.Optional(
+      duration(
+        'Time without a byte after which an HTTP request is ended; 0s for never; sidecarTimeout, or else 5m, when absent.',
+      ),
+    ),
     policyWithdrawalTimeout: Type.Optional(
       duration(
         'Time within which open connections are closed after the access that let them in was withdrawn; 30s when absent.',
@@ -135,8 +174,8 @@ const TrafficSchema = struct(
 
 const endpointProperties = {
   enable: bool('True: it is on.'),
-  port: portOrNone('Port of the collector.'),
-  address: text('Host of the collector.'),
+  port: portOrNone('Port of the collector; that of the address where it has one.'),
+  address: text('Host of the collector; host:port is read too.'),
   endpoint: text('Path at the collector.'),
   sampledFraction: text('Share of requests between 0 and 1; 1.0 when absent.'),
 }

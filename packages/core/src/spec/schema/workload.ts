@@ -42,7 +42,8 @@ export const WorkloadSpecSchema = struct(
     ),
     sidecar: Type.Boolean({
       default: true,
-      description: 'False: the workload has no sidecar and is reached without mutual TLS.',
+      description:
+        'False: the workload has no sidecar. The mesh reaches it only in a namespace that traffic.plaintextNamespaces of the MeshConfig names.',
     }),
     sidecarClass: Type.Optional(
       Type.String({ minLength: 1, description: 'Sidecar class; that of MeshConfig when absent.' }),
@@ -70,11 +71,11 @@ export const ProbeBindingSchema = struct(
     container: Type.String({ minLength: 1, description: 'Container that has the probe.' }),
     probe: oneOf(['liveness', 'readiness', 'startup'], 'Which probe of the container.'),
     port: portNumber('Port on which the sidecar answers.'),
-    path: Type.String({ default: '', description: 'Path under which it answers; empty: it passes connections on.' }),
+    path: Type.String({ pattern: '^/[^?#]*$', description: 'Path under which it answers, without query.' }),
     target: struct(
       {
         type: oneOf(['http', 'https', 'tcp', 'grpc'], 'How the workload is asked.'),
-        port: portNumber('Port of the workload.'),
+        port: portNumber('Port of the workload; none of the sidecar.'),
         path: Type.Optional(Type.String({ description: 'Path with query, for http and https.' })),
         headers: Type.Optional(
           Type.Array(

@@ -1,8 +1,9 @@
+import type { Steps } from '../../async/index.js'
 import { formatObjectRef } from '../../problem.js'
 import { isDnsDomain } from '../../identity/index.js'
 import { isCidr } from '../addresses.js'
 import { objectRef, type KindMap } from '../objects.js'
-import { doubt, fault, findings, missing, type CheckContext, type Finding } from './check.js'
+import { doubt, fault, findings, inEach, missing, type CheckContext, type Finding } from './check.js'
 import { backendClaim } from './claims.js'
 
 type AccessObject = KindMap['IngressBackend'] | KindMap['AccessControl']
@@ -11,20 +12,21 @@ type Backend = AccessObject['spec']['backends'][number]
 const protocols = ['http', 'https', 'grpc']
 
 /** IngressBackends and AccessControls that open nothing, or clash. */
-export function checkAccess(object: AccessObject, context: CheckContext): readonly Finding[] {
+export function* checkAccess(object: AccessObject, context: CheckContext): Steps<readonly Finding[]> {
   const { backends, sources } = object.spec
   const seen = new Set<string>()
+  const hasPrincipal = sources.some(({ kind }) => kind === 'AuthenticatedPrincipal')
   return findings(
     sources.length === 0 &&
       fault('OSM_SPEC_NO_EFFECT', 'spec.sources', 'is empty: nobody is let in; name at least one source'),
     backends.length === 0 && doubt('OSM_SPEC_NO_EFFECT', 'spec.backends', 'is empty: nothing is opened'),
-    backends.flatMap((backend, index) => {
+    yield* inEach(backends, (backend, index) => {
       const claim = backendClaim(object.metadata.namespace, backend)
       const repeated = seen.has(claim)
       seen.add(claim)
-      return checkBackend(object, backend, `spec.backends[${index}]`, repeated, context)
+      return checkBackend(object, backend, `spec.backends[${index}]`, { repeated, hasPrincipal }, context)
     }),
-    sources.flatMap((source, index) => checkSource(source, `spec.sources[${index}]`, context)),
+    yield* inEach(sources, (source, index) => checkSource(source, `spec.sources[${index}]`, context)),
   )
 }
 
@@ -32,10 +34,10 @@ function checkBackend(
   object: AccessObject,
   backend: Backend,
   field: string,
-  repeated: boolean,
+  { repeated, hasPrincipal }: { readonly repeated: boolean; readonly hasPrincipal: boolean },
   context: CheckContext,
 ): readonly Finding[] {
-  const { snapshot, claims } = context
+  const { claims } = context
   const { namespace } = object.metadata
   const protocol = backend.port.protocol.toLowerCase()
   const owner = claims.rival(
@@ -43,7 +45,6 @@ function checkBackend(
     backendClaim(namespace, backend),
     object,
   )
-  const hasPrincipal = object.spec.sources.some(({ kind }) => kind === 'AuthenticatedPrincipal')
   const wantsPrincipal = protocol === 'https' && backend.tls?.skipClientCertValidation !== true
   const place = `${backend.name} port ${backend.port.number}`
   return findings(
@@ -81,7 +82,7 @@ function checkBackend(
           ),
       ),
     ),
-    checkService(namespace, backend, field, snapshot),
+    checkService(namespace, backend, field, context),
   )
 }
 
@@ -89,11 +90,12 @@ function checkService(
   namespace: string,
   { name, port }: Backend,
   field: string,
-  snapshot: CheckContext['snapshot'],
+  context: CheckContext,
 ): Finding | undefined {
+  const { snapshot } = context
   const service = snapshot.get('Service', namespace, name)
   if (service === undefined)
-    return doubt('OSM_SPEC_REFERENCE', `${field}.name`, missing(snapshot, 'Service', namespace, name))
+    return doubt('OSM_SPEC_REFERENCE', `${field}.name`, missing(context, 'Service', namespace, name))
   const members = [...snapshot.workloadsOf(service), ...snapshot.instancesOf(service)]
   const targets = service.spec.ports.flatMap(({ port: own, targetPort = own }) =>
     typeof targetPort === 'number'
@@ -112,15 +114,18 @@ function checkService(
 function checkSource(
   { kind, name, namespace }: AccessObject['spec']['sources'][number],
   field: string,
-  { snapshot }: CheckContext,
+  context: CheckContext,
 ): readonly Finding[] {
+  const { snapshot } = context
   switch (kind) {
     case 'Service':
       if (namespace === undefined || namespace === '')
         return [fault('OSM_SPEC_REFERENCE', `${field}.namespace`, 'is missing: a source of kind Service needs one')]
       return findings(
-        snapshot.get('Service', namespace, name) === undefined &&
-          doubt('OSM_SPEC_REFERENCE', `${field}.name`, missing(snapshot, 'Service', namespace, name)),
+        // Of namespaces outside the mesh nothing but the endpoints of such Services is read: whether there are any is said where they are used.
+        !isUnread(namespace, context) &&
+          snapshot.get('Service', namespace, name) === undefined &&
+          doubt('OSM_SPEC_REFERENCE', `${field}.name`, missing(context, 'Service', namespace, name)),
       )
     case 'IPRange':
       return findings(
@@ -137,4 +142,11 @@ function checkSource(
           ),
       )
   }
+}
+
+/** True for a namespace of which nothing is known. */
+function isUnread(namespace: string, { snapshot }: CheckContext): boolean {
+  return (
+    snapshot.get('Namespace', '', namespace) === undefined && snapshot.byNamespace('Service', namespace).length === 0
+  )
 }

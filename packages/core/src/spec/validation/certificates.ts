@@ -1,38 +1,121 @@
-import { isDnsDomain } from '../../identity/index.js'
-import type { KindMap } from '../objects.js'
-import { fault, findings, type CheckContext, type Finding } from './check.js'
+import { accountOfOutsideName, isDnsDomain } from '../../identity/index.js'
+import { formatObjectRef } from '../../problem.js'
+import { objectRef, type KindMap } from '../objects.js'
+import { canonicalName } from './claims.js'
+import { doubt, fault, findings, pendingFault, refused, type CheckContext, type Finding } from './check.js'
 
-/** AccessCerts for names that a client outside the mesh must not have. */
-export function checkAccessCert({ spec }: KindMap['AccessCert'], context: CheckContext): readonly Finding[] {
-  return spec.subjectAltNames.flatMap((name, index) =>
-    findings(foreignName(name, `spec.subjectAltNames[${index}]`, context)),
-  )
+/** Annotation of namespaces and pods that decides about sidecars. */
+const INJECTION = 'openservicemesh.io/sidecar-injection'
+
+/** Field of the MeshConfig that asks for the certificate of the ingress gateway. */
+export const gatewayCertificateField = 'spec.certificate.ingressGateway'
+
+/** AccessCerts for names that their clients must not have: those of the mesh, of its ingress gateway, and of callers whom other namespaces trust. */
+export function checkAccessCert(
+  { metadata: { namespace }, spec }: KindMap['AccessCert'],
+  context: CheckContext,
+): readonly Finding[] {
+  const gateway = new Set(context.gatewayNames().map(canonicalName))
+  return spec.subjectAltNames.flatMap((name, index) => {
+    const field = `spec.subjectAltNames[${index}]`
+    const ofGateway =
+      gateway.has(canonicalName(name)) &&
+      fault('OSM_SPEC_CERT_NAME', field, 'is a name of the ingress gateway, which the MeshConfig issues alone')
+    return findings(
+      foreignName(name, field, { context, asker: namespace }),
+      ofGateway,
+      trustedElsewhere({ name, namespace }, field, context),
+    )
+  })
+}
+
+/** One finding for each object of another namespace that lets in callers of that name, and does not permit the certificate. */
+function trustedElsewhere(
+  { name, namespace }: { readonly name: string; readonly namespace: string },
+  field: string,
+  context: CheckContext,
+): readonly Finding[] {
+  const from = { kind: 'AccessCert', namespace } as const
+  return context.claims.trusting(name).flatMap(({ kind, metadata }) => {
+    const to = { kind, namespace: metadata.namespace, name: metadata.name }
+    const effect = `no certificate is issued for ${name}, whose callers it lets in`
+    return findings(refused({ from, to }, { field, effect }, context))
+  })
 }
 
 /** Ingress gateway certificates for names that a client outside the mesh must not have. */
 export function checkGatewayCertificate({ spec }: KindMap['MeshConfig'], context: CheckContext): readonly Finding[] {
   const names = spec.certificate?.ingressGateway?.subjectAltNames ?? []
   return names.flatMap((name, index) =>
-    findings(foreignName(name, `spec.certificate.ingressGateway.subjectAltNames[${index}]`, context)),
+    findings(
+      foreignName(name, `${gatewayCertificateField}.subjectAltNames[${index}]`, {
+        context,
+        asker: context.consent.osmNamespace,
+      }),
+    ),
   )
 }
 
-/** A name that would let its bearer pass for a service or workload of the mesh. */
-function foreignName(name: string, field: string, { clusterDomain, trustDomain }: CheckContext): Finding | undefined {
-  const lower = name.toLowerCase().replace(/\.$/, '')
+/** A name that would let its bearer pass for a service or workload of the mesh, or for an account of another tenant. */
+function foreignName(
+  name: string,
+  field: string,
+  { context, asker }: { readonly context: CheckContext; readonly asker: string },
+): Finding | undefined {
+  const { clusterDomain, trustDomain, consent } = context
+  const lower = canonicalName(name)
   if (lower.includes('*')) return fault('OSM_SPEC_CERT_NAME', field, 'must not hold a wildcard')
   if (!isDnsDomain(lower)) return fault('OSM_SPEC_HOST', field, `${JSON.stringify(name)} is no host name`)
   const domain = [trustDomain, clusterDomain].find((it) => lower === it || lower.endsWith(`.${it}`))
-  return domain === undefined
+  if (domain === undefined) return undefined
+  const account = accountOfOutsideName(lower, { trustDomain, clusterDomain })
+  if (account === undefined)
+    return fault(
+      'OSM_SPEC_CERT_NAME',
+      field,
+      `lies under ${domain}, where names of services and workloads of the mesh are; choose another`,
+    )
+  if (asker !== consent.osmNamespace && asker !== account.namespace)
+    return fault(
+      'OSM_SPEC_CERT_NAME',
+      field,
+      `is the identity of service account ${account.namespace}/${account.name}, which only namespace ${account.namespace} and that of the control plane may ask for`,
+    )
+  const reason = whyInMesh(account, context)
+  return reason === undefined
     ? undefined
-    : fault(
+    : pendingFault(
         'OSM_SPEC_CERT_NAME',
         field,
-        `lies under ${domain}, where names of services and workloads of the mesh are; choose another`,
+        `is the identity of service account ${account.namespace}/${account.name}, ${reason}; choose a name outside ${domain}`,
       )
 }
 
-/** MeshRootCertificates that do not say who issues. */
+/** Why a workload of the mesh has the identity of the account, or may get it; undefined if none can. */
+function whyInMesh(
+  account: { readonly namespace: string; readonly name: string },
+  { snapshot, claims, consent }: CheckContext,
+): string | undefined {
+  const { namespace } = account
+  const target = claims.granting(account)
+  if (target !== undefined) return `which ${formatObjectRef(objectRef(target))} names`
+  if (snapshot.instancesOfIdentity(account).length > 0 || snapshot.workloadsOfIdentity(account).length > 0)
+    return 'which workloads of the mesh have'
+  // No pod there ever gets a sidecar.
+  if (namespace === consent.osmNamespace) return undefined
+  const enrolled = snapshot.get('Namespace', '', namespace)
+  if (enrolled === undefined)
+    return snapshot.byNamespace('ServiceAccount', namespace).length > 0 ||
+      snapshot.byNamespace('Workload', namespace).length > 0
+      ? 'whose namespace belongs to the mesh'
+      : undefined
+  const injection = enrolled.metadata.annotations[INJECTION]?.toLowerCase()
+  return injection === undefined || ['disabled', 'no', 'false'].includes(injection)
+    ? undefined
+    : 'whose namespace gets sidecars'
+}
+
+/** MeshRootCertificates that do not say who issues; none of them issues anything. */
 export function checkMeshRootCertificate({ spec }: KindMap['MeshRootCertificate']): readonly Finding[] {
   const given = Object.keys(spec.provider)
   return findings(
@@ -41,6 +124,12 @@ export function checkMeshRootCertificate({ spec }: KindMap['MeshRootCertificate'
         'OSM_SPEC_PROVIDER',
         'spec.provider',
         `must have exactly one of tresor, vault and certManager, not ${given.join(' and ') || 'none'}`,
+      ),
+    given.length === 1 &&
+      doubt(
+        'OSM_SPEC_NO_EFFECT',
+        'spec',
+        'has no effect: no certificate is issued by a MeshRootCertificate; the flags of the programs decide, which osm.certificateProvider and osm.trustDomain of the chart set',
       ),
   )
 }

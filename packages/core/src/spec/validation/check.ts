@@ -1,11 +1,13 @@
+import type { Steps } from '../../async/index.js'
 import { parseDuration } from '../../config/duration.js'
 import type { Problem } from '../../problem.js'
 import type { Snapshot } from '../../snapshot/snapshot.js'
 import type { SpecErrorCode } from '../error-codes.js'
 import type { KindMap, MeshObject } from '../objects.js'
 import type { PatternChecker } from '../pattern.js'
+import { refusedReference, type ConsentRule, type CrossReference } from '../reference-grant.js'
 import type { Kind } from '../schema/kinds.js'
-import { didYouMean } from '../suggest.js'
+import { didYouMean, type SuggestionBudget } from '../suggest.js'
 import type { Claims } from './claims.js'
 
 /** Something that is wrong with an object, as seen beside the other objects. */
@@ -25,24 +27,58 @@ export interface CheckContext {
   readonly snapshot: Snapshot
   readonly clusterDomain: string
   readonly trustDomain: string
+  /** What decides about references to other namespaces. */
+  readonly consent: ConsentRule
+  /** True if a reference counts. */
+  readonly permits: (reference: CrossReference) => boolean
+  /** Names of the certificate of the ingress gateway. */
+  readonly gatewayNames: () => readonly string[]
   readonly patterns: PatternChecker
   /** Who claims what, over the whole snapshot. */
   readonly claims: Claims
+  /** Of the object that is looked at. */
+  readonly suggestions: SuggestionBudget
 }
 
-/** Looks at one object of a kind. Pure: the same snapshot gives the same findings. */
-export type CheckFunction<K extends Kind> = (object: KindMap[K], context: CheckContext) => readonly Finding[]
+/** Looks at one object of a kind, in steps if it has lists that may be long. Pure: the same snapshot gives the same findings. */
+export type CheckFunction<K extends Kind> = (
+  object: KindMap[K],
+  context: CheckContext,
+) => readonly Finding[] | Steps<readonly Finding[]>
 
 /** An entry of the table of checks. */
 export interface Check {
   readonly kind: Kind
-  readonly run: (object: MeshObject, context: CheckContext) => readonly Finding[]
+  readonly run: (object: MeshObject, context: CheckContext) => Steps<readonly Finding[]>
 }
 
 /** An entry of the table of checks, with the type of the objects hidden. */
 export function check<K extends Kind>(kind: K, run: CheckFunction<K>): Check {
-  // The runner hands each check objects of its kind only.
-  return { kind, run: (object, context) => run(object as unknown as KindMap[K], context) }
+  return {
+    kind,
+    *run(object, context) {
+      // The runner hands each check objects of its kind only.
+      const found = run(object as unknown as KindMap[K], context)
+      return isSteps(found) ? yield* found : found
+    },
+  }
+}
+
+function isSteps(found: readonly Finding[] | Steps<readonly Finding[]>): found is Steps<readonly Finding[]> {
+  return !Array.isArray(found)
+}
+
+/** The findings of all items of a list that may be long: an item in each step. */
+export function* inEach<T>(
+  items: readonly T[],
+  find: (item: T, index: number) => readonly Finding[],
+): Steps<readonly Finding[]> {
+  const found: Finding[] = []
+  for (const [index, item] of items.entries()) {
+    for (const finding of find(item, index)) found.push(finding)
+    yield
+  }
+  return found
 }
 
 /** Something that keeps an object, or a part of it, from having its effect. */
@@ -53,6 +89,21 @@ export function fault(code: SpecErrorCode, field: string, message: string): Find
 /** A fault that another object can still put right: one that is referred to, or one that stands in the way. */
 export function pendingFault(code: SpecErrorCode, field: string, message: string): Finding {
   return { ...fault(code, field, message), pending: true }
+}
+
+/**
+ * A fault if a reference to another namespace does not count. A ReferenceGrant may still come.
+ *
+ * @param effect - what comes of it
+ */
+export function refused(
+  reference: CrossReference,
+  { field, effect }: { readonly field: string; readonly effect: string },
+  { permits }: CheckContext,
+): Finding | undefined {
+  return permits(reference)
+    ? undefined
+    : pendingFault('OSM_SPEC_REF_NOT_PERMITTED', field, refusedReference(reference, effect))
 }
 
 /** Something that is most likely not meant. */
@@ -68,33 +119,38 @@ export function findings(
 }
 
 /** `Service default/web does not exist; did you mean "wed"?` */
-export function missing(snapshot: Snapshot, kind: Kind, namespace: string, name: string): string {
+export function missing({ snapshot, suggestions }: CheckContext, kind: Kind, namespace: string, name: string): string {
   const objects = namespace === '' ? snapshot.list(kind) : snapshot.byNamespace(kind, namespace)
-  const names = objects.map(({ metadata }) => metadata.name)
   const where = namespace === '' ? name : `${namespace}/${name}`
-  return `${kind} ${where} does not exist${didYouMean(name, names)}`
+  return `${kind} ${where} does not exist${didYouMean(name, namesOf(objects), suggestions)}`
+}
+
+/** One after the other: most are never asked for. */
+function* namesOf(objects: readonly MeshObject[]): Iterable<string> {
+  for (const { metadata } of objects) yield metadata.name
 }
 
 /** A doubt if the service account is unknown: neither written down nor used by any workload. */
 export function unknownAccount(
-  snapshot: Snapshot,
+  context: CheckContext,
   namespace: string,
   name: string,
   field: string,
 ): Finding | undefined {
+  const { snapshot } = context
   // Every namespace of a cluster has this one.
   if (name === 'default' || snapshot.get('ServiceAccount', namespace, name) !== undefined) return undefined
   const account = { namespace, name }
   if (snapshot.workloadsOfIdentity(account).length > 0 || snapshot.instancesOfIdentity(account).length > 0)
     return undefined
-  return doubt('OSM_SPEC_ACCOUNT', field, missing(snapshot, 'ServiceAccount', namespace, name))
+  return doubt('OSM_SPEC_ACCOUNT', field, missing(context, 'ServiceAccount', namespace, name))
 }
 
 /** A fault or doubt if the expression can't be used, or can hurt. */
 export function badPattern(pattern: string, field: string, { patterns }: CheckContext): Finding | undefined {
   const facts = patterns.check(pattern)
   if (!facts.valid) return fault('OSM_SPEC_REGEX', field, facts.reason)
-  if (!facts.costly) return undefined
+  if (!patterns.isCostly(pattern)) return undefined
   return doubt(
     'OSM_SPEC_REGEX_COSTLY',
     field,

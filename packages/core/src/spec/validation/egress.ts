@@ -1,17 +1,22 @@
+import type { Steps } from '../../async/index.js'
 import { formatObjectRef } from '../../problem.js'
 import { isCidr } from '../addresses.js'
-import { parseEgressHost } from '../egress-host.js'
-import { isOfKind, objectRef, type KindMap, type MeshObject } from '../objects.js'
+import { opensHttpsByAddress, parseEgressHost } from '../egress-host.js'
+import { objectRef, type KindMap, type MeshObject } from '../objects.js'
+import { EGRESS_UNCHANGED, globalGatewaysOfNamespace, isMeshWide, SOURCE_UNCHANGED } from '../reference-grant.js'
 import {
   doubt,
   fault,
   findings,
+  inEach,
   missing,
   pendingFault,
+  refused,
   unknownAccount,
   type CheckContext,
   type Finding,
 } from './check.js'
+import { type Claims, serverFirstClaim } from './claims.js'
 
 type Egress = KindMap['Egress']
 type Sources = Egress['spec']['sources']
@@ -21,19 +26,34 @@ const routeGroups = 'specs.smi-spec.io/v1alpha4'
 const policies = 'policy.openservicemesh.io/v1alpha1'
 
 /** Egress policies that open nothing, or more than one can tell. */
-export function checkEgress({ metadata, spec }: Egress, context: CheckContext): readonly Finding[] {
-  const { snapshot } = context
-  const needsHosts = spec.ports.some(({ protocol }) => /^https?$/i.test(protocol))
+export function* checkEgress({ metadata, spec }: Egress, context: CheckContext): Steps<readonly Finding[]> {
+  const from = { kind: 'Egress', namespace: metadata.namespace } as const
+  const allowed = spec.sources.filter(({ namespace, name }) =>
+    context.permits({ from, to: { kind: 'ServiceAccount', namespace, name } }),
+  )
+  const byHost = opensHttpsByAddress(spec) ? ['http'] : ['http', 'https']
+  const lacksHosts =
+    (spec.hosts ?? []).length === 0 && spec.ports.some(({ protocol }) => byHost.includes(protocol.toLowerCase()))
   return findings(
     spec.sources.length === 0 && doubt('OSM_SPEC_NO_EFFECT', 'spec.sources', 'is empty: nobody is let out'),
     spec.ports.length === 0 && doubt('OSM_SPEC_NO_EFFECT', 'spec.ports', 'is empty: nothing is opened'),
-    spec.sources.flatMap(({ name, namespace }, index) =>
-      findings(unknownAccount(snapshot, namespace, name, `spec.sources[${index}].name`)),
+    yield* inEach(spec.sources, ({ name, namespace }, index) =>
+      findings(
+        unknownAccount(context, namespace, name, `spec.sources[${index}].name`),
+        refused(
+          { from, to: { kind: 'ServiceAccount', namespace, name } },
+          { field: `spec.sources[${index}].namespace`, effect: SOURCE_UNCHANGED },
+          context,
+        ),
+      ),
     ),
-    needsHosts &&
-      (spec.hosts ?? []).length === 0 &&
-      fault('OSM_SPEC_NO_EFFECT', 'spec.hosts', 'is missing: for http and https the hosts must be named'),
-    (spec.hosts ?? []).flatMap((host, index) =>
+    lacksHosts &&
+      fault(
+        'OSM_SPEC_NO_EFFECT',
+        'spec.hosts',
+        'is missing: http needs the names of hosts, and https needs them, or ranges in spec.ipAddresses',
+      ),
+    yield* inEach(spec.hosts ?? [], (host, index) =>
       findings(
         parseEgressHost(host) === undefined &&
           fault(
@@ -43,7 +63,7 @@ export function checkEgress({ metadata, spec }: Egress, context: CheckContext): 
           ),
       ),
     ),
-    (spec.ipAddresses ?? []).flatMap((range, index) =>
+    yield* inEach(spec.ipAddresses ?? [], (range, index) =>
       findings(
         !isCidr(range) &&
           fault(
@@ -53,7 +73,7 @@ export function checkEgress({ metadata, spec }: Egress, context: CheckContext): 
           ),
       ),
     ),
-    spec.ports.flatMap((port, index) => checkPort(port, `spec.ports[${index}]`, spec.sources, context)),
+    yield* inEach(spec.ports, (port, index) => checkPort(port, `spec.ports[${index}]`, allowed, context)),
     checkMatches(metadata.namespace, spec.matches ?? [], context),
   )
 }
@@ -64,9 +84,8 @@ function checkPort(
   sources: Sources,
   { claims }: CheckContext,
 ): readonly Finding[] {
-  const owner = protocol.toLowerCase() === 'https' ? claims.owner('server-first', String(number)) : undefined
-  // Egress objects of different accounts never meet in one sidecar.
-  const serverFirst = owner !== undefined && concerns(owner, sources) ? owner : undefined
+  // Egress objects of different accounts never meet in one sidecar, and Services of other namespaces close nothing.
+  const serverFirst = protocol.toLowerCase() === 'https' ? serverFirstOwner(number, sources, claims) : undefined
   return findings(
     !protocols.includes(protocol.toLowerCase()) &&
       fault(
@@ -84,18 +103,25 @@ function checkPort(
   )
 }
 
-function concerns(owner: MeshObject, sources: Sources): boolean {
-  if (!isOfKind(owner, 'Egress')) return true
-  return owner.spec.sources.some((source) =>
-    sources.some(({ namespace, name }) => namespace === source.namespace && name === source.name),
-  )
+/** The first object that lets servers speak first on the port, for one of the sources. */
+function serverFirstOwner(port: number, sources: Sources, claims: Claims): MeshObject | undefined {
+  for (const { namespace, name } of sources)
+    for (const account of [
+      { namespace, name: '' },
+      { namespace, name },
+    ]) {
+      const owner = claims.owner('server-first', serverFirstClaim(account, port))
+      if (owner !== undefined) return owner
+    }
+  return undefined
 }
 
 function checkMatches(
   namespace: string,
   matches: NonNullable<Egress['spec']['matches']>,
-  { snapshot }: CheckContext,
+  context: CheckContext,
 ): readonly Finding[] {
+  const { snapshot } = context
   let settings = 0
   return matches.flatMap(({ apiGroup, kind, name }, index) => {
     const field = `spec.matches[${index}]`
@@ -123,25 +149,24 @@ function checkMatches(
         expected === 'UpstreamTrafficSetting' &&
         fault('OSM_SPEC_REFERENCE', field, 'is a second UpstreamTrafficSetting; the first one holds'),
       snapshot.get(expected, namespace, name) === undefined &&
-        pendingFault('OSM_SPEC_REFERENCE', `${field}.name`, missing(snapshot, expected, namespace, name)),
+        pendingFault('OSM_SPEC_REFERENCE', `${field}.name`, missing(context, expected, namespace, name)),
     )
   })
 }
 
 /** EgressGateways that name what does not exist, or no gateway at all, and all but the first with global gateways or with those of an Egress. */
-export function checkEgressGateway(
-  gateway: KindMap['EgressGateway'],
-  { snapshot, claims }: CheckContext,
-): readonly Finding[] {
+export function checkEgressGateway(gateway: KindMap['EgressGateway'], context: CheckContext): readonly Finding[] {
+  const { snapshot, claims, consent } = context
   const { global = [], rules = [] } = gateway.spec
-  const owner = global.length > 0 ? claims.rival('gateway', '', gateway) : undefined
+  const from = { kind: 'EgressGateway', namespace: gateway.metadata.namespace } as const
+  const owner = global.length > 0 ? claims.rival('gateway', `${from.namespace}/`, gateway) : undefined
   const service = (entry: (typeof global)[number], field: string): readonly Finding[] =>
     findings(
       snapshot.get('Service', entry.namespace, entry.service) === undefined &&
         pendingFault(
           'OSM_SPEC_REFERENCE',
           `${field}.service`,
-          missing(snapshot, 'Service', entry.namespace, entry.service),
+          missing(context, 'Service', entry.namespace, entry.service),
         ),
     )
   return findings(
@@ -149,15 +174,28 @@ export function checkEgressGateway(
       fault(
         'OSM_SPEC_CONFLICT',
         'spec.global',
-        `${formatObjectRef(objectRef(owner))} has the global gateways already; a mesh has one such object`,
+        `${formatObjectRef(objectRef(owner))} has the global gateways already; a namespace has one such object`,
+      ),
+    global.length > 0 &&
+      !isMeshWide(from, consent) &&
+      doubt(
+        'OSM_SPEC_REF_NOT_PERMITTED',
+        'spec.global',
+        globalGatewaysOfNamespace(from.namespace, consent.osmNamespace),
       ),
     global.length > 0 && weightless(global, 'spec.global'),
     global.flatMap((entry, index) => service(entry, `spec.global[${index}]`)),
     rules.flatMap(({ egressPolicies, egressGateways }, rule) => [
       ...egressPolicies.flatMap(({ namespace, name }, index) => {
         const field = `spec.rules[${rule}].egressPolicies[${index}]`
-        const first = claims.rival('gateway', `${namespace}/${name}`, gateway)
+        const refusal = refused(
+          { from, to: { kind: 'Egress', namespace, name } },
+          { field: `${field}.namespace`, effect: EGRESS_UNCHANGED },
+          context,
+        )
+        const first = refusal === undefined ? claims.rival('gateway', `${namespace}/${name}`, gateway) : undefined
         return findings(
+          refusal,
           first !== undefined &&
             fault(
               'OSM_SPEC_CONFLICT',
@@ -165,7 +203,7 @@ export function checkEgressGateway(
               `Egress ${namespace}/${name} has gateways already, by ${formatObjectRef(objectRef(first))}; the first rule holds`,
             ),
           snapshot.get('Egress', namespace, name) === undefined &&
-            pendingFault('OSM_SPEC_REFERENCE', `${field}.name`, missing(snapshot, 'Egress', namespace, name)),
+            pendingFault('OSM_SPEC_REFERENCE', `${field}.name`, missing(context, 'Egress', namespace, name)),
         )
       }),
       ...findings(weightless(egressGateways, `spec.rules[${rule}].egressGateways`)),

@@ -5,32 +5,64 @@ import { isAddress } from '../addresses.js'
 import { sameValue } from '../content.js'
 import { readLogFormat } from '../log-format.js'
 import type { KindMap } from '../objects.js'
+import { isMeshWide, refusedReference } from '../reference-grant.js'
 import { badDuration, doubt, fault, findings, missing, pendingFault, type CheckContext, type Finding } from './check.js'
 
 /** PluginChains with plugins that do not exist. */
-export function checkPluginChain({ spec }: KindMap['PluginChain'], { snapshot }: CheckContext): readonly Finding[] {
-  return spec.chains.flatMap(({ plugins }, chain) =>
+export function checkPluginChain(
+  { metadata: { namespace }, spec }: KindMap['PluginChain'],
+  context: CheckContext,
+): readonly Finding[] {
+  const { snapshot, consent } = context
+  const { namespaceSelector } = spec.selectors
+  const ownName = namespaceSelector?.matchLabels?.['kubernetes.io/metadata.name'] === namespace
+  const narrowed =
+    namespaceSelector !== undefined && !ownName && !isMeshWide({ kind: 'PluginChain', namespace }, consent)
+  const ownOnly =
+    narrowed &&
+    doubt(
+      'OSM_SPEC_REF_NOT_PERMITTED',
+      'spec.selectors.namespaceSelector',
+      `selects workloads of namespace ${namespace} only; a PluginChain for other namespaces stands in namespace ${consent.osmNamespace}`,
+    )
+  const plugins = spec.chains.flatMap(({ plugins }, chain) =>
     plugins.flatMap((name, index) =>
       findings(
         snapshot.get('Plugin', '', name) === undefined &&
-          doubt('OSM_SPEC_REFERENCE', `spec.chains[${chain}].plugins[${index}]`, missing(snapshot, 'Plugin', '', name)),
+          doubt('OSM_SPEC_REFERENCE', `spec.chains[${chain}].plugins[${index}]`, missing(context, 'Plugin', '', name)),
       ),
     ),
   )
+  return findings(ownOnly, plugins)
 }
 
 /** PluginConfigs for plugins or services that do not exist. */
-export function checkPluginConfig({ spec }: KindMap['PluginConfig'], { snapshot }: CheckContext): readonly Finding[] {
+export function checkPluginConfig(
+  { metadata, spec }: KindMap['PluginConfig'],
+  context: CheckContext,
+): readonly Finding[] {
+  const { snapshot } = context
+  const from = { kind: 'PluginConfig', namespace: metadata.namespace } as const
   return findings(
     snapshot.get('Plugin', '', spec.plugin) === undefined &&
-      doubt('OSM_SPEC_REFERENCE', 'spec.plugin', missing(snapshot, 'Plugin', '', spec.plugin)),
+      doubt('OSM_SPEC_REFERENCE', 'spec.plugin', missing(context, 'Plugin', '', spec.plugin)),
     spec.destinationRefs.flatMap(({ namespace, name }, index) =>
       findings(
         snapshot.get('Service', namespace, name) === undefined &&
           doubt(
             'OSM_SPEC_REFERENCE',
             `spec.destinationRefs[${index}].name`,
-            missing(snapshot, 'Service', namespace, name),
+            missing(context, 'Service', namespace, name),
+          ),
+        // Not a fault: it holds for what workloads of the own namespace call.
+        !context.permits({ from, to: { kind: 'Service', namespace, name } }) &&
+          doubt(
+            'OSM_SPEC_REF_NOT_PERMITTED',
+            `spec.destinationRefs[${index}].namespace`,
+            refusedReference(
+              { from, to: { kind: 'Service', namespace, name } },
+              `only workloads of namespace ${metadata.namespace} are configured`,
+            ),
           ),
       ),
     ),
@@ -74,7 +106,8 @@ export function checkServiceImport({ spec }: KindMap['ServiceImport']): readonly
 }
 
 /** Telemetry with formats that can't be read, collectors that do not exist, or workloads that another one has. */
-export function checkTelemetry(telemetry: KindMap['Telemetry'], { snapshot }: CheckContext): readonly Finding[] {
+export function checkTelemetry(telemetry: KindMap['Telemetry'], context: CheckContext): readonly Finding[] {
+  const { snapshot } = context
   const { accessLog, selector } = telemetry.spec
   const reference = accessLog?.openTelemetry?.extensionService
   const format = accessLog?.format === undefined ? undefined : readLogFormat(accessLog.format)
@@ -90,7 +123,7 @@ export function checkTelemetry(telemetry: KindMap['Telemetry'], { snapshot }: Ch
       pendingFault(
         'OSM_SPEC_REFERENCE',
         'spec.accessLog.openTelemetry.extensionService.name',
-        missing(snapshot, 'ExtensionService', reference.namespace, reference.name),
+        missing(context, 'ExtensionService', reference.namespace, reference.name),
       ),
     twin !== undefined &&
       twin.metadata.name < name &&
@@ -104,5 +137,9 @@ export function checkTelemetry(telemetry: KindMap['Telemetry'], { snapshot }: Ch
 
 /** ExtensionServices with unreadable settings. */
 export function checkExtensionService({ spec }: KindMap['ExtensionService']): readonly Finding[] {
-  return findings(badDuration(spec.connectTimeout, 'spec.connectTimeout'))
+  return findings(
+    badDuration(spec.connectTimeout, 'spec.connectTimeout'),
+    (spec.protocol ?? '') !== '' &&
+      doubt('OSM_SPEC_NO_EFFECT', 'spec.protocol', 'is not read: what is sent decides, and logs are sent over gRPC'),
+  )
 }

@@ -1,6 +1,7 @@
-import { isAnswerHeader, isHeaderName } from '../header-name.js'
+import type { Steps } from '../../async/index.js'
+import { isAnswerHeader, isHeaderName, MAX_ANSWER_HEADER_BYTES, MAX_ANSWER_HEADERS } from '../header-name.js'
 import type { KindMap } from '../objects.js'
-import { badDuration, badPattern, doubt, fault, findings, type CheckContext, type Finding } from './check.js'
+import { badDuration, badPattern, doubt, fault, findings, inEach, type CheckContext, type Finding } from './check.js'
 
 type Setting = KindMap['UpstreamTrafficSetting']
 type RateLimit = NonNullable<Setting['spec']['rateLimit']>
@@ -11,28 +12,42 @@ type Descriptors = NonNullable<HttpGlobal['descriptors']>
 type Entry = Descriptors[number]['entries'][number]
 type Header = NonNullable<Entry['headerValueMatch']>['headers'][number]
 
+/** Characters of a header that a message shows. */
+const SHOWN = 60
+
 /** Rate limits of an UpstreamTrafficSetting that limit nothing, or not what they say. */
-export function checkRateLimits({ spec }: Setting, context: CheckContext): readonly Finding[] {
+export function* checkRateLimits({ spec }: Setting, context: CheckContext): Steps<readonly Finding[]> {
   const { local, global } = spec.rateLimit ?? {}
   return findings(
     checkAnswer(local?.http, 'spec.rateLimit.local.http'),
     global?.tcp && checkTcpGlobal(global.tcp),
-    global?.http && checkHttpGlobal(global.http, context),
-    checkRoutes(spec, context),
+    global?.http && (yield* checkHttpGlobal(global.http, context)),
+    yield* checkRoutes(spec, context),
   )
 }
 
 function checkAnswer(limit: HttpLocal | undefined, field: string): readonly Finding[] {
-  return (limit?.responseHeadersToAdd ?? []).flatMap(({ name, value }, index) =>
-    findings(
-      !isAnswerHeader(name, value) &&
+  let usable = 0
+  return (limit?.responseHeadersToAdd ?? []).flatMap(({ name, value }, index) => {
+    const at = `${field}.responseHeadersToAdd[${index}]`
+    if (!isAnswerHeader(name, value))
+      return [
         fault(
           'OSM_SPEC_HEADER',
-          `${field}.responseHeadersToAdd[${index}].name`,
-          `${JSON.stringify(name)} with ${JSON.stringify(value)} can not be added to an answer, and is left out`,
+          `${at}.name`,
+          `${shown(name)} with ${shown(value)} can not be added to an answer, and is left out; a header is one line, and neither its name nor its value has more than ${MAX_ANSWER_HEADER_BYTES} bytes`,
         ),
-    ),
-  )
+      ]
+    usable += 1
+    return findings(
+      usable > MAX_ANSWER_HEADERS &&
+        fault('OSM_SPEC_HEADER', at, `is left out: at most ${MAX_ANSWER_HEADERS} headers are added to an answer`),
+    )
+  })
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text)
 }
 
 function checkTcpGlobal({ domain, timeout, descriptors }: TcpGlobal): readonly Finding[] {
@@ -55,12 +70,15 @@ function checkTcpGlobal({ domain, timeout, descriptors }: TcpGlobal): readonly F
   )
 }
 
-function checkHttpGlobal({ domain, timeout, descriptors = [] }: HttpGlobal, context: CheckContext): readonly Finding[] {
+function* checkHttpGlobal(
+  { domain, timeout, descriptors = [] }: HttpGlobal,
+  context: CheckContext,
+): Steps<readonly Finding[]> {
   const field = 'spec.rateLimit.global.http'
   return findings(
     noDomain(domain, field),
     badDuration(timeout, `${field}.timeout`),
-    checkDescriptors(descriptors, `${field}.descriptors`, context),
+    yield* checkDescriptors(descriptors, `${field}.descriptors`, context),
   )
 }
 
@@ -68,13 +86,17 @@ function noDomain(domain: string, field: string): Finding | undefined {
   return domain === '' ? fault('OSM_SPEC_NO_EFFECT', `${field}.domain`, 'is empty: nothing is limited') : undefined
 }
 
-function checkRoutes({ httpRoutes = [], rateLimit }: Setting['spec'], context: CheckContext): readonly Finding[] {
+function* checkRoutes(
+  { httpRoutes = [], rateLimit }: Setting['spec'],
+  context: CheckContext,
+): Steps<readonly Finding[]> {
   const seen = new Set<string>()
-  return httpRoutes.flatMap(({ path, rateLimit: limits }, index) => {
+  const all: Finding[] = []
+  for (const [index, { path, rateLimit: limits }] of httpRoutes.entries()) {
     const field = `spec.httpRoutes[${index}]`
     const repeated = seen.has(path)
     seen.add(path)
-    return findings(
+    const found = findings(
       badPattern(path, `${field}.path`, context),
       repeated && fault('OSM_SPEC_CONFLICT', `${field}.path`, 'is the path of an entry before, which holds'),
       limits?.local === undefined &&
@@ -88,15 +110,22 @@ function checkRoutes({ httpRoutes = [], rateLimit }: Setting['spec'], context: C
           'names no service that counts: give spec.rateLimit.global.http',
         ),
       checkAnswer(limits?.local, `${field}.rateLimit.local`),
-      checkDescriptors(limits?.global?.descriptors ?? [], `${field}.rateLimit.global.descriptors`, context),
+      yield* checkDescriptors(limits?.global?.descriptors ?? [], `${field}.rateLimit.global.descriptors`, context),
     )
-  })
+    for (const finding of found) all.push(finding)
+    yield
+  }
+  return all
 }
 
-function checkDescriptors(descriptors: Descriptors, field: string, context: CheckContext): readonly Finding[] {
-  return descriptors.flatMap(({ entries }, descriptor) =>
-    entries.flatMap((entry, index) => checkEntry(entry, `${field}[${descriptor}].entries[${index}]`, context)),
-  )
+function* checkDescriptors(descriptors: Descriptors, field: string, context: CheckContext): Steps<readonly Finding[]> {
+  const all: Finding[] = []
+  for (const [descriptor, { entries }] of descriptors.entries()) {
+    const at = `${field}[${descriptor}].entries`
+    for (const finding of yield* inEach(entries, (entry, index) => checkEntry(entry, `${at}[${index}]`, context)))
+      all.push(finding)
+  }
+  return all
 }
 
 function checkEntry(entry: Entry, field: string, context: CheckContext): readonly Finding[] {

@@ -1,17 +1,24 @@
+import { isIdentityHeader, isOrderHeader } from '@osm-ts/driver-api'
+
+import type { Steps } from '../../async/index.js'
 import { isMatchedHeaderName } from '../header-name.js'
 import type { KindMap } from '../objects.js'
-import { badPattern, doubt, fault, findings, type CheckContext, type Finding } from './check.js'
+import { badPattern, doubt, fault, findings, inEach, type CheckContext, type Finding } from './check.js'
 
 type Match = KindMap['HTTPRouteGroup']['spec']['matches'][number]
 
 /** HTTPRouteGroups whose matches can't be told apart or can't match. */
-export function checkHTTPRouteGroup({ spec }: KindMap['HTTPRouteGroup'], context: CheckContext): readonly Finding[] {
+export function* checkHTTPRouteGroup(
+  { spec }: KindMap['HTTPRouteGroup'],
+  context: CheckContext,
+): Steps<readonly Finding[]> {
   const seen = new Set<string>()
-  const matches = spec.matches.flatMap((match, index) => {
+  const matches: Finding[] = []
+  for (const [index, match] of spec.matches.entries()) {
     const field = `spec.matches[${index}]`
     const repeated = seen.has(match.name)
     seen.add(match.name)
-    return findings(
+    const found = findings(
       repeated &&
         fault(
           'OSM_SPEC_CONFLICT',
@@ -19,24 +26,41 @@ export function checkHTTPRouteGroup({ spec }: KindMap['HTTPRouteGroup'], context
           `${JSON.stringify(match.name)} is the name of a match before; give each its own`,
         ),
       match.pathRegex !== undefined && badPattern(match.pathRegex, `${field}.pathRegex`, context),
-      checkHeaders(match, field, context),
+      yield* checkHeaders(match, field, context),
     )
-  })
+    for (const finding of found) matches.push(finding)
+    yield
+  }
   return findings(
     spec.matches.length === 0 && doubt('OSM_SPEC_NO_EFFECT', 'spec.matches', 'is empty: no request matches'),
     matches,
   )
 }
 
-function checkHeaders(match: Match, field: string, context: CheckContext): readonly Finding[] {
-  return (match.headers ?? []).flatMap((header, index) =>
-    Object.entries(header).flatMap(([name, value]) => {
+function* checkHeaders(match: Match, field: string, context: CheckContext): Steps<readonly Finding[]> {
+  const found: Finding[] = []
+  for (const [index, header] of (match.headers ?? []).entries()) {
+    const ofHeader = yield* inEach(Object.entries(header), ([name, value]) => {
       const known = isMatchedHeaderName(name)
       const at = `${field}.headers[${index}]${known && /^[A-Za-z_]/.test(name) ? `.${name}` : ''}`
       return findings(
         !known && fault('OSM_SPEC_HEADER', at, `${JSON.stringify(name)} is no header name`),
+        isIdentityHeader(name) &&
+          doubt(
+            'OSM_SPEC_NO_EFFECT',
+            at,
+            'no request meets it: sidecars take this header away, as none is proof of an identity',
+          ),
+        isOrderHeader(name) &&
+          doubt(
+            'OSM_SPEC_NO_EFFECT',
+            at,
+            'no request meets it: sidecars remove this header, because it gives orders to proxies',
+          ),
         badPattern(value, at, context),
       )
-    }),
-  )
+    })
+    for (const finding of ofHeader) found.push(finding)
+  }
+  return found
 }

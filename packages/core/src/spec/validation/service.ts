@@ -1,5 +1,6 @@
 import type { KindMap } from '../objects.js'
-import { knownAppProtocols, portProtocol } from '../protocol.js'
+import { knownAppProtocols, portProtocol, suggestedProtocol } from '../protocol.js'
+import { DEFAULT_AFFINITY_SECONDS } from '../schema/core-v1.js'
 import { didYouMean } from '../suggest.js'
 import { doubt, fault, findings, pendingFault, type CheckContext, type Finding } from './check.js'
 
@@ -11,7 +12,7 @@ export function checkService(service: Service, context: CheckContext): readonly 
   const { ports } = service.spec
   const numbers = new Set<string>()
   const names = new Set<string>()
-  return ports.flatMap((port, index) => {
+  const ofPorts = ports.flatMap((port, index) => {
     const field = `spec.ports[${index}]`
     const number = `${port.protocol} ${port.port}`
     const clash = numbers.has(number)
@@ -40,17 +41,73 @@ export function checkService(service: Service, context: CheckContext): readonly 
       checkTarget(service, port, `${field}.targetPort`, context),
     )
   })
+  return [...checkBalancing(service), ...ofPorts]
+}
+
+const distributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
+const affinities = ['ClientIP', 'None']
+const internalPolicies = ['Cluster', 'Local']
+
+/** Settings of how endpoints are chosen that the mesh obeys in part, or not at all. */
+function checkBalancing({ spec }: Service): readonly Finding[] {
+  const { internalTrafficPolicy, trafficDistribution, sessionAffinity, sessionAffinityConfig } = spec
+  const seconds = sessionAffinityConfig?.clientIP?.timeoutSeconds
+  return findings(
+    internalTrafficPolicy === 'Local' &&
+      doubt(
+        'OSM_SPEC_NO_EFFECT',
+        'spec.internalTrafficPolicy',
+        "Local has no effect for clients in the mesh: endpoints of every node get requests; trafficDistribution prefers those of the client's zone",
+      ),
+    trafficDistribution === 'PreferSameNode' &&
+      doubt(
+        'OSM_SPEC_NO_EFFECT',
+        'spec.trafficDistribution',
+        'PreferSameNode counts as PreferSameZone for clients in the mesh, which knows no nodes',
+      ),
+    sessionAffinity === 'ClientIP' &&
+      seconds !== undefined &&
+      seconds !== DEFAULT_AFFINITY_SECONDS &&
+      doubt(
+        'OSM_SPEC_NO_EFFECT',
+        'spec.sessionAffinityConfig.clientIP.timeoutSeconds',
+        'has no effect for clients in the mesh: a client stays with its endpoint as long as the endpoints stay',
+      ),
+    unknownWord(internalTrafficPolicy, internalPolicies, 'internalTrafficPolicy'),
+    unknownWord(trafficDistribution, distributions, 'trafficDistribution'),
+    unknownWord(sessionAffinity, affinities, 'sessionAffinity'),
+  )
+}
+
+/** An API server has checked the words of Kubernetes; a file may have any, and a newer Kubernetes more. */
+function unknownWord(word: string | undefined, known: readonly string[], field: string): Finding | false {
+  if (word === undefined || word === '' || known.includes(word)) return false
+  const hint = didYouMean(word, known) || `; known are ${known.join(', ')}`
+  return doubt('OSM_SPEC_NO_EFFECT', `spec.${field}`, `${JSON.stringify(word)} is not known and has no effect${hint}`)
 }
 
 function checkAppProtocol(port: Port, field: string): Finding | undefined {
+  if (port.protocol !== 'TCP') return undefined
   const { unknown } = portProtocol(port)
-  if (unknown === undefined) return undefined
-  const known = knownAppProtocols()
+  if (unknown !== undefined) {
+    const known = knownAppProtocols()
+    return doubt(
+      'OSM_SPEC_PROTOCOL',
+      `${field}.appProtocol`,
+      `${JSON.stringify(unknown)} is not known and counts as tcp${didYouMean(unknown, known) || `; known are ${known.join(', ')}`}`,
+    )
+  }
+  const suggested = suggestedProtocol(port)
+  if (suggested === undefined) return undefined
   return doubt(
     'OSM_SPEC_PROTOCOL',
     `${field}.appProtocol`,
-    `${JSON.stringify(unknown)} is not known and counts as http${didYouMean(unknown, known) || `; known are ${known.join(', ')}`}`,
+    `is missing, so the port counts as http, although ${portText(port)} is usual for ${suggested}; set tcp, or tcp-server-first where the server speaks first`,
   )
+}
+
+function portText({ name, port }: Port): string {
+  return name === undefined ? `port ${port}` : `port ${JSON.stringify(name)}, number ${port},`
 }
 
 /** A port name that none of the workloads behind the service has. */

@@ -1,13 +1,14 @@
+import type { Steps } from '../../async/index.js'
 import { formatObjectRef } from '../../problem.js'
 import { objectRef, type KindMap } from '../objects.js'
 import { splitApexName } from '../service-names.js'
-import { doubt, fault, findings, missing, pendingFault, type CheckContext, type Finding } from './check.js'
+import { doubt, fault, findings, inEach, missing, pendingFault, type CheckContext, type Finding } from './check.js'
 import { splitClaim } from './claims.js'
 
 type Split = KindMap['TrafficSplit']
 
 /** TrafficSplits that share out nothing, or to nobody. */
-export function checkTrafficSplit(split: Split, context: CheckContext): readonly Finding[] {
+export function* checkTrafficSplit(split: Split, context: CheckContext): Steps<readonly Finding[]> {
   const { spec } = split
   const negative = spec.backends.flatMap(({ weight }, index) =>
     weight < 0
@@ -22,12 +23,13 @@ export function checkTrafficSplit(split: Split, context: CheckContext): readonly
     spec.backends.length > 0 &&
       spec.backends.every(({ weight }) => weight === 0) &&
       doubt('OSM_SPEC_SPLIT_BACKENDS', 'spec.backends', 'has no weight above 0: the service gets no traffic'),
-    checkBackends(split, context),
-    checkMatches(split, context),
+    yield* checkBackends(split, context),
+    yield* checkMatches(split, context),
   )
 }
 
-function checkApex(split: Split, { snapshot, claims }: CheckContext): readonly Finding[] {
+function checkApex(split: Split, context: CheckContext): readonly Finding[] {
+  const { snapshot, claims } = context
   const { metadata, spec } = split
   const { namespace } = metadata
   const [, second] = spec.service.split('.')
@@ -44,7 +46,7 @@ function checkApex(split: Split, { snapshot, claims }: CheckContext): readonly F
   const owner = claim === undefined ? undefined : claims.rival('split', claim, split)
   return findings(
     snapshot.get('Service', namespace, apex) === undefined &&
-      pendingFault('OSM_SPEC_SPLIT_SERVICE', 'spec.service', missing(snapshot, 'Service', namespace, apex)),
+      pendingFault('OSM_SPEC_SPLIT_SERVICE', 'spec.service', missing(context, 'Service', namespace, apex)),
     owner !== undefined &&
       pendingFault(
         'OSM_SPEC_CONFLICT',
@@ -54,30 +56,28 @@ function checkApex(split: Split, { snapshot, claims }: CheckContext): readonly F
   )
 }
 
-function checkBackends({ metadata, spec }: Split, { snapshot }: CheckContext): readonly Finding[] {
+function checkBackends({ metadata, spec }: Split, context: CheckContext): Steps<readonly Finding[]> {
+  const { snapshot } = context
   const seen = new Set<string>()
-  return spec.backends.flatMap(({ service }, index) => {
+  return inEach(spec.backends, ({ service }, index) => {
     const field = `spec.backends[${index}].service`
     const repeated = seen.has(service)
     seen.add(service)
     return findings(
       snapshot.get('Service', metadata.namespace, service) === undefined &&
-        pendingFault('OSM_SPEC_SPLIT_SERVICE', field, missing(snapshot, 'Service', metadata.namespace, service)),
+        pendingFault('OSM_SPEC_SPLIT_SERVICE', field, missing(context, 'Service', metadata.namespace, service)),
       repeated &&
         doubt('OSM_SPEC_SPLIT_BACKENDS', field, `${JSON.stringify(service)} is a backend twice; the weights add up`),
     )
   })
 }
 
-function checkMatches({ metadata, spec }: Split, { snapshot }: CheckContext): readonly Finding[] {
-  return (spec.matches ?? []).flatMap(({ kind, name }, index) =>
+function checkMatches({ metadata, spec }: Split, context: CheckContext): Steps<readonly Finding[]> {
+  const { snapshot } = context
+  return inEach(spec.matches ?? [], ({ kind, name }, index) =>
     findings(
       snapshot.get('HTTPRouteGroup', metadata.namespace, name) === undefined &&
-        pendingFault(
-          'OSM_SPEC_ROUTE',
-          `spec.matches[${index}].name`,
-          missing(snapshot, kind, metadata.namespace, name),
-        ),
+        pendingFault('OSM_SPEC_ROUTE', `spec.matches[${index}].name`, missing(context, kind, metadata.namespace, name)),
     ),
   )
 }

@@ -1,16 +1,18 @@
 import type { MeshService } from '@osm-ts/driver-api'
 
+import type { Steps } from '../../async/index.js'
 import { parseDuration } from '../../config/duration.js'
 import { formatObjectRef } from '../../problem.js'
 import { isDnsSubdomain } from '../../identity/index.js'
-import type { Snapshot } from '../../snapshot/snapshot.js'
 import { objectRef, type KindMap } from '../objects.js'
+import { misplacedRetry } from '../retry-namespace.js'
 import { serviceHostName, serviceOfHost } from '../service-names.js'
 import {
   badDuration,
   doubt,
   fault,
   findings,
+  inEach,
   missing,
   unknownAccount,
   type CheckContext,
@@ -22,48 +24,77 @@ import { checkRateLimits } from './rate-limits.js'
 type Setting = KindMap['UpstreamTrafficSetting']
 
 /** UpstreamTrafficSettings for no host, for one that has a setting, or with limits that limit nothing. */
-export function checkUpstreamTrafficSetting(setting: Setting, context: CheckContext): readonly Finding[] {
+export function* checkUpstreamTrafficSetting(setting: Setting, context: CheckContext): Steps<readonly Finding[]> {
   const { host, connectionSettings } = setting.spec
   const name = host.toLowerCase()
   const owner = context.claims.rival('upstream', upstreamClaim(setting, context.clusterDomain), setting)
   const { http, tcp } = connectionSettings ?? {}
   return findings(
-    (!isDnsSubdomain(name) || !name.includes('.')) &&
-      fault(
-        'OSM_SPEC_HOST',
-        'spec.host',
-        `must be a full host name such as web.default.svc.${context.clusterDomain}, not ${JSON.stringify(host)}`,
-      ),
-    foreignService(setting, name, context),
+    isDnsSubdomain(name) && name.includes('.')
+      ? foreignService(setting, name, context)
+      : fault(
+          'OSM_SPEC_HOST',
+          'spec.host',
+          `must be a full host name such as web.default.svc.${context.clusterDomain}, not ${JSON.stringify(host)}`,
+        ),
     owner !== undefined &&
       fault('OSM_SPEC_CONFLICT', 'spec.host', `has ${formatObjectRef(objectRef(owner))} already, which holds`),
     badDuration(tcp?.connectTimeout, 'spec.connectionSettings.tcp.connectTimeout'),
     http?.circuitBreaking && checkBreaker(http.circuitBreaking),
-    checkRateLimits(setting, context),
+    yield* checkRateLimits(setting, context),
   )
+}
+
+/**
+ * A host that is no service of the setting's namespace. A service of the mesh takes settings of its own namespace only, in whatever spelling. Every other
+ * host is one outside the mesh, also where a Service of that name exists: its setting counts for the Egress that names it.
+ */
+function elsewhere({ namespace, name }: Setting['metadata'], host: string, context: CheckContext): readonly Finding[] {
+  const service = namedService(host, context)
+  if (service !== undefined)
+    return [
+      fault(
+        'OSM_SPEC_HOST',
+        'spec.host',
+        `is a service of namespace ${JSON.stringify(service.namespace)}; a setting stands in the namespace of its service, which here is ${JSON.stringify(namespace)}`,
+      ),
+    ]
+  return findings(
+    context.claims.owner('egress-setting', `${namespace}/${name}`) === undefined &&
+      doubt(
+        'OSM_SPEC_NO_EFFECT',
+        'spec.host',
+        `is outside the mesh, where a setting counts only for an Egress of its namespace that names it in spec.matches; none of namespace ${JSON.stringify(namespace)} names ${JSON.stringify(name)}`,
+      ),
+  )
+}
+
+/** The service of the mesh, in any namespace, that a host name stands for. */
+function namedService(host: string, { clusterDomain, snapshot }: CheckContext): MeshService | undefined {
+  for (const namespace of namespacesIn(host)) {
+    const service = serviceOfHost(host, namespace, clusterDomain)
+    const own = service?.name.split('.').at(-1)
+    if (service !== undefined && own !== undefined && snapshot.get('Service', namespace, own) !== undefined)
+      return service
+  }
+  return undefined
+}
+
+/** Labels of a host name that may be the namespace of a service, or of an instance of one. */
+function namespacesIn(host: string): readonly string[] {
+  return host.split('.').slice(1, 3)
 }
 
 /** A setting counts for services of its own namespace only. */
 function foreignService({ metadata, spec }: Setting, host: string, context: CheckContext): readonly Finding[] {
   const { clusterDomain, snapshot } = context
-  const suffix = `.svc.${clusterDomain}`
   const named = serviceOfHost(host, metadata.namespace, clusterDomain)
-  if (named === undefined) {
-    if (!host.endsWith(suffix)) return []
-    const [namespace = ''] = host.slice(0, -suffix.length).split('.').slice(-1)
-    return [
-      fault(
-        'OSM_SPEC_HOST',
-        'spec.host',
-        `is a service of namespace ${JSON.stringify(namespace)}; a setting stands in the namespace of its service, which here is ${JSON.stringify(metadata.namespace)}`,
-      ),
-    ]
-  }
+  if (named === undefined) return elsewhere(metadata, host, context)
   const [service = '', ...more] = named.name.split('.').toReversed()
   const served = spec.rateLimit !== undefined || (spec.httpRoutes ?? []).length > 0
   return findings(
     snapshot.get('Service', named.namespace, service) === undefined &&
-      doubt('OSM_SPEC_REFERENCE', 'spec.host', missing(snapshot, 'Service', named.namespace, service)),
+      doubt('OSM_SPEC_REFERENCE', 'spec.host', missing(context, 'Service', named.namespace, service)),
     more.length > 0 &&
       served &&
       doubt(
@@ -122,15 +153,17 @@ const retryConditions = new Set([
 ])
 
 /** Retries that retry nothing. */
-export function checkRetry({ spec }: KindMap['Retry'], { snapshot }: CheckContext): readonly Finding[] {
+export function* checkRetry({ metadata, spec }: KindMap['Retry'], context: CheckContext): Steps<readonly Finding[]> {
   const { source, destinations, retryPolicy } = spec
   const conditions = retryPolicy.retryOn.split(',').map((condition) => condition.trim())
   return findings(
     source.kind === 'ServiceAccount'
-      ? unknownAccount(snapshot, source.namespace, source.name, 'spec.source.name')
+      ? unknownAccount(context, source.namespace, source.name, 'spec.source.name')
       : fault('OSM_SPEC_ACCOUNT', 'spec.source.kind', `must be ServiceAccount, not ${JSON.stringify(source.kind)}`),
+    source.namespace !== metadata.namespace &&
+      fault('OSM_SPEC_RETRY_NAMESPACE', 'spec.source.namespace', misplacedRetry(source.namespace, metadata.namespace)),
     destinations.length === 0 && doubt('OSM_SPEC_NO_EFFECT', 'spec.destinations', 'is empty: nothing is retried'),
-    destinations.flatMap(({ kind, namespace, name }, index) =>
+    yield* inEach(destinations, ({ kind, namespace, name }, index) =>
       kind !== 'Service'
         ? [
             fault(
@@ -139,7 +172,7 @@ export function checkRetry({ spec }: KindMap['Retry'], { snapshot }: CheckContex
               `must be Service, not ${JSON.stringify(kind)}`,
             ),
           ]
-        : findings(unknownDestination(snapshot, { namespace, name }, `spec.destinations[${index}].name`)),
+        : findings(unknownDestination(context, { namespace, name }, `spec.destinations[${index}].name`)),
     ),
     conditions.flatMap((condition) =>
       findings(
@@ -158,10 +191,15 @@ export function checkRetry({ spec }: KindMap['Retry'], { snapshot }: CheckContex
 }
 
 /** A doubt if no service is meant. `*` stands for every name, or every namespace. */
-function unknownDestination(snapshot: Snapshot, { namespace, name }: MeshService, field: string): Finding | undefined {
+function unknownDestination(
+  context: CheckContext,
+  { namespace, name }: MeshService,
+  field: string,
+): Finding | undefined {
+  const { snapshot } = context
   if (namespace !== '*' && name !== '*')
     return snapshot.get('Service', namespace, name) === undefined
-      ? doubt('OSM_SPEC_REFERENCE', field, missing(snapshot, 'Service', namespace, name))
+      ? doubt('OSM_SPEC_REFERENCE', field, missing(context, 'Service', namespace, name))
       : undefined
   const named = namespace === '*' ? snapshot.list('Service') : snapshot.byNamespace('Service', namespace)
   return named.some(({ metadata }) => name === '*' || metadata.name === name)

@@ -7,10 +7,10 @@ import { doubt, fault, findings, unknownAccount, type CheckContext, type Finding
 type Workload = KindMap['Workload']
 
 /** Workloads that can't be started or reached. */
-export function checkWorkload({ metadata, spec }: Workload, { snapshot }: CheckContext): readonly Finding[] {
+export function checkWorkload({ metadata, spec }: Workload, context: CheckContext): readonly Finding[] {
   const { address, command } = spec
   return findings(
-    unknownAccount(snapshot, metadata.namespace, spec.serviceAccountName, 'spec.serviceAccountName'),
+    unknownAccount(context, metadata.namespace, spec.serviceAccountName, 'spec.serviceAccountName'),
     address === undefined &&
       command === undefined &&
       fault(

@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals'
+import { type Capabilities, optionalFeatures } from '@osm-ts/driver-api'
+
+import { ObjectDecoder, readObjects } from '../spec/index.js'
+import { unsupportedFields } from './unsupported-fields.js'
+
+const all: Capabilities = {
+  protocols: ['http', 'grpc', 'tcp'],
+  pathMatches: ['exact', 'prefix', 'regex'],
+  headerMatches: ['exact', 'regex'],
+  upstreamIdentity: 'principal',
+  modes: ['transparent'],
+  standalone: false,
+  ipFamilies: ['IPv4'],
+  operatingSystems: ['linux'],
+  drain: false,
+  features: optionalFeatures,
+}
+const none: Capabilities = { ...all, protocols: ['http'], pathMatches: ['prefix'], headerMatches: [], features: [] }
+
+const decoder = new ObjectDecoder()
+
+function gaps(yaml: string, capabilities: Capabilities): readonly string[] {
+  const { objects, problems } = readObjects(yaml, { decoder })
+  expect(problems).toEqual([])
+  return objects.flatMap((object) =>
+    unsupportedFields(object, capabilities).map(({ field, feature }) => `${field} ${feature}`),
+  )
+}
+
+const policy = (kind: string, spec: string): string =>
+  `apiVersion: policy.openservicemesh.io/v1alpha1\nkind: ${kind}\nmetadata: { name: a }\nspec: ${spec}\n`
+
+const cases: readonly (readonly [string, readonly string[]])[] = [
+  [
+    'apiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: a }\nspec: { traffic: { enableEgress: true }, observability: { tracing: { enable: true }, remoteLogging: { enable: false } }, sidecar: { cipherSuites: [x], ecdhCurves: [] } }\n',
+    [
+      'spec.traffic.enableEgress egress-global',
+      'spec.observability.tracing.enable tracing-zipkin',
+      'spec.sidecar.cipherSuites tls-parameters',
+    ],
+  ],
+  [
+    policy(
+      'UpstreamTrafficSetting',
+      '{ host: a.b, connectionSettings: { http: { circuitBreaking: { minRequestAmount: 1 } } }, rateLimit: { local: { tcp: { connections: 1, unit: second } } } }',
+    ),
+    [
+      'spec.connectionSettings.http.circuitBreaking statistical-circuit-breaker',
+      'spec.rateLimit.local.tcp rate-limit-local-tcp',
+    ],
+  ],
+  [
+    policy(
+      'Egress',
+      '{ sources: [], ports: [{ number: 443, protocol: HTTPS }, { number: 25, protocol: tcp-server-first }] }',
+    ),
+    ['spec.ports[0].protocol egress-https', 'spec.ports[1].protocol egress-tcp'],
+  ],
+  [
+    policy('IngressBackend', '{ backends: [{ name: a, port: { number: 80, protocol: grpc } }], sources: [] }'),
+    ['spec.backends[0].port.protocol ingress-http'],
+  ],
+  [
+    'apiVersion: v1\nkind: Service\nmetadata: { name: a }\nspec: { trafficDistribution: PreferClose }\n',
+    ['spec.trafficDistribution load-balancing-locality'],
+  ],
+  [policy('EgressGateway', '{ global: [] }'), ['spec egress-gateway-http2tunnel']],
+  [
+    'apiVersion: v1\nkind: Service\nmetadata: { name: gw, annotations: { openservicemesh.io/egress-gateway-mode: sock5 } }\nspec: { ports: [] }\n',
+    ['metadata.annotations["openservicemesh.io/egress-gateway-mode"] egress-gateway-socks5'],
+  ],
+  [
+    'apiVersion: specs.smi-spec.io/v1alpha4\nkind: HTTPRouteGroup\nmetadata: { name: a }\nspec: { matches: [{ name: a, pathRegex: /x, headers: [{ host: y }] }, { name: b, pathRegex: ".*" }, { name: c, pathRegex: /x/.*, headers: [{ host: y.* }] }] }\n',
+    [
+      'spec.matches[0].pathRegex path-match:exact',
+      'spec.matches[0].headers[0] header-match:exact',
+      'spec.matches[2].pathRegex path-match:regex',
+      'spec.matches[2].headers[0] header-match:regex',
+    ],
+  ],
+  [
+    'apiVersion: v1\nkind: Service\nmetadata: { name: a }\nspec: { ports: [{ port: 80 }, { port: 81, name: grpc-a }, { port: 82, appProtocol: tcp }] }\n',
+    ['spec.ports[1] protocol:grpc', 'spec.ports[2] protocol:tcp'],
+  ],
+]
+
+describe('unsupportedFields', () => {
+  it.each(cases)('names what a class can not do of %#', (yaml, expected) => {
+    expect(gaps(yaml, none)).toEqual(expected)
+  })
+
+  it.each(cases)('finds nothing where the class can do all of %#', (yaml) => {
+    expect(gaps(yaml, all)).toEqual([])
+  })
+})

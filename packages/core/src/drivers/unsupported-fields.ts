@@ -1,0 +1,161 @@
+import { type Capabilities, declares, type OptionalFeature, type RequiredFeature } from '@osm-ts/driver-api'
+
+import { patternMatch } from '../catalog/policy/pattern.js'
+import { EGRESS_GATEWAY_MODE, egressGatewayMode } from '../spec/egress-gateway-mode.js'
+import { isOfKind, type KindMap, type MeshObject } from '../spec/objects.js'
+import { portProtocol } from '../spec/protocol.js'
+
+/** Something that an object asks for and a sidecar class can't do. */
+export interface UnsupportedField {
+  /** Path inside the object. */
+  readonly field: string
+  /** What would be needed. */
+  readonly feature: RequiredFeature
+}
+
+type Ask = readonly [field: string, feature: RequiredFeature, asked: unknown]
+
+/** What an object asks for beyond what a sidecar class can do. */
+export function unsupportedFields(object: MeshObject, capabilities: Capabilities): readonly UnsupportedField[] {
+  return asks(object).flatMap(([field, feature, asked]): readonly UnsupportedField[] =>
+    isAsked(asked) && !declares(capabilities, feature) ? [{ field, feature }] : [],
+  )
+}
+
+/** Nought, nothing and emptiness ask for nothing. */
+function isAsked(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0
+  return value !== undefined && value !== false && value !== 0 && value !== ''
+}
+
+function asks(object: MeshObject): readonly Ask[] {
+  switch (object.kind) {
+    case 'MeshConfig':
+      return meshConfigAsks(object.spec)
+    case 'UpstreamTrafficSetting':
+      return upstreamAsks(object.spec)
+    case 'Retry':
+      return [
+        ['spec.retryPolicy', 'retries', true],
+        ['spec.retryPolicy.perTryTimeout', 'per-try-timeout', object.spec.retryPolicy.perTryTimeout],
+      ]
+    case 'Egress':
+      return egressAsks(object.spec)
+    case 'EgressGateway':
+      return [['spec', 'egress-gateway-http2tunnel', true]]
+    case 'Service':
+      return [
+        ['spec.trafficDistribution', 'load-balancing-locality', object.spec.trafficDistribution],
+        ['spec.sessionAffinity', 'load-balancing-hash', object.spec.sessionAffinity === 'ClientIP' ? true : undefined],
+        [
+          `metadata.annotations[${JSON.stringify(EGRESS_GATEWAY_MODE)}]`,
+          'egress-gateway-socks5',
+          egressGatewayMode(object) === 'socks5',
+        ],
+        ...object.spec.ports.map((port, index): Ask => [
+          `spec.ports[${index}]`,
+          `protocol:${portProtocol(port).protocol}`,
+          true,
+        ]),
+      ]
+    case 'HTTPRouteGroup':
+      return isOfKind(object, 'HTTPRouteGroup') ? object.spec.matches.flatMap(matchAsks) : []
+    case 'IngressBackend':
+    case 'AccessControl':
+      return object.spec.backends.map(({ port }, index) => [
+        `spec.backends[${index}].port.protocol`,
+        port.protocol.toLowerCase() === 'https' ? 'ingress-https' : 'ingress-http',
+        true,
+      ])
+    case 'Telemetry':
+      return [
+        ['spec.accessLog.format', 'access-log-format', object.spec.accessLog?.format],
+        ['spec.accessLog.openTelemetry', 'access-log-opentelemetry', object.spec.accessLog?.openTelemetry],
+      ]
+    case 'ServiceImport':
+    case 'GlobalTrafficPolicy':
+      return [['spec', 'multi-cluster', true]]
+    default:
+      return []
+  }
+}
+
+function meshConfigAsks({
+  sidecar,
+  traffic,
+  observability,
+  featureFlags,
+}: KindMap['MeshConfig']['spec']): readonly Ask[] {
+  const authorization = 'spec.traffic.inboundExternalAuthorization.enable'
+  return [
+    ['spec.traffic.enableEgress', 'egress-global', traffic?.enableEgress],
+    ['spec.traffic.escapedSlashes', 'escaped-slashes', traffic?.escapedSlashes === 'Keep'],
+    [authorization, 'external-authorization', traffic?.inboundExternalAuthorization?.enable],
+    [
+      'spec.observability.tracing.enable',
+      observability?.tracing?.provider === 'opentelemetry' ? 'tracing-opentelemetry' : 'tracing-zipkin',
+      observability?.tracing?.enable,
+    ],
+    ['spec.observability.remoteLogging.enable', 'remote-logging', observability?.remoteLogging?.enable],
+    ['spec.sidecar.localDNSProxy.enable', 'dns-proxy', sidecar?.localDNSProxy?.enable],
+    ['spec.sidecar.cipherSuites', 'tls-parameters', sidecar?.cipherSuites],
+    ['spec.sidecar.ecdhCurves', 'tls-parameters', sidecar?.ecdhCurves],
+    ['spec.featureFlags.enableWASMStats', 'request-metrics', featureFlags?.enableWASMStats],
+    ...(['enableSidecarActiveHealthChecks', 'enableEnvoyActiveHealthChecks'] as const).map((flag): Ask => [
+      `spec.featureFlags.${flag}`,
+      'active-health-checks',
+      featureFlags?.[flag],
+    ]),
+  ]
+}
+
+function upstreamAsks({
+  connectionSettings,
+  rateLimit,
+  httpRoutes = [],
+}: KindMap['UpstreamTrafficSetting']['spec']): readonly Ask[] {
+  const { tcp, http } = connectionSettings ?? {}
+  const { circuitBreaking, ...limits } = http ?? {}
+  return [
+    ['spec.connectionSettings.tcp', 'connection-limits', tcp],
+    ['spec.connectionSettings.http', 'connection-limits', Object.keys(limits)],
+    ['spec.connectionSettings.http.circuitBreaking', 'statistical-circuit-breaker', circuitBreaking],
+    ['spec.rateLimit.local.tcp', 'rate-limit-local-tcp', rateLimit?.local?.tcp],
+    ['spec.rateLimit.local.http', 'rate-limit-local-http', rateLimit?.local?.http],
+    ['spec.rateLimit.global', 'rate-limit-global', rateLimit?.global],
+    ...httpRoutes.flatMap((route, index): readonly Ask[] => [
+      [`spec.httpRoutes[${index}].rateLimit.local`, 'rate-limit-local-http', route.rateLimit?.local],
+      [`spec.httpRoutes[${index}].rateLimit.global`, 'rate-limit-global', route.rateLimit?.global],
+    ]),
+  ]
+}
+
+function egressAsks({ ports, sources }: KindMap['Egress']['spec']): readonly Ask[] {
+  const features: Readonly<Record<string, OptionalFeature>> = { http: 'egress-http', https: 'egress-https' }
+  return [
+    ...ports.map(({ protocol }, index): Ask => [
+      `spec.ports[${index}].protocol`,
+      features[protocol.toLowerCase()] ?? 'egress-tcp',
+      true,
+    ]),
+    ...sources.map(({ mtls }, index): Ask => [`spec.sources[${index}].mtls`, 'egress-tls-origination', mtls]),
+  ]
+}
+
+/** What has no special characters is compared as text. */
+function matchAsks(
+  { pathRegex = '', headers = [] }: KindMap['HTTPRouteGroup']['spec']['matches'][number],
+  index: number,
+): readonly Ask[] {
+  const path = pathRegex === '' ? undefined : patternMatch(pathRegex)
+  return [
+    ...(path === undefined ? [] : [[`spec.matches[${index}].pathRegex`, `path-match:${path.type}`, true] as const]),
+    ...headers.flatMap((header, place) =>
+      Object.values(header).map((pattern): Ask => [
+        `spec.matches[${index}].headers[${place}]`,
+        `header-match:${patternMatch(pattern)?.type ?? 'present'}`,
+        true,
+      ]),
+    ),
+  ]
+}

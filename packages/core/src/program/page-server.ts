@@ -1,0 +1,26 @@
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+
+import { isLoopback } from './is-loopback.js'
+import { requestTimeouts } from './server-limits.js'
+
+/** Largest request body that is read; nobody has a use for one. */
+const BODY_LIMIT = 1024
+const REQUEST_MS = 10_000
+
+/** A server of pages: requests without bodies, each of them short. */
+export function pageServer(routerOptions: { readonly ignoreDuplicateSlashes?: boolean } = {}): FastifyInstance {
+  return fastify({
+    logger: false,
+    routerOptions,
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: REQUEST_MS,
+    connectionTimeout: REQUEST_MS,
+    http: requestTimeouts,
+  })
+}
+
+/** Refuses a request for a debug page of a peer elsewhere; undefined for peers on this machine, port-forwards included. */
+export function refuseElsewhere({ socket }: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
+  if (isLoopback(socket.remoteAddress)) return undefined
+  return reply.code(403).send({ error: 'debug pages answer on loopback only; use a port-forward' })
+}

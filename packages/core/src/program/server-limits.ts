@@ -1,0 +1,30 @@
+import { admissionLimits, type ServerConnectionLimits } from '@osm-ts/driver-api'
+
+/**
+ * Timeouts of requests, in milliseconds, for servers whose requests are small. Node.js looks for requests that are late at an interval, which is half a
+ * minute unless it is given.
+ */
+export const requestTimeouts = { headersTimeout: 5_000, connectionsCheckingInterval: 1_000 } as const
+
+const none = { max: 0, maxPerKey: 0 }
+
+/** Connections of a webhook. An API server opens one for each review that is under way, and shows a certificate if it is configured to. */
+export const webhookLimits: ServerConnectionLimits = {
+  ...admissionLimits,
+  anonymous: { max: 512, maxPerKey: 256 },
+  authenticated: { max: 1_024, maxPerKey: 512 },
+}
+
+/** Connections of a health server: those of the kubelet and of whatever reads metrics. */
+export const healthLimits: ServerConnectionLimits = {
+  ...admissionLimits,
+  anonymous: { max: 512, maxPerKey: 64 },
+  authenticated: none,
+}
+
+/** Connections of a debug server, nearly all of them from loopback. */
+export const debugLimits: ServerConnectionLimits = {
+  ...admissionLimits,
+  anonymous: { max: 128, maxPerKey: 32 },
+  authenticated: none,
+}
