@@ -1,6 +1,6 @@
 import { type Known, type Objects, type Ref, shown } from './objects.js'
-import { isAbout, matchesByName } from './route-match.js'
-import type { Place, ReadRequest } from './services.js'
+import { isUsable, letsIn, matchesByName, type ReadRequest } from './route-match.js'
+import type { Place } from './services.js'
 
 /** The TrafficTarget that lets a caller in; undefined if none does. */
 export function allowing(
@@ -13,6 +13,21 @@ export function allowing(
     .list('TrafficTarget')
     .filter((target) => counts(target) && isDestination(target, place) && isSource(target, from))
     .find((target) => opens(objects, target, place, request))
+}
+
+/** Headers that rules for a place name, whoever they let in. */
+export function namedHeaders(objects: Objects, place: Place): readonly string[] {
+  return objects
+    .list('TrafficTarget')
+    .filter((target) => counts(target) && isDestination(target, place))
+    .flatMap(({ namespace, spec: { rules = [] } }) =>
+      rules.flatMap(({ kind, name, matches: wanted = [] }) => {
+        const group = kind === 'HTTPRouteGroup' ? objects.find('HTTPRouteGroup', { namespace, name }) : undefined
+        return [...matchesByName(group?.spec.matches ?? []).values()]
+          .filter((match) => (wanted.length === 0 || wanted.includes(match.name)) && isUsable(match))
+          .flatMap(({ headers = [] }) => headers.flatMap((entry) => Object.keys(entry)))
+      }),
+    )
 }
 
 /** A TrafficTarget counts as a whole or not at all. */
@@ -66,9 +81,7 @@ function opens(
     const group = objects.find('HTTPRouteGroup', { namespace: target.namespace, name })
     const matches = matchesByName(group?.spec.matches ?? [])
     return [...matches.values()].some(
-      (match) =>
-        (wanted.length === 0 || wanted.includes(match.name)) &&
-        isAbout(match, request.method, request.path, request.headers),
+      (match) => (wanted.length === 0 || wanted.includes(match.name)) && letsIn(match, request),
     )
   })
 }

@@ -1,9 +1,10 @@
 import { isAddress, isSingle } from './addresses.js'
 import { isMeshAddress, isMeshDomain, serviceNamed } from './mesh-names.js'
+import { isHeard, nearness } from './consent.js'
 import { type Known, type Objects, type Ref, shown } from './objects.js'
 import { type ReferencedMatch, referencedMatches } from './route-groups.js'
 import type { Rule } from './rule.js'
-import { protocolOf } from './services.js'
+import { isServed, protocolOf } from './services.js'
 
 /** Stands for every host and every address. */
 export const ANY = '*'
@@ -36,10 +37,18 @@ export function openingsOn(objects: Objects, from: Ref, port: number, clusterDom
   if (!objects.list('MeshConfig').every(({ spec }) => spec.featureFlags?.enableEgressPolicy !== false)) return []
   const all = objects
     .list('Egress')
+    .filter((egress) => isHeard(objects, { kind: 'Egress', namespace: egress.namespace }, from))
+    .toSorted((a, b) => nearness(objects, a, from) - nearness(objects, b, from))
     .flatMap((egress) =>
       (egress.spec.sources ?? [])
         .filter((source) => source.name === from.name && source.namespace === from.namespace)
         .flatMap((source) => openingsOf(objects, egress, source, clusterDomain)),
+    )
+    .filter(
+      ({ protocol, target }) =>
+        protocol === 'tcp' ||
+        target.startsWith(ANY) ||
+        serviceNamed(objects, target, from.namespace, clusterDomain) === undefined,
     )
     .filter((opening) => opening.port === port)
   const held = new Map<string, EgressOpening>()
@@ -50,7 +59,7 @@ export function openingsOn(objects: Objects, from: Ref, port: number, clusterDom
     held.set(key, first)
     return first.serverFirst === serverFirst && first.origination === origination
   }
-  return all.filter((opening) => !isCrowdedOut(objects, opening, all)).filter(holds)
+  return all.filter((opening) => !isCrowdedOut(objects, from, opening, all)).filter(holds)
 }
 
 function openingsOf(
@@ -65,7 +74,10 @@ function openingsOf(
   const isLimited = references.some(({ apiGroup, kind }) => apiGroup !== POLICIES || kind !== 'UpstreamTrafficSetting')
   const matches = isLimited ? referencedMatches(objects, namespace, references) : undefined
   return (spec.ports ?? []).flatMap(({ number: port, protocol: written }, index) => {
-    const spoken = written.toLowerCase()
+    const said = written.toLowerCase()
+    // TLS to addresses that are named without any host is told by the addresses alone.
+    const byAddress = (spec.hosts ?? []).length === 0 && (spec.ipAddresses ?? []).length > 0
+    const spoken = said === 'https' && byAddress ? 'tcp' : said
     const serverFirst = spoken === 'tcp-server-first'
     const protocol = serverFirst ? 'tcp' : spoken
     if (protocol !== 'http' && protocol !== 'https' && protocol !== 'tcp') return []
@@ -98,13 +110,12 @@ interface Target {
 
 /** Hosts in one form, without those of the mesh. Without any no request is let out by them. */
 function hostsOf(objects: Objects, { spec }: Known<'Egress'>, clusterDomain: string): readonly Target[] {
-  const homes = (spec.sources ?? []).map(({ namespace = '' }) => namespace)
   return (spec.hosts ?? [])
     .map((host, index) => ({ target: host.toLowerCase().replace(/\.$/, ''), field: `spec.hosts[${index}]` }))
     .filter(({ target }) =>
       target.startsWith('*.')
         ? !isMeshDomain(objects, target.slice(2), clusterDomain)
-        : !homes.some((home) => serviceNamed(objects, target, home, clusterDomain) !== undefined),
+        : serviceNamed(objects, target, '', clusterDomain) === undefined,
     )
 }
 
@@ -132,17 +143,23 @@ function originationOf({ mtls }: Source, namespace: string): string {
 /** What can't be told from the rest of its port. */
 function isCrowdedOut(
   objects: Objects,
+  from: Ref,
   { protocol, port, target }: EgressOpening,
   all: readonly EgressOpening[],
 ): boolean {
   // TLS is told by what the client says first.
-  if (protocol === 'https' && (all.some(({ serverFirst }) => serverFirst) || hasServerFirst(objects, port))) return true
+  if (
+    protocol === 'https' &&
+    (all.some(({ serverFirst }) => serverFirst) || hasServerFirst(objects, from.namespace, port))
+  )
+    return true
   return protocol !== 'http' && target === ANY && all.some((other) => other.protocol === 'http')
 }
 
-function hasServerFirst(objects: Objects, number: number): boolean {
+function hasServerFirst(objects: Objects, home: string, number: number): boolean {
   return objects
     .list('Service')
+    .filter((service) => service.namespace === home && isServed(objects, service))
     .some(({ spec }) =>
       (spec.ports ?? []).some((port) => port.port === number && protocolOf(port) === 'tcp-server-first'),
     )

@@ -120,6 +120,12 @@ describe('the oracle on server names and addresses', () => {
     expect(tls(host, [https], port)).toBe(outcome)
   })
 
+  it('takes https without hosts for connections to the ranges', () => {
+    const byAddress = open({ ipAddresses: ['10.1.0.0/16'], ports: [{ number: 443, protocol: 'https' }] })
+    expect(tcp('10.1.2.3', [byAddress], 443)).toBe('allow')
+    expect(tcp('10.2.0.1', [byAddress], 443)).toBe('deny')
+  })
+
   it.each([
     ['10.1.2.3', 'allow'],
     ['10.2.0.1', 'deny'],
@@ -159,12 +165,16 @@ describe('the oracle on server names and addresses', () => {
     })
     expect(tls('pay.example.com', [mixed])).toBe('deny')
     expect(tcp('10.0.0.1', [mixed], 443)).toBe('allow')
-    const service = shop('Service', 'db', { ports: [{ name: 'tcp-server-first-db', port: 443 }] })
+    const service = shop('Service', 'db', {
+      selector: { app: 'db' },
+      ports: [{ name: 'tcp-server-first-db', port: 443 }],
+    })
     expect(tls('pay.example.com', [https, service])).toBe('deny')
   })
 
   it('leaves names and addresses of services to the mesh', () => {
-    const service = shop('Service', 'store', { clusterIP: '10.1.0.1', ports: [{ port: 9000 }] })
+    const selector = { app: 'store' }
+    const service = shop('Service', 'store', { selector, clusterIP: '10.1.0.1', ports: [{ port: 9000 }] })
     const single = open({ ipAddresses: ['10.1.0.1/32'], ports: [{ number: 9000, protocol: 'tcp' }] })
     expect(tcp('10.1.0.1', [single])).toBe('allow')
     expect(tcp('10.1.0.1', [single, service])).toBe('deny')
@@ -175,6 +185,18 @@ describe('the oracle on server names and addresses', () => {
     const below = egress('e', ['*.shop.svc.cluster.local'])
     expect(ask([below], { host: 'a.shop.svc.cluster.local' })).toBe('allow')
     expect(ask([below, service], { host: 'a.shop.svc.cluster.local' })).toBe('deny')
+  })
+
+  it('opens names and addresses of Services that the mesh does not serve', () => {
+    const outside = shop('Service', 'legacy', { clusterIP: '10.1.0.9', ports: [{ port: 9000 }, { port: 80 }] })
+    const single = open({ ipAddresses: ['10.1.0.9/32'], ports: [{ number: 9000, protocol: 'tcp' }] })
+    const named = egress('e', ['legacy.shop'])
+    expect(tcp('10.1.0.9', [single, outside])).toBe('allow')
+    expect(ask([named, outside], { host: 'legacy.shop' })).toBe('allow')
+    const split = shop('TrafficSplit', 's', { service: 'legacy', backends: [] })
+    expect(tcp('10.1.0.9', [single, outside, split])).toBe('deny')
+    const imported = shop('ServiceImport', 'legacy', {})
+    expect(ask([named, outside, imported], { host: 'legacy.shop' })).toBe('deny')
   })
 
   it('speaks TLS to hosts that are named in full alone, and never without the certificate', () => {

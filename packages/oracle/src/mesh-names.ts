@@ -1,5 +1,6 @@
 import { isInRange } from './addresses.js'
 import type { Known, Objects, Ref } from './objects.js'
+import { isServed } from './services.js'
 
 /**
  * The service of the mesh that a host names to callers in a namespace; undefined for hosts outside. An instance of a headless service goes by the name of
@@ -23,7 +24,8 @@ export function serviceNamed(
   if (named !== undefined && isService(objects, named)) return named
   const [instanceOf = '', home = namespace] = [second, third]
   const headless = { namespace: home, name: instanceOf }
-  return objects.find('Service', headless)?.spec.clusterIP === 'None' ? headless : undefined
+  const service = objects.find('Service', headless)
+  return isServed(objects, service) && service.spec.clusterIP === 'None' ? headless : undefined
 }
 
 /** True if a wildcard `*.<domain>` is about names of services: all of them, or those of a namespace. */
@@ -35,14 +37,19 @@ export function isMeshDomain(objects: Objects, domain: string, clusterDomain: st
     .slice(0, -services.length - 1)
     .split('.')
     .at(-1)
-  return objects.list('Service').some((service) => service.namespace === namespace)
+  return objects.list('Service').some((service) => service.namespace === namespace && isServed(objects, service))
 }
 
 /** True if a service of the mesh has the only address of a range on the port. */
 export function isMeshAddress(objects: Objects, range: string, port: number): boolean {
   return objects
     .list('Service')
-    .some((service) => hasPort(service, port) && addressesOf(service).some((address) => isInRange(address, range)))
+    .some(
+      (service) =>
+        isServed(objects, service) &&
+        hasPort(service, port) &&
+        addressesOf(service).some((address) => isInRange(address, range)),
+    )
 }
 
 function addressesOf({ spec: { clusterIP = '', clusterIPs = [] } }: Known<'Service'>): readonly string[] {
@@ -54,8 +61,7 @@ function hasPort({ spec }: Known<'Service'>, number: number): boolean {
 }
 
 function isService(objects: Objects, ref: Ref): boolean {
-  const service = objects.find('Service', ref)
-  return service !== undefined && service.spec.type !== 'ExternalName'
+  return isServed(objects, objects.find('Service', ref))
 }
 
 /** A host without `svc` and what of the domain of the cluster stands behind it. */

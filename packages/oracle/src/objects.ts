@@ -16,7 +16,14 @@ export interface Ref {
 /** What the oracle reads of each kind. Fields may be absent wherever users may leave them out. */
 interface Specs {
   readonly MeshConfig: {
-    readonly traffic?: { readonly enablePermissiveTrafficPolicyMode?: boolean; readonly enableEgress?: boolean }
+    readonly traffic?: {
+      readonly enablePermissiveTrafficPolicyMode?: boolean
+      readonly enableEgress?: boolean
+      readonly crossNamespace?: { readonly egress?: boolean }
+      readonly plaintextNamespaces?: readonly string[]
+      readonly escapedSlashes?: 'Reject' | 'Keep'
+      readonly keepUnderscoreHeaders?: boolean
+    }
     readonly featureFlags?: {
       readonly enableEgressPolicy?: boolean
       readonly enableIngressBackendPolicy?: boolean
@@ -31,6 +38,7 @@ interface Specs {
     readonly ports?: readonly ServicePort[]
   }
   readonly Workload: WorkloadSpec
+  readonly ServiceImport: unknown
   readonly TrafficTarget: {
     readonly destination: AccountRef
     readonly sources?: readonly AccountRef[]
@@ -49,6 +57,10 @@ interface Specs {
     readonly ipAddresses?: readonly string[]
     readonly ports?: readonly { readonly number: number; readonly protocol: string }[]
     readonly matches?: readonly MatchReference[]
+  }
+  readonly ReferenceGrant: {
+    readonly from?: readonly { readonly group: string; readonly kind: string; readonly namespace: string }[]
+    readonly to?: readonly { readonly group: string; readonly kind: string; readonly name?: string }[]
   }
   readonly IngressBackend: AccessSpec
   readonly AccessControl: AccessSpec
@@ -91,6 +103,8 @@ export interface ServicePort {
 interface WorkloadSpec {
   /** Of a workload that runs elsewhere. */
   readonly address?: string
+  /** True where it says nothing. */
+  readonly sidecar?: boolean
   readonly serviceAccountName?: string
   readonly ports?: readonly { readonly name?: string; readonly port: number }[]
 }
@@ -118,11 +132,14 @@ export interface Known<K extends KnownKind> extends Ref {
 
 /** The objects of a mesh by kind, in the order of their names. */
 export class Objects {
+  /** Its namespace. */
+  readonly controlPlane: string
   readonly #objects: readonly OracleObject[]
   readonly #lists = new Map<KnownKind, readonly Known<KnownKind>[]>()
 
-  constructor(objects: readonly OracleObject[]) {
+  constructor(objects: readonly OracleObject[], controlPlane: string) {
     this.#objects = objects
+    this.controlPlane = controlPlane
   }
 
   list<K extends KnownKind>(kind: K): readonly Known<K>[] {

@@ -69,6 +69,58 @@ describe('the oracle on TrafficTargets', () => {
     expect(ask(objects, question).outcome).toBe(outcome)
   })
 
+  it('knows which headers sidecars take away before rules look, and which before the workload does', () => {
+    const named = [
+      ...server('store'),
+      group('routes', [
+        { name: 'role', pathRegex: '/role', headers: [{ 'X-Role': 'reader' }, { x_app_id: 'shop' }] },
+        { name: 'claim', pathRegex: '/claim', headers: [{ serviceidentity: 'admin' }] },
+        { name: 'cert', pathRegex: '/cert', headers: [{ x_forwarded_client_cert: '.*' }] },
+        { name: 'retry', pathRegex: '/retry', headers: [{ 'x-envoy-retry-on': '5xx' }] },
+      ]),
+      allow('reading', 'store', [http('routes')]),
+    ]
+    const meets = { 'x-role': 'reader', x_app_id: 'shop' }
+    expect(ask(named, { target: '/claim', headers: { serviceidentity: 'admin' } }).outcome).toBe('deny')
+    expect(ask(named, { target: '/cert', headers: { x_forwarded_client_cert: 'x' } }).outcome).toBe('deny')
+    expect(ask(named, { target: '/retry', headers: { 'X-Envoy-Retry-On': '5xx' } }).outcome).toBe('deny')
+    expect(ask(named, { target: '/role', headers: { x_role: 'reader', x_app_id: 'shop' } }).outcome).toBe('deny')
+    const sent = {
+      ...meets,
+      X_Role: 'admin',
+      'x-app-id': 'other',
+      x_trace: '1',
+      'X_Forwarded-Client_Cert': 'admin',
+      X_Envoy_A: '1',
+    }
+    const removed = (objects: readonly OracleObject[]) =>
+      ask(objects, { target: '/role', headers: sent }).destinations[0]?.removedHeaders
+    expect(removed(named)).toEqual(['x_role', 'x-app-id', 'x_forwarded-client_cert', 'x_envoy_a'])
+    const keeps = shop('MeshConfig', 'config', { traffic: { keepUnderscoreHeaders: true } })
+    expect(removed([...named, keeps])).toEqual(['x_forwarded-client_cert', 'x_envoy_a'])
+  })
+
+  it('lets in an escaped slash where it is kept and the rule allows every reading of the path', () => {
+    const rules = [
+      ...server('store'),
+      group('routes', [
+        { name: 'below', pathRegex: '/open(/.*)?' },
+        { name: 'one', pathRegex: '/one/[^/]+' },
+        { name: 'text', pathRegex: '/text/a%2Fb' },
+      ]),
+      allow('reading', 'store', [http('routes')]),
+    ]
+    const kept = [...rules, shop('MeshConfig', 'config', { traffic: { escapedSlashes: 'Keep' } })]
+    const outcomes = (target: string) => [ask(rules, { target }).outcome, ask(kept, { target }).outcome]
+    expect(outcomes('/open/a%2Fb')).toEqual(['refuse', 'allow'])
+    expect(outcomes('/one/a%2Fb')).toEqual(['refuse', 'deny'])
+    expect(outcomes('/one/a%20b')).toEqual(['allow', 'allow'])
+    expect(outcomes('/text/a%2Fb')).toEqual(['refuse', 'allow'])
+    expect(outcomes('/text/a%2fb')).toEqual(['refuse', 'deny'])
+    expect(outcomes('/open%2Fa')).toEqual(['refuse', 'deny'])
+    expect(outcomes('/open/..%2Fone')).toEqual(['refuse', 'refuse'])
+  })
+
   it('takes no matches for all, and a missing group for none', () => {
     const add = (rule: unknown) => [...objects.slice(0, -1), allow('all', 'store', [rule])]
     expect(ask(add(http('routes'))).outcome).toBe('allow')
@@ -135,5 +187,26 @@ describe('the oracle on TrafficSplits', () => {
     expect(accounts(ask([...objects, split('a', { v1: 1 }), matched], { target: '/b' }))).toEqual(['v1'])
     expect(accounts(ask([...objects, split('a', { v1: 1 }), matched], { port: 90 }))).toEqual(['v1'])
     expect(accounts(ask([...objects, split('a', { none: 1 })]))).toEqual(['store'])
+  })
+
+  it('sends nothing to workloads without a sidecar, unless the configuration allows plaintext', () => {
+    const service = shop('Service', 'store', { selector: { app: 'store' }, ports: [{ port: 80 }] })
+    const workload = (name: string, sidecar: boolean) =>
+      shop('Workload', name, { serviceAccountName: name, sidecar, address: '192.0.2.1' }, { app: 'store' })
+    const config = (traffic: object): OracleObject => shop('MeshConfig', 'config', { traffic })
+    const permissive = config({ enablePermissiveTrafficPolicyMode: true })
+    const plaintext = config({ enablePermissiveTrafficPolicyMode: true, plaintextNamespaces: ['shop'] })
+    const bare = workload('bare', false)
+    expect(ask([service, bare, permissive]).outcome).toBe('nowhere')
+    expect(ask([service, bare, plaintext]).outcome).toBe('allow')
+    expect(ask([service, bare, config({ plaintextNamespaces: ['*'] })]).outcome).toBe('nowhere')
+    const mixed = ask([service, bare, workload('meshed', true), permissive])
+    expect(mixed.destinations.map(({ account }) => account.name)).toEqual(['meshed'])
+    expect(ask([service, bare, workload('meshed', true), plaintext]).destinations).toHaveLength(2)
+  })
+
+  it('knows no Service that selects nothing and that nothing is behind', () => {
+    const outside = shop('Service', 'store', { ports: [{ port: 80 }] })
+    expect(ask([outside]).reason).toBe('Service shop/store is outside the mesh')
   })
 })

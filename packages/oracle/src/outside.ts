@@ -2,9 +2,9 @@ import { isInRange } from './addresses.js'
 import { isHostOf } from './host-pattern.js'
 import { type AccessBackend, type Known, type Objects, type Ref, shown } from './objects.js'
 import { type ReferencedMatch, referencedMatches } from './route-groups.js'
-import { type HttpRequest, isAbout } from './route-match.js'
+import { type HttpRequest, letsIn, type ReadRequest } from './route-match.js'
 import type { Rule } from './rule.js'
-import { type ReadRequest, workloadsOf } from './services.js'
+import { workloadsOf } from './services.js'
 
 /** Somebody without a sidecar, by what the mesh can see of him. */
 export interface OutsideCaller {
@@ -83,20 +83,20 @@ export function admit(
     return { allowed: false, reasons: [`no IngressBackend and no AccessControl names ${where}`], by: [] }
   }
   const reasons: string[] = []
-  const doors = entries.flatMap((entry) => {
-    const door = doorOf(objects, entry, caller)
-    if (typeof door !== 'string') return [door]
-    reasons.push(`${nameOf(entry)} ${door}`)
+  const groups = entries.flatMap((entry) => {
+    const group = doorOf(objects, entry, caller)
+    if (typeof group !== 'string') return [group]
+    reasons.push(`${nameOf(entry)} ${group}`)
     return []
   })
-  for (const door of doors) {
-    const first = doors.find((other) => (other.tls === 'none') === (door.tls === 'none')) ?? door
-    const obstacle = joins(first, door)
-      ? obstacleTo(door, caller, request)
+  for (const group of groups) {
+    const first = groups.find((other) => (other.tls === 'none') === (group.tls === 'none')) ?? group
+    const obstacle = joins(first, group)
+      ? obstacleTo(group, caller, request)
       : `gives way to ${nameOf(first.entry)} there`
     if (typeof obstacle !== 'string')
-      return { allowed: true, reasons: [`${nameOf(door.entry)} lets it in`], by: [door.entry.rule, ...obstacle] }
-    reasons.push(`${nameOf(door.entry)} ${obstacle}`)
+      return { allowed: true, reasons: [`${nameOf(group.entry)} lets it in`], by: [group.entry.rule, ...obstacle] }
+    reasons.push(`${nameOf(group.entry)} ${obstacle}`)
   }
   return { allowed: false, reasons, by: [] }
 }
@@ -163,10 +163,10 @@ function addressesOf(objects: Objects, ref: Ref | undefined): readonly string[] 
 }
 
 /** Who may ask and what may be asked are two lists: objects that differ in both can't be joined, and the first one holds. */
-function joins(first: Door, door: Door): boolean {
-  if (first.tls !== door.tls || first.protocol !== door.protocol) return false
-  const isAsked = door.tls === 'mtls'
-  return !isAsked || same(first.principals, door.principals) || same(forms(first), forms(door))
+function joins(first: Door, group: Door): boolean {
+  if (first.tls !== group.tls || first.protocol !== group.protocol) return false
+  const isAsked = group.tls === 'mtls'
+  return !isAsked || same(first.principals, group.principals) || same(forms(first), forms(group))
 }
 
 /** What lets the request in by the matches; else what is wrong with it. */
@@ -179,7 +179,7 @@ function obstacleTo(
   if (tls === 'mtls' && !principals.some((name) => shownNames.includes(name)))
     return `asks for a certificate with the name ${principals.join(' or ')}`
   if (matches === undefined) return []
-  const found = matches.find(({ match }) => isAbout(match, request.method, request.path, request.headers))
+  const found = matches.find(({ match }) => letsIn(match, request))
   return found === undefined ? 'has no match for the request' : [found.rule]
 }
 

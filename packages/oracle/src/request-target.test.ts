@@ -49,6 +49,21 @@ describe('readTarget', () => {
     expect(readTarget(target).refused).toBe(true)
   })
 
+  it.each([
+    ['/a%2fb', ['/a/b', '/a/b']],
+    ['//a/%2F/b%5C?%2f', ['/a///b/', '/a/b/']],
+    ['/a%252f', []],
+  ])('reads %s in every way where escaped slashes are kept', (target, readings) => {
+    expect(readTarget(target, true)).toMatchObject({ refused: false, readings })
+  })
+
+  it.each(['/a/..%2fb', '/a%2f..', '/a%2f%2e%2E%5cb', '/a%5c..;x/b', '/a%2f.%3bx', '/a%2f%00', '/%2f%ff'])(
+    'refuses %s even where escaped slashes are kept',
+    (target) => {
+      expect(readTarget(target, true).refused).toBe(true)
+    },
+  )
+
   it('refuses bytes that are no text, and takes those that are', () => {
     expect(readTarget(Buffer.from([0x2f, 0xff])).refused).toBe(true)
     expect(readTarget(Buffer.from('/é'))).toMatchObject({ refused: false, path: '/é' })

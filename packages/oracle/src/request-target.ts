@@ -1,6 +1,12 @@
 /** What the mesh makes of the target of a request: the path that rules are about, or why it is refused. */
 export type RequestTarget =
-  | { readonly refused: false; readonly path: string; readonly query: string }
+  | {
+      readonly refused: false
+      readonly path: string
+      readonly query: string
+      /** What an application may take the path for that reads escapes before it looks for slashes. None where no slash is escaped. */
+      readonly readings: readonly string[]
+    }
   | { readonly refused: true; readonly reason: string }
 
 const SLASH = 0x2f
@@ -18,8 +24,9 @@ const DEL = 0x7f
  * escape hides a separator in, one with a segment that names a folder above, and one that is no text.
  *
  * @param target - path and query as they were sent; bytes where they may be no text
+ * @param keepsEscapedSlashes - true: a separator that an escape hides is one more way to read the path, and no reason to refuse it
  */
-export function readTarget(target: string | Uint8Array): RequestTarget {
+export function readTarget(target: string | Uint8Array, keepsEscapedSlashes = false): RequestTarget {
   const sent = typeof target === 'string' ? Buffer.from(target) : Buffer.from(target)
   const question = sent.indexOf('?')
   const raw = question === -1 ? sent : sent.subarray(0, question)
@@ -31,6 +38,7 @@ export function readTarget(target: string | Uint8Array): RequestTarget {
   if (raw.includes(BACKSLASH)) return refused('it has a backslash')
   if (raw.length > 1 && raw.every((byte) => byte === SLASH)) return refused('it is nothing but slashes')
   const decoded: number[] = []
+  let hidden = 0
   for (let at = 0; at < raw.length; at += 1) {
     const byte = raw[at] ?? NUL
     if (byte !== PERCENT) {
@@ -40,14 +48,16 @@ export function readTarget(target: string | Uint8Array): RequestTarget {
     const digits = raw.subarray(at + 1, at + 3).toString('latin1')
     if (!/^[0-9a-f]{2}$/i.test(digits)) return refused('it has a percent sign that begins no escape')
     const escaped = Number.parseInt(digits, 16)
-    if (escaped === SLASH || escaped === BACKSLASH || escaped === NUL)
-      return refused('it has an escaped slash, backslash or NUL')
-    decoded.push(escaped)
+    const hides = escaped === SLASH || escaped === BACKSLASH
+    if (escaped === NUL || (hides && !keepsEscapedSlashes)) return refused('it has an escaped slash, backslash or NUL')
+    decoded.push(hides ? SLASH : escaped)
+    if (hides) hidden += 1
     at += 2
   }
   if (!isUtf8(Buffer.from(decoded))) return refused('it is no UTF-8')
   if (segments(decoded).some(leadsElsewhere)) return refused('it has a segment of dots')
-  return { refused: false, path: merged(raw), query }
+  const path = merged(raw)
+  return { refused: false, path, query, readings: hidden === 0 ? [] : plainReadings(path) }
 }
 
 function refused(reason: string): RequestTarget {
@@ -74,6 +84,15 @@ function leadsElsewhere(segment: readonly number[]): boolean {
 function merged(raw: Buffer): string {
   const bytes = raw.filter((byte, index) => byte !== SLASH || raw[index - 1] !== SLASH)
   return Buffer.from(bytes).toString()
+}
+
+/** With plain slashes for those that are escaped; and in that, one slash for each run. */
+function plainReadings(path: string): readonly string[] {
+  const plain = path
+    .split('%')
+    .map((part, index) => (index === 0 ? part : /^(?:2f|5c)/i.test(part) ? `/${part.slice(2)}` : `%${part}`))
+    .join('')
+  return [plain, merged(Buffer.from(plain))]
 }
 
 function isUtf8(bytes: Buffer): boolean {

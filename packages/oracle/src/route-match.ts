@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js'
 
+import { isWithheld } from './identity-headers.js'
 import type { HttpMatch } from './objects.js'
 
 /** A field name, or that of a part of the request line. */
@@ -12,6 +13,13 @@ export interface HttpRequest {
   readonly target: string | Uint8Array
   /** By name in any case. */
   readonly headers: Readonly<Record<string, string>>
+}
+
+/** A request after the path rule. */
+export type ReadRequest = Omit<HttpRequest, 'target'> & {
+  readonly path: string
+  /** Other ways to read the path, of which rules must let in each. */
+  readonly readings?: readonly string[]
 }
 
 /** True if a match of an HTTPRouteGroup is about the request. One with an expression that is none is about no request. */
@@ -28,9 +36,19 @@ export function isAbout(match: HttpMatch, method: string, path: string, headers:
   if (pathRegex !== undefined && pathRegex !== '' && !covers(pathRegex, path)) return false
   if (methods.length > 0 && !methods.includes('*') && !methods.includes(method)) return false
   return [...conditions].every(([name, pattern]) => {
-    const value = values.get(name)
+    const value = isWithheld(name) ? undefined : values.get(name)
     return value !== undefined && covers(pattern, value)
   })
+}
+
+/** True if a match lets in the request: it is about each way to read its path. Text without special characters names the very path that is sent. */
+export function letsIn(match: HttpMatch, request: ReadRequest): boolean {
+  const { method, path, headers, readings = [] } = request
+  const { pathRegex = '' } = match
+  return (
+    isAbout(match, method, path, headers) &&
+    (/^[-\w/~%!@&=,;:'" ]*$/.test(pathRegex) || readings.every((each) => covers(pathRegex, each)))
+  )
 }
 
 /** False for a match with an expression that is none, or a name of a header that no request can have. */

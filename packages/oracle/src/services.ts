@@ -1,5 +1,5 @@
 import type { Known, Labels, Objects, Ref, ServicePort } from './objects.js'
-import { type HttpRequest, isAbout, matchesByName } from './route-match.js'
+import { isAbout, matchesByName, type ReadRequest } from './route-match.js'
 
 /** Somewhere that a request may end up: workloads of one account, at one of their ports. */
 export interface Place {
@@ -7,18 +7,26 @@ export interface Place {
   readonly account: string
   readonly targetPort: number
   readonly readsRequests: boolean
+  /** False if no workload of the account behind the service has a sidecar. */
+  readonly hasSidecar: boolean
 }
 
-/** A request after the path rule. */
-export type ReadRequest = Omit<HttpRequest, 'target'> & { readonly path: string }
-
-/** Protocols whose bytes are passed on as they are. Everything else is read as HTTP. */
+/** Protocols whose bytes are passed on as they are. */
 const OPAQUE = ['https', 'tcp', 'tcp-server-first']
+
+/** Values of appProtocol that stand for HTTP of any kind. */
+const READ = ['http', 'http2', 'h2c', 'grpc', 'ws', 'kubernetes.io/h2c', 'kubernetes.io/ws']
+
+/** Values of appProtocol that stand for TLS which the mesh does not open. */
+const TLS = ['tls', 'wss', 'kubernetes.io/wss']
 
 /** What a port speaks: what it is said to, or begins its name; undefined for HTTP of any kind. */
 export function protocolOf({ appProtocol, name }: ServicePort): string | undefined {
-  if (appProtocol !== undefined && appProtocol !== '')
-    return OPAQUE.find((protocol) => protocol === appProtocol.toLowerCase())
+  if (appProtocol !== undefined && appProtocol !== '') {
+    const said = appProtocol.toLowerCase()
+    if (READ.includes(said)) return undefined
+    return TLS.includes(said) ? 'https' : (OPAQUE.find((protocol) => protocol === said) ?? 'tcp')
+  }
   // Of two that begin a name the longer one is meant.
   return OPAQUE.toReversed().find((protocol) => name === protocol || name?.startsWith(`${protocol}-`) === true)
 }
@@ -56,11 +64,11 @@ function splitOf(
   request: ReadRequest | undefined,
 ): Known<'TrafficSplit'> | undefined {
   const splits = objects.list('TrafficSplit').filter((split) => {
-    const [name, namespace = split.namespace] = split.spec.service.split('.')
     const exists = (split.spec.backends ?? []).some(
-      (backend) => backend.weight >= 0 && isService(objects.find('Service', { ...split, name: backend.service })),
+      (backend) =>
+        backend.weight >= 0 && isServed(objects, objects.find('Service', { ...split, name: backend.service })),
     )
-    return exists && split.namespace === service.namespace && namespace === service.namespace && name === service.name
+    return exists && isApex(split, service)
   })
   const limited = splits.filter(({ spec }) => (spec.matches ?? []).length > 0)
   const [whole] = splits.filter(({ spec }) => (spec.matches ?? []).length === 0)
@@ -93,7 +101,7 @@ function backendsOf(objects: Objects, split: Known<'TrafficSplit'>, apex: Servic
   const names = [...new Set(usable.map(({ service }) => service))]
   return names.flatMap((name) => {
     const service = objects.find('Service', { namespace: split.namespace, name })
-    if (service === undefined || !isService(service)) return []
+    if (!isServed(objects, service)) return []
     const named = (service.spec.ports ?? [])
       .filter(
         ({ name: portName, protocol = 'TCP' }) =>
@@ -107,20 +115,39 @@ function backendsOf(objects: Objects, split: Known<'TrafficSplit'>, apex: Servic
   })
 }
 
-function isService(service: Known<'Service'> | undefined): boolean {
-  return service !== undefined && service.spec.type !== 'ExternalName'
+/** True if the mesh serves a Service: it selects workloads, or another cluster or a TrafficSplit is behind its name. Others are outside. */
+export function isServed(objects: Objects, service: Known<'Service'> | undefined): service is Known<'Service'> {
+  if (service === undefined || service.spec.type === 'ExternalName') return false
+  if (Object.keys(service.spec.selector ?? {}).length > 0) return true
+  const isSplit = objects.list('TrafficSplit').some((split) => isApex(split, service))
+  return isSplit || objects.find('ServiceImport', service) !== undefined
+}
+
+function isApex({ namespace: home, spec }: Known<'TrafficSplit'>, service: Ref): boolean {
+  const [name, namespace = home] = spec.service.split('.')
+  return home === service.namespace && namespace === home && name === service.name
 }
 
 /** Accounts and ports of the workloads that a service selects. */
 export function placesBehind(objects: Objects, service: Known<'Service'>, port: ServicePort): readonly Place[] {
   const found = new Map<string, Place>()
-  for (const workload of workloadsOf(objects, service)) {
+  const workloads = workloadsOf(objects, service)
+  for (const workload of workloads) {
     const { serviceAccountName: account = 'default', ports = [] } = workload.spec
     const { targetPort = port.port } = port
     const number = typeof targetPort === 'number' ? targetPort : ports.find(({ name }) => name === targetPort)?.port
     if (number === undefined) continue
     const { namespace, name } = service
-    const place = { service: { namespace, name }, account, targetPort: number, readsRequests: readsRequests(port) }
+    const hasSidecar = workloads.some(
+      ({ spec }) => (spec.serviceAccountName ?? 'default') === account && spec.sidecar !== false,
+    )
+    const place = {
+      service: { namespace, name },
+      account,
+      targetPort: number,
+      readsRequests: readsRequests(port),
+      hasSidecar,
+    }
     found.set(`${account}|${number}`, place)
   }
   return [...found.values()]
@@ -135,5 +162,5 @@ export function workloadsOf(objects: Objects, service: Known<'Service'>): readon
 
 function isSelected(selector: Labels | undefined, labels: Labels): boolean {
   const wanted = Object.entries(selector ?? {})
-  return wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value)
+  return wanted.length > 0 && wanted.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value)
 }

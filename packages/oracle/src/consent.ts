@@ -1,0 +1,30 @@
+import type { Objects, Ref } from './objects.js'
+
+const POLICIES = 'policy.openservicemesh.io'
+
+/** A namespace is heard in itself; that of the control plane, where the MeshConfig lies, everywhere; others where a ReferenceGrant lets in their kind. */
+export function isHeard(
+  objects: Objects,
+  speaker: { readonly kind: 'Egress'; readonly namespace: string },
+  account: Ref,
+): boolean {
+  const { kind, namespace } = speaker
+  if (namespace === account.namespace || namespace === objects.controlPlane) return true
+  if (objects.list('MeshConfig').some(({ spec }) => spec.traffic?.crossNamespace?.egress === true)) return true
+  return objects
+    .list('ReferenceGrant')
+    .filter((grant) => grant.namespace === account.namespace)
+    .some(
+      ({ spec }) =>
+        (spec.from ?? []).some((it) => it.group === POLICIES && it.kind === kind && it.namespace === namespace) &&
+        (spec.to ?? []).some(
+          (it) => it.group === '' && it.kind === 'ServiceAccount' && (it.name ?? account.name) === account.name,
+        ),
+    )
+}
+
+/** Own objects come first, then those of the control plane. */
+export function nearness(objects: Objects, { namespace }: Ref, account: Ref): number {
+  if (namespace === account.namespace) return 0
+  return namespace === objects.controlPlane ? 1 : 2
+}
