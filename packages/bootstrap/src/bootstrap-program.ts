@@ -4,6 +4,7 @@ import {
   countErrorCodes,
   customResourceDefinitions,
   EventRecorder,
+  healthLimits,
   healthServer,
   type KubernetesApi,
   listen,
@@ -45,7 +46,11 @@ async function main(context: ProgramContext<BootstrapFlags>): Promise<undefined>
   })
   const events = new EventRecorder({ api, component: NAME, namespace: flags.osmNamespace, clock: systemClock, logger })
   try {
-    const healthPort = await listen(health, { host: flags.bindAddress, port: flags.healthPort }, 'health')
+    const healthPort = await listen(
+      health,
+      { host: flags.bindAddress, port: flags.healthPort },
+      { name: 'health', limits: healthLimits, metrics, logger },
+    )
     logger.info({ healthPort }, 'serving health')
     const report = await reporter(api, events, environment[POD_NAME_VARIABLE], flags.osmNamespace, signal)
     await runBootstrap({

@@ -10,7 +10,7 @@ import { RefusableStep } from './refusable-step.js'
 import { persist } from './retry.js'
 import { RootFollower } from './webhooks/follow-root.js'
 import { keptWebhooks } from './webhooks/kept-webhooks.js'
-import { trustedSoFar } from './webhooks/trusted-so-far.js'
+import { currentCaBundles } from './webhooks/current-ca-bundles.js'
 
 /**
  * Brings in what a mesh needs in the cluster, then keeps it until the signal aborts.
@@ -61,7 +61,7 @@ export async function runBootstrap(options: BootstrapOptions): Promise<void> {
   })
   await roots.start(signal)
   await step('webhook configurations', async (scope) => {
-    const { roots: trusted, since } = await trustedSoFar(api, webhooks, scope)
+    const { roots: trusted, since } = await currentCaBundles(api, webhooks, scope)
     bundle.resume(trusted, since)
     for (const webhook of webhooks) await reconciler.write(webhook, scope)
   })

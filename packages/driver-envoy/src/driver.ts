@@ -6,34 +6,44 @@ import {
   serveHealth,
 } from '@osm-ts/driver-api'
 
-import { configSchema, envoyConfig } from './bootstrap/driver-config.js'
+import { configSchema, envoyConfig, httpLimits } from './bootstrap/driver-config.js'
 import { createPatch } from './bootstrap/patch.js'
 import { capabilities } from './capabilities.js'
 import { ResourceDiffer } from './resources/resource-differ.js'
 import { DebugPages } from './server/debug-pages.js'
-import { LateRelease } from './server/late-release.js'
+import { DisconnectedResourceCache } from './server/disconnected-resource-cache.js'
 import { limits } from './server/limits.js'
 import { XdsServer } from './server/xds-server.js'
-import { blameParts } from './translate/blame.js'
+import { attributeRejection } from './translate/attribute-rejection.js'
 import { Translator } from './translate/translator.js'
 
 /** The driver of sidecar class `envoy`. */
 export function createEnvoyDriver(): Driver {
-  return { name: 'envoy', contract: CONTRACT_VERSION, capabilities, configSchema, patch: createPatch(), start }
+  return {
+    name: 'envoy',
+    contract: CONTRACT_VERSION,
+    capabilities,
+    configSchema,
+    // Under 1.36 access rules match no caller, and 1.36 has not been tried.
+    oldestProxyVersion: '1.37',
+    patch: createPatch(),
+    start,
+  }
 }
 
 async function start(context: ControllerContext): Promise<HealthProbes> {
   const differ = new ResourceDiffer()
-  const { connectionAgeSeconds, connectionGraceSeconds, keepaliveSeconds } = envoyConfig(context.driverConfig)
+  const config = envoyConfig(context.driverConfig)
+  const { connectionAgeSeconds, connectionGraceSeconds, keepaliveSeconds } = config
   const server = new XdsServer(context, {
-    translator: new LateRelease({
-      translator: new Translator(),
+    translator: new DisconnectedResourceCache({
+      translator: new Translator(httpLimits(config)),
       delayMs: limits.keepResourcesMs,
       maxProxies: limits.maxKeptProxies,
       signal: context.signal,
     }),
     diff: (before, after) => differ.diff(before, after),
-    trace: blameParts,
+    trace: attributeRejection,
     times: {
       ageMs: connectionAgeSeconds * 1_000,
       graceMs: connectionGraceSeconds * 1_000,

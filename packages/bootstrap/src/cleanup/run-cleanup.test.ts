@@ -25,9 +25,10 @@ async function uninstalledCluster(): Promise<MemoryCluster> {
   await bootstrap.ready
   await bootstrap.stop()
   for (const mesh of ['osm', 'other']) {
-    const name = `osm-${mesh}-bootstrap-secrets`
-    for (const namespace of ['shop', 'bank']) {
-      cluster.put(RoleBinding, { metadata: { namespace, name }, roleRef: { kind: 'ClusterRole', name } })
+    for (const task of ['bootstrap', 'owned', 'egress', 'certificate']) {
+      const name = `osm-${mesh}-${task}-secrets`
+      for (const namespace of mesh === 'osm' || task === 'bootstrap' ? ['shop', 'bank'] : [])
+        cluster.put(RoleBinding, { metadata: { namespace, name }, roleRef: { kind: 'ClusterRole', name } })
     }
   }
   for (const mesh of ['osm', 'other'])

@@ -96,9 +96,13 @@ function hasEnded(status: unknown): boolean {
   return phase === 'Succeeded' || phase === 'Failed'
 }
 
-/** Bindings that the leading controller has made, by the one role that it may bind. */
+/** Bindings that the leading controller has made, by the roles that it may bind. */
 async function removeRoleBindings(options: CleanupOptions): Promise<void> {
-  const name = `osm-${options.meshName}-bootstrap-secrets`
+  for (const task of ['bootstrap', 'owned', 'egress', 'certificate'])
+    await removeBindingsOf(options, `osm-${options.meshName}-${task}-secrets`)
+}
+
+async function removeBindingsOf(options: CleanupOptions, name: string): Promise<void> {
   const type = resourceTypes.RoleBinding
   const bindings = await listAll(options.api, type, { fieldSelector: `metadata.name=${name}` }, options.signal)
   for (const { metadata, roleRef } of bindings) {

@@ -95,6 +95,7 @@ describe('webhook configurations', () => {
       'ingressbackends',
       'pluginchains',
       'pluginconfigs',
+      'referencegrants',
       'retries',
       'trafficsplits',
       'upstreamtrafficsettings',

@@ -100,6 +100,7 @@ function validatingWebhook(settings: WebhookSettings): Webhook {
     'ingressbackends',
     'egresses',
     'egressgateways',
+    'referencegrants',
     'upstreamtrafficsettings',
     'retries',
     'accesscontrols',

@@ -1,5 +1,7 @@
 import type { JsonValue } from '@osm-ts/driver-api'
 
+import { DEFAULT_HTTP_LIMITS, type HttpLimits } from '../translate/settings.js'
+
 /** What `sidecarDrivers[].config` may say of Envoy. */
 export interface EnvoyConfig {
   /** Variant of xDS: incremental, or the whole state each time. */
@@ -14,6 +16,12 @@ export interface EnvoyConfig {
   readonly connectionGraceSeconds: number
   /** Seconds of silence after which a sidecar is asked whether it is there. */
   readonly keepaliveSeconds: number
+  /** Size of all request headers together, in kibibytes. */
+  readonly maxRequestHeadersKiB: number
+  /** Number of headers of a request or an answer. */
+  readonly maxHeaders: number
+  /** Requests under way on one HTTP/2 connection of a caller. */
+  readonly maxConcurrentStreams: number
 }
 
 const DEFAULTS: EnvoyConfig = {
@@ -21,6 +29,9 @@ const DEFAULTS: EnvoyConfig = {
   connectionAgeSeconds: 1_800,
   connectionGraceSeconds: 60,
   keepaliveSeconds: 30,
+  maxRequestHeadersKiB: DEFAULT_HTTP_LIMITS.requestHeadersKiB,
+  maxHeaders: DEFAULT_HTTP_LIMITS.headers,
+  maxConcurrentStreams: DEFAULT_HTTP_LIMITS.concurrentStreams,
 }
 
 /** Long enough for ordinary requests to end by themselves. */
@@ -87,8 +98,37 @@ export const configSchema = {
       description:
         'Seconds of silence after which a sidecar is asked whether it is there; without an answer within 10 s it is taken for gone.',
     },
+    maxRequestHeadersKiB: {
+      type: 'integer',
+      minimum: 8,
+      // The most that Envoy takes.
+      maximum: 8_192,
+      default: DEFAULTS.maxRequestHeadersKiB,
+      description: 'Size of all headers of a request together, in KiB. A larger request is answered 431.',
+    },
+    maxHeaders: {
+      type: 'integer',
+      minimum: 20,
+      maximum: 10_000,
+      default: DEFAULTS.maxHeaders,
+      description:
+        'Number of headers of a request, or of an answer. A request with more is answered 431, an answer with more becomes 502.',
+    },
+    maxConcurrentStreams: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 2_147_483_647,
+      default: DEFAULTS.maxConcurrentStreams,
+      description:
+        'Requests under way on one HTTP/2 connection to a served port. Further ones wait, or take another connection.',
+    },
   },
 } as const satisfies { readonly [key: string]: JsonValue }
+
+/** What of a configuration decides about HTTP. */
+export function httpLimits({ maxRequestHeadersKiB, maxHeaders, maxConcurrentStreams }: EnvoyConfig): HttpLimits {
+  return { requestHeadersKiB: maxRequestHeadersKiB, headers: maxHeaders, concurrentStreams: maxConcurrentStreams }
+}
 
 /** Reads a configuration that the host has checked against {@link configSchema}; what is absent has its default. */
 export function envoyConfig(value: JsonValue): EnvoyConfig {

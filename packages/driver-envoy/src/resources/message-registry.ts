@@ -21,6 +21,7 @@ import { file_envoy_extensions_filters_http_health_check_v3_health_check } from 
 import { file_envoy_extensions_filters_http_local_ratelimit_v3_local_rate_limit } from '@osm-ts/envoy-api/envoy/extensions/filters/http/local_ratelimit/v3/local_rate_limit_pb.js'
 import { file_envoy_extensions_filters_http_rbac_v3_rbac } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
 import { file_envoy_extensions_filters_http_router_v3_router } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
+import { file_envoy_extensions_filters_listener_http_inspector_v3_http_inspector } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/http_inspector/v3/http_inspector_pb.js'
 import { file_envoy_extensions_filters_listener_original_dst_v3_original_dst } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/original_dst/v3/original_dst_pb.js'
 import { file_envoy_extensions_filters_listener_tls_inspector_v3_tls_inspector } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb.js'
 import { file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
@@ -66,6 +67,7 @@ export function messageRegistry(): Registry {
     file_envoy_extensions_filters_http_local_ratelimit_v3_local_rate_limit,
     file_envoy_extensions_filters_http_rbac_v3_rbac,
     file_envoy_extensions_filters_http_router_v3_router,
+    file_envoy_extensions_filters_listener_http_inspector_v3_http_inspector,
     file_envoy_extensions_filters_listener_original_dst_v3_original_dst,
     file_envoy_extensions_filters_listener_tls_inspector_v3_tls_inspector,
     file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager,

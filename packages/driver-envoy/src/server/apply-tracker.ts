@@ -106,8 +106,8 @@ export class ApplyTracker {
   /** Where the words lead to nothing that is new, whatever is new is at fault. */
   #judge(resource: EncodedResource, message: string, refused: Map<PartHash, Verdict>): void {
     const traced = this.#trace(message, resource).filter(({ part }) => this.#awaited.has(part.hash))
-    const blamed = traced.length > 0 ? traced : resource.sources.map((part) => ({ part, element: undefined }))
-    for (const { part, element } of blamed)
+    const attributed = traced.length > 0 ? traced : resource.sources.map((part) => ({ part, element: undefined }))
+    for (const { part, element } of attributed)
       refused.set(part.hash, { message: redact(message), ...(element !== undefined && { element }) })
   }
 }

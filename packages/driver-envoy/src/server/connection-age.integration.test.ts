@@ -6,7 +6,7 @@ import { resource } from '../../test/xds/resources.js'
 import { XdsClient } from '../../test/xds/xds-client.js'
 import { createEnvoyDriver } from '../driver.js'
 import { ResourceDiffer } from '../resources/resource-differ.js'
-import { blameParts } from '../translate/blame.js'
+import { attributeRejection } from '../translate/attribute-rejection.js'
 import { XdsServer } from './xds-server.js'
 import { typeUrls } from './xds-types.js'
 
@@ -37,7 +37,7 @@ describe('a connection that has reached its age', () => {
     server = new XdsServer(host.context(), {
       translator: literalTranslator,
       diff: differ.diff.bind(differ),
-      trace: blameParts,
+      trace: attributeRejection,
       times: { ...times, keepaliveMs: 30_000 },
     })
     await server.start()

@@ -9,8 +9,8 @@ import type { LiveStream, StreamRegistry } from './stream-registry.js'
 const translatedTypes: readonly TranslatedType[] = ['cluster', 'endpoints', 'listener', 'route']
 
 /**
- * Debug pages of the driver: `/debug/proxy` lists the proxies of this replica (`?uuid=` shows one, `&cfg` its resources), `/debug/xds` the last responses
- * of each. Resources come from policy, which holds no secret; secrets are on no page.
+ * Debug pages of the driver: `/debug/proxy` lists the proxies of this replica (`?uuid=` shows one, `&cfg` its resources, `&identity=` tells
+ * apart proxies of one uuid), `/debug/xds` the last responses of each. Resources come from policy, which holds no secret; secrets are on no page.
  */
 export class DebugPages {
   readonly #streams: StreamRegistry
@@ -26,8 +26,8 @@ export class DebugPages {
   }
 
   #proxy({ query }: DebugRequest): DebugResponse {
-    const { uuid, cfg } = query
-    const streams = this.#find(uuid)
+    const { uuid, identity, cfg } = query
+    const streams = this.#find(uuid, identity)
     if (streams === undefined) return unknownProxy(uuid)
     if (cfg !== undefined && uuid === undefined) return json(400, { error: 'cfg needs the uuid of a proxy' })
     return json(
@@ -36,8 +36,8 @@ export class DebugPages {
     )
   }
 
-  #responses({ query: { uuid } }: DebugRequest): DebugResponse {
-    const streams = this.#find(uuid)
+  #responses({ query: { uuid, identity } }: DebugRequest): DebugResponse {
+    const streams = this.#find(uuid, identity)
     if (streams === undefined) return unknownProxy(uuid)
     return json(
       200,
@@ -50,8 +50,11 @@ export class DebugPages {
   }
 
   /** Undefined if a proxy is asked for that is not here. */
-  #find(uuid: string | undefined): readonly LiveStream[] | undefined {
-    const streams = [...this.#streams].filter(({ session }) => uuid === undefined || session.proxy.uuid === uuid)
+  #find(uuid: string | undefined, identity: string | undefined): readonly LiveStream[] | undefined {
+    const streams = [...this.#streams].filter(
+      ({ session: { proxy } }) =>
+        (uuid === undefined || proxy.uuid === uuid) && (identity === undefined || proxy.identity === identity),
+    )
     return uuid !== undefined && streams.length === 0 ? undefined : streams
   }
 

@@ -2,7 +2,7 @@ import type { ScheduledDraft } from './push-schedule.js'
 import type { Acknowledgement } from './push.js'
 import type { DeltaRequest } from './request-codec.js'
 import { emptyRoutes } from './stubs.js'
-import type { TypeLedger } from './type-ledger.js'
+import type { TypeState } from './type-state.js'
 import type { StreamStateOptions } from './variant-state.js'
 import { VariantState } from './variant-state.js'
 import { versionHash } from './version-label.js'
@@ -17,30 +17,30 @@ export class DeltaState extends VariantState<DeltaRequest> {
     super(options, { fullState: [], stubs: { route: emptyRoutes }, namesRemovals: true })
   }
 
-  protected override take(type: XdsType, ledger: TypeLedger, request: DeltaRequest): Acknowledgement | undefined {
+  protected override take(type: XdsType, typeState: TypeState, request: DeltaRequest): Acknowledgement | undefined {
     const { subscribe, unsubscribe } = request
-    const outcome = this.acknowledge(type, ledger, request.responseNonce, request.errorDetail)
-    if (!ledger.opened && !this.#claims.has(type)) {
-      if (subscribe.length === 0 && unsubscribe.length === 0) ledger.subscription.startEmpty()
+    const outcome = this.acknowledge(type, typeState, request.responseNonce, request.errorDetail)
+    if (!typeState.opened && !this.#claims.has(type)) {
+      if (subscribe.length === 0 && unsubscribe.length === 0) typeState.subscription.startEmpty()
       this.#claims.set(type, request.initialVersions)
     }
     // Honoured whatever the nonce says: in this variant changes of the subscription are not repeated.
-    for (const name of unsubscribe) ledger.unsubscribe(name)
-    for (const name of subscribe) ledger.subscribe(name)
-    this.open(type, ledger)
-    if (subscribe.length > 0 || unsubscribe.length > 0) ledger.shareNames()
+    for (const name of unsubscribe) typeState.unsubscribe(name)
+    for (const name of subscribe) typeState.subscribe(name)
+    this.open(type, typeState)
+    if (subscribe.length > 0 || unsubscribe.length > 0) typeState.shareNames()
     return outcome
   }
 
-  protected override open(type: XdsType, ledger: TypeLedger): void {
+  protected override open(type: XdsType, typeState: TypeState): void {
     const claims = this.#claims.get(type)
-    const desired = ledger.desired
+    const desired = typeState.desired
     if (claims === undefined || desired === undefined) return
     this.#claims.delete(type)
     const isStub = (name: string, version: string) => type === 'route' && version === emptyRoutes(name).version
     const missing = [...claims].filter(([name]) => desired.get(name) === undefined)
     const stubbed = new Set(missing.filter(([name, version]) => isStub(name, version)).map(([name]) => name))
-    ledger.open({
+    typeState.open({
       heldVersion: (name) => {
         const version = claims.get(name)
         return version === undefined ? undefined : versionHash(version)
@@ -48,13 +48,13 @@ export class DeltaState extends VariantState<DeltaRequest> {
       leftovers: missing.map(([name]) => name).filter((name) => !stubbed.has(name)),
       knowsMissing: (name) => stubbed.has(name),
       // A proxy that starts waits for a first answer, be it empty. One that reconnects has had it.
-      owed: ledger.subscription.wildcard && claims.size === 0,
+      owed: typeState.subscription.wildcard && claims.size === 0,
     })
   }
 
   /** Only informative in this variant. */
-  protected override versionOf({ ledger }: ScheduledDraft): string {
-    return ledger.desired?.version ?? ''
+  protected override versionOf({ typeState }: ScheduledDraft): string {
+    return typeState.desired?.version ?? ''
   }
 
   protected override noteSent(): void {

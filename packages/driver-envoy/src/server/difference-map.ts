@@ -1,7 +1,7 @@
 import type { EncodedResource } from '../resources/types.js'
 import { difference, type Difference, type Unapplied } from './differences.js'
 
-/** What a map of differences has to ask its ledger. */
+/** What a map of differences has to ask its typeState. */
 export interface DifferenceContext {
   /** What the proxy should have of a name. */
   readonly target: (name: string) => EncodedResource | undefined
@@ -113,7 +113,7 @@ export class DifferenceMap {
     this.#entries.set(name, entry)
     entry.suspect = false
     if (entry.parked !== undefined) {
-      // Believed to be the last good one; sent again all the same, so that a wrongly blamed resource can't stay behind.
+      // Believed to be the last good one; sent again all the same, so that a wrongly rejected resource can't stay behind.
       if (entry.held !== undefined) entry.held = { ...entry.held, version: '' }
       entry.parked = undefined
     }

@@ -1,3 +1,5 @@
+import { proxyAdmissionLimits } from '@osm-ts/driver-api'
+
 /** Bounds of the xDS server. All times are in milliseconds. */
 export const limits = {
   /** A proxy needs one stream; a few more let it reconnect before the old one is gone. */
@@ -12,14 +14,16 @@ export const limits = {
   keepaliveTimeoutMs: 10_000,
   /** How long a connection may stay without a stream. */
   maxConnectionIdleMs: 60_000,
-  /** From accept until a stream is authenticated: handshake, first bytes and the host's answer. */
-  establishTimeoutMs: 20_000,
-  /** Connections that are not established yet. What comes beyond is closed at once and tries again by itself. */
-  maxPendingConnections: 8192,
-  /** Of these, the ones that shake hands at the same moment; each costs about a millisecond of the event loop. */
-  maxHandshakes: 32,
-  /** After that a handshake does not keep others waiting: its peer may be far away, or mean no good. */
-  handshakeTurnMs: 1_000,
+  /**
+   * Connections until a stream is authenticated, which needs a turn of the host after the handshake, and from then on. A proxy needs one connection; a few
+   * more let it reconnect before the old one is gone. None is anonymous: the handshake fails without a certificate.
+   */
+  connections: {
+    ...proxyAdmissionLimits,
+    handshaking: { ...proxyAdmissionLimits.handshaking, timeoutMs: 20_000 },
+    anonymous: { max: 0, maxPerKey: 0 },
+    authenticated: { max: 32_768, maxPerKey: 32 },
+  },
   /** Connections between their turn and their first configuration, and how long one of them counts once it is known whose it is. */
   maxArrivals: 96,
   arrivalTurnMs: 250,

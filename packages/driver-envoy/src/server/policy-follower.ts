@@ -10,7 +10,7 @@ import {
 } from '@osm-ts/driver-api'
 
 import type { ProxyResources } from '../resources/types.js'
-import { DrainLedger } from './drain-ledger.js'
+import { DrainTracker } from './drain-tracker.js'
 import type { DrainEpochs, ResourceTranslator } from './translator-port.js'
 import type { LabelledEpochs } from './version-label.js'
 
@@ -25,7 +25,7 @@ export interface PolicyFollowerPorts {
 export class PolicyFollower {
   readonly #ports: PolicyFollowerPorts
   readonly #tally: WorkTally
-  readonly #drains = new DrainLedger()
+  readonly #drains = new DrainTracker()
   #proxy: ProxyPart | undefined
   #resources: ProxyResources | undefined
   #held: readonly PartHash[] = []

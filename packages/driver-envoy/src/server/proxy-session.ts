@@ -9,7 +9,7 @@ import {
   type ResourceSet,
 } from '../resources/types.js'
 import { ApplyTracker } from './apply-tracker.js'
-import { blame } from './blame.js'
+import { resourcesNamedBy } from './named-resources.js'
 import { limits } from './limits.js'
 import type { PolicyFollower } from './policy-follower.js'
 import type { AnyRequest, Protocol } from './protocols.js'
@@ -76,7 +76,13 @@ export class ProxySession<Request extends AnyRequest> {
     this.proxy = options.proxy
     this.connectedAt = new Date(options.now()).toISOString()
     const { types, wildcardTypes } = options.scope
-    this.#state = options.protocol.createState({ types, wildcardTypes, tag: options.tag, blame, diff: options.diff })
+    this.#state = options.protocol.createState({
+      types,
+      wildcardTypes,
+      tag: options.tag,
+      resourcesNamedBy,
+      diff: options.diff,
+    })
     this.#tracker = new ApplyTracker(options.proxy.session, (message, resource) =>
       options.trace(message, resource, (hash) => options.follower.find(hash)),
     )

@@ -1,18 +1,18 @@
 import type { EncodedResource } from '../resources/types.js'
 import type { Draft, Unapplied } from './differences.js'
 import { Subscription } from './subscription.js'
-import type { DraftOptions } from './type-ledger.js'
-import { TypeLedger } from './type-ledger.js'
+import type { DraftOptions } from './type-state.js'
+import { TypeState } from './type-state.js'
 import type { XdsType } from './xds-types.js'
 import { pushOrder } from './xds-types.js'
 
 /** How often listeners and routes let a response of clusters go first before they stop waiting. Bounds what a stream of cluster changes can hold back. */
 const MAX_YIELDS = 3
 
-/** A draft and the ledger that it comes from. */
+/** A draft and the typeState that it comes from. */
 export interface ScheduledDraft {
   readonly type: XdsType
-  readonly ledger: TypeLedger
+  readonly typeState: TypeState
   readonly draft: Draft
 }
 
@@ -30,21 +30,21 @@ export interface VariantRules {
  * endpoints, then listeners, then routes, and what is gone last.
  */
 export class PushSchedule {
-  readonly #ledgers: ReadonlyMap<XdsType, TypeLedger>
+  readonly #typeStates: ReadonlyMap<XdsType, TypeState>
   readonly #rules: VariantRules
   #yields = 0
 
   constructor(types: readonly XdsType[], wildcardTypes: readonly XdsType[], rules: VariantRules) {
-    this.#ledgers = new Map(
+    this.#typeStates = new Map(
       pushOrder
         .filter((type) => types.includes(type))
-        .map((type) => [type, new TypeLedger(new Subscription(wildcardTypes.includes(type)))]),
+        .map((type) => [type, new TypeState(new Subscription(wildcardTypes.includes(type)))]),
     )
     this.#rules = rules
   }
 
-  ledger(type: XdsType): TypeLedger | undefined {
-    return this.#ledgers.get(type)
+  typeState(type: XdsType): TypeState | undefined {
+    return this.#typeStates.get(type)
   }
 
   /** Whether responses name what is gone. */
@@ -54,7 +54,7 @@ export class PushSchedule {
 
   get subscribedNames(): number {
     let names = 0
-    for (const { subscription } of this.#ledgers.values()) names += subscription.size
+    for (const { subscription } of this.#typeStates.values()) names += subscription.size
     return names
   }
 
@@ -64,36 +64,36 @@ export class PushSchedule {
 
   /** False if it is certain, without looking closer, that {@link next} gives nothing. */
   get mayBeDue(): boolean {
-    for (const ledger of this.#ledgers.values()) if (ledger.mayBeDue) return true
+    for (const typeState of this.#typeStates.values()) if (typeState.mayBeDue) return true
     return false
   }
 
   /** The next draft in order. The caller marks it as sent. */
   next(): ScheduledDraft | undefined {
-    for (const [type, ledger] of this.#ledgers) {
-      if (!ledger.mayBeDue || this.#mustWait(type)) continue
-      const draft = ledger.draft(this.#options(type))
+    for (const [type, typeState] of this.#typeStates) {
+      if (!typeState.mayBeDue || this.#mustWait(type)) continue
+      const draft = typeState.draft(this.#options(type))
       if (draft === undefined) continue
       this.#noteYield(type)
       if (type === 'cluster') this.#rewarm(draft)
-      return { type, ledger, draft }
+      return { type, typeState, draft }
     }
     return undefined
   }
 
   *unapplied(): Iterable<Unapplied> {
-    for (const [type, ledger] of this.#ledgers) {
+    for (const [type, typeState] of this.#typeStates) {
       if (!this.#matters(type)) continue
       // Certificates and roots come from no policy, and a policy can do nothing for them.
-      for (const entry of ledger.unapplied()) if (type !== 'secret' || entry.resource.sources.length > 0) yield entry
+      for (const entry of typeState.unapplied()) if (type !== 'secret' || entry.resource.sources.length > 0) yield entry
     }
   }
 
   /** True if everything that the proxy asked for is acknowledged and nothing is refused. */
   get settled(): boolean {
-    for (const [type, ledger] of this.#ledgers) {
-      if (!ledger.opened && this.#matters(type) && (ledger.desired?.size ?? 0) > 0) return false
-      if (ledger.unsettled(this.#tellsRemovals(type)) || ledger.hasRefusals) return false
+    for (const [type, typeState] of this.#typeStates) {
+      if (!typeState.opened && this.#matters(type) && (typeState.desired?.size ?? 0) > 0) return false
+      if (typeState.unsettled(this.#tellsRemovals(type)) || typeState.hasRefusals) return false
     }
     return true
   }
@@ -103,23 +103,23 @@ export class PushSchedule {
    * never asked for is not needed.
    */
   #matters(type: XdsType): boolean {
-    if (this.#ledgers.get(type)?.opened === true) return true
+    if (this.#typeStates.get(type)?.opened === true) return true
     if (type === 'secret') return false
     const parent = type === 'endpoints' ? 'cluster' : type === 'route' ? 'listener' : undefined
-    const ledger = parent === undefined ? undefined : this.#ledgers.get(parent)
-    return ledger === undefined || !ledger.opened || ledger.unsettled(false)
+    const typeState = parent === undefined ? undefined : this.#typeStates.get(parent)
+    return typeState === undefined || !typeState.opened || typeState.unsettled(false)
   }
 
   /** Envoy finishes warming a changed cluster only when its endpoints arrive again, changed or not. */
   #rewarm(draft: Draft): void {
-    const endpoints = this.#ledgers.get('endpoints')
+    const endpoints = this.#typeStates.get('endpoints')
     if (endpoints?.desired === undefined) return
     for (const [name, resource] of draft.items)
       if (resource !== undefined && endpoints.desired.get(name) !== undefined) endpoints.resend(name)
   }
 
   #options(type: XdsType): DraftOptions {
-    const cluster = this.#ledgers.get('cluster')
+    const cluster = this.#typeStates.get('cluster')
     const stub = this.#rules.stubs[type]
     return {
       fullState: this.isFullState(type),
@@ -135,11 +135,11 @@ export class PushSchedule {
    */
   #mustWait(type: XdsType): boolean {
     if (type !== 'listener' && type !== 'route') return false
-    if (type === 'listener' && this.#ledgers.get('secret')?.unsettled(false) === true) return true
+    if (type === 'listener' && this.#typeStates.get('secret')?.unsettled(false) === true) return true
     if (this.#yields >= MAX_YIELDS) return false
-    if (this.#ledgers.get('cluster')?.unsettled(false) === true) return true
-    if (this.#ledgers.get('endpoints')?.warming === true) return true
-    const listener = this.#ledgers.get('listener')
+    if (this.#typeStates.get('cluster')?.unsettled(false) === true) return true
+    if (this.#typeStates.get('endpoints')?.warming === true) return true
+    const listener = this.#typeStates.get('listener')
     return type === 'route' && listener?.inFlight === undefined && listener?.unsettled(false) === true
   }
 
@@ -149,7 +149,7 @@ export class PushSchedule {
   }
 
   #isDue(type: XdsType): boolean {
-    return this.#ledgers.get(type)?.unsettled(this.#tellsRemovals(type)) === true
+    return this.#typeStates.get(type)?.unsettled(this.#tellsRemovals(type)) === true
   }
 
   #tellsRemovals(type: XdsType): boolean {
@@ -175,7 +175,7 @@ export class PushSchedule {
   }
 
   #mayUse(type: XdsType): boolean {
-    const ledger = this.#ledgers.get(type)
-    return ledger !== undefined && (ledger.unsettled(type === 'listener') || ledger.hasRefusals)
+    const typeState = this.#typeStates.get(type)
+    return typeState !== undefined && (typeState.unsettled(type === 'listener') || typeState.hasRefusals)
   }
 }

@@ -29,7 +29,7 @@ export type Acknowledgement =
     }
 
 /** Tells which resources of a refused response a message names. */
-export type Blame = (message: string, resources: readonly EncodedResource[]) => readonly string[]
+export type NamedResources = (message: string, resources: readonly EncodedResource[]) => readonly string[]
 
 /** What is written behind versions, by type. */
 export type VersionLabels = Readonly<Partial<Record<XdsType, string>>>

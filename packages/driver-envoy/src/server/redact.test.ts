@@ -9,6 +9,7 @@ describe('redact', () => {
     `bad key -----BEGIN PRIVATE KEY-----\n${canary}\n-----END PRIVATE KEY----- in it`,
     `bad key -----BEGIN PRIVATE KEY-----\\n${canary}\\n-----END PRIVATE KEY-----\\n`,
     `cut off -----BEGIN EC PRIVATE KEY-----\n${canary}`,
+    `one cut off -----BEGIN PRIVATE KEY-----\nMIGH\n-----END and another -----BEGIN PRIVATE KEY-----\n${canary}\n-----END PRIVATE KEY-----`,
     `tls_certificate { private_key { inline_string: "${canary}" } }`,
     `private_key { inline_bytes: "abc\\"${canary}" }`,
     `{"name":"x","inlineBytes":"${canary}"}`,

@@ -4,7 +4,7 @@ import type { Acknowledgement } from './push.js'
 import type { StateOfTheWorldRequest } from './request-codec.js'
 import { stateVersion } from './state-version.js'
 import { emptyEndpoints, emptyRoutes } from './stubs.js'
-import type { TypeLedger } from './type-ledger.js'
+import type { TypeState } from './type-state.js'
 import type { StreamStateOptions } from './variant-state.js'
 import { VariantState } from './variant-state.js'
 import { versionHash } from './version-label.js'
@@ -29,7 +29,7 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
 
   protected override take(
     type: XdsType,
-    ledger: TypeLedger,
+    typeState: TypeState,
     request: StateOfTheWorldRequest,
   ): Acknowledgement | undefined {
     const last = this.#lastNonce.get(type)
@@ -37,27 +37,27 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
     if (nonce !== '' && last !== undefined && nonce !== last) {
       // Stale: it answers an earlier response, and its names will come again with the answer to the last one. Until then nothing is sent; but it is known
       // already that listeners and routes have to wait for what those names stand for.
-      if (ledger.inFlight !== undefined) ledger.resubscribe(request.resourceNames)
+      if (typeState.inFlight !== undefined) typeState.resubscribe(request.resourceNames)
       return undefined
     }
-    const outcome = this.acknowledge(type, ledger, nonce, request.errorDetail)
-    if (!ledger.opened && !this.#claims.has(type)) this.#claims.set(type, versionHash(request.versionInfo))
-    ledger.resubscribe(request.resourceNames)
-    this.open(type, ledger)
+    const outcome = this.acknowledge(type, typeState, nonce, request.errorDetail)
+    if (!typeState.opened && !this.#claims.has(type)) this.#claims.set(type, versionHash(request.versionInfo))
+    typeState.resubscribe(request.resourceNames)
+    this.open(type, typeState)
     return outcome
   }
 
-  protected override open(type: XdsType, ledger: TypeLedger): void {
+  protected override open(type: XdsType, typeState: TypeState): void {
     const claimed = this.#claims.get(type)
-    const { desired, subscription } = ledger
+    const { desired, subscription } = typeState
     if (claimed === undefined || desired === undefined) return
     this.#claims.delete(type)
-    if (claimed !== '' && claimed === versionInForce(ledger, desired)) {
+    if (claimed !== '' && claimed === versionInForce(typeState, desired)) {
       const heldVersion = (name: string) => desired.get(name)?.version
-      ledger.open({ heldVersion, leftovers: [], knowsMissing: () => false, owed: false })
+      typeState.open({ heldVersion, leftovers: [], knowsMissing: () => false, owed: false })
       return
     }
-    ledger.open({
+    typeState.open({
       heldVersion: () => (claimed === '' ? undefined : ''),
       leftovers: [],
       knowsMissing: () => false,
@@ -71,12 +71,12 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
    * It covers every resource that was asked for. Were it the version of the shared set alone, a proxy that asks for one more name while its stream breaks
    * would come back with that version and would never be sent the new resource.
    */
-  protected override versionOf({ ledger, draft }: ScheduledDraft): string {
-    const { subscription, desired } = ledger
+  protected override versionOf({ typeState, draft }: ScheduledDraft): string {
+    const { subscription, desired } = typeState
     if (desired === undefined) return ''
     if (draft.complete && subscription.covers(desired)) return desired.version
     const versions = new Map<string, string>()
-    for (const { name } of desired) if (subscription.has(name)) versions.set(name, ledger.held(name)?.version ?? '')
+    for (const { name } of desired) if (subscription.has(name)) versions.set(name, typeState.held(name)?.version ?? '')
     for (const { name, version } of draft.resources) if (!draft.stubs.has(name)) versions.set(name, version)
     return stateVersion(versions, desired)
   }
@@ -90,7 +90,7 @@ export class StateOfTheWorldState extends VariantState<StateOfTheWorldRequest> {
  * The version of a proxy that has everything it asks for. Names of what does not exist are left out, because giving them up is not answered by another
  * version; a proxy that asks for them is always answered.
  */
-function versionInForce({ subscription }: TypeLedger, desired: ResourceSet): string {
+function versionInForce({ subscription }: TypeState, desired: ResourceSet): string {
   if (subscription.covers(desired)) return desired.version
   const versions = new Map<string, string>()
   for (const { name, version } of desired) if (subscription.has(name)) versions.set(name, version)

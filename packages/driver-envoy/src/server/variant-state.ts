@@ -3,10 +3,10 @@ import type { Unapplied } from './differences.js'
 import { NonceSource } from './nonce-source.js'
 import type { ScheduledDraft, VariantRules } from './push-schedule.js'
 import { PushSchedule } from './push-schedule.js'
-import type { Acknowledgement, Blame, Push, StreamState, VersionLabels } from './push.js'
+import type { Acknowledgement, NamedResources, Push, StreamState, VersionLabels } from './push.js'
 import type { ErrorDetail } from './request-codec.js'
 import type { ResourceDiffer } from './translator-port.js'
-import type { TypeLedger } from './type-ledger.js'
+import type { TypeState } from './type-state.js'
 import type { XdsType } from './xds-types.js'
 import { pushOrder, xdsTypeOf } from './xds-types.js'
 
@@ -21,7 +21,7 @@ export interface StreamStateOptions {
   readonly wildcardTypes: readonly XdsType[]
   /** Makes nonces unique beyond the stream; ASCII. */
   readonly tag: string
-  readonly blame: Blame
+  readonly resourcesNamedBy: NamedResources
   readonly diff: ResourceDiffer
 }
 
@@ -29,14 +29,14 @@ export interface StreamStateOptions {
 export abstract class VariantState<
   Request extends { readonly typeUrl: string; readonly responseNonce: string },
 > implements StreamState<Request> {
-  readonly #blame: Blame
+  readonly #resourcesNamedBy: NamedResources
   readonly #diff: ResourceDiffer
   readonly #nonces: NonceSource
   #labels: VersionLabels = {}
   protected readonly schedule: PushSchedule
 
   protected constructor(options: StreamStateOptions, rules: VariantRules) {
-    this.#blame = options.blame
+    this.#resourcesNamedBy = options.resourcesNamedBy
     this.#diff = options.diff
     this.#nonces = new NonceSource(options.tag)
     this.schedule = new PushSchedule(options.types, options.wildcardTypes, rules)
@@ -44,8 +44,8 @@ export abstract class VariantState<
 
   request(request: Request): Acknowledgement | undefined {
     const type = xdsTypeOf(request.typeUrl)
-    const ledger = type === undefined ? undefined : this.schedule.ledger(type)
-    return type === undefined || ledger === undefined ? undefined : this.take(type, ledger, request)
+    const typeState = type === undefined ? undefined : this.schedule.typeState(type)
+    return type === undefined || typeState === undefined ? undefined : this.take(type, typeState, request)
   }
 
   update(resources: ProxyResources, labels: VersionLabels): void {
@@ -68,7 +68,7 @@ export abstract class VariantState<
     const nonce = this.#nonces.next()
     // The version tells what the proxy has afterwards, so it is made before the draft counts as sent.
     const version = this.versionOf(due)
-    due.ledger.sent(nonce, due.draft)
+    due.typeState.sent(nonce, due.draft)
     this.noteSent(due.type, nonce)
     const label = this.#labels[due.type] ?? ''
     const removed = this.schedule.namesRemovals ? due.draft.removed : []
@@ -88,10 +88,10 @@ export abstract class VariantState<
   }
 
   /** Takes a request for a type that the stream serves. */
-  protected abstract take(type: XdsType, ledger: TypeLedger, request: Request): Acknowledgement | undefined
+  protected abstract take(type: XdsType, typeState: TypeState, request: Request): Acknowledgement | undefined
 
-  /** Opens the ledger if there are both a first request and something to answer it from. */
-  protected abstract open(type: XdsType, ledger: TypeLedger): void
+  /** Opens the typeState if there are both a first request and something to answer it from. */
+  protected abstract open(type: XdsType, typeState: TypeState): void
 
   /** The version of the whole response. */
   protected abstract versionOf(due: ScheduledDraft): string
@@ -101,26 +101,26 @@ export abstract class VariantState<
   /** Applies what the request says about the response in flight. */
   protected acknowledge(
     type: XdsType,
-    ledger: TypeLedger,
+    typeState: TypeState,
     nonce: string,
     error: ErrorDetail | undefined,
   ): Acknowledgement | undefined {
-    if (nonce === '' || ledger.inFlight?.nonce !== nonce) return undefined
+    if (nonce === '' || typeState.inFlight?.nonce !== nonce) return undefined
     if (error === undefined) {
-      ledger.acknowledge()
+      typeState.acknowledge()
       return { kind: 'ack', type, nonce }
     }
     const message = error.message.slice(0, MAX_ERROR_LENGTH)
-    const blame = (resources: Parameters<Blame>[1]) => this.#blame(message, resources)
-    const refused = ledger.refuse(message, blame, this.schedule.isFullState(type))
+    const resourcesNamedBy = (resources: Parameters<NamedResources>[1]) => this.#resourcesNamedBy(message, resources)
+    const refused = typeState.refuse(message, resourcesNamedBy, this.schedule.isFullState(type))
     return { kind: 'nack', type, nonce, error: { code: error.code, message }, refused }
   }
 
   #updateType(type: XdsType, set: ResourceSet): void {
-    const ledger = this.schedule.ledger(type)
-    if (ledger === undefined || ledger.desired === set) return
-    const before = ledger.desired
-    ledger.update(set, before === undefined ? { changed: [], removed: [] } : this.#diff(before, set))
-    this.open(type, ledger)
+    const typeState = this.schedule.typeState(type)
+    if (typeState === undefined || typeState.desired === set) return
+    const before = typeState.desired
+    typeState.update(set, before === undefined ? { changed: [], removed: [] } : this.#diff(before, set))
+    this.open(type, typeState)
   }
 }

@@ -11,7 +11,7 @@ import { resource } from '../../test/xds/resources.js'
 import { testAuthority } from '@osm-ts/driver-testkit'
 import { XdsClient, type XdsClientOptions } from '../../test/xds/xds-client.js'
 import { ResourceDiffer } from '../resources/resource-differ.js'
-import { blameParts } from '../translate/blame.js'
+import { attributeRejection } from '../translate/attribute-rejection.js'
 import { DebugPages } from './debug-pages.js'
 import { XdsServer } from './xds-server.js'
 import { typeUrls, type XdsType } from './xds-types.js'
@@ -21,7 +21,7 @@ const differ = new ResourceDiffer()
 const ports = {
   translator: literalTranslator,
   diff: differ.diff.bind(differ),
-  trace: blameParts,
+  trace: attributeRejection,
   times: { ageMs: 1_800_000, graceMs: 60_000, keepaliveMs: 30_000 },
 }
 

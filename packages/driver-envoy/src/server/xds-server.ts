@@ -3,17 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { Server, type ServerDuplexStream } from '@grpc/grpc-js'
 import { type ControllerContext, OsmError, PartStore, type RotatingCredential, WorkTurns } from '@osm-ts/driver-api'
 
-import { ConnectionGate } from './connection-gate.js'
 import { limits } from './limits.js'
 import { PreparedResponses } from './prepared-responses.js'
 import { type AnyRequest, deltaProtocol, type Protocol, stateOfTheWorldProtocol } from './protocols.js'
+import { ProxyConnections } from './proxy-connections.js'
 import type { StreamScope } from './proxy-session.js'
 import {
   createRotatingServerCredentials,
   type RotatingServerCredentials,
   type ServerTrust,
 } from './rotating-credentials.js'
-import { SendGate } from './send-gate.js'
+import { WriteSemaphore } from './write-semaphore.js'
 import { aggregatedDiscovery, endpointDiscovery, type OutgoingResponse } from './service-definitions.js'
 import { StreamRegistry } from './stream-registry.js'
 import type { RefusalTracer, ResourceDiffer, ResourceTranslator } from './translator-port.js'
@@ -64,7 +64,7 @@ export class XdsServer {
   readonly streams = new StreamRegistry()
   readonly #context: XdsServerContext
   readonly #grpc: Server
-  readonly #connections: ConnectionGate
+  readonly #connections: ProxyConnections
   readonly #credentials: RotatingServerCredentials
   readonly #ports: StreamPorts
   readonly #serving = new Set<Promise<void>>()
@@ -89,14 +89,13 @@ export class XdsServer {
     })
     this.#credentials = createRotatingServerCredentials()
     const injector = this.#grpc.createConnectionInjector(this.#credentials.credentials)
-    this.#connections = new ConnectionGate({
+    this.#connections = new ProxyConnections({
       inject: (socket) => injector.injectConnection(socket),
-      maxPending: limits.maxPendingConnections,
-      maxHandshakes: limits.maxHandshakes,
-      handshakeTurnMs: limits.handshakeTurnMs,
+      limits: limits.connections,
       maxArrivals: limits.maxArrivals,
       arrivalTurnMs: limits.arrivalTurnMs,
-      establishTimeoutMs: limits.establishTimeoutMs,
+      metrics: context.metrics,
+      logger: context.logger,
     })
     const turns = new WorkTurns(limits.turnMs)
     this.#ports = {
@@ -111,7 +110,7 @@ export class XdsServer {
       diff,
       trace,
       prepared: new PreparedResponses(),
-      sendGate: new SendGate(limits.maxWritesInFlight),
+      sendGate: new WriteSemaphore(limits.maxWritesInFlight),
       writes: new WriteWatch(limits),
       streams: this.streams,
       connections: this.#connections,

@@ -16,13 +16,13 @@ import {
   type WorkTurns,
 } from '@osm-ts/driver-api'
 
-import type { ConnectionGate } from './connection-gate.js'
 import { limits } from './limits.js'
 import { PolicyFollower, type PolicyFollowerPorts } from './policy-follower.js'
 import type { PreparedResponses } from './prepared-responses.js'
 import type { AnyRequest, Protocol } from './protocols.js'
+import type { ProxyConnections } from './proxy-connections.js'
 import { ProxySession, type StreamScope } from './proxy-session.js'
-import type { SendGate } from './send-gate.js'
+import type { WriteSemaphore } from './write-semaphore.js'
 import type { OutgoingResponse } from './service-definitions.js'
 import type { StreamRegistry } from './stream-registry.js'
 import { endOfEviction, refusalOf, type StreamEnd, StreamRefusal } from './stream-refusal.js'
@@ -42,10 +42,10 @@ export interface StreamPorts extends PolicyFollowerPorts {
   readonly diff: ResourceDiffer
   readonly trace: RefusalTracer
   readonly prepared: PreparedResponses
-  readonly sendGate: SendGate
+  readonly sendGate: WriteSemaphore
   readonly writes: WriteWatch
   readonly streams: StreamRegistry
-  readonly connections: Pick<ConnectionGate, 'establish' | 'arrived' | 'cut' | 'condemn' | 'isCondemned'>
+  readonly connections: Pick<ProxyConnections, 'establish' | 'arrived' | 'cut' | 'condemn' | 'isCondemned'>
   readonly metrics: XdsMetrics
   readonly logger: Logger
   readonly now: () => number
@@ -131,7 +131,7 @@ export class XdsStream<Request extends AnyRequest> {
         await proxies.disconnected(proxy.session)
         return undefined
       }
-      connections.establish(this.#peer)
+      connections.establish(this.#peer, proxy.commonName)
       return proxy
     } catch (error) {
       const refusal = error instanceof StreamRefusal ? error : refusalOf(error)

@@ -15,6 +15,7 @@ import { hostCluster } from './cluster.js'
 import { duration, encode, type Init, oneOf, pack } from './encode.js'
 import { httpProtocolOptions } from './http-protocol.js'
 import { names } from './names.js'
+import { DEFAULT_HTTP_LIMITS } from './settings.js'
 
 /** Keys of a connection's log entry, as OSM names them. */
 const TCP_FIELDS: Readonly<Record<string, string>> = {
@@ -127,7 +128,7 @@ export function accessLogCluster({ accessLog, connectTimeoutMs }: MeshPart): Uin
     ...hostCluster(names.accessLogCluster, host, port),
     connectTimeout: duration(own ?? connectTimeoutMs),
     circuitBreakers: circuitBreakers(),
-    typedExtensionProtocolOptions: httpProtocolOptions('grpc'),
+    typedExtensionProtocolOptions: httpProtocolOptions('grpc', DEFAULT_HTTP_LIMITS),
   })
 }
 

@@ -10,7 +10,7 @@ import {
 
 import { names } from './names.js'
 import type { PolicyReader } from './policy-reader.js'
-import type { Tunnel } from './ways-out.js'
+import type { Tunnel } from './egress-gateway-routes.js'
 
 /** A breaker, and where it comes from. */
 export interface Breaker {

@@ -24,6 +24,7 @@ import { duration, encode, type Init } from './encode.js'
 import { forwardProxyClusterType } from './forward-proxy.js'
 import { httpProtocolOptions, isHttp } from './http-protocol.js'
 import { names } from './names.js'
+import { plaintextSockets } from './plaintext.js'
 import type { Settings } from './settings.js'
 import { meshClientTls, originatedTls } from './tls.js'
 
@@ -36,11 +37,16 @@ export function upstreamCluster(part: UpstreamPart, settings: Settings): Uint8Ar
     name: part.id,
     connectTimeout: duration(part.connectTimeoutMs ?? settings.mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(part.limits),
-    typedExtensionProtocolOptions: httpProtocolOptions(part.protocol, part.limits?.maxRequestsPerConnection),
+    typedExtensionProtocolOptions: httpProtocolOptions(
+      part.protocol,
+      settings.mesh.httpLimits,
+      part.limits?.maxRequestsPerConnection,
+    ),
     // What is to be encrypted and can't be gets no address, never plaintext.
     ...(part.tls.mode !== 'none' && transportSocket === undefined ? staticCluster(part.id, []) : discovery(part)),
     ...balancing(part.discovery, part.loadBalancing),
     ...(transportSocket === undefined ? {} : { transportSocket }),
+    transportSocketMatches: plaintextSockets(part.tls),
     ...(part.healthCheck === undefined ? {} : { healthChecks: [healthCheck(part.healthCheck, part)] }),
   })
 }
@@ -63,7 +69,7 @@ export function localCluster(id: string, local: SocketAddress, protocol: Protoco
     ...staticCluster(names.localCluster(id), [local]),
     connectTimeout: duration(settings.mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(),
-    typedExtensionProtocolOptions: httpProtocolOptions(protocol),
+    typedExtensionProtocolOptions: httpProtocolOptions(protocol, settings.mesh.httpLimits),
   })
 }
 
@@ -111,7 +117,7 @@ export function passthroughCluster(settings: Settings): Uint8Array {
     circuitBreakers: circuitBreakers(),
     clusterDiscoveryType: { case: 'type', value: DiscoveryType.ORIGINAL_DST },
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
-    typedExtensionProtocolOptions: httpProtocolOptions('http'),
+    typedExtensionProtocolOptions: httpProtocolOptions('http', settings.mesh.httpLimits),
   })
 }
 

@@ -108,7 +108,7 @@ export class ClusterTranslation {
     )
   }
 
-  #passthrough({ proxy, settings, waysOut: { others, sources } }: ProxyView): EncodedResource {
+  #passthrough({ proxy, settings, egressGatewayRoutes: { others, sources } }: ProxyView): EncodedResource {
     const [name, encode] =
       proxy.mode === 'transparent'
         ? ([names.passthroughCluster, passthroughCluster] as const)
@@ -119,19 +119,19 @@ export class ClusterTranslation {
   }
 
   /** One for each upstream and tunnel that lead to a destination together. */
-  #tunnelled({ proxy, reader, settings, waysOut }: ProxyView): readonly EncodedResource[] {
-    if (waysOut.byPart.size === 0) return []
+  #tunnelled({ proxy, reader, settings, egressGatewayRoutes }: ProxyView): readonly EncodedResource[] {
+    if (egressGatewayRoutes.byPart.size === 0) return []
     const upstreams = new Map(
       reader.members(proxy.upstreams, 'upstream').list.map((member) => [member.part.id, member]),
     )
     const clusters = new Map<string, EncodedResource>()
     for (const { part } of reader.members(proxy.egress, 'egress').list) {
-      const tunnel = waysOut.byPart.get(part.id)?.tunnel
+      const tunnel = egressGatewayRoutes.byPart.get(part.id)?.tunnel
       for (const { upstream } of [...part.targets, ...part.routes.flatMap(({ targets }) => targets)]) {
         const member = upstreams.get(upstream)
         if (tunnel === undefined || member === undefined) continue
         const name = names.tunnelledCluster(upstream, tunnel.name)
-        const sources = [member.ref, ...waysOut.sources, ...settings.sources]
+        const sources = [member.ref, ...egressGatewayRoutes.sources, ...settings.sources]
         clusters.set(name, encodedResource(name, tunnelledCluster(member.part, tunnel, settings), sources))
       }
     }
@@ -155,7 +155,7 @@ export function hasMetrics({ proxy }: ProxyView): boolean {
 
 /** Everything that {@link ClusterTranslation} reads for the proxy's own clusters. */
 function ownKey(view: ProxyView): readonly unknown[] {
-  const { proxy, settings, served, servedOutside, waysOut } = view
+  const { proxy, settings, served, servedOutside, egressGatewayRoutes } = view
   return [
     proxy.mode,
     settings.key,
@@ -164,7 +164,7 @@ function ownKey(view: ProxyView): readonly unknown[] {
     proxy.workloadEnded === true,
     proxy.probes,
     proxy.ipFamilies,
-    waysOut.key,
-    ...(waysOut.byPart.size > 0 ? [proxy.upstreams, proxy.egress] : []),
+    egressGatewayRoutes.key,
+    ...(egressGatewayRoutes.byPart.size > 0 ? [proxy.upstreams, proxy.egress] : []),
   ]
 }

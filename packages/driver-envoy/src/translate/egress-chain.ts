@@ -1,4 +1,4 @@
-import type { EgressPart, MeshPart } from '@osm-ts/driver-api'
+import type { EgressPart } from '@osm-ts/driver-api'
 import {
   FilterChainSchema,
   type FilterChainMatchSchema,
@@ -12,10 +12,11 @@ import { HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
 import { forwardProxyFilter, sniForwardProxyFilter } from './forward-proxy.js'
 import { httpManager } from './http-manager.js'
 import { names } from './names.js'
+import type { MeshSettings } from './settings.js'
 import { breakerFilters } from './statistical-breaker.js'
 import { weightedTcpFilters } from './tcp-proxy.js'
 import { connectionDestinationFilter, requestDestinationFilter } from './tunnel.js'
-import { throughGateways, type WayOut, type WaysOut } from './ways-out.js'
+import { throughGateways, type WayOut, type EgressGatewayRoutes } from './egress-gateway-routes.js'
 
 /** Stands for every server in {@link EgressPart.serverNames}. */
 const ANY_SERVER = '*'
@@ -25,14 +26,14 @@ const ANY_SERVER = '*'
  * alone, so that they never come here.
  *
  * @param byServerName - ids of upstreams whose addresses are those of the server name
- * @param waysOut - which of them are reached through gateways
+ * @param egressGatewayRoutes - which of them are reached through gateways
  * @param breakers - which of their upstreams have statistical breakers
  */
 export function egressChains(
   parts: readonly EgressPart[],
-  mesh: MeshPart,
+  mesh: MeshSettings,
   byServerName: ReadonlySet<string>,
-  waysOut: WaysOut,
+  egressGatewayRoutes: EgressGatewayRoutes,
   breakers: BreakersByCluster,
 ): readonly Uint8Array[] {
   const httpParts = parts.filter(({ protocol }) => protocol === 'http')
@@ -40,12 +41,14 @@ export function egressChains(
   const hasBreakers = (port: number): boolean =>
     httpParts.some((part) => part.port === port && breakersOfRoutes(part.routes, breakers).size > 0)
   return [
-    ...httpPorts.sort((a, b) => a - b).map((port) => httpChain(port, mesh, waysOut.key !== '', hasBreakers(port))),
+    ...httpPorts
+      .sort((a, b) => a - b)
+      .map((port) => httpChain(port, mesh, egressGatewayRoutes.key !== '', hasBreakers(port))),
     ...parts
       .filter(({ protocol }) => protocol !== 'http')
       // Two chains must not match alike: any address of a port is what an HTTP chain already takes.
       .filter((part) => selects(part) || !httpPorts.includes(part.port))
-      .map((part) => tcpChain(part, mesh, byServerName, waysOut.byPart.get(part.id))),
+      .map((part) => tcpChain(part, mesh, byServerName, egressGatewayRoutes.byPart.get(part.id))),
   ]
 }
 
@@ -55,7 +58,7 @@ export function inspectedPorts(parts: readonly EgressPart[]): readonly number[] 
   return [...new Set(ports)].sort((a, b) => a - b)
 }
 
-function httpChain(port: number, mesh: MeshPart, hasTunnels: boolean, hasBreakers: boolean): Uint8Array {
+function httpChain(port: number, mesh: MeshSettings, hasTunnels: boolean, hasBreakers: boolean): Uint8Array {
   return encode(FilterChainSchema, {
     name: names.egressHttpChain(port),
     filterChainMatch: { destinationPort: port },
@@ -78,7 +81,7 @@ function httpChain(port: number, mesh: MeshPart, hasTunnels: boolean, hasBreaker
 
 function tcpChain(
   part: EgressPart,
-  mesh: MeshPart,
+  mesh: MeshSettings,
   byServerName: ReadonlySet<string>,
   way: WayOut | undefined,
 ): Uint8Array {

@@ -7,7 +7,7 @@ import { routeMatch } from './matching.js'
 import { names } from './names.js'
 import { type HostForm, weightedRoute } from './outbound-routes.js'
 import { requestDestination } from './tunnel.js'
-import { throughGateways, type Tunnel, type WayOut, type WaysOut } from './ways-out.js'
+import { throughGateways, type Tunnel, type WayOut, type EgressGatewayRoutes } from './egress-gateway-routes.js'
 
 type RouteInit = Init<typeof RouteSchema>
 
@@ -84,21 +84,21 @@ export function passthroughVirtualHost(tunnel: Tunnel | undefined): Uint8Array {
  * one port.
  *
  * @param anyHost - parts that take any host on their port
- * @param waysOut - what leaves through gateways
+ * @param egressGatewayRoutes - what leaves through gateways
  * @param breakers - statistical breakers of upstreams
  */
 export function forwardProxyFallback(
   anyHost: readonly EgressPart[],
   egressEnabled: boolean,
-  waysOut: WaysOut,
+  egressGatewayRoutes: EgressGatewayRoutes,
   breakers: BreakersByCluster,
 ): Uint8Array {
   return encode(VirtualHostSchema, {
     name: names.outboundVirtualHost(ANY_HOST),
     domains: [ANY_HOST],
     routes: [
-      ...anyHost.flatMap((part) => egressRoutes(part, waysOut.byPart.get(part.id), breakers)),
-      ...(egressEnabled ? passthroughRoutes(waysOut.others) : [refusal]),
+      ...anyHost.flatMap((part) => egressRoutes(part, egressGatewayRoutes.byPart.get(part.id), breakers)),
+      ...(egressEnabled ? passthroughRoutes(egressGatewayRoutes.others) : [refusal]),
     ],
   })
 }

@@ -13,7 +13,6 @@ const at = (address: string, locality: Locality, priority = 0): PolicyEndpoint =
   priority,
   locality,
   cluster: '',
-  meshed: true,
 })
 
 /** Addresses by Envoy's priority. */

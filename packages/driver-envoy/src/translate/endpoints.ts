@@ -4,6 +4,7 @@ import type { LocalityLbEndpointsSchema } from '@osm-ts/envoy-api/envoy/config/e
 
 import { socketAddress } from './address.js'
 import { encode, type Init } from './encode.js'
+import { PLAINTEXT_MATCH } from './plaintext.js'
 
 interface Group {
   readonly priority: number
@@ -63,7 +64,21 @@ function rankOf({ priority, distance }: Group): string {
  * upstream's TLS would not fit it, and nothing of a service of the mesh goes out otherwise.
  */
 function isUsable(endpoint: PolicyEndpoint): boolean {
-  return endpoint.weight > 0 && endpoint.tls === undefined && endpoint.path === undefined
+  return endpoint.weight > 0 && (endpoint.tls === undefined || isPlaintext(endpoint)) && endpoint.path === undefined
+}
+
+/** True for a workload of the own cluster without a sidecar. */
+function isPlaintext({ tls, cluster }: PolicyEndpoint): boolean {
+  return cluster === '' && tls?.mode === 'none'
+}
+
+/**
+ * What makes the cluster choose plaintext. A cluster whose upstream allows none does not look at it, and its handshake fails. Nobody there answers the
+ * health checks of sidecars.
+ */
+const plaintextEndpoint = {
+  metadata: { filterMetadata: { 'envoy.transport_socket_match': PLAINTEXT_MATCH } },
+  healthCheckConfig: { disableActiveHealthCheck: true },
 }
 
 function localityEndpoints(priority: number, { locality, endpoints }: Group): Init<typeof LocalityLbEndpointsSchema> {
@@ -74,9 +89,17 @@ function localityEndpoints(priority: number, { locality, endpoints }: Group): In
   return {
     priority,
     locality,
-    lbEndpoints: [...endpoints].sort(order).map((endpoint) => ({
-      hostIdentifier: { case: 'endpoint' as const, value: { address: socketAddress(endpoint) } },
-      loadBalancingWeight: endpoint.weight,
-    })),
+    lbEndpoints: [...endpoints].sort(order).map((endpoint) => {
+      const inTheClear = isPlaintext(endpoint)
+      const { healthCheckConfig, metadata } = plaintextEndpoint
+      return {
+        hostIdentifier: {
+          case: 'endpoint' as const,
+          value: { address: socketAddress(endpoint), ...(inTheClear ? { healthCheckConfig } : {}) },
+        },
+        loadBalancingWeight: endpoint.weight,
+        ...(inTheClear ? { metadata } : {}),
+      }
+    }),
   }
 }

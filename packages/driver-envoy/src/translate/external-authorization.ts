@@ -11,7 +11,7 @@ import { hostCluster } from './cluster.js'
 import { duration, encode, pack } from './encode.js'
 import { httpProtocolOptions } from './http-protocol.js'
 import { names } from './names.js'
-import type { Settings } from './settings.js'
+import { DEFAULT_HTTP_LIMITS, type Settings } from './settings.js'
 
 /** Asks a service about every request that the rules allow. */
 export function externalAuthorizationFilter(authorization: ExternalAuthorization): Any {
@@ -44,6 +44,6 @@ export function externalAuthorizationCluster(authorization: ExternalAuthorizatio
     ...hostCluster(names.externalAuthorizationCluster(authorization), host, port),
     connectTimeout: duration(mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(),
-    typedExtensionProtocolOptions: httpProtocolOptions('grpc'),
+    typedExtensionProtocolOptions: httpProtocolOptions('grpc', DEFAULT_HTTP_LIMITS),
   })
 }

@@ -22,12 +22,16 @@ const filterOrder = {
     { name: 'envoy.filters.network.tcp_proxy', reason: 'terminal, on all others' },
   ],
   http: [
-    { name: 'envoy.filters.http.header_mutation', reason: 'names the workload in every answer, refusals included' },
+    {
+      name: 'envoy.filters.http.header_mutation',
+      reason: 'names the workload in every answer, refusals included, and takes out headers that no rule looks at',
+    },
     {
       name: 'envoy.filters.http.health_check',
       reason:
         'tells a peer that the proxy lives and nothing else, so any peer of the mesh may ask, whatever it may call',
     },
+    { name: 'osm.filters.http.path_readings', reason: 'tells rules how else a path may be read' },
     { name: 'envoy.filters.http.rbac', reason: 'decides before anything is spent on a request' },
     { name: 'envoy.filters.http.local_ratelimit', reason: 'counts requests that are allowed, not those of strangers' },
     { name: 'envoy.filters.http.ratelimit', reason: 'asks a service, so only for what the local limit lets pass' },
@@ -54,6 +58,8 @@ export type FilterConfigs<Kind extends keyof typeof filterOrder> = Readonly<Part
 
 /** Name of the HTTP filter under which virtual hosts and routes give their own rules. */
 export const HTTP_RBAC = 'envoy.filters.http.rbac'
+/** Name of the HTTP filter under which virtual hosts say which headers are removed. */
+export const HTTP_HEADER_MUTATION = 'envoy.filters.http.header_mutation'
 /** Name of the HTTP filter under which virtual hosts and routes give their own limits. */
 export const HTTP_LOCAL_RATE_LIMIT = 'envoy.filters.http.local_ratelimit'
 /** Name of the HTTP filter by which routes answer in the place of what they lead to. */

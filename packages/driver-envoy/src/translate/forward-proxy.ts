@@ -65,6 +65,6 @@ export function forwardProxyCluster(settings: Settings): Uint8Array {
     circuitBreakers: circuitBreakers(),
     clusterDiscoveryType: { case: 'clusterType', value: forwardProxyClusterType() },
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
-    typedExtensionProtocolOptions: httpProtocolOptions('http'),
+    typedExtensionProtocolOptions: httpProtocolOptions('http', settings.mesh.httpLimits),
   })
 }

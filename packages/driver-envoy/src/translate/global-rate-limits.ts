@@ -28,7 +28,7 @@ import { httpProtocolOptions } from './http-protocol.js'
 import { headerMatchers } from './matching.js'
 import { names } from './names.js'
 import { namedStatus } from './rate-limits.js'
-import type { Settings } from './settings.js'
+import { DEFAULT_HTTP_LIMITS, type Settings } from './settings.js'
 
 /** Asks a service about every new connection. */
 export function countedConnections(limit: TcpGlobalRateLimit, statPrefix: string): Any {
@@ -75,7 +75,7 @@ export function rateLimitCluster(address: HostAddress, { mesh }: Settings): Uint
     ...hostCluster(names.rateLimitCluster(address), address.host, address.port),
     connectTimeout: duration(mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(),
-    typedExtensionProtocolOptions: httpProtocolOptions('grpc'),
+    typedExtensionProtocolOptions: httpProtocolOptions('grpc', DEFAULT_HTTP_LIMITS),
   })
 }
 

@@ -1,6 +1,9 @@
-import type { Any } from '@bufbuild/protobuf/wkt'
+import { create } from '@bufbuild/protobuf'
+import { type Any, AnySchema } from '@bufbuild/protobuf/wkt'
+import { withheldHeaders } from '@osm-ts/driver-api'
 import type { HeaderMutationSchema as MutationSchema } from '@osm-ts/envoy-api/envoy/config/common/mutation_rules/v3/mutation_rules_pb.js'
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
+import type { TypedExtensionConfigSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/extension_pb.js'
 import {
   HttpConnectionManager_ForwardClientCertDetails as ForwardClientCert,
   HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes,
@@ -10,26 +13,18 @@ import {
 import { HeaderMutationSchema } from '@osm-ts/envoy-api/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
 
 import { accessLogs } from './access-log.js'
+import { removals } from './header-removal.js'
 import { adsSource } from './config-source.js'
-import { duration, type Init, pack } from './encode.js'
+import { duration, extend, type Init, pack } from './encode.js'
 import { type FilterConfigs, httpFilters } from './filter-order.js'
-import { http2Limits } from './http-protocol.js'
+import { downstreamHttp2Options } from './http-protocol.js'
 import { answeredWorkload, requestMetricsLog } from './request-metrics.js'
+import { pathCopy } from './path-readings.js'
 import type { MeshSettings } from './settings.js'
 import { requestTracing } from './tracing.js'
 
-/** Header that names the virtual host of a served service; set by the proxy itself, whatever the client sent, and never forwarded. */
+/** Header that names the virtual host of the service that a connection is for, called or served; set by the proxy itself, whatever the client sent, and never forwarded. */
 export const SERVICE_HEADER = 'x-osm-service'
-
-/** Prefix of headers by which Envoy lets a client change timeouts, retries and more: nobody's client may. */
-const ENVOY_HEADERS = 'x-envoy-'
-
-/** Headers that applications have been known to take for a caller's identity. No header is proof of one, so none comes in from a client. */
-const IDENTITY_HEADERS = ['x-forwarded-client-cert', 'serviceidentity']
-
-/** Request headers in kibibytes and in number; Envoy's own limits, written down so that they stay what tests have seen. */
-const MAX_HEADERS_KB = 60
-const MAX_HEADERS = 100
 
 /** What one connection manager differs in from others. */
 export interface HttpManager {
@@ -45,6 +40,19 @@ export interface HttpManager {
   }
 }
 
+/**
+ * A connection manager that chooses the virtual host itself, see {@link SERVICE_HEADER}.
+ *
+ * @param base - what it shares with others, without a choice
+ * @param virtualHost - value of the header; may hold commands of Envoy's format strings
+ */
+export function choosingManager(base: Any, virtualHost: string): Any {
+  const value = extend(HttpConnectionManagerSchema, base.value, {
+    earlyHeaderMutationExtensions: [earlyMutation([serviceHeader(virtualHost)])],
+  })
+  return create(AnySchema, { typeUrl: base.typeUrl, value })
+}
+
 /** The configuration of an HTTP connection manager. */
 export function httpManager({ routes, filters, mesh, mergeSlashes, served }: HttpManager): Any {
   const measured = mesh.requestMetrics && served === undefined
@@ -57,48 +65,60 @@ export function httpManager({ routes, filters, mesh, mergeSlashes, served }: Htt
     }),
     accessLog: [...accessLogs(mesh, 'http'), ...(measured ? [requestMetricsLog()] : [])],
     ...requestTracing(mesh),
-    earlyHeaderMutationExtensions: [
-      {
-        name: 'envoy.http.early_header_mutation.header_mutation',
-        typedConfig: pack(HeaderMutationSchema, { mutations: headerMutations(served?.virtualHost) }),
-      },
-    ],
+    earlyHeaderMutationExtensions: withoutCallersClaims(
+      served?.virtualHost,
+      served !== undefined && mesh.keepsEscapedSlashes === true ? [pathCopy()] : [],
+    ),
     forwardClientCertDetails: ForwardClientCert.SANITIZE,
     // An application's own name for itself is nothing to hide.
     serverHeaderTransformation: ServerHeader.PASS_THROUGH,
     // Path rule of the mesh, see path-rule.ts: dot segments are refused, not resolved.
     normalizePath: false,
     mergeSlashes,
-    ...(served === undefined ? {} : { pathWithEscapedSlashesAction: EscapedSlashes.REJECT_REQUEST }),
+    // Refused by routes, which say why.
+    ...(served === undefined ? {} : { pathWithEscapedSlashesAction: EscapedSlashes.KEEP_UNCHANGED }),
     upgradeConfigs: [{ upgradeType: 'websocket' }],
-    maxRequestHeadersKb: MAX_HEADERS_KB,
-    commonHttpProtocolOptions: { maxHeadersCount: MAX_HEADERS },
-    http2ProtocolOptions: http2Limits,
-    streamIdleTimeout: duration(mesh.idleTimeoutMs),
+    maxRequestHeadersKb: mesh.httpLimits.requestHeadersKiB,
+    commonHttpProtocolOptions: { maxHeadersCount: mesh.httpLimits.headers },
+    // HTTP/1.0 is spoken by nginx towards upstreams unless it is told otherwise. Trailers pass as they do in HTTP/2.
+    httpProtocolOptions: { acceptHttp10: true, enableTrailers: true },
+    http2ProtocolOptions: downstreamHttp2Options(served === undefined ? undefined : mesh.httpLimits.concurrentStreams),
+    streamIdleTimeout: duration(mesh.streamIdleTimeoutMs),
   })
 }
 
+/**
+ * Takes away what a client says about itself and to Envoy, before anything else reads it.
+ *
+ * @param virtualHost - see {@link HttpManager.served}
+ * @param more - what else is changed before routes are chosen
+ */
+export function withoutCallersClaims(
+  virtualHost?: string,
+  more: readonly Init<typeof MutationSchema>[] = [],
+): Init<typeof TypedExtensionConfigSchema>[] {
+  return [earlyMutation([...headerMutations(virtualHost), ...more])]
+}
+
+function earlyMutation(mutations: readonly Init<typeof MutationSchema>[]): Init<typeof TypedExtensionConfigSchema> {
+  return {
+    name: 'envoy.http.early_header_mutation.header_mutation',
+    typedConfig: pack(HeaderMutationSchema, { mutations: [...mutations] }),
+  }
+}
+
 function headerMutations(virtualHost: string | undefined): Init<typeof MutationSchema>[] {
-  return [
-    {
-      action: {
-        case: 'removeOnMatch',
-        value: { keyMatcher: { matchPattern: { case: 'prefix', value: ENVOY_HEADERS } } },
+  return [...removals(withheldHeaders()), ...(virtualHost === undefined ? [] : [serviceHeader(virtualHost)])]
+}
+
+function serviceHeader(virtualHost: string): Init<typeof MutationSchema> {
+  return {
+    action: {
+      case: 'append',
+      value: {
+        header: { key: SERVICE_HEADER, value: virtualHost },
+        appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
       },
     },
-    ...IDENTITY_HEADERS.map((header) => ({ action: { case: 'remove', value: header } }) as const),
-    ...(virtualHost === undefined
-      ? []
-      : [
-          {
-            action: {
-              case: 'append',
-              value: {
-                header: { key: SERVICE_HEADER, value: virtualHost },
-                appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
-              },
-            },
-          } as const,
-        ]),
-  ]
+  }
 }

@@ -4,14 +4,30 @@ import type { Http2ProtocolOptionsSchema } from '@osm-ts/envoy-api/envoy/config/
 import { HttpProtocolOptionsSchema } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 
 import { type Init, pack } from './encode.js'
+import type { HttpLimits } from './settings.js'
 
 const EXTENSION = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
 
-/** Limits that keep one peer from holding more memory than its share: 100 streams of 64 KiB, 1 MiB for a connection. */
-export const http2Limits: Init<typeof Http2ProtocolOptionsSchema> = {
-  maxConcurrentStreams: 100,
+/** Data that a peer may have on the way: 64 KiB for a stream, 1 MiB for a connection. */
+const windows: Init<typeof Http2ProtocolOptionsSchema> = {
   initialStreamWindowSize: 64 * 1024,
   initialConnectionWindowSize: 1024 * 1024,
+}
+
+/** The most that HTTP/2 can say: no limit. Left out, it would be what a version of Envoy has for a default. */
+const UNLIMITED_STREAMS = 2_147_483_647
+
+/** Options of HTTP/2 towards upstreams: a sidecar opens another connection beyond 100 requests on one. */
+const upstreamHttp2Options: Init<typeof Http2ProtocolOptionsSchema> = { ...windows, maxConcurrentStreams: 100 }
+
+/**
+ * Options of HTTP/2 towards clients.
+ *
+ * @param concurrentStreams - requests that a client may have under way on one connection. Undefined for the workload beside the proxy, whose memory pays for
+ *   each of them first: a client may wait for ever for a connection that has reached its limit.
+ */
+export function downstreamHttp2Options(concurrentStreams: number | undefined): Init<typeof Http2ProtocolOptionsSchema> {
+  return { ...windows, maxConcurrentStreams: concurrentStreams ?? UNLIMITED_STREAMS }
 }
 
 /** True for protocols whose requests the proxy reads. */
@@ -25,23 +41,30 @@ export function isHttp(protocol: Protocol): boolean {
  */
 export function httpProtocolOptions(
   protocol: Protocol,
+  limits: HttpLimits,
   maxRequestsPerConnection?: number,
 ): { readonly [extension: string]: Any } {
   if (!isHttp(protocol)) return {}
-  const common: Init<typeof HttpProtocolOptionsSchema> =
-    maxRequestsPerConnection === undefined ? {} : { commonHttpProtocolOptions: { maxRequestsPerConnection } }
+  const common: Init<typeof HttpProtocolOptionsSchema> = {
+    commonHttpProtocolOptions: {
+      // Answers may be as large as requests.
+      maxHeadersCount: limits.headers,
+      maxResponseHeadersKb: limits.requestHeadersKiB,
+      ...(maxRequestsPerConnection !== undefined && { maxRequestsPerConnection }),
+    },
+  }
   const options: Init<typeof HttpProtocolOptionsSchema> =
     protocol === 'http'
       ? {
           upstreamProtocolOptions: {
             case: 'useDownstreamProtocolConfig',
-            value: { httpProtocolOptions: {}, http2ProtocolOptions: http2Limits },
+            value: { httpProtocolOptions: { enableTrailers: true }, http2ProtocolOptions: upstreamHttp2Options },
           },
         }
       : {
           upstreamProtocolOptions: {
             case: 'explicitHttpConfig',
-            value: { protocolConfig: { case: 'http2ProtocolOptions', value: http2Limits } },
+            value: { protocolConfig: { case: 'http2ProtocolOptions', value: upstreamHttp2Options } },
           },
         }
   return { [EXTENSION]: pack(HttpProtocolOptionsSchema, { ...common, ...options }) }

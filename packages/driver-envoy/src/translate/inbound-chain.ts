@@ -1,4 +1,4 @@
-import type { InboundPart } from '@osm-ts/driver-api'
+import { MESH_ALPN, type InboundPart } from '@osm-ts/driver-api'
 import {
   FilterChainSchema,
   type FilterSchema,
@@ -22,6 +22,8 @@ export interface InboundChain {
   readonly part: InboundPart
   /** Transparent mode: one listener has all ports, and the original destination selects. */
   readonly matchPort: boolean
+  /** True where callers outside the mesh may speak TLS of their own to the port: sidecars are told from them by the protocol that they offer. */
+  readonly matchAlpn: boolean
   /** Changes when access was withdrawn. */
   readonly drainEpoch: string | undefined
 }
@@ -30,12 +32,13 @@ export interface InboundChain {
  * The filter chain of a served port. It takes mTLS for the service's own SNI names and nothing else. Who is let in stands elsewhere: for HTTP in the
  * virtual host, for TCP in the secret of the port's callers.
  */
-export function inboundChain({ part, matchPort, drainEpoch }: InboundChain, settings: Settings): Uint8Array {
+export function inboundChain({ part, matchPort, matchAlpn, drainEpoch }: InboundChain, settings: Settings): Uint8Array {
   return encode(FilterChainSchema, {
     name: names.inboundChain(part),
     filterChainMatch: {
       transportProtocol: 'tls',
       serverNames: [...part.serverNames].sort(),
+      ...(matchAlpn ? { applicationProtocols: [MESH_ALPN] } : {}),
       ...(matchPort ? { destinationPort: part.targetPort } : {}),
     },
     ...(isHttp(part.protocol)

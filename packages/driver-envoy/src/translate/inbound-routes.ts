@@ -1,4 +1,4 @@
-import type { InboundPart } from '@osm-ts/driver-api'
+import { type InboundPart, namedHeaders } from '@osm-ts/driver-api'
 import { VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
 import { encode } from './encode.js'
@@ -7,10 +7,10 @@ import { servedHost } from './inbound-chain.js'
 import { routeMatch } from './matching.js'
 import { names } from './names.js'
 import { allowRules, denyAll, type ResolvedRule } from './rbac.js'
-import { servedConfig, servedRoutes } from './served-routes.js'
+import { type KeptByPorts, servedConfig, servedRoutes } from './served-routes.js'
 
 /** What decides the bytes of a served service's virtual host. */
-export interface InboundVirtualHost {
+export interface InboundVirtualHost extends KeptByPorts {
   readonly part: InboundPart
   /** Rules of an HTTP port; empty in the deny form. */
   readonly rules: readonly ResolvedRule[]
@@ -20,7 +20,14 @@ export interface InboundVirtualHost {
 }
 
 /** The virtual host of a served service. Its rules come with routes rather than with the listener, so that a change of them drains no connection. */
-export function inboundVirtualHost({ part, rules, trustDomain, hostsOfOthers }: InboundVirtualHost): Uint8Array {
+export function inboundVirtualHost({
+  part,
+  rules,
+  trustDomain,
+  hostsOfOthers,
+  keepsOtherSpellings,
+  keepsEscapedSlashes,
+}: InboundVirtualHost): Uint8Array {
   const others = new Set(hostsOfOthers)
   const virtualHost = {
     name: names.inboundVirtualHost(servedHost(part)),
@@ -30,14 +37,19 @@ export function inboundVirtualHost({ part, rules, trustDomain, hostsOfOthers }: 
     return encode(VirtualHostSchema, {
       ...virtualHost,
       routes: [{ match: routeMatch({}), action: { case: 'directResponse', value: { status: 403 } } }],
-      typedPerFilterConfig: servedConfig(denyAll, undefined),
+      typedPerFilterConfig: servedConfig(denyAll, undefined, []),
     })
   }
+  const matches = [...rules, ...part.rules.routeLimits].map(({ match }) => match)
   return encode(VirtualHostSchema, {
     ...virtualHost,
-    routes: servedRoutes(part.id, part.rules.routeLimits),
+    routes: servedRoutes(part.id, part.rules.routeLimits, keepsEscapedSlashes),
     rateLimits: requestDescriptors(part.rateLimits?.globalHttp?.descriptors),
-    typedPerFilterConfig: servedConfig(allowRules(rules, { kind: 'identity', trustDomain }), part.rateLimits?.http),
+    typedPerFilterConfig: servedConfig(
+      allowRules(rules, { kind: 'identity', trustDomain }, keepsEscapedSlashes),
+      part.rateLimits?.http,
+      keepsOtherSpellings ? [] : namedHeaders(matches),
+    ),
   })
 }
 

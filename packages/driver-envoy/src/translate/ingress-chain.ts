@@ -1,4 +1,4 @@
-import type { IngressPart } from '@osm-ts/driver-api'
+import type { IngressPart, MeshPart } from '@osm-ts/driver-api'
 import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 
 import { cidrRange } from './address.js'
@@ -6,9 +6,11 @@ import { connectionLimits } from './connection-limits.js'
 import { drainMetadata } from './drain-epoch.js'
 import { encode } from './encode.js'
 import { networkFilters } from './filter-order.js'
+import { isHttp } from './http-protocol.js'
 import { names } from './names.js'
 import { servedHttpManager } from './served-http.js'
 import type { Settings } from './settings.js'
+import { tcpProxy } from './tcp-proxy.js'
 import { outsideServerTls } from './tls.js'
 
 /** How a caller's TLS hello selects a filter chain. */
@@ -41,10 +43,15 @@ const OUTSIDE_PROTOCOLS = ['h2', 'http/1.1']
  * @param meshNames - SNI names that chains of the mesh have on the same port
  */
 export function ingressMatches(
-  { tls, serverNames }: Pick<IngressPart, 'tls' | 'serverNames'>,
+  { tls, serverNames, protocol }: Pick<IngressPart, 'tls' | 'serverNames' | 'protocol'>,
   meshNames: readonly string[],
 ): readonly IngressMatch[] {
   const any = serverNames.length === 0
+  if (!isHttp(protocol)) {
+    const everything = { serverNames: [], applicationProtocols: [] }
+    // Callers may speak TLS of their own, with a name of the mesh: chains of the mesh take those that offer the protocol of the mesh.
+    return meshNames.length === 0 ? [everything] : [everything, { serverNames: meshNames, applicationProtocols: [] }]
+  }
   if (tls === 'none') return [{ serverNames: [], applicationProtocols: [] }]
   const own = serverNames.filter((name) => !meshNames.includes(name))
   const shared = any ? meshNames : serverNames.filter((name) => meshNames.includes(name))
@@ -63,6 +70,7 @@ export function ingressChain(
   { mesh, trust }: Settings,
 ): Uint8Array {
   const name = names.ingressChain(part)
+  if (!isHttp(part.protocol)) return bytesChain({ part, match, matchPort, drainEpoch }, mesh)
   return encode(FilterChainSchema, {
     name: match.applicationProtocols.length === 0 ? name : `${name}_alpn`,
     filterChainMatch: {
@@ -86,6 +94,26 @@ export function ingressChain(
         limit: part.rateLimits?.globalHttp,
         namesWorkload: false,
       }),
+    }),
+    ...drainMetadata(drainEpoch),
+  })
+}
+
+/** Bytes of a port that does not speak HTTP, passed on as they come. */
+function bytesChain({ part, match, matchPort, drainEpoch }: IngressChain, mesh: MeshPart): Uint8Array {
+  const name = names.ingressChain(part)
+  const ofMesh = match.serverNames.length > 0
+  return encode(FilterChainSchema, {
+    name: ofMesh ? `${name}_tls` : name,
+    filterChainMatch: {
+      ...(ofMesh ? { transportProtocol: 'tls' } : {}),
+      serverNames: [...match.serverNames],
+      sourcePrefixRanges: [...part.sources].sort().map(cidrRange),
+      ...(matchPort ? { destinationPort: part.targetPort } : {}),
+    },
+    filters: networkFilters({
+      ...connectionLimits(part.rateLimits, name),
+      'envoy.filters.network.tcp_proxy': tcpProxy(name, names.localCluster(part.id), mesh),
     }),
     ...drainMetadata(drainEpoch),
   })

@@ -1,25 +1,35 @@
-import type { IngressPart, PrincipalsPart } from '@osm-ts/driver-api'
+import { type IngressPart, namedHeaders, type PrincipalsPart } from '@osm-ts/driver-api'
 import { VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
 import { encode } from './encode.js'
 import { requestDescriptors } from './global-rate-limits.js'
 import { names } from './names.js'
 import { allowRules } from './rbac.js'
-import { servedConfig, servedRoutes } from './served-routes.js'
+import { type KeptByPorts, servedConfig, servedRoutes } from './served-routes.js'
 
 /**
  * The virtual host of a port for callers from outside the mesh.
  *
  * @param callers - with mTLS, the names that client certificates must hold
+ * @param kept - what of requests is neither removed nor refused
  */
-export function ingressVirtualHost(part: IngressPart, callers: PrincipalsPart | undefined): Uint8Array {
+export function ingressVirtualHost(
+  part: IngressPart,
+  callers: PrincipalsPart | undefined,
+  { keepsOtherSpellings, keepsEscapedSlashes }: KeptByPorts,
+): Uint8Array {
+  const matches = [...part.matches, ...part.routeLimits.map(({ match }) => match)]
   const rules = part.matches.map((match) => ({ match, allow: callers ?? ('anyone' as const) }))
   return encode(VirtualHostSchema, {
     name: names.ingressVirtualHost(part.id),
     // Not a host name: the chain says which part its requests are under, see SERVICE_HEADER.
     domains: [part.id],
-    routes: servedRoutes(part.id, part.routeLimits),
+    routes: servedRoutes(part.id, part.routeLimits, keepsEscapedSlashes),
     rateLimits: requestDescriptors(part.rateLimits?.globalHttp?.descriptors),
-    typedPerFilterConfig: servedConfig(allowRules(rules, { kind: 'name' }), part.rateLimits?.http),
+    typedPerFilterConfig: servedConfig(
+      allowRules(rules, { kind: 'name' }, keepsEscapedSlashes),
+      part.rateLimits?.http,
+      keepsOtherSpellings ? [] : namedHeaders(matches),
+    ),
   })
 }

@@ -6,6 +6,7 @@ import type {
   ListenerFilterSchema,
 } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
+import { HttpInspectorSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/http_inspector/v3/http_inspector_pb.js'
 import { OriginalDstSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/original_dst/v3/original_dst_pb.js'
 import { TlsInspectorSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb.js'
 
@@ -25,12 +26,19 @@ export interface ListenerShape {
    * for it, and reading would wait for the client.
    */
   readonly inspectsTls: 'never' | 'always' | readonly number[]
+  /** True if the first bytes tell HTTP/2 from HTTP/1.1 before a chain is chosen. */
+  readonly inspectsHttp?: boolean
+  /** True if servers speak first at some addresses on inspected ports: their clients stay silent, and must not wait for long. */
+  readonly expectsSilence?: boolean
   /** Encoded filter chains; never empty unless there is a default. */
   readonly chains: readonly Uint8Array[]
   readonly defaultChain?: Uint8Array
   /** What formats of its filters read. */
   readonly metadata?: JsonObject
 }
+
+/** Time that silent clients get on an inspected port before a chain is chosen by the destination alone, in seconds. */
+const SILENCE_SECONDS = 1n
 
 /** A listener around filter chains that other listeners may share. */
 export function listener(shape: ListenerShape): Uint8Array {
@@ -39,6 +47,9 @@ export function listener(shape: ListenerShape): Uint8Array {
     ...listenAddress(shape.listen, shape.ipFamilies),
     trafficDirection: shape.direction === 'inbound' ? TrafficDirection.INBOUND : TrafficDirection.OUTBOUND,
     listenerFilters: listenerFilters(shape),
+    ...(shape.expectsSilence === true
+      ? { listenerFiltersTimeout: { seconds: SILENCE_SECONDS }, continueOnListenerFiltersTimeout: true }
+      : {}),
     ...(shape.metadata === undefined
       ? {}
       : { metadata: { filterMetadata: shape.metadata as Record<string, JsonObject> } }),
@@ -51,8 +62,13 @@ export function listener(shape: ListenerShape): Uint8Array {
     : appendTo(ListenerSchema, withChains, 'defaultFilterChain', [shape.defaultChain])
 }
 
-/** The destination comes first: what follows may depend on it. There is no HTTP inspector: protocols are declared, never guessed. */
-function listenerFilters({ redirected, inspectsTls }: ListenerShape): Init<typeof ListenerFilterSchema>[] {
+/** The destination comes first: what follows may depend on it. Protocols are declared, never guessed: only probes of two protocols on one
+ * port are told apart by what is spoken. */
+function listenerFilters({
+  redirected,
+  inspectsTls,
+  inspectsHttp = false,
+}: ListenerShape): Init<typeof ListenerFilterSchema>[] {
   return [
     ...(redirected
       ? [
@@ -71,6 +87,14 @@ function listenerFilters({ redirected, inspectsTls }: ListenerShape): Init<typeo
             ...(inspectsTls === 'always' ? {} : { filterDisabled: exceptOn(inspectsTls) }),
           },
         ]),
+    ...(inspectsHttp
+      ? [
+          {
+            name: 'envoy.filters.listener.http_inspector',
+            configType: { case: 'typedConfig' as const, value: pack(HttpInspectorSchema, {}) },
+          },
+        ]
+      : []),
   ]
 }
 

@@ -7,6 +7,7 @@ import type { EncodedResource, ResourceSet } from '../resources/types.js'
 import { breakersOfOutbound } from './breakers.js'
 import { hasMetrics } from './clusters.js'
 import { egressChains, inspectedPorts } from './egress-chain.js'
+import { isHttp } from './http-protocol.js'
 import { inboundChain } from './inbound-chain.js'
 import { ingressChain, ingressMatches } from './ingress-chain.js'
 import { type ListenerShape, listener } from './listener.js'
@@ -57,7 +58,7 @@ export class ListenerTranslation {
   }
 
   #outbound(view: ProxyView): ResourceLayer {
-    const { proxy, reader, settings, waysOut, breakers } = view
+    const { proxy, reader, settings, egressGatewayRoutes, breakers } = view
     const { outbound, outboundHttp } = proxy.listen
     const tunnels = this.#tunnels(view)
     if (proxy.mode === 'explicit') {
@@ -65,36 +66,49 @@ export class ListenerTranslation {
       if (shape === undefined) return new ResourceLayer([])
       const chain = forwardProxyChain(settings.mesh, {
         leavesMesh: isEgressAllowed(view),
-        hasTunnels: waysOut.key !== '',
+        hasTunnels: egressGatewayRoutes.key !== '',
         hasBreakers: breakers.byCluster.size > 0,
       })
       return new ResourceLayer([...this.#listener({ ...shape, chains: [chain] }, settings.sources), ...tunnels])
     }
     if (outbound === undefined) return new ResourceLayer([])
-    const chains = reader.members(proxy.outbound, 'outbound').list.map((member) => this.#outboundChain(member, view))
+    const outboundMembers = reader.members(proxy.outbound, 'outbound').list
+    const chains = outboundMembers.map((member) => this.#outboundChain(member, view))
     const egress = reader.members(proxy.egress, 'egress').list
     const outside = egress.map(({ part }) => part)
+    const inspected = inspectedPorts(outside)
     const shape = this.#ownShape(view, names.outboundListener, outbound, 'outbound')
     return new ResourceLayer([
       ...this.#listener(
         {
           ...shape,
-          inspectsTls: inspectedPorts(outside),
+          inspectsTls: inspected,
+          // A service of another namespace may have such a port; it is told by its address.
+          expectsSilence: outboundMembers.some(
+            ({ part: { protocol, port } }) => protocol === 'tcp-server-first' && inspected.includes(port),
+          ),
           chains: [
             ...chains.flatMap(({ value }) => (value === undefined ? [] : [value])),
-            ...egressChains(outside, settings.mesh, namedByServers(view), waysOut, breakers.byCluster),
+            ...egressChains(outside, settings.mesh, namedByServers(view), egressGatewayRoutes, breakers.byCluster),
           ],
-          ...(settings.mesh.egressEnabled ? { defaultChain: passthroughChain(settings.mesh, waysOut.others) } : {}),
+          ...(settings.mesh.egressEnabled
+            ? { defaultChain: passthroughChain(settings.mesh, egressGatewayRoutes.others) }
+            : {}),
         },
-        [...chains.map(({ ref }) => ref), ...egress.map(({ ref }) => ref), ...waysOut.sources, ...settings.sources],
+        [
+          ...chains.map(({ ref }) => ref),
+          ...egress.map(({ ref }) => ref),
+          ...egressGatewayRoutes.sources,
+          ...settings.sources,
+        ],
       ),
       ...tunnels,
     ])
   }
 
-  #tunnels({ waysOut, settings }: ProxyView): readonly EncodedResource[] {
-    const sources = [...waysOut.sources, ...settings.sources]
-    return [...waysOut.tunnels.values()].map((tunnel) =>
+  #tunnels({ egressGatewayRoutes, settings }: ProxyView): readonly EncodedResource[] {
+    const sources = [...egressGatewayRoutes.sources, ...settings.sources]
+    return [...egressGatewayRoutes.tunnels.values()].map((tunnel) =>
       encodedResource(tunnel.name, tunnelListener(tunnel, settings.mesh), sources),
     )
   }
@@ -130,7 +144,8 @@ export class ListenerTranslation {
       ...servedOutside.flatMap((service) => this.#ingressChains(service, view)),
     ]
     const sources = [...[...served, ...servedOutside].flatMap((service) => service.sources), ...settings.sources]
-    return this.#listener({ ...shape, inspectsTls: 'always', chains }, sources)
+    const expectsSilence = takesBytes(servedOutside)
+    return this.#listener({ ...shape, inspectsTls: 'always', expectsSilence, chains }, sources)
   }
 
   /** Explicit mode: a listener for each port that is served, and for each TCP port that is called. */
@@ -149,7 +164,11 @@ export class ListenerTranslation {
       const shape = this.#ownShape(view, names.boundIngressListener(first.binding.id), listen, 'inbound')
       const chains = services.flatMap((service) => this.#ingressChains(service, view))
       const sources = services.flatMap((service) => service.sources)
-      return this.#listener({ ...shape, inspectsTls: 'always', chains }, [...sources, ...settings.sources])
+      const expectsSilence = takesBytes(services)
+      return this.#listener({ ...shape, inspectsTls: 'always', expectsSilence, chains }, [
+        ...sources,
+        ...settings.sources,
+      ])
     })
     const called = new Map(reader.members(proxy.outbound, 'outbound').list.map((member) => [member.part.id, member]))
     const outbound = proxy.outboundBindings.flatMap(({ id, listen }) => {
@@ -165,11 +184,12 @@ export class ListenerTranslation {
     return [...inbound, ...ingress, ...outbound]
   }
 
-  #inboundChain({ binding, part }: Served, { proxy, settings, drainEpochs }: ProxyView): Uint8Array {
+  #inboundChain({ binding, part }: Served, { proxy, servedOutside, settings, drainEpochs }: ProxyView): Uint8Array {
     const matchPort = proxy.mode === 'transparent'
+    const matchAlpn = matchPort && takesBytes(servedOutside, part.targetPort)
     const drainEpoch = drainEpochs.get(part.id)
-    const key = JSON.stringify(['inbound', binding.part, settings.key, matchPort, drainEpoch])
-    const build = (): Uint8Array => inboundChain({ part, matchPort, drainEpoch }, settings)
+    const key = JSON.stringify(['inbound', binding.part, settings.key, matchPort, matchAlpn, drainEpoch])
+    const build = (): Uint8Array => inboundChain({ part, matchPort, matchAlpn, drainEpoch }, settings)
     return this.#chains.get(key, build) ?? build()
   }
 
@@ -195,9 +215,10 @@ export class ListenerTranslation {
   }
 
   #probes(view: ProxyView): readonly EncodedResource[] {
-    return probeListeners(view.proxy.probes).flatMap(({ name, listen, chain }) => {
+    return probeListeners(view.proxy.probes).flatMap(({ name, listen, ...chains }) => {
       const shape = this.#ownShape(view, name, listen, 'inbound')
-      return this.#listener({ ...shape, redirected: false, chains: [chain] }, [])
+      const inspectsHttp = chains.defaultChain !== undefined
+      return this.#listener({ ...shape, ...chains, redirected: false, inspectsHttp }, [])
     })
   }
 
@@ -211,6 +232,11 @@ export class ListenerTranslation {
     const shape = { name, listen, ipFamilies: proxy.ipFamilies, direction, redirected, inspectsTls: 'never' as const }
     return { ...shape, chains: [], ...(settings.mesh.requestMetrics ? { metadata: workloadMetadata(proxy) } : {}) }
   }
+}
+
+/** True if callers outside the mesh may send bytes that are not HTTP to a port, or to any. */
+function takesBytes(servedOutside: readonly ServedOutside[], port?: number): boolean {
+  return servedOutside.some(({ part }) => !isHttp(part.protocol) && (port === undefined || part.targetPort === port))
 }
 
 /** SNI names by which callers of the mesh select a port; sorted. */
@@ -255,11 +281,11 @@ function outboundKey(view: ProxyView): readonly unknown[] {
   const chains = proxy.mode === 'explicit' ? '' : reader.members(proxy.outbound, 'outbound').contents
   const egress = proxy.mode === 'explicit' ? isEgressAllowed(view) : (proxy.egress ?? '')
   const resolved = proxy.mode === 'explicit' ? [] : [...namedByServers(view)]
-  const { key: waysOut } = view.waysOut
+  const { key: egressGatewayRoutes } = view.egressGatewayRoutes
   // What breaks them stands in routes.
   const { byCluster } = view.breakers
   const broken = proxy.mode === 'explicit' ? byCluster.size > 0 : [...byCluster.keys()]
-  const shared = [proxy.mode, listen, proxy.ipFamilies, chains, egress, resolved, waysOut, broken]
+  const shared = [proxy.mode, listen, proxy.ipFamilies, chains, egress, resolved, egressGatewayRoutes, broken]
   return [...shared, settings.key, metadataKey(view)]
 }
 

@@ -1,5 +1,4 @@
 import { compareCanonical, type HeaderMatch, type PathMatch, type RouteMatch } from '@osm-ts/driver-api'
-import type { PermissionSchema } from '@osm-ts/envoy-api/envoy/config/rbac/v3/rbac_pb.js'
 import type {
   HeaderMatcherSchema,
   RouteMatchSchema,
@@ -9,8 +8,8 @@ import type { StringMatcherSchema } from '@osm-ts/envoy-api/envoy/type/matcher/v
 import { type Init, oneOf } from './encode.js'
 
 type StringMatcherInit = Init<typeof StringMatcherSchema>
-type HeaderMatcherInit = Init<typeof HeaderMatcherSchema>
-type PermissionInit = Init<typeof PermissionSchema>
+/** A condition on a header. */
+export type HeaderMatcherInit = Init<typeof HeaderMatcherSchema>
 
 /** The conditions of a request as the match of a route. */
 export function routeMatch({ path, methods, headers }: RouteMatch): Init<typeof RouteMatchSchema> {
@@ -18,19 +17,6 @@ export function routeMatch({ path, methods, headers }: RouteMatch): Init<typeof 
     pathSpecifier: pathSpecifier(path),
     headers: [...(methods === undefined ? [] : [methodMatcher(methods)]), ...headerMatchers(headers)],
   }
-}
-
-/** The conditions of a request as a permission of RBAC. */
-export function permission({ path, methods, headers }: RouteMatch): PermissionInit {
-  const rules: PermissionInit[] = []
-  if (path !== undefined) {
-    const urlPath = { rule: { case: 'path' as const, value: stringMatcher(path) } }
-    rules.push({ rule: { case: 'urlPath', value: urlPath } })
-  }
-  if (methods !== undefined) rules.push({ rule: { case: 'header', value: methodMatcher(methods) } })
-  for (const header of headerMatchers(headers)) rules.push({ rule: { case: 'header', value: header } })
-  if (rules.length === 0) return { rule: { case: 'any', value: true } }
-  return { rule: { case: 'andRules', value: { rules } } }
 }
 
 /** Conditions on headers, in a fixed order. */
@@ -63,7 +49,8 @@ function pathSpecifier(path: PathMatch | undefined): NonNullable<Init<typeof Rou
   }
 }
 
-function stringMatcher(match: PathMatch): StringMatcherInit {
+/** A condition on a text. */
+export function stringMatcher(match: PathMatch): StringMatcherInit {
   switch (match.type) {
     case 'exact':
       return { matchPattern: { case: 'exact', value: match.value } }
@@ -74,7 +61,8 @@ function stringMatcher(match: PathMatch): StringMatcherInit {
   }
 }
 
-function methodMatcher(methods: readonly string[]): HeaderMatcherInit {
+/** The method is one of a list. */
+export function methodMatcher(methods: readonly string[]): HeaderMatcherInit {
   const sorted = [...methods].sort()
   const match: PathMatch =
     sorted.length === 1 && sorted[0] !== undefined

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { MeshPart, OutboundPart, WeightedUpstream } from '@osm-ts/driver-api'
+import type { OutboundPart, WeightedUpstream } from '@osm-ts/driver-api'
 import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 
@@ -7,12 +7,14 @@ import { hostRange } from './address.js'
 import { encode, pack } from './encode.js'
 import { HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
 import { forwardProxyFilter } from './forward-proxy.js'
-import { httpManager } from './http-manager.js'
+import { choosingManager, httpManager } from './http-manager.js'
 import { names } from './names.js'
+import { choiceOf } from './outbound-routes.js'
+import type { MeshSettings } from './settings.js'
 import { breakerFilters } from './statistical-breaker.js'
 import { tcpProxy, weightedTcpFilters } from './tcp-proxy.js'
 import { connectionDestinationFilter, requestDestinationFilter } from './tunnel.js'
-import type { Tunnel } from './ways-out.js'
+import type { Tunnel } from './egress-gateway-routes.js'
 
 /** Gives the connection manager of a port. */
 export type OutboundManager = (port: number) => Any
@@ -21,7 +23,7 @@ export type OutboundManager = (port: number) => Any
  * The filter chain of a called service port in transparent mode, selected by the address that the workload dialled. Undefined while the service has no
  * address: a chain without one would take the connections of all others.
  */
-export function outboundChain(part: OutboundPart, mesh: MeshPart, http: OutboundManager): Uint8Array | undefined {
+export function outboundChain(part: OutboundPart, mesh: MeshSettings, http: OutboundManager): Uint8Array | undefined {
   if (part.addresses.length === 0) return undefined
   return encode(FilterChainSchema, {
     name: names.outboundChain(part),
@@ -31,7 +33,9 @@ export function outboundChain(part: OutboundPart, mesh: MeshPart, http: Outbound
     },
     filters:
       part.rules.kind === 'http'
-        ? networkFilters({ 'envoy.filters.network.http_connection_manager': http(part.port) })
+        ? networkFilters({
+            'envoy.filters.network.http_connection_manager': choosingManager(http(part.port), choiceOf(part)),
+          })
         : weightedTcpFilters(names.outboundChain(part), part.rules.targets, mesh),
   })
 }
@@ -40,14 +44,14 @@ export function outboundChain(part: OutboundPart, mesh: MeshPart, http: Outbound
 export function boundOutboundChain(
   part: OutboundPart,
   targets: readonly WeightedUpstream[],
-  mesh: MeshPart,
+  mesh: MeshSettings,
 ): Uint8Array {
   const name = names.outboundChain(part)
   return encode(FilterChainSchema, { name, filters: weightedTcpFilters(name, targets, mesh) })
 }
 
 /** The chain of destinations that no other chain takes, while global egress is on. */
-export function passthroughChain(mesh: MeshPart, tunnel: Tunnel | undefined): Uint8Array {
+export function passthroughChain(mesh: MeshSettings, tunnel: Tunnel | undefined): Uint8Array {
   const cluster =
     tunnel === undefined ? names.passthroughCluster : names.tunnelledCluster(names.passthroughCluster, tunnel.name)
   return encode(FilterChainSchema, {
@@ -72,7 +76,10 @@ interface ForwardProxy {
 }
 
 /** The only chain of the forward proxy of explicit mode: HTTP to any host, routed by the host that requests name. */
-export function forwardProxyChain(mesh: MeshPart, { leavesMesh, hasTunnels, hasBreakers }: ForwardProxy): Uint8Array {
+export function forwardProxyChain(
+  mesh: MeshSettings,
+  { leavesMesh, hasTunnels, hasBreakers }: ForwardProxy,
+): Uint8Array {
   return encode(FilterChainSchema, {
     name: names.forwardProxyChain,
     filters: networkFilters({
@@ -92,8 +99,8 @@ export function forwardProxyChain(mesh: MeshPart, { leavesMesh, hasTunnels, hasB
   })
 }
 
-/** The connection manager of all called HTTP services on a port: their host names tell them apart. */
-export function outboundManager(port: number, mesh: MeshPart, hasBreakers: boolean): Any {
+/** What the connection managers of all called HTTP services on a port share. */
+export function outboundManager(port: number, mesh: MeshSettings, hasBreakers: boolean): Any {
   return httpManager({
     routes: names.outboundRoutes(port),
     mesh,

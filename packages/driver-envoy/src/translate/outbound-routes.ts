@@ -8,6 +8,7 @@ import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v
 
 import { type BreakersByCluster, NO_BREAKERS } from './breakers.js'
 import { appendTo, duration, encode, extend, type Init } from './encode.js'
+import { SERVICE_HEADER } from './http-manager.js'
 import { routeMatch } from './matching.js'
 import { fullHostName, names } from './names.js'
 import { breakerOfCluster } from './statistical-breaker.js'
@@ -17,7 +18,7 @@ type RouteInit = Init<typeof RouteSchema>
 
 /** How a client addresses a called service. */
 export type HostForm =
-  /** Transparent mode: one route configuration for each port. */
+  /** Transparent mode: one route configuration for each port, in which connections choose, see {@link choiceOf}. */
   | 'by-port'
   /** Explicit mode: one for all ports, so that only the port 80 goes without saying. */
   | 'by-host-and-port'
@@ -29,16 +30,32 @@ export function outboundVirtualHost(
   form: HostForm,
   breakers: BreakersByCluster,
 ): Uint8Array {
-  const hosts = [...part.hosts, ...(shortName ? [part.shortHost] : [])]
-  const withPort = hosts.map((host) => `${host}:${part.port}`)
   const host = fullHostName(part.service, part.hosts)
   return encode(VirtualHostSchema, {
     name: names.outboundVirtualHost(form === 'by-port' ? host : `${host}:${part.port}`),
-    domains: [...new Set(form === 'by-port' || part.port === 80 ? [...hosts, ...withPort] : withPort)].sort(
-      compareText,
-    ),
+    domains: form === 'by-port' ? domainsOfChoice(part, shortName) : hostsOf(part, shortName, part.port === 80),
     routes: part.rules.kind === 'http' ? part.rules.routes.map((route) => weightedRoute(route, breakers)) : [],
   })
+}
+
+/**
+ * By what a connection to an address of a service chooses the virtual host: by the service. The host of its requests has a say only where several services
+ * share addresses; it comes last, where domains can match it before the service.
+ */
+export function choiceOf({ id, sharesAddresses }: OutboundPart): string {
+  return sharesAddresses === true ? `${id}|%REQ(:AUTHORITY)%` : id
+}
+
+/** Envoy looks at domains with a wildcard in front before those with one at the end. */
+function domainsOfChoice(part: OutboundPart, shortName: boolean): string[] {
+  if (part.sharesAddresses !== true) return [part.id]
+  return [`${part.id}|*`, ...hostsOf(part, shortName, true).map((host) => `*|${host}`)]
+}
+
+function hostsOf(part: OutboundPart, shortName: boolean, portGoesWithoutSaying: boolean): string[] {
+  const hosts = [...part.hosts, ...(shortName ? [part.shortHost] : [])]
+  const withPort = hosts.map((host) => `${host}:${part.port}`)
+  return [...new Set(portGoesWithoutSaying ? [...hosts, ...withPort] : withPort)].sort(compareText)
 }
 
 /** Adds a caller's retries to a virtual host that all callers share. */
@@ -49,6 +66,16 @@ export function withRetries(virtualHost: Uint8Array, policy: RetryPolicy): Uint8
 /** A route configuration around virtual hosts. */
 export function outboundRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
   return appendTo(RouteConfigurationSchema, encode(RouteConfigurationSchema, { name }), 'virtualHosts', virtualHosts)
+}
+
+/** A route configuration whose virtual hosts are chosen by filter chains, see {@link SERVICE_HEADER}. */
+export function chosenRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
+  const base = encode(RouteConfigurationSchema, {
+    name,
+    vhostHeader: SERVICE_HEADER,
+    requestHeadersToRemove: [SERVICE_HEADER],
+  })
+  return appendTo(RouteConfigurationSchema, base, 'virtualHosts', virtualHosts)
 }
 
 /** A route to weighted upstreams; where no target has weight, requests are answered 503. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
-import { AMBIGUOUS_PATH, UTF8_PATH } from './path-rule.js'
+import { AMBIGUOUS_PATH, ESCAPED_SLASH, UTF8_PATH } from './path-rule.js'
 
 /** RE2 matches whole values, and has an escape for any byte; all else means the same here. */
 function whole(pattern: string): RegExp {
@@ -9,6 +9,7 @@ function whole(pattern: string): RegExp {
 }
 
 const ambiguous = whole(AMBIGUOUS_PATH)
+const escaped = whole(ESCAPED_SLASH)
 const utf8 = whole(UTF8_PATH)
 
 describe('the path rule', () => {
@@ -20,10 +21,10 @@ describe('the path rule', () => {
     '/a/%2e%2E/b',
     '/a/.%2e',
     '/%2e',
-    '/a%2fb',
-    '/a%2Fb',
-    '/a%5cb',
-    '/a%5Cb',
+    '/a/..%2fb',
+    '/a%2F..',
+    '/a%5c%2e%2E%5Cb',
+    '/a%2f.;x',
     String.raw`/a\b`,
     '/a%00b',
     '/a/..\xff/%2e%2e/',
@@ -33,6 +34,11 @@ describe('the path rule', () => {
     '/a/%2e%2e%3Bx/b',
   ])('refuses %j', (path) => {
     expect(ambiguous.test(path)).toBe(true)
+  })
+
+  it.each(['/a%2fb', '/a%2Fb', '/a%5cb', '/a%5Cb', '/%2f'])('knows that %j has an escaped slash', (path) => {
+    expect(escaped.test(path)).toBe(true)
+    expect(ambiguous.test(path)).toBe(false)
   })
 
   it.each([
@@ -52,6 +58,7 @@ describe('the path rule', () => {
     '*',
   ])('lets %j pass', (path) => {
     expect(ambiguous.test(path)).toBe(false)
+    expect(escaped.test(path)).toBe(false)
     expect(utf8.test(path)).toBe(true)
   })
 

@@ -1,3 +1,4 @@
+import { ESCAPED_SLASH_REFUSAL } from '@osm-ts/driver-api'
 import { ExtAuthzPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
 import { RBACPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
 import type { RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
@@ -8,20 +9,26 @@ import { headerValue } from './matching.js'
 
 type RouteInit = Init<typeof RouteSchema>
 
+/** Paths with an escaped slash or backslash. `\C` is any byte, so that bytes that are not UTF-8 cannot hide what stands beside them. */
+export const ESCAPED_SLASH = String.raw`\C*%(?:2[fF]|5[cC])\C*`
+
 /**
- * Paths that two readers could understand differently: an encoded slash or backslash, a backslash, NUL, and dot segments, encoded or not, with
- * parameters or without: some servers take `..;a=b` for `..`.
+ * Paths that two readers could understand differently: a backslash, NUL, and dot segments, encoded or not, with parameters or without: some servers take
+ * `..;a=b` for `..`. An escaped slash or backslash ends a segment as well, for where those are kept.
  * Nothing but slashes is left as two by Envoy's merging, which rules and readers would not expect.
- * `\C` is any byte, so that bytes that are not UTF-8 cannot hide what stands beside them. Matched against the path without the query.
+ * Matched against the path without the query.
  */
-export const AMBIGUOUS_PATH = String.raw`\C*(?:\\|%2[fF]|%5[cC]|%00)\C*|(?:\C*/)?(?:\.|%2[eE]){1,2}(?:(?:/|;|%3[bB])\C*)?|//`
+export const AMBIGUOUS_PATH = String.raw`\C*(?:\\|%00)\C*|(?:\C*(?:/|%2[fF]|%5[cC]))?(?:\.|%2[eE]){1,2}(?:(?:/|;|%3[bB]|%2[fF]|%5[cC])\C*)?|//`
 
 /** One encoded byte that continues a character. */
 const CONTINUATION = '%[89abAB][0-9a-fA-F]'
 
-/** One character, written as it is or as the encoded bytes of UTF-8 (RFC 3629, section 4). */
+/**
+ * One character, written as it is if it is ASCII, or as the encoded bytes of UTF-8 (RFC 3629, section 4). HTTP allows no other bytes in a path. Over
+ * HTTP/1.1 Envoy refuses them itself; over HTTP/2 it does not, and its expressions also match bytes that are not UTF-8.
+ */
 const CHARACTER = [
-  String.raw`[^%?\x00]`,
+  String.raw`[\x01-$&->@-\x7f]`,
   '%[0-7][0-9a-fA-F]',
   `%(?:[cC][2-9a-fA-F]|[dD][0-9a-fA-F])${CONTINUATION}`,
   `%[eE]0%[abAB][0-9a-fA-F]${CONTINUATION}`,
@@ -32,16 +39,18 @@ const CHARACTER = [
   `%[fF]4%8[0-9a-fA-F](?:${CONTINUATION}){2}`,
 ].join('|')
 
-/** Paths that decode to UTF-8, with or without a query. RE2 itself matches no text that is not UTF-8. */
+/** Paths that decode to UTF-8, with or without a query. */
 export const UTF8_PATH = String.raw`(?:${CHARACTER})*(?:\?[^\x00]*)?`
 
 /**
  * The first routes of every served virtual host: what the path rule of the mesh refuses is answered 400, and never rewritten, since authorization and
  * the application must read the same path. (`//` is merged and `#` refused before routes are looked at.)
  */
-export function pathRuleRoutes(): RouteInit[] {
+export function pathRuleRoutes(keepsEscapedSlashes: boolean): RouteInit[] {
+  const matching = (regex: string): RouteInit['match'] => ({ pathSpecifier: { case: 'safeRegex', value: { regex } } })
   return [
-    refuse({ pathSpecifier: { case: 'safeRegex', value: { regex: AMBIGUOUS_PATH } } }),
+    ...(keepsEscapedSlashes ? [] : [refuse(matching(ESCAPED_SLASH), ESCAPED_SLASH_REFUSAL)]),
+    refuse(matching(AMBIGUOUS_PATH)),
     refuse({
       pathSpecifier: { case: 'prefix', value: '' },
       headers: [headerValue(':path', { type: 'regex', value: UTF8_PATH }, true)],
@@ -49,12 +58,12 @@ export function pathRuleRoutes(): RouteInit[] {
   ]
 }
 
-function refuse(match: RouteInit['match']): RouteInit {
+function refuse(match: RouteInit['match'], reason = 'path not allowed'): RouteInit {
   return {
     match,
     action: {
       case: 'directResponse',
-      value: { status: 400, body: { specifier: { case: 'inlineString', value: 'path not allowed' } } },
+      value: { status: 400, body: { specifier: { case: 'inlineString', value: reason } } },
     },
     // No rule can be right about such a path, so none is asked: 400 for everybody.
     typedPerFilterConfig: {

@@ -20,7 +20,7 @@ import {
 import { contentVersion } from '../resources/content-version.js'
 import type { Memo, MemoTable } from './memo.js'
 import type { ResolvedRule } from './rbac.js'
-import type { Settings } from './settings.js'
+import type { HttpLimits, Settings } from './settings.js'
 
 /** A set with the sets inside it, as one list sorted by id. */
 export interface Members<P extends Part> {
@@ -55,10 +55,12 @@ export interface ServedOutside {
 export class PolicyReader {
   readonly #sets: MemoTable<Members<Part>>
   readonly #parts: PartLookup
+  readonly #httpLimits: HttpLimits
 
-  constructor(parts: PartLookup, sets: MemoTable<Members<Part>>) {
+  constructor(parts: PartLookup, sets: MemoTable<Members<Part>>, httpLimits: HttpLimits) {
     this.#parts = parts
     this.#sets = sets
+    this.#httpLimits = httpLimits
   }
 
   /** As `readPart`. */
@@ -72,7 +74,7 @@ export class PolicyReader {
     // Proxies of different identities share everything but the names that their spans bear.
     const named = mesh.tracing?.provider === 'opentelemetry'
     return {
-      mesh: named ? { ...mesh, serviceName: proxy.identity } : mesh,
+      mesh: { ...mesh, httpLimits: this.#httpLimits, ...(named && { serviceName: proxy.identity }) },
       trust,
       key: `${proxy.trust}|${proxy.mesh}${named ? `|${proxy.identity}` : ''}`,
       sources: [refOf(trust, proxy.trust), refOf(mesh, proxy.mesh)],

@@ -1,5 +1,6 @@
 import { compareBy, compareText, type ProbeBinding, type ProxyPart, type SocketAddress } from '@osm-ts/driver-api'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
+import type { HeaderMutationSchema } from '@osm-ts/envoy-api/envoy/config/common/mutation_rules/v3/mutation_rules_pb.js'
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import {
   FilterChainSchema,
@@ -7,22 +8,31 @@ import {
 } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import type { RouteActionSchema, RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
-import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
-import { TcpProxySchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'
+import {
+  HttpConnectionManager_CodecType as CodecType,
+  HttpConnectionManager_ForwardClientCertDetails as ForwardClientCert,
+  HttpConnectionManagerSchema,
+} from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 
 import { staticCluster } from './cluster.js'
 import { duration, encode, type Init, pack } from './encode.js'
 import { httpFilters, networkFilters } from './filter-order.js'
+import { withoutCallersClaims } from './http-manager.js'
 import { httpProtocolOptions } from './http-protocol.js'
+import { headerValue, type HeaderMatcherInit } from './matching.js'
 import { names } from './names.js'
 import { answerWhenConnected, connectionOnly, endsWithHeaders } from './tcp-probe.js'
 import { unverifiedClientTls } from './tls.js'
+import { DEFAULT_HTTP_LIMITS } from './settings.js'
 
 /** A listener that answers probes without TLS. */
 export interface ProbeListener {
   readonly name: string
   readonly listen: SocketAddress
-  readonly chain: Uint8Array
+  /** Without match conditions where there is one, else one for HTTP/2. */
+  readonly chains: readonly Uint8Array[]
+  /** For connections that speak HTTP/1.1, or nothing of the kind; where gRPC probes share the address with others. */
+  readonly defaultChain?: Uint8Array
 }
 
 /** A cluster behind such a listener. */
@@ -51,7 +61,7 @@ export function probeListeners(probes: readonly ProbeBinding[]): readonly ProbeL
     const plain = names.probeListener(first.probe)
     const name = taken.has(plain) ? `${plain}:${first.listen.port}` : plain
     taken.add(name)
-    return [{ name, listen: first.listen, chain: chain(name, group) }]
+    return [{ name, listen: first.listen, ...chainsOf(name, group) }]
   })
 }
 
@@ -66,7 +76,7 @@ export function probeClusters(
     value: encode(ClusterSchema, {
       ...staticCluster(cluster, [{ address, port: probe.target.port }]),
       connectTimeout: duration(probe.timeoutMs),
-      ...(probe.path === '' ? {} : towards(probe.target.type)),
+      ...towards(probe.target.type),
     }),
   }))
 }
@@ -81,7 +91,7 @@ function towards(type: ProbeBinding['target']['type']): Init<typeof ClusterSchem
     case 'tcp':
       return { upstreamConfig: connectionOnly() }
     case 'grpc':
-      return { typedExtensionProtocolOptions: httpProtocolOptions('grpc') }
+      return { typedExtensionProtocolOptions: httpProtocolOptions('grpc', DEFAULT_HTTP_LIMITS) }
   }
 }
 
@@ -100,31 +110,44 @@ function namedProbes(probes: readonly ProbeBinding[]): readonly NamedProbe[] {
   })
 }
 
-function chain(name: string, group: readonly NamedProbe[]): Uint8Array {
-  const tunnel = group.find(({ probe }) => probe.path === '')
-  return encode(FilterChainSchema, {
-    filters: tunnel === undefined ? httpFilter(name, group) : tcpFilter(name, tunnel),
-  })
+/**
+ * One kind of HTTP for each kind of probe, so that nothing but the probe can be spoken: gRPC is HTTP/2, and a request of HTTP/1.1 without length and encoding
+ * has no body.
+ */
+function chainsOf(name: string, group: readonly NamedProbe[]): Pick<ProbeListener, 'chains' | 'defaultChain'> {
+  const grpc = group.filter(({ probe }) => probe.target.type === 'grpc')
+  const others = group.filter(({ probe }) => probe.target.type !== 'grpc')
+  if (grpc.length === 0) return { chains: [chain(name, others, CodecType.HTTP1)] }
+  if (others.length === 0) return { chains: [chain(name, grpc, CodecType.HTTP2)] }
+  return {
+    chains: [chain(name, grpc, CodecType.HTTP2, { filterChainMatch: { applicationProtocols: ['h2c'] } })],
+    defaultChain: chain(name, others, CodecType.HTTP1),
+  }
 }
 
-/** A binding without a path goes through as it is, so that the one who asks sees the workload's own answer. */
-function tcpFilter(name: string, { cluster }: NamedProbe): Init<typeof FilterSchema>[] {
-  return networkFilters({
-    'envoy.filters.network.tcp_proxy': pack(TcpProxySchema, {
-      statPrefix: name,
-      clusterSpecifier: { case: 'cluster', value: cluster },
-    }),
-  })
+function chain(
+  name: string,
+  group: readonly NamedProbe[],
+  codecType: CodecType,
+  match: Init<typeof FilterChainSchema> = {},
+): Uint8Array {
+  return encode(FilterChainSchema, { ...match, filters: httpFilter(name, group, codecType) })
 }
 
-function httpFilter(name: string, group: readonly NamedProbe[]): Init<typeof FilterSchema>[] {
+function httpFilter(name: string, group: readonly NamedProbe[], codecType: CodecType): Init<typeof FilterSchema>[] {
   return networkFilters({
     'envoy.filters.network.http_connection_manager': pack(HttpConnectionManagerSchema, {
       statPrefix: name,
+      codecType,
       routeSpecifier: {
         case: 'routeConfig',
         value: { virtualHosts: [{ name, domains: ['*'], routes: group.map(route) }] },
       },
+      earlyHeaderMutationExtensions: withoutCallersClaims(
+        undefined,
+        codecType === CodecType.HTTP1 ? [noteEncoding] : [],
+      ),
+      forwardClientCertDetails: ForwardClientCert.SANITIZE,
       httpFilters: httpFilters({
         ...(group.some(({ probe }) => probe.target.type === 'tcp')
           ? { 'envoy.filters.http.custom_response': endsWithHeaders() }
@@ -135,11 +158,42 @@ function httpFilter(name: string, group: readonly NamedProbe[]): Init<typeof Fil
   })
 }
 
+/** Envoy takes `transfer-encoding` away before it chooses a route. This header says that there was one; who sends it is refused. */
+const ENCODING_HEADER = 'x-osm-transfer-encoding'
+
+const noteEncoding: Init<typeof HeaderMutationSchema> = {
+  action: {
+    case: 'append',
+    value: {
+      header: { key: ENCODING_HEADER, value: '%REQ(TRANSFER-ENCODING)%' },
+      appendAction: AppendAction.APPEND_IF_EXISTS_OR_ADD,
+    },
+  },
+}
+
+/** What a request must be like to be a probe. The path stands among the headers as it was sent: with a query, it is another one. */
+function isProbe({ path, target }: ProbeBinding): readonly HeaderMatcherInit[] {
+  const only = headerValue(':path', { type: 'exact', value: path })
+  if (target.type === 'grpc')
+    return [
+      only,
+      headerValue(':method', { type: 'exact', value: 'POST' }),
+      headerValue('content-type', { type: 'prefix', value: 'application/grpc' }),
+    ]
+  return [
+    only,
+    headerValue(':method', { type: 'regex', value: 'GET|HEAD' }),
+    ...['content-length', ENCODING_HEADER].map((name): HeaderMatcherInit => {
+      return { name, headerMatchSpecifier: { case: 'presentMatch', value: false } }
+    }),
+  ]
+}
+
 function route({ probe, cluster }: NamedProbe): Init<typeof RouteSchema> {
   const { type, headers = [] } = probe.target
   const host = headers.find(({ name }) => name.toLowerCase() === 'host')
   return {
-    match: { pathSpecifier: { case: 'path', value: probe.path } },
+    match: { pathSpecifier: { case: 'path', value: probe.path }, headers: [...isProbe(probe)] },
     // Envoy refuses to add this header as it adds others.
     requestHeadersToAdd: headers
       .filter((header) => header !== host)

@@ -3,7 +3,7 @@ import type { ProxyPart } from '@osm-ts/driver-api'
 import type { Breakers } from './breakers.js'
 import type { PolicyReader, Served, ServedOutside } from './policy-reader.js'
 import type { Settings } from './settings.js'
-import type { WaysOut } from './ways-out.js'
+import type { EgressGatewayRoutes } from './egress-gateway-routes.js'
 
 /** Marks of withdrawn access by id of the inbound part; a chain whose mark changes is drained. */
 export type DrainEpochs = ReadonlyMap<string, string>
@@ -17,7 +17,7 @@ export interface ProxyView {
   readonly served: readonly Served[]
   /** Sorted by id. */
   readonly servedOutside: readonly ServedOutside[]
-  readonly waysOut: WaysOut
+  readonly egressGatewayRoutes: EgressGatewayRoutes
   readonly breakers: Breakers
   readonly drainEpochs: DrainEpochs
 }

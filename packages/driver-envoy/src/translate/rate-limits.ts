@@ -47,7 +47,7 @@ export function namedStatus(status: number): StatusCode {
 }
 
 function isNamed(status: number): status is StatusCode {
-  return status in StatusCode
+  return Object.hasOwn(StatusCode, status)
 }
 
 function tokenBucket({ tokens, intervalMs, burst }: TokenBucket): Init<typeof TokenBucketSchema> {

@@ -2,16 +2,19 @@ import { compareText, type PrincipalsPart, type RouteMatch } from '@osm-ts/drive
 import {
   RBAC_Action as Action,
   PolicySchema,
+  type PermissionSchema,
   type PrincipalSchema,
   type RBACSchema,
 } from '@osm-ts/envoy-api/envoy/config/rbac/v3/rbac_pb.js'
 
 import { encode, type Init } from './encode.js'
 import { spiffeId, spiffePrefix } from './identity-names.js'
-import { permission } from './matching.js'
+import { headerMatchers, methodMatcher, stringMatcher } from './matching.js'
+import { readingsPermission } from './path-readings.js'
 
 type RbacInit = Init<typeof RBACSchema>
 type PrincipalInit = Init<typeof PrincipalSchema>
+type PermissionInit = Init<typeof PermissionSchema>
 type PolicyInit = Init<typeof PolicySchema>
 
 /** A rule with the callers that it allows. */
@@ -28,11 +31,19 @@ export type Recognition =
   /** Callers from outside, by any name that stands in the certificate. */
   | { readonly kind: 'name' }
 
-/** Lets in what one of the rules allows, and nothing if there is none. */
-export function allowRules(rules: readonly ResolvedRule[], recognition: Recognition): RbacInit {
+/**
+ * Lets in what one of the rules allows, and nothing if there is none.
+ *
+ * @param keepsEscapedSlashes - true: a path may have several readings, and a rule must allow all of them
+ */
+export function allowRules(
+  rules: readonly ResolvedRule[],
+  recognition: Recognition,
+  keepsEscapedSlashes: boolean,
+): RbacInit {
   const policies = rules
     .map(({ match, allow }): PolicyInit => ({
-      permissions: [permission(match)],
+      permissions: [permission(match, keepsEscapedSlashes)],
       principals: [...callers(allow, recognition)],
     }))
     // A policy without principals is invalid, and nobody is in it anyway.
@@ -48,6 +59,21 @@ export function allowRules(rules: readonly ResolvedRule[], recognition: Recognit
 
 /** Lets nothing in. */
 export const denyAll: RbacInit = { action: Action.ALLOW, policies: {} }
+
+/** The conditions of a request as a permission. */
+function permission({ path, methods, headers }: RouteMatch, keepsEscapedSlashes: boolean): PermissionInit {
+  const rules: PermissionInit[] = []
+  if (path !== undefined) {
+    const urlPath = { rule: { case: 'path' as const, value: stringMatcher(path) } }
+    rules.push({ rule: { case: 'urlPath', value: urlPath } })
+    const readings = keepsEscapedSlashes ? readingsPermission(path) : undefined
+    if (readings !== undefined) rules.push(readings)
+  }
+  if (methods !== undefined) rules.push({ rule: { case: 'header', value: methodMatcher(methods) } })
+  for (const header of headerMatchers(headers)) rules.push({ rule: { case: 'header', value: header } })
+  if (rules.length === 0) return { rule: { case: 'any', value: true } }
+  return { rule: { case: 'andRules', value: { rules } } }
+}
 
 function callers(part: PrincipalsPart | 'anyone', recognition: Recognition): readonly PrincipalInit[] {
   if (part === 'anyone') return [{ identifier: { case: 'any', value: true } }]

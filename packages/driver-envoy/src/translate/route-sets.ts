@@ -17,10 +17,16 @@ import { hostsOf, inboundVirtualHost } from './inbound-routes.js'
 import { ingressVirtualHost } from './ingress-routes.js'
 import type { Memo, MemoTable } from './memo.js'
 import { names } from './names.js'
-import { type HostForm, outboundRouteConfiguration, outboundVirtualHost, withRetries } from './outbound-routes.js'
+import {
+  chosenRouteConfiguration,
+  type HostForm,
+  outboundRouteConfiguration,
+  outboundVirtualHost,
+  withRetries,
+} from './outbound-routes.js'
 import type { Served } from './policy-reader.js'
 import type { ProxyView } from './proxy-view.js'
-import { servedRouteConfiguration } from './served-routes.js'
+import type { KeptByPorts } from './served-routes.js'
 
 /** An encoded virtual host with what it was made of. */
 interface VirtualHost {
@@ -49,6 +55,7 @@ export class RouteTranslation {
     const served = view.served.filter(({ part }) => isHttp(part.protocol))
     const inbound = [
       view.settings.trust.trustDomain,
+      keptBy(view),
       served.map(({ binding }) => binding.part),
       view.servedOutside.map(({ binding }) => binding.part),
     ]
@@ -69,30 +76,35 @@ export class RouteTranslation {
     ])
   }
 
-  #ingress({ servedOutside }: ProxyView): readonly EncodedResource[] {
+  #ingress(view: ProxyView): readonly EncodedResource[] {
+    const servedOutside = view.servedOutside.filter(({ part }) => isHttp(part.protocol))
     if (servedOutside.length === 0) return []
+    const kept = keptBy(view)
     const virtualHosts = servedOutside.map(({ binding, part, callers }) =>
-      this.#virtualHosts.get(JSON.stringify(['ingress', binding.part]), () => ingressVirtualHost(part, callers)),
+      this.#virtualHosts.get(JSON.stringify(['ingress', binding.part, kept]), () =>
+        ingressVirtualHost(part, callers, kept),
+      ),
     )
     const sources = servedOutside.flatMap((service) => service.sources)
-    const value = servedRouteConfiguration(names.ingressRoutes, virtualHosts)
+    const value = chosenRouteConfiguration(names.ingressRoutes, virtualHosts)
     return [encodedResource(names.ingressRoutes, value, unique(sources))]
   }
 
-  #inboundPort(port: number, services: readonly Served[], { settings }: ProxyView): EncodedResource {
-    const { trustDomain } = settings.trust
-    const key = JSON.stringify(['inbound', port, trustDomain, services.map(({ binding }) => binding.part)])
+  #inboundPort(port: number, services: readonly Served[], view: ProxyView): EncodedResource {
+    const { trustDomain } = view.settings.trust
+    const kept = keptBy(view)
+    const key = JSON.stringify(['inbound', port, trustDomain, kept, services.map(({ binding }) => binding.part)])
     return this.#configurations.get(key, () => {
       const taken = new Set(services.flatMap(({ part }) => part.serverNames))
       const virtualHosts = services.map(({ part, rules }) => {
         const hostsOfOthers = hostsOf(part).filter((host) => taken.has(host) && !part.serverNames.includes(host))
         for (const host of hostsOf(part)) taken.add(host)
-        return inboundVirtualHost({ part, rules, trustDomain, hostsOfOthers })
+        return inboundVirtualHost({ part, rules, trustDomain, hostsOfOthers, ...kept })
       })
       const sources = services.flatMap((service) => service.sources)
       return encodedResource(
         names.inboundRoutes(port),
-        servedRouteConfiguration(names.inboundRoutes(port), virtualHosts),
+        chosenRouteConfiguration(names.inboundRoutes(port), virtualHosts),
         sources,
       )
     })
@@ -110,6 +122,7 @@ export class RouteTranslation {
         configuration(
           names.outboundRoutes(port),
           members.map((member) => this.#virtualHost(member, retries, 'by-port', view)),
+          chosenRouteConfiguration,
         ),
       ),
       ...[...groupByPort(outside, ({ part }) => part.port)].map(([port, members]) => egressPort(port, members, view)),
@@ -128,7 +141,7 @@ export class RouteTranslation {
     if (view.proxy.listen.outboundHttp === undefined) return []
     const virtualHosts = called.map((member) => this.#virtualHost(member, retries, 'by-host-and-port', view))
     const outside = this.#httpEgress(view)
-    const { waysOut, breakers } = view
+    const { egressGatewayRoutes, breakers } = view
     const named = outside
       .filter(({ part }) => !takesAnyHost(part))
       .map((member) => outsideVirtualHost(member, 'by-host-and-port', view))
@@ -137,12 +150,12 @@ export class RouteTranslation {
       value: forwardProxyFallback(
         anyHost.map(({ part }) => part),
         view.settings.mesh.egressEnabled,
-        waysOut,
+        egressGatewayRoutes,
         breakers.byCluster,
       ),
       sources: [
         ...anyHost.flatMap(({ part, ref }) => [ref, ...sourcesOf(breakersOfRoutes(part.routes, breakers.byCluster))]),
-        ...waysOut.sources,
+        ...egressGatewayRoutes.sources,
         ...view.settings.sources,
       ],
     }
@@ -166,15 +179,22 @@ export class RouteTranslation {
   }
 }
 
+function keptBy({ settings: { mesh } }: ProxyView): KeptByPorts {
+  return {
+    keepsOtherSpellings: mesh.keepsOtherSpellings === true,
+    keepsEscapedSlashes: mesh.keepsEscapedSlashes === true,
+  }
+}
+
 function outsideVirtualHost(
   { part, ref }: PartInSet<EgressPart>,
   form: HostForm,
-  { waysOut, breakers }: ProxyView,
+  { egressGatewayRoutes, breakers }: ProxyView,
 ): VirtualHost {
   const own = breakersOfRoutes(part.routes, breakers.byCluster)
   return {
-    value: egressVirtualHost(part, form, waysOut.byPart.get(part.id), own),
-    sources: [ref, ...sourcesOf(own), ...waysOut.sources],
+    value: egressVirtualHost(part, form, egressGatewayRoutes.byPart.get(part.id), own),
+    sources: [ref, ...sourcesOf(own), ...egressGatewayRoutes.sources],
   }
 }
 
@@ -183,19 +203,23 @@ function sourcesOf(breakers: BreakersByCluster): readonly PartRef[] {
 }
 
 function egressPort(port: number, members: readonly PartInSet<EgressPart>[], view: ProxyView): EncodedResource {
-  const { settings, waysOut } = view
+  const { settings, egressGatewayRoutes } = view
   const virtualHosts: VirtualHost[] = members.map((member) => outsideVirtualHost(member, 'by-port', view))
   if (settings.mesh.egressEnabled && !members.some(({ part }) => takesAnyHost(part))) {
     virtualHosts.push({
-      value: passthroughVirtualHost(waysOut.others),
-      sources: [...waysOut.sources, ...settings.sources],
+      value: passthroughVirtualHost(egressGatewayRoutes.others),
+      sources: [...egressGatewayRoutes.sources, ...settings.sources],
     })
   }
   return configuration(names.egressRoutes(port), virtualHosts)
 }
 
-function configuration(name: string, virtualHosts: readonly VirtualHost[]): EncodedResource {
-  const value = outboundRouteConfiguration(
+function configuration(
+  name: string,
+  virtualHosts: readonly VirtualHost[],
+  build = outboundRouteConfiguration,
+): EncodedResource {
+  const value = build(
     name,
     virtualHosts.map((virtualHost) => virtualHost.value),
   )
@@ -211,7 +235,7 @@ function outboundKey(view: ProxyView): readonly unknown[] {
     retriesOf(view).size > 0 ? proxy.clientRules : '',
     proxy.mode,
     proxy.egress ?? '',
-    view.waysOut.key,
+    view.egressGatewayRoutes.key,
     view.breakers.key,
     // What becomes of hosts that nothing names depends on global egress.
     explicit || proxy.egress !== undefined ? settings.key : '',

@@ -4,8 +4,8 @@ import {
   HEALTH_CHECK_HEADER,
   HEALTH_CHECK_PATH,
   type HttpGlobalRateLimit,
-  type MeshPart,
 } from '@osm-ts/driver-api'
+import { HeaderMutationSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/header_mutation/v3/header_mutation_pb.js'
 import { HealthCheckSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/health_check/v3/health_check_pb.js'
 import { RBACSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
@@ -15,16 +15,18 @@ import { externalAuthorizationFilter } from './external-authorization.js'
 import { httpManager } from './http-manager.js'
 import { countedRequests } from './global-rate-limits.js'
 import { headerValue } from './matching.js'
+import { pathReadings } from './path-readings.js'
 import { unlimitedHttpRequests } from './rate-limits.js'
 import { denyAll } from './rbac.js'
 import { answeringWorkload } from './request-metrics.js'
+import type { MeshSettings } from './settings.js'
 
 /** A served HTTP port. */
 export interface ServedHttp {
   readonly routes: string
   /** Chooses the virtual host, see http-manager.ts. */
   readonly virtualHost: string
-  readonly mesh: MeshPart
+  readonly mesh: MeshSettings
   readonly authorization: ExternalAuthorization | undefined
   /** Whether callers may ask if the proxy lives. */
   readonly answersHealthChecks: boolean
@@ -43,8 +45,10 @@ export function servedHttpManager(served: ServedHttp): Any {
     mergeSlashes: true,
     served: { virtualHost },
     filters: {
-      ...(namesWorkload ? { 'envoy.filters.http.header_mutation': answeringWorkload() } : {}),
+      // Virtual hosts say which request headers it removes.
+      'envoy.filters.http.header_mutation': namesWorkload ? answeringWorkload() : pack(HeaderMutationSchema, {}),
       ...(answersHealthChecks ? { 'envoy.filters.http.health_check': healthCheck() } : {}),
+      ...(mesh.keepsEscapedSlashes === true ? { 'osm.filters.http.path_readings': pathReadings() } : {}),
       // Virtual hosts bring their own rules. Where none does, nothing is allowed.
       'envoy.filters.http.rbac': pack(RBACSchema, { rules: denyAll }),
       'envoy.filters.http.local_ratelimit': unlimitedHttpRequests(),

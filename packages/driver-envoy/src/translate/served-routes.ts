@@ -1,14 +1,19 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { HttpLocalRateLimit, HttpRateLimitDescriptor, RouteLimits, RouteMatch } from '@osm-ts/driver-api'
+import {
+  type HttpLocalRateLimit,
+  type HttpRateLimitDescriptor,
+  otherSpellings,
+  type RouteLimits,
+  type RouteMatch,
+} from '@osm-ts/driver-api'
 import type { RBACSchema } from '@osm-ts/envoy-api/envoy/config/rbac/v3/rbac_pb.js'
 import type { RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
-import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
 import { RBACPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
 
-import { appendTo, duration, encode, type Init, pack } from './encode.js'
-import { HTTP_LOCAL_RATE_LIMIT, HTTP_RBAC } from './filter-order.js'
+import { duration, type Init, pack } from './encode.js'
+import { HTTP_HEADER_MUTATION, HTTP_LOCAL_RATE_LIMIT, HTTP_RBAC } from './filter-order.js'
 import { requestDescriptors } from './global-rate-limits.js'
-import { SERVICE_HEADER } from './http-manager.js'
+import { removalsOfVirtualHost } from './header-removal.js'
 import { routeMatch } from './matching.js'
 import { names } from './names.js'
 import { pathRuleRoutes } from './path-rule.js'
@@ -16,10 +21,22 @@ import { limitedHttpRequests } from './rate-limits.js'
 
 type RouteInit = Init<typeof RouteSchema>
 
+/** What served ports do not take out of requests, or refuse. */
+export interface KeptByPorts {
+  /** True: other spellings of headers that rules name are not removed. */
+  readonly keepsOtherSpellings: boolean
+  /** True: paths with escaped slashes are not refused. */
+  readonly keepsEscapedSlashes: boolean
+}
+
 /** Routes of a served port: the path rule of the mesh, then requests with limits of their own, then all others. */
-export function servedRoutes(id: string, routeLimits: readonly RouteLimits[]): RouteInit[] {
+export function servedRoutes(
+  id: string,
+  routeLimits: readonly RouteLimits[],
+  keepsEscapedSlashes: boolean,
+): RouteInit[] {
   return [
-    ...pathRuleRoutes(),
+    ...pathRuleRoutes(keepsEscapedSlashes),
     ...routeLimits.map(({ match, rateLimits }) => ({
       ...localRoute(id, match, rateLimits.globalHttpDescriptors),
       typedPerFilterConfig: limitConfig(rateLimits.http),
@@ -28,22 +45,22 @@ export function servedRoutes(id: string, routeLimits: readonly RouteLimits[]): R
   ]
 }
 
-/** What filters do with requests of a virtual host: who may ask, and how often. */
+/**
+ * What filters do with requests of a virtual host: who may ask, and how often.
+ *
+ * @param namedHeaders - headers of which other spellings are removed
+ */
 export function servedConfig(
   rules: Init<typeof RBACSchema>,
   limit: HttpLocalRateLimit | undefined,
+  namedHeaders: readonly string[],
 ): { readonly [filter: string]: Any } {
-  return { ...limitConfig(limit), [HTTP_RBAC]: pack(RBACPerRouteSchema, { rbac: { rules } }) }
-}
-
-/** A route configuration whose virtual hosts are chosen by filter chains, see {@link SERVICE_HEADER}. */
-export function servedRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
-  const base = encode(RouteConfigurationSchema, {
-    name,
-    vhostHeader: SERVICE_HEADER,
-    requestHeadersToRemove: [SERVICE_HEADER],
-  })
-  return appendTo(RouteConfigurationSchema, base, 'virtualHosts', virtualHosts)
+  const removed = otherSpellings(namedHeaders)
+  return {
+    ...limitConfig(limit),
+    ...(removed.length === 0 ? {} : { [HTTP_HEADER_MUTATION]: removalsOfVirtualHost(removed) }),
+    [HTTP_RBAC]: pack(RBACPerRouteSchema, { rbac: { rules } }),
+  }
 }
 
 /** No timeout: how long a request may take is for the calling side to say. */

@@ -1,7 +1,21 @@
 import type { MeshPart, PartRef, TrustPart } from '@osm-ts/driver-api'
 
-/** The settings of the mesh, with what of them only some identities have. */
+/** Limits of HTTP that keep one peer from holding more memory than its share. */
+export interface HttpLimits {
+  /** Size of all request headers together, in kibibytes. */
+  readonly requestHeadersKiB: number
+  /** Number of request headers, and of response headers of workloads. */
+  readonly headers: number
+  /** Requests that a caller may have under way on one HTTP/2 connection to a served port. Callers of the mesh open another one beyond that. */
+  readonly concurrentStreams: number
+}
+
+/** Above what servers of applications take by default: 8 KiB in Tomcat, 16 KiB in Node.js, 32 KiB in nginx, 1 MiB in Go without a limit of their number. */
+export const DEFAULT_HTTP_LIMITS: HttpLimits = { requestHeadersKiB: 256, headers: 1000, concurrentStreams: 1000 }
+
+/** The settings of the mesh, with those of the class, and with what of them only some identities have. */
 export interface MeshSettings extends MeshPart {
+  readonly httpLimits: HttpLimits
   /** What spans say that they come from, for providers that do not take it from the bootstrap. */
   readonly serviceName?: string
 }

@@ -80,7 +80,7 @@ function proxy(
 ): Any {
   const init: Init<typeof TcpProxySchema> = {
     statPrefix,
-    idleTimeout: duration(mesh.idleTimeoutMs),
+    idleTimeout: duration(mesh.tcpIdleTimeoutMs),
     accessLog: accessLogs(mesh, 'tcp'),
     // Only clusters that balance by hash look at it.
     hashPolicy: [{ policySpecifier: { case: 'sourceIp', value: {} } }],

@@ -236,7 +236,7 @@ describe('Translator', () => {
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect(translator.remembered).toBe(0)
-  }, 60_000)
+  })
 
   it('changes the chain of a port whose access was withdrawn, and of no other', () => {
     const policy = read('explicit.json')
@@ -264,6 +264,24 @@ describe('Translator', () => {
     const after = translate(pinPolicy({ proxy: policy.proxy, parts }))
     expect(after.types.listener.version).toBe(before.types.listener.version)
     expect(version(after.types.route, 'rds-inbound.14001')).not.toBe(version(before.types.route, 'rds-inbound.14001'))
+  })
+
+  it('waits a second only for silent clients of a server that speaks first on a port of https to the outside', () => {
+    const policy = read('egress-policy.json')
+    const parts = Object.fromEntries(
+      Object.entries(policy.parts).map(([hash, part]) =>
+        part.kind === 'outbound' && part.protocol === 'tcp-server-first'
+          ? [hash, { ...part, port: 443 }]
+          : [hash, part],
+      ),
+    )
+    const listenerOf = (document: ProxyPolicy): unknown =>
+      resourcesAsJson(translate(document)).listener['outbound-listener']
+    expect(listenerOf(policy)).not.toHaveProperty('continueOnListenerFiltersTimeout')
+    expect(listenerOf(pinPolicy({ proxy: policy.proxy, parts }))).toMatchObject({
+      listenerFiltersTimeout: '1s',
+      continueOnListenerFiltersTimeout: true,
+    })
   })
 
   it('refuses a reference that leads to another kind of part', () => {

@@ -11,7 +11,8 @@ import { type Lease, Memo } from './memo.js'
 import { PolicyReader, setTable } from './policy-reader.js'
 import type { DrainEpochs, ProxyView } from './proxy-view.js'
 import { RouteTranslation } from './route-sets.js'
-import { waysOutOf } from './ways-out.js'
+import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './settings.js'
+import { egressGatewayRoutesOf } from './egress-gateway-routes.js'
 
 const NO_EPOCHS: DrainEpochs = new Map()
 
@@ -32,8 +33,13 @@ export class Translator {
   readonly #listeners = new ListenerTranslation(this.#memo)
   readonly #routes = new RouteTranslation(this.#memo)
   readonly #held = new Map<ProxyPart['id'], Held>()
+  readonly #httpLimits: HttpLimits
   /** A session that ends without a word must not cost memory for ever. */
   readonly #unreachable = new FinalizationRegistry<Held>((held) => this.#letGo(held))
+
+  constructor(httpLimits: HttpLimits = DEFAULT_HTTP_LIMITS) {
+    this.#httpLimits = httpLimits
+  }
 
   /**
    * @param parts - gives every part that is reachable from the proxy part
@@ -46,7 +52,7 @@ export class Translator {
     revision: number,
     drainEpochs: DrainEpochs = NO_EPOCHS,
   ): ProxyResources {
-    const reader = new PolicyReader(parts, this.#sets)
+    const reader = new PolicyReader(parts, this.#sets, this.#httpLimits)
     const before = this.#held.get(proxy.id)
     const isSame = before?.drainEpochs === drainEpochs && differInEndpointsOnly(before.proxy, proxy)
     const frame = isSame ? before.frame : this.#frameOf(proxy, reader, drainEpochs)
@@ -88,7 +94,7 @@ export class Translator {
         settings: reader.settings(proxy),
         served: reader.served(proxy),
         servedOutside: reader.servedOutside(proxy),
-        waysOut: waysOutOf(proxy, reader),
+        egressGatewayRoutes: egressGatewayRoutesOf(proxy, reader),
         breakers: this.#breakers.get(reader.members(proxy.upstreams, 'upstream').contents, () =>
           breakersOf(proxy, reader),
         ),
@@ -139,7 +145,7 @@ function letGoOf(frame: Frame): void {
 function differInEndpointsOnly(before: ProxyPart, after: ProxyPart): boolean {
   const names = Object.keys(after) as (keyof ProxyPart)[]
   const same = names.every((name) => name === 'endpoints' || Object.is(before[name], after[name]))
-  return same && Object.keys(before).every((name) => name === 'endpoints' || name in after)
+  return same && Object.keys(before).every((name) => name === 'endpoints' || Object.hasOwn(after, name))
 }
 
 /** What is remembered for a proxy. Must not reach the resources themselves, or they would never become unreachable. */

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { MeshPart, UpstreamPart } from '@osm-ts/driver-api'
+import type { UpstreamPart } from '@osm-ts/driver-api'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import type { AddressSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/address_pb.js'
 import {
@@ -23,9 +23,10 @@ import { duration, encode, type Init, oneOf, pack } from './encode.js'
 import { HTTP_SET_FILTER_STATE } from './filter-order.js'
 import { httpProtocolOptions } from './http-protocol.js'
 import { names } from './names.js'
+import type { MeshSettings } from './settings.js'
 import type { Settings } from './settings.js'
 import { tunnelFilters } from './tcp-proxy.js'
-import type { Destination, Tunnel } from './ways-out.js'
+import type { Destination, Tunnel } from './egress-gateway-routes.js'
 
 type SocketInit = Init<typeof TransportSocketSchema>
 
@@ -39,7 +40,7 @@ const DIALLED = '%DOWNSTREAM_LOCAL_ADDRESS%'
  * The listener, inside the proxy, behind which gateways are: each connection to it becomes a stream to one of them. Tunnels without gateways close every
  * connection.
  */
-export function tunnelListener({ name, targets }: Tunnel, mesh: MeshPart): Uint8Array {
+export function tunnelListener({ name, targets }: Tunnel, mesh: MeshSettings): Uint8Array {
   return encode(ListenerSchema, {
     name,
     listenerSpecifier: { case: 'internalListener', value: {} },
@@ -57,7 +58,11 @@ export function tunnelledCluster(part: UpstreamPart, tunnel: Tunnel, settings: S
     ...(mustEncrypt ? staticCluster(name, []) : entrance(name, tunnel)),
     connectTimeout: duration(part.connectTimeoutMs ?? settings.mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(part.limits),
-    typedExtensionProtocolOptions: httpProtocolOptions(part.protocol, part.limits?.maxRequestsPerConnection),
+    typedExtensionProtocolOptions: httpProtocolOptions(
+      part.protocol,
+      settings.mesh.httpLimits,
+      part.limits?.maxRequestsPerConnection,
+    ),
     transportSocket: throughListener(inner),
   })
 }
@@ -68,7 +73,7 @@ export function tunnelledPassthrough(cluster: string, tunnel: Tunnel, settings: 
     ...entrance(names.tunnelledCluster(cluster, tunnel.name), tunnel),
     connectTimeout: duration(settings.mesh.connectTimeoutMs),
     circuitBreakers: circuitBreakers(),
-    typedExtensionProtocolOptions: httpProtocolOptions('http'),
+    typedExtensionProtocolOptions: httpProtocolOptions('http', settings.mesh.httpLimits),
     transportSocket: throughListener(undefined),
   })
 }

@@ -1,5 +1,5 @@
 import { ResourceDiffer } from '../../src/resources/resource-differ.js'
-import { blame } from '../../src/server/blame.js'
+import { resourcesNamedBy } from '../../src/server/named-resources.js'
 import { DeltaState } from '../../src/server/delta-state.js'
 import type { Push } from '../../src/server/push.js'
 import type { DeltaRequest, StateOfTheWorldRequest } from '../../src/server/request-codec.js'
@@ -14,7 +14,7 @@ const options: StreamStateOptions = {
   types: pushOrder,
   wildcardTypes: ['cluster', 'listener'],
   tag: 'test',
-  blame,
+  resourcesNamedBy,
   diff: (before, after) => differ.diff(before, after),
 }
 

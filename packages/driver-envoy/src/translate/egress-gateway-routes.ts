@@ -37,7 +37,7 @@ export interface WayOut {
 }
 
 /** How a proxy's traffic leaves the mesh through gateways. */
-export interface WaysOut {
+export interface EgressGatewayRoutes {
   /** Pins everything below; empty for proxies without gateways. */
   readonly key: string
   /** By id of the egress part. */
@@ -50,13 +50,13 @@ export interface WaysOut {
   readonly sources: readonly PartRef[]
 }
 
-const NO_WAYS: WaysOut = { key: '', byPart: new Map(), others: undefined, tunnels: new Map(), sources: [] }
+const NO_WAYS: EgressGatewayRoutes = { key: '', byPart: new Map(), others: undefined, tunnels: new Map(), sources: [] }
 
 /** Stands for every destination without gateways of its own. */
 const OTHERS = '*'
 
 /** Reads which destinations a proxy reaches through gateways. */
-export function waysOutOf(proxy: ProxyPart, reader: PolicyReader): WaysOut {
+export function egressGatewayRoutesOf(proxy: ProxyPart, reader: PolicyReader): EgressGatewayRoutes {
   if (proxy.clientRules === undefined) return NO_WAYS
   const rules = reader.part(proxy.clientRules, 'clientRules')
   if (rules.gateways.length === 0) return NO_WAYS

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { ProxyPart } from '@osm-ts/driver-api'
 
 import type { ProxyResources } from '../resources/types.js'
-import { LateRelease } from './late-release.js'
+import { DisconnectedResourceCache } from './disconnected-resource-cache.js'
 
 const DELAY_MS = 60_000
 
 function keeper(maxProxies = 10) {
   const released: string[] = []
   const end = new AbortController()
-  const keeping = new LateRelease({
+  const keeping = new DisconnectedResourceCache({
     translator: {
       translate: () => ({}) as ProxyResources,
       release: (proxyId) => void released.push(proxyId),
@@ -27,7 +27,7 @@ function keeper(maxProxies = 10) {
   return { keeping, leave, comeBack, released, end }
 }
 
-describe('LateRelease', () => {
+describe('DisconnectedResourceCache', () => {
   beforeEach(() => {
     jest.useFakeTimers()
   })

@@ -10,7 +10,7 @@ import {
 } from '@osm-ts/driver-api'
 import { proxyPart } from '@osm-ts/driver-testkit'
 
-import { DrainLedger, type PolicyView } from './drain-ledger.js'
+import { DrainTracker, type PolicyView } from './drain-tracker.js'
 import { epochsOf, versionLabel } from './version-label.js'
 
 const principals = (...names: readonly string[]): PrincipalsPart =>
@@ -57,17 +57,17 @@ const one = principals('a')
 const wide = view([inbound(both), both])
 const narrow = view([inbound(one), one, both])
 
-describe('the drain ledger', () => {
+describe('the drain typeState', () => {
   const id = 'ns/svc|80'
 
   it('knows of no withdrawal at first, nor when access is added', () => {
-    const drains = new DrainLedger()
+    const drains = new DrainTracker()
     expect([...drains.advance(undefined, narrow)]).toEqual([])
     expect([...drains.advance(narrow, wide)]).toEqual([])
   })
 
   it('moves the epoch when access is withdrawn, and leaves it when nothing more is', () => {
-    const drains = new DrainLedger()
+    const drains = new DrainTracker()
     drains.advance(undefined, wide)
     const moved = drains.advance(wide, narrow).get(id)
     expect(moved).toMatch(/^[\w-]{8}$/)
@@ -76,48 +76,48 @@ describe('the drain ledger', () => {
   })
 
   it('moves it again when the same access is withdrawn again', () => {
-    const drains = new DrainLedger()
+    const drains = new DrainTracker()
     const first = drains.advance(wide, narrow).get(id)
     drains.advance(narrow, wide)
     expect(drains.advance(wide, narrow).get(id)).not.toBe(first)
   })
 
   it('comes to the same epoch on every replica', () => {
-    expect(new DrainLedger().advance(wide, narrow)).toEqual(new DrainLedger().advance(wide, narrow))
+    expect(new DrainTracker().advance(wide, narrow)).toEqual(new DrainTracker().advance(wide, narrow))
   })
 
   it('moves all epochs when a root is withdrawn, none when one is added', () => {
     const other = inbound(both, 'ns/other|81')
     const policy = (...roots: readonly string[]) => view([inbound(both), other, both], trust(...roots))
-    const drains = new DrainLedger()
+    const drains = new DrainTracker()
     expect([...drains.advance(policy('r1'), policy('r2', 'r1'))]).toEqual([])
     expect([...drains.advance(policy('r2', 'r1'), policy('r2')).keys()]).toEqual(['ns/other|81', id])
   })
 
   it('moves it when callers from outside the mesh lose access', () => {
-    const drains = new DrainLedger()
+    const drains = new DrainTracker()
     const policy = (...sources: readonly string[]) => view([ingress(sources)])
     expect([...drains.advance(policy('10.0.0.0/8'), policy('10.0.0.0/8', '192.168.0.0/16'))]).toEqual([])
     expect(drains.advance(policy('10.0.0.0/8', '192.168.0.0/16'), policy('10.0.0.0/8')).has(id)).toBe(true)
   })
 
   it('forgets ports that are no longer served', () => {
-    const drains = new DrainLedger()
+    const drains = new DrainTracker()
     drains.advance(wide, narrow)
     expect([...drains.advance(narrow, view([]))]).toEqual([])
   })
 
   it('takes over what the proxy brings along, before or after the first policy', () => {
-    const before = new DrainLedger()
+    const before = new DrainTracker()
     before.advance(wide, narrow)
     const labelled = epochsOf(`hash${versionLabel(before.epochs)}`)
     expect(labelled.size).toBe(1)
 
-    const early = new DrainLedger()
+    const early = new DrainTracker()
     expect(early.adopt(labelled, undefined)).toBe(false)
     expect(early.advance(undefined, narrow)).toEqual(before.epochs)
 
-    const late = new DrainLedger()
+    const late = new DrainTracker()
     late.advance(undefined, narrow)
     expect(late.adopt(labelled, narrow.proxy)).toBe(true)
     expect(late.epochs).toEqual(before.epochs)
@@ -125,7 +125,7 @@ describe('the drain ledger', () => {
   })
 
   it('drains ports whose rules changed unseen', () => {
-    const drains = new DrainLedger()
+    const drains = new DrainTracker()
     drains.advance(undefined, narrow)
     expect(drains.suspect(new Set(['ns/unknown|1']), narrow.proxy)).toBe(false)
     expect(drains.suspect(new Set([id]), narrow.proxy)).toBe(true)

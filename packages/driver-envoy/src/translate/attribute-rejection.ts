@@ -4,7 +4,7 @@ import type { EncodedResource } from '../resources/types.js'
 import { names } from './names.js'
 
 /** A part that a refusal is about. */
-export interface BlamedPart {
+export interface RejectedPart {
   readonly part: PartRef
   /** JSON pointer of the element in the part, where the proxy's words allow to tell. */
   readonly element?: string
@@ -35,11 +35,11 @@ const QUOTED = new Set([
  * @param resource - a resource that they are about
  * @param lookup - gives the part of a hash; undefined where it is not held any more
  */
-export function blameParts(
+export function attributeRejection(
   message: string,
   resource: EncodedResource,
   lookup: (hash: PartHash) => Part | undefined,
-): readonly BlamedPart[] {
+): readonly RejectedPart[] {
   const sources = resource.sources.map((ref) => ({ ref, part: lookup(ref.hash) }))
   const quotes = sources.flatMap(({ ref, part }) =>
     part === undefined
@@ -100,8 +100,8 @@ function namesChain(message: string, part: Part): boolean {
 }
 
 /** One element for each part is enough to find the place. */
-function firstOfEach(blamed: readonly BlamedPart[]): readonly BlamedPart[] {
-  const byHash = new Map<PartHash, BlamedPart>()
-  for (const entry of blamed) if (!byHash.has(entry.part.hash)) byHash.set(entry.part.hash, entry)
+function firstOfEach(attributed: readonly RejectedPart[]): readonly RejectedPart[] {
+  const byHash = new Map<PartHash, RejectedPart>()
+  for (const entry of attributed) if (!byHash.has(entry.part.hash)) byHash.set(entry.part.hash, entry)
   return [...byHash.values()]
 }

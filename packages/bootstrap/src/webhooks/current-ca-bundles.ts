@@ -15,7 +15,7 @@ export interface TrustedSoFar {
 }
 
 /** Reads the trust of the configurations as they are. */
-export async function trustedSoFar(
+export async function currentCaBundles(
   api: KubernetesApi,
   webhooks: readonly KeptObject[],
   signal: AbortSignal,

@@ -9,7 +9,7 @@ const LIST_HEAD = /Error adding\/updating (?:cluster|listener)\(s\) /
  * Envoy lists refused clusters and listeners by name, and applies the rest. Other refusals quote a name somewhere, or none at all; then nothing is
  * returned and the caller has to find out by sending less.
  */
-export function blame(message: string, resources: readonly EncodedResource[]): readonly string[] {
+export function resourcesNamedBy(message: string, resources: readonly EncodedResource[]): readonly string[] {
   const names = resources.map(({ name }) => name).filter((name) => name !== '')
   const head = LIST_HEAD.exec(message)
   if (head !== null) {

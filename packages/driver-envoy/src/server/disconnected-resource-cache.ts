@@ -4,7 +4,7 @@ import type { ProxyResources } from '../resources/types.js'
 import type { ResourceTranslator } from './translator-port.js'
 
 /** What is kept, and for how long. */
-export interface LateReleaseOptions {
+export interface DisconnectedResourceCacheOptions {
   readonly translator: ResourceTranslator
   readonly delayMs: number
   /** Proxies whose resources are kept; beyond that the one goes that left first. */
@@ -26,13 +26,13 @@ interface Kept {
  * ended. Translating everything anew at that moment would keep them waiting. What is kept is never more than what was in use when they left, and none of it is
  * kept for a proxy that has come back.
  */
-export class LateRelease implements ResourceTranslator {
-  readonly #options: LateReleaseOptions
+export class DisconnectedResourceCache implements ResourceTranslator {
+  readonly #options: DisconnectedResourceCacheOptions
   /** In the order in which they left. */
   readonly #kept = new Map<ProxyPart['id'], Kept>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(options: LateReleaseOptions) {
+  constructor(options: DisconnectedResourceCacheOptions) {
     this.#options = options
     options.signal.addEventListener('abort', () => this.#clear(), { once: true })
   }

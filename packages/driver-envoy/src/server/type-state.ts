@@ -34,7 +34,7 @@ export interface DraftOptions {
  * Nothing is kept for a resource that the proxy has acknowledged at its present version. So a proxy in rest costs one reference to a set that it
  * shares with others, and each change costs what changed.
  */
-export class TypeLedger {
+export class TypeState {
   readonly subscription: Subscription
   #desired: ResourceSet | undefined
   #opened = false
@@ -193,12 +193,12 @@ export class TypeLedger {
   /**
    * The proxy has refused what was in flight.
    *
-   * @param blame - which of the resources its words name
+   * @param resourcesNamedBy - which of the resources its words name
    * @returns the names that are parked for it
    */
   refuse(
     message: string,
-    blame: (resources: readonly EncodedResource[]) => readonly string[],
+    resourcesNamedBy: (resources: readonly EncodedResource[]) => readonly string[],
     fullState: boolean,
   ): readonly string[] {
     const sent = this.#inFlight
@@ -208,17 +208,18 @@ export class TypeLedger {
     const suspects = tried.filter(
       ({ name, version }) => this.#differences.has(name) && this.#target(name)?.version === version,
     )
-    const names = new Set(blame(sent.resources))
-    const blamed = sent.resources.filter(({ name }) => names.has(name))
+    const names = new Set(resourcesNamedBy(sent.resources))
+    const rejected = sent.resources.filter(({ name }) => names.has(name))
     const opaque =
-      fullState && (blamed.length > 0 ? blamed : suspects).some(({ name }) => this.#differences.hasUnknownBytes(name))
+      fullState &&
+      (rejected.length > 0 ? rejected : suspects).some(({ name }) => this.#differences.hasUnknownBytes(name))
     for (const [name, resource] of sent.items) {
       const entry = this.#differences.get(name)
       if (entry !== undefined && !names.has(name))
-        entry.held = doubted(entry.held, resource, blamed.length > 0, fullState)
+        entry.held = doubted(entry.held, resource, rejected.length > 0, fullState)
     }
-    if (blamed.length > 0) {
-      const news = blamed.filter((resource) => this.#park(resource, message))
+    if (rejected.length > 0) {
+      const news = rejected.filter((resource) => this.#park(resource, message))
       // A full state that must carry the refused content again would be refused again, without end: what else was in it stays unconfirmed.
       const futile = opaque || (fullState && news.length === 0)
       for (const resource of suspects) {
@@ -278,7 +279,8 @@ export class TypeLedger {
   }
 
   #require(): ResourceSet {
-    if (this.#desired === undefined) throw new TypeError('a ledger was opened before there was anything to answer from')
+    if (this.#desired === undefined)
+      throw new TypeError('a typeState was opened before there was anything to answer from')
     return this.#desired
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { hashPart, type InboundPart, type OutboundPart, type Part, refOf, type TrustPart } from '@osm-ts/driver-api'
 
 import type { EncodedResource } from '../resources/types.js'
-import { type BlamedPart, blameParts } from './blame.js'
+import { type RejectedPart, attributeRejection } from './attribute-rejection.js'
 
 const books: InboundPart = {
   kind: 'inbound',
@@ -45,7 +45,7 @@ function hashOf(text: string): InboundPart['rules'] extends { allow: infer H } ?
   return text as never
 }
 
-function blame(message: string, ...parts: readonly Part[]): readonly BlamedPart[] {
+function blame(message: string, ...parts: readonly Part[]): readonly RejectedPart[] {
   const byHash = new Map(parts.map((part) => [hashPart(part), part]))
   const resource: EncodedResource = {
     name: 'inbound-listener',
@@ -53,15 +53,15 @@ function blame(message: string, ...parts: readonly Part[]): readonly BlamedPart[
     value: new Uint8Array(),
     sources: [...byHash].map(([hash, part]) => refOf(part, hash)),
   }
-  return blameParts(message, resource, (hash) => byHash.get(hash))
+  return attributeRejection(message, resource, (hash) => byHash.get(hash))
 }
 
-function ref(part: Part): BlamedPart['part'] {
+function ref(part: Part): RejectedPart['part'] {
   return refOf(part, hashPart(part))
 }
 
 // The messages are those of Envoy 1.40.
-describe('blameParts', () => {
+describe('attributeRejection', () => {
   it('finds the rule whose pattern is refused, and not one whose pattern it begins with', () => {
     expect(blame('missing ): /a(b', books, authors)).toEqual([
       { part: ref(books), element: '/rules/allow/1/match/path/value' },
@@ -111,6 +111,6 @@ describe('blameParts', () => {
       value: new Uint8Array(),
       sources: [ref(books)],
     }
-    expect(blameParts('missing ): /a(b', resource, () => undefined)).toEqual([{ part: ref(books) }])
+    expect(attributeRejection('missing ): /a(b', resource, () => undefined)).toEqual([{ part: ref(books) }])
   })
 })

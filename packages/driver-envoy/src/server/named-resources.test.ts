@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 
 import { resource } from '../../test/xds/resources.js'
-import { blame } from './blame.js'
+import { resourcesNamedBy } from './named-resources.js'
 
 const among = (...names: readonly string[]) => names.map((name) => resource(name, '1'))
 
-describe('blame', () => {
+describe('resourcesNamedBy', () => {
   it.each([
     ['one cluster', 'Error adding/updating cluster(s) a/b|80: no good', ['a/b|80', 'a/b|8080'], ['a/b|80']],
     [
@@ -48,14 +48,14 @@ describe('blame', () => {
     ['nothing, though parts of words look alike', 'abc-def/ghi', ['abc', 'def', 'ghi'], []],
     ['nothing for empty names', 'no good', [''], []],
   ])('finds %s', (_, message, names, expected) => {
-    expect([...blame(message, among(...names))].sort()).toEqual([...expected].sort())
+    expect([...resourcesNamedBy(message, among(...names))].sort()).toEqual([...expected].sort())
   })
 
   it('takes no long time over a message made to take long', () => {
     const message = `Error adding/updating cluster(s) ${'a: , '.repeat(1600)}`
     const names = Array.from({ length: 3000 }, (_, index) => `namespace/service-${index}|80`)
     const start = performance.now()
-    expect(blame(message, among(...names))).toEqual([])
+    expect(resourcesNamedBy(message, among(...names))).toEqual([])
     expect(performance.now() - start).toBeLessThan(1000)
   })
 })

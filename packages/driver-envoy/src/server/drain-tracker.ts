@@ -35,7 +35,7 @@ interface Served {
  * treats it as another chain and drains the connections of the one before. An epoch is a hash over the one before and the content that withdrew, so that
  * every replica that sees the same steps comes to the same one, and a second withdrawal of the same access is another epoch.
  */
-export class DrainLedger {
+export class DrainTracker {
   #epochs: ReadonlyMap<string, string> = new Map()
   #adopted: LabelledEpochs = new Map()
 

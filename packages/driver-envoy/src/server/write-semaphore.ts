@@ -2,7 +2,7 @@
 export type Release = () => void
 
 /** Bounds how many streams are written to at the same moment; the others wait in the order in which they came. */
-export class SendGate {
+export class WriteSemaphore {
   readonly #places: number
   readonly #waiting = new Set<() => void>()
   #taken = 0

@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { SendGate } from './send-gate.js'
+import { WriteSemaphore } from './write-semaphore.js'
 
 const forever = new AbortController().signal
 
-describe('the send gate', () => {
+describe('the send semaphore', () => {
   it('lets in as many as it has places, then one for each that leaves, in order', async () => {
-    const gate = new SendGate(2)
+    const semaphore = new WriteSemaphore(2)
     const entered: number[] = []
     const enter = async (index: number) => {
-      const release = await gate.acquire(forever)
+      const release = await semaphore.acquire(forever)
       entered.push(index)
       return release
     }
@@ -28,15 +28,15 @@ describe('the send gate', () => {
   })
 
   it('does not keep a place for one who has gone', async () => {
-    const gate = new SendGate(1)
-    const release = await gate.acquire(forever)
+    const semaphore = new WriteSemaphore(1)
+    const release = await semaphore.acquire(forever)
     const gone = new AbortController()
-    const waiting = gate.acquire(gone.signal)
-    const next = gate.acquire(forever)
+    const waiting = semaphore.acquire(gone.signal)
+    const next = semaphore.acquire(forever)
     gone.abort()
     await expect(waiting).resolves.toBeUndefined()
     release?.()
     await expect(next).resolves.toBeDefined()
-    await expect(gate.acquire(gone.signal)).resolves.toBeUndefined()
+    await expect(semaphore.acquire(gone.signal)).resolves.toBeUndefined()
   })
 })
