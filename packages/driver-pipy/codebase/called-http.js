@@ -4,7 +4,7 @@ import { backoff, isRetriable } from './retry.js'
 import { closest, splitAuthority } from './hosts.js'
 import { countAnswer, isOpen } from './breaker.js'
 import { askPlugins, showPlugins } from './plugins.js'
-import { aboutRequest, answerParts, describeRequest, settleUpgrade } from './request.js'
+import { aboutRequest, answerEvents, answerParts, describeRequest, settleUpgrade, splitStatus } from './request.js'
 import { firstMatch } from './match.js'
 import { countRequest, countUpstream } from './metrics.js'
 import { beginEntry, noteData, writeEntry } from './access-log.js'
@@ -13,6 +13,10 @@ import { failedToConnect, requestUpstream } from './upstream.js'
 import { state } from './state.js'
 import { takeTurn } from './balance.js'
 import { isBrokenOff, isDelimited } from './whole.js'
+import { settleHead } from './http1-head.js'
+import { answerEnded, beforeEnd, requestEnded, streamEnded } from './one-end.js'
+import { answerBegins, answerEnds, answersFor, beginExchange, beginHTTP } from './http1.js'
+import { onceEnded, requestsOf, serverOptions } from './http1-intake.js'
 
 // The connection: `{ isForward }` for the forward proxy of explicit mode, else `{ dialled: { address, port } }`; `source` is the caller's address.
 var $conn
@@ -27,6 +31,9 @@ var $isDelimited
 // True between the head of an answer by gRPC and its status, which comes last.
 var $isAwaited
 var $entry
+var $exchange
+var $status
+var $trailers
 
 // Statuses of gRPC, and those that are failures of a server.
 var UNKNOWN = 2
@@ -51,10 +58,13 @@ export var callHTTP = pipeline(($) =>
   $.onStart((conn) => {
     $conn = conn
     $conn.calls = []
+    beginHTTP(conn)
   })
+    .replaceData((data) => requestsOf($conn, data))
+    .replaceStreamEnd((end) => onceEnded($conn, end))
     // Pipy waits for the answers to callers that went away.
     .handleStreamEnd(() => $conn.calls.forEach(abandonCall))
-    .demuxHTTP()
+    .demuxHTTP(serverOptions)
     .to(($) =>
       $.handleMessageStart((start) => {
         $since = Date.now()
@@ -62,13 +72,23 @@ export var callHTTP = pipeline(($) =>
         $isAwaited = false
         $isDelimited = false
         $entry = undefined
-        $answer = route(start.head)
-        if (!$entry) $entry = beginEntry('outbound', $conn, describeRequest(start.head))
+        $status = undefined
+        var refusal = settleHead(start.head)
+        $exchange = beginExchange($conn, start.head)
+        // What is refused before it is routed is answered as what it says it is.
+        $request = describeRequest(start.head)
+        $answer = refusal ? { status: refusal } : route(start.head)
+        if (!$entry) $entry = beginEntry('outbound', $conn, $request)
       })
         .handleData((data) => noteData($entry, 'received', data))
         .handleMessageEnd(() => void ($entry.read = Date.now()))
+        .handleMessageEnd(() => requestEnded($exchange))
+        .handleStreamEnd(() => $exchange && requestEnded($exchange))
         .pipe(() => ($answer ? 'answer' : $call.retries ? 'retry' : 'call'), {
-          answer: ($) => $.replaceData().replaceMessage(() => localAnswer()),
+          answer: ($) =>
+            $.replaceData()
+              .replaceMessageStart(localAnswer)
+              .replaceMessageEnd(() => new MessageEnd()),
           // What may be repeated is kept until its end; nothing else is.
           retry: ($) =>
             $.handleMessageEnd(() => startClocks($call))
@@ -81,11 +101,32 @@ export var callHTTP = pipeline(($) =>
               .pipe(settle),
         })
         .handleData((data) => noteData($entry, 'sent', data))
+        .replaceMessageStart(passHead)
+        .replaceMessageEnd(passEnd)
+        .replaceData((data) => beforeEnd($exchange, data))
+        .replaceMessageStart((start) => beforeEnd($exchange, start))
+        .replaceStreamEnd((end) => streamEnded($exchange, end))
         .onEnd(() => $entry && writeEntry($entry)),
     )
-    // The end of an answer that was cut off: without it the caller sees that something is missing.
-    .replaceData((data) => ($conn.isCutOff ? new StreamEnd() : data)),
+    .handleMessageStart((start) => answerBegins($conn, start.head))
+    .replaceData((data) => answersFor($conn, data))
+    .replaceMessageEnd((end) => answerEnds($conn, end)),
 )
+
+// The head of any answer on its way to the caller.
+function passHead(start) {
+  $status = start.head.status
+  $trailers = undefined
+  var split = $request.isGrpc ? splitStatus(start) : undefined
+  if (!split) return start
+  $trailers = split.trailers
+  return split.start
+}
+
+function passEnd(end) {
+  var last = $trailers && !(end.tail && end.tail.headers) ? new MessageEnd({ headers: $trailers }) : end
+  return answerEnded($exchange, last, $status)
+}
 
 // Finds what is called. Gives an answer where nothing is.
 function route(head) {
@@ -99,11 +140,22 @@ function route(head) {
   var authority = splitAuthority($request.authority)
   var port = $conn.isForward ? 80 : $conn.dialled.port
   if (authority.port !== undefined) port = authority.port
-  var service =
-    $conn.isForward || port === $conn.dialled.port ? world.calledByHost[authority.host + ':' + port] : undefined
-  if (service) return toService(world, service)
-  if ($conn.isMesh) return { status: 404, body: 'no such host' }
+  var named = world.calledByHost[authority.host + ':' + port]
+  if ($conn.isMesh) {
+    var service = serviceDialled(world, named, port)
+    // It was there when the connection was made.
+    return service && service.routes ? toService(world, service) : { status: 404, body: 'no such service' }
+  }
+  if (named && $conn.isForward) return toService(world, named)
   return toOutside(world, authority, port)
+}
+
+// What was dialled is the service; the host of a request tells apart those that share addresses.
+function serviceDialled(world, named, port) {
+  var dialled = $conn.dialled
+  var service = world.calledByAddress[dialled.address + ':' + dialled.port]
+  if (!service || !service.sharesAddresses || !named || !named.sharesAddresses) return service
+  return port === dialled.port ? named : service
 }
 
 function toService(world, service) {
@@ -189,7 +241,9 @@ var nowhere = pipeline(($) => $.replaceData().replaceMessage(() => new Message({
 function judge(start) {
   var head = start.head
   var headers = head.headers || {}
-  var local = (head.status === 502 || head.status === 504) && Object.keys(headers).length === 0
+  if (settleHead(head)) $call.failed = 'invalid'
+  var local =
+    $call.failed === 'invalid' || ((head.status === 502 || head.status === 504) && Object.keys(headers).length === 0)
   var answer = {
     status: head.status,
     local: local ? failure(connectErrors.includes(head.statusText)) : undefined,
@@ -253,8 +307,8 @@ function again(end) {
   // A connection that breaks, or fails in its handshake, ends without a word.
   if (!$call.again && !wantsRepeat({ status: reason === 'timeout' ? 504 : 503, local: reason })) return false
   $call.again = false
-  // Whoever has failed does not go on, so that what others share is not closed for it.
-  if ($call.capacity > 1) $call.isAnswered = true
+  // Whoever has failed does not go on, so that what others share is not closed for it. What nobody shares is: tries of one request have variables in common.
+  $call.isAnswered = $call.capacity > 1
   endTry($call)
   beginPause($call)
   countUpstream($call.upstream, 'upstream_rq_retry_backoff_exponential')
@@ -293,10 +347,11 @@ var localAnswers = {
   // Nobody sees this one; it is for the log.
   gone: { status: 499, body: '' },
   overflow: { status: 503, body: 'too many connections' },
+  invalid: { status: 502, body: 'invalid answer' },
 }
 
 // As Envoy names them.
-var flags = { timeout: 'UT', gone: 'DC', overflow: 'UO' }
+var flags = { timeout: 'UT', gone: 'DC', overflow: 'UO', invalid: 'UPE' }
 
 function unreachable() {
   $done = true
@@ -312,7 +367,7 @@ function unreachable() {
 function localAnswer() {
   var parts = answerParts($answer, $request.isGrpc)
   noteAnswer(parts.head, true)
-  return new Message(parts.head, parts.body)
+  return answerEvents(parts)
 }
 
 // Tells the circuit breaker how it went.
@@ -349,13 +404,16 @@ function leave() {
 // Requests to a proxy name the whole URL; the host in it holds, and the workload called gets the path alone. True if the target can be read.
 function absoluteForm(head) {
   var path = head.path
-  if (path.startsWith('/') || path === '*') return true
-  if (!path.startsWith('http://')) return false
+  if (path.startsWith('/') || (path === '*' && head.method === 'OPTIONS')) return true
+  if (path.substring(0, 7).toLowerCase() !== 'http://') return false
   var rest = path.substring(7)
   var slash = rest.indexOf('/')
   var mark = rest.indexOf('?')
   var end = slash < 0 ? mark : mark < 0 ? slash : Math.min(slash, mark)
-  head.headers.host = end < 0 ? rest : rest.substring(0, end)
+  var host = end < 0 ? rest : rest.substring(0, end)
+  if (host === '' || host.includes('@')) return false
+  if (!head.headers) head.headers = {}
+  head.headers.host = host
   head.path = end < 0 ? '/' : rest.substring(end)
   if (!head.path.startsWith('/')) head.path = '/' + head.path
   return true

@@ -18,6 +18,12 @@ export function matchesRequest(match, request) {
   return true
 }
 
+/** True if a condition holds for other ways to read the path of a request too. What is compared as text names the very path that is sent. */
+export function matchesReadings(match, readings) {
+  if (match.path === undefined || match.path.exact !== undefined) return true
+  return readings.every((path) => matchesText(match.path, path))
+}
+
 // A missing header fulfils nothing, inverted or not, unless it is to be missing.
 function matchesHeader(header, request) {
   var value = headerValue(header.name, request)

@@ -3,6 +3,7 @@
 import { escapeLabel, histogramLines } from './exposition.js'
 import { addTo, countsOf, makeUpstreamCounts, upstreamLines } from './upstream-metrics.js'
 import { arrivalLines, tunnelLines } from './tunnel-counts.js'
+import { refusedMessages } from './framing-counts.js'
 import { state, trackedConnections } from './state.js'
 
 var upstreams = makeUpstreamCounts()
@@ -132,6 +133,7 @@ export function exposition() {
     numberLines('sidecar_remote_logging_reports_sent', 'counter', [['', recordCounts.batches - recordCounts.failures]]),
     numberLines('sidecar_remote_logging_reports_dropped', 'counter', [['', recordCounts.failures]]),
     tunnelLines(),
+    numberLines('sidecar_http1_refused_messages_total', 'counter', refusedMessages()),
     numberLines('sidecar_plugin_failures_total', 'counter', labelled('plugin', pluginFailures)),
     requestLines(),
   )

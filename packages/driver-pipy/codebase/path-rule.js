@@ -3,24 +3,44 @@
 /**
  * The path that is decided on and forwarded: runs of slashes are one. Undefined for a path that is refused: dot segments, with parameters or escapes
  * too; escaped slashes, backslashes and NUL; `#`; nothing but slashes; and what does not decode to UTF-8.
+ *
+ * With `keepsEscapedSlashes` an escaped slash or backslash is no reason to refuse. `readings` are what an application may take such a path for: with
+ * slashes in their place, and in that, one slash for each run.
  */
-export function acceptedPath(text) {
+export function acceptedPath(text, keepsEscapedSlashes) {
   var cut = text.indexOf('?')
   var path = cut < 0 ? text : text.substring(0, cut)
   var query = cut < 0 ? '' : text.substring(cut)
   if (!path.startsWith('/') || text.includes('#') || path.includes('\\') || !isUtf8(path) || hasNul(query))
     return undefined
   if (path.length > 1 && path.split('/').every((segment) => segment === '')) return undefined
+  var merged = withoutRuns(path)
+  var plain = withPlainSlashes(merged)
+  if (plain !== merged && !keepsEscapedSlashes) return undefined
+  if (plain.split('/').some(isAmbiguous)) return undefined
+  return { path: merged, query, readings: plain === merged ? [] : [plain, withoutRuns(plain)] }
+}
+
+/** True for a path with an escaped slash or backslash. */
+export function hasEscapedSlash(text) {
+  var path = text.split('?')[0]
+  return path !== withPlainSlashes(path)
+}
+
+function withPlainSlashes(path) {
+  return path.replaceAll('%2f', '/').replaceAll('%2F', '/').replaceAll('%5c', '/').replaceAll('%5C', '/')
+}
+
+function withoutRuns(path) {
   var merged = path
   for (var i = 0; merged.includes('//'); i = i + 1) merged = merged.replaceAll('//', '/')
-  if (merged.split('/').some(isAmbiguous)) return undefined
-  return { path: merged, query }
+  return merged
 }
 
 // Some servers take `..;a=b` for `..`.
 function isAmbiguous(segment) {
   var low = segment.toLowerCase()
-  if (low.includes('%2f') || low.includes('%5c') || low.includes('%00')) return true
+  if (low.includes('%00')) return true
   var name = low.replaceAll('%3b', ';').split(';')[0].replaceAll('%2e', '.')
   return name === '.' || name === '..'
 }

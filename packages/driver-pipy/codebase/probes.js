@@ -1,59 +1,59 @@
 // Probes of the workload, answered without TLS: a kubelet has no certificate.
 
+import { askerOf } from './http1.js'
+import { askWorkload, probeOf } from './probe-request.js'
+import { settleHead } from './http1-head.js'
+import { strictRequests } from './strict-requests.js'
+
 var $probes
 var $probe
+var $status
 
-/** Serves the probes of one address. One without a path goes through as it is. */
-export var serveProbes = pipeline(($) =>
-  $.onStart((probes) => {
-    $probes = probes
-    $probe = probes.find((probe) => probe.path === '')
-  }).pipe(() => ($probe ? 'through' : 'http'), {
-    through: ($) => $.connect(() => $probe.target, { connectTimeout: 5 }),
-    http: ($) =>
-      $.demuxHTTP().to(($) =>
-        $.handleMessageStart((start) => rewrite(start.head)).pipe(() => ($probe ? $probe.type : 'none'), {
-          none: ($) => $.replaceData().replaceMessage(() => new Message({ status: 404 })),
-          tcp: ($) => $.replaceMessage(() => reach($probe)),
-          http: ($) =>
-            $.muxHTTP(() => $probe, { maxQueue: 1 }).to(($) =>
-              $.connect(
-                () => $probe.target,
-                () => ({ connectTimeout: $probe.timeoutMs / 1000, readTimeout: $probe.timeoutMs / 1000 }),
-              ),
-            ),
-          // Whoever asks speaks gRPC itself.
-          grpc: ($) =>
-            $.muxHTTP(() => $probe, { version: 2 }).to(($) =>
-              $.connect(
-                () => $probe.target,
-                () => ({ connectTimeout: $probe.timeoutMs / 1000, readTimeout: $probe.timeoutMs / 1000 }),
-              ),
-            ),
-          https: ($) =>
-            $.muxHTTP(() => $probe, { maxQueue: 1 }).to(($) =>
-              // The certificate of the workload is no business of a kubelet's either.
-              $.connectTLS({ trusted: [] }).to(($) =>
-                $.connect(
-                  () => $probe.target,
-                  () => ({ connectTimeout: $probe.timeoutMs / 1000, readTimeout: $probe.timeoutMs / 1000 }),
-                ),
-              ),
-            ),
-        }),
-      ),
-  }),
+var connectProbe = pipeline(($) =>
+  $.connect(
+    () => $probe.target,
+    () => ({ connectTimeout: $probe.timeoutMs / 1000, readTimeout: $probe.timeoutMs / 1000 }),
+  ),
 )
 
-// What the workload is asked in the place of what was asked.
-function rewrite(head) {
-  var cut = head.path.indexOf('?')
-  var path = cut < 0 ? head.path : head.path.substring(0, cut)
-  $probe = $probes.find((probe) => probe.path === path)
-  if (!$probe) return
-  if ($probe.type === 'grpc') return
-  head.path = $probe.targetPath
-  $probe.headers.forEach((header) => void (head.headers[header[0].toLowerCase()] = header[1]))
+// The certificate of the workload is no business of a kubelet's either.
+var connectProbeTLS = pipeline(($) => $.connectTLS({ trusted: [] }).to(connectProbe))
+
+/** Serves the probes of one address: by a path each, and nothing else. */
+export var serveProbes = pipeline(($) =>
+  $.onStart((probes) => void ($probes = probes))
+    .pipe(strictRequests)
+    .demuxHTTP()
+    .to(($) =>
+      $.handleMessageStart((start) => choose(start.head)).pipe(() => ($probe ? $probe.type : 'none'), {
+        none: ($) => $.replaceData().replaceMessage(() => new Message({ status: $status })),
+        tcp: ($) => $.replaceData().replaceMessage(() => reach($probe)),
+        http: ($) =>
+          $.replaceData()
+            .muxHTTP(() => $probe, { maxQueue: 1 })
+            .to(($) => $.pipe(askerOf(0), () => [connectProbe])),
+        // Whoever asks speaks gRPC itself.
+        grpc: ($) =>
+          $.muxHTTP(() => $probe, { version: 2 }).to(($) =>
+            $.connect(
+              () => $probe.target,
+              () => ({ connectTimeout: $probe.timeoutMs / 1000, readTimeout: $probe.timeoutMs / 1000 }),
+            ),
+          ),
+        https: ($) =>
+          $.replaceData()
+            .muxHTTP(() => $probe, { maxQueue: 1 })
+            .to(($) => $.pipe(askerOf(0), () => [connectProbeTLS])),
+      }),
+    ),
+)
+
+function choose(head) {
+  var refusal = settleHead(head)
+  var chosen = refusal ? { status: refusal } : probeOf($probes, head)
+  $probe = chosen.probe
+  $status = chosen.status
+  if ($probe) askWorkload($probe, head)
 }
 
 var $target

@@ -49,6 +49,31 @@ export function answerParts(answer, isGrpc) {
   return { head: { status: answer.status, headers }, body: empty ? '' : text }
 }
 
+/** An answer of the sidecar as events, without its end: that is the end of the request. */
+export function answerEvents(parts) {
+  var start = new MessageStart(parts.head)
+  return parts.body === '' ? start : [start, new Data(parts.body)]
+}
+
+// Headers of an answer of gRPC that are about the message, and not about the call.
+var messageHeaders = ['content-type', 'content-length', 'date', 'server', 'via']
+
+/**
+ * Takes apart an answer of gRPC that is its status alone: trailers in the place of a head. Pipy does not end a stream with its head, and clients look for
+ * trailers behind it then. Undefined for other answers.
+ */
+export function splitStatus(start) {
+  var headers = start.head.headers
+  if (!headers || headers['grpc-status'] === undefined) return undefined
+  var kept = {}
+  var trailers = {}
+  Object.keys(headers).forEach((name) => {
+    if (messageHeaders.includes(name)) kept[name] = headers[name]
+    else trailers[name] = headers[name]
+  })
+  return { start: new MessageStart(Object.assign({}, start.head, { headers: kept })), trailers }
+}
+
 /**
  * Sees to the headers by which a connection becomes one of another protocol. Pipy takes `connection` away when it reads. WebSockets are the only protocol
  * that a request may change to: what follows would be read by nobody here.

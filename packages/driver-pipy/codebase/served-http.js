@@ -2,19 +2,28 @@
 
 import { hasName, mayCall } from './callers.js'
 import { PLAIN_IDLE_SECONDS } from './idle.js'
-import { firstMatch, matchesRequest } from './match.js'
-import { acceptedPath } from './path-rule.js'
+import { firstMatch, matchesReadings, matchesRequest } from './match.js'
+import { acceptedPath, hasEscapedSlash } from './path-rule.js'
 import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
 import { askPlugins, showPlugins } from './plugins.js'
-import { aboutRequest, answerParts, describeRequest, settleUpgrade } from './request.js'
+import { aboutRequest, answerEvents, answerParts, describeRequest, settleUpgrade, splitStatus } from './request.js'
 import { beginEntry, noteData, writeEntry } from './access-log.js'
 import { state, track } from './state.js'
 import { takeToken } from './bucket.js'
 import { countLimitedRequest, workloadHeaders } from './metrics.js'
 import { isBrokenOff, isDelimited } from './whole.js'
+import { settleHead } from './http1-head.js'
+import { answerEnded, beforeEnd, requestEnded, streamEnded } from './one-end.js'
+import { answerBegins, answerEnds, answersFor, askerOf, beginExchange, beginHTTP } from './http1.js'
+import { maxHeaderSize, onceEnded, requestsOf, serverOptions } from './http1-intake.js'
 
 // Headers that applications have been known to take for a caller's identity. No header is proof of one.
 var identityHeaders = ['x-forwarded-client-cert', 'serviceidentity']
+// Headers that give orders to proxies. Policy alone says what they would say.
+var orderPrefix = 'x-envoy-'
+
+// Says which setting lets such a path through.
+var escapedSlashHint = ': it has an escaped slash or backslash, see spec.traffic.escapedSlashes of the MeshConfig'
 
 // The connection: `{ kind: 'mesh' | 'ingress', id, source, session, principal }`.
 var $conn
@@ -27,36 +36,57 @@ var $local
 var $isWhole
 // True from the head of an answer over HTTP/1.1 that says where it ends.
 var $isDelimited
+var $exchange
+var $status
+var $trailers
 
 /** Serves HTTP on a connection whose caller is known. */
 export var serveHTTP = pipeline(($) =>
-  $.onStart((conn) => void ($conn = conn))
+  $.onStart((conn) => {
+    $conn = conn
+    // Callers share no connection to the workload: all that one asked for ends with it.
+    $conn.outbounds = []
+    $conn.keys = {}
+    beginHTTP(conn)
+  })
+    .replaceData((data) => requestsOf($conn, data))
+    .replaceStreamEnd((end) => onceEnded($conn, end))
     // Pipy waits for the answers to callers that went away.
     .handleStreamEnd(() => {
       if ($conn.shared) closeAll($conn.shared)
       if ($conn.tunnel) $conn.tunnel.close()
+      // Pipy crashes when an answer comes to a caller that is gone.
+      $conn.outbounds.forEach((outbound) => outbound.close())
     })
-    .demuxHTTP()
+    .demuxHTTP(serverOptions)
     .to(($) =>
       $.handleMessageStart((start) => {
+        var refusal = settleHead(start.head)
         settleUpgrade(start.head.headers)
+        removeWithheldHeaders(start.head.headers)
         $request = describeRequest(start.head)
         $entry = beginEntry('inbound', $conn, $request)
         $port = portOf($conn)
         $entry.id = $conn.id
-        $answer = decide(start.head)
+        $exchange = beginExchange($conn, start.head)
+        $status = undefined
+        $answer = refusal ? { status: refusal } : decide(start.head)
       })
         .handleData((data) => noteData($entry, 'received', data))
         .handleMessageEnd(() => void ($entry.read = Date.now()))
+        .handleMessageEnd(() => requestEnded($exchange))
+        .handleStreamEnd(() => $exchange && requestEnded($exchange))
         .pipe(() => ($answer ? 'answer' : 'forward'), {
           answer: ($) =>
-            $.replaceData().replaceMessage(() => {
-              var parts = answerParts($answer, $request.isGrpc)
-              if ($conn.kind === 'mesh') workloadHeaders(parts.head)
-              noteAnswer(parts.head, true)
-              if (!$port) $conn.isOver = true
-              return new Message(parts.head, parts.body)
-            }),
+            $.replaceData()
+              .replaceMessageStart(() => {
+                var parts = answerParts($answer, $request.isGrpc)
+                if ($conn.kind === 'mesh') workloadHeaders(parts.head)
+                noteAnswer(parts.head, true)
+                if (!$port) $conn.isOver = true
+                return answerEvents(parts)
+              })
+              .replaceMessageEnd(() => new MessageEnd()),
           forward: ($) =>
             $.onStart(() => {
               $isWhole = false
@@ -69,21 +99,61 @@ export var serveHTTP = pipeline(($) =>
                   version: $port.protocol === 'http2' ? 2 : 1,
                   maxQueue: $port.protocol === 'http2' ? 100 : 1,
                   maxIdle: PLAIN_IDLE_SECONDS,
+                  maxHeaderSize,
                 }),
               )
-              .to(($) => $.connect(() => $local.address, { onState: (outbound) => noteLocal($local, outbound) }))
+              .to(($) =>
+                $.pipe(
+                  () => ($port.protocol === 'http2' ? connectLocal : askerOf(0)),
+                  () => [connectLocal],
+                ),
+              )
               .handleMessageEnd(endOfAnswer)
               .onEnd(() => void ($local.shared && endCall($local.shared, $isWhole)))
               .replaceMessageStart(finish)
               .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
         })
         .handleData((data) => noteData($entry, 'sent', data))
+        .replaceMessageStart(passHead)
+        .replaceMessageEnd(passEnd)
+        .replaceData((data) => beforeEnd($exchange, data))
+        .replaceMessageStart((start) => beforeEnd($exchange, start))
+        .replaceStreamEnd((end) => streamEnded($exchange, end))
         .onEnd(() => $entry && writeEntry($entry)),
     )
-    // A port that is not served any more takes no new connections either: callers that keep one open are to notice. The end of an answer that was
-    // broken off stays away, so that its caller sees that something is missing.
-    .replaceData((data) => ($conn.isCutOff ? new StreamEnd() : $conn.isOver ? [data, new StreamEnd()] : data)),
+    // A port that is not served any more takes no new connections either: callers that keep one open are to notice.
+    .handleMessageStart((start) => answerBegins($conn, start.head))
+    .replaceData((data) => answersFor($conn, data))
+    .replaceMessageEnd((end) => answerEnds($conn, end)),
 )
+
+// The connection to the workload.
+var connectLocal = pipeline(($) =>
+  $.connect(
+    () => $local.address,
+    () => {
+      var conn = $conn
+      var local = $local
+      return { onState: (outbound) => noteLocal(conn, local, outbound) }
+    },
+  ),
+)
+
+// The head of any answer on its way to the caller.
+function passHead(start) {
+  $status = start.head.status
+  $trailers = undefined
+  var split = $request.isGrpc ? splitStatus(start) : undefined
+  if (!split) return start
+  $trailers = split.trailers
+  // A sidecar decides by the head whether to try again.
+  return $conn.kind === 'mesh' ? start : split.start
+}
+
+function passEnd(end) {
+  var last = $trailers && !(end.tail && end.tail.headers) ? new MessageEnd({ headers: $trailers }) : end
+  return answerEnded($exchange, last, $status)
+}
 
 // The port as the configuration of now has it; undefined if it is not served any more.
 function portOf(conn) {
@@ -96,8 +166,13 @@ function portOf(conn) {
 function decide(head) {
   if (!$port) return { status: 403 }
   if (isHealthCheck(head)) return state.isDraining ? { status: 503, body: 'draining' } : { status: 200 }
-  var path = acceptedPath($request.fullPath)
-  if (!path) return { status: 400, body: 'path not allowed' }
+  var keeps = state.world.config.keepsEscapedSlashes
+  var path = acceptedPath($request.fullPath, keeps)
+  if (!path) {
+    var hint = !keeps && hasEscapedSlash($request.fullPath) ? escapedSlashHint : ''
+    return { status: 400, body: 'path not allowed' + hint }
+  }
+  $request.readings = path.readings
   $request.path = path.path
   $request.fullPath = path.path + path.query
   head.path = $request.fullPath
@@ -111,16 +186,38 @@ function decide(head) {
     countLimitedRequest(isTaken)
     if (!isTaken) return { status: limit.status, headers: limit.headers }
   }
-  identityHeaders.forEach((name) => delete head.headers[name])
+  removeOtherSpellings(head.headers, $port.namedHeaders || [])
   var answer = askPlugins(state.world.plugins['inbound-http'], $port.id, aboutRequest($request, $conn.principal))
   if (answer) return answer
-  $local = { key: $port.local + ' ' + $port.protocol, address: $port.local }
+  var name = $port.local + ' ' + $port.protocol
+  if (!$conn.keys[name]) $conn.keys[name] = { name }
+  $local = { key: $conn.keys[name], address: $port.local }
   $entry.cluster = $port.id
   $entry.address = $port.local
   // An upgraded connection has nobody else on it, so that it can be ended when access is withdrawn.
   if ($request.headers.upgrade) $local.key = $local
   else if ($port.protocol === 'http2') $local.shared = connectionsFor($conn)
   return undefined
+}
+
+// No rule may look at them either: whoever calls could meet it.
+function removeWithheldHeaders(headers) {
+  Object.keys(headers || {}).forEach((name) => {
+    var folded = fold(name)
+    if (identityHeaders.includes(folded) || folded.startsWith(orderPrefix)) delete headers[name]
+  })
+}
+
+// Applications behind CGI or WSGI read `x_role` and `x-role` as one header: what no rule has looked at does not come in under a name that one looks at.
+function removeOtherSpellings(headers, named) {
+  var folded = named.map(fold)
+  Object.keys(headers).forEach((name) => {
+    if (folded.includes(fold(name)) && !named.includes(name)) delete headers[name]
+  })
+}
+
+function fold(name) {
+  return name.split('_').join('-')
 }
 
 // Other sidecars ask whether this one is there, whatever they may ask of the workload.
@@ -131,12 +228,14 @@ function isHealthCheck(head) {
 
 function isAllowed(port) {
   if (!port) return false
-  if ($conn.kind === 'ingress') return isCaller(port) && port.matches.some((match) => matchesRequest(match, $request))
+  if ($conn.kind === 'ingress') return isCaller(port) && port.matches.some(isMet)
   if (port.rules.kind !== 'http') return false
   var callers = state.world.config.callers
-  return port.rules.allow.some(
-    (rule) => matchesRequest(rule.match, $request) && mayCall(callers[rule.callers], $conn.principal),
-  )
+  return port.rules.allow.some((rule) => isMet(rule.match) && mayCall(callers[rule.callers], $conn.principal))
+}
+
+function isMet(match) {
+  return matchesRequest(match, $request) && matchesReadings(match, $request.readings)
 }
 
 // Whether a caller from outside is one of those that the port takes now, which may not be what it took when the connection came.
@@ -147,14 +246,25 @@ function isCaller(port) {
   return port.tls === 'tls' || hasName($conn.session.peer, port.names || [])
 }
 
-function noteLocal(local, outbound) {
+function noteLocal(conn, local, outbound) {
   local.outbound = outbound
+  if (outbound.state === 'closed') conn.outbounds = conn.outbounds.filter((each) => each !== outbound)
+  else if (!conn.outbounds.includes(outbound)) conn.outbounds.push(outbound)
   if (outbound.state === 'closed' && local.forget) local.forget()
   if (local.shared) noteLink(local.shared, outbound)
 }
 
 function unavailable() {
-  $answer = { status: 503, body: 'workload unavailable' }
+  return failed({ status: 503, body: 'workload unavailable' })
+}
+
+// The workload answers what is not HTTP, or what cannot be passed on.
+function invalid() {
+  return failed({ status: 502, body: 'invalid answer of the workload' })
+}
+
+function failed(answer) {
+  $answer = answer
   var parts = answerParts($answer, $request.isGrpc)
   $entry.flag = 'UF'
   noteAnswer($answer, true)
@@ -167,6 +277,7 @@ function finish(start) {
   if ($answer) return start
   // Made by the pool itself where the workload could not be reached.
   if (head.status === 502 && Object.keys(head.headers || {}).length === 0) return unavailable()
+  if (settleHead(head)) return invalid()
   $answer = head
   if (head.status === 101) {
     settleUpgrade(head.headers)

@@ -3,6 +3,8 @@
 import { isOut } from './health-checks.js'
 import { isOwn, isOwnAddress } from './own-listeners.js'
 import { PLAIN_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
+import { askerOf } from './http1.js'
+import { maxHeaderSize } from './http1-intake.js'
 import { outsideTLS } from './outside-tls.js'
 import { endIdle, linkClosed, linkOpened } from './connections.js'
 import { meshClient, refuse } from './mesh-client.js'
@@ -101,9 +103,15 @@ export var requestUpstream = pipeline(($) =>
         version: $call.upstream.settings.http2 ? 2 : 1,
         maxQueue: $call.capacity,
         maxIdle: $call.upstream.settings.tls ? meshIdleSeconds(state.world.config) : PLAIN_IDLE_SECONDS,
+        maxHeaderSize,
       }),
     )
-    .to(($) => $.onStart((slot) => void ($link = slot.link)).pipe(transport)),
+    .to(($) =>
+      $.onStart((slot) => void ($link = slot.link)).pipe(
+        () => ($call.upstream.settings.http2 ? transport() : askerOf($call.attempts)),
+        () => [transport()],
+      ),
+    ),
 )
 
 /**

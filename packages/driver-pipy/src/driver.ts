@@ -33,6 +33,8 @@ export function pipyDriver(parts: PipyDriverParts): Driver {
     contract: CONTRACT_VERSION,
     capabilities,
     configSchema,
+    // The scripts do not load in 0.90, which osm-edge had.
+    oldestProxyVersion: '1.5',
     patch,
     start: (context) => start(context, parts),
   }

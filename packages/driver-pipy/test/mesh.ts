@@ -50,11 +50,11 @@ export class PipyHost extends FakeHost {
   admitted(
     identity = 'bookbuyer.default',
     says: unknown = 'hello',
-  ): { readonly uuid: string; readonly credential: Credential } {
+  ): { readonly uuid: string; readonly commonName: string; readonly credential: Credential } {
     const uuid = randomUUID()
-    const { credential } = this.admit(uuid, identity)
+    const { commonName, credential } = this.admit(uuid, identity)
     this.say(uuid, says)
-    return { uuid, credential }
+    return { uuid, commonName, credential }
   }
 
   /** Gives a proxy a policy that says that. */

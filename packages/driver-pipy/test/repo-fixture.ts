@@ -3,7 +3,7 @@ import { codebaseOf, literalDocuments, PipyHost } from './mesh.js'
 import { RepoClient } from './repo-client.js'
 import { type WorkerOptions, WorkerStandIn } from './worker-stand-in.js'
 
-type Admitted = ReturnType<PipyHost['admitted']>
+type Admitted = Pick<ReturnType<PipyHost['admitted']>, 'uuid' | 'credential'>
 
 /** A repo server with its host, its workers and a clock that can be put forward. */
 export class RepoFixture {
@@ -106,9 +106,9 @@ export class RepoFixture {
 
 /** Resolves when that holds. What it looks at comes over the network, at a time of its own. */
 export async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 120_000
   while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`not in 10 s: ${what}`)
+    if (Date.now() > deadline) throw new Error(`not in 120 s: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

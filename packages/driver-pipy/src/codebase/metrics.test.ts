@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { beforeAll, describe, expect, it } from '@jest/globals'
 
+import { countRefusedMessage } from '../../codebase/framing-counts.js'
 import {
   countLimitedConnection,
   countLimitedRequest,
@@ -105,6 +106,7 @@ describe('metrics', () => {
     countTunnel({ upstream: store, mode: 'socks5' }, 'opened')
     countArrival('shop/gateway|1080')
     countPluginFailure('mine')
+    countRefusedMessage('request', 'only here')
   })
 
   it('have the names that osm-edge had, and labels', () => {
@@ -148,6 +150,7 @@ describe('metrics', () => {
         'inbound_http_tracing_sampled_0 0',
         'inbound_http_tracing_sampled_1 1',
         `sidecar_egress_gateway_tunnels_total{${name},mode="socks5",result="opened"} 1`,
+        'sidecar_http1_refused_messages_total{kind="request",reason="only here"} 1',
         'sidecar_plugin_failures_total{plugin="mine"} 1',
       ]),
     )

@@ -9,7 +9,7 @@ import { escapeLabel, histogramLines } from '../../codebase/exposition.js'
 import { closest, splitAuthority } from '../../codebase/hosts.js'
 import { fillFields, fillLine } from '../../codebase/log-format.js'
 import { headerValue, matchesRequest } from '../../codebase/match.js'
-import { acceptedPath } from '../../codebase/path-rule.js'
+import { acceptedPath, hasEscapedSlash } from '../../codebase/path-rule.js'
 import { answerParts, settleUpgrade } from '../../codebase/request.js'
 import { backoff, isRetriable } from '../../codebase/retry.js'
 
@@ -127,7 +127,7 @@ describe('the path rule', () => {
     ['/..a/.b/c..', '/..a/.b/c..', ''],
     ['/%C3%A9/%e2%82%ac/%F0%9F%98%80', '/%C3%A9/%e2%82%ac/%F0%9F%98%80', ''],
   ])('takes %s', (text, path, query) => {
-    expect(acceptedPath(text)).toEqual({ path, query })
+    expect(acceptedPath(text)).toEqual({ path, query, readings: [] })
   })
 
   it.each([
@@ -165,6 +165,21 @@ describe('the path rule', () => {
     expect(acceptedPath(text)).toBeUndefined()
   })
 
+  it.each([
+    ['/a%2Fb?c%2f', '/a%2Fb', '?c%2f', ['/a/b', '/a/b']],
+    ['//a/%2f/b%5C', '/a/%2f/b%5C', '', ['/a///b/', '/a/b/']],
+  ])('keeps the escaped slashes of %s where it is told to', (text, path, query, readings) => {
+    expect(acceptedPath(text, true)).toEqual({ path, query, readings })
+    expect([acceptedPath(text), hasEscapedSlash(text), hasEscapedSlash('/a?%2f')]).toEqual([undefined, true, false])
+  })
+
+  it.each(['/a/..%2fb', '/a%2f..', '/a%2f%2e%2E%5cb', '/a%5c..;x/b', '/a%2f.%3bx', '/a%2f%00', '/a%2f\\'])(
+    'refuses %s even where escaped slashes are kept',
+    (text) => {
+      expect(acceptedPath(text, true)).toBeUndefined()
+    },
+  )
+
   it('takes what encodeURI makes, and leaves it as it is', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1 })), (segments) => {
@@ -172,7 +187,7 @@ describe('the path rule', () => {
           .map((each) => encodeURIComponent(each))
           .filter((each) => !/^\.{1,2}$|%2f|%5c|%00/i.test(each))
         const path = `/${safe.join('/')}`
-        expect(acceptedPath(path)).toEqual({ path, query: '' })
+        expect(acceptedPath(path)).toEqual({ path, query: '', readings: [] })
       }),
     )
   })

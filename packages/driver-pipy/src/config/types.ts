@@ -53,6 +53,8 @@ export interface ServedPort {
   readonly local: SocketText
   readonly protocol: ServedProtocol
   readonly rules: ServedRules
+  /** Headers that rules name: request headers with another spelling, `_` for `-`, are removed. Absent: none is. */
+  readonly namedHeaders?: readonly string[]
   /** Connections beyond it are closed. */
   readonly connectionLimit?: Bucket
   readonly requestLimit?: RequestLimit
@@ -87,6 +89,8 @@ export interface IngressPort {
   readonly local: SocketText
   readonly protocol: 'http' | 'http2'
   readonly matches: readonly RequestMatch[]
+  /** As of served ports. */
+  readonly namedHeaders?: readonly string[]
   readonly limits: readonly { readonly match: RequestMatch; readonly limit?: RequestLimit }[]
   readonly connectionLimit?: Bucket
   readonly requestLimit?: RequestLimit
@@ -116,6 +120,8 @@ export interface CalledService {
   readonly port: number
   /** `address:port` that the workload dials; selects in transparent mode. */
   readonly addresses: readonly SocketText[]
+  /** The host of a request may select another service with this mark on the same port. Absent: what was dialled holds, whatever the host is. */
+  readonly sharesAddresses?: true
   /** Explicit mode: where connections for it arrive. */
   readonly listen?: SocketText
   /** Lower case, without ports. */
@@ -348,6 +354,8 @@ export interface PipyConfig {
   }
   readonly idleMs: number
   readonly withdrawalMs: number
+  /** Present: paths with escaped slashes are not refused, and rules must allow every reading of them. */
+  readonly keepsEscapedSlashes?: true
   readonly accessLog: boolean
   /** Absent: the one of the codebase. */
   readonly accessLogFormat?: LogFormat

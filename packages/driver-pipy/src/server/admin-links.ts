@@ -43,10 +43,10 @@ export class AdminLinks {
       return
     }
     // A worker names itself behind the slash, by a name that it was started with.
-    const { uuid } = session.proxy
+    const { uuid, commonName } = session.proxy
     if (target.path !== `/${uuid}`) {
       const reason = 'that is the admin link of another sidecar'
-      this.#refuse(socket, peer, { status: 403, reason, code: 'OSM_PIPY_WORKER_REFUSED', uuid })
+      this.#refuse(socket, peer, { status: 403, reason, code: 'OSM_PIPY_WORKER_REFUSED', commonName })
       return
     }
     if (socket.destroyed || session.ended !== undefined) {
@@ -65,7 +65,7 @@ export class AdminLinks {
   }
 
   #refuse(socket: Duplex, peer: TLSSocket, refusal: Refusal): void {
-    this.#refused.note(addressOf(peer), refusal, refusal.uuid)
+    this.#refused.note(addressOf(peer), refusal, refusal.commonName)
     this.#answer(socket, refusal.status)
   }
 

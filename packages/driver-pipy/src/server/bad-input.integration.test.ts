@@ -75,7 +75,7 @@ describe('an operator sees who was turned away', () => {
       'one of another root that has expired',
       () => testAuthority('control-plane').issue(name, { notAfter: new Date(Date.now() - 60_000) }),
       'OSM_PIPY_CERTIFICATE_REFUSED',
-      'the certificate is not of this control plane (CERT_HAS_EXPIRED)',
+      'the certificate is not of this control plane (CERT_SIGNATURE_FAILURE)',
     ],
   ])('with %s, by its address', async (_what, credential, code, message) => {
     await expect(repo.client(credential()).get(folderOf('x'))).rejects.toThrow()
@@ -112,28 +112,28 @@ describe('an operator sees who was turned away', () => {
     expect(refused()).toMatchObject([
       { code: 'OSM_PIPY_WORKER_REFUSED', message: 'the workload of that certificate is not known' },
     ])
-    const { uuid, credential } = repo.host.admitted()
+    const { uuid, commonName, credential } = repo.host.admitted()
     const client = repo.client(credential)
     await client.get(folderOf(uuid))
     repo.pass(2 * 24 * 60 * 60 * 1000)
     await client.get(folderOf(uuid))
-    expect(refused().at(-1)).toMatchObject({ code: 'OSM_PIPY_CERTIFICATE_EXPIRED', uuid })
+    expect(refused().at(-1)).toMatchObject({ code: 'OSM_PIPY_CERTIFICATE_EXPIRED', commonName })
   })
 
   it('who asks for the codebase of another sidecar, by name', async () => {
-    const { uuid, credential } = repo.host.admitted()
+    const { uuid, commonName, credential } = repo.host.admitted()
     const other = repo.host.admitted('bookstore.default')
     const foreign = `/repo/osm-edge-sidecar/${other.uuid}.sidecar.bookstore.default/`
     expect((await repo.client(credential).get(`${foreign}main.js`)).status).toBe(403)
     await expect(repo.client(credential).upgrade(`${foreign}${other.uuid}`)).rejects.toThrow('403')
     await expect(repo.client(credential).upgrade(`${folderOf(uuid)}${other.uuid}`)).rejects.toThrow('403')
-    expect(refused().map(({ code, uuid: whose }) => [code, whose])).toEqual(
-      Array.from({ length: 3 }, () => ['OSM_PIPY_WORKER_REFUSED', uuid]),
+    expect(refused().map(({ code, commonName: whose }) => [code, whose])).toEqual(
+      Array.from({ length: 3 }, () => ['OSM_PIPY_WORKER_REFUSED', commonName]),
     )
   })
 
   it('who plays tricks with paths, by name, and not without end', async () => {
-    const { uuid, credential } = repo.host.admitted()
+    const { uuid, commonName, credential } = repo.host.admitted()
     const client = repo.client(credential)
     for (let turn = 0; turn < 8; turn += 1) {
       const { status, headers } = await client.get(`${folderOf(uuid)}..%2fmain.js`)
@@ -141,7 +141,11 @@ describe('an operator sees who was turned away', () => {
     }
     // The sixth ended the connection, and on the next one it is told of anew.
     expect(refused()).toHaveLength(7)
-    expect(refused()[0]).toMatchObject({ code: 'OSM_PIPY_REQUEST_INVALID', uuid, message: 'no path of this server' })
+    expect(refused()[0]).toMatchObject({
+      code: 'OSM_PIPY_REQUEST_INVALID',
+      commonName,
+      message: 'no path of this server',
+    })
     expect((await client.send('POST', `${folderOf(uuid)}main.js`)).status).toBe(405)
     expect((await client.get('/plugins')).status).toBe(405)
   })
@@ -290,7 +294,8 @@ describe('an operator sees plugins', () => {
       kind: 'mesh',
       id: 'mesh',
       accessLog: { enabled: false },
-      idleTimeoutMs: 1,
+      tcpIdleTimeoutMs: 1,
+      streamIdleTimeoutMs: 1,
       withdrawalTimeoutMs: 1,
       requestMetrics: false,
       egressEnabled: false,

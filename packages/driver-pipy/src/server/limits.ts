@@ -1,15 +1,22 @@
+import { proxyAdmissionLimits } from '@osm-ts/driver-api'
+
 /** Bounds of the repo server. All times are in milliseconds. */
 export const limits = {
-  /** Connections that are open at the same time, whoever they come from. What comes beyond is closed and tries again by itself. */
-  maxConnections: 16_384,
+  /**
+   * Connections of all workers, and those until a worker has proven by TLS who it is. None is anonymous: the handshake fails without a certificate. Of one
+   * worker there are twice as many as it may use, so that it is told which of its connections are too many.
+   */
+  connections: {
+    ...proxyAdmissionLimits,
+    anonymous: { max: 0, maxPerKey: 0 },
+    authenticated: { max: 32_768, maxPerKey: 64 },
+  },
   /** Connections of one worker: a few for each thread, and those of a worker that it has just taken the place of. */
   maxConnectionsOfWorker: 32,
   /** Long polls of one worker that wait at the same time. */
   maxPollsOfWorker: 8,
   /** Admin links of one worker: that of a worker that has just gone may look open for a while. The oldest gives way. */
   maxLinksOfWorker: 2,
-  /** From a connection until TLS has proven who it is. */
-  handshakeTimeoutMs: 10_000,
   /** From the first byte of a request until its headers, and its body, are there. */
   requestTimeoutMs: 10_000,
   /** Bytes of the headers of a request. The longest carries an error of 2 kB in its path. */

@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls'
 
-import type { Logger, Proxies, ProxyUUID } from '@osm-ts/driver-api'
+import type { Logger, Proxies } from '@osm-ts/driver-api'
 
 import type { PipyErrorCode } from '../errors.js'
 import { limits } from './limits.js'
@@ -35,11 +35,11 @@ export class RefusedPeers {
     if (fault !== undefined) this.note(addressOf(socket), fault)
   }
 
-  /** @param uuid - proxy that the peer's certificate proves it to be */
-  note(address: string, { code, reason }: PeerFault, uuid?: ProxyUUID): void {
+  /** @param commonName - that of the peer's certificate, where it proves it to be a proxy */
+  note(address: string, { code, reason }: PeerFault, commonName?: string): void {
     this.#log(code, address, reason)
     this.#proxies
-      .observe({ refused: { address, code, message: reason, ...(uuid === undefined ? {} : { uuid }) } })
+      .observe({ refused: { address, code, message: reason, ...(commonName === undefined ? {} : { commonName }) } })
       .catch((error: unknown) => this.#logger.error({ error: String(error) }, 'host was not told of a refused peer'))
   }
 
@@ -66,7 +66,13 @@ export function addressOf(socket: TLSSocket): string {
 function handshakeFault(error: Error & { readonly code?: string }, socket: TLSSocket): PeerFault | undefined {
   // Node has its code here, whatever the declaration says.
   const verdict = socket.authorizationError as unknown as string | null | undefined
-  // A signature that is none fails the handshake itself; a certificate that was good fails by its date alone.
+  // OpenSSL goes on after a signature that is none, and its verdict is what it finds last: the date would hide the signature. A date that nobody has signed
+  // says nothing. Whether there is a verdict by now depends on the order in which Node reads and tells.
+  if (isForeignSignature(error))
+    return {
+      code: 'OSM_PIPY_CERTIFICATE_REFUSED',
+      reason: 'the certificate is not of this control plane (CERT_SIGNATURE_FAILURE)',
+    }
   if (verdict === 'CERT_HAS_EXPIRED' && error.code === 'ECONNRESET')
     return { code: 'OSM_PIPY_CERTIFICATE_EXPIRED', reason: 'the certificate has expired' }
   if (typeof verdict === 'string')
@@ -82,4 +88,9 @@ function handshakeFault(error: Error & { readonly code?: string }, socket: TLSSo
     default:
       return undefined
   }
+}
+
+/** True if another authority of the same name has signed: the error that is left of it fails the handshake. */
+function isForeignSignature(error: Error & { readonly opensslErrorStack?: readonly string[] }): boolean {
+  return [error.message, ...(error.opensslErrorStack ?? [])].some((line) => line.includes('ASN1_item_verify'))
 }

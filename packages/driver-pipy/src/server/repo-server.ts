@@ -1,9 +1,18 @@
 import type { Server } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 
-import { type ControllerContext, OsmError, PartStore, WorkTurns } from '@osm-ts/driver-api'
+import {
+  type ConnectionGuard,
+  type ControllerContext,
+  guardServer,
+  listenBacklog,
+  OsmError,
+  PartStore,
+  WorkTurns,
+} from '@osm-ts/driver-api'
 import { fastify, type FastifyInstance } from 'fastify'
 
+import { answerClientError } from './answer-client-error.js'
 import type { Codebase } from '../codebase/codebase.js'
 import type { DocumentMaker } from '../document.js'
 import { AdminLinks } from './admin-links.js'
@@ -50,10 +59,10 @@ export class RepoServer {
   readonly #metrics: RepoMetrics
   readonly #refused: RefusedPeers
   readonly #stop = new AbortController()
-  readonly #sockets = new Set<Socket>()
   readonly #timing: Timing
   #codebase: Codebase
   #app: FastifyInstance<Server> | undefined
+  #guard: ConnectionGuard | undefined
   #trust: ServerTrust | undefined
   #sweeper: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
@@ -102,7 +111,7 @@ export class RepoServer {
 
   /** Open connections, whoever they come from. */
   get connections(): number {
-    return this.#sockets.size
+    return this.#guard?.size ?? 0
   }
 
   /** The scripts in force. */
@@ -133,7 +142,7 @@ export class RepoServer {
       throw new OsmError('OSM_DRIVER_START', 'the certificate of the repo server can not be used', { cause })
     }
     try {
-      await this.#app.listen({ host, port })
+      await this.#app.listen({ host, port, backlog: listenBacklog })
     } catch (cause) {
       throw new OsmError('OSM_DRIVER_START', `the repo server can not listen on ${host}:${port}`, { cause })
     }
@@ -154,12 +163,13 @@ export class RepoServer {
   async #close(): Promise<void> {
     this.#stop.abort()
     clearInterval(this.#sweeper)
+    this.#guard?.stop()
     const closing = this.#app?.close()
     await this.sessions.close()
-    const cut = setTimeout(() => this.#destroyAll(), limits.closeGraceMs)
+    const cut = setTimeout(() => this.#guard?.destroy(), limits.closeGraceMs)
     await closing
     clearTimeout(cut)
-    this.#destroyAll()
+    this.#guard?.destroy()
   }
 
   #makeApp(trust: ServerTrust): FastifyInstance<Server> {
@@ -168,9 +178,9 @@ export class RepoServer {
         ...tlsSettings(trust),
         requestCert: true,
         rejectUnauthorized: true,
-        handshakeTimeout: limits.handshakeTimeoutMs,
         maxHeaderSize: limits.maxHeaderBytes,
         headersTimeout: limits.requestTimeoutMs,
+        connectionsCheckingInterval: limits.sweepMs,
         noDelay: true,
         keepAlive: true,
       },
@@ -179,9 +189,11 @@ export class RepoServer {
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       return503OnClosing: false,
+      clientErrorHandler: answerClientError,
       exposeHeadRoutes: false,
     })
-    app.server.maxConnections = limits.maxConnections
+    const { metrics, logger } = this.#context
+    this.#guard = guardServer(app.server, { server: 'pipy repo', limits: limits.connections, metrics, logger })
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
     app.route({
@@ -212,23 +224,11 @@ export class RepoServer {
       this.#metrics.requested(this.#requests.kindOf(request), reply.statusCode)
     })
     app.server.on('upgrade', (request, socket, head) => void this.#links.upgrade(request, socket, head))
-    app.server.on('connection', (socket: Socket) => this.#remember(socket))
     app.server.on('tlsClientError', (error, socket) => {
       this.#metrics.requested('other', 0)
       this.#refused.shake(error, socket)
     })
     return app
-  }
-
-  #remember(socket: Socket): void {
-    // A socket that was asked once says it also when it is closed, which is when a certificate is found to be none.
-    void socket.remoteAddress
-    this.#sockets.add(socket)
-    socket.once('close', () => this.#sockets.delete(socket))
-  }
-
-  #destroyAll(): void {
-    for (const socket of this.#sockets) socket.destroy()
   }
 
   async #followCredential(trusts: AsyncIterator<ServerTrust>): Promise<void> {

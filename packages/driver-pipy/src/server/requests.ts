@@ -156,14 +156,14 @@ export class Requests {
   }
 
   #invalid(socket: TLSSocket, status: 400 | 405, reason: string): Refused {
-    const uuid = this.#ports.authority.uuidOf(socket)
-    return { status, reason, code: 'OSM_PIPY_REQUEST_INVALID', ...(uuid === undefined ? {} : { uuid }) }
+    const commonName = this.#ports.authority.commonNameOf(socket)
+    return { status, reason, code: 'OSM_PIPY_REQUEST_INVALID', ...(commonName === undefined ? {} : { commonName }) }
   }
 
   #refuse(socket: TLSSocket, reply: FastifyReply, refusal: Refused): FastifyReply {
     const count = (this.#refusals.get(socket) ?? 0) + 1
     this.#refusals.set(socket, count)
-    if (count <= limits.maxToldRefusals) this.#ports.refused.note(addressOf(socket), refusal, refusal.uuid)
+    if (count <= limits.maxToldRefusals) this.#ports.refused.note(addressOf(socket), refusal, refusal.commonName)
     // One that is refused again and again has to shake hands again and again.
     else reply.header('connection', 'close')
     return reply.code(refusal.status).type('text/plain').send(`${refusal.reason}\n`)

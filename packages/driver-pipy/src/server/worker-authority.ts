@@ -1,7 +1,5 @@
 import type { TLSSocket } from 'node:tls'
 
-import type { ProxyUUID } from '@osm-ts/driver-api'
-
 import { codebaseName } from './request-target.js'
 import { limits } from './limits.js'
 import type { WorkerSession } from './worker-session.js'
@@ -12,8 +10,8 @@ interface Peer {
   readonly certificate: Uint8Array
   /** Milliseconds since 1970. */
   readonly validTo: number
-  /** Of the sidecar that it was made for, if it was made for one. */
-  readonly uuid: ProxyUUID | undefined
+  /** Common name of the sidecar that it was made for, if it was made for one. */
+  readonly commonName: string | undefined
 }
 
 const FOREIGN: Refusal = {
@@ -44,13 +42,13 @@ export class WorkerAuthority {
    */
   async admit(socket: TLSSocket, codebase?: string): Promise<WorkerSession | Refusal> {
     const admitted = await this.#admit(socket, codebase)
-    const uuid = this.uuidOf(socket)
-    return 'status' in admitted && uuid !== undefined ? { ...admitted, uuid } : admitted
+    const commonName = this.commonNameOf(socket)
+    return 'status' in admitted && commonName !== undefined ? { ...admitted, commonName } : admitted
   }
 
   /** The sidecar that the certificate of a connection was made for, whether it still counts or not. */
-  uuidOf(socket: TLSSocket): ProxyUUID | undefined {
-    return this.#peer(socket)?.uuid
+  commonNameOf(socket: TLSSocket): string | undefined {
+    return this.#peer(socket)?.commonName
   }
 
   async #admit(socket: TLSSocket, codebase?: string): Promise<WorkerSession | Refusal> {
@@ -69,11 +67,11 @@ export class WorkerAuthority {
     // A connection that has been closed meanwhile has none.
     const certificate = socket.getPeerX509Certificate()
     if (certificate === undefined) return undefined
-    const [, uuid] = /^CN=([0-9a-f-]{36})\.sidecar\./m.exec(certificate.subject) ?? []
+    const [, commonName] = /^CN=([0-9a-f-]{36}\.sidecar\..+)$/m.exec(certificate.subject) ?? []
     const peer: Peer = {
       certificate: certificate.raw,
       validTo: Date.parse(certificate.validTo),
-      uuid: uuid as ProxyUUID | undefined, // whoever it is, the control plane has signed it
+      commonName, // whoever it is, the control plane has signed it
     }
     this.#peers.set(socket, peer)
     return peer

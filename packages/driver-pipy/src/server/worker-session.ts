@@ -18,14 +18,14 @@ import type { EncodedDocument } from '../config/document.js'
 import { credentialKey } from '../config/further-credentials.js'
 import { Changes } from './changes.js'
 import { DocumentState, type Offer } from './document-state.js'
-import { DownloadLedger } from './download-ledger.js'
+import { DownloadTracker } from './download-tracker.js'
 import { limits } from './limits.js'
 import { FailingPlugins, type PluginFault } from './plugin-report.js'
 import { PushClock } from './push-clock.js'
 import type { AdminLink, SessionEnd, SessionPorts } from './session-ports.js'
 import type { StatusReport } from './status-report.js'
 import { WaitingPolls } from './waiting-polls.js'
-import { WorkerCensus } from './worker-census.js'
+import { WorkerRegistry } from './worker-registry.js'
 import { WorkerConditions } from './worker-conditions.js'
 import { WorkerCredentials } from './worker-credentials.js'
 
@@ -39,12 +39,12 @@ export class WorkerSession {
   /** Hashes of the certificates that the worker has shown. */
   readonly certificates: ReadonlySet<string>
   readonly startedAt: number
-  readonly downloads = new DownloadLedger()
+  readonly downloads = new DownloadTracker()
   readonly #ports: SessionPorts
   readonly #over = new AbortController()
   readonly #documents: DocumentState
   readonly #tracker: DocumentTracker
-  readonly #census = new WorkerCensus(limits.silenceMs)
+  readonly #workers = new WorkerRegistry(limits.silenceMs)
   readonly #pushes = new PushClock(limits.staleAfterMs, limits.maxPushIntervalMs)
   readonly #links: AdminLink[] = []
   readonly #polls = new WaitingPolls()
@@ -123,7 +123,7 @@ export class WorkerSession {
       acknowledged: this.#acknowledged ?? null,
       refused: this.#refusal ?? null,
       codebase: { published: codebase, reported: this.downloads.reported },
-      workers: this.#census.count(this.#ports.now()),
+      workers: this.#workers.count(this.#ports.now()),
       links: this.#links.length,
       waiting: this.#polls.size,
       conditions: this.#conditions.list,
@@ -140,7 +140,7 @@ export class WorkerSession {
     const { now, codebase } = this.#ports
     this.heard()
     this.downloads.report(version, codebase(), now())
-    this.#census.report(since, now())
+    this.#workers.report(since, now())
   }
 
   /** The worker has said which plugins fail. */
@@ -252,7 +252,7 @@ export class WorkerSession {
   }
 
   #countWorkers(now: number): void {
-    const duplicates = this.#census.count(now) > 1
+    const duplicates = this.#workers.count(now) > 1
     if (duplicates && !this.#duplicates) {
       this.#ports.metrics.duplicate()
       this.#ports.logger.error(
@@ -263,7 +263,7 @@ export class WorkerSession {
     this.#duplicates = duplicates
     this.#conditions.set(
       'OSM_PIPY_DUPLICATE_WORKER',
-      duplicates ? `${this.#census.count(now)} workers use its certificate` : undefined,
+      duplicates ? `${this.#workers.count(now)} workers use its certificate` : undefined,
     )
   }
 
@@ -288,7 +288,7 @@ export class WorkerSession {
     const offer = this.#documents.offer
     if (offer === undefined) return
     const { now, metrics } = this.#ports
-    if (!this.#polls.allHave(offer.revision, this.#census.count(now()))) return
+    if (!this.#polls.allHave(offer.revision, this.#workers.count(now()))) return
     if (this.#acknowledged !== offer.revision) metrics.acknowledged((now() - offer.at) / 1000)
     this.#acknowledged = offer.revision
     if (this.#overdue) this.#ports.logger.info({ proxy: this.proxy.uuid }, 'worker has what it should have again')

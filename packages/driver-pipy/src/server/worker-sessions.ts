@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import { isOsmError, type Logger, type Proxies, type ProxyUUID } from '@osm-ts/driver-api'
+import { isOsmError, type Logger, type Proxies } from '@osm-ts/driver-api'
 
 import type { PipyErrorCode } from '../errors.js'
 import type { SessionPorts } from './session-ports.js'
@@ -11,15 +11,16 @@ export interface Refusal {
   readonly status: 403 | 503
   readonly reason: string
   readonly code: PipyErrorCode
-  /** The proxy that the peer has proven to be, where it is one. */
-  readonly uuid?: ProxyUUID
+  /** Common name of the peer's certificate, where it proves it to be a proxy. */
+  readonly commonName?: string
 }
 
 /** The workers that are heard of, each known by its certificate. */
 export class WorkerSessions {
   readonly #ports: SessionPorts
   readonly #bySession = new Map<string, WorkerSession>()
-  readonly #byUuid = new Map<ProxyUUID, WorkerSession>()
+  /** By the common name of the proxy, which is its whole identity. */
+  readonly #byName = new Map<string, WorkerSession>()
   readonly #byCertificate = new Map<string, WorkerSession>()
   /** Certificates that the host is being asked about: requests that come meanwhile wait for the same answer. */
   readonly #asking = new Map<string, Promise<WorkerSession | Refusal>>()
@@ -94,7 +95,7 @@ export class WorkerSessions {
         return refusal(503, 'the control plane is stopping')
       }
       // The host has ended the other one; a worker whose certificate was replaced uses both until it starts again.
-      const before = this.#byUuid.get(proxy.uuid)
+      const before = this.#byName.get(proxy.commonName)
       const certificates = [...(before?.certificates ?? []), certificate]
       before?.end('superseded')
       const session = new WorkerSession(proxy, certificates, this.#ports)
@@ -107,9 +108,9 @@ export class WorkerSessions {
   }
 
   #add(session: WorkerSession): void {
-    const { uuid, session: id } = session.proxy
+    const { commonName, session: id } = session.proxy
     this.#bySession.set(id, session)
-    this.#byUuid.set(uuid, session)
+    this.#byName.set(commonName, session)
     for (const certificate of session.certificates) this.#byCertificate.set(certificate, session)
     session.signal.addEventListener('abort', () => this.#remove(session), { once: true })
     const running = session.run().finally(() => this.#running.delete(running))
@@ -117,9 +118,9 @@ export class WorkerSessions {
   }
 
   #remove(session: WorkerSession): void {
-    const { uuid, session: id } = session.proxy
+    const { commonName, session: id } = session.proxy
     this.#bySession.delete(id)
-    if (this.#byUuid.get(uuid) === session) this.#byUuid.delete(uuid)
+    if (this.#byName.get(commonName) === session) this.#byName.delete(commonName)
     for (const certificate of session.certificates)
       if (this.#byCertificate.get(certificate) === session) this.#byCertificate.delete(certificate)
   }

@@ -14,7 +14,7 @@ import { socketText } from './address.js'
 import { requestMatch } from './matching.js'
 import type { PolicyReader } from './policy-reader.js'
 import { sharesOf } from './shares.js'
-import { waysOut, type WaysOut } from './ways-out.js'
+import { egressGatewayRoutes, type EgressGatewayRoutes } from './egress-gateway-routes.js'
 
 /** What Envoy waits before the first repetition, on the average twice, where nothing is said. */
 const USUAL_BACKOFF_MS = 25
@@ -39,6 +39,7 @@ function calledService(
     id: part.id,
     port: part.port,
     addresses: part.addresses.map((address) => socketText({ address, port: part.port })).sort(),
+    ...(part.sharesAddresses === undefined ? {} : { sharesAddresses: part.sharesAddresses }),
     ...(listen === undefined || part.rules.kind !== 'tcp' ? {} : { listen }),
     hosts: [...hosts].sort(),
     ...(part.rules.kind === 'http'
@@ -52,8 +53,8 @@ function calledService(
 export function destinationsOutside(
   proxy: ProxyPart,
   reader: PolicyReader,
-): { readonly rules: readonly EgressRule[]; readonly gateways: WaysOut } {
-  const gateways = waysOut(clientRules(proxy, reader))
+): { readonly rules: readonly EgressRule[]; readonly gateways: EgressGatewayRoutes } {
+  const gateways = egressGatewayRoutes(clientRules(proxy, reader))
   const rules = reader
     .members(proxy.egress, 'egress')
     .map((member) => egressRule(member, reader, gateways.of(member.part.id)))

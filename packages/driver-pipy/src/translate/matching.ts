@@ -1,4 +1,11 @@
-import { compareCanonical, type PartRef, type RouteMatch, type StringMatch } from '@osm-ts/driver-api'
+import {
+  compareCanonical,
+  isIdentityHeader,
+  isOrderHeader,
+  type PartRef,
+  type RouteMatch,
+  type StringMatch,
+} from '@osm-ts/driver-api'
 
 import type { RequestMatch, TextMatch } from '../config/types.js'
 import { RegexRefused } from '../regex/regex-table.js'
@@ -8,7 +15,7 @@ import type { PolicyReader } from './policy-reader.js'
 const NEVER: TextMatch = { regex: { bounds: [0], next: [[-1]], accepts: [0] } }
 
 /**
- * The conditions of a request. A condition that can't be translated holds for no request, and is refused with its place in the part: an allow rule then
+ * The conditions of a request. Headers that no rule may look at fulfil none, wherever the request is. A condition that can't be translated holds for no request, and is refused with its place in the part: an allow rule then
  * allows nothing, and never more than was written.
  */
 export function requestMatch(
@@ -25,7 +32,8 @@ export function requestMatch(
       : {
           headers: [...headers].sort(compareCanonical).map(({ name, match, invert }) => {
             const place = `${pointer}/headers/${headers.findIndex((header) => header.name === name)}`
-            return headerMatch(name, textMatch(match, reader, ref, place), invert === true)
+            const text = isIdentityHeader(name) || isOrderHeader(name) ? NEVER : textMatch(match, reader, ref, place)
+            return headerMatch(name, text, invert === true)
           }),
         }),
   }

@@ -2,6 +2,7 @@ import {
   type InboundBinding,
   type InboundPart,
   type IngressBinding,
+  namedHeaders,
   type PartHash,
   type PartRef,
   type PrincipalsPart,
@@ -10,6 +11,7 @@ import {
   type RateLimits,
   refOf,
   type RouteLimits,
+  type RouteMatch,
 } from '@osm-ts/driver-api'
 
 import type { Callers, IngressPort, RequestLimit, ServedPort, ServedProtocol, ServedRules } from '../config/types.js'
@@ -31,9 +33,23 @@ export function servedPorts(proxy: ProxyPart, reader: PolicyReader): ServedPorts
     callers.set(hash, callersOf(reader.part(hash, 'principals')))
     return hash
   }
-  const served = byId(proxy.inbound).map((binding) => servedPort(binding, reader, name))
-  const ingress = byId(proxy.ingress).flatMap((binding) => ingressPort(binding, reader))
+  const keeps = reader.part(proxy.mesh, 'mesh').keepsOtherSpellings === true
+  const served = byId(proxy.inbound).map((binding) => {
+    const port = servedPort(binding, reader, name)
+    const { rules } = reader.part(binding.part, 'inbound')
+    return rules.kind === 'http' && !keeps ? { ...port, ...named([...rules.allow, ...rules.routeLimits]) } : port
+  })
+  const ingress = byId(proxy.ingress).flatMap((binding) => {
+    const { matches, routeLimits: limits } = reader.part(binding.part, 'ingress')
+    const conditions = [...matches.map((match) => ({ match })), ...limits]
+    return ingressPort(binding, reader).map((port) => (keeps ? port : { ...port, ...named(conditions) }))
+  })
   return { served, ingress, callers: Object.fromEntries([...callers].sort(([a], [b]) => (a < b ? -1 : 1))) }
+}
+
+function named(conditions: readonly { readonly match: RouteMatch }[]): Pick<ServedPort, 'namedHeaders'> {
+  const names = namedHeaders(conditions.map(({ match }) => match))
+  return names.length === 0 ? {} : { namedHeaders: names }
 }
 
 function byId<T extends { readonly id: string }>(bindings: readonly T[]): readonly T[] {
@@ -88,6 +104,14 @@ function ingressPort(binding: IngressBinding, reader: PolicyReader): readonly In
   const ref = refOf(part, binding.part)
   if (part.externalAuthorization !== undefined) {
     reader.refuse(ref, '/externalAuthorization', 'class pipy asks no service for authorization; the port is closed')
+    return []
+  }
+  if (servedProtocol(part.protocol) === 'tcp') {
+    reader.refuse(
+      ref,
+      '/protocol',
+      'class pipy takes no connections without mutual TLS to ports that do not speak HTTP',
+    )
     return []
   }
   const allowed = part.allow === undefined ? undefined : reader.part(part.allow, 'principals')

@@ -1,6 +1,7 @@
 import {
   HEALTH_CHECK_HEADER,
   HEALTH_CHECK_PATH,
+  type MeshPart,
   type PartLookup,
   type ProxyPart,
   type Refusal,
@@ -33,6 +34,11 @@ export interface Translation {
   readonly needs: readonly CredentialNeed[]
 }
 
+/** Pipy has one bound for connections of both kinds: the longer one, so that none is closed early; 0 for never. */
+function longestIdleMs({ tcpIdleTimeoutMs, streamIdleTimeoutMs }: MeshPart): number {
+  return Math.min(tcpIdleTimeoutMs, streamIdleTimeoutMs) === 0 ? 0 : Math.max(tcpIdleTimeoutMs, streamIdleTimeoutMs)
+}
+
 /**
  * Turns a policy into the configuration of a sidecar. Pure: equal policies give equal configurations, in whatever order their sets list things.
  *
@@ -56,8 +62,9 @@ export function translate(proxy: ProxyPart, parts: PartLookup, regexes = new Reg
     ...(proxy.workloadEnded === true ? { ended: true } : {}),
     workload: { identity: proxy.identity, namespace: proxy.namespace, ...proxy.workload },
     listen: listenersOf(proxy),
-    idleMs: mesh.idleTimeoutMs,
+    idleMs: longestIdleMs(mesh),
     withdrawalMs: mesh.withdrawalTimeoutMs,
+    ...(mesh.keepsEscapedSlashes === true ? { keepsEscapedSlashes: true } : {}),
     accessLog: mesh.accessLog.enabled,
     ...(accessLogFormat === undefined ? {} : { accessLogFormat }),
     requestMetrics: mesh.requestMetrics,

@@ -47,6 +47,8 @@ function upstream(
   const outside = tls.mode === 'originate' ? outsideTls(tls, { reader, needs, ref }) : undefined
   // Never in the clear where TLS was asked for: what can't be encrypted has no address.
   const isClosed = tls.mode === 'originate' && outside === undefined
+  if (tls.mode === 'mesh' && tls.plaintext === true)
+    reader.refuse(ref, '/tls/plaintext', 'class pipy reaches no endpoints without a sidecar; they get no traffic')
   // Nor are its questions after the health of a server in the clear.
   if (tls.mode === 'originate' && part.healthCheck !== undefined)
     reader.refuse(ref, '/healthCheck', 'class pipy checks the health of no server that it speaks TLS to for workloads')
@@ -133,7 +135,7 @@ function prioritiesOf(
   return [...groups.values()]
 }
 
-/** Gateways of other clusters that want another form of TLS, or a path, are not reached: nothing of a service of the mesh goes out otherwise. */
+/** Endpoints that want another form of TLS, plaintext or a path are not reached: nothing of a service of the mesh goes out otherwise. */
 function isUsable({ weight, tls, path }: PolicyEndpoint): boolean {
   return weight > 0 && tls === undefined && path === undefined
 }

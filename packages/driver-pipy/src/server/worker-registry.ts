@@ -9,7 +9,7 @@ interface Seen {
 }
 
 /** Counts the workers that use one certificate, by when each says that it began. */
-export class WorkerCensus {
+export class WorkerRegistry {
   readonly #silenceMs: number
   /** The one that reported last is the last one. */
   readonly #seen = new Map<string, Seen>()

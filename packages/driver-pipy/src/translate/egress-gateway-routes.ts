@@ -4,7 +4,7 @@ import type { WayOut } from '../config/types.js'
 import { sharesOf } from './shares.js'
 
 /** How a proxy's traffic leaves the mesh through gateways. */
-export interface WaysOut {
+export interface EgressGatewayRoutes {
   /** By name; equal gateways are one way, so that what takes turns among them does so together. */
   readonly ways: Readonly<Record<string, WayOut>>
   /** Name of the way of an egress part; undefined for what leaves directly. */
@@ -17,7 +17,7 @@ export interface WaysOut {
 const OTHERS = '*'
 
 /** Reads which destinations a proxy reaches through gateways, and through which. */
-export function waysOut(rules: ClientRulesPart | undefined): WaysOut {
+export function egressGatewayRoutes(rules: ClientRulesPart | undefined): EgressGatewayRoutes {
   const gateways = rules?.gateways ?? []
   const names = new Map(gateways.map((gateway) => [gateway.egress, nameOf(gateway)]))
   const others = names.get(OTHERS)

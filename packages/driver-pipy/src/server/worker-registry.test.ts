@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 
-import { WorkerCensus } from './worker-census.js'
+import { WorkerRegistry } from './worker-registry.js'
 
 /** The count after these reports, one a second. */
 function countAfter(...reports: readonly string[]): number {
-  const census = new WorkerCensus(15_000)
-  for (const [index, since] of reports.entries()) census.report(since, index * 1000)
-  return census.count(reports.length * 1000)
+  const workers = new WorkerRegistry(15_000)
+  for (const [index, since] of reports.entries()) workers.report(since, index * 1000)
+  return workers.count(reports.length * 1000)
 }
 
 describe('the workers of one certificate', () => {
@@ -21,23 +21,23 @@ describe('the workers of one certificate', () => {
   })
 
   it('are as many as are heard of', () => {
-    const census = new WorkerCensus(15_000)
+    const workers = new WorkerRegistry(15_000)
     for (const [now, since] of [
       [0, 'a'],
       [1000, 'b'],
       [2000, 'a'],
     ] as const)
-      census.report(since, now)
-    expect(census.count(2000)).toBe(2)
-    census.report('a', 17_000)
-    expect(census.count(17_000)).toBe(1)
+      workers.report(since, now)
+    expect(workers.count(2000)).toBe(2)
+    workers.report('a', 17_000)
+    expect(workers.count(17_000)).toBe(1)
   })
 
   it('are not remembered without a bound', () => {
     const many = Array.from({ length: 1000 }, (_, index) => `${index}`)
-    const census = new WorkerCensus(15_000)
-    for (const since of many) census.report(since, 0)
-    for (const since of many.slice(-16)) census.report(since, 0)
-    expect(census.count(0)).toBe(16)
+    const workers = new WorkerRegistry(15_000)
+    for (const since of many) workers.report(since, 0)
+    for (const since of many.slice(-16)) workers.report(since, 0)
+    expect(workers.count(0)).toBe(16)
   })
 })

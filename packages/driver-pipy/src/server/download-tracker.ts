@@ -1,7 +1,7 @@
 import type { Codebase } from '../codebase/codebase.js'
 
 /** Tells whether a worker has all of a codebase. */
-export class DownloadLedger {
+export class DownloadTracker {
   /** What is yet to be fetched of the download under way, and when it was begun. */
   #download: { readonly missing: Set<string>; readonly at: number } | undefined
   #reported = ''

@@ -1,0 +1,88 @@
+// Answers over HTTP/1.1, as they go on to Pipy: one for each request, checked and written anew. Whatever else comes ends the connection, so that it never
+// becomes the answer to somebody else.
+
+import { bodyInChunks, bodyOfLength, bodyUntilEnd, readBody } from './http1-body.js'
+import { readAnswerHead, writeAnswerHead, writeRefusedAnswer } from './http1-head.js'
+import { makeHeadBuffer, takeHead } from './http1-input.js'
+import { countRefusedMessage } from './framing-counts.js'
+
+/** A connection that nothing was asked over. */
+export function makeAnswerReader() {
+  return { at: 'idle', head: makeHeadBuffer(), body: undefined, request: undefined }
+}
+
+/** A request goes out. */
+export function requestSent(reader, head) {
+  reader.request = { method: head.method, isUpgrade: Boolean(head.headers && head.headers.upgrade) }
+  if (reader.at === 'idle') reader.at = 'head'
+}
+
+/**
+ * What goes on to Pipy of what has come.
+ *
+ * @returns {unknown} data, with a StreamEnd behind it where the connection has to end
+ */
+export function readAnswers(reader, data) {
+  if (reader.at === 'passing') return data
+  var out = new Data()
+  for (var left = data.size; left > 0; left = data.size) {
+    if (reader.at === 'over') {
+      data.shift(data.size)
+    } else if (reader.at === 'idle') {
+      countRefusedMessage('answer', 'unasked')
+      reader.at = 'over'
+      return [out, new StreamEnd()]
+    } else if (reader.at === 'head') {
+      if (readHead(reader, data, out)) return [out, new StreamEnd()]
+      if (reader.at === 'passing') {
+        out.push(data.shift(data.size))
+        return out
+      }
+    } else {
+      out.push(readBody(reader.body, data))
+      if (reader.body.fault) {
+        countRefusedMessage('answer', reader.body.fault)
+        reader.at = 'over'
+        return [out, new StreamEnd('ConnectionReset')]
+      }
+      if (reader.body.isDone) reader.at = reader.next
+    }
+  }
+  return out
+}
+
+/** What goes on at the end of a connection: the end of an answer that had no other. */
+export function endAnswers(reader, end) {
+  if (reader.at !== 'body' || reader.body.kind !== 'end' || end.error) return end
+  reader.at = 'over'
+  return [new Data('0\r\n\r\n'), end]
+}
+
+// True if the connection has to end.
+function readHead(reader, data, out) {
+  var bytes = takeHead(reader.head, data)
+  if (bytes === 'more') return false
+  var head = bytes === 'large' ? { status: 502, reason: 'size' } : readAnswerHead(bytes.toString(), reader.request)
+  if (head.status !== undefined) {
+    countRefusedMessage('answer', head.reason)
+    reader.at = 'over'
+    out.push(writeRefusedAnswer())
+    return true
+  }
+  // Nobody who asks through a sidecar waits for these: the answer follows.
+  if (head.code < 200 && head.code !== 101) return false
+  out.push(writeAnswerHead(head))
+  reader.next = head.isLast ? 'over' : 'idle'
+  if (head.isUpgrade) reader.at = 'passing'
+  else if (!head.hasBody) reader.at = reader.next
+  else if (head.isChunked) begin(reader, bodyInChunks(Infinity))
+  else if (head.length === undefined) begin(reader, bodyUntilEnd())
+  else if (head.length > 0) begin(reader, bodyOfLength(head.length))
+  else reader.at = reader.next
+  return false
+}
+
+function begin(reader, body) {
+  reader.body = body
+  reader.at = 'body'
+}

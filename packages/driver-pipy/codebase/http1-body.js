@@ -1,0 +1,138 @@
+// Bodies of HTTP/1.1 messages: where they end, and chunks written anew so that Pipy sees no extension, no trailer and no size that it cannot count.
+
+import { NUL } from './http1-head.js'
+
+var LF = 10
+var MAX_LINE_BYTES = 1024
+var MAX_TRAILER_BYTES = 16384
+// 2^52 - 1: as many digits as numbers hold exactly.
+var MAX_SIZE_DIGITS = 13
+var digits = '0123456789abcdef'
+
+/** A body of so many bytes. */
+export function bodyOfLength(length) {
+  return { kind: 'length', left: length, isDone: length === 0, fault: undefined }
+}
+
+/** A body in chunks; of so many bytes at most. */
+export function bodyInChunks(maxBytes) {
+  return {
+    kind: 'chunks',
+    at: 'size',
+    left: 0,
+    line: '',
+    trailerBytes: 0,
+    total: 0,
+    maxBytes,
+    isDone: false,
+    fault: undefined,
+  }
+}
+
+/** A body that ends with its connection. */
+export function bodyUntilEnd() {
+  return { kind: 'end', isDone: false, fault: undefined }
+}
+
+/**
+ * Takes what belongs to a body out of `data`. Afterwards `isDone` says whether that was its end, and `fault` what is wrong with it.
+ *
+ * @returns {unknown} what to pass on
+ */
+export function readBody(body, data) {
+  if (body.kind === 'chunks') return readChunks(body, data)
+  if (body.kind === 'end') return writeChunk(new Data(), data.shift(data.size))
+  var part = data.shift(Math.min(body.left, data.size))
+  body.left = body.left - part.size
+  body.isDone = body.left === 0
+  return part
+}
+
+function readChunks(body, data) {
+  var out = new Data()
+  for (var left = data.size; left > 0 && !body.isDone && !body.fault; left = data.size) {
+    if (body.at === 'data') {
+      var part = data.shift(Math.min(body.left, data.size))
+      body.left = body.left - part.size
+      writeChunk(out, part)
+      if (body.left === 0) body.at = 'end of data'
+    } else if (takeLine(body, data)) {
+      var line = body.line
+      body.line = ''
+      if (!line.endsWith('\r\n')) body.fault = 'line end'
+      else readLine(body, line.substring(0, line.length - 2), out)
+    }
+  }
+  return out
+}
+
+function readLine(body, line, out) {
+  if (body.at === 'size') {
+    var size = sizeOf(line)
+    body.total = body.total + (size || 0)
+    if (size === undefined) body.fault = 'chunk size'
+    else if (body.total > body.maxBytes) body.fault = 'body size'
+    else if (size === 0) body.at = 'trailer'
+    else {
+      body.left = size
+      body.at = 'data'
+    }
+  } else if (body.at === 'end of data') {
+    if (line !== '') body.fault = 'chunk end'
+    body.at = 'size'
+  } else if (line === '') {
+    out.push('0\r\n\r\n')
+    body.isDone = true
+  } else {
+    body.trailerBytes = body.trailerBytes + line.length
+    if (body.trailerBytes > MAX_TRAILER_BYTES || line.indexOf(':') <= 0 || line.startsWith(' ') || line.includes(NUL))
+      body.fault = 'trailer'
+  }
+}
+
+// True if the line in `body.line` is whole.
+function takeLine(body, data) {
+  var room = MAX_LINE_BYTES - body.line.length
+  var taken = 0
+  var part = data.shiftTo((byte) => {
+    taken = taken + 1
+    return byte === LF || taken > room
+  })
+  var text = part.toString()
+  if (text === undefined || taken > room) {
+    body.fault = 'line'
+    return false
+  }
+  body.line = body.line + text
+  return text.endsWith('\n')
+}
+
+// Extensions of chunks mean nothing to anybody here.
+function sizeOf(line) {
+  var semicolon = line.indexOf(';')
+  var text = semicolon < 0 ? line : line.substring(0, semicolon)
+  if (text === '' || text.length > MAX_SIZE_DIGITS) return undefined
+  if (semicolon >= 0 && (line.includes('\r') || line.includes('\n') || line.includes(NUL))) return undefined
+  var low = text.toLowerCase()
+  var size = 0
+  for (var i = 0; i < low.length; i = i + 1) {
+    var digit = digits.indexOf(low.charAt(i))
+    if (digit < 0) return undefined
+    size = size * 16 + digit
+  }
+  return size
+}
+
+function writeChunk(out, part) {
+  if (part.size === 0) return out
+  out.push(hexOf(part.size) + '\r\n')
+  out.push(part)
+  out.push('\r\n')
+  return out
+}
+
+function hexOf(number) {
+  var text = ''
+  for (var rest = number; rest > 0; rest = (rest - (rest % 16)) / 16) text = digits.charAt(rest % 16) + text
+  return text
+}

@@ -1,0 +1,287 @@
+// Heads of HTTP/1.1 messages, read more strictly than Pipy reads them, and written so that it can misread nothing.
+//
+// Pipy takes a header that is repeated by its last value, a length of 2^31 bytes for a negative one, and much else for what another reader would not. So it gets to see
+// only what this module has written.
+
+/** Longest body with a length, in bytes: Pipy counts with 32 bits. */
+export var MAX_BODY_BYTES = 2147483647
+
+/** Longest head, in bytes, as Envoy has it; most headers in one. */
+export var MAX_HEAD_BYTES = 61440
+var MAX_HEADERS = 100
+
+/** What these scripts tell themselves in a head: nobody else may use the name. */
+export var OWN_HEADER = 'osm-sidecar-framing'
+
+// Pipy reads these methods. Others pass it under the name of a known one.
+var knownMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
+// What Envoy reads besides.
+var otherMethods = (
+  'ACL BIND CHECKOUT COPY LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY PROPFIND PROPPATCH PURGE REBIND REPORT SEARCH SOURCE SUBSCRIBE ' +
+  'UNBIND UNLINK UNLOCK UNSUBSCRIBE'
+).split(' ')
+
+// Headers of one hop (RFC 9110, section 7.6.1), and those of framing, which are written anew.
+var hopHeaders = [
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'content-length',
+  'upgrade',
+  'http2-settings',
+  'expect',
+]
+// What must arrive, whatever Connection names.
+var endHeaders = [
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'cookie',
+  'set-cookie',
+  'authorization',
+  'content-type',
+]
+
+// PipyJS takes the escape in a literal for no character at all.
+export var NUL = String.fromCharCode(0)
+
+var tokenOnly = new RegExp("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
+var control = new RegExp('[\\x01-\\x08\\x0a-\\x1f\\x7f]')
+var digitsOnly = new RegExp('^[0-9]+$')
+var oddInHost = new RegExp('[^-0-9A-Za-z._~:%\\[\\]]')
+
+// Header names that have been looked at: most requests bring the same ones.
+var names = { known: {}, count: 0 }
+var MAX_NAMES = 500
+var MAX_NAME_LENGTH = 256
+
+/**
+ * Reads the head of a request, up to and including its empty line.
+ *
+ * @param text - undefined for bytes that are not UTF-8
+ * @returns {unknown} `{ status, reason }` for a head that is refused, or `{ method, target, version, headers, length, isChunked, isUpgrade, isLast }`: headers
+ *   as pairs without those of one hop; `isLast` if the caller wants no other request on the connection
+ */
+export function readRequestHead(text) {
+  var lines = linesOf(text)
+  if (!lines) return refused(400, 'characters')
+  var words = lines[0].split(' ')
+  if (words.length !== 3 || words[0] === '' || words[1] === '') return refused(400, 'request line')
+  var version = words[2]
+  if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0')
+    return refused(version.startsWith('HTTP/') ? 505 : 400, 'version')
+  var method = words[0]
+  if (!knownMethods.includes(method) && !otherMethods.includes(method))
+    return refused(method === 'CONNECT' ? 400 : 501, 'method')
+  if (control.test(words[1])) return refused(400, 'target')
+  var head = { method, target: words[1], version, headers: [], isUpgrade: false, isLast: false }
+  var fault = readFields(head, lines, 1)
+  if (fault) return fault
+  var hosts = head.all.host || []
+  if (hosts.length > 1 || (hosts.length === 0 && version === 'HTTP/1.1')) return refused(400, 'host')
+  if (hosts.length === 1 && oddInHost.test(hosts[0])) return refused(400, 'host')
+  var expected = head.all.expect
+  if (expected && (expected.length > 1 || expected[0].toLowerCase() !== '100-continue')) return refused(417, 'expect')
+  fault = readFraming(head, 413)
+  if (fault) return fault
+  if (head.isChunked && version === 'HTTP/1.0') return refused(400, 'transfer-encoding')
+  var options = readConnection(head)
+  if (!options) return refused(400, 'connection')
+  // HTTP/1.0 knows no other end of an answer whose length is not known.
+  head.isLast = options.includes('close') || version === 'HTTP/1.0'
+  head.isUpgrade =
+    options.includes('upgrade') && method === 'GET' && !head.isChunked && !(head.length > 0) && isWebSocket(head)
+  return head
+}
+
+/**
+ * Reads the head of an answer.
+ *
+ * @param request - `{ method, isUpgrade }` of what is answered
+ * @returns {unknown} `{ status, reason }` as above, where the status is 502, or `{ code, text, headers, length, isChunked, isUpgrade, isLast, hasBody }`
+ */
+export function readAnswerHead(text, request) {
+  var lines = linesOf(text)
+  if (!lines) return refused(502, 'characters')
+  var line = lines[0]
+  var version = line.substring(0, 8)
+  var code = line.substring(9, 12)
+  if (
+    (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') ||
+    line.charAt(8) !== ' ' ||
+    !digitsOnly.test(code) ||
+    code.length !== 3
+  )
+    return refused(502, 'status line')
+  if (line.length > 12 && line.charAt(12) !== ' ') return refused(502, 'status line')
+  var head = { code: +code, text: line.substring(13), headers: [], isUpgrade: false, isLast: false }
+  if (head.code < 100 || head.code > 599) return refused(502, 'status')
+  var fault = readFields(head, lines, 1)
+  if (fault) return refused(502, fault.reason)
+  fault = readFraming(head, 502)
+  if (fault) return refused(502, fault.reason)
+  var options = readConnection(head)
+  if (!options) return refused(502, 'connection')
+  head.isLast = options.includes('close') || (version === 'HTTP/1.0' && !options.includes('keep-alive'))
+  if (head.code === 101) {
+    head.isUpgrade = Boolean(request && request.isUpgrade) && isWebSocket(head)
+    if (!head.isUpgrade) return refused(502, 'upgrade')
+  }
+  head.hasBody = head.code >= 200 && head.code !== 204 && head.code !== 304 && !(request && request.method === 'HEAD')
+  return head
+}
+
+/** Text of a request for Pipy. */
+export function writeRequestHead(head) {
+  var isKnown = knownMethods.includes(head.method)
+  var text = (isKnown ? head.method : 'POST') + ' ' + head.target + ' ' + head.version + '\r\n' + fieldsOf(head)
+  if (!isKnown) text = text + OWN_HEADER + ': method ' + head.method + '\r\n'
+  if (head.isUpgrade) return text + 'upgrade: websocket\r\nconnection: upgrade\r\n\r\n'
+  if (head.isChunked) text = text + 'transfer-encoding: chunked\r\n'
+  else if (head.length !== undefined) text = text + 'content-length: ' + head.length + '\r\n'
+  return text + 'connection: ' + (head.isLast ? 'close' : 'keep-alive') + '\r\n\r\n'
+}
+
+/** Text of a request that stands for one that was refused: Pipy answers it, in its turn, and closes the connection. */
+export function writeRefusedRequest(fault) {
+  return (
+    'GET / HTTP/1.1\r\nhost: invalid\r\n' + OWN_HEADER + ': refused ' + fault.status + '\r\nconnection: close\r\n\r\n'
+  )
+}
+
+/** Text of an answer for Pipy. One that ends with its connection gets chunks, because Pipy ends it after 2 GiB. */
+export function writeAnswerHead(head) {
+  // A space behind the status even where no reason follows: without it Pipy reads no status.
+  var text = 'HTTP/1.1 ' + head.code + ' ' + head.text + '\r\n' + fieldsOf(head)
+  if (head.isUpgrade) return text + 'upgrade: websocket\r\nconnection: upgrade\r\n\r\n'
+  if (!head.hasBody) {
+    if (head.length !== undefined && head.code >= 200 && head.code !== 204)
+      text = text + 'content-length: ' + head.length + '\r\n'
+  } else if (head.length !== undefined) text = text + 'content-length: ' + head.length + '\r\n'
+  else text = text + 'transfer-encoding: chunked\r\n'
+  return text + 'connection: ' + (head.isLast ? 'close' : 'keep-alive') + '\r\n\r\n'
+}
+
+/** Text of an answer that stands for one that was refused. */
+export function writeRefusedAnswer() {
+  return 'HTTP/1.1 502 Bad Gateway\r\n' + OWN_HEADER + ': refused 502\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'
+}
+
+/**
+ * Takes what these scripts have told themselves out of a head that Pipy has read.
+ *
+ * @returns {unknown} the status of a refusal, or undefined
+ */
+export function settleHead(head) {
+  var headers = head.headers
+  var own = headers ? headers[OWN_HEADER] : undefined
+  if (own === undefined) return undefined
+  delete headers[OWN_HEADER]
+  // Only HTTP/1.1 passes by here; others may have set it themselves.
+  if (head.protocol !== 'HTTP/1.1' && head.protocol !== 'HTTP/1.0') return undefined
+  if (own.startsWith('method ')) head.method = own.substring(7)
+  return own.startsWith('refused ') ? +own.substring(8) : undefined
+}
+
+function refused(status, reason) {
+  return { status, reason }
+}
+
+function linesOf(text) {
+  if (text === undefined || text.includes(NUL)) return undefined
+  var lines = text.split('\r\n')
+  // The empty line, and what is behind it.
+  lines.pop()
+  lines.pop()
+  if (lines.length === 0) return undefined
+  return lines.some((line) => control.test(line)) ? undefined : lines
+}
+
+// Values by name in `head.all`, and pairs in `head.headers` where a name stands once.
+function readFields(head, lines, first) {
+  if (lines.length - first > MAX_HEADERS) return refused(431, 'headers')
+  var all = {}
+  for (var i = first; i < lines.length; i = i + 1) {
+    var line = lines[i]
+    var colon = line.indexOf(':')
+    if (colon <= 0) return refused(400, 'header')
+    var name = nameOf(line.substring(0, colon))
+    if (name === undefined) return refused(400, 'header name')
+    var value = line.substring(colon + 1).trim()
+    // Nobody else may use the name.
+    if (name !== OWN_HEADER) {
+      if (all[name] === undefined) all[name] = [value]
+      else all[name].push(value)
+    }
+  }
+  head.all = all
+  return undefined
+}
+
+function nameOf(text) {
+  var name = names.known[text]
+  if (name !== undefined) return name
+  if (text.length > MAX_NAME_LENGTH || !tokenOnly.test(text)) return undefined
+  name = text.toLowerCase()
+  // Names of Object's own properties are no headers of anybody.
+  if (name === '__proto__' || name === 'constructor' || name === 'tostring') return undefined
+  if (names.count >= MAX_NAMES) {
+    names.known = {}
+    names.count = 0
+  }
+  names.known[text] = name
+  names.count = names.count + 1
+  return name
+}
+
+function readFraming(head, tooLarge) {
+  var codings = head.all['transfer-encoding']
+  var lengths = head.all['content-length']
+  head.isChunked = codings !== undefined
+  if (codings) {
+    if (lengths) return refused(400, 'content-length with transfer-encoding')
+    if (codings.length !== 1 || codings[0].toLowerCase() !== 'chunked') return refused(501, 'transfer-encoding')
+  }
+  if (lengths) {
+    var length = lengths[0]
+    if (lengths.length !== 1 || !digitsOnly.test(length)) return refused(400, 'content-length')
+    if (length.length > 19 || +length > MAX_BODY_BYTES) return refused(tooLarge, 'content-length')
+    head.length = +length
+  }
+  return undefined
+}
+
+// Takes the headers that Connection names out of the head. Gives its options, or undefined if it names what must arrive.
+function readConnection(head) {
+  var values = head.all.connection
+  var options = []
+  if (values) {
+    options = values
+      .join(',')
+      .split(',')
+      .map((option) => option.trim().toLowerCase())
+  }
+  if (options.some((option) => endHeaders.includes(option))) return undefined
+  Object.keys(head.all).forEach((name) => {
+    if (hopHeaders.includes(name) || options.includes(name)) return
+    var list = head.all[name]
+    if (list.length === 1) head.headers.push([name, list[0]])
+    else if (name === 'set-cookie') list.forEach((value) => void head.headers.push([name, value]))
+    else head.headers.push([name, list.join(name === 'cookie' ? '; ' : ',')])
+  })
+  return options
+}
+
+function isWebSocket(head) {
+  var values = head.all.upgrade
+  return values !== undefined && values.length === 1 && values[0].toLowerCase() === 'websocket'
+}
+
+function fieldsOf(head) {
+  var text = ''
+  head.headers.forEach((pair) => void (text = text + pair[0] + ': ' + pair[1] + '\r\n'))
+  return text
+}

@@ -1,0 +1,46 @@
+// Heads in a stream of bytes.
+
+import { MAX_HEAD_BYTES } from './http1-head.js'
+
+/** No bytes of a head yet. */
+export function makeHeadBuffer() {
+  return { bytes: new Data(), last: new Data() }
+}
+
+/**
+ * Takes a head out of `data`, up to and including its empty line.
+ *
+ * @returns {unknown} the head as Data, `more` if its end has not come, or `large`
+ */
+export function takeHead(buffer, data) {
+  var recent = new Data(buffer.last)
+  recent.push(new Data(data))
+  var end = endOfHead(recent)
+  if (end < 0) {
+    if (buffer.bytes.size + data.size > MAX_HEAD_BYTES) return 'large'
+    buffer.bytes.push(data.shift(data.size))
+    buffer.last = recent.size > 3 ? recent.pop(3) : recent
+    return 'more'
+  }
+  buffer.bytes.push(data.shift(end - buffer.last.size))
+  var head = buffer.bytes
+  buffer.bytes = new Data()
+  buffer.last = new Data()
+  return head.size > MAX_HEAD_BYTES ? 'large' : head
+}
+
+// How many bytes there are up to the end of an empty line; -1 if there is none.
+function endOfHead(data) {
+  var text = data.toString()
+  if (text !== undefined) {
+    var at = text.indexOf('\r\n\r\n')
+    if (at < 0) return -1
+    return text.length === data.size ? at + 4 : new Data(text.substring(0, at)).size + 4
+  }
+  // Not UTF-8: a body follows, or a head that is refused.
+  var hex = data.toString('hex')
+  for (var found = hex.indexOf('0d0a0d0a'); found >= 0; found = hex.indexOf('0d0a0d0a', found + 1)) {
+    if (found % 2 === 0) return found / 2 + 4
+  }
+  return -1
+}
