@@ -1,9 +1,9 @@
-/** Asks until the answer satisfies, and gives the last answer in the error if that takes too long. */
+/** Asks until the answer is accepted. The bound is one that no load reaches; the error has the last answer. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   accept: (answer: T) => boolean,
   {
-    timeoutMs = 15_000,
+    timeoutMs = 120_000,
     everyMs = 50,
     what = 'the expected answer',
   }: { timeoutMs?: number; everyMs?: number; what?: string } = {},

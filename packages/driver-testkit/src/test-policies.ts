@@ -31,7 +31,8 @@ export const plainMesh: MeshPart = {
   accessLog: { enabled: false, format: 'json' },
   requestMetrics: false,
   connectTimeoutMs: 1_000,
-  idleTimeoutMs: 60_000,
+  tcpIdleTimeoutMs: 60_000,
+  streamIdleTimeoutMs: 60_000,
   http1PerRequestLoadBalancing: true,
   http2PerRequestLoadBalancing: true,
   egressEnabled: false,
@@ -182,7 +183,6 @@ function endpointsOf({ name, endpoints }: CalledService): EndpointsPart {
       priority: 0,
       locality: { region: '', zone: '', subZone: '' },
       cluster: '',
-      meshed: true,
     })),
   }
 }

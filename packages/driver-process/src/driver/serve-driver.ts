@@ -126,6 +126,7 @@ function describe({ driver, version }: ServedDriver): DeclarationMessage {
     capabilities: JSON.stringify(driver.capabilities),
     configSchema: JSON.stringify(driver.configSchema),
     version,
+    oldestProxyVersion: driver.oldestProxyVersion ?? '',
   }
 }
 

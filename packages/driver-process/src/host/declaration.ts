@@ -5,7 +5,10 @@ import type { DeclarationMessage } from '../wire/services.js'
 import { parseDocument } from './parse-document.js'
 
 /** What a driver is, without what it does. */
-export type DeclaredDriver = Pick<Driver, 'name' | 'contract' | 'capabilities' | 'configSchema'> & {
+export type DeclaredDriver = Pick<
+  Driver,
+  'name' | 'contract' | 'capabilities' | 'configSchema' | 'oldestProxyVersion'
+> & {
   /** For people; may be empty. */
   readonly version: string
 }
@@ -17,12 +20,13 @@ export type DeclaredDriver = Pick<Driver, 'name' | 'contract' | 'capabilities' |
  * @throws OsmError with code `OSM_DRIVER_INVALID`, `OSM_DRIVER_CONTRACT`, `OSM_DRIVER_NAME` or `OSM_DRIVER_PROTOCOL`
  */
 export function readDeclaration(message: DeclarationMessage, expected: string): DeclaredDriver {
-  const { name, contract, version } = message
+  const { name, contract, version, oldestProxyVersion } = message
   const declared = {
     name,
     contract,
     capabilities: parseDocument(message.capabilities),
     configSchema: parseDocument(message.configSchema),
+    ...(oldestProxyVersion === '' ? {} : { oldestProxyVersion }),
   }
   // A later contract may have other capabilities: the version is the reason to tell then.
   if (!speaksContract(contract))

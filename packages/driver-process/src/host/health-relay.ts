@@ -1,7 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import { askProbe, type HealthProbe, type HealthProbes, OsmError } from '@osm-ts/driver-api'
+import {
+  askProbe,
+  type HealthProbe,
+  type HealthProbes,
+  loopbackServerOptions,
+  MAX_PROBE_CONNECTIONS,
+  OsmError,
+} from '@osm-ts/driver-api'
 
 const kinds = ['liveness', 'readiness', 'startup'] as const
 /** A little longer than what is asked of the driver, so that the answer is the driver's. */
@@ -15,7 +22,7 @@ const LONGEST_MS = 10_000
  * @throws OsmError with code `OSM_DRIVER_START`
  */
 export async function relayHealth(current: () => HealthProbes | undefined, signal: AbortSignal): Promise<HealthProbes> {
-  const server = createServer((request, response) => {
+  const server = createServer(loopbackServerOptions, (request, response) => {
     const answer = (code: number) => {
       response.writeHead(code, { 'content-type': 'text/plain' })
       response.end(code === 200 ? 'ok\n' : 'not now\n')
@@ -34,6 +41,7 @@ export async function relayHealth(current: () => HealthProbes | undefined, signa
         () => answer(503),
       )
   })
+  server.maxConnections = MAX_PROBE_CONNECTIONS
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(new OsmError('OSM_DRIVER_START', 'the health of a driver can not be relayed on loopback', { cause })),

@@ -44,7 +44,7 @@ function isAlive(pid: number): boolean {
 describe('a driver package in a child process', () => {
   it('is what it says, patches, and sees nothing of our environment', async () => {
     const driver = await trial.connect({ package: 'moody' })
-    expect(driver).toMatchObject({ name: 'moody', contract: 1, version: '1.2.3' })
+    expect(driver).toMatchObject({ name: 'moody', contract: 1, version: '1.2.3', oldestProxyVersion: '2.3' })
     expect(driver.capabilities.protocols).toEqual(['http'])
     const patch = await driver.patch(injectorContext())
     expect(patch.sidecar.args[1]).toBe('no environment')

@@ -117,6 +117,10 @@ export class RemoteDriver implements Driver {
     return this.#declared.configSchema
   }
 
+  get oldestProxyVersion(): string {
+    return this.#declared.oldestProxyVersion ?? ''
+  }
+
   /** Version of the driver, for people; may be empty. */
   get version(): string {
     return this.#declared.version
@@ -270,12 +274,11 @@ export class RemoteDriver implements Driver {
 
   /** Policies and pods were judged by what it could do. */
   #refuseAnother(declared: DeclaredDriver): void {
-    const facts = ({ name, contract, capabilities, configSchema }: DeclaredDriver): string =>
-      canonicalJson({ name, contract, capabilities, configSchema })
+    const facts = ({ version: _version, ...all }: DeclaredDriver): string => canonicalJson(all)
     if (facts(declared) !== facts(this.#declared))
       throw processError(
         'OSM_DRIVER_CHANGED',
-        `driver ${this.name} was started again and is another one: its name, contract, capabilities or configSchema changed; restart to take it`,
+        `driver ${this.name} was started again and is another one: its name, contract, capabilities, configSchema or oldestProxyVersion changed; restart to take it`,
       )
   }
 

@@ -6,7 +6,7 @@ import type { Logger } from '@osm-ts/driver-api'
 import { passes } from '../host/passes.js'
 import { processError } from '../wire/failure.js'
 import type { DriverEntry } from './driver-list.js'
-import { type DriverBook, loadDrivers } from './load-drivers.js'
+import { type DriverSink, loadDrivers } from './load-drivers.js'
 
 /** How long a program that starts waits for its drivers. One that takes longer is there when it is there. */
 const PATIENCE_MS = 5_000
@@ -14,7 +14,7 @@ const PATIENCE_MS = 5_000
 /** What a program that hosts drivers knows when it starts. */
 export interface HostDriversOptions {
   readonly entries: readonly DriverEntry[]
-  readonly book: DriverBook
+  readonly sink: DriverSink
   /** Folder of the program, beside which that of drivers lies. */
   readonly programFolder: string
   /** Ours; see `childEndpoint`. */
@@ -31,12 +31,12 @@ export interface HostDriversOptions {
  * @throws OsmError with code `OSM_DRIVER_LOAD` if the program that serves packages is missing
  */
 export async function hostDrivers(options: HostDriversOptions): Promise<{ readonly stopped: Promise<void> }> {
-  const { entries, book, programFolder, environment, logger, signal } = options
+  const { entries, sink, programFolder, environment, logger, signal } = options
   if (entries.length === 0) return { stopped: Promise.resolve() }
   const program = hostProgram(programFolder)
   const { settled, stopped } = await loadDrivers({
     entries,
-    book,
+    sink,
     program,
     environment,
     logger,

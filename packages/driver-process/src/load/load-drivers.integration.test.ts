@@ -8,7 +8,7 @@ import type { Logger } from '@osm-ts/driver-api'
 import { eventually, injectorContext } from '@osm-ts/driver-testkit'
 
 import { bundleHostProgram } from '../../test/host-program.js'
-import { TestBook } from '../../test/test-book.js'
+import { TestSink } from '../../test/test-sink.js'
 import type { DriverEntry } from './driver-list.js'
 import { loadDrivers } from './load-drivers.js'
 import { packageIntegrity } from './package-integrity.js'
@@ -38,7 +38,7 @@ describe('loadDrivers', () => {
   it('loads what has its digest, and refuses each of the others for its own reason', async () => {
     const wrong = `sha512-${Buffer.alloc(64).toString('base64')}`
     const before = await readdir(tmpdir())
-    const book = new TestBook('Envoy')
+    const sink = new TestSink('Envoy')
     const loaded = await loadDrivers({
       ...shared,
       entries: [
@@ -48,22 +48,22 @@ describe('loadDrivers', () => {
         await entry('later', 'later-contract'),
         await entry('broken', 'throws-at-load'),
       ],
-      book,
+      sink,
       program,
     })
     await loaded.settled
-    expect([...book.drivers.keys()]).toEqual(['moody'])
-    expect([...book.refused.values()].map(({ name, code, final }) => [name, code, final])).toEqual([
+    expect([...sink.drivers.keys()]).toEqual(['moody'])
+    expect([...sink.refused.values()].map(({ name, code, final }) => [name, code, final])).toEqual([
       ['forged', 'OSM_DRIVER_INTEGRITY', true],
       ['envoy', 'OSM_DRIVER_NAME', true],
       ['later', 'OSM_DRIVER_CONTRACT', true],
       ['broken', 'OSM_DRIVER_LOAD', true],
     ])
     expect(logs).toHaveLength(5)
-    await expect(book.drivers.get('moody')?.patch(injectorContext())).resolves.toBeDefined()
+    await expect(sink.drivers.get('moody')?.patch(injectorContext())).resolves.toBeDefined()
 
     // Others go on while one can't be loaded, and it is tried again.
-    const hangs = new TestBook()
+    const hangs = new TestSink()
     const slow = await loadDrivers({
       ...shared,
       entries: [
@@ -71,7 +71,7 @@ describe('loadDrivers', () => {
         await entry('exits', 'exits-at-load'),
         await entry('moody', 'moody'),
       ],
-      book: hangs,
+      sink: hangs,
       program,
       limits: { describeMs: 2_000 },
       retry: { firstMs: 50, maxMs: 100 },
@@ -97,5 +97,5 @@ describe('loadDrivers', () => {
     await Promise.all([loaded.stopped, slow.stopped])
     const left = (await readdir(tmpdir())).filter((name) => name.startsWith('osm-drivers-') && !before.includes(name))
     expect(left).toEqual([])
-  }, 30_000)
+  })
 })

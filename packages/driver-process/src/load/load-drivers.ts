@@ -29,7 +29,7 @@ export interface RefusedDriver extends ListedDriver {
 }
 
 /** Where a host keeps its drivers. */
-export interface DriverBook {
+export interface DriverSink {
   /** Classes that have a driver. */
   names(): readonly string[]
   /** @throws OsmError if it will not have the driver */
@@ -46,7 +46,7 @@ export interface DriverBook {
 /** What loading needs. */
 export interface LoadOptions {
   readonly entries: readonly DriverEntry[]
-  readonly book: DriverBook
+  readonly sink: DriverSink
   /** Bundle of the program that serves a package. */
   readonly program: string
   /** Ours; see `childEndpoint`. */
@@ -80,12 +80,12 @@ const PASSING: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Loads the drivers of a list, all at once, into the book of a host. One that can't be used is refused and logged, and loaded again later if that may help;
+ * Loads the drivers of a list, all at once, into the sink of a host. One that can't be used is refused and logged, and loaded again later if that may help;
  * the others do not depend on it.
  */
 export async function loadDrivers(options: LoadOptions): Promise<LoadedDrivers> {
   const copies = await mkdtemp(join(tmpdir(), 'osm-drivers-'))
-  const taken = new Set(options.book.names().map(driverKey))
+  const taken = new Set(options.sink.names().map(driverKey))
   const loadings = options.entries.map((entry) => {
     let settle = (): void => undefined
     const settled = new Promise<void>((resolve) => {
@@ -112,10 +112,10 @@ interface Loading {
 
 /** Resolves when the driver will not be loaded any more and no process of it is left. */
 async function keepLoading(entry: DriverEntry, loading: Loading, options: LoadOptions): Promise<void> {
-  const { book, logger, signal } = options
+  const { sink, logger, signal } = options
   const { name, failurePolicy } = entry
   const listed = { origin: 'socket' in entry ? 'socket' : 'package', failurePolicy } as const
-  book.refuse({
+  sink.refuse({
     name,
     ...listed,
     code: 'OSM_DRIVER_UNAVAILABLE',
@@ -136,7 +136,7 @@ async function keepLoading(entry: DriverEntry, loading: Loading, options: LoadOp
       const message = error instanceof Error ? error.message : String(error)
       const code = isOsmError(error) ? error.code : 'OSM_DRIVER_LOAD'
       const final = !PASSING.has(code)
-      book.refuse({ name, ...listed, code, message, final })
+      sink.refuse({ name, ...listed, code, message, final })
       logger.error({ driver: name, code, reason: message, final }, 'a driver is refused')
       loading.settle()
       if (final) return
@@ -149,7 +149,7 @@ async function loadInto(
   open: OpenEndpoint,
   { name }: DriverEntry,
   listed: ListedDriver,
-  { book, limits, logger, random, signal }: LoadOptions,
+  { sink, limits, logger, random, signal }: LoadOptions,
 ): Promise<RemoteDriver> {
   const unwanted = new AbortController()
   const driver = await RemoteDriver.connect({
@@ -158,11 +158,11 @@ async function loadInto(
     ...(limits === undefined ? {} : { limits }),
     logger,
     random,
-    onChange: () => book.changed(),
+    onChange: () => sink.changed(),
     signal: AbortSignal.any([signal, unwanted.signal]),
   })
   try {
-    book.register(driver, { ...listed, version: driver.version, process: () => driver.status })
+    sink.register(driver, { ...listed, version: driver.version, process: () => driver.status })
     return driver
   } catch (error) {
     unwanted.abort()

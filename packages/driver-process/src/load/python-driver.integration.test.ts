@@ -9,7 +9,7 @@ import { FakeHost, injectorContext, runConformance } from '@osm-ts/driver-testki
 import { childProcesses } from '../../test/child-processes.js'
 import { freePort } from '../../test/free-port.js'
 import { bundleHostProgram } from '../../test/host-program.js'
-import { TestBook } from '../../test/test-book.js'
+import { TestSink } from '../../test/test-sink.js'
 import { until } from '../../test/until.js'
 import { defaultLimits } from '../host/limits.js'
 import type { RemoteDriver } from '../host/remote-driver.js'
@@ -45,10 +45,10 @@ beforeEach(async () => {
     residentMb: 400,
     failurePolicy: 'Fail' as const,
   }))
-  const book = new TestBook()
+  const sink = new TestSink()
   loaded = await loadDrivers({
     entries: await Promise.all(entries),
-    book,
+    sink,
     program,
     environment: process.env,
     limits,
@@ -57,8 +57,8 @@ beforeEach(async () => {
     signal: end.signal,
   })
   await loaded.settled
-  expect([...book.refused]).toEqual([])
-  const driver = (name: string) => book.drivers.get(name) as RemoteDriver // that is what loading makes
+  expect([...sink.refused]).toEqual([])
+  const driver = (name: string) => sink.drivers.get(name) as RemoteDriver // that is what loading makes
   other = driver('moody')
   python = driver('python')
 })

@@ -107,8 +107,12 @@ function readField(
     case 'uint32':
       return reader.uint32()
     case 'uint32s': {
-      const items = [...(before as readonly number[])] // what emptyValue gave it, or this
-      if (wireType === WireType.Varint) return [...items, reader.uint32()]
+      // The list that emptyValue made for this message. A copy for each field would take the square of their number.
+      const items = before as number[]
+      if (wireType === WireType.Varint) {
+        items.push(reader.uint32())
+        return items
+      }
       const end = reader.uint32() + reader.pos
       while (reader.pos < end) items.push(reader.uint32())
       return items

@@ -11,6 +11,7 @@ export const declaration = messageType('Declaration', {
   capabilities: [3, 'string'],
   configSchema: [4, 'string'],
   version: [5, 'string'],
+  oldestProxyVersion: [6, 'string'],
 })
 export const startRequest = messageType('StartRequest', { context: [1, 'string'], hostSocket: [2, 'string'] })
 export const startEvent = messageType('StartEvent', { probes: [1, 'string'], cancelled: [2, 'string'] })

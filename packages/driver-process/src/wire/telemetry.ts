@@ -26,6 +26,8 @@ export interface LogEntry {
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+/** Never converts: a driver may send an object that has no text. */
+const isOneOf = (value: unknown, known: readonly unknown[]): boolean => known.includes(value)
 const isTextRecord = (value: unknown): boolean => isRecord(value) && Object.values(value).every(isText)
 
 /** True for an object that is no list. */
@@ -36,7 +38,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 export function isMetricDeclaration(value: unknown): value is MetricDeclaration {
   return (
     isRecord(value) &&
-    ['counter', 'gauge', 'histogram'].includes(String(value['kind'])) &&
+    isOneOf(value['kind'], ['counter', 'gauge', 'histogram']) &&
     isText(value['name']) &&
     isText(value['help']) &&
     Array.isArray(value['labels']) &&
@@ -53,7 +55,7 @@ export function isMeasurement(value: unknown): value is Measurement {
 export function isLogEntry(value: unknown): value is LogEntry {
   return (
     isRecord(value) &&
-    ['debug', 'info', 'warn', 'error'].includes(String(value['level'])) &&
+    isOneOf(value['level'], ['debug', 'info', 'warn', 'error']) &&
     isRecord(value['fields']) &&
     isText(value['message'])
   )

@@ -14,6 +14,7 @@ import {
   scenarioModes,
   StepSchema,
 } from './format.js'
+import { changeObjects, keyed } from './objects.js'
 
 // Beside src as beside dist.
 const folder = new URL('../../scenarios/', import.meta.url)
@@ -55,6 +56,8 @@ export function readScenario(file: string, text: string): Scenario {
   if (faults.length > 0)
     throw new Error(faults.map(({ pointer, message }) => `${where(pointer)}: ${message}`).join('\n'))
   const scenario = value as Scenario
+  const removal = removalFault(scenario)
+  if (removal !== undefined) throw new Error(`${where(removal.pointer)}: ${removal.message}`)
   return {
     ...scenario,
     name: basename(file, '.yaml'),
@@ -106,9 +109,21 @@ function expectationFaults(value: unknown): readonly Fault[] {
   })
 }
 
+/** The first step that removes what is not there: on a runner it would fail only once the mesh has got so far. */
+function removalFault({ objects = [], steps }: Scenario): Fault | undefined {
+  const there = keyed(objects)
+  for (const [index, step] of steps.entries())
+    try {
+      changeObjects(there, step)
+    } catch (error) {
+      return { pointer: `/steps/${index}/remove`, message: error instanceof Error ? error.message : String(error) }
+    }
+  return undefined
+}
+
 function kindOf(expectation: object): keyof typeof expectationSchemas | undefined {
   const kinds = Object.keys(expectationSchemas) as (keyof typeof expectationSchemas)[]
-  const [kind, another] = kinds.filter((each) => each in expectation)
+  const [kind, another] = kinds.filter((each) => Object.hasOwn(expectation, each))
   return another === undefined ? kind : undefined
 }
 

@@ -3,7 +3,7 @@ import type { RequiredFeature } from '@osm-ts/driver-api'
 
 import type { Scenario } from './format.js'
 import { ScenarioRun } from './scenario-run.js'
-import type { ReportedProblem, Stage } from './stage.js'
+import type { ReportedProblem, ScenarioRunner } from './scenario-runner.js'
 
 const two: Scenario = {
   name: 'two-steps',
@@ -17,11 +17,11 @@ const two: Scenario = {
   ],
 }
 
-/** A stage that notes what is done on it. */
+/** A runner that notes what is done on it. */
 function stageWith(lacking: readonly RequiredFeature[], problems: readonly ReportedProblem[], scenario = two) {
   const done: string[] = []
   const note = async (what: string): Promise<void> => void done.push(what)
-  const stage: Pick<Stage, 'lacks' | 'begin' | 'change' | 'observed' | 'reset' | 'fill' | 'problems'> = {
+  const runner: Pick<ScenarioRunner, 'lacks' | 'begin' | 'change' | 'observed' | 'reset' | 'fill' | 'problems'> = {
     lacks: (feature) => lacking.includes(feature),
     begin: ({ name }) => note(`begin ${name}`),
     change: ({ title }) => note(title),
@@ -31,12 +31,12 @@ function stageWith(lacking: readonly RequiredFeature[], problems: readonly Repor
     problems: async () => problems,
   }
   // A scenario that only asks for problems uses nothing else.
-  return { done, run: new ScenarioRun(scenario, [], stage as Stage) }
+  return { done, run: new ScenarioRun(scenario, [], runner as ScenarioRunner) }
 }
 
 const problem = (code: string, message = ''): ReportedProblem => ({ code, message })
 
-describe('a scenario on a stage', () => {
+describe('a scenario on a runner', () => {
   it('makes the changes of steps that somebody has left out, each once', async () => {
     const { run, done } = stageWith([], [problem('ONE'), problem('TWO')])
     await run.begin()

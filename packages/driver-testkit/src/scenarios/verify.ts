@@ -4,18 +4,18 @@ import type { CallAnswer, CallTls, Target } from '../actor/protocol.js'
 import type { Expectation, ExpectationOf, ScenarioClient, ScenarioStep } from './format.js'
 import { fits, judge } from './judge.js'
 import { type Routes, type Sending, makeCall } from './make-call.js'
-import type { Stage } from './stage.js'
+import type { ScenarioRunner } from './scenario-runner.js'
 
 const TIME_LIMIT_MS = 20_000
 const PAUSE_MS = 100
 
 /** Tries an expectation until it holds; throws with what was wrong the last time if that takes too long. */
-export async function verify(expectation: Expectation, stage: Stage): Promise<void> {
-  const filled = await stage.fill(expectation)
+export async function verify(expectation: Expectation, runner: ScenarioRunner): Promise<void> {
+  const filled = await runner.fill(expectation)
   const deadline = performance.now() + TIME_LIMIT_MS
   for (;;) {
     // What is not there yet may come: an error is an answer like others until the time is over.
-    const faults = await faultsOf(filled, stage).catch((error: unknown) => [String(error)])
+    const faults = await faultsOf(filled, runner).catch((error: unknown) => [String(error)])
     if (faults.length === 0) return
     if (filled.once === true || performance.now() > deadline)
       throw new Error(`${describe(filled)}\n  ${faults.join('\n  ')}`)
@@ -30,11 +30,11 @@ export async function verify(expectation: Expectation, stage: Stage): Promise<vo
 export async function untilReported(
   feature: RequiredFeature,
   steps: readonly ScenarioStep[],
-  stage: Stage,
+  runner: ScenarioRunner,
 ): Promise<void> {
   for (const step of [undefined, ...steps]) {
-    if (step !== undefined) await stage.change(step)
-    const problems = await stage.problems()
+    if (step !== undefined) await runner.change(step)
+    const problems = await runner.problems()
     if (problems.some(({ code, message }) => code === 'OSM_ADMISSION_CAPABILITY' && message.includes(`(${feature})`)))
       return
   }
@@ -46,16 +46,16 @@ function describe({ kind: _kind, ...expectation }: Expectation): string {
   return JSON.stringify(expectation)
 }
 
-async function faultsOf(expectation: Expectation, stage: Stage): Promise<readonly string[]> {
-  if (expectation.kind === 'stats') return statsFaults(expectation, stage)
-  if (expectation.kind === 'problem') return problemFaults(expectation, stage)
-  return judge(expectation, await answersTo(expectation, stage))
+async function faultsOf(expectation: Expectation, runner: ScenarioRunner): Promise<readonly string[]> {
+  if (expectation.kind === 'stats') return statsFaults(expectation, runner)
+  if (expectation.kind === 'problem') return problemFaults(expectation, runner)
+  return judge(expectation, await answersTo(expectation, runner))
 }
 
-async function answersTo(expectation: Sending, stage: Stage): Promise<readonly CallAnswer[]> {
+async function answersTo(expectation: Sending, runner: ScenarioRunner): Promise<readonly CallAnswer[]> {
   const send = expectation.from.startsWith('outside/')
-    ? await outsideSender(expectation, stage)
-    : () => workloadSender(expectation, stage)
+    ? await outsideSender(expectation, runner)
+    : () => workloadSender(expectation, runner)
   const times = 'times' in expectation ? (expectation.times ?? 1) : 1
   const parallel = 'parallel' in expectation ? (expectation.parallel ?? 10) : 10
   const answers: CallAnswer[] = []
@@ -71,14 +71,14 @@ async function answersTo(expectation: Sending, stage: Stage): Promise<readonly C
   return answers
 }
 
-async function workloadSender(expectation: Sending, stage: Stage): Promise<CallAnswer> {
-  const routes = await stage.routes(expectation.from)
+async function workloadSender(expectation: Sending, runner: ScenarioRunner): Promise<CallAnswer> {
+  const routes = await runner.routes(expectation.from)
   const tls = 'tls' in expectation && expectation.tls ? {} : undefined
-  return stage.call(expectation.from, makeCall(expectation, routes, tls))
+  return runner.call(expectation.from, makeCall(expectation, routes, tls))
 }
 
-async function outsideSender(expectation: Sending, stage: Stage): Promise<() => Promise<CallAnswer>> {
-  const client = stage.client(expectation.from.slice('outside/'.length))
+async function outsideSender(expectation: Sending, runner: ScenarioRunner): Promise<() => Promise<CallAnswer>> {
+  const client = runner.client(expectation.from.slice('outside/'.length))
   const at = 'at' in expectation ? expectation.at : undefined
   if (at === undefined && expectation.kind !== 'kept')
     throw new Error(
@@ -86,29 +86,32 @@ async function outsideSender(expectation: Sending, stage: Stage): Promise<() => 
     )
   const [, workload = '', port = ''] = /^(.*):([0-9]+)$/.exec(at ?? '') ?? []
   const target: Target = {
-    ...(await stage.inbound(workload, port)),
+    ...(await runner.inbound(workload, port)),
     ...(client.source === undefined ? {} : { source: client.source }),
   }
   const routes: Routes = { http: () => target, tcp: () => target }
-  const call = makeCall(expectation, routes, await clientTls(client, stage))
-  return () => stage.callFromOutside(call)
+  const call = makeCall(expectation, routes, await clientTls(client, runner))
+  return () => runner.callFromOutside(call)
 }
 
-async function clientTls(client: ScenarioClient, stage: Stage): Promise<CallTls | undefined> {
+async function clientTls(client: ScenarioClient, runner: ScenarioRunner): Promise<CallTls | undefined> {
   const { certificate, serverName } = client
   if (client.tls !== true && certificate === undefined) return undefined
   const base = serverName === undefined ? {} : { serverName }
   if (certificate === undefined) return base
   const { issuer, commonName, names = [commonName] } = certificate
-  if (issuer === 'mesh') return { ...base, certificate: await stage.issue({ commonName, dnsNames: names }) }
+  if (issuer === 'mesh') return { ...base, certificate: await runner.issue({ commonName, dnsNames: names }) }
   const { chain, privateKey } = testAuthority('an authority that the mesh does not know').issue(commonName, {
     dns: names,
   })
   return { ...base, certificate: { chain, privateKey } }
 }
 
-async function statsFaults({ stats, values }: ExpectationOf<'stats'>, stage: Stage): Promise<readonly string[]> {
-  const { body = '', error } = await stage.call(stats, {
+async function statsFaults(
+  { stats, values }: ExpectationOf<'stats'>,
+  runner: ScenarioRunner,
+): Promise<readonly string[]> {
+  const { body = '', error } = await runner.call(stats, {
     kind: 'http',
     method: 'GET',
     scheme: 'http',
@@ -116,7 +119,7 @@ async function statsFaults({ stats, values }: ExpectationOf<'stats'>, stage: Sta
     path: '/stats',
     version: '1.1',
     headers: {},
-    target: stage.admin(stats),
+    target: runner.admin(stats),
   })
   if (error !== undefined) return [`the sidecar of ${stats} gives no statistics: ${error}`]
   const found = new Map(
@@ -131,9 +134,9 @@ async function statsFaults({ stats, values }: ExpectationOf<'stats'>, stage: Sta
 
 async function problemFaults(
   { problem, object, field, absent }: ExpectationOf<'problem'>,
-  stage: Stage,
+  runner: ScenarioRunner,
 ): Promise<readonly string[]> {
-  const problems = await stage.problems()
+  const problems = await runner.problems()
   const named = problems.filter(
     (each) =>
       each.code === problem &&

@@ -105,6 +105,7 @@ export default () => ({
     features: [],
   },
   configSchema: { type: 'object' },
+  oldestProxyVersion: '2.3',
   patch,
   start,
 })

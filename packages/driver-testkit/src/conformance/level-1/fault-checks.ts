@@ -5,7 +5,7 @@ import type { Credential } from '@osm-ts/driver-api'
 import { perform } from '../../actor/calls.js'
 import type { CallAnswer } from '../../actor/protocol.js'
 import { eventually } from '../../eventually.js'
-import type { LocalStage } from '../../scenarios/local/local-stage.js'
+import type { LocalScenarioRunner } from '../../scenarios/local/local-scenario-runner.js'
 import type { ProgramMesh } from '../../scenarios/local/program-mesh.js'
 import { workloadAuthority } from '../../scenarios/local/workload-authority.js'
 import { verify } from '../../scenarios/verify.js'
@@ -15,9 +15,9 @@ import { needsOfLevel1, TIME_LIMIT_MS } from './limits.js'
 import { underLoad } from './under-load.js'
 
 /** Where faults happen. */
-export interface FaultGround {
-  readonly stage: LocalStage
-  /** The mesh that the stage has now. @throws if it has none */
+export interface FaultFixture {
+  readonly runner: LocalScenarioRunner
+  /** The mesh that the runner has now. @throws if it has none */
   readonly mesh: () => ProgramMesh
 }
 
@@ -33,18 +33,18 @@ const bystander = { from: 'faults/bystander', url: urls.other, outcome: 'answere
 const thief = { from: 'faults/thief', url: urls.server, outcome: 'refused' } as const
 
 /** What a mesh has to survive, and what nobody may get out of it meanwhile. */
-export function faultChecks(ground: FaultGround): readonly Check[] {
-  const { stage } = ground
+export function faultChecks(fixture: FaultFixture): readonly Check[] {
+  const { runner } = fixture
   const check = (name: string, proves: string, prove: () => Promise<void>): Check => ({
     id: `fault.${name}`,
     proves,
-    needs: needsOfLevel1(stage.mode),
+    needs: needsOfLevel1(runner.mode),
     timeoutMs: TIME_LIMIT_MS,
     prove: async () => {
       try {
-        await stage.observed(name, prove)
+        await runner.observed(name, prove)
       } catch (error) {
-        await stage.reset()
+        await runner.reset()
         throw error
       }
     },
@@ -53,27 +53,27 @@ export function faultChecks(ground: FaultGround): readonly Check[] {
     check(
       'proxy-killed',
       'a proxy that is killed comes back, on either side of a call, with its policy; others notice nothing, and nobody gets in meanwhile',
-      () => proxyKilled(ground),
+      () => proxyKilled(fixture),
     ),
     check(
       'controller-killed',
       'while the controller is killed and comes back every request is answered that may be, and afterwards changes are applied',
-      () => controllerKilled(ground),
+      () => controllerKilled(fixture),
     ),
     check('certificate-rotation', 'service certificates are replaced twice under load, and no request is lost', () =>
-      certificateRotation(ground),
+      certificateRotation(fixture),
     ),
     check(
       'clock-skew',
       'a certificate that is not valid yet, or not any more, by the clock of the proxy opens nothing',
-      () => clockSkew(ground),
+      () => clockSkew(fixture),
     ),
   ]
 }
 
-async function proxyKilled({ stage, mesh }: FaultGround): Promise<void> {
-  await begin(stage)
-  await underLoad(stage, [bystander, thief], async () => {
+async function proxyKilled({ runner, mesh }: FaultFixture): Promise<void> {
+  await begin(runner)
+  await underLoad(runner, [bystander, thief], async () => {
     for (const side of ['faults/server', 'faults/client']) {
       const killed = kill(mesh().sidecarPid(side), `the sidecar of ${side}`)
       await eventually(
@@ -82,19 +82,19 @@ async function proxyKilled({ stage, mesh }: FaultGround): Promise<void> {
         { what: `another sidecar of ${side}`, timeoutMs: RECOVERY_MS },
       )
       await eventually(
-        () => makesItThrough(stage),
+        () => makesItThrough(runner),
         (through) => through,
         { what: `an answer after the sidecar of ${side} was killed`, timeoutMs: RECOVERY_MS, everyMs: 100 },
       )
-      await verify(denied(thief.from, thief.url), stage)
+      await verify(denied(thief.from, thief.url), runner)
     }
   })
 }
 
-async function controllerKilled({ stage, mesh }: FaultGround): Promise<void> {
-  await begin(stage)
-  await underLoad(stage, [client, bystander], async () => {
-    await underLoad(stage, [thief], async () => {
+async function controllerKilled({ runner, mesh }: FaultFixture): Promise<void> {
+  await begin(runner)
+  await underLoad(runner, [client, bystander], async () => {
+    await underLoad(runner, [thief], async () => {
       const killed = kill(mesh().controllerPid, 'the controller')
       await eventually(
         () => mesh().controllerPid,
@@ -113,35 +113,35 @@ async function controllerKilled({ stage, mesh }: FaultGround): Promise<void> {
         { what: 'an answer of the new controller', timeoutMs: RECOVERY_MS },
       )
     })
-    await stage.change(change('the thief may call', { apply: [allow('thief', 'server')] }))
-    await verify(answered(thief.from, thief.url), stage)
+    await runner.change(change('the thief may call', { apply: [allow('thief', 'server')] }))
+    await verify(answered(thief.from, thief.url), runner)
   })
-  await stage.change(change('the client may not call any more', { remove: ['TrafficTarget faults/client-to-server'] }))
-  await verify(denied(client.from, client.url), stage)
+  await runner.change(change('the client may not call any more', { remove: ['TrafficTarget faults/client-to-server'] }))
+  await verify(denied(client.from, client.url), runner)
 }
 
-async function certificateRotation(ground: FaultGround): Promise<void> {
-  const { stage } = ground
+async function certificateRotation(fixture: FaultFixture): Promise<void> {
+  const { runner } = fixture
   // Those that are there already live for a day.
-  await stage.reset()
+  await runner.reset()
   // They are replaced between half and three quarters of their life: what is left is what a busy machine may take.
-  await begin(stage, { certificate: { serviceCertValidityDuration: '20s', certKeyBitSize: 2048 } })
-  await underLoad(stage, [client, bystander, thief], async () => {
-    let serial = await servedSerial(ground)
+  await begin(runner, { certificate: { serviceCertValidityDuration: '20s', certKeyBitSize: 2048 } })
+  await underLoad(runner, [client, bystander, thief], async () => {
+    let serial = await servedSerial(fixture)
     for (let times = 0; times < 2; times += 1)
       serial = await eventually(
-        () => servedSerial(ground),
+        () => servedSerial(fixture),
         (another) => another !== serial,
         { what: 'that the server shows another certificate', timeoutMs: ROTATION_MS, everyMs: 250 },
       )
   })
-  await stage.reset()
+  await runner.reset()
 }
 
-async function clockSkew(ground: FaultGround): Promise<void> {
-  const { stage, mesh } = ground
-  await begin(stage)
-  const call = (from: number, to: number) => callServer(ground, certificateOf(mesh(), from, to))
+async function clockSkew(fixture: FaultFixture): Promise<void> {
+  const { runner, mesh } = fixture
+  await begin(runner)
+  const call = (from: number, to: number) => callServer(fixture, certificateOf(mesh(), from, to))
   await eventually(
     () => call(-1, 1),
     ({ status }) => status === 200,
@@ -154,17 +154,17 @@ async function clockSkew(ground: FaultGround): Promise<void> {
     const { status } = await call(from, to)
     expect(status !== 200, `who shows a certificate that ${what} is answered`)
   }
-  await verify(answered(client.from, client.url), stage)
+  await verify(answered(client.from, client.url), runner)
 }
 
-async function begin(stage: LocalStage, mesh: Parameters<typeof faultMesh>[1] = {}): Promise<void> {
-  await stage.begin(faultMesh('faults', mesh))
-  for (const { from, url } of [client, bystander]) await verify(answered(from, url), stage)
-  await verify(denied(thief.from, thief.url), stage)
+async function begin(runner: LocalScenarioRunner, mesh: Parameters<typeof faultMesh>[1] = {}): Promise<void> {
+  await runner.begin(faultMesh('faults', mesh))
+  for (const { from, url } of [client, bystander]) await verify(answered(from, url), runner)
+  await verify(denied(thief.from, thief.url), runner)
 }
 
-async function makesItThrough(stage: LocalStage): Promise<boolean> {
-  return verify({ ...answered(client.from, client.url), once: true }, stage).then(
+async function makesItThrough(runner: LocalScenarioRunner): Promise<boolean> {
+  return verify({ ...answered(client.from, client.url), once: true }, runner).then(
     () => true,
     () => false,
   )
@@ -188,7 +188,7 @@ function certificateOf(mesh: ProgramMesh, from: number, to: number): Credential 
 }
 
 /** Calls the server past the sidecar of the client. */
-async function callServer({ stage }: FaultGround, certificate: Credential): Promise<CallAnswer> {
+async function callServer({ runner }: FaultFixture, certificate: Credential): Promise<CallAnswer> {
   return perform({
     kind: 'http',
     method: 'GET',
@@ -197,15 +197,15 @@ async function callServer({ stage }: FaultGround, certificate: Credential): Prom
     path: '/',
     version: '1.1',
     headers: {},
-    target: await stage.inbound('faults/server', '8080'),
+    target: await runner.inbound('faults/server', '8080'),
     tls: { serverName: SERVER_NAME, alpn: ['osm'], certificate },
   })
 }
 
 /** Serial number of the certificate that the sidecar of the server shows. */
-async function servedSerial({ stage, mesh }: FaultGround): Promise<string> {
+async function servedSerial({ runner, mesh }: FaultFixture): Promise<string> {
   const { chain, privateKey } = certificateOf(mesh(), -1, 1)
-  const { host, port } = await stage.inbound('faults/server', '8080')
+  const { host, port } = await runner.inbound('faults/server', '8080')
   return new Promise((resolve, reject) => {
     const socket = connectTls(
       {

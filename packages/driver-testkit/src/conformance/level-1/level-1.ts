@@ -1,7 +1,7 @@
 import type { JsonValue } from '@osm-ts/driver-api'
 
 import type { LocalMode } from '../../scenarios/format.js'
-import { LocalStage, type LocalStageOptions } from '../../scenarios/local/local-stage.js'
+import { LocalScenarioRunner, type LocalScenarioRunnerOptions } from '../../scenarios/local/local-scenario-runner.js'
 import { ProgramMesh, type ProgramMeshOptions } from '../../scenarios/local/program-mesh.js'
 import { scenariosOf } from '../../scenarios/read-scenario.js'
 import type { Check } from '../check.js'
@@ -9,7 +9,7 @@ import { faultChecks } from './fault-checks.js'
 import { scenarioChecks } from './scenario-checks.js'
 
 /** What {@link Level1} is made of. */
-export interface Level1Options extends Pick<LocalStageOptions, 'driver' | 'actor'> {
+export interface Level1Options extends Pick<LocalScenarioRunnerOptions, 'driver' | 'actor'> {
   /** `sidecarDrivers[].config` that the driver is tried with. */
   readonly config: JsonValue
   /** How connections get into the sidecars; `transparent` takes root on Linux. */
@@ -24,12 +24,12 @@ export interface Level1Options extends Pick<LocalStageOptions, 'driver' | 'actor
  */
 export class Level1 {
   readonly checks: readonly Check[]
-  readonly #stage: LocalStage
+  readonly #runner: LocalScenarioRunner
 
   constructor({ driver, actor, config, mode, mesh }: Level1Options) {
     let running: ProgramMesh | undefined
     const isEmpty = typeof config === 'object' && config !== null && Object.keys(config).length === 0
-    this.#stage = new LocalStage({
+    this.#runner = new LocalScenarioRunner({
       mode,
       driver,
       ...(actor !== undefined && { actor }),
@@ -44,13 +44,13 @@ export class Level1 {
       return running
     }
     this.checks = [
-      ...scenarioChecks(scenariosOf(mode), this.#stage),
-      ...faultChecks({ stage: this.#stage, mesh: theMesh }),
+      ...scenarioChecks(scenariosOf(mode), this.#runner),
+      ...faultChecks({ runner: this.#runner, mesh: theMesh }),
     ]
   }
 
   /** Ends the mesh. */
   close(): Promise<void> {
-    return this.#stage.stop()
+    return this.#runner.stop()
   }
 }

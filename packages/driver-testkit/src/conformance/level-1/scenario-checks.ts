@@ -1,20 +1,20 @@
-import type { LocalStage } from '../../scenarios/local/local-stage.js'
+import type { LocalScenarioRunner } from '../../scenarios/local/local-scenario-runner.js'
 import type { Scenario } from '../../scenarios/format.js'
 import { type ScenarioCase, ScenarioRun } from '../../scenarios/scenario-run.js'
 import type { Check } from '../check.js'
 import { needsOfLevel1, TIME_LIMIT_MS } from './limits.js'
 
 /** A check for each step of each scenario; for each feature that a scenario needs and the driver lacks, that this is reported. */
-export function scenarioChecks(scenarios: readonly Scenario[], stage: LocalStage): readonly Check[] {
+export function scenarioChecks(scenarios: readonly Scenario[], runner: LocalScenarioRunner): readonly Check[] {
   const turns = new Turns()
   return scenarios.flatMap((scenario, index) => {
-    const run = new ScenarioRun(scenario, scenarios.slice(index + 1), stage)
+    const run = new ScenarioRun(scenario, scenarios.slice(index + 1), runner)
     const steps = scenario.steps.map(({ title }) => title)
     const lacking = run.cases.flatMap(({ lacks }) => lacks ?? [])
     const [needs] = lacking
     // What is not claimed stands in the report step by step, so that reports of several drivers have the same rows.
-    const notClaimed = needs === undefined ? [] : steps.map((title): Check => unclaimed(scenario, title, needs, stage))
-    return [...notClaimed, ...run.cases.map((each) => claimed(run, each, turns, stage))]
+    const notClaimed = needs === undefined ? [] : steps.map((title): Check => unclaimed(scenario, title, needs, runner))
+    return [...notClaimed, ...run.cases.map((each) => claimed(run, each, turns, runner))]
   })
 }
 
@@ -26,12 +26,17 @@ function caseId(title: string): string {
     .replaceAll(/^-|-$/g, '')
 }
 
-function claimed(run: ScenarioRun, { title, lacks, prove }: ScenarioCase, turns: Turns, stage: LocalStage): Check {
+function claimed(
+  run: ScenarioRun,
+  { title, lacks, prove }: ScenarioCase,
+  turns: Turns,
+  runner: LocalScenarioRunner,
+): Check {
   const { name, title: subject } = run.scenario
   return {
     id: `scenario.${name}.${lacks === undefined ? caseId(title) : `without-${caseId(lacks)}`}`,
     proves: lacks === undefined ? `${subject}: ${title}` : `${subject}: that the sidecars lack ${lacks} is reported`,
-    needs: needsOfLevel1(stage.mode),
+    needs: needsOfLevel1(runner.mode),
     timeoutMs: TIME_LIMIT_MS,
     prove: async () => {
       await turns.take(run)
@@ -44,17 +49,17 @@ function unclaimed(
   { name, title: subject }: Scenario,
   title: string,
   feature: NonNullable<ScenarioCase['lacks']>,
-  stage: LocalStage,
+  runner: LocalScenarioRunner,
 ): Check {
   return {
     id: `scenario.${name}.${caseId(title)}`,
     proves: `${subject}: ${title}`,
-    needs: [...needsOfLevel1(stage.mode), feature],
+    needs: [...needsOfLevel1(runner.mode), feature],
     prove: () => Promise.reject(new Error(`the driver does not declare ${feature}`)),
   }
 }
 
-/** Whose turn it is on the stage: checks of one scenario follow each other, and somebody may have chosen but some of them. */
+/** Whose turn it is on the runner: checks of one scenario follow each other, and somebody may have chosen but some of them. */
 class Turns {
   #current: { readonly run: ScenarioRun; readonly begun: Promise<void> } | undefined
 

@@ -2,7 +2,7 @@ import type { CallAnswer } from '../../actor/protocol.js'
 import { judge } from '../../scenarios/judge.js'
 import { type Check, expect, type Need } from '../check.js'
 import { type LoadOptions, whileSending } from '../load.js'
-import { type ClusterGround, isAnswered, isRefused, sidecarOf } from './cluster-ground.js'
+import { type ClusterFixture, isAnswered, isRefused, sidecarOf } from './cluster-fixture.js'
 import { allow, split, workloadObjects } from './manifests.js'
 import { type Prove, undeclaredChecks } from './undeclared-checks.js'
 
@@ -14,8 +14,8 @@ const PARALLEL = 10
 const UNREADY_MS = 5_000
 const uuidLabel = 'osm-proxy-uuid'
 
-/** What a driver has to hold in a cluster, one after the other on the same ground. */
-export function clusterChecks(ground: ClusterGround): readonly Check[] {
+/** What a driver has to hold in a cluster, one after the other on the same fixture. */
+export function clusterChecks(fixture: ClusterFixture): readonly Check[] {
   const check = (name: string, proves: string, prove: Prove, needs: readonly Need[] = []): Check => ({
     id: `cluster.${name}`,
     proves,
@@ -23,8 +23,8 @@ export function clusterChecks(ground: ClusterGround): readonly Check[] {
     needs: ['mode:transparent', ...needs],
     timeoutMs: TIME_LIMIT_MS,
     prove: async (_subject, signal) => {
-      await ground.begin(signal)
-      await prove(ground, signal)
+      await fixture.begin(signal)
+      await prove(fixture, signal)
     },
   })
   return [
@@ -51,68 +51,68 @@ export function clusterChecks(ground: ClusterGround): readonly Check[] {
       'while the controller is away every request is answered that may be, and no other; afterwards changes are applied',
       controllerRestart,
     ),
-    ...undeclaredChecks(ground, check),
+    ...undeclaredChecks(fixture, check),
   ]
 }
 
-const serverUrl = (ground: ClusterGround, path = '/open'): string => `http://server.${ground.namespace}:8080${path}`
+const serverUrl = (fixture: ClusterFixture, path = '/open'): string => `http://server.${fixture.namespace}:8080${path}`
 
-async function isOpen(ground: ClusterGround, signal: AbortSignal, from = 'client'): Promise<void> {
-  const url = serverUrl(ground)
-  await ground.becomes(`${from} is answered by the server`, () => ground.get(from, url), isAnswered, signal)
+async function isOpen(fixture: ClusterFixture, signal: AbortSignal, from = 'client'): Promise<void> {
+  const url = serverUrl(fixture)
+  await fixture.becomes(`${from} is answered by the server`, () => fixture.get(from, url), isAnswered, signal)
 }
 
-async function isClosed(ground: ClusterGround, signal: AbortSignal, from: string): Promise<void> {
-  const url = serverUrl(ground)
-  await ground.becomes(`${from} is refused by the server`, () => ground.get(from, url), isRefused, signal)
+async function isClosed(fixture: ClusterFixture, signal: AbortSignal, from: string): Promise<void> {
+  const url = serverUrl(fixture)
+  await fixture.becomes(`${from} is refused by the server`, () => fixture.get(from, url), isRefused, signal)
 }
 
-async function injection(ground: ClusterGround, signal: AbortSignal): Promise<void> {
-  const { sidecarClass } = ground.options
-  for (const { name } of ground.workloads()) {
-    const pods = await ground.pods(name, signal)
+async function injection(fixture: ClusterFixture, signal: AbortSignal): Promise<void> {
+  const { sidecarClass } = fixture.options
+  for (const { name } of fixture.workloads()) {
+    const pods = await fixture.pods(name, signal)
     expect(pods.length > 0, `${name} has no pod`)
     for (const pod of pods) {
       const { labels = {}, annotations = {} } = pod.metadata
       expect(labels[uuidLabel] !== undefined, `a pod of ${name} has no label ${uuidLabel}: it was not injected`)
-      expect(sidecarOf(pod) !== undefined, `a pod of ${name} has no container named sidecar`)
+      expect(sidecarOf(pod) !== undefined, `a pod of ${name} has no sidecar`)
       const given = annotations['openservicemesh.io/sidecar-class']
       expect(given === sidecarClass, `a pod of ${name} has a sidecar of class ${given ?? 'unknown'}`)
     }
   }
 }
 
-async function identity(ground: ClusterGround, signal: AbortSignal): Promise<void> {
-  const own = `http://stranger.${ground.outside}:8080/`
+async function identity(fixture: ClusterFixture, signal: AbortSignal): Promise<void> {
+  const own = `http://stranger.${fixture.outside}:8080/`
   const stranger = 'outside/stranger'
-  await isOpen(ground, signal)
+  await isOpen(fixture, signal)
   // What refuses it below is the mesh, not the network.
-  await ground.becomes('who is outside reaches its own kind', () => ground.get(stranger, own), isAnswered, signal)
-  await isClosed(ground, signal, stranger)
-  const url = serverUrl(ground)
-  const byTls = (): Promise<CallAnswer> => ground.get(stranger, url, ground.meshTls('server'))
-  await ground.becomes('who shows no certificate is refused', byTls, isRefused, signal)
+  await fixture.becomes('who is outside reaches its own kind', () => fixture.get(stranger, own), isAnswered, signal)
+  await isClosed(fixture, signal, stranger)
+  const url = serverUrl(fixture)
+  const byTls = (): Promise<CallAnswer> => fixture.get(stranger, url, fixture.meshTls('server'))
+  await fixture.becomes('who shows no certificate is refused', byTls, isRefused, signal)
 }
 
-async function trafficTarget(ground: ClusterGround, signal: AbortSignal): Promise<void> {
-  await isOpen(ground, signal)
-  await isClosed(ground, signal, 'thief')
-  const closed = serverUrl(ground, '/closed')
-  await ground.becomes('a path that is not named is refused', () => ground.get('client', closed), isRefused, signal)
-  const more = allow(ground.namespace, 'thief', 'server', 'http')
-  await ground.apply([more], signal)
-  await isOpen(ground, signal, 'thief')
-  await ground.remove([more], signal)
-  await isClosed(ground, signal, 'thief')
+async function trafficTarget(fixture: ClusterFixture, signal: AbortSignal): Promise<void> {
+  await isOpen(fixture, signal)
+  await isClosed(fixture, signal, 'thief')
+  const closed = serverUrl(fixture, '/closed')
+  await fixture.becomes('a path that is not named is refused', () => fixture.get('client', closed), isRefused, signal)
+  const more = allow(fixture.namespace, 'thief', 'server', 'http')
+  await fixture.apply([more], signal)
+  await isOpen(fixture, signal, 'thief')
+  await fixture.remove([more], signal)
+  await isClosed(fixture, signal, 'thief')
 }
 
-async function trafficSplit(ground: ClusterGround, signal: AbortSignal): Promise<void> {
-  const { namespace } = ground
+async function trafficSplit(fixture: ClusterFixture, signal: AbortSignal): Promise<void> {
+  const { namespace } = fixture
   const shares = { server: 0.75, twin: 0.25 }
   const http = `GET http://all.${namespace}:8080/open`
-  const ask = (): Promise<CallAnswer> => ground.get('client', `http://all.${namespace}:8080/open`)
+  const ask = (): Promise<CallAnswer> => fixture.get('client', `http://all.${namespace}:8080/open`)
   const weights = split(namespace, 'all', { server: 75, twin: 25 })
-  await ground.apply([weights], signal)
+  await fixture.apply([weights], signal)
   const deadline = performance.now() + TIME_LIMIT_MS / 4
   for (;;) {
     signal.throwIfAborted()
@@ -123,40 +123,40 @@ async function trafficSplit(ground: ClusterGround, signal: AbortSignal): Promise
     if (faults.length === 0) break
     expect(performance.now() < deadline, faults.join('; '))
   }
-  await ground.remove([weights], signal)
+  await fixture.remove([weights], signal)
 }
 
-async function tcp(ground: ClusterGround, signal: AbortSignal): Promise<void> {
-  const address = `echo.${ground.namespace}:9000`
-  const from = (workload: string) => () => ground.send(workload, address, 'hello')
+async function tcp(fixture: ClusterFixture, signal: AbortSignal): Promise<void> {
+  const address = `echo.${fixture.namespace}:9000`
+  const from = (workload: string) => () => fixture.send(workload, address, 'hello')
   const echoed = ({ received }: CallAnswer): boolean => received === 'hello'
-  await ground.becomes('a line comes back', from('client'), echoed, signal)
-  await ground.becomes('a connection of another account is refused', from('thief'), isRefused, signal)
+  await fixture.becomes('a line comes back', from('client'), echoed, signal)
+  await fixture.becomes('a connection of another account is refused', from('thief'), isRefused, signal)
 }
 
-async function policyRemoval(ground: ClusterGround, signal: AbortSignal): Promise<void> {
-  const policy = allow(ground.namespace, 'client', 'server', 'http')
-  await isOpen(ground, signal)
-  await ground.remove([policy], signal)
+async function policyRemoval(fixture: ClusterFixture, signal: AbortSignal): Promise<void> {
+  const policy = allow(fixture.namespace, 'client', 'server', 'http')
+  await isOpen(fixture, signal)
+  await fixture.remove([policy], signal)
   try {
-    await isClosed(ground, signal, 'client')
+    await isClosed(fixture, signal, 'client')
   } finally {
-    if (!signal.aborted) await ground.apply([policy], signal)
+    if (!signal.aborted) await fixture.apply([policy], signal)
   }
-  await isOpen(ground, signal)
+  await isOpen(fixture, signal)
 }
 
-async function probes(ground: ClusterGround, signal: AbortSignal): Promise<void> {
-  const { namespace, options } = ground
-  const [server] = await ground.pods('server', signal)
+async function probes(fixture: ClusterFixture, signal: AbortSignal): Promise<void> {
+  const { namespace, options } = fixture
+  const [server] = await fixture.pods('server', signal)
   const asked = server?.spec.containers.find(({ name }) => name === 'app')?.readinessProbe?.httpGet
   expect(asked?.port !== 8080, 'the probe of a pod goes past its sidecar, to the port of the application')
   const sick = { namespace, name: 'sick', ports: { 8080: 'http' }, readyPath: '/ready?status=503' } as const
   const objects = workloadObjects(sick, options.app)
-  await ground.apply(objects, signal)
+  await fixture.apply(objects, signal)
   try {
     const podOf = async (): Promise<{ readonly isRunning: boolean; readonly isReady: boolean }> => {
-      const [pod] = await ground.pods('sick', signal)
+      const [pod] = await fixture.pods('sick', signal)
       const { conditions = [], containerStatuses = [] } = pod?.status ?? {}
       return {
         isRunning: containerStatuses.some(({ name, state }) => name === 'app' && state?.running !== undefined),
@@ -164,32 +164,32 @@ async function probes(ground: ClusterGround, signal: AbortSignal): Promise<void>
       }
     }
     const isRunning = async (): Promise<boolean> => (await podOf()).isRunning
-    await ground.until('the application of the pod that is not ready runs', isRunning, signal)
+    await fixture.until('the application of the pod that is not ready runs', isRunning, signal)
     const deadline = performance.now() + UNREADY_MS
     do expect(!(await podOf()).isReady, 'a pod is ready whose application says that it is not')
     while (performance.now() < deadline)
   } finally {
-    if (!signal.aborted) await ground.remove(objects, signal)
+    if (!signal.aborted) await fixture.remove(objects, signal)
   }
 }
 
-async function rollingRestart(ground: ClusterGround, signal: AbortSignal): Promise<void> {
-  await isOpen(ground, signal)
-  const url = serverUrl(ground)
-  await underLoad(ground, url, { client: 'answered' }, () => ground.restart('server', signal))
+async function rollingRestart(fixture: ClusterFixture, signal: AbortSignal): Promise<void> {
+  await isOpen(fixture, signal)
+  const url = serverUrl(fixture)
+  await underLoad(fixture, url, { client: 'answered' }, () => fixture.restart('server', signal))
 }
 
-async function controllerRestart(ground: ClusterGround, signal: AbortSignal): Promise<void> {
-  const url = serverUrl(ground)
-  await isOpen(ground, signal)
-  await isClosed(ground, signal, 'thief')
-  await underLoad(ground, url, { client: 'answered', thief: 'refused' }, () => ground.restartController(signal))
-  await policyRemoval(ground, signal)
+async function controllerRestart(fixture: ClusterFixture, signal: AbortSignal): Promise<void> {
+  const url = serverUrl(fixture)
+  await isOpen(fixture, signal)
+  await isClosed(fixture, signal, 'thief')
+  await underLoad(fixture, url, { client: 'answered', thief: 'refused' }, () => fixture.restartController(signal))
+  await policyRemoval(fixture, signal)
 }
 
 /** Does the work while workloads send requests, of which every one has that outcome. */
 function underLoad(
-  ground: ClusterGround,
+  fixture: ClusterFixture,
   url: string,
   outcomes: Readonly<Record<string, LoadOptions['outcome']>>,
   work: () => Promise<void>,
@@ -198,7 +198,7 @@ function underLoad(
     from,
     url,
     outcome,
-    ask: () => ground.get(from, url),
+    ask: () => fixture.get(from, url),
   }))
   return whileSending(loads, work)
 }

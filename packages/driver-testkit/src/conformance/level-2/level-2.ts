@@ -1,6 +1,6 @@
 import type { Check } from '../check.js'
 import { clusterChecks } from './cluster-checks.js'
-import { ClusterGround, type ClusterGroundOptions } from './cluster-ground.js'
+import { ClusterFixture, type ClusterGroundOptions } from './cluster-fixture.js'
 
 /**
  * Level 2 of the conformance suite: a cluster in which somebody has installed the mesh. The checks belong together: they are made for one run, one after the other.
@@ -8,20 +8,20 @@ import { ClusterGround, type ClusterGroundOptions } from './cluster-ground.js'
  */
 export class Level2 {
   readonly checks: readonly Check[]
-  readonly #ground: ClusterGround
+  readonly #fixture: ClusterFixture
 
   constructor(options: ClusterGroundOptions) {
-    this.#ground = new ClusterGround(options)
-    this.checks = clusterChecks(this.#ground)
+    this.#fixture = new ClusterFixture(options)
+    this.checks = clusterChecks(this.#fixture)
   }
 
   /** Image of the sidecar that pods were seen with, without its registry; empty before. */
   get sidecarImage(): string {
-    return this.#ground.sidecarImage
+    return this.#fixture.sidecarImage
   }
 
   /** Takes everything away that was made. @param wait - until it is gone; else only the order to do so is given */
   close(wait: boolean): Promise<void> {
-    return this.#ground.close(wait)
+    return this.#fixture.close(wait)
   }
 }

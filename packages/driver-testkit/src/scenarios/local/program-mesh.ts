@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { eventually } from '../../eventually.js'
 import type { LocalMode } from '../format.js'
 import { localInstance } from './local-instance.js'
-import type { LocalMesh } from './local-stage.js'
+import type { LocalMesh } from './local-scenario-runner.js'
 
 const FILE = 'scenario.yaml'
 const START_MS = 60_000

@@ -13,7 +13,7 @@ export interface ReportedProblem {
 }
 
 /** Where scenarios run, one at a time: it makes a mesh of their actors, and lets those call. */
-export interface Stage {
+export interface ScenarioRunner {
   readonly mode: ScenarioMode
   /** True for what its sidecars do not declare. */
   lacks(feature: RequiredFeature): boolean

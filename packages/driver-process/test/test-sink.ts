@@ -1,9 +1,9 @@
 import type { Driver } from '@osm-ts/driver-api'
 
-import type { DriverBook, RefusedDriver } from '../src/load/load-drivers.js'
+import type { DriverSink, RefusedDriver } from '../src/load/load-drivers.js'
 
 /** What a host remembers of its drivers, and of those that it does not have. */
-export class TestBook implements DriverBook {
+export class TestSink implements DriverSink {
   readonly drivers = new Map<string, Driver>()
   readonly refused = new Map<string, RefusedDriver>()
   /** How often a driver fared otherwise than before. */

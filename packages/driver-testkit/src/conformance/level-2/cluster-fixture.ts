@@ -27,6 +27,9 @@ const EVERY_MS = 200
 /** So many answers in a row are no luck. */
 const IN_A_ROW = 5
 const REMOVAL_SECONDS = 120
+/** What the container of the mesh is called; containers of users may have the name, but not the volume. */
+const SIDECAR_NAMES: ReadonlySet<string> = new Set(['osm-sidecar', 'sidecar'])
+const BOOTSTRAP_VOLUME = 'sidecar-bootstrap-config-volume'
 /** Of a TLS connection that the mesh does not know. */
 const MESH_PROTOCOL = 'osm'
 
@@ -60,11 +63,12 @@ export interface RunningPod {
 interface Container {
   readonly name: string
   readonly image: string
+  readonly volumeMounts?: readonly { readonly name: string }[]
   readonly readinessProbe?: { readonly httpGet?: { readonly path?: string; readonly port?: number | string } }
 }
 
 /** Two namespaces of a cluster, one of the mesh and one outside of it, with workloads that call each other. */
-export class ClusterGround {
+export class ClusterFixture {
   /** Of the mesh. */
   readonly namespace: string
   /** Not of the mesh. */
@@ -244,7 +248,10 @@ export class ClusterGround {
 
 /** The sidecar of a pod, wherever it stands among the containers. */
 export function sidecarOf({ spec: { containers, initContainers = [] } }: RunningPod): Container | undefined {
-  return [...initContainers, ...containers].find(({ name }) => name === 'sidecar')
+  return [...initContainers, ...containers].find(
+    ({ name, volumeMounts = [] }) =>
+      SIDECAR_NAMES.has(name) && volumeMounts.some((mount) => mount.name === BOOTSTRAP_VOLUME),
+  )
 }
 
 /** Who may call is answered. */

@@ -11,7 +11,7 @@ import type { LocalMode, Scenario, ScenarioClient, ScenarioObject, ScenarioStep,
 import type { Routes } from '../make-call.js'
 import { changeObjects, keyed } from '../objects.js'
 import { Outside } from '../outside.js'
-import type { ReportedProblem, Stage } from '../stage.js'
+import type { ReportedProblem, ScenarioRunner } from '../scenario-runner.js'
 import { type ActorSettings, asDocument, meshDocument, namespaceDocument, workloadDocuments } from './documents.js'
 import { type LocalInstance, localInstance } from './local-instance.js'
 import { inboundTarget, workloadRoutes } from './local-routes.js'
@@ -36,8 +36,8 @@ export interface LocalMesh {
   stop(): Promise<void>
 }
 
-/** What a {@link LocalStage} is made of. */
-export interface LocalStageOptions {
+/** What a {@link LocalScenarioRunner} is made of. */
+export interface LocalScenarioRunnerOptions {
   readonly mode: LocalMode
   /** Whose sidecars it is about. */
   readonly driver: { readonly name: string; readonly capabilities: Capabilities }
@@ -55,7 +55,7 @@ interface Running {
   readonly settings: ActorSettings
 }
 
-/** What the controller says of a proxy, as far as the stage reads it. */
+/** What the controller says of a proxy, as far as the runner reads it. */
 interface Status {
   readonly uuid: string
   readonly wantedVersion?: string
@@ -67,10 +67,10 @@ interface Status {
  * One mesh of this machine for all scenarios of a file of tests, one scenario at a time. Each replaces the folder of the one before; workloads that both
  * have keep running, with their sidecars.
  */
-export class LocalStage implements Stage {
+export class LocalScenarioRunner implements ScenarioRunner {
   readonly mode: LocalMode
   readonly timeLimitMs = 120_000
-  readonly #options: LocalStageOptions
+  readonly #options: LocalScenarioRunnerOptions
   readonly #authority = testAuthority('servers of scenarios')
   #running: Running | undefined
   #outside: Outside | undefined
@@ -79,7 +79,7 @@ export class LocalStage implements Stage {
   #objects = new Map<string, ScenarioObject>()
   #changes = 0
 
-  constructor(options: LocalStageOptions) {
+  constructor(options: LocalScenarioRunnerOptions) {
     this.#options = options
     this.mode = options.mode
   }
@@ -165,7 +165,7 @@ export class LocalStage implements Stage {
     return localInstance(this.#mesh().stateFolder, workload)
   }
 
-  async issue({ commonName, dnsNames }: Parameters<Stage['issue']>[0]): ReturnType<Stage['issue']> {
+  async issue({ commonName, dnsNames }: Parameters<ScenarioRunner['issue']>[0]): ReturnType<ScenarioRunner['issue']> {
     return workloadAuthority(this.#mesh().stateFolder).issue(commonName, { dns: dnsNames })
   }
 
