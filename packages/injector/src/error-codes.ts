@@ -3,8 +3,10 @@ export const injectorErrorCodes = {
   OSM_INJECT_ANNOTATION: 'an annotation of a pod or namespace does not have the form that it must have',
   OSM_INJECT_CLASS:
     'a pod or namespace asks for a sidecar class that MeshConfig does not allow or that no driver serves',
-  OSM_INJECT_POD: 'a pod can not have a sidecar as it stands: a name, port or user is taken, or the object is no pod',
-  OSM_INJECT_IMAGE: 'no image is known for the sidecar or for the init container',
+  OSM_INJECT_POD:
+    'a pod can not have a sidecar as it stands: a name, port or user is taken, or the object is too large or no pod',
+  OSM_INJECT_IMAGE:
+    'no image is known for the sidecar or for the init container, or that of the sidecar is too old for its driver',
   OSM_INJECT_MODE: 'MeshConfig asks for a way of interception that is not available',
   OSM_INJECT_INTERCEPTION:
     'what MeshConfig and the annotations of a pod say about interception makes no rules together',

@@ -8,6 +8,7 @@ import {
   countErrorCodes,
   DriverRegistry,
   driverStates,
+  healthLimits,
   healthServer,
   type IpFamilies,
   listen,
@@ -52,11 +53,15 @@ async function main({ flags, logger, signal, environment }: ProgramContext<Injec
   })
   for (const driver of builtInDrivers()) registry.register(driver)
   try {
-    const healthPort = await listen(health, { host: flags.bindAddress, port: flags.healthPort }, 'health')
+    const healthPort = await listen(
+      health,
+      { host: flags.bindAddress, port: flags.healthPort },
+      { name: 'health', limits: healthLimits, metrics, logger },
+    )
     logger.info({ healthPort }, 'serving health')
     const hosted = await hostDrivers({
       entries: await listedDrivers(flags.driverPackages, environment),
-      book: registry,
+      sink: registry,
       programFolder: import.meta.dirname,
       environment,
       logger: logger.child('drivers'),

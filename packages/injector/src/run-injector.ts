@@ -8,11 +8,12 @@ import {
   MeshCertificateManager,
   meshObjectLabels,
   type Metrics,
-  patiently,
+  retryAtStartup,
   type ProcessLogger,
   type Random,
   servingCertificate,
   SharedAuthority,
+  webhookLimits,
 } from '@osm-ts/core'
 
 import type { InjectionSettings } from './inject/settings.js'
@@ -73,7 +74,7 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
   const settings = (): typeof defaultCertificateSettings => defaultCertificateSettings
   const certificates = new MeshCertificateManager({ provider, settings, clock, random, signal, domains })
   const ask = (): Promise<ClusterFeatures> => clusterFeatures(options.nativeSidecar, api, signal)
-  const features = await patiently('version of the API server', ask, options)
+  const features = await retryAtStartup('version of the API server', ask, options)
   const state = new MeshState({
     api,
     clock,
@@ -103,7 +104,7 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
     followRoots(certificates, () => state.trustChanged(), signal),
   ])
   try {
-    const port = await listen(app, options.listen, 'webhook')
+    const port = await listen(app, options.listen, { name: 'webhook', limits: webhookLimits, metrics, logger })
     options.onReady(() => state.ready)
     await state.start(signal)
     logger.info({ port, ...features, classes: options.registry.names() }, 'injecting sidecars')

@@ -27,6 +27,7 @@ export function checkInterception(options: InterceptionOptions): InterceptionChe
     podAddress:
       options.localProxyMode === 'PodIP' ? check.podAddresses('podAddresses', options.podAddresses) : undefined,
     dnsCapture: options.dnsCapture === undefined ? undefined : check.dnsCapture('dnsCapture', options.dnsCapture),
+    nameservers: options.nameservers === undefined ? 'waiting' : check.nameservers('nameservers', options.nameservers),
     ipv6: options.ipv6 ?? 'intercept',
   }
   check.distinctPorts(settings)

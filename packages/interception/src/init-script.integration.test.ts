@@ -38,7 +38,7 @@ describe('renderInitScript', () => {
   ): { status: number | null; stderr: string } {
     const script = renderInitScript(interceptionRules(options))
     // IPv6 of the machine that runs the tests plays no part here.
-    const everywhere = script.replace('[ -e /proc/net/if_inet6 ]', 'true')
+    const everywhere = script.replace('[ -e /proc/net/if_inet6 ]', 'true').replaceAll('/etc/resolv.conf', resolvConf())
     const { status, stderr } = spawnSync('/bin/sh', ['-c', everywhere], {
       env: { PATH: `${folder}:/usr/bin:/bin`, LISTED: '', ...env },
       encoding: 'utf8',
@@ -46,12 +46,42 @@ describe('renderInitScript', () => {
     return { status, stderr }
   }
 
+  function resolvConf(): string {
+    return join(folder, 'resolv.conf')
+  }
+
   function input(program: string): string {
     return readFileSync(join(folder, `${program}.in`), 'utf8')
   }
 
+  it('lets DNS over TCP through to the nameservers of the pod, three of each family, and reads nothing else for one', () => {
+    writeFileSync(
+      resolvConf(),
+      [
+        '# nameserver 192.0.2.1',
+        'search shop.svc.cluster.local',
+        'nameserver 10.96.0.10',
+        '\tnameserver  fd00::a ',
+        ...['fe80::1%eth0', '$(reboot)', '1.2.3', '10.96.0.11', '10.96.0.12', '10.96.0.13'].map(
+          (text) => `nameserver ${text}`,
+        ),
+        'options ndots:5',
+      ].join('\n'),
+    )
+    expect(run({})).toEqual({ status: 0, stderr: '' })
+    const told = (program: string): readonly string[] =>
+      input(program)
+        .split('\n')
+        .filter((line) => line.includes('--dport 53'))
+    expect(told('iptables')).toEqual(
+      [10, 11, 12].map((last) => `-A OSM_PROXY_OUTBOUND -d 10.96.0.${last} -p tcp -m tcp --dport 53 -j RETURN`),
+    )
+    expect(told('ip6tables')).toEqual(['-A OSM_PROXY_OUTBOUND -d fd00::a -p tcp -m tcp --dport 53 -j RETURN'])
+  })
+
   it('feeds the same text as renderRestore to one restore call of each family', () => {
     const options = {
+      nameservers: ['10.96.0.10'],
       outboundPortExclusions: [25],
       outboundIpRangeExclusions: ['fd00::/8'],
       interfaceExclusions: ['net1'],
@@ -71,8 +101,8 @@ describe('renderInitScript', () => {
       '-A OSM_PROXY_INBOUND -p tcp -j OSM_PROXY_IN_REDIRECT',
       'COMMIT',
     ].join('\n')
-    expect(run({}, { LISTED: listed })).toEqual({ status: 0, stderr: '' })
-    expect(input('iptables')).toBe(renderRestore(interceptionRules().ipv4, listed))
+    expect(run({ nameservers: [] }, { LISTED: listed })).toEqual({ status: 0, stderr: '' })
+    expect(input('iptables')).toBe(renderRestore(interceptionRules({ nameservers: [] }).ipv4, listed))
     expect(input('iptables').match(/^-D .*$/gm)).toEqual(['-D PREROUTING -p tcp -j OSM_PROXY_INBOUND'])
   })
 

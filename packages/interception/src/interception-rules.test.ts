@@ -46,13 +46,24 @@ describe('interceptionRules', () => {
     const rules = interceptionRules({
       outboundIpRangeInclusions: ['10.0.0.0/8'],
       outboundIpRangeExclusions: ['10.1.0.0/16'],
+      nameservers: ['10.96.0.10'],
     })
-    expect(lines(rules.ipv4, 'OSM_PROXY_OUTBOUND').slice(-3)).toEqual([
+    expect(lines(rules.ipv4, 'OSM_PROXY_OUTBOUND').slice(-4)).toEqual([
       '-d 10.1.0.0/16 -p tcp -j RETURN',
+      '-d 10.96.0.10/32 -p tcp -m tcp --dport 53 -j RETURN',
       '-d 10.0.0.0/8 -p tcp -j OSM_PROXY_OUT_REDIRECT',
       '-p tcp -j RETURN',
     ])
     expect(lines(rules.ipv6, 'OSM_PROXY_OUTBOUND').at(-1)).toBe('-p tcp -j RETURN')
+  })
+
+  it('lets DNS over TCP through to the nameservers, and no other port and no other server', () => {
+    const { ipv4, ipv6 } = interceptionRules({ nameservers: ['fd00::a', '10.96.0.10', '10.96.0.10'], ipv6: 'refuse' })
+    const dns = (text: string): boolean => text.includes('--dport 53')
+    expect(lines(ipv4, 'OSM_PROXY_OUTBOUND').filter(dns)).toEqual([
+      '-d 10.96.0.10/32 -p tcp -m tcp --dport 53 -j RETURN',
+    ])
+    expect(lines(ipv6, 'OSM_PROXY_OUTBOUND').filter(dns)).toEqual(['-d fd00::a/128 -p tcp -m tcp --dport 53 -j RETURN'])
   })
 
   it('splits long port lists at what one rule may hold', () => {

@@ -1,5 +1,5 @@
 import { InterceptionError } from './errors.js'
-import type { IpFamily, IpRange } from './ip-range.js'
+import { addressFamily, type IpFamily, type IpRange } from './ip-range.js'
 import { checkInterception } from './check-interception.js'
 import type { InterceptionOptions, InterceptionSettings } from './options.js'
 import { maxPortsPerRule, type InterceptionRules, type Match, type Rule, type RuleTable, type Target } from './rule.js'
@@ -140,7 +140,20 @@ function outboundExclusions(settings: InterceptionSettings, family: IpFamily): r
     ...settings.interfaceExclusions.map((name) => tcp(chain.outbound, [{ kind: 'outInterface', name }], returns)),
     ...rangeRules(settings.outboundIpRangeExclusions, family, returns),
     ...portRules(chain.outbound, settings.outboundPortExclusions),
+    ...nameserverRules(settings, family),
   ]
+}
+
+/** Resolvers ask over TCP what has no room in a datagram; what passes over UDP must pass over TCP, or names that have long answers cannot be resolved. */
+function nameserverRules({ nameservers }: InterceptionSettings, family: IpFamily): readonly Rule[] {
+  const port: Match = { kind: 'destinationPort', port: 53 }
+  if (nameservers === 'waiting') return [tcp(chain.outbound, [{ kind: 'nameserver' }, port], returns)]
+  return nameservers
+    .filter((address) => addressFamily(address) === family)
+    .map((address) => {
+      const range = `${address}/${family === 'ipv4' ? '32' : '128'}`
+      return tcp(chain.outbound, [{ kind: 'destination', range }, port], returns)
+    })
 }
 
 /**

@@ -85,6 +85,16 @@ export class OptionChecker {
     return byFamily
   }
 
+  nameservers(field: string, values: readonly string[]): readonly string[] {
+    const addresses = this.#list(field, values, listLimits.nameservers)
+    addresses.forEach((address, index) => {
+      if (addressFamily(address) !== undefined) return
+      const message = `${shown(address)} is not an IP address such as 10.96.0.10 or fd00::a`
+      this.#report('OSM_INTERCEPTION_ADDRESS', `${field}[${String(index)}]`, message)
+    })
+    return [...new Set(addresses)].sort()
+  }
+
   dnsCapture(field: string, value: DnsCapture): DnsCapture {
     if (addressFamily(value.nameserver) !== 'ipv4') {
       const message = `${shown(value.nameserver)} is not an IPv4 address such as 127.0.0.153`

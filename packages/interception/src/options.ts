@@ -30,6 +30,11 @@ export interface InterceptionOptions {
   readonly podAddresses?: readonly string[]
   /** Sends DNS queries for this nameserver address to a port of the sidecar on the same address. */
   readonly dnsCapture?: DnsCapture
+  /**
+   * Addresses of nameservers: connections to their port 53 pass by the sidecar, as queries over UDP do. Left out, the rules wait for those of the pod:
+   * only {@link renderInitScript} can tell them, and {@link renderRestore} has none.
+   */
+  readonly nameservers?: readonly string[]
   /** `refuse` answers TCP over IPv6 with a reset: for a sidecar that speaks IPv4 only, so that nothing passes it by. */
   readonly ipv6?: 'intercept' | 'refuse'
 }
@@ -49,6 +54,8 @@ export interface InterceptionSettings {
   /** `waiting`: the address is learnt inside the pod. */
   readonly podAddress: { readonly [family in IpFamily]?: string } | 'waiting' | undefined
   readonly dnsCapture: DnsCapture | undefined
+  /** Sorted. `waiting`: they are read inside the pod. */
+  readonly nameservers: readonly string[] | 'waiting'
   readonly ipv6: 'intercept' | 'refuse'
 }
 
@@ -64,4 +71,4 @@ export const interceptionDefaults = {
 } as const
 
 /** Bounds of the lists: with all lists full, the init script still fits into one command line argument of 128 KiB. */
-export const listLimits = { ports: 512, ranges: 512, interfaces: 32 } as const
+export const listLimits = { ports: 512, ranges: 512, interfaces: 32, nameservers: 32 } as const

@@ -13,7 +13,7 @@ describe('renderRestore', () => {
   it('gives a text that reads back as the rules it was made from, for any valid options', () => {
     fc.assert(
       fc.property(arbitraryOptions, (options) => {
-        const rules = interceptionRules(options)
+        const rules = interceptionRules({ nameservers: ['10.96.0.10', 'fd00::a'], ...options })
         for (const family of [rules.ipv4, rules.ipv6]) {
           expect(parseRestore(renderRestore(family)).map(inMatchOrder)).toEqual(family.tables.map(inMatchOrder))
         }

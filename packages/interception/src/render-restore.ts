@@ -51,7 +51,9 @@ export function chainLines(chains: readonly string[]): readonly string[] {
 }
 
 function ruleLines(rules: readonly Rule[]): readonly string[] {
-  return rules.map((rule) => {
+  // Nameservers that nobody has named are none.
+  const told = rules.filter(({ matches }) => !matches.some(({ kind }) => kind === 'nameserver'))
+  return told.map((rule) => {
     if (rule.target.kind === 'dnat' && rule.target.to.kind === 'podAddress') {
       const message = 'is needed here; only the init script can wait for the address of the pod'
       throw new InterceptionError({ code: 'OSM_INTERCEPTION_UNBOUND', field: 'podAddresses', message })

@@ -3,6 +3,8 @@ import type { IpFamily } from './ip-range.js'
 /** One condition of a rule; all conditions of a rule must hold. */
 export type Match =
   | { readonly kind: 'destination'; readonly range: string; readonly except?: boolean }
+  /** Any nameserver of the pod: a rule for each of them. They are known only inside the pod. */
+  | { readonly kind: 'nameserver' }
   | { readonly kind: 'inInterface' | 'outInterface'; readonly name: string }
   | { readonly kind: 'destinationPort'; readonly port: number }
   /** At most {@link maxPortsPerRule} ports. */
@@ -62,6 +64,9 @@ export const maxPortsPerRule = 15
 /** Stands for the address of the pod in the text of a rule; never a valid address, so it can't slip through to the kernel. */
 export const podAddressPlaceholder = '@POD_ADDRESS@'
 
+/** Stands for the address of a nameserver of the pod in the text of a rule; never a valid address. */
+export const nameserverPlaceholder = '@NAMESERVER@'
+
 /**
  * The specification of a rule, without the command and chain before it.
  *
@@ -70,6 +75,7 @@ export const podAddressPlaceholder = '@POD_ADDRESS@'
 export function formatRuleSpec(rule: Rule): string {
   const words = [
     ...matchWords(rule, 'destination'),
+    ...matchWords(rule, 'nameserver'),
     ...matchWords(rule, 'inInterface'),
     ...matchWords(rule, 'outInterface'),
     `-p ${rule.protocol}`,
@@ -90,6 +96,8 @@ function formatMatch(match: Match, protocol: Rule['protocol']): string {
   switch (match.kind) {
     case 'destination':
       return `${match.except === true ? '! ' : ''}-d ${match.range}`
+    case 'nameserver':
+      return `-d ${nameserverPlaceholder}`
     case 'inInterface':
       return `-i ${match.name}`
     case 'outInterface':

@@ -1,10 +1,39 @@
-import { OsmError } from '@osm-ts/driver-api'
+import { sidecarContainerNames } from '@osm-ts/core'
+import { type JsonValue, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
 
+import { annotations } from '../annotations/annotation-names.js'
 import type { InjectorErrorCode } from '../error-codes.js'
 import { isList, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../json/json.js'
-import { INIT_CONTAINER, SIDECAR_CONTAINER } from '../sidecar/names.js'
+import { BOOTSTRAP_VOLUME, CONTAINER_LISTS, INIT_CONTAINER } from '../sidecar/names.js'
 
-const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'] as const
+const RESERVED_NAMES: ReadonlySet<unknown> = new Set([INIT_CONTAINER, sidecarContainerNames.reserved])
+
+/** Containers of a pod, of all lists together. Nodes start 110 pods, and few pods have ten. */
+const MAX_CONTAINERS = 256
+/** Characters of labels and annotations together: as many as the API server stores of annotations. */
+const MAX_METADATA = 256 * 1024
+
+/**
+ * Refuses a pod that takes long to give a sidecar, before anything is read of it. Whoever may create pods could keep others from creating theirs.
+ *
+ * @throws OsmError `OSM_INJECT_POD`
+ */
+export function checkSize(pod: JsonObject): void {
+  const spec = objectOf(pod.spec)
+  const containers = CONTAINER_LISTS.reduce((sum, name) => sum + lengthOf(spec[name]), 0)
+  if (containers > MAX_CONTAINERS)
+    throw refused(`has ${containers} containers; at most ${MAX_CONTAINERS} are taken: divide the pod`)
+  const { labels, annotations } = objectOf(pod.metadata)
+  let length = 0
+  for (const [name, text] of [...Object.entries(objectOf(labels)), ...Object.entries(objectOf(annotations))])
+    length += name.length + textOf(text).length
+  if (length > MAX_METADATA)
+    throw refused(`has labels and annotations of ${length} characters together; at most ${MAX_METADATA} are taken`)
+}
+
+function lengthOf(value: JsonValue | undefined): number {
+  return isList(value) ? value.length : 0
+}
 
 /**
  * Refuses a pod that can't have a sidecar as it stands. What the API server has decoded always has the shape; files of users may not.
@@ -22,9 +51,13 @@ export function checkPod(pod: JsonObject): void {
     for (const [index, container] of containers.entries()) {
       if (!isObject(container) || textOf(container.name) === '')
         throw refused(`spec.${list}[${index}] is no container with a name`)
-      if (container.name === SIDECAR_CONTAINER || container.name === INIT_CONTAINER)
+      if (RESERVED_NAMES.has(container.name))
         throw refused(
-          `spec.${list}[${index}].name ${container.name} is what the mesh calls a container of its own; choose another`,
+          `spec.${list}[${index}].name ${textOf(container.name)} is what the mesh calls a container of its own; choose another`,
+        )
+      if (objectsOf(container.volumeMounts).some(({ name }) => name === BOOTSTRAP_VOLUME))
+        throw refused(
+          `spec.${list}[${index}].volumeMounts has ${BOOTSTRAP_VOLUME}, the volume with the key of the sidecar, which no other container may read; remove the mount`,
         )
     }
   }
@@ -49,6 +82,46 @@ export function checkUsers(pod: JsonObject, proxyUid: number): void {
       )
     }
   }
+}
+
+/**
+ * Refuses containers that listen where the sidecar does: one of the two could not start, or the container would be reached past the mesh.
+ *
+ * @param probePorts - where the sidecar answers the probes of the pod
+ * @throws OsmError `OSM_INJECT_POD`
+ */
+export function checkPorts(
+  pod: JsonObject,
+  { sidecar, interception, ready, metrics, admin }: SidecarPatch,
+  probePorts: readonly number[],
+): void {
+  const taken = new Map<string, number>()
+  const take = (port: number | undefined, protocol: string): void => {
+    if (port !== undefined) taken.set(`${port}/${protocol}`, port)
+  }
+  for (const { port, protocol } of sidecar.ports) take(port, protocol)
+  const { inboundPort, outboundPort, excludedInboundPorts = [], dnsPort } = interception ?? {}
+  for (const port of [inboundPort, outboundPort, dnsPort, ready.http.port, metrics?.port, admin?.port])
+    take(port, 'TCP')
+  for (const port of [...excludedInboundPorts, ...probePorts]) take(port, 'TCP')
+  take(dnsPort, 'UDP')
+  const spec = objectOf(pod.spec)
+  for (const list of CONTAINER_LISTS) {
+    for (const container of objectsOf(spec[list])) {
+      for (const [index, { containerPort, protocol }] of objectsOf(container.ports).entries()) {
+        if (typeof containerPort !== 'number' || !taken.has(`${containerPort}/${textOf(protocol) || 'TCP'}`)) continue
+        throw refused(
+          `container ${textOf(container.name)}: ports[${index}].containerPort ${containerPort} is a port of the sidecar, which listens on ` +
+            `${listed(taken)} in every pod; have the container listen on another port, or keep the pod out of the mesh with annotation ${annotations.injection}: disabled`,
+        )
+      }
+    }
+  }
+}
+
+/** Port numbers in order, each once. */
+function listed(taken: ReadonlyMap<string, number>): string {
+  return [...new Set(taken.values())].sort((a, b) => a - b).join(', ')
 }
 
 function refused(message: string): OsmError<InjectorErrorCode> {

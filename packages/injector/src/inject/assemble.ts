@@ -4,7 +4,7 @@ import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 import type { InjectorErrorCode } from '../error-codes.js'
 import { type JsonObject, objectOf, objectsOf, textOf, withMembers } from '../json/json.js'
 import { driverInitContainers, type InitScripts, interceptionContainer } from '../sidecar/init-containers.js'
-import { BOOTSTRAP_VOLUME } from '../sidecar/names.js'
+import { BOOTSTRAP_VOLUME, sidecarContainerName } from '../sidecar/names.js'
 import { podDns } from '../sidecar/pod-dns.js'
 import { sidecarContainer } from '../sidecar/sidecar-container.js'
 import type { SidecarPlan } from './plan-sidecar.js'
@@ -42,6 +42,7 @@ export function assemble(pod: JsonObject, plan: SidecarPlan, options: AssemblyOp
   const native = context.nativeSidecar
   const sidecar = sidecarContainer({
     ...plan,
+    name: sidecarContainerName(pod),
     bindings,
     pullPolicy: settings.pullPolicy,
     native,

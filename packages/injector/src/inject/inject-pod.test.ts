@@ -59,6 +59,18 @@ describe('injectPod', () => {
     ])
   })
 
+  it('refuses an image of a proxy that is older than its driver declares', async () => {
+    const settings = settingsOf({ sidecar: { sidecarImage: 'envoyproxy/envoy:v1.22.2' } })
+    const result = await injectPod(requestOf(podOf(), namespaceOf()), settings, ports)
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      error: {
+        code: 'OSM_INJECT_IMAGE',
+        message: expect.stringContaining('class envoy needs version 1.37 or newer of its proxy'),
+      },
+    })
+  })
+
   it('runs the sidecar with as little as it can do with', async () => {
     const sidecar = named(specOf(await injected(podOf())).containers, 'sidecar')
     expect(sidecar).toMatchObject({
@@ -390,6 +402,43 @@ describe('injectPod', () => {
       })
     })
 
+    it('leaves the container of a user that is called sidecar what it is', async () => {
+      const pod = podOf({ name: 'sidecar', ports: [{ containerPort: 15003, protocol: 'UDP' }] })
+      for (const nativeSidecars of [true, false]) {
+        const settings = settingsOf({}, { nativeSidecars })
+        const first = await injected(pod, settings)
+        const { containers = [], initContainers = [] } = specOf(first)
+        expect(containers.map(({ name }) => name)).toEqual(nativeSidecars ? ['sidecar'] : ['sidecar', 'osm-sidecar'])
+        expect(initContainers.map(({ name }) => name)).toEqual(
+          nativeSidecars ? ['osm-init', 'osm-sidecar'] : ['osm-init'],
+        )
+        expect(named(containers, 'sidecar')).toEqual(named(specOf({ ...first, pod }).containers, 'sidecar'))
+        const again = await injected(first.pod, settings, namespaceOf(), {
+          ...ports,
+          reusableUuid: () => Promise.resolve(first.uuid),
+        })
+        expect(again.operations).toEqual([])
+        expect(specOf(await injected(first.pod, settings)).containers?.map(({ name }) => name)).toEqual(
+          containers.map(({ name }) => name),
+        )
+      }
+    })
+
+    it('gives its sidecar another name if a container called sidecar has come since', async () => {
+      const first = await injected(podOf())
+      const spec = specOf(first)
+      const pod = {
+        ...first.pod,
+        spec: { ...spec, containers: [...(spec.containers ?? []), { name: 'sidecar', image: 'u:1' }] },
+      }
+      const again = await injected(pod)
+      expect(specOf(again).containers?.map(({ name, image }) => [name, image])).toEqual([
+        ['app', 'example/app:1'],
+        ['sidecar', 'u:1'],
+        ['osm-sidecar', 'example/envoy:1'],
+      ])
+    })
+
     it('gives a copy a sidecar of its own', async () => {
       const first = await injected(probed)
       const { labels: _gone, ...metadata } = first.pod.metadata as JsonObject
@@ -408,7 +457,26 @@ describe('injectPod', () => {
   })
 
   it.each<[string, JsonObject, RegExp, Parameters<typeof settingsOf>[0]?]>([
-    ['a container with the name of the sidecar', podOf({ name: 'sidecar' }), /name sidecar is what the mesh calls/],
+    [
+      'a container with the name that is kept for the sidecar',
+      podOf({ name: 'osm-sidecar' }),
+      /spec.containers\[0\].name osm-sidecar is what the mesh calls/,
+    ],
+    [
+      'a container that would read the key of the sidecar',
+      podOf({ name: 'sidecar', volumeMounts: [{ name: 'sidecar-bootstrap-config-volume', mountPath: '/key' }] }),
+      /spec.containers\[0\].volumeMounts has sidecar-bootstrap-config-volume.*remove the mount/,
+    ],
+    [
+      'a port of the sidecar',
+      podOf({ ports: [{ containerPort: 8080 }, { containerPort: 15003 }] }),
+      /container app: ports\[1\].containerPort 15003 is a port of the sidecar.*15000, 15001, 15003.*another port/,
+    ],
+    [
+      'a port on which the sidecar answers probes, of an init container',
+      podOf({}, { spec: { initContainers: [{ name: 'cache', ports: [{ containerPort: 15902, protocol: 'TCP' }] }] } }),
+      /container cache: ports\[0\].containerPort 15902/,
+    ],
     [
       'a container that runs as the sidecar does',
       podOf({ securityContext: { runAsUser: 1500 } }),

@@ -1,4 +1,4 @@
-import { isOsmError, type OsmError, type ProxyUUID } from '@osm-ts/driver-api'
+import { isOsmError, OsmError, type ProxyUUID, type SidecarPatch } from '@osm-ts/driver-api'
 import {
   formatProbeBindings,
   type KubernetesManifest,
@@ -11,20 +11,21 @@ import {
 
 import { annotations } from '../annotations/annotation-names.js'
 import { readSwitch } from '../annotations/enabled.js'
-import { checkPod, checkUsers } from '../decision/check-pod.js'
+import { checkPod, checkPorts, checkSize, checkUsers } from '../decision/check-pod.js'
 import { chooseClass } from '../decision/choose-class.js'
 import { decide, type SkippedBy, type SkipReason } from '../decision/decide.js'
 import { asDriverFault, DriverFault, isIgnored } from '../decision/driver-fault.js'
+import type { InjectorErrorCode } from '../error-codes.js'
 import { jsonPatch, type PatchOperation } from '../json/json-patch.js'
 import { type JsonObject, objectOf, textOf, textsOf, withMembers } from '../json/json.js'
 import { rewriteProbes, type RewrittenProbes } from '../probes/rewrite-probes.js'
 import { admissionDigest, bootstrapSecret } from '../sidecar/bootstrap-secret.js'
 import type { InitScripts } from '../sidecar/init-containers.js'
-import { INIT_CONTAINER, SIDECAR_CONTAINER, BOOTSTRAP_VOLUME } from '../sidecar/names.js'
+import { BOOTSTRAP_VOLUME, INIT_CONTAINER, sidecarContainerName } from '../sidecar/names.js'
 import { filesFolder } from '../sidecar/sidecar-container.js'
 import { assemble, serviceAccountOf } from './assemble.js'
-import { endlessPods } from './endless-pods.js'
-import { closedHooks } from './hooks.js'
+import { jobsBlockedBySidecar } from './jobs-blocked-by-sidecar.js'
+import { blockedLifecycleHooks } from './blocked-lifecycle-hooks.js'
 import type { InjectionRequest } from './injection-request.js'
 import { planSidecar } from './plan-sidecar.js'
 import { reconcile } from './reconcile.js'
@@ -83,8 +84,6 @@ export interface InjectedPod {
   readonly warnings: readonly string[]
 }
 
-const OWN_NAMES: ReadonlySet<string> = new Set([SIDECAR_CONTAINER, INIT_CONTAINER, BOOTSTRAP_VOLUME])
-
 /**
  * Decides whether a pod gets a sidecar, and gives it one. Nothing is kept or created here.
  *
@@ -125,6 +124,7 @@ async function inject(
   message: string,
 ): Promise<InjectedPod> {
   const { namespace, signal } = request
+  checkSize(request.pod)
   const stripped = strip(request.pod, ports.bindings)
   const pod = stripped?.pod ?? request.pod
   checkPod(pod)
@@ -153,6 +153,12 @@ async function inject(
   const plan = await planSidecar(question).catch((error: unknown) => {
     throw asDriverFault(error, choice.sidecarClass)
   })
+  checkTargets(probes, plan.patch)
+  checkPorts(
+    pod,
+    plan.patch,
+    probes.bindings.map(({ port }) => port),
+  )
   checkUsers(pod, plan.patch.interception?.proxyUid ?? plan.patch.sidecar.security.runAsUser)
   const injected = assemble(probes.pod, plan, {
     scripts: ports.scripts,
@@ -176,7 +182,8 @@ async function inject(
       ...plan.patch.annotations,
     },
   })
-  const result = reused === undefined ? described : reconcile(request.pod, described, (name) => OWN_NAMES.has(name))
+  const ownNames = new Set([sidecarContainerName(pod), INIT_CONTAINER, BOOTSTRAP_VOLUME])
+  const result = reused === undefined ? described : reconcile(request.pod, described, (name) => ownNames.has(name))
   return {
     outcome: 'injected',
     message,
@@ -203,8 +210,9 @@ async function inject(
       ...probes.notes,
     ],
     warnings: [
-      ...closedHooks(pod, lists.inboundPortExclusionList),
-      ...endlessPods(pod, {
+      ...probes.warnings,
+      ...blockedLifecycleHooks(pod, lists.inboundPortExclusionList),
+      ...jobsBlockedBySidecar(pod, {
         native: plan.context.nativeSidecar,
         sidecarClass: plan.sidecarClass,
         capabilities: settings.registry.get(plan.sidecarClass).capabilities,
@@ -216,7 +224,18 @@ async function inject(
 /** Where nothing is redirected, a kubelet reaches the workload's own ports. */
 function probesOf(pod: JsonObject, { config }: InjectionSettings, excluded: readonly number[]): RewrittenProbes {
   if (config.traffic.interceptionMode !== 'none') return rewriteProbes(pod, excluded)
-  return { pod, bindings: [], originals: [], notes: [] }
+  return { pod, bindings: [], originals: [], notes: [], warnings: [] }
+}
+
+/** What a probe aims at is reached without a certificate: nothing of the sidecar may be, whatever its class listens on. */
+function checkTargets({ bindings }: RewrittenProbes, { sidecar: { ports }, interception }: SidecarPatch): void {
+  const own = new Set([...ports.map(({ port }) => port), ...(interception?.excludedInboundPorts ?? [])])
+  for (const { container, probe, target } of bindings)
+    if (own.has(target.port))
+      throw new OsmError<InjectorErrorCode>(
+        'OSM_INJECT_POD',
+        `the ${probe} probe of container ${container} asks port ${target.port}, on which the sidecar listens; name a port of the container`,
+      )
 }
 
 function withMetadata(

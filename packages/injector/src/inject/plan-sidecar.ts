@@ -1,6 +1,7 @@
 import {
   driverConfig,
   initContainerImage,
+  isOlderProxy,
   proxyServerPort,
   sidecarImage,
   transparentListenAddresses,
@@ -77,6 +78,13 @@ export async function planSidecar(question: SidecarQuestion): Promise<SidecarPla
     `no image is known for sidecars of class ${sidecarClass} on ${podOS}`,
     podOS === 'windows' ? 'sidecarWindowsImage' : 'sidecarImage',
   )
+  const { oldestProxyVersion } = registry.get(sidecarClass)
+  if (isOlderProxy(image, oldestProxyVersion))
+    throw new OsmError<InjectorErrorCode>(
+      'OSM_INJECT_IMAGE',
+      `image ${JSON.stringify(image)} is too old: class ${sidecarClass} needs version ${oldestProxyVersion ?? ''} or newer of its proxy; ` +
+        'correct spec.sidecar.sidecarImage of MeshConfig, or that of its entry in sidecarDrivers',
+    )
   const context = contextOf(question, { podOS, image, resources })
   const patch = await registry.patch(context, sidecarClass)
   const needsInit =

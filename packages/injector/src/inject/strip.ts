@@ -1,8 +1,15 @@
-import { probeBindingsAnnotation, proxyUuidLabel, type ProbeBindingsReader, uuidOfSecret } from '@osm-ts/core'
+import {
+  findMounting,
+  probeBindingsAnnotation,
+  proxyUuidLabel,
+  type MountingContainer,
+  type ProbeBindingsReader,
+  uuidOfSecret,
+} from '@osm-ts/core'
 
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf, withMembers } from '../json/json.js'
 import { restoreProbes } from '../probes/restore-probes.js'
-import { BOOTSTRAP_VOLUME, INIT_CONTAINER, SIDECAR_CONTAINER } from '../sidecar/names.js'
+import { BOOTSTRAP_VOLUME, INIT_CONTAINER } from '../sidecar/names.js'
 
 /** A pod that was injected before, as it was without that. */
 export interface StrippedPod {
@@ -10,8 +17,6 @@ export interface StrippedPod {
   /** Uuid of the sidecar that it had. */
   readonly uuid: string | undefined
 }
-
-const OWN_CONTAINERS: ReadonlySet<string> = new Set([SIDECAR_CONTAINER, INIT_CONTAINER])
 
 /**
  * Takes away what an earlier injection has added, of which the bootstrap volume is the sign. Undefined if there was none.
@@ -27,6 +32,10 @@ export function strip(pod: JsonObject, reader: ProbeBindingsReader): StrippedPod
   const bindings = textsOf(metadata.annotations)[probeBindingsAnnotation]
   const restored = bindings === undefined ? pod : restoreProbes(pod, reader.read(bindings).bindings)
   const inner = objectOf(restored.spec)
+  const all = [...objectsOf(inner.initContainers), ...objectsOf(inner.containers)]
+  // What a user has called like the sidecar mounts nothing of it, and stays.
+  const sidecar = findMounting(all as readonly (JsonObject & MountingContainer)[], BOOTSTRAP_VOLUME)
+  const isOwn = (container: JsonObject): boolean => container === sidecar || container.name === INIT_CONTAINER
   return {
     uuid: uuidOfSecret(textOf(objectOf(volume.secret).secretName)),
     pod: {
@@ -38,8 +47,8 @@ export function strip(pod: JsonObject, reader: ProbeBindingsReader): StrippedPod
           : {}),
       }),
       spec: withMembers(inner, {
-        ...without(inner, 'containers', ({ name }) => OWN_CONTAINERS.has(textOf(name))),
-        ...without(inner, 'initContainers', ({ name }) => OWN_CONTAINERS.has(textOf(name))),
+        ...without(inner, 'containers', isOwn),
+        ...without(inner, 'initContainers', isOwn),
         ...without(inner, 'volumes', ({ name }) => name === BOOTSTRAP_VOLUME),
       }),
     },
@@ -49,7 +58,7 @@ export function strip(pod: JsonObject, reader: ProbeBindingsReader): StrippedPod
 function without(
   spec: JsonObject,
   list: string,
-  isOwn: (item: JsonObject) => boolean,
+  isAdded: (item: JsonObject) => boolean,
 ): { readonly [list: string]: readonly JsonObject[] } {
-  return Array.isArray(spec[list]) ? { [list]: objectsOf(spec[list]).filter((item) => !isOwn(item)) } : {}
+  return Array.isArray(spec[list]) ? { [list]: objectsOf(spec[list]).filter((item) => !isAdded(item)) } : {}
 }

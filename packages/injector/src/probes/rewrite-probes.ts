@@ -1,4 +1,4 @@
-import { probePath, sidecarPorts, type InstanceProbeBinding } from '@osm-ts/core'
+import { GRPC_HEALTH_PATH, isSidecarPort, probePath, sidecarPorts, type InstanceProbeBinding } from '@osm-ts/core'
 import { OsmError, type OriginalHealthProbe } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'
@@ -6,10 +6,7 @@ import { type JsonObject, objectOf, objectsOf, textOf, withMembers } from '../js
 import { placedProbes, probeKey, withProbes, type PlacedProbe } from './probe-places.js'
 import { probeQuestion } from './probe-question.js'
 
-/** The one path of the gRPC health protocol: probes of two workloads by it need two ports. */
-const GRPC_PATH = '/grpc.health.v1.Health/Check'
 const PORTS = [sidecarPorts.liveness, sidecarPorts.readiness, sidecarPorts.startup] as const
-const OWN_PORTS: ReadonlySet<number> = new Set([...Object.values(sidecarPorts), 15904])
 const DEFAULT_TIMEOUT_SECONDS = 1
 
 /** A pod whose probes go to its sidecar. */
@@ -21,6 +18,8 @@ export interface RewrittenProbes {
   readonly originals: readonly OriginalHealthProbe[]
   /** What was done, and what not and why, one sentence each. */
   readonly notes: readonly string[]
+  /** What the user should know: probes that nobody can answer. */
+  readonly warnings: readonly string[]
 }
 
 /**
@@ -38,6 +37,7 @@ export function rewriteProbes(pod: JsonObject, excludedPorts: readonly number[])
   const probes = new Map<string, JsonObject>()
   const originals: OriginalHealthProbe[] = []
   const notes: string[] = []
+  const warnings: string[] = []
   for (const placed of placedProbes(pod)) {
     const container = textOf(placed.container.name)
     const label = `${placed.kind} probe of container ${container}`
@@ -45,6 +45,10 @@ export function rewriteProbes(pod: JsonObject, excludedPorts: readonly number[])
     const stays = question.kind === 'stays' ? question.reason : reasonToStay(question.target.port, excludedPorts)
     if (question.kind === 'stays' || stays !== undefined) {
       notes.push(`${label} stays: ${stays ?? ''}`)
+      if (question.kind === 'asks' && isSidecarPort(question.target.port))
+        warnings.push(
+          `${label}: port ${question.target.port} is one of the sidecar, which answers no probe; name a port of the container`,
+        )
       continue
     }
     const binding = bind(placed, question.target, { grpcPorts, bindings })
@@ -54,12 +58,12 @@ export function rewriteProbes(pod: JsonObject, excludedPorts: readonly number[])
       `${label} goes to port ${binding.port} of the sidecar, which asks port ${binding.target.port} by ${binding.target.type}`,
     )
   }
-  return { pod: withProbes(pod, probes), bindings: [...bindings.values()], originals, notes }
+  return { pod: withProbes(pod, probes), bindings: [...bindings.values()], originals, notes, warnings }
 }
 
 function reasonToStay(port: number, excludedPorts: readonly number[]): string | undefined {
   if (excludedPorts.includes(port)) return `port ${port} is excluded from redirection, so that it reaches the workload`
-  return OWN_PORTS.has(port) ? `port ${port} is one of the sidecar` : undefined
+  return isSidecarPort(port) ? `port ${port} is one of the sidecar` : undefined
 }
 
 interface Taken {
@@ -78,7 +82,7 @@ function bind(
   const listens = target.type === 'grpc' ? grpcPort(target.port, sidecarPorts[kind], grpcPorts) : sidecarPorts[kind]
   const plain = probePath(kind)
   const own = bindings.has(`${listens} ${plain}`) ? `${plain}/${name}` : plain
-  const path = target.type === 'grpc' ? GRPC_PATH : own
+  const path = target.type === 'grpc' ? GRPC_HEALTH_PATH : own
   const key = `${listens} ${path}`
   const timeoutMs = timeoutOf(probe)
   const present = bindings.get(key)

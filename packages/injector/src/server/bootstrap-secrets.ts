@@ -43,7 +43,11 @@ export class BootstrapSecrets {
     }
   }
 
-  /** See `InjectionPorts.reusableUuid`. Whoever can't tell takes the pod for a copy, which is safe. */
+  /**
+   * See `InjectionPorts.reusableUuid`. A pod counts as a copy, which is safe, if its Secret cannot be read.
+   *
+   * The Secret is read by a patch that changes nothing. RBAC cannot limit `get` to Secrets of sidecars; an admission policy limits patches.
+   */
   async reusableUuid(
     namespace: string,
     uuid: string,
@@ -53,9 +57,10 @@ export class BootstrapSecrets {
     try {
       const parsed = parseProxyUUID(uuid)
       const name = bootstrapSecretName(parsed)
-      const secret = await this.#api.get(resourceTypes.Secret, { namespace, name }, signal)
-      const isOwned = (secret?.metadata.ownerReferences ?? []).length > 0
-      return !isOwned && secret?.metadata.annotations?.[admissionAnnotation] === digest ? parsed : undefined
+      const options = { signal, answer: 'metadata' } as const
+      const { metadata } = await this.#api.mergePatch(resourceTypes.Secret, { namespace, name }, {}, options)
+      const isOwned = (metadata.ownerReferences ?? []).length > 0
+      return !isOwned && metadata.annotations?.[admissionAnnotation] === digest ? parsed : undefined
     } catch (error) {
       if (isOsmError(error)) return undefined
       throw error

@@ -1,6 +1,18 @@
-/** Container of the sidecar, as OSM calls it. */
-export const SIDECAR_CONTAINER = 'sidecar'
+import { sidecarContainerNames } from '@osm-ts/core'
+
+import { type JsonObject, objectOf, objectsOf } from '../json/json.js'
+
+/** Lists of containers of a pod, whose names are unique in all of them together. */
+export const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'] as const
+
 /** Init container that has connections redirected. */
 export const INIT_CONTAINER = 'osm-init'
 /** Volume of the bootstrap Secret: a pod that has it has been injected. */
 export const BOOTSTRAP_VOLUME = 'sidecar-bootstrap-config-volume'
+
+/** Name of the sidecar's container: as osm-edge calls it, or one that is kept free for that where a container of the user is called so. */
+export function sidecarContainerName(pod: JsonObject): string {
+  const spec = objectOf(pod.spec)
+  const { usual, reserved } = sidecarContainerNames
+  return CONTAINER_LISTS.some((list) => objectsOf(spec[list]).some(({ name }) => name === usual)) ? reserved : usual
+}

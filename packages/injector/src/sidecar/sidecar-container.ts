@@ -4,7 +4,7 @@ import type { JsonValue, Resources, SidecarPatch } from '@osm-ts/driver-api'
 import type { JsonObject } from '../json/json.js'
 import type { InjectionSettings } from '../inject/settings.js'
 import { type EndOptions, preStop, sidecarProbes } from './lifecycle.js'
-import { BOOTSTRAP_VOLUME, SIDECAR_CONTAINER } from './names.js'
+import { BOOTSTRAP_VOLUME } from './names.js'
 import { ContainerValues, literal } from './values.js'
 
 /** User of sidecars on Windows, as OSM has it. */
@@ -12,6 +12,8 @@ const WINDOWS_USER = 'EnvoyUser'
 
 /** What the sidecar container is made from. */
 export interface SidecarOptions extends EndOptions {
+  /** Of the container. */
+  readonly name: string
   readonly patch: SidecarPatch
   readonly sidecarClass: string
   readonly podOS: 'linux' | 'windows'
@@ -36,7 +38,7 @@ export function sidecarContainer(options: SidecarOptions): JsonObject {
   const env = values.environment(sidecar.env)
   const resources = given(sidecar.resources ?? options.resources)
   return {
-    name: SIDECAR_CONTAINER,
+    name: options.name,
     image: sidecar.image,
     imagePullPolicy: options.pullPolicy,
     command,

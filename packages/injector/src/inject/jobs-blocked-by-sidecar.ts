@@ -6,7 +6,7 @@ import { type JsonObject, objectOf, textOf } from '../json/json.js'
  * A pod that is to end, such as that of a Job, and whose sidecar nobody ends: neither the kubelet, as it does with native ones, nor the control plane, where
  * the class can't.
  */
-export function endlessPods(
+export function jobsBlockedBySidecar(
   pod: JsonObject,
   sidecar: { readonly native: boolean; readonly sidecarClass: string; readonly capabilities: Capabilities },
 ): readonly string[] {

@@ -10,7 +10,7 @@ const HANDLERS = ['httpGet', 'tcpSocket'] as const
  * They stay as they are. Unlike probes they do something, so that a way past mutual TLS must not be opened for them: whoever finds it could have a
  * workload shut down.
  */
-export function closedHooks(pod: JsonObject, excludedPorts: readonly number[]): readonly string[] {
+export function blockedLifecycleHooks(pod: JsonObject, excludedPorts: readonly number[]): readonly string[] {
   const spec = objectOf(pod.spec)
   return [...objectsOf(spec.initContainers), ...objectsOf(spec.containers)].flatMap((container) =>
     HOOKS.flatMap((hook) =>
