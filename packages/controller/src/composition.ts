@@ -87,7 +87,8 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
   container
     .bind(tokens.catalog)
     .toResolvedValue(
-      (endpointsProviders) => new MeshCatalog({ meshName, domains, endpointsProviders, enrolment, locate }),
+      (endpointsProviders) =>
+        new MeshCatalog({ meshName, osmNamespace, domains, endpointsProviders, enrolment, locate }),
       [tokens.providers],
     )
   container.bind(tokens.instances).toResolvedValue(

@@ -7,6 +7,7 @@ import {
   type KubernetesApi,
   KubernetesEndpointsProvider,
   KubernetesSecrets,
+  NamedEndpointsProvider,
   KubernetesSource,
   meshObjectLabels,
   Metrics,
@@ -63,6 +64,13 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
     logger: logger.child('secrets'),
     signal,
   })
+  const outsideServices = new NamedEndpointsProvider({
+    api,
+    clock: systemClock,
+    random: Math.random,
+    logger: logger.child('outside-services'),
+    signal,
+  })
   const domains = parseMeshDomains(flags)
   const clientCa = await readClientCa(flags.webhookClientCa)
   const authority = await SharedAuthority.open({
@@ -84,7 +92,11 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       domains,
       sources: [source],
       secrets,
-      endpointsProviders: (feed) => [new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() })],
+      endpointsProviders: (feed) => [
+        new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() }),
+        outsideServices,
+      ],
+      outsideServices,
       enrolment: { mode: 'labelled', meshName },
       meshConfig: { name: osmConfigName, anyNamespace: false, required: true },
       certificateProvider: authority.provider,
@@ -117,7 +129,7 @@ async function main(context: ProgramContext<ControllerFlags>): Promise<undefined
       signal,
     })
     await controller.stopped
-    await Promise.all([source.finished(), secrets.finished()])
+    await Promise.all([source.finished(), secrets.finished(), outsideServices.finished()])
   } finally {
     authority.provider.close()
   }
@@ -146,7 +158,8 @@ function attachments(
       api,
       source,
       identity: `${environment[POD_NAME_VARIABLE] || hostname()}_${randomUUID()}`,
-      accounts: [...new Set([flags.osmServiceAccount, flags.injectorServiceAccount])],
+      accounts: { controller: flags.osmServiceAccount, injector: flags.injectorServiceAccount },
+      enrolment: { mode: 'labelled', meshName: flags.meshName },
       secretGraceMs: flags.bootstrapSecretGrace * 1000,
       configName: flags.osmConfigName,
       clock: systemClock,

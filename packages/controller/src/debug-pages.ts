@@ -1,4 +1,4 @@
-import { type DebugRequest, type DebugResponse, type ProxyUUID } from '@osm-ts/driver-api'
+import { type DebugRequest, type DebugResponse } from '@osm-ts/driver-api'
 import {
   allKinds,
   type CertificateManager,
@@ -70,11 +70,20 @@ function statusPage({ proxies, refused }: ReturnType<DriverHost['report']>): unk
   }
 }
 
-function policyPage(catalog: MeshCatalog, { query }: DebugRequest): DebugResponse {
-  const uuid = query.uuid ?? ''
-  const document = catalog.policyDocument(uuid as ProxyUUID) // only looked up by it
+/** The policy of the proxy with a uuid; `identity`, as /debug/status has it, tells apart proxies of one uuid. */
+function policyPage(catalog: MeshCatalog, { query: { uuid = '', identity } }: DebugRequest): DebugResponse {
+  const found = catalog
+    .listProxies()
+    .filter((proxy) => proxy.startsWith(`${uuid}/`))
+    .flatMap((proxy) => catalog.policyDocument(proxy) ?? [])
+    .filter((policy) => identity === undefined || policy.proxy.identity === identity)
+  const [document, another] = found
   if (document === undefined)
     return jsonPage({ error: `no proxy ${JSON.stringify(uuid)} has a policy; /debug/status lists the proxies` }, 404)
+  if (another !== undefined) {
+    const identities = found.map(({ proxy }) => proxy.identity).join(', ')
+    return jsonPage({ error: `several proxies have the uuid ${uuid}; add one of the identities: ${identities}` }, 400)
+  }
   const origins = Object.fromEntries(
     Object.keys(document.parts).flatMap((hash) => {
       // Keys of the document's parts are hashes.

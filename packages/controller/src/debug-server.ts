@@ -1,30 +1,30 @@
-import { isLoopback, type LoopWatch } from '@osm-ts/core'
+import { type LoopWatch, pageServer, refuseElsewhere, requireOwnHost } from '@osm-ts/core'
 import type { DebugRequest, DebugResponse } from '@osm-ts/driver-api'
-import { type FastifyInstance, fastify } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 
 /** A page of the debug server. */
 export type DebugPage = (request: DebugRequest) => Promise<DebugResponse>
-
-/** Largest request body that the debug server reads; it has a use for none. */
-const BODY_LIMIT = 1024
 
 /**
  * The debug server. Its index is for everyone; the other pages answer to loopback only, which includes port-forwarding.
  *
  * @param pages - looked up anew for each request, as drivers add theirs while they start
  * @param loop - told of the making of each page; that of a large mesh is a large text
+ * @param names - DNS names of the server; it refuses requests under others
  */
 export function debugServer(
   pages: () => ReadonlyMap<string, DebugPage>,
   loop: Pick<LoopWatch, 'run'>,
+  names: readonly string[],
 ): FastifyInstance {
-  const app = fastify({ logger: false, bodyLimit: BODY_LIMIT, requestTimeout: 10_000, connectionTimeout: 10_000 })
+  const app = pageServer()
+  requireOwnHost(app, names)
   app.get('/debug', async (_request, reply) =>
     reply.type('text/plain; charset=utf-8').send(`${[...pages().keys()].sort().join('\n')}\n`),
   )
   app.get('/debug/*', async (request, reply) => {
-    if (!isLoopback(request.socket.remoteAddress))
-      return reply.code(403).send({ error: 'debug pages answer on loopback only; use a port-forward' })
+    const refusal = refuseElsewhere(request, reply)
+    if (refusal !== undefined) return refusal
     const path = request.url.split('?', 1)[0] ?? request.url
     const page = pages().get(path)
     if (page === undefined) return reply.code(404).send({ error: `no debug page ${path}; see /debug` })

@@ -1,4 +1,11 @@
-import { listen, type ListenAddress, type MeshConfigurator, type ProcessLogger } from '@osm-ts/core'
+import {
+  debugLimits,
+  listen,
+  type ListenAddress,
+  type MeshConfigurator,
+  type Metrics,
+  type ProcessLogger,
+} from '@osm-ts/core'
 import type { FastifyInstance } from 'fastify'
 
 import { untilAborted } from './supervision.js'
@@ -10,6 +17,7 @@ export interface DebugSwitchOptions {
   readonly configurator: MeshConfigurator
   /** `configured`: the server runs while MeshConfig says `enableDebugServer`. */
   readonly mode: 'always' | 'configured'
+  readonly metrics: Metrics
   readonly logger: ProcessLogger
 }
 
@@ -63,7 +71,7 @@ export class DebugSwitch {
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
-    const { server, address, configurator, mode, logger } = this.#options
+    const { server, address, configurator, mode, metrics, logger } = this.#options
     const wanted = mode === 'always' || configurator.current().observability.enableDebugServer
     if (signal.aborted || !wanted) {
       const running = this.#running
@@ -75,7 +83,7 @@ export class DebugSwitch {
     }
     if (this.#running !== undefined) return
     const made = server()
-    const port = await listen(made, address, 'debug')
+    const port = await listen(made, address, { name: 'debug', limits: debugLimits, metrics, logger })
     this.#running = { server: made, port }
     logger.info({ port }, 'debug server started')
   }

@@ -88,4 +88,29 @@ describe('driverProblems', () => {
     refuse('other', true)
     expect(problems()).toEqual([])
   })
+
+  it('names images that are older than the driver of their class declares, whichever class', () => {
+    const registry = new DriverRegistry()
+    registry.register(fakeDriver('main', { oldestProxyVersion: '1.37' }))
+    registry.register(fakeDriver('other', { oldestProxyVersion: '2.3' }), loaded)
+    const states = driverStates({ registry, runner: { stateOf: () => ({ state: 'started' }) } })
+    const problemsOf = (top: string, entry: string) => {
+      const sidecar = {
+        sidecarClass: 'main',
+        sidecarImage: top,
+        sidecarDrivers: [{ sidecarName: 'other', sidecarImage: entry }],
+      }
+      const { config: written } = resolveMeshConfig(
+        { sidecar },
+        { osmNamespace: 'osm-system', clusterDomain: 'cluster.local', environment: {} },
+        { object: undefined, locate: () => undefined },
+      )
+      return driverProblems(written, states).map(({ code, field }) => [code, field])
+    }
+    expect(problemsOf('envoy:v1.37.1', 'acme:2.3')).toEqual([])
+    expect(problemsOf('envoy:v1.22.2', 'acme:2.2.9')).toEqual([
+      ['OSM_CONTROLLER_IMAGE', 'spec.sidecar.sidecarImage'],
+      ['OSM_CONTROLLER_IMAGE', 'spec.sidecar.sidecarDrivers[0].sidecarImage'],
+    ])
+  })
 })

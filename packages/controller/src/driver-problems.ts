@@ -1,5 +1,14 @@
-import { allowedClasses, type DriverState, type MeshConfig, type Problem } from '@osm-ts/core'
+import {
+  allowedClasses,
+  type DriverState,
+  isOlderProxy,
+  type MeshConfig,
+  type Problem,
+  sidecarImage,
+} from '@osm-ts/core'
 import { driverKey } from '@osm-ts/driver-api'
+
+import type { ControllerErrorCode } from './errors.js'
 
 /** What is wrong with a driver, by its state. What is only on its way, or not asked for, is no problem. */
 const troubles: Readonly<Partial<Record<DriverState['state'], string>>> = {
@@ -13,16 +22,40 @@ const troubles: Readonly<Partial<Record<DriverState['state'], string>>> = {
 /** Of a process that is started again and has not said why. */
 const unknownReason = { code: 'OSM_DRIVER_UNAVAILABLE', message: 'its process does not run' }
 
-/** What is wrong with the drivers of the classes that the MeshConfig allows, each at the field that names the class. */
+/**
+ * What is wrong with the drivers of the classes that the MeshConfig allows, and with the images of their sidecars, each at the field that names the class or image.
+ */
 export function driverProblems(config: MeshConfig, drivers: readonly DriverState[]): readonly Problem[] {
   return allowedClasses(config).flatMap((name): readonly Problem[] => {
     // The driver that serves a class comes before others that wanted to.
     const found = drivers.find((driver) => driverKey(driver.name) === driverKey(name))
-    const trouble = found === undefined ? undefined : troubles[found.state]
-    if (found === undefined || trouble === undefined) return []
-    const { code, message } = found.reason ?? unknownReason
+    if (found === undefined) return []
     const index = config.sidecar.drivers.findIndex((driver) => driver.name === name)
-    const field = index === -1 ? 'spec.sidecar.sidecarClass' : `spec.sidecar.sidecarDrivers[${index}].sidecarName`
-    return [{ code, severity: 'error', message: `the driver of class ${name} ${trouble}: ${message}`, field }]
+    const entry = index === -1 ? undefined : `spec.sidecar.sidecarDrivers[${index}]`
+    return [...troubleOf(name, found, entry), ...oldImage(name, config, found, entry)]
   })
+}
+
+function troubleOf(name: string, found: DriverState, entry: string | undefined): readonly Problem[] {
+  const trouble = troubles[found.state]
+  if (trouble === undefined) return []
+  const { code, message } = found.reason ?? unknownReason
+  const field = entry === undefined ? 'spec.sidecar.sidecarClass' : `${entry}.sidecarName`
+  return [{ code, severity: 'error', message: `the driver of class ${name} ${trouble}: ${message}`, field }]
+}
+
+function oldImage(
+  name: string,
+  config: MeshConfig,
+  { oldestProxyVersion: oldest }: DriverState,
+  entry: string | undefined,
+): readonly Problem[] {
+  // What comes from the environment is of the chart, which brings images that fit.
+  const image = sidecarImage(config, name, 'linux', {})
+  if (!isOlderProxy(image, oldest)) return []
+  const isOfEntry =
+    entry !== undefined && config.sidecar.drivers.some((each) => each.name === name && each.sidecarImage === image)
+  const message = `${JSON.stringify(image)} is too old: class ${name} needs version ${oldest ?? ''} or newer of its proxy; its pods are refused`
+  const field = isOfEntry ? `${entry}.sidecarImage` : 'spec.sidecar.sidecarImage'
+  return [{ code: 'OSM_CONTROLLER_IMAGE' satisfies ControllerErrorCode, severity: 'error', message, field }]
 }

@@ -4,7 +4,7 @@ import {
   type DriverHost,
   driverConfig,
   type DriverRegistry,
-  Gate,
+  Semaphore,
   type MeshConfig,
   type MeshConfigurator,
   pause,
@@ -55,7 +55,7 @@ export class DriverRunner {
   readonly #options: DriverRunnerOptions
   readonly #times: RunnerTimes
   readonly #served = new Map<string, Served>()
-  readonly #gate = new Gate(STARTS_AT_ONCE, MOST_CLASSES)
+  readonly #semaphore = new Semaphore(STARTS_AT_ONCE, MOST_CLASSES)
   #defaultClass = ''
 
   constructor(options: DriverRunnerOptions) {
@@ -138,7 +138,7 @@ export class DriverRunner {
       return true
     }
     try {
-      await this.#gate.run(
+      await this.#semaphore.run(
         () => this.#startOne(name),
         () => new Error(`more than ${MOST_CLASSES} drivers wait to be started`),
       )

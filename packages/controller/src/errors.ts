@@ -6,6 +6,7 @@ export const controllerErrorCodes = {
   OSM_ADMISSION_CAPABILITY: 'the default sidecar class can not do what an object asks for',
   OSM_ADMISSION_EMPTY: 'an empty MeshConfig would leave everything to defaults',
   OSM_CONTROLLER_CERTIFICATE: 'a certificate for a caller outside the mesh can not be issued into its Secret',
+  OSM_CONTROLLER_IMAGE: 'the image of a sidecar is older than the driver of its class serves',
   OSM_CONTROLLER_DUTY: 'a duty of the leading controller failed and is tried again',
 } as const
 

@@ -1,5 +1,18 @@
-import type { InstanceProvider, KindMap, ProxyInstance, Snapshot, SnapshotUpdate } from '@osm-ts/core'
+import {
+  type InstanceProvider,
+  isOfKind,
+  type KindMap,
+  type ObjectKey,
+  type ProxyInstance,
+  proxyKeyOfInstance,
+  type ProxyKey,
+  type ProxySharing,
+  type Snapshot,
+  type SnapshotUpdate,
+} from '@osm-ts/core'
 import type { ProxyUUID } from '@osm-ts/driver-api'
+
+type Instance = KindMap['WorkloadInstance']
 
 /** Where {@link SnapshotInstances} reads. */
 export interface SnapshotInstancesOptions {
@@ -17,27 +30,40 @@ export class SnapshotInstances implements InstanceProvider {
     this.#options = options
   }
 
-  instance(uuid: ProxyUUID): ProxyInstance | undefined {
-    const object = this.#options.current()?.instanceByUuid(uuid)
+  instance(proxy: ProxyKey): ProxyInstance | undefined {
+    const object = this.#options.current()?.instanceOfProxy(proxy)
     return object === undefined ? undefined : this.#proxyInstance(object)
   }
 
   instances(): readonly ProxyInstance[] {
-    return (this.#options.current()?.list('WorkloadInstance') ?? []).map((object) => this.#proxyInstance(object))
-  }
-
-  onRemoved(listener: (uuids: readonly ProxyUUID[]) => void): () => void {
-    let known = uuidsOf(this.#options.current())
-    return this.#options.subscribe(({ snapshot, changed }) => {
-      if (!changed.some((key) => key.startsWith('WorkloadInstance/'))) return
-      const now = uuidsOf(snapshot)
-      const removed = [...known].filter((uuid) => !now.has(uuid))
-      known = now
-      if (removed.length > 0) listener(removed)
+    const snapshot = this.#options.current()
+    const known = new Map<ProxyKey, ProxySharing | undefined>()
+    return (snapshot?.list('WorkloadInstance') ?? []).map((object) => {
+      const proxy = proxyKeyOfInstance(object)
+      if (!known.has(proxy))
+        known.set(proxy, sharingOf(snapshot?.instancesOfProxy(proxy) ?? [], snapshot?.instanceOfProxy(proxy)))
+      const sharing = known.get(proxy)
+      return { ...this.#proxyInstance(object), ...(sharing === undefined ? {} : { sharing }) }
     })
   }
 
-  #proxyInstance({ metadata, spec }: KindMap['WorkloadInstance']): ProxyInstance {
+  onRemoved(listener: (proxies: readonly ProxyKey[]) => void): () => void {
+    let before = this.#options.current()
+    return this.#options.subscribe(({ snapshot, changed }) => {
+      const last = before
+      before = snapshot
+      const removed = new Set(
+        changed.flatMap((key) => {
+          const instance = instanceBehind(last, key)
+          return instance === undefined ? [] : [proxyKeyOfInstance(instance)]
+        }),
+      )
+      const gone = [...removed].filter((proxy) => snapshot.instanceOfProxy(proxy) === undefined)
+      if (gone.length > 0) listener(gone)
+    })
+  }
+
+  #proxyInstance({ metadata, spec }: Instance): ProxyInstance {
     return {
       uuid: spec.uuid as ProxyUUID, // the schema of the kind demands the form
       serviceAccount: { namespace: metadata.namespace, name: spec.serviceAccountName },
@@ -48,6 +74,13 @@ export class SnapshotInstances implements InstanceProvider {
   }
 }
 
-function uuidsOf(snapshot: Snapshot | undefined): ReadonlySet<ProxyUUID> {
-  return new Set((snapshot?.list('WorkloadInstance') ?? []).map(({ spec }) => spec.uuid as ProxyUUID))
+function instanceBehind(snapshot: Snapshot | undefined, key: ObjectKey): Instance | undefined {
+  const object = key.startsWith('WorkloadInstance/') ? snapshot?.getByKey(key) : undefined
+  return object !== undefined && isOfKind(object, 'WorkloadInstance') ? object : undefined
+}
+
+function sharingOf(instances: readonly Instance[], owner: Instance | undefined): ProxySharing | undefined {
+  if (instances.length < 2 || owner === undefined) return undefined
+  const [, second = owner.spec.createdAt] = instances.map(({ spec }) => spec.createdAt).sort()
+  return { owner: owner.metadata.name, count: instances.length, since: second }
 }

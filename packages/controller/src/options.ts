@@ -13,6 +13,7 @@ import type {
   MeshConfigurator,
   MeshDomains,
   Metrics,
+  NamedEndpointsProvider,
   ObjectSource,
   Problem,
   ProcessLogger,
@@ -21,6 +22,9 @@ import type {
   SpecRules,
   Steps,
 } from '@osm-ts/core'
+
+/** Reads endpoints of Services that are named one by one. */
+export type OutsideServices = Pick<NamedEndpointsProvider, 'follow' | 'settled'>
 
 /** What a controller is made from. */
 export interface ControllerOptions {
@@ -33,6 +37,8 @@ export interface ControllerOptions {
   readonly secrets: SecretSource
   /** Where services run, in order of precedence. Called once, after the sources were read. */
   readonly endpointsProviders: (feed: SnapshotFeed) => readonly EndpointsProvider[]
+  /** Where endpoints of Services outside the mesh are read that policies name; absent where none can be. */
+  readonly outsideServices?: OutsideServices
   /** Which namespaces take part. */
   readonly enrolment: Enrolment
   readonly meshConfig: MeshConfigOptions

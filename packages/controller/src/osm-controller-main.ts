@@ -1,6 +1,9 @@
 #!/usr/bin/env node
-import { nodeHost, runProgram } from '@osm-ts/core'
+import v8 from 'node:v8'
+
+import { boundHeapGrowth, nodeHost, runProgram } from '@osm-ts/core'
 
 import { controllerProgram } from './controller-program.js'
 
+boundHeapGrowth(v8)
 await runProgram(controllerProgram, nodeHost(process))

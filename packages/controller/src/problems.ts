@@ -1,10 +1,9 @@
 import {
-  capabilityGaps,
-  compareProblems,
-  formatProblem,
+  unsupportedFields,
   type MeshCatalog,
   type DriverRegistry,
   type DriverState,
+  joinProblems,
   type Kind,
   type MeshConfigurator,
   type MeshObject,
@@ -53,11 +52,10 @@ export function* findProblems(sources: ProblemSources): Steps<readonly Problem[]
   const found = [feed.problems()]
   if (snapshot !== undefined) {
     found.push(yield* rules.checkInSteps(snapshot))
-    found.push(yield* beyondCapabilities(snapshot, sources))
+    found.push(yield* unsupportedFeatures(snapshot, sources))
   }
   found.push(configurator.problems(), troubledDrivers(sources), yield* catalog.problemsInSteps())
-  // Two of them may find the same thing.
-  return [...new Map(found.flat().map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
+  return joinProblems(found)
 }
 
 /** What is wrong with drivers, as a problem of the MeshConfig that allows their classes. */
@@ -71,7 +69,7 @@ function troubledDrivers({ feed, configurator, drivers }: ProblemSources): reado
 }
 
 /** What objects ask for and the class that most proxies are of can't do. */
-function* beyondCapabilities(
+function* unsupportedFeatures(
   snapshot: Snapshot,
   { feed, configurator, registry }: ProblemSources,
 ): Steps<readonly Problem[]> {
@@ -80,7 +78,7 @@ function* beyondCapabilities(
   const { capabilities } = registry.get(sidecarClass)
   const problems: Problem[] = []
   for (const object of asking.flatMap((kind): readonly MeshObject[] => snapshot.list(kind))) {
-    for (const { field, feature } of capabilityGaps(object, capabilities))
+    for (const { field, feature } of unsupportedFields(object, capabilities))
       problems.push({
         code: 'OSM_ADMISSION_CAPABILITY',
         severity: 'warning',

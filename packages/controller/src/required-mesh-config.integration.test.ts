@@ -53,7 +53,7 @@ describe('a controller that must have a MeshConfig', () => {
     return { source, starting, abort, lines }
   }
   async function until(condition: () => boolean): Promise<void> {
-    const end = performance.now() + 10_000
+    const end = performance.now() + 120_000
     while (!condition()) {
       if (performance.now() > end) throw new Error(`still not: ${condition.toString()}`)
       await new Promise((resolve) => setTimeout(resolve, 2))

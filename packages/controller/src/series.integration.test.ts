@@ -120,5 +120,5 @@ describe('the metrics of a controller with 1,000 proxies', () => {
     abort.abort()
     await controller.stopped
     provider.close()
-  }, 120_000)
+  })
 })

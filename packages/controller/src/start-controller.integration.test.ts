@@ -177,9 +177,13 @@ describe('startController', () => {
       parts: [],
       work: { queueMs: 0, translateMs: 1.5, encodeMs: 0, sendMs: 0, bytes: 300 },
     })
-    const pushes = JSON.parse((await get(running.controller.debugPort, '/debug/pushes')).body) as {
-      changes: { ack: { lastMs: number } }[]
-    }
+    const readPushes = async (): Promise<{ changes: { ack: { lastMs: number } }[] }> =>
+      JSON.parse((await get(running.controller.debugPort, '/debug/pushes')).body) as Awaited<
+        ReturnType<typeof readPushes>
+      >
+    // A change is on the page once it has been computed for every proxy. The first of them may have answered before.
+    let pushes = await readPushes()
+    while (pushes.changes.length < 2) pushes = await readPushes()
     expect(pushes.changes).toMatchObject([
       {
         change: 2,
@@ -214,11 +218,9 @@ describe('startController', () => {
     expect(await refusal(running.proxyCertificate(newProxyUUID(), 'store'))).toMatchObject({
       code: 'OSM_PROXY_UNKNOWN',
     })
-    expect(await refusal(running.proxyCertificate(store, 'client'))).toMatchObject({
-      code: 'OSM_PROXY_UNAUTHENTICATED',
-    })
+    expect(await refusal(running.proxyCertificate(store, 'client'))).toMatchObject({ code: 'OSM_PROXY_UNKNOWN' })
     expect(await refusal(running.proxyCertificate(store, `${store}.sidecar.store`))).toMatchObject({
-      code: 'OSM_PROXY_UNAUTHENTICATED',
+      code: 'OSM_PROXY_UNKNOWN',
     })
     expect(await refusal(running.proxyCertificate(foreign, 'client'))).toMatchObject({ code: 'OSM_PROXY_WRONG_CLASS' })
     expect(await refusal(Promise.resolve(new Uint8Array([1, 2, 3])))).toMatchObject({
@@ -246,6 +248,41 @@ describe('startController', () => {
     running.source.remove('WorkloadInstance/shop/store-0')
     expect(await evicted()).toEqual({ uuid, session: second.proxy.session, reason: 'workload-deleted' })
     await expect(connect(running, uuid, 'store')).rejects.toMatchObject({ code: 'OSM_PROXY_UNKNOWN' })
+  })
+
+  it('ends the session of a proxy whose workload runs under another account now, and refuses it from then on', async () => {
+    const uuid = newProxyUUID()
+    const running = await start([service('store'), instance(uuid, 'store')].join('---'))
+    const evictions = running.fake.context().proxies.evictions(running.signal)[Symbol.asyncIterator]()
+    const { proxy } = await connect(running, uuid, 'store')
+    running.source.put(instance(uuid, 'store').replace('serviceAccountName: store', 'serviceAccountName: client'))
+    expect((await evictions.next()).value).toEqual({ uuid, session: proxy.session, reason: 'workload-deleted' })
+    await expect(connect(running, uuid, 'store')).rejects.toMatchObject({ code: 'OSM_PROXY_UNKNOWN' })
+    await expect(connect(running, uuid, 'client')).resolves.toMatchObject({ proxy: { identity: 'client.shop' } })
+  })
+
+  it('shows the policy of each of several proxies with one uuid by its identity, and says of one identity who has the proxy', async () => {
+    const uuid = newProxyUUID()
+    const copy = instance(uuid, 'store').replace('name: store-0', 'name: store-1').replaceAll('2026', '2027')
+    const running = await start([service('store'), instance(uuid, 'store'), instance(uuid, 'client'), copy].join('---'))
+    const { debugPort = 0 } = running.controller
+    const page = `/debug/policy?uuid=${uuid}`
+    const ofClient = JSON.parse((await get(debugPort, `${page}&identity=client.shop`)).body) as unknown
+    expect(ofClient).toMatchObject({ proxy: { identity: 'client.shop' } })
+    await expect(get(debugPort, page)).resolves.toMatchObject({
+      status: 400,
+      body: expect.stringContaining('store.shop'),
+    })
+    const { proxies } = JSON.parse((await get(debugPort, '/debug/status')).body) as {
+      readonly proxies: readonly { readonly name: string; readonly conditions: unknown }[]
+    }
+    const shared = expect.objectContaining({ code: 'OSM_POLICY_PROXY_DUPLICATE' }) as unknown
+    expect(proxies).toMatchObject([
+      { name: 'shop/client-0', conditions: [] },
+      { name: 'shop/store-0', conditions: [shared], wantedVersion: expect.any(String) },
+      { name: 'shop/store-1', conditions: [shared], connected: false },
+    ])
+    expect(proxies[2]).not.toHaveProperty('wantedVersion')
   })
 
   it('keeps to the connection cap', async () => {

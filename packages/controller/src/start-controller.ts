@@ -1,6 +1,18 @@
 import { setMaxListeners } from 'node:events'
 
-import { countErrorCodes, driverStates, healthServer, listen, LoopWatch, SnapshotFeed, SpecRules } from '@osm-ts/core'
+import {
+  countErrorCodes,
+  driverStates,
+  healthLimits,
+  healthServer,
+  listen,
+  LoopWatch,
+  namedOutsideServices,
+  SnapshotFeed,
+  SpecRules,
+  systemClock,
+  wantedSecrets,
+} from '@osm-ts/core'
 import { hostDrivers } from '@osm-ts/driver-process'
 import type { FastifyInstance } from 'fastify'
 
@@ -10,11 +22,13 @@ import { debugPages } from './debug-pages.js'
 import { followConfiguration } from './follow-configuration.js'
 import { debugServer } from './debug-server.js'
 import type { ControllerOptions, ControllerParts, RunningAttachment, RunningController } from './options.js'
-import { followSecrets } from './follow-secrets.js'
+import { followNamed } from './follow-named.js'
+import { logProblems } from './log-problems.js'
 import { followMesh } from './policy-loop.js'
 import { meshMetrics } from './mesh-metrics.js'
 import { findProblems } from './problems.js'
 import { smiVersions } from './smi-versions.js'
+import { subscribeAll } from './subscribe-all.js'
 import { drained, joinLoops, unlessAborted } from './supervision.js'
 
 /** What a controller that is about to start can't say yet. */
@@ -67,7 +81,11 @@ async function start(
     smiVersions,
   })
   servers.push(server)
-  const healthPort = await listen(server, { host: bindAddress, port: ports.health }, 'health')
+  const healthPort = await listen(
+    server,
+    { host: bindAddress, port: ports.health },
+    { name: 'health', limits: healthLimits, metrics, logger },
+  )
 
   const feed = new SnapshotFeed(options.sources)
   await unlessAborted(feed.start(signal), signal)
@@ -77,10 +95,36 @@ async function start(
   const catalog = container.get(tokens.catalog)
   const host = container.get(tokens.host)
   const runner = container.get(tokens.runner)
-  const rules = new SpecRules({ ...options.domains, locate: feed.locate.bind(feed) })
+  const rules = new SpecRules({
+    ...options.domains,
+    osmNamespace: options.osmNamespace,
+    crossNamespace: () => configurator.current().traffic.crossNamespace,
+    gatewayNames: () => configurator.current().certificate.ingressGateway?.subjectAltNames ?? [],
+    locate: feed.locate.bind(feed),
+  })
   configurator.start()
   const { secrets, enrolment } = options
-  await unlessAborted(followSecrets({ feed, configurator, enrolment, secrets, signal }), signal)
+  const followed = { feed, configurator, signal }
+  await unlessAborted(
+    followNamed({
+      ...followed,
+      kinds: ['Egress', 'Namespace'],
+      follow: (snapshot) => secrets.follow(wantedSecrets(snapshot, configurator.current(), enrolment)),
+      settled: (waiting) => secrets.settled(waiting),
+    }),
+    signal,
+  )
+  const { outsideServices } = options
+  if (outsideServices !== undefined)
+    await unlessAborted(
+      followNamed({
+        ...followed,
+        kinds: ['IngressBackend', 'AccessControl', 'Namespace'],
+        follow: (snapshot) => outsideServices.follow(namedOutsideServices(snapshot, configurator.current(), enrolment)),
+        settled: (waiting) => outsideServices.settled(waiting),
+      }),
+      signal,
+    )
   const observed = meshMetrics({ metrics, configurator, certificates, feed, version: options.version, signal })
   loops.push(
     certificates.run(signal),
@@ -106,7 +150,7 @@ async function start(
   if (options.otherDrivers !== undefined) {
     const hosted = await hostDrivers({
       ...options.otherDrivers,
-      book: registry,
+      sink: registry,
       logger: logger.child('drivers'),
       signal,
     })
@@ -131,6 +175,20 @@ async function start(
     logger,
     signal,
   }
+  loops.push(
+    logProblems({
+      problems,
+      subscribe: subscribeAll([
+        (listener) => feed.subscribe(listener),
+        (listener) => configurator.onRead(listener),
+        (listener) => catalog.announcements(listener),
+        (listener) => registry.subscribe(listener),
+      ]),
+      clock: systemClock,
+      logger,
+      signal,
+    }),
+  )
   // Before MeshConfig is waited for: a webhook may be what it has to pass.
   const attached: RunningAttachment[] = []
   for (const attachment of options.attachments ?? []) {
@@ -158,10 +216,11 @@ async function start(
     signal,
   }
   const debug = new DebugSwitch({
-    server: () => debugServer(() => debugPages(pages), loop),
+    server: () => debugServer(() => debugPages(pages), loop, options.serverNames.dnsNames),
     address: { host: bindAddress, port: ports.debug },
     configurator,
     mode: options.debugServer,
+    metrics,
     logger,
   })
   await debug.start(signal)

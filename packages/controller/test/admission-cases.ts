@@ -282,10 +282,10 @@ export const refused: readonly AdmissionCase[] = [
 /** What passes with a warning. */
 export const warned: readonly AdmissionCase[] = [
   [
-    'an ingress gateway that is named by an identity',
+    'an ingress gateway that is named like a service of the mesh',
     meshConfig(
       '{ certificate: { serviceCertValidityDuration: 24h, certKeyBitSize: 2048, ingressGateway: ' +
-        '{ subjectAltNames: [ingress.ingress.cluster.local], validityDuration: 24h, secret: { name: x, namespace: y } } } }',
+        '{ subjectAltNames: [ingress.cluster.local], validityDuration: 24h, secret: { name: x, namespace: y } } } }',
     ),
     'certificate.ingressGateway.subjectAltNames[0]',
   ],
@@ -360,8 +360,13 @@ export const warned: readonly AdmissionCase[] = [
     'spec.sidecar.sidecarDrivers[0].sidecarName',
   ],
   [
-    'a change that waits for a restart',
+    'a setting that is not read',
     meshConfig('{ sidecar: { sidecarClass: fake }, repoServer: { ipaddr: 10.0.0.1, codebase: x } }'),
+    'OSM_CONFIG_NOT_READ',
+  ],
+  [
+    'a change that waits for a restart',
+    meshConfig('{ sidecar: { sidecarClass: fake, sidecarDrivers: [{ sidecarName: fake, proxyServerPort: 15999 }] } }'),
     'OSM_CONFIG_RESTART',
   ],
   [

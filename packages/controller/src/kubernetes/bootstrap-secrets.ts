@@ -13,6 +13,7 @@ import {
   resourceTypes,
   WorkQueue,
 } from '@osm-ts/core'
+import { compareText } from '@osm-ts/driver-api'
 
 import type { ControllerErrorCode } from '../errors.js'
 import { labelled, type Labelled, listLabelled } from './labelled-objects.js'
@@ -136,7 +137,7 @@ export class BootstrapSecrets {
     }
     // After the Secrets: a Secret is there before its pod, so that no pod is overlooked whose Secret was seen.
     const pods = await listLabelled(api, resourceTypes.Pod, namespace, proxyUuidLabel, signal)
-    const owners = new Map(pods.map((pod) => [pod.uuid, pod]))
+    const owners = ownersOf(pods, secrets)
     const known = this.#waiting.get(namespace)
     const now = monotonic()
     // Made anew each time, so that nothing is kept of Secrets that others have deleted; and first, so that a request that fails costs no Secret its time.
@@ -175,7 +176,8 @@ export class BootstrapSecrets {
     const pod = found === undefined ? undefined : labelled(found)
     if (pod !== undefined && pod.uuid !== '') {
       const secret = await this.#secretOf(namespace, pod.uuid, signal)
-      if (secret !== undefined && !secret.ownedBy.includes(pod.uid)) await this.#tie(namespace, secret, pod, signal)
+      // One that is tied stays with its pod: another that carries the same label does not take it over. The sweep knows whether that pod is still there.
+      if (secret !== undefined && secret.ownedBy.length === 0) await this.#tie(namespace, secret, pod, signal)
       this.#tied.set(namespace, (this.#tied.get(namespace) ?? new Set()).add(pod.uuid))
     }
     if (gone === undefined || gone === pod?.uuid) return
@@ -227,6 +229,15 @@ export class BootstrapSecrets {
     this.#count('removed')
     logger.info({ namespace, name }, 'removed the Secret of a sidecar whose pod does not exist')
   }
+}
+
+/** The pod of each Secret, by the uuid of its sidecar: the one that it is tied to, else the oldest that carries the uuid. */
+function ownersOf(pods: readonly Labelled[], secrets: readonly Labelled[]): ReadonlyMap<string, Labelled> {
+  const tiedTo = new Map(secrets.map(({ uuid, ownedBy }) => [uuid, ownedBy]))
+  const owners = new Map<string, Labelled>()
+  for (const pod of pods.toSorted((a, b) => compareText(a.createdAt, b.createdAt)))
+    if (!owners.has(pod.uuid) || tiedTo.get(pod.uuid)?.includes(pod.uid) === true) owners.set(pod.uuid, pod)
+  return owners
 }
 
 interface PodChange {

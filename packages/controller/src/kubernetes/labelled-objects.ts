@@ -6,6 +6,8 @@ export interface Labelled {
   readonly uid: string
   readonly uuid: string
   readonly resourceVersion: string
+  /** RFC 3339. */
+  readonly createdAt: string
   readonly ownedBy: readonly string[]
 }
 
@@ -27,12 +29,13 @@ export async function listLabelled(
 
 /** What counts of an object. */
 export function labelled({ metadata }: KubernetesObject): Labelled {
-  const { name, uid = '', resourceVersion = '', labels, ownerReferences = [] } = metadata
+  const { name, uid = '', resourceVersion = '', creationTimestamp = '', labels, ownerReferences = [] } = metadata
   return {
     name,
     uid,
     uuid: labels?.[proxyUuidLabel] ?? '',
     resourceVersion,
+    createdAt: creationTimestamp,
     ownedBy: ownerReferences.filter(({ kind }) => kind === 'Pod').map((owner) => owner.uid),
   }
 }

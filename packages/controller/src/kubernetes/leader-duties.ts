@@ -1,6 +1,8 @@
 import {
   type Clock,
+  type Enrolment,
   EventRecorder,
+  gatewayCertificateField,
   type KubernetesApi,
   type KubernetesSource,
   LeaderElector,
@@ -10,9 +12,11 @@ import {
 } from '@osm-ts/core'
 
 import type { Attachment } from '../options.js'
+import { changesOf, subscribeAll } from '../subscribe-all.js'
 import { BootstrapSecrets } from './bootstrap-secrets.js'
 import { OutsideCertificates } from './outside-certificates.js'
 import { RoleBindings } from './role-bindings.js'
+import { type SecretAccounts, secretRoles } from './secret-roles.js'
 import { wantedCertificates } from './wanted-certificates.js'
 
 /** What the duties of the leader are done with. */
@@ -21,8 +25,8 @@ export interface LeaderDutiesOptions {
   readonly source: KubernetesSource
   /** Unlike that of any other replica that ever lives. */
   readonly identity: string
-  /** Service accounts of the control plane that need the Secrets of sidecars. */
-  readonly accounts: readonly string[]
+  readonly accounts: SecretAccounts
+  readonly enrolment: Enrolment
   readonly secretGraceMs: number
   /** Name of the MeshConfig. */
   readonly configName: string
@@ -33,8 +37,9 @@ export interface LeaderDutiesOptions {
 /** Elects a leader among the replicas. Any of them serves proxies; only the leader writes. */
 export function leaderDuties(options: LeaderDutiesOptions): Attachment {
   return async (parts) => {
-    const { api, source, identity, accounts, secretGraceMs, configName, clock, random } = options
-    const { meshName, osmNamespace, metrics, feed, configurator, catalog, host, registry, problems, signal } = parts
+    const { api, source, identity, accounts, enrolment, secretGraceMs, configName, clock, random } = options
+    const { meshName, osmNamespace, metrics, feed, configurator, catalog, host, registry, rules, problems, signal } =
+      parts
     const logger = parts.logger.child('leader')
     const elector = new LeaderElector({
       api,
@@ -50,7 +55,25 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
     leads.set({}, 0)
     const events = new EventRecorder({ api, component: 'osm-controller', namespace: osmNamespace, clock, logger })
     const shared = { api, cluster: source, meshName, clock, random, metrics, logger }
-    const bindings = new RoleBindings({ ...shared, osmNamespace, accounts })
+    const roles = secretRoles({
+      meshName,
+      accounts,
+      config: () => configurator.current(),
+      snapshot: () => feed.current(),
+      enrolment,
+    })
+    const bindings = roles.map(
+      (role) =>
+        new RoleBindings({
+          ...shared,
+          osmNamespace,
+          role,
+          subscribe: subscribeAll([
+            changesOf(feed, ['Egress', 'AccessCert']),
+            (listener) => configurator.subscribe(listener),
+          ]),
+        }),
+    )
     const secrets = new BootstrapSecrets({ ...shared, graceMs: secretGraceMs, monotonic: () => performance.now() })
     const outside = new OutsideCertificates({
       ...shared,
@@ -62,13 +85,12 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
           configName: { namespace: osmNamespace, name: configName },
           snapshot: feed.current(),
           isEnrolled: (namespace) => source.isEnrolled(namespace),
+          isRefused: (asker, snapshot) =>
+            rules
+              .check(asker, snapshot)
+              .some(({ severity, field = '' }) => severity === 'error' && isOfCertificate(asker.kind, field)),
         }),
-      subscribe: (listener) => {
-        const ends = [feed.subscribe(listener), configurator.onRead(listener)]
-        return () => {
-          for (const end of ends) end()
-        }
-      },
+      subscribe: subscribeAll([(listener) => feed.subscribe(listener), (listener) => configurator.onRead(listener)]),
     })
     const statuses = new StatusWriter({
       api,
@@ -78,19 +100,14 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
         return [...(yield* problems()), ...outside.problems()]
       },
       proxies: () => host.refusingStatuses(),
-      subscribe: (listener) => {
-        const ends = [
-          feed.subscribe(listener),
-          source.subscribe(listener),
-          configurator.onRead(listener),
-          catalog.announcements(listener),
-          registry.subscribe(listener),
-          outside.onProblems(listener),
-        ]
-        return () => {
-          for (const end of ends) end()
-        }
-      },
+      subscribe: subscribeAll([
+        (listener) => feed.subscribe(listener),
+        (listener) => source.subscribe(listener),
+        (listener) => configurator.onRead(listener),
+        (listener) => catalog.announcements(listener),
+        (listener) => registry.subscribe(listener),
+        (listener) => outside.onProblems(listener),
+      ]),
       clock,
       random,
       logger,
@@ -99,7 +116,12 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
     const lead = async (term: AbortSignal): Promise<void> => {
       leads.set({}, 1)
       try {
-        await Promise.all([bindings.run(term), secrets.run(term), outside.run(term), statuses.run(term)])
+        await Promise.all([
+          ...bindings.map((it) => it.run(term)),
+          secrets.run(term),
+          outside.run(term),
+          statuses.run(term),
+        ])
       } finally {
         leads.set({}, 0)
       }
@@ -113,4 +135,9 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
     }
     return { ready: async () => true, stopped: run() }
   }
+}
+
+/** A MeshConfig has fields that say nothing of certificates. */
+function isOfCertificate(kind: 'AccessCert' | 'MeshConfig', field: string): boolean {
+  return kind === 'AccessCert' || field.startsWith(gatewayCertificateField)
 }

@@ -41,6 +41,22 @@ export function isOf({ metadata }: KubernetesObject, wanted: WantedCertificate):
   )
 }
 
+/**
+ * True if OSM or osm-edge made the Secret for the same names, before an upgrade: it holds a certificate of the mesh's own root, and no labels of ours.
+ * What others have written does not.
+ *
+ * @param roots - PEM certificates of the mesh
+ */
+export function isOfFormerMesh(secret: KubernetesObject, wanted: WantedCertificate, roots: readonly string[]): boolean {
+  if (secret.metadata.labels?.[outsideLabel] !== undefined) return false
+  const leaf = leafOf(secret)
+  return (
+    leaf !== undefined &&
+    sameNames(leaf, wanted) &&
+    roots.some((root) => leaf.verify(new X509Certificate(root).publicKey))
+  )
+}
+
 /** `Kind namespace/name`. */
 function askedBy({ kind, namespace, name }: ObjectRef): string {
   return `${kind} ${namespace}/${name}`
@@ -52,18 +68,16 @@ function askedBy({ kind, namespace, name }: ObjectRef): string {
  * @param roots - PEM that whoever reads the Secret should trust
  */
 export function renewalTime(secret: KubernetesObject, wanted: WantedCertificate, roots: string): number {
-  const data = secret.data as Readonly<Record<string, string>> | undefined
-  const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString()
+  const text = (key: string): string => textOf(secret, key)
   if (text('ca.crt') !== roots) return 0
   if (secret.metadata.annotations?.[validityAnnotation] !== String(wanted.validityMs)) return 0
+  const leaf = leafOf(secret)
+  if (leaf === undefined || !sameNames(leaf, wanted)) return 0
   try {
-    const leaf = new X509Certificate(text('tls.crt'))
     if (!leaf.checkPrivateKey(createPrivateKey(text('tls.key')))) return 0
-    const names = [...new Set(wanted.names.map((name) => `DNS:${name.toLowerCase()}`))]
-    if (names.sort().join(', ') !== (leaf.subjectAltName ?? '').split(', ').sort().join(', ')) return 0
     return renewalOf(Date.parse(leaf.validTo), wanted)
   } catch {
-    // Whatever stands there is no certificate with its key.
+    // Whatever stands there is no key.
     return 0
   }
 }
@@ -100,4 +114,23 @@ export function secretManifest(
       'tls.key': base64(content.privateKey),
     },
   }
+}
+
+function textOf(secret: KubernetesObject, key: string): string {
+  const data = secret.data as Readonly<Record<string, string>> | undefined
+  return Buffer.from(data?.[key] ?? '', 'base64').toString()
+}
+
+/** The certificate in a Secret, or undefined if there is none. */
+function leafOf(secret: KubernetesObject): X509Certificate | undefined {
+  try {
+    return new X509Certificate(textOf(secret, 'tls.crt'))
+  } catch {
+    return undefined
+  }
+}
+
+function sameNames(leaf: X509Certificate, wanted: WantedCertificate): boolean {
+  const names = [...new Set(wanted.names.map((name) => `DNS:${name.toLowerCase()}`))]
+  return names.sort().join(', ') === (leaf.subjectAltName ?? '').split(', ').sort().join(', ')
 }

@@ -166,7 +166,11 @@ describe('OutsideCertificates', () => {
   })
 
   it.each<[string, WantedCertificate, string]>([
-    ['a workload of the mesh', wantedBy({ names: ['a.b.mesh.example'] }), 'a name outside mesh.example'],
+    [
+      'a sidecar of the mesh',
+      wantedBy({ names: ['0c2e2e2d-3a0c-4b5c-9f6e-0d6f3c1d7a11.sidecar.a.b.mesh.example'] }),
+      'a name outside mesh.example',
+    ],
     [
       'a service of the mesh',
       wantedBy({ names: ['ok.example', 'a.b.svc.cluster.local'] }),
@@ -192,6 +196,32 @@ describe('OutsideCertificates', () => {
     expect(api.find(Secret, asked.secret)).toBeUndefined()
     ask()
     await until(() => keeper.problems().length === 0)
+  })
+
+  it('goes on with the certificate that OSM issued to an ingress gateway before an upgrade', async () => {
+    const names = ['ingress-nginx.ingress-nginx.mesh.example']
+    const asked = { ...gateway('osm-nginx-client-cert'), names }
+    const secret = asked.secret
+    const former = await certificates.issueCertificate({ kind: 'outside', names }, { validityMs: HOUR_MS, keep: false })
+    const base64 = (text: string): string => Buffer.from(text).toString('base64')
+    const data = {
+      'ca.crt': base64(certificates.trustBundle('workload').join('\n')),
+      'tls.crt': base64(former.chain),
+      'tls.key': base64(former.privateKey()),
+    }
+    // Those of OSM have no labels.
+    api.put(Secret, { metadata: secret, type: 'kubernetes.io/tls', data })
+    ask(asked)
+    await until(() => leaf(secret).serialNumber !== former.serialNumber)
+    expect(leaf(secret).subjectAltName).toBe('DNS:ingress-nginx.ingress-nginx.mesh.example')
+    expect(keeper.problems()).toEqual([])
+    await stop()
+    // The same certificate for other names is not theirs.
+    api.put(Secret, { metadata: secret, type: 'kubernetes.io/tls', data })
+    start()
+    ask({ ...asked, names: ['other.ingress-nginx.mesh.example'] })
+    await until(() => keeper.problems().length > 0)
+    expect(leaf(secret).serialNumber).toBe(former.serialNumber)
   })
 
   it('leaves a Secret of somebody else alone, and the one of another object too', async () => {

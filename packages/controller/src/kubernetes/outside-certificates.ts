@@ -19,6 +19,7 @@ import type { ControllerErrorCode } from '../errors.js'
 import { joinLoops } from '../supervision.js'
 import {
   isOf,
+  isOfFormerMesh,
   outsideLabel,
   renewalOf,
   renewalTime,
@@ -183,9 +184,10 @@ export class OutsideCertificates {
   /** Gives the time until it has to be looked at again, or what is wrong. */
   async #keep(wanted: WantedCertificate, signal: AbortSignal): Promise<number | string> {
     const { api, certificates, clock, meshName, logger } = this.#options
-    const roots = certificates.trustBundle('workload').join('\n')
+    const trusted = certificates.trustBundle('workload')
+    const roots = trusted.join('\n')
     const present = await api.get(Secret, wanted.secret, signal)
-    if (present !== undefined && !isOf(present, wanted))
+    if (present !== undefined && !isOf(present, wanted) && !isOfFormerMesh(present, wanted, trusted))
       return `belongs to somebody else and is left as it is; choose another name, or delete it`
     const due = present === undefined ? 0 : renewalTime(present, wanted, roots) - clock.now()
     if (due > 0) return Math.max(due, LEAST_MS)

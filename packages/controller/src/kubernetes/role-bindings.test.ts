@@ -13,6 +13,9 @@ describe('RoleBindings', () => {
   let duty: LeaderDuty
   let api: MemoryApi
   let cluster: FakeCluster
+  /** Namespaces that need the role. Absent: all of the mesh. */
+  let asked: ReadonlySet<string> | undefined
+  let listeners: (() => void)[]
 
   const binding = (namespace: string) =>
     api.find(RoleBinding, { namespace, name }) as
@@ -24,13 +27,24 @@ describe('RoleBindings', () => {
     duty = new LeaderDuty()
     ;({ api, cluster } = duty)
     cluster.join('shop')
+    asked = undefined
+    listeners = []
     const accounts = ['osm-controller', 'osm-injector']
-    duty.start(new RoleBindings({ ...duty.options, osmNamespace: 'osm-system', accounts }))
+    const namespaces = (): ReadonlySet<string> => asked ?? new Set(cluster.view.namespaces().map((it) => it.namespace))
+    const subscribe = (listener: () => void) => {
+      listeners.push(listener)
+      return () => {
+        listeners = listeners.filter((it) => it !== listener)
+      }
+    }
+    const role = { name, accounts, namespaces }
+    duty.start(new RoleBindings({ ...duty.options, osmNamespace: 'osm-system', role, subscribe }))
   })
 
   afterEach(async () => {
     await duty.stop()
     expect(cluster.listeners).toBe(0)
+    expect(listeners).toEqual([])
   })
 
   it('come and go with namespaces, and are written once', async () => {
@@ -59,6 +73,16 @@ describe('RoleBindings', () => {
     await until(() => binding('shop')?.subjects?.length === 2)
     api.put(RoleBinding, { ...right, roleRef: { kind: 'ClusterRole', name: 'cluster-admin' } })
     await until(() => binding('shop')?.roleRef.name === name)
+  })
+
+  it('are only where they are needed, and never outside the mesh', async () => {
+    asked = new Set(['shop', 'stranger'])
+    await until(() => binding('shop') !== undefined)
+    cluster.join('bank')
+    asked = new Set(['bank', 'stranger'])
+    for (const listener of listeners) listener()
+    await until(() => binding('bank') !== undefined && binding('shop') === undefined)
+    expect(binding('stranger')).toBeUndefined()
   })
 
   it('are removed where a namespace left while nobody led', async () => {

@@ -15,9 +15,20 @@ import {
   sameValue,
   WorkQueue,
 } from '@osm-ts/core'
+import { ownValue } from '@osm-ts/driver-api'
 
 import type { ControllerErrorCode } from '../errors.js'
 import { untilAborted } from '../supervision.js'
+
+/** A ClusterRole of the chart that the leader binds in namespaces of the mesh. */
+export interface BoundRole {
+  /** Of the ClusterRole, and of its RoleBindings. */
+  readonly name: string
+  /** Service accounts of the control plane that hold it. */
+  readonly accounts: readonly string[]
+  /** Namespaces that need it; those that are not of the mesh do not get it. Absent: all of the mesh. */
+  readonly namespaces?: () => ReadonlySet<string>
+}
 
 /** What {@link RoleBindings} are kept with. */
 export interface RoleBindingsOptions {
@@ -25,8 +36,9 @@ export interface RoleBindingsOptions {
   readonly cluster: Pick<ClusterView, 'namespaces' | 'isEnrolled' | 'onClusterChange'>
   readonly meshName: string
   readonly osmNamespace: string
-  /** Service accounts of the control plane that need the Secrets of sidecars. */
-  readonly accounts: readonly string[]
+  readonly role: BoundRole
+  /** Calls the listener when {@link BoundRole.namespaces} may differ. The result ends it. Absent: it never does. */
+  readonly subscribe?: (listener: () => void) => () => void
   readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
@@ -49,14 +61,9 @@ interface Binding {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** Name of the ClusterRole for Secrets of sidecars, and of the RoleBindings to it. */
-function bootstrapSecretsRole(meshName: string): string {
-  return `osm-${meshName}-bootstrap-secrets`
-}
-
 /**
- * Lets the control plane at Secrets in the namespaces of the mesh, and nowhere else: a RoleBinding comes with a namespace, goes with it, and is restored when
- * somebody changes it. One keeper at a time: the leader.
+ * Binds one role in the namespaces of the mesh that need it, and nowhere else: a RoleBinding is created when a namespace needs it, deleted when it no longer
+ * does, and restored when somebody changes it. Only the leader runs it.
  */
 export class RoleBindings {
   readonly #options: RoleBindingsOptions
@@ -64,12 +71,12 @@ export class RoleBindings {
 
   constructor(options: RoleBindingsOptions) {
     this.#options = options
-    this.#name = bootstrapSecretsRole(options.meshName)
+    this.#name = options.role.name
   }
 
   /** Keeps them until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { api, cluster, clock, random, metrics, logger } = this.#options
+    const { api, cluster, subscribe, clock, random, metrics, logger } = this.#options
     const informer = createInformer<Binding>({
       type: resourceTypes.RoleBinding,
       // The account may see those of this name only, and is asked for the name.
@@ -104,8 +111,13 @@ export class RoleBindings {
       onFault: (namespace, error, failures) => {
         if (failures === 1)
           logger.warn(
-            { code: 'OSM_CONTROLLER_DUTY' satisfies ControllerErrorCode, namespace, reason: String(error) },
-            'the RoleBinding for Secrets of sidecars can not be written',
+            {
+              code: 'OSM_CONTROLLER_DUTY' satisfies ControllerErrorCode,
+              namespace,
+              name: this.#name,
+              reason: String(error),
+            },
+            'cannot write a RoleBinding for Secrets',
           )
       },
     })
@@ -116,13 +128,19 @@ export class RoleBindings {
       cluster.onClusterChange((change) => {
         if (change.of === 'namespace') queue.add(change.scope.namespace)
       }),
+      subscribe?.(() => {
+        const needed = this.#needed()
+        for (const { namespace } of cluster.namespaces())
+          if (needed.has(namespace) !== (informer.get({ namespace, name: this.#name }) !== undefined))
+            queue.add(namespace)
+      }),
     ]
     try {
       await Promise.race([informer.start(signal), untilAborted(signal)])
       for (const { namespace } of [...cluster.namespaces(), ...informer.list()]) queue.add(namespace)
       await queue.run(signal)
     } finally {
-      for (const end of ends) end()
+      for (const end of ends) end?.()
     }
   }
 
@@ -131,12 +149,12 @@ export class RoleBindings {
     const type = resourceTypes.RoleBinding
     const object = { namespace, name: this.#name }
     const present = informer.get(object)
-    const wanted = cluster.isEnrolled(namespace)
+    const wanted = cluster.isEnrolled(namespace) && this.#needed().has(namespace)
     if (present === undefined && !wanted) return
     if (present !== undefined && (!wanted || present.role !== this.#name)) {
       // What a RoleBinding refers to can't be changed.
       await api.delete(type, object, { signal, uid: present.uid })
-      logger.info({ namespace }, 'the control plane gave up its access to Secrets of a namespace')
+      logger.info({ namespace, name: this.#name }, 'removed a RoleBinding for Secrets of a namespace')
       if (!wanted) return
     }
     const manifest = this.#manifest(namespace)
@@ -156,19 +174,24 @@ export class RoleBindings {
         throw error
       }
     }
-    logger.info({ namespace }, 'the control plane got access to Secrets of a namespace')
+    logger.info({ namespace, name: this.#name }, 'wrote a RoleBinding for Secrets of a namespace')
+  }
+
+  #needed(): ReadonlySet<string> {
+    const { cluster, role } = this.#options
+    return role.namespaces?.() ?? new Set(cluster.namespaces().map(({ namespace }) => namespace))
   }
 
   #isRight({ subjects, labels }: Binding): boolean {
     return (
       sameValue(subjects, this.#subjects()) &&
-      Object.entries(this.#labels()).every(([name, value]) => labels[name] === value)
+      Object.entries(this.#labels()).every(([name, value]) => ownValue(labels, name) === value)
     )
   }
 
   #subjects(): readonly Required<Subject>[] {
-    const { accounts, osmNamespace } = this.#options
-    return accounts.map((name) => ({ kind: 'ServiceAccount', name, namespace: osmNamespace }))
+    const { role, osmNamespace } = this.#options
+    return role.accounts.map((name) => ({ kind: 'ServiceAccount', name, namespace: osmNamespace }))
   }
 
   #labels(): Readonly<Record<string, string>> {

@@ -1,4 +1,4 @@
-import type { MeshConfig, Snapshot } from '@osm-ts/core'
+import { gatewayCertificateField, type KindMap, type MeshConfig, type Snapshot } from '@osm-ts/core'
 
 import type { WantedCertificate } from './outside-certificate.js'
 
@@ -10,6 +10,8 @@ export interface CertificateRequests {
   readonly snapshot: Snapshot | undefined
   /** True if the objects of a namespace count. */
   readonly isEnrolled: (namespace: string) => boolean
+  /** True if an object must get no certificate: the checks of the specification say why. */
+  readonly isRefused: (asker: KindMap['AccessCert'] | KindMap['MeshConfig'], snapshot: Snapshot) => boolean
 }
 
 /** Certificates that MeshConfig and AccessCerts ask for. Of two for one Secret the first by namespace and name has it, MeshConfig before all. */
@@ -18,23 +20,30 @@ export function wantedCertificates({
   configName,
   snapshot,
   isEnrolled,
+  isRefused,
 }: CertificateRequests): readonly WantedCertificate[] {
   const { ingressGateway, serviceCertValidityMs } = config.certificate
+  const meshConfig = snapshot?.get('MeshConfig', configName.namespace, configName.name)
+  // What the MeshConfig asks for may have become the name of a workload: nothing is issued without having looked.
+  const isGatewayRefused = snapshot === undefined || meshConfig === undefined || isRefused(meshConfig, snapshot)
   const gateway: readonly WantedCertificate[] =
-    ingressGateway === undefined
+    ingressGateway === undefined || isGatewayRefused
       ? []
       : [
           {
             object: { kind: 'MeshConfig', ...configName },
-            field: 'spec.certificate.ingressGateway',
+            field: gatewayCertificateField,
             names: ingressGateway.subjectAltNames,
             validityMs: ingressGateway.validityMs,
             secret: ingressGateway.secret,
           },
         ]
-  const certs = config.featureFlags.enableAccessCertPolicy ? (snapshot?.list('AccessCert') ?? []) : []
+  const certs =
+    snapshot !== undefined && config.featureFlags.enableAccessCertPolicy
+      ? snapshot.list('AccessCert').filter((cert) => !isRefused(cert, snapshot))
+      : []
   const asked = certs
-    .filter(({ metadata }) => isEnrolled(metadata.namespace))
+    .filter(({ metadata: { namespace } }) => namespace === configName.namespace || isEnrolled(namespace))
     .map(({ metadata: { namespace, name }, spec }) => ({
       object: { kind: 'AccessCert', namespace, name },
       field: 'spec',

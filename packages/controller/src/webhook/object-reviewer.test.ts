@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import {
   type AdmissionObject,
   type ConfigEnvironment,
+  consentNeeded,
   DriverRegistry,
   parseMeshDomains,
   readObjects,
@@ -57,7 +58,12 @@ function reviewer({
     capabilities: { ...driver.capabilities, features },
   })
   return new ObjectReviewer({
-    rules: new SpecRules(domains),
+    rules: new SpecRules({
+      ...domains,
+      osmNamespace: 'osm-system',
+      crossNamespace: () => consentNeeded,
+      gatewayNames: () => [],
+    }),
     registry,
     domains,
     osmNamespace: 'osm-system',

@@ -1,7 +1,8 @@
 import {
   type AdmissionObject,
   type AdmissionRequest,
-  capabilityGaps,
+  atOnce,
+  unsupportedFields,
   type FeatureFlag,
   isAdmissionObject,
   isOfKind,
@@ -14,6 +15,7 @@ import {
   sameValue,
   type Snapshot,
   type SpecRules,
+  type Steps,
 } from '@osm-ts/core'
 import type { Driver } from '@osm-ts/driver-api'
 
@@ -33,9 +35,12 @@ export interface ObjectReviewerOptions extends DenialOptions, MeshConfigReviewOp
   readonly configName: string
 }
 
+/** What is looked at of a request. */
+export type ReviewedRequest = Pick<AdmissionRequest, 'operation' | 'namespace' | 'name' | 'object' | 'oldObject'>
+
 const letPass: AdmissionVerdict = Object.freeze({ denials: [], warnings: [] })
 
-/** Says whether an object may be written. Reads what is at hand and waits for nothing. */
+/** Says whether an object may be written. Reads what is at hand and waits for nothing but its turn. */
 export class ObjectReviewer {
   readonly #options: ObjectReviewerOptions
   readonly #decoder = new ObjectDecoder()
@@ -44,20 +49,25 @@ export class ObjectReviewer {
     this.#options = options
   }
 
-  review(
-    request: Pick<AdmissionRequest, 'operation' | 'namespace' | 'name' | 'object' | 'oldObject'>,
-  ): AdmissionVerdict {
+  /** Reviews at once. */
+  review(request: ReviewedRequest): AdmissionVerdict {
+    return atOnce(this.reviewInSteps(request))
+  }
+
+  /** The same in steps, for those who serve others meanwhile. */
+  *reviewInSteps(request: ReviewedRequest): Steps<AdmissionVerdict> {
     const { object, oldObject, operation } = request
     if (object === undefined || (operation !== 'CREATE' && operation !== 'UPDATE')) return letPass
     // Labels, finalizers and status of an object that is bad already must not be stuck.
     if (operation === 'UPDATE' && oldObject !== undefined && sameValue(object.spec, oldObject.spec)) return letPass
-    const { denials, warnings } = this.#find(named(object, request.name), request.namespace)
+    yield
+    const { denials, warnings } = yield* this.#find(named(object, request.name), request.namespace)
     return { denials: denials.map(findingText), warnings: warnings.map(findingText) }
   }
 
-  #find(raw: AdmissionObject, namespace: string): ObjectFindings {
+  *#find(raw: AdmissionObject, namespace: string): Steps<ObjectFindings> {
     const origin: ObjectOrigin = { kind: 'api', resourceVersion: '' }
-    const decoded = this.#decoder.decode(raw, {
+    const decoded = yield* this.#decoder.decodeInSteps(raw, {
       origin,
       defaultNamespace: namespace,
       locate: () => origin,
@@ -68,16 +78,19 @@ export class ObjectReviewer {
     const warnings = own.filter(({ severity }) => severity === 'warning')
     const { object } = decoded
     if (object === undefined) return { denials, warnings }
-    const found = [this.#byRules(object), this.#byFlag(object), this.#byKind(object), this.#byCapabilities(object)]
+    yield
+    const byRules = yield* this.#byRules(object)
+    yield
+    const found = [byRules, this.#byFlag(object), this.#byKind(object), this.#byCapabilities(object)]
     return {
       denials: [...denials, ...found.flatMap((it) => it.denials)],
       warnings: [...warnings, ...found.flatMap((it) => it.warnings)],
     }
   }
 
-  #byRules(object: MeshObject): ObjectFindings {
+  *#byRules(object: MeshObject): Steps<ObjectFindings> {
     const { rules, snapshot } = this.#options
-    const reviewed = rules.review(object, snapshot())
+    const reviewed = yield* rules.reviewInSteps(object, snapshot())
     const denied = reviewed.filter(({ problem, pending }) => !pending && isDenied(object.kind, problem, this.#options))
     return {
       denials: denied.map(({ problem }) => problem),
@@ -105,7 +118,7 @@ export class ObjectReviewer {
   #byCapabilities(object: MeshObject): ObjectFindings {
     const driver = this.#defaultDriver()
     if (driver === undefined) return { denials: [], warnings: [] }
-    const gaps = capabilityGaps(object, driver.capabilities)
+    const gaps = unsupportedFields(object, driver.capabilities)
     return {
       denials: [],
       warnings: gaps.map(({ field, feature }) =>

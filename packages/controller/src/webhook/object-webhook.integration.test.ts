@@ -12,6 +12,7 @@ import {
   type ServingKey,
   systemClock,
   TresorProvider,
+  webhookLimits,
   type WebhookServer,
 } from '@osm-ts/core'
 
@@ -41,18 +42,29 @@ describe('objectWebhook', () => {
     return { cert: leaf.chain, key: leaf.privateKey() }
   }
 
+  const logger = createLogger('test', 'disabled', { write: () => undefined })
+
   beforeEach(async () => {
     const rootKey = { algorithm: 'ECDSA' } as const
     provider = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey })
     metrics = new Metrics()
     verdict = () => ({ denials: [], warnings: [] })
     server = objectWebhook({
-      reviewer: { review: () => verdict() },
+      reviewer: {
+        // eslint-disable-next-line require-yield -- it takes one step
+        *reviewInSteps() {
+          return verdict()
+        },
+      },
       key: await issue(),
       metrics,
-      logger: createLogger('test', 'disabled', { write: () => undefined }),
+      logger,
     })
-    port = await listen(server.app, { host: '127.0.0.1', port: 0 }, 'webhook')
+    port = await listen(
+      server.app,
+      { host: '127.0.0.1', port: 0 },
+      { name: 'webhook', limits: webhookLimits, metrics, logger },
+    )
   })
 
   afterEach(async () => {

@@ -14,7 +14,7 @@ import type { ObjectReviewer } from './object-reviewer.js'
 
 /** What the webhook serves with. */
 export interface ObjectWebhookOptions {
-  readonly reviewer: Pick<ObjectReviewer, 'review'>
+  readonly reviewer: Pick<ObjectReviewer, 'reviewInSteps'>
   readonly key: ServingKey
   /** PEM, see `WebhookServerOptions`. */
   readonly clientCa?: string | undefined
@@ -23,8 +23,10 @@ export interface ObjectWebhookOptions {
 }
 
 const PATH = '/validate'
-/** The API server takes objects of 1.5 MiB; a review holds two of them, with their history. */
-export const MAX_REVIEW_OCTETS = 6 * 1024 * 1024
+/** An API server stores objects of 1.5 MiB; a review holds two of them, and says some more. */
+export const MAX_REVIEW_OCTETS = 3.5 * 1024 * 1024
+/** Reasons of a denial that the log repeats. */
+const MAX_LOGGED = 5
 /** Reviews are answered from what is at hand; no patience runs out. */
 const TIMEOUT_MS = 30_000
 
@@ -36,11 +38,14 @@ export function objectWebhook({ reviewer, ...options }: ObjectWebhookOptions): W
     kinds: reviewedKinds(),
     bodyLimit: MAX_REVIEW_OCTETS,
     timeoutMs: TIMEOUT_MS,
-    review: async (request) => {
-      const verdict = reviewer.review(request)
+    review: async (request, _patienceMs, work) => {
+      const verdict = await work(reviewer.reviewInSteps(request))
       if (verdict.denials.length > 0) {
         const { kind, namespace, name } = request
-        options.logger.info({ kind, namespace, name, reasons: verdict.denials }, 'refused an object')
+        options.logger.info(
+          { kind, namespace, name, reasons: verdict.denials.slice(0, MAX_LOGGED) },
+          'refused an object',
+        )
       }
       return answerOf(verdict)
     },

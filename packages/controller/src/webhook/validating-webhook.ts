@@ -1,4 +1,4 @@
-import { type ConfigEnvironment, listen, servingCertificate } from '@osm-ts/core'
+import { type ConfigEnvironment, listen, servingCertificate, webhookLimits } from '@osm-ts/core'
 
 import type { Attachment } from '../options.js'
 import { untilAborted } from '../supervision.js'
@@ -39,7 +39,12 @@ export function validatingWebhook(options: ValidatingWebhookOptions): Attachment
     })
     const certificate = await servingCertificate({ certificates, domains, osmNamespace, name: options.serviceName })
     const server = objectWebhook({ reviewer, key: certificate.current(), clientCa: options.clientCa, metrics, logger })
-    const port = await listen(server.app, options.address, 'validating webhook')
+    const port = await listen(server.app, options.address, {
+      name: 'validating webhook',
+      limits: webhookLimits,
+      metrics,
+      logger,
+    })
     options.onListening?.(port)
     logger.info({ port }, 'validating webhook started')
     const serving = untilAborted(signal).then(() => server.app.close())
