@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { createLogger, type DriverRegistry } from '@osm-ts/core'
 import { hostDrivers } from '@osm-ts/driver-process'
 
-import type { ProblemBook } from './problem-book.js'
+import type { ProblemSet } from './problem-set.js'
 import { LogFile } from './process/log-file.js'
 import type { StatePaths } from './state/state-folder.js'
 import type { MeshOptions } from './types.js'
@@ -13,7 +13,7 @@ import type { MeshOptions } from './types.js'
 export interface LoadedDriversOptions {
   readonly mesh: Pick<MeshOptions, 'driverPackages' | 'controllerProgram' | 'environment'>
   readonly registry: DriverRegistry
-  readonly problems: ProblemBook
+  readonly problems: ProblemSet
   readonly paths: StatePaths
   /** Ends the drivers and their processes. */
   readonly signal: AbortSignal
@@ -47,7 +47,7 @@ export async function loadMeshDrivers(options: LoadedDriversOptions): Promise<{ 
   })
   const { stopped } = await hostDrivers({
     entries,
-    book: registry,
+    sink: registry,
     programFolder: dirname(controllerProgram),
     environment,
     logger: createLogger('osm-drivers', 'info', { write }),

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 
 import { temporaryFolders } from '../test/temporary-folders.js'
 import { scriptDriver } from '../test/script-driver.js'
@@ -9,14 +9,12 @@ import { controllerProgram, sidecarProgram, workloadProgram } from '../test/prog
 import { Mesh } from './mesh.js'
 import { explicitPlacement } from './placement.js'
 import { isPortFree } from './ports/is-port-free.js'
-import { PortLedger } from './ports/port-ledger.js'
+import { PortAllocator } from './ports/port-allocator.js'
 import { listenerPortRange } from './ports/port-range.js'
 import { machineProcesses } from './process/process-identity.js'
-import { ProcessLedger } from './process/process-ledger.js'
+import { ProcessRegistry } from './process/process-registry.js'
 import { prepareRun, statePaths } from './state/state-folder.js'
 import type { MeshEvent, RunningInstance } from './types.js'
-
-jest.setTimeout(60_000)
 
 const folder = temporaryFolders()
 const running: Mesh[] = []
@@ -78,7 +76,7 @@ async function startTestMesh(
   const watchers = new Set<() => void>()
   const paths = statePaths(state)
   prepareRun(paths)
-  const ports = new PortLedger({ file: paths.ports, range: listenerPortRange(), isFree: isPortFree, seed: state })
+  const ports = new PortAllocator({ file: paths.ports, range: listenerPortRange(), isFree: isPortFree, seed: state })
   const mesh = new Mesh({
     options: {
       folder: specFolder,
@@ -96,7 +94,7 @@ async function startTestMesh(
     },
     paths,
     ports,
-    ledger: new ProcessLedger(paths.processes, machineProcesses),
+    processes: new ProcessRegistry(paths.processes, machineProcesses),
     placement: explicitPlacement(ports, paths),
     drivers: [scriptDriver(options.drainMs)],
   })

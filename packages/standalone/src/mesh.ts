@@ -17,14 +17,15 @@ import { OsmError, type Driver } from '@osm-ts/driver-api'
 
 import { AddressedSource } from './addresses/addressed-source.js'
 import { ControllerProcess } from './controller/controller-process.js'
+import { askForCallers, untilCallersKnow } from './controller/callers-know.js'
 import { followControllerProblems } from './controller/controller-problems.js'
 import type { StandaloneErrorCode } from './errors.js'
 import { configEnvironment, controllerServerName, MESH_NAME, meshDomains, OSM_NAMESPACE } from './mesh-constants.js'
 import { loadMeshDrivers } from './loaded-drivers.js'
 import type { Placement } from './placement.js'
-import type { PortLedger } from './ports/port-ledger.js'
-import { ProblemBook } from './problem-book.js'
-import type { ProcessLedger } from './process/process-ledger.js'
+import type { PortAllocator } from './ports/port-allocator.js'
+import { ProblemSet } from './problem-set.js'
+import type { ProcessRegistry } from './process/process-registry.js'
 import { clearRun, type StatePaths } from './state/state-folder.js'
 import { writeFileAtomic } from './state/write-file.js'
 import type { MeshFile, MeshOptions, RunningMesh } from './types.js'
@@ -35,8 +36,8 @@ import { inheritedEnvironment, tcpServicePorts, withoutClashes } from './workloa
 export interface MeshParts {
   readonly options: MeshOptions
   readonly paths: StatePaths
-  readonly ports: PortLedger
-  readonly ledger: ProcessLedger
+  readonly ports: PortAllocator
+  readonly processes: ProcessRegistry
   readonly placement: Placement
   readonly drivers: readonly Driver[]
 }
@@ -46,8 +47,8 @@ export class Mesh implements RunningMesh {
   readonly stateFolder: string
   readonly #parts: MeshParts
   readonly #scope = new AbortController()
-  readonly #ledger: ProcessLedger
-  readonly #problems: ProblemBook
+  readonly #processes: ProcessRegistry
+  readonly #problems: ProblemSet
   readonly #waiting = new Set<() => void>()
   readonly #loops: Promise<void>[] = []
   #instances: InstanceSet | undefined
@@ -59,8 +60,8 @@ export class Mesh implements RunningMesh {
     const { options, paths } = parts
     this.#parts = parts
     this.stateFolder = paths.folder
-    this.#ledger = parts.ledger
-    this.#problems = new ProblemBook((problems) => options.onEvent({ type: 'problems', problems }))
+    this.#processes = parts.processes
+    this.#problems = new ProblemSet((problems) => options.onEvent({ type: 'problems', problems }))
   }
 
   readonly controllerUrl = (): string | undefined => this.#controller?.ready?.debugUrl
@@ -113,7 +114,7 @@ export class Mesh implements RunningMesh {
     this.#assertRuns()
     const instances = new InstanceSet({
       paths,
-      ledger: this.#ledger,
+      processes: this.#processes,
       certificates,
       registry,
       configurator,
@@ -123,9 +124,11 @@ export class Mesh implements RunningMesh {
       onChange: () => this.#changed(feed),
       sidecarBinaries: options.sidecarBinaries,
       ...(options.maxDrainMs !== undefined && { maxDrainMs: options.maxDrainMs }),
+      untilCallersKnow: (uuid, signal) =>
+        untilCallersKnow(uuid, (asking) => askForCallers(this.controllerUrl(), asking), signal),
       environment: inheritedEnvironment(options.environment),
       controlPlanePort: (sidecarClass) => ports.proxy[sidecarClass],
-      openSite: (desired, snapshot) => placement.openSite(desired, snapshot, configurator.current()),
+      placeInstance: (desired, snapshot) => placement.placeInstance(desired, snapshot, configurator.current()),
       locate: (key, field) => feed.locate(key, field),
       clock: systemClock,
       random: Math.random,
@@ -231,7 +234,7 @@ export class Mesh implements RunningMesh {
         },
         addresses: placement.addresses,
         paths,
-        ledger: this.#ledger,
+        processes: this.#processes,
         environment: inheritedEnvironment(options.environment),
         emit: options.onEvent,
         onReady: ({ debugUrl }) => {

@@ -2,33 +2,37 @@ import { join } from 'node:path'
 
 import type { MeshConfig, Problem, Snapshot } from '@osm-ts/core'
 
-import { FixedAddressBook, type AddressBook } from './addresses/virtual-addresses.js'
-import type { PortLedger } from './ports/port-ledger.js'
+import { FixedAddressTable, type AddressTable } from './addresses/virtual-addresses.js'
+import type { PortAllocator } from './ports/port-allocator.js'
 import type { StatePaths } from './state/state-folder.js'
 import type { DesiredInstance } from './workload/desired-instances.js'
-import { ExplicitSite } from './workload/explicit-site.js'
-import type { Site } from './workload/site.js'
+import { ExplicitInstancePlacement } from './workload/explicit-instance-placement.js'
+import type { InstancePlacement } from './workload/instance-placement.js'
 
 /** Where the instances of a mesh run: what the two modes do differently. */
 export interface Placement {
   /** Address that the proxy control plane listens on. */
   readonly controllerAddress: string
-  readonly addresses: AddressBook
+  readonly addresses: AddressTable
   /** Looks at the services of the mesh, and gives addresses to those that need one. */
   readonly assign: (snapshot: Snapshot) => readonly Problem[]
-  readonly openSite: (desired: DesiredInstance, snapshot: Snapshot, config: MeshConfig) => Promise<Site>
+  readonly placeInstance: (
+    desired: DesiredInstance,
+    snapshot: Snapshot,
+    config: MeshConfig,
+  ) => Promise<InstancePlacement>
   /** Removes what was made on the machine. Instances have left before. */
   readonly destroy: () => Promise<void>
 }
 
 /** Instances share the network of this machine and are told addresses. */
-export function explicitPlacement(ledger: PortLedger, paths: StatePaths): Placement {
+export function explicitPlacement(allocator: PortAllocator, paths: StatePaths): Placement {
   return {
     controllerAddress: '127.0.0.1',
-    addresses: new FixedAddressBook({}),
+    addresses: new FixedAddressTable({}),
     assign: () => [],
-    openSite: (desired, snapshot) =>
-      ExplicitSite.open({ desired, ledger, folder: sidecarFolder(paths.run, desired) }, snapshot),
+    placeInstance: (desired, snapshot) =>
+      ExplicitInstancePlacement.open({ desired, allocator, folder: sidecarFolder(paths.run, desired) }, snapshot),
     destroy: async () => undefined,
   }
 }

@@ -6,14 +6,14 @@ import { Mesh } from './mesh.js'
 import { sweepMeshNetworks } from './netns/index.js'
 import { explicitPlacement, type Placement } from './placement.js'
 import { isPortFree } from './ports/is-port-free.js'
-import { PortLedger } from './ports/port-ledger.js'
+import { PortAllocator } from './ports/port-allocator.js'
 import { listenerPortRange } from './ports/port-range.js'
 import { machineProcesses } from './process/process-identity.js'
-import { ProcessLedger } from './process/process-ledger.js'
+import { ProcessRegistry } from './process/process-registry.js'
 import { sweepProcesses } from './process/sweep.js'
 import { lockFolder } from './state/folder-lock.js'
 import { prepareRun, statePaths, type StatePaths } from './state/state-folder.js'
-import { hasSidecarsHome, removeSidecarsHome } from './transparent/home.js'
+import { hasSidecarsHome, removeSidecarRunDirectory } from './transparent/sidecar-run-directory.js'
 import { transparentPlacement } from './transparent/transparent-placement.js'
 import type { MeshOptions, RunningMesh } from './types.js'
 
@@ -34,15 +34,15 @@ export async function startMesh(options: MeshOptions): Promise<RunningMesh> {
   try {
     await sweep(paths)
     prepareRun(paths)
-    const ports = new PortLedger({
+    const ports = new PortAllocator({
       file: paths.ports,
       range: listenerPortRange(),
       isFree: isPortFree,
       seed: paths.folder,
     })
-    const ledger = new ProcessLedger(paths.processes, machineProcesses)
-    const placement = await openPlacement(options, { paths, ports, ledger })
-    const mesh = new Mesh({ options, paths, ports, ledger, placement, drivers: builtInDrivers() })
+    const processes = new ProcessRegistry(paths.processes, machineProcesses)
+    const placement = await openPlacement(options, { paths, ports, processes })
+    const mesh = new Mesh({ options, paths, ports, processes, placement, drivers: builtInDrivers() })
     return await run(mesh, options.signal, unlock)
   } catch (error) {
     await unlock()
@@ -55,22 +55,22 @@ async function sweep(paths: StatePaths): Promise<void> {
   await sweepProcesses(paths.processes, paths.folder)
   if (!hasSidecarsHome(paths.folder)) return
   await sweepMeshNetworks()
-  removeSidecarsHome(paths.folder)
+  removeSidecarRunDirectory(paths.folder)
 }
 
-interface Books {
+interface Registries {
   readonly paths: StatePaths
-  readonly ports: PortLedger
-  readonly ledger: ProcessLedger
+  readonly ports: PortAllocator
+  readonly processes: ProcessRegistry
 }
 
-async function openPlacement(options: MeshOptions, { paths, ports, ledger }: Books): Promise<Placement> {
+async function openPlacement(options: MeshOptions, { paths, ports, processes }: Registries): Promise<Placement> {
   switch (options.mode) {
     case 'explicit':
       return explicitPlacement(ports, paths)
     case 'transparent':
       return transparentPlacement(
-        { paths, ledger, interpreter: process.execPath, environment: options.environment },
+        { paths, processes, interpreter: process.execPath, environment: options.environment },
         options.signal,
       )
   }

@@ -8,23 +8,23 @@ import {
   type SourceChange,
 } from '@osm-ts/core'
 
-import type { AddressBook } from './virtual-addresses.js'
+import type { AddressTable } from './virtual-addresses.js'
 
 /**
- * A source whose Services have the virtual addresses of an address book, as an API server would have given them.
+ * A source whose Services have the virtual addresses of an address table, as an API server would have given them.
  *
  * The supervisor gives addresses out and the controller is told of them; both see the same Services through this.
  */
 export class AddressedSource implements ObjectSource {
   readonly name: string
   readonly #source: ObjectSource
-  readonly #book: AddressBook
+  readonly #table: AddressTable
   readonly #listeners = new Set<(change: SourceChange) => void>()
 
-  constructor(source: ObjectSource, book: AddressBook) {
+  constructor(source: ObjectSource, table: AddressTable) {
     this.name = source.name
     this.#source = source
-    this.#book = book
+    this.#table = table
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -33,7 +33,7 @@ export class AddressedSource implements ObjectSource {
       this.#source.subscribe((change) =>
         this.#publish({ ...change, upserts: change.upserts.map((it) => this.#addressed(it)) }),
       ),
-      this.#book.subscribe(() => {
+      this.#table.subscribe(() => {
         // Who listens compares contents, so that Services whose address stays the same change nothing.
         const upserts = this.objects().filter(({ kind }) => kind === 'Service')
         this.#publish({ upserts, deletes: [], problems: this.problems() })
@@ -67,7 +67,7 @@ export class AddressedSource implements ObjectSource {
   #addressed(object: MeshObject): MeshObject {
     if (object.kind !== 'Service') return object
     const key = objectKey(object).slice('Service/'.length)
-    const addresses = this.#book.current()
+    const addresses = this.#table.current()
     const clusterIP = Object.hasOwn(addresses, key) ? addresses[key] : undefined
     if (clusterIP === undefined || object.spec.clusterIP === clusterIP) return object
     return Object.freeze({ ...object, spec: Object.freeze({ ...object.spec, clusterIP, clusterIPs: [clusterIP] }) })

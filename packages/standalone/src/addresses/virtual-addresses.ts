@@ -2,14 +2,14 @@
 export type VirtualAddresses = Readonly<Record<string, string>>
 
 /** Knows virtual addresses. */
-export interface AddressBook {
+export interface AddressTable {
   readonly current: () => VirtualAddresses
   /** Calls the listener after every change. The result ends the subscription. */
   readonly subscribe: (listener: () => void) => () => void
 }
 
 /** Addresses as somebody else says they are. */
-export class FixedAddressBook implements AddressBook {
+export class FixedAddressTable implements AddressTable {
   readonly #listeners = new Set<() => void>()
   #addresses: VirtualAddresses
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 
-import type { AddressBook } from '../addresses/virtual-addresses.js'
+import type { AddressTable } from '../addresses/virtual-addresses.js'
 import { describeExit, startChild, type Child } from '../process/child.js'
 import { KeptRunning, type ProgramEnd } from '../process/kept-running.js'
 import { LogFile } from '../process/log-file.js'
-import { MARK, type ProcessLedger } from '../process/process-ledger.js'
+import { MARK, type ProcessRegistry } from '../process/process-registry.js'
 import { readLines } from '../process/read-lines.js'
 import type { StatePaths } from '../state/state-folder.js'
 import { writeFileAtomic } from '../state/write-file.js'
@@ -27,9 +27,9 @@ export interface ControllerProcessOptions {
   /** The program that runs it: Node.js. */
   readonly interpreter: string
   readonly config: Omit<ControllerConfig, 'virtualAddresses'>
-  readonly addresses: AddressBook
+  readonly addresses: AddressTable
   readonly paths: StatePaths
-  readonly ledger: ProcessLedger
+  readonly processes: ProcessRegistry
   readonly environment: Readonly<Record<string, string>>
   readonly emit: (event: MeshEvent) => void
   readonly onReady: (ready: ControllerReady) => void
@@ -85,14 +85,14 @@ export class ControllerProcess {
   }
 
   async #start(): Promise<Child> {
-    const { program, interpreter, config, addresses, paths, ledger, environment } = this.#options
+    const { program, interpreter, config, addresses, paths, processes, environment } = this.#options
     const file = join(paths.run, 'controller.json')
     const content: ControllerConfig = { ...config, virtualAddresses: addresses.current() }
     writeFileAtomic(file, `${JSON.stringify(content)}\n`)
     const env = { ...environment, [MARK]: paths.folder }
     return startChild(
       { file: interpreter, args: [program, file], env, stdin: 'pipe', stdout: 'pipe', stderr: this.#log.fd },
-      ledger,
+      processes,
     )
   }
 

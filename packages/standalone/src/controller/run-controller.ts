@@ -14,7 +14,7 @@ import {
 import { startController, type RunningController } from '@osm-ts/controller'
 
 import { AddressedSource } from '../addresses/addressed-source.js'
-import { FixedAddressBook } from '../addresses/virtual-addresses.js'
+import { FixedAddressTable } from '../addresses/virtual-addresses.js'
 import { builtInDrivers } from '../builtins.js'
 import { MESH_NAME, meshDomains, OSM_NAMESPACE } from '../mesh-constants.js'
 import type { ControllerConfig, ControllerInput, ControllerReady } from './controller-config.js'
@@ -44,14 +44,14 @@ export async function runController(
   signal: AbortSignal,
 ): Promise<ControllerRun> {
   const logger = createLogger('osm-controller', 'info')
-  const book = new FixedAddressBook(config.virtualAddresses)
+  const table = new FixedAddressTable(config.virtualAddresses)
   const folder = new YamlFolderSource({ folder: config.folder })
   const controller: RunningController = await startController({
     meshName: MESH_NAME,
     osmNamespace: OSM_NAMESPACE,
     domains: meshDomains(),
     sources: [
-      new AddressedSource(folder, book),
+      new AddressedSource(folder, table),
       new YamlFolderSource({
         name: 'instances',
         folder: config.instances,
@@ -94,7 +94,7 @@ export async function runController(
       healthUrl: `http://127.0.0.1:${controller.healthPort}`,
       proxyPorts: config.proxyServer.ports,
     },
-    accept: ({ virtualAddresses }) => book.replace(virtualAddresses),
+    accept: ({ virtualAddresses }) => table.replace(virtualAddresses),
     logger,
     stopped: controller.stopped,
   }

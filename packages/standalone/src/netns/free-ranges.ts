@@ -1,6 +1,12 @@
-import { OsmError } from '@osm-ts/driver-api'
 import { overlap, parseIpv4Range, type Ipv4Range } from './ipv4-range.js'
-import { routedRanges, type MeshNetworkRanges } from './mesh-network.js'
+
+/** The address ranges of a mesh network. Neither may overlap with what the machine already routes. */
+export interface MeshNetworkRanges {
+  /** Addresses of the workloads and, first of all, of the host. At least eight addresses. */
+  readonly subnet: string
+  /** Addresses of services. Nobody has them; sidecars take the connections to them. */
+  readonly vipRange: string
+}
 
 /**
  * Ranges of which a mesh network takes the first that nobody uses: first two corners of the private range 10.0.0.0/8, then, for machines
@@ -18,17 +24,4 @@ export function chooseFreeRanges(routed: readonly Ipv4Range[]): MeshNetworkRange
     return range !== undefined && !routed.some((other) => overlap(range, other))
   }
   return candidates.find(({ subnet, vipRange }) => isFree(subnet) && isFree(vipRange))
-}
-
-/**
- * Ranges for a mesh network that this machine does not use. Another process may take them in between; createMeshNetwork then says so by
- * OSM_NETNS_RANGE_IN_USE, and the caller asks again.
- */
-export async function findFreeRanges(signal: AbortSignal): Promise<MeshNetworkRanges> {
-  const ranges = chooseFreeRanges(await routedRanges(signal))
-  if (ranges !== undefined) return ranges
-  throw new OsmError(
-    'OSM_NETNS_RANGE_IN_USE',
-    'no free address range was found: this machine routes all of 10.189.0.0/16 and 198.18.0.0/16',
-  )
 }

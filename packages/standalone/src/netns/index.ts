@@ -1,6 +1,5 @@
 export { netnsErrorCodes, type NetnsErrorCode } from './errors.js'
 export type { HostEntry } from './etc-folder.js'
-export { findFreeRanges } from './free-ranges.js'
 export { createMeshNetwork, MeshNetwork } from './mesh-network.js'
 export { transparentModeObstacles } from './obstacles.js'
 export { sweepMeshNetworks } from './sweep.js'

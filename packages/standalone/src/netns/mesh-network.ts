@@ -1,20 +1,14 @@
 import { OsmError } from '@osm-ts/driver-api'
 import { AddressPool } from './address-pool.js'
 import type { NetnsErrorCode } from './errors.js'
+import { chooseFreeRanges, type MeshNetworkRanges } from './free-ranges.js'
 import { formatIpv4Range, overlap, parseIpv4Range, sizeOf, type Ipv4Range } from './ipv4-range.js'
 import { maxNetworksPerProcess, meshNames, routeProtocol, workloadNamespace, type MeshNames } from './mesh-names.js'
 import { findOwner, ownerMetric, type Owner } from './owner.js'
 import { listByIp, runIpBatch, runTool } from './run-tool.js'
+import { withSetupLock } from './setup-lock.js'
 import { findTraces, removeTraces } from './traces.js'
 import { attachWorkload, WorkloadNetwork, type WorkloadNetworkOptions } from './workload-network.js'
-
-/** The address ranges of a mesh network. Neither may overlap with what the machine already routes; see {@link findFreeRanges}. */
-export interface MeshNetworkRanges {
-  /** Addresses of the workloads and, first of all, of the host. At least eight addresses. */
-  readonly subnet: string
-  /** Addresses of services. Nobody has them; sidecars take the connections to them. */
-  readonly vipRange: string
-}
 
 const workloadName = /^[a-z0-9]([-a-z0-9.]{0,198}[a-z0-9])?$/
 
@@ -32,26 +26,28 @@ interface Plan {
  * packets, which container engines like to set, don't apply to it. On the host, a blackhole route catches what is sent to service
  * addresses past a sidecar.
  *
+ * @param ranges those to use; 'free' takes the first candidates that this machine does not route
  * @throws OsmError with a code of netnsErrorCodes; nothing is left behind then
  */
-export async function createMeshNetwork(ranges: MeshNetworkRanges, signal: AbortSignal): Promise<MeshNetwork> {
+export async function createMeshNetwork(ranges: MeshNetworkRanges | 'free', signal: AbortSignal): Promise<MeshNetwork> {
   const owner = findOwner(process.pid)
   if (owner === undefined) throw netnsError('OSM_NETNS_UNSUPPORTED', 'transparent mode needs Linux with /proc')
-  const subnet = usableRange('subnet', ranges.subnet, 8)
-  const vipRange = usableRange('vipRange', ranges.vipRange, 1)
-  if (overlap(subnet, vipRange))
-    throw netnsError('OSM_NETNS_INVALID', `subnet ${ranges.subnet} and vipRange ${ranges.vipRange} overlap`)
-  await requireUnrouted([subnet, vipRange], signal)
-  const plan: Plan = { owner, subnet, vipRange, names: await reserveNames(owner, signal) }
-  const network = new MeshNetwork(plan)
-  try {
-    await connectHost(plan, network.hostAddress, signal)
-    return network
-  } catch (error) {
-    // The first error tells more than what follows from it; what can't be removed now is left to a sweep.
-    await network.destroy().catch(() => undefined)
-    throw error
-  }
+  const wanted = ranges === 'free' ? 'free' : parseRanges(ranges)
+  return withSetupLock(async () => {
+    const routed = await routedRanges(signal)
+    if (wanted !== 'free') requireUnrouted([wanted.subnet, wanted.vipRange], routed)
+    const free = wanted === 'free' ? parseRanges(requireFreeRanges(routed)) : wanted
+    const plan: Plan = { owner, ...free, names: await reserveNames(owner, signal) }
+    const network = new MeshNetwork(plan)
+    try {
+      await connectHost(plan, network.hostAddress, signal)
+      return network
+    } catch (error) {
+      // The first error tells more than what follows from it; what can't be removed now is left to a sweep.
+      await network.destroy().catch(() => undefined)
+      throw error
+    }
+  }, signal)
 }
 
 /** The network of one mesh run. It stays until it is destroyed; what a crash leaves is found by {@link sweepMeshNetworks}. */
@@ -207,8 +203,24 @@ function usableRange(field: string, text: string, minimumSize: number): Ipv4Rang
   throw netnsError('OSM_NETNS_INVALID', message)
 }
 
-async function requireUnrouted(ranges: readonly Ipv4Range[], signal: AbortSignal): Promise<void> {
-  const routed = await routedRanges(signal)
+function parseRanges(ranges: MeshNetworkRanges): Pick<Plan, 'subnet' | 'vipRange'> {
+  const subnet = usableRange('subnet', ranges.subnet, 8)
+  const vipRange = usableRange('vipRange', ranges.vipRange, 1)
+  if (overlap(subnet, vipRange))
+    throw netnsError('OSM_NETNS_INVALID', `subnet ${ranges.subnet} and vipRange ${ranges.vipRange} overlap`)
+  return { subnet, vipRange }
+}
+
+function requireFreeRanges(routed: readonly Ipv4Range[]): MeshNetworkRanges {
+  const ranges = chooseFreeRanges(routed)
+  if (ranges !== undefined) return ranges
+  throw netnsError(
+    'OSM_NETNS_RANGE_IN_USE',
+    'no free address range was found: this machine routes all of 10.189.0.0/16 and 198.18.0.0/16',
+  )
+}
+
+function requireUnrouted(ranges: readonly Ipv4Range[], routed: readonly Ipv4Range[]): void {
   for (const range of ranges) {
     const taken = routed.find((other) => overlap(range, other))
     if (taken === undefined) continue
@@ -218,7 +230,7 @@ async function requireUnrouted(ranges: readonly Ipv4Range[], signal: AbortSignal
 }
 
 /** Every range that the host has a route for, default routes left out. */
-export async function routedRanges(signal: AbortSignal): Promise<readonly Ipv4Range[]> {
+async function routedRanges(signal: AbortSignal): Promise<readonly Ipv4Range[]> {
   const routes = await listByIp(['-4', 'route', 'show', 'table', 'all'], signal)
   return routes.flatMap(({ dst }) => parseIpv4Range(String(dst)) ?? []).filter((range) => range.prefix > 0)
 }

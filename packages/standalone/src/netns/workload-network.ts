@@ -145,11 +145,16 @@ export async function attachWorkload(
 
 async function intercept(
   options: InterceptionOptions | 'none',
-  { namespace, address }: Attachment,
+  { namespace, address, hostAddress }: Attachment,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   if (options === 'none') return []
-  const rules = interceptionRules({ podAddresses: [address], ...options })
+  const rules = interceptionRules({
+    podAddresses: [address],
+    // The only address outside the mesh that a workload has a way to: a nameserver of this machine answers there, or none.
+    nameservers: [hostAddress],
+    ...options,
+  })
   await restore('iptables-restore', rules.ipv4, namespace, signal)
   if (!existsSync('/proc/net/if_inet6')) return ['this kernel has no IPv6, so there is nothing to intercept there']
   await restore('ip6tables-restore', rules.ipv6, namespace, signal)

@@ -6,15 +6,18 @@ import { temporaryFolders } from '../../test/temporary-folders.js'
 import { describeExit, startChild, type Child } from './child.js'
 import { KeptRunning, type ProgramEnd } from './kept-running.js'
 import { machineProcesses } from './process-identity.js'
-import { ProcessLedger } from './process-ledger.js'
+import { ProcessRegistry } from './process-registry.js'
 import { readLines } from './read-lines.js'
 
 const folder = temporaryFolders()
-const newLedger = (): ProcessLedger => new ProcessLedger(join(folder(), 'processes.json'), machineProcesses)
+const newRegistry = (): ProcessRegistry => new ProcessRegistry(join(folder(), 'processes.json'), machineProcesses)
 
 function start(script: string): Promise<Child> {
   const env = { PATH: process.env.PATH ?? '' }
-  return startChild({ file: process.execPath, args: ['-e', script], env, stdout: 'pipe', stderr: 'pipe' }, newLedger())
+  return startChild(
+    { file: process.execPath, args: ['-e', script], env, stdout: 'pipe', stderr: 'pipe' },
+    newRegistry(),
+  )
 }
 
 function firstLine(child: Child): Promise<string> {
@@ -33,7 +36,7 @@ describe('startChild', () => {
 
   it('rejects with the reason of the system', async () => {
     const options = { file: '/no/such/program', args: [], env: {}, stdout: 'pipe', stderr: 'pipe' } as const
-    await expect(startChild(options, newLedger())).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(startChild(options, newRegistry())).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
   it('ends what a program leaves running', async () => {

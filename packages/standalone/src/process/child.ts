@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 
-import type { ProcessLedger } from './process-ledger.js'
+import type { ProcessRegistry } from './process-registry.js'
 import { sendSignal } from './send-signal.js'
 
 /** Output of a program that has ended is waited for this long. */
@@ -38,7 +38,7 @@ export class Child {
   readonly exited: Promise<ChildExit>
   #isRunning = true
 
-  constructor(child: ChildProcess, pid: number, ledger: ProcessLedger) {
+  constructor(child: ChildProcess, pid: number, processes: ProcessRegistry) {
     this.pid = pid
     this.stdin = child.stdin
     this.stdout = child.stdout
@@ -48,7 +48,7 @@ export class Child {
       child.once('exit', (code, signal) => {
         this.#isRunning = false
         sendSignal(-pid, 'SIGKILL')
-        ledger.remove(pid)
+        processes.remove(pid)
         // What it said last is still to be read. Somebody who has left the session may hold the pipes for ever.
         const settle = (): void => resolve({ code, signal })
         child.once('close', settle)
@@ -82,7 +82,7 @@ export class Child {
  *
  * @throws the error of the system if it can't be started
  */
-export async function startChild(options: ChildOptions, ledger: ProcessLedger): Promise<Child> {
+export async function startChild(options: ChildOptions, processes: ProcessRegistry): Promise<Child> {
   const { file, args, cwd, env, stdin, stdout, stderr, files = [] } = options
   const child = spawn(file, args, {
     ...(cwd !== undefined && { cwd }),
@@ -98,8 +98,8 @@ export async function startChild(options: ChildOptions, ledger: ProcessLedger): 
     })
   })
   child.on('error', () => undefined)
-  const started = new Child(child, pid, ledger)
-  ledger.add(pid)
+  const started = new Child(child, pid, processes)
+  processes.add(pid)
   return started
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { findLeftovers } from './process-ledger.js'
+import { findLeftovers } from './process-registry.js'
 import { machineProcesses } from './process-identity.js'
 import { sendSignal } from './send-signal.js'
 

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { realpathSync, rmSync } from 'node:fs'
-import { connect, createServer, type Server } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { OsmError } from '@osm-ts/driver-api'
 
 import type { StandaloneErrorCode } from '../errors.js'
+import { trySocketLock } from '../process/socket-lock.js'
 
 /**
  * Makes sure that one mesh at a time uses a state folder: a socket with a name made from the folder's real path.
@@ -21,10 +22,10 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const name = `osm-ts-${createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 40)}`
   const isAbstract = process.platform === 'linux'
   const path = isAbstract ? `\0${name}` : join(tmpdir(), `${name}.sock`)
-  let server = await tryListen(path)
+  let server = await trySocketLock(path)
   if (server === undefined && !isAbstract && !(await isAnswered(path))) {
     rmSync(path, { force: true })
-    server = await tryListen(path)
+    server = await trySocketLock(path)
   }
   if (server === undefined) {
     throw new OsmError<StandaloneErrorCode>(
@@ -35,18 +36,6 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   }
   const held = server
   return () => new Promise((resolve) => held.close(() => resolve()))
-}
-
-function tryListen(path: string): Promise<Server | undefined> {
-  return new Promise((resolve, reject) => {
-    // Whoever asks gets no conversation.
-    const server = createServer((socket) => socket.destroy())
-    server.unref()
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
-    )
-    server.listen(path, () => resolve(server))
-  })
 }
 
 function isAnswered(path: string): Promise<boolean> {

@@ -1,8 +1,8 @@
 import { readLines } from '../process/read-lines.js'
 import { startChild, type Child } from '../process/child.js'
-import type { ProcessLedger } from '../process/process-ledger.js'
+import type { ProcessRegistry } from '../process/process-registry.js'
 import { isRecord } from '../state/state-folder.js'
-import type { LoopbackRequest, ProgramCommand } from '../workload/site.js'
+import type { LoopbackRequest, ProgramCommand } from '../workload/instance-placement.js'
 
 /** A helper that nobody has asked for this long is ended. */
 const IDLE_MS = 3000
@@ -30,7 +30,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 export class NamespaceRequests {
   readonly #command: (argv: readonly [string, ...string[]]) => ProgramCommand
   readonly #interpreter: string
-  readonly #ledger: ProcessLedger
+  readonly #processes: ProcessRegistry
   readonly #environment: Readonly<Record<string, string>>
   readonly #waiting = new Map<number, (status: number) => void>()
   #child: Promise<Child> | undefined
@@ -40,12 +40,12 @@ export class NamespaceRequests {
   constructor(options: {
     readonly command: (argv: readonly [string, ...string[]]) => ProgramCommand
     readonly interpreter: string
-    readonly ledger: ProcessLedger
+    readonly processes: ProcessRegistry
     readonly environment: Readonly<Record<string, string>>
   }) {
     this.#command = options.command
     this.#interpreter = options.interpreter
-    this.#ledger = options.ledger
+    this.#processes = options.processes
     this.#environment = options.environment
   }
 
@@ -82,7 +82,7 @@ export class NamespaceRequests {
       // What it might say wrong would be about its end, which shows by itself.
       const child = await startChild(
         { ...command, env: this.#environment, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' },
-        this.#ledger,
+        this.#processes,
       )
       child.stderr?.resume()
       if (child.stdout !== null) readLines(child.stdout, (line) => this.#answered(line))

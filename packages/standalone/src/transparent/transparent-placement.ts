@@ -1,32 +1,24 @@
 import type { Snapshot } from '@osm-ts/core'
 import { OsmError } from '@osm-ts/driver-api'
 
-import { AddressLedger } from '../addresses/address-ledger.js'
+import { AddressAllocator } from '../addresses/address-allocator.js'
 import type { StandaloneErrorCode } from '../errors.js'
 import { meshDomains, SIDECAR_UID } from '../mesh-constants.js'
-import {
-  createMeshNetwork,
-  findFreeRanges,
-  sweepMeshNetworks,
-  transparentModeObstacles,
-  type MeshNetwork,
-} from '../netns/index.js'
+import { createMeshNetwork, sweepMeshNetworks, transparentModeObstacles, type MeshNetwork } from '../netns/index.js'
 import { parseIpv4Range } from '../netns/ipv4-range.js'
 import { sidecarFolder, type Placement } from '../placement.js'
-import type { ProcessLedger } from '../process/process-ledger.js'
+import type { ProcessRegistry } from '../process/process-registry.js'
 import type { StatePaths } from '../state/state-folder.js'
 import type { DesiredInstance } from '../workload/desired-instances.js'
-import type { Site } from '../workload/site.js'
-import { makeSidecarsHome, removeSidecarsHome } from './home.js'
+import type { InstancePlacement } from '../workload/instance-placement.js'
+import { createSidecarRunDirectory, removeSidecarRunDirectory } from './sidecar-run-directory.js'
 import { hostEntries, type NamedInstance } from './host-names.js'
-import { TransparentSite, type ProgramUser } from './transparent-site.js'
-
-const ATTEMPTS = 5
+import { TransparentInstancePlacement, type ProgramUser } from './transparent-instance-placement.js'
 
 /** What transparent placement needs. */
 export interface TransparentOptions {
   readonly paths: StatePaths
-  readonly ledger: ProcessLedger
+  readonly processes: ProcessRegistry
   readonly interpreter: string
   readonly environment: Readonly<Record<string, string | undefined>>
 }
@@ -41,7 +33,7 @@ export async function transparentPlacement(options: TransparentOptions, signal: 
   if (obstacles.length > 0) throw transparentError(`transparent mode can't run here: ${obstacles.join('; ')}`)
   const user = programUser(options.environment)
   await sweepMeshNetworks()
-  const network = await buildNetwork(signal)
+  const network = await createMeshNetwork('free', signal)
   try {
     return new TransparentPlacement(options, network, user)
   } catch (error) {
@@ -52,12 +44,12 @@ export async function transparentPlacement(options: TransparentOptions, signal: 
 
 class TransparentPlacement implements Placement {
   readonly controllerAddress: string
-  readonly addresses: AddressLedger
+  readonly addresses: AddressAllocator
   readonly #options: TransparentOptions
   readonly #network: MeshNetwork
   readonly #user: ProgramUser | undefined
   readonly #home: string
-  readonly #sites = new Map<TransparentSite, NamedInstance | undefined>()
+  readonly #placements = new Map<TransparentInstancePlacement, NamedInstance | undefined>()
   #snapshot: Snapshot | undefined
 
   constructor(options: TransparentOptions, network: MeshNetwork, user: ProgramUser | undefined) {
@@ -67,8 +59,8 @@ class TransparentPlacement implements Placement {
     this.controllerAddress = network.hostAddress
     const range = parseIpv4Range(network.vipRange)
     if (range === undefined) throw new RangeError(`${network.vipRange} is no range`)
-    this.addresses = new AddressLedger(options.paths.virtualAddresses, range)
-    this.#home = makeSidecarsHome(options.paths.folder)
+    this.addresses = new AddressAllocator(options.paths.virtualAddresses, range)
+    this.#home = createSidecarRunDirectory(options.paths.folder)
   }
 
   readonly assign: Placement['assign'] = (snapshot) => {
@@ -76,9 +68,13 @@ class TransparentPlacement implements Placement {
     return this.addresses.assign(snapshot.list('Service'))
   }
 
-  readonly openSite: Placement['openSite'] = async (desired, snapshot, config): Promise<Site> => {
-    const { ledger, interpreter, paths } = this.#options
-    const site: TransparentSite = new TransparentSite({
+  readonly placeInstance: Placement['placeInstance'] = async (
+    desired,
+    snapshot,
+    config,
+  ): Promise<InstancePlacement> => {
+    const { processes, interpreter, paths } = this.#options
+    const placement: TransparentInstancePlacement = new TransparentInstancePlacement({
       desired,
       snapshot,
       network: this.#network,
@@ -87,43 +83,36 @@ class TransparentPlacement implements Placement {
       sidecarUid: SIDECAR_UID,
       user: this.#user,
       interpreter,
-      ledger,
+      processes,
       stateFolder: paths.folder,
       hosts: () => this.#hosts(desired.namespace),
-      onAddress: (address) => this.#moved(site, desired, address),
+      onAddress: (address) => this.#moved(placement, desired, address),
     })
-    return site
+    return placement
   }
 
   readonly destroy = async (): Promise<void> => {
-    removeSidecarsHome(this.#options.paths.folder)
+    removeSidecarRunDirectory(this.#options.paths.folder)
     await this.#network.destroy()
   }
 
   #hosts(namespace: string): ReturnType<typeof hostEntries> {
     const services = this.#snapshot?.list('Service') ?? []
-    const instances = [...this.#sites.values()].filter((instance) => instance !== undefined)
+    const instances = [...this.#placements.values()].filter((instance) => instance !== undefined)
     const { clusterDomain } = meshDomains()
     return hostEntries(namespace, { services, addresses: this.addresses.current(), instances, clusterDomain })
   }
 
   /** Names of headless services lead to instances, so that all are told who has come or left. */
-  #moved(site: TransparentSite, { namespace, name, workload }: DesiredInstance, address: string | undefined): void {
-    if (address === undefined) this.#sites.delete(site)
-    else this.#sites.set(site, { namespace, name, labels: workload.metadata.labels, address })
+  #moved(
+    placement: TransparentInstancePlacement,
+    { namespace, name, workload }: DesiredInstance,
+    address: string | undefined,
+  ): void {
+    if (address === undefined) this.#placements.delete(placement)
+    else this.#placements.set(placement, { namespace, name, labels: workload.metadata.labels, address })
     const isHeadless = (this.#snapshot?.list('Service') ?? []).some(({ spec }) => spec.clusterIP === 'None')
-    if (isHeadless) for (const other of this.#sites.keys()) other.refreshHosts()
-  }
-}
-
-/** Another process may take the ranges in between. */
-async function buildNetwork(signal: AbortSignal): Promise<MeshNetwork> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await createMeshNetwork(await findFreeRanges(signal), signal)
-    } catch (error) {
-      if (attempt === ATTEMPTS || !(error instanceof OsmError) || error.code !== 'OSM_NETNS_RANGE_IN_USE') throw error
-    }
+    if (isHeadless) for (const other of this.#placements.keys()) other.refreshHosts()
   }
 }
 

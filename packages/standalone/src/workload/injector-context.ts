@@ -12,7 +12,7 @@ import { controllerServerName, MESH_NAME, OSM_NAMESPACE } from '../mesh-constant
 import type { DesiredInstance } from './desired-instances.js'
 import { exclusions } from './exclusions.js'
 import { originalProbes } from './original-probes.js'
-import type { Site } from './site.js'
+import type { InstancePlacement } from './instance-placement.js'
 
 /** What a context is made from. */
 export interface InjectorContextOptions {
@@ -25,13 +25,13 @@ export interface InjectorContextOptions {
   readonly environment: Readonly<Record<string, string>>
   readonly trustBundle: readonly string[]
   readonly controlPlanePort: number
-  readonly site: Site
+  readonly placement: InstancePlacement
   readonly signal: AbortSignal
 }
 
 /** Everything that a driver may know about an instance that is about to start. */
 export function injectorContext(options: InjectorContextOptions): InjectorContext {
-  const { desired, sidecarClass, uuid, certificate, configurator, domains, environment, site, signal } = options
+  const { desired, sidecarClass, uuid, certificate, configurator, domains, environment, placement, signal } = options
   const config = configurator.current()
   return {
     meshName: MESH_NAME,
@@ -54,13 +54,13 @@ export function injectorContext(options: InjectorContextOptions): InjectorContex
     resources: config.sidecar.resources,
     logLevel: config.sidecar.logLevel,
     ...exclusions(config, desired.workload),
-    interceptionMode: site.interceptionMode,
-    listen: site.listen,
+    interceptionMode: placement.interceptionMode,
+    listen: placement.listen,
     locality: unknownLocality,
     nativeSidecar: false,
     originalHealthProbes: originalProbes(desired.workload),
     controlPlane: {
-      address: site.controllerAddress,
+      address: placement.controllerAddress,
       port: options.controlPlanePort,
       serverName: controllerServerName(domains),
     },

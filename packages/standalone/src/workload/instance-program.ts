@@ -1,10 +1,10 @@
-import { MARK } from '../process/process-ledger.js'
+import { MARK } from '../process/process-registry.js'
 import type { DesiredInstance } from './desired-instances.js'
 import type { InstanceProblems } from './instance-problems.js'
 import type { InstanceServices } from './instance-services.js'
 import { ProgramRunner, type ProgramListener } from './program-runner.js'
 import { parseReportedRequest } from './reported-request.js'
-import type { Site, SiteView } from './site.js'
+import type { InstancePlacement, SiteView } from './instance-placement.js'
 import { portVariables } from './variables.js'
 
 /** A program that ends this often in a row is a problem, not bad luck. */
@@ -13,7 +13,7 @@ const FAILURES_TOLD = 3
 /** What the program of an instance is made from. */
 export interface InstanceProgramOptions {
   readonly desired: DesiredInstance
-  readonly site: Site
+  readonly placement: InstancePlacement
   readonly services: InstanceServices
   readonly problems: InstanceProblems
   /** What the program can be told at this moment. */
@@ -37,10 +37,10 @@ export class InstanceProgram {
     this.#options = options
     this.#runner = new ProgramRunner({
       program: options.desired.program,
-      site: options.site,
+      placement: options.placement,
       environment: () => this.#environment(),
       restartPolicy: options.restartPolicy,
-      ledger: options.services.ledger,
+      processes: options.services.processes,
       listener: this.#listener(),
     })
   }
@@ -113,8 +113,8 @@ export class InstanceProgram {
   }
 
   #environment(): Readonly<Record<string, string>> {
-    const { site, services, desired, view } = this.#options
-    this.#given = { HOST: site.host, ...portVariables(site.ports), ...view().variables }
+    const { placement, services, desired, view } = this.#options
+    this.#given = { HOST: placement.host, ...portVariables(placement.ports), ...view().variables }
     const written = desired.workload.spec.env.map(({ name, value }) => [name, value] as const)
     // As a pod has it.
     const own = { HOSTNAME: desired.name }

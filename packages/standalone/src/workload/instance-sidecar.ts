@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import { MARK } from '../process/process-ledger.js'
+import { MARK } from '../process/process-registry.js'
 import { rotateCertificate } from './certificate-rotation.js'
 import type { DesiredInstance } from './desired-instances.js'
 import type { InstanceProblems } from './instance-problems.js'
@@ -8,7 +8,7 @@ import type { InstanceServices } from './instance-services.js'
 import { referenceValues, type PreparedSidecar } from './prepare-sidecar.js'
 import { replaceCertificateFiles, writeSidecarFiles, type FileMaterial } from './sidecar-files.js'
 import { SidecarRunner } from './sidecar-runner.js'
-import type { Site } from './site.js'
+import type { InstancePlacement } from './instance-placement.js'
 
 /** A sidecar that ends this often in a row is a problem, not bad luck. */
 const FAILURES_TOLD = 2
@@ -17,7 +17,7 @@ const FAILURES_TOLD = 2
 export interface InstanceSidecarOptions {
   readonly desired: DesiredInstance
   readonly prepared: PreparedSidecar
-  readonly site: Site
+  readonly placement: InstancePlacement
   readonly address: string
   readonly services: InstanceServices
   readonly problems: InstanceProblems
@@ -35,20 +35,20 @@ export class InstanceSidecar {
 
   constructor(options: InstanceSidecarOptions) {
     this.#options = options
-    const { desired, prepared, site, services, problems } = options
-    const { paths, ledger, environment, emit, maxDrainMs } = services
+    const { desired, prepared, placement, services, problems } = options
+    const { paths, processes, environment, emit, maxDrainMs } = services
     const { name: instance, namespace } = desired
     let resolveReady = (): void => undefined
     this.#firstReady = new Promise((resolve) => (resolveReady = resolve))
-    writeSidecarFiles(prepared.patch, site.home, this.#material(prepared.certificate))
+    writeSidecarFiles(prepared.patch, placement.home, this.#material(prepared.certificate))
     this.#runner = new SidecarRunner({
       patch: prepared.patch,
       binary: prepared.binary,
-      site,
+      placement,
       values: this.#values(),
       environment: { ...(environment.PATH !== undefined && { PATH: environment.PATH }), [MARK]: paths.folder },
       logPath: join(paths.logs, `${namespace}.${instance}.sidecar.log`),
-      ledger,
+      processes,
       ...(maxDrainMs !== undefined && { maxDrainMs }),
       listener: {
         onStarted: (pid) => {
@@ -120,13 +120,13 @@ export class InstanceSidecar {
   }
 
   #rotate(): Promise<void> {
-    const { prepared, site, services, problems } = this.#options
+    const { prepared, placement, services, problems } = this.#options
     return rotateCertificate(
       {
         certificate: prepared.certificate,
         issue: prepared.issue,
         install: (certificate) => {
-          replaceCertificateFiles(prepared.patch, site.home, this.#material(certificate))
+          replaceCertificateFiles(prepared.patch, placement.home, this.#material(certificate))
           problems.clear('certificate')
         },
         onFailure: (error) => problems.failed('certificate', error, 'OSM_STANDALONE_SIDECAR'),
@@ -143,7 +143,7 @@ export class InstanceSidecar {
   }
 
   #values(): FileMaterial['values'] {
-    const { desired, prepared, address, site } = this.#options
-    return referenceValues(desired, { uuid: prepared.uuid, address, folder: site.home.folder })
+    const { desired, prepared, address, placement } = this.#options
+    return referenceValues(desired, { uuid: prepared.uuid, address, folder: placement.home.folder })
   }
 }

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { serviceIdentity, type Snapshot } from '@osm-ts/core'
+import { Deadline, serviceIdentity, type Snapshot } from '@osm-ts/core'
 
 import { Backoff } from '../process/backoff.js'
 import { isAborted } from '../process/is-aborted.js'
@@ -13,20 +13,20 @@ import { InstanceProgram } from './instance-program.js'
 import type { InstanceServices } from './instance-services.js'
 import { InstanceSidecar } from './instance-sidecar.js'
 import { prepareSidecar, type PreparedSidecar } from './prepare-sidecar.js'
-import type { Site, SiteView } from './site.js'
+import type { InstancePlacement, SiteView } from './instance-placement.js'
 import { servedPorts } from './workload-ports.js'
 
 const PREPARE_LIMITS = { firstMs: 1000, maxMs: 30_000, steadyMs: Infinity }
 const PROGRAM_GRACE_MS = 8000
 const SIDECAR_GRACE_MS = 3000
-const PLACES = ['prepare', 'site', 'sidecar', 'program', 'certificate'] as const
+const PLACES = ['prepare', 'placement', 'sidecar', 'program', 'certificate'] as const
 
 /** How far an instance has come. */
 export type InstancePhase = 'is being prepared' | 'waits for its sidecar' | 'starts' | 'runs' | 'is done'
 
 /** An instance that has its place. */
 interface Entered {
-  readonly site: Site
+  readonly placement: InstancePlacement
   readonly address: string
   readonly prepared: PreparedSidecar | undefined
   readonly createdAt: string
@@ -83,9 +83,9 @@ export class Instance {
 
   describe(): RunningInstance {
     const { namespace, name, workload, sidecarClass = '' } = this.desired
-    const { site, prepared } = this.#entered ?? {}
+    const { placement, prepared } = this.#entered ?? {}
     // In a network namespace of its own it is not within reach.
-    const adminPort = site?.mode === 'explicit' ? prepared?.patch.admin?.port : undefined
+    const adminPort = placement?.mode === 'explicit' ? prepared?.patch.admin?.port : undefined
     return {
       uuid: prepared?.uuid ?? '',
       name,
@@ -116,9 +116,26 @@ export class Instance {
   async stop(): Promise<void> {
     this.#isLeaving = true
     this.#publish()
-    if (this.#isServing()) await this.#sidecar?.drain(this.#hurry.signal)
+    if (this.#isServing()) await this.#drain()
     await this.stopProgram()
     await this.stopSidecar()
+  }
+
+  /**
+   * Lets callers turn elsewhere. That takes as long as the driver says at least, and longer where the controller is slow: as long as a sidecar sends requests,
+   * there must be somebody to answer them.
+   */
+  async #drain(): Promise<void> {
+    const { prepared } = this.#entered ?? {}
+    const { maxDrainMs = Infinity, untilCallersKnow } = this.#services
+    const drain = prepared?.patch.drain
+    if (prepared === undefined || drain === undefined) return
+    const limit = new Deadline(this.#hurry.signal, Math.min(drain.maxMs, maxDrainMs))
+    try {
+      await Promise.all([this.#sidecar?.drain(this.#hurry.signal), untilCallersKnow(prepared.uuid, limit.signal)])
+    } finally {
+      limit.release()
+    }
   }
 
   /** Ends the program. Nothing is started any more. */
@@ -145,10 +162,10 @@ export class Instance {
     await this.#running
     await this.#refreshing
     this.#file.remove()
-    const site = this.#entered?.site
-    if (site !== undefined) {
-      rmSync(site.home.folder, { recursive: true, force: true })
-      await site.leave()
+    const placement = this.#entered?.placement
+    if (placement !== undefined) {
+      rmSync(placement.home.folder, { recursive: true, force: true })
+      await placement.leave()
     }
     this.#problems.clear(...PLACES)
     this.#resolveGone()
@@ -157,28 +174,28 @@ export class Instance {
   async #run(signal: AbortSignal): Promise<void> {
     const entered = await this.#enter(signal)
     if (entered === undefined || signal.aborted) return
-    const { prepared, site, address } = entered
+    const { prepared, placement, address } = entered
     if (prepared === undefined) {
-      await this.#runProgram(site)
+      await this.#runProgram(placement)
       return
     }
     const sidecar = new InstanceSidecar({
       desired: this.desired,
       prepared,
-      site,
+      placement,
       address,
       services: this.#services,
       problems: this.#problems,
       onChange: () => this.#changed(),
     })
     this.#sidecar = sidecar
-    await Promise.all([sidecar.run(), this.#runBeside(sidecar, site, signal)])
+    await Promise.all([sidecar.run(), this.#runBeside(sidecar, placement, signal)])
   }
 
-  async #runBeside(sidecar: InstanceSidecar, site: Site, signal: AbortSignal): Promise<void> {
+  async #runBeside(sidecar: InstanceSidecar, placement: InstancePlacement, signal: AbortSignal): Promise<void> {
     await sidecar.untilReady()
     if (signal.aborted) return
-    await this.#runProgram(site)
+    await this.#runProgram(placement)
     if (isAborted(signal)) return
     // A program that is done for good takes no traffic, and needs no sidecar.
     await sidecar.end(SIDECAR_GRACE_MS)
@@ -206,39 +223,39 @@ export class Instance {
 
   async #prepare(signal: AbortSignal): Promise<Entered> {
     const { desired } = this
-    const site = await this.#services.openSite(desired, this.#snapshot)
+    const placement = await this.#services.placeInstance(desired, this.#snapshot)
     try {
       const prepared =
         desired.sidecarClass === undefined
           ? undefined
-          : await prepareSidecar(desired, desired.sidecarClass, site, this.#services, signal)
-      const address = await site.enter(prepared?.patch, signal)
-      this.#view = await site.refresh(this.#snapshot)
-      this.#problems.set('site', this.#view.problems)
-      return { site, address, prepared, createdAt: new Date(this.#services.clock.now()).toISOString() }
+          : await prepareSidecar(desired, desired.sidecarClass, placement, this.#services, signal)
+      const address = await placement.enter(prepared?.patch, signal)
+      this.#view = await placement.refresh(this.#snapshot)
+      this.#problems.set('placement', this.#view.problems)
+      return { placement, address, prepared, createdAt: new Date(this.#services.clock.now()).toISOString() }
     } catch (error) {
-      await site.leave()
+      await placement.leave()
       throw error
     }
   }
 
   async #refresh(): Promise<void> {
-    const { site } = this.#entered ?? {}
-    if (site === undefined || this.#isLeaving) return
+    const { placement } = this.#entered ?? {}
+    if (placement === undefined || this.#isLeaving) return
     try {
-      this.#view = await site.refresh(this.#snapshot)
-      this.#problems.set('site', this.#view.problems)
+      this.#view = await placement.refresh(this.#snapshot)
+      this.#problems.set('placement', this.#view.problems)
       this.#publish()
     } catch (error) {
-      this.#problems.failed('site', error, 'OSM_STANDALONE_PORTS')
+      this.#problems.failed('placement', error, 'OSM_STANDALONE_PORTS')
     }
     this.#services.onChange()
   }
 
-  async #runProgram(site: Site): Promise<void> {
+  async #runProgram(placement: InstancePlacement): Promise<void> {
     this.#program = new InstanceProgram({
       desired: this.desired,
-      site,
+      placement,
       services: this.#services,
       problems: this.#problems,
       view: () => this.#view,
@@ -256,8 +273,8 @@ export class Instance {
 
   /** Nobody has to learn of the end of an instance that no service leads to. */
   #isServing(): boolean {
-    const { site } = this.#entered ?? {}
-    return site !== undefined && servedPorts(this.#snapshot, this.#workload(), site.ports).length > 0
+    const { placement } = this.#entered ?? {}
+    return placement !== undefined && servedPorts(this.#snapshot, this.#workload(), placement.ports).length > 0
   }
 
   #changed(): void {
@@ -267,8 +284,8 @@ export class Instance {
 
   /** Writes down for the controller how the instance stands. */
   #publish(): void {
-    const { site, address, prepared, createdAt } = this.#entered ?? {}
-    if (site === undefined || address === undefined || prepared === undefined || createdAt === undefined) return
+    const { placement, address, prepared, createdAt } = this.#entered ?? {}
+    if (placement === undefined || address === undefined || prepared === undefined || createdAt === undefined) return
     if (this.#program?.isCompleted === true) return
     const { namespace, name, workload } = this.desired
     const { metadata, spec } = this.#workload()
@@ -283,10 +300,10 @@ export class Instance {
         workload: workload.metadata.name,
         serviceAccountName: workload.spec.serviceAccountName,
         sidecarClass: prepared.sidecarClass,
-        mode: site.mode,
+        mode: placement.mode,
         ...instanceHostname(name),
         addresses: [address],
-        ports: [...site.ports],
+        ports: [...placement.ports],
         ...(allocations !== undefined && { allocations }),
         ...(spec.probes !== undefined && { probes: spec.probes }),
         ready: !this.#isLeaving && this.#program?.isListening === true && this.#sidecar?.isReady === true,

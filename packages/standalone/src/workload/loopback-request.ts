@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
 
-import type { LoopbackRequest } from './site.js'
+import type { LoopbackRequest } from './instance-placement.js'
 
 const TIMEOUT_MS = 2000
 

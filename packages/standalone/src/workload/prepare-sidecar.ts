@@ -10,7 +10,7 @@ import type { DesiredInstance } from './desired-instances.js'
 import { injectorContext } from './injector-context.js'
 import type { InstanceServices } from './instance-services.js'
 import type { ReferenceValues } from './resolve-value.js'
-import type { Site } from './site.js'
+import type { InstancePlacement } from './instance-placement.js'
 
 /** A sidecar that is about to be started. */
 export interface PreparedSidecar {
@@ -31,7 +31,7 @@ export interface PreparedSidecar {
 export async function prepareSidecar(
   desired: DesiredInstance,
   sidecarClass: string,
-  site: Site,
+  placement: InstancePlacement,
   services: InstanceServices,
   signal: AbortSignal,
 ): Promise<PreparedSidecar> {
@@ -53,7 +53,7 @@ export async function prepareSidecar(
     environment,
     trustBundle: certificates.trustBundle('control-plane'),
     controlPlanePort: services.controlPlanePort(sidecarClass) ?? 0,
-    site,
+    placement,
     signal,
   })
   const patch = await registry.patch(context, driver.name)

@@ -6,11 +6,11 @@ import type { StandaloneErrorCode } from '../errors.js'
 import { describeExit, startChild, type Child, type ChildExit } from '../process/child.js'
 import { findExecutable, isFolder } from '../process/find-executable.js'
 import { KeptRunning, type ProgramEnd } from '../process/kept-running.js'
-import type { ProcessLedger } from '../process/process-ledger.js'
+import type { ProcessRegistry } from '../process/process-registry.js'
 import { readLines } from '../process/read-lines.js'
 import { untilListening } from './listening.js'
 import type { WorkloadProgram } from './desired-instances.js'
-import type { Site } from './site.js'
+import type { InstancePlacement } from './instance-placement.js'
 
 const LIMITS = { firstMs: 500, maxMs: 30_000, steadyMs: 10_000 }
 /** A program that listens on none of its ports by then takes traffic all the same: it may listen when it likes. */
@@ -36,11 +36,11 @@ export interface ProgramListener {
 /** What a program is started with. */
 export interface ProgramRunnerOptions {
   readonly program: WorkloadProgram
-  readonly site: Site
+  readonly placement: InstancePlacement
   /** The whole environment; asked for with every start. */
   readonly environment: () => Readonly<Record<string, string>>
   readonly restartPolicy: () => 'Always' | 'OnFailure' | 'Never'
-  readonly ledger: ProcessLedger
+  readonly processes: ProcessRegistry
   readonly listener: ProgramListener
 }
 
@@ -79,11 +79,11 @@ export class ProgramRunner {
   }
 
   async #start(): Promise<Child> {
-    const { program, site, environment, ledger } = this.#options
+    const { program, placement, environment, processes } = this.#options
     const env = environment()
-    const command = site.program(executable(program, env.PATH))
+    const command = placement.program(executable(program, env.PATH))
     try {
-      return await startChild({ ...command, cwd: program.cwd, env, stdout: 'pipe', stderr: 'pipe' }, ledger)
+      return await startChild({ ...command, cwd: program.cwd, env, stdout: 'pipe', stderr: 'pipe' }, processes)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw commandError(`${program.command.join(' ')} can't be started: ${reason}`, cause)
@@ -91,7 +91,7 @@ export class ProgramRunner {
   }
 
   async #watch(child: Child, signal: AbortSignal): Promise<void> {
-    const { listener, site } = this.#options
+    const { listener, placement } = this.#options
     listener.onStarted()
     this.#lastError = ''
     if (child.stdout !== null) readLines(child.stdout, (line) => listener.onLine('stdout', line))
@@ -101,7 +101,7 @@ export class ProgramRunner {
         listener.onLine('stderr', line)
       })
     }
-    const ports = site.ports.map(({ port, localPort }) => localPort ?? port)
+    const ports = placement.ports.map(({ port, localPort }) => localPort ?? port)
     await untilListening({ pid: child.pid, ports, withinMs: LISTENS_WITHIN_MS }, signal)
     if (signal.aborted) return
     listener.onListening()

@@ -5,9 +5,9 @@ import type { Action, SidecarPatch } from '@osm-ts/driver-api'
 import { describeExit, startChild, type Child } from '../process/child.js'
 import { KeptRunning, type ProgramEnd } from '../process/kept-running.js'
 import { LogFile } from '../process/log-file.js'
-import type { ProcessLedger } from '../process/process-ledger.js'
+import type { ProcessRegistry } from '../process/process-registry.js'
 import { resolveValue, type ReferenceValues } from './resolve-value.js'
-import type { LoopbackRequest, Site } from './site.js'
+import type { LoopbackRequest, InstancePlacement } from './instance-placement.js'
 
 const LIMITS = { firstMs: 250, maxMs: 15_000, steadyMs: 30_000 }
 const TRIM_LOG_MS = 10_000
@@ -30,10 +30,10 @@ export interface SidecarRunnerOptions {
   readonly patch: SidecarPatch
   readonly binary: string
   readonly values: ReferenceValues
-  readonly site: Site
+  readonly placement: InstancePlacement
   readonly environment: Readonly<Record<string, string>>
   readonly logPath: string
-  readonly ledger: ProcessLedger
+  readonly processes: ProcessRegistry
   readonly listener: SidecarListener
   /** Most milliseconds for which it is drained; as long as its driver says if absent. */
   readonly maxDrainMs?: number
@@ -90,12 +90,12 @@ export class SidecarRunner {
   }
 
   async #start(): Promise<Child> {
-    const { patch, binary, values, site, environment, ledger } = this.#options
+    const { patch, binary, values, placement, environment, processes } = this.#options
     const args = patch.sidecar.args.map((value) => resolveValue(value, values))
     const own = patch.sidecar.env.map(({ name, value }) => [name, resolveValue(value, values)] as const)
-    const command = site.sidecar([binary, ...args], patch.sidecar.security.runAsUser)
+    const command = placement.sidecar([binary, ...args], patch.sidecar.security.runAsUser)
     const env = { ...environment, ...Object.fromEntries(own) }
-    return startChild({ ...command, env, stdout: this.#log.fd, stderr: this.#log.fd }, ledger)
+    return startChild({ ...command, env, stdout: this.#log.fd, stderr: this.#log.fd }, processes)
   }
 
   async #watch({ pid }: Child, signal: AbortSignal): Promise<void> {
@@ -108,13 +108,13 @@ export class SidecarRunner {
   }
 
   async #untilReady(signal: AbortSignal): Promise<void> {
-    const { patch, site, listener } = this.#options
+    const { patch, placement, listener } = this.#options
     const { http, periodMs } = patch.ready
     const began = performance.now()
     let isLate = false
     let waitMs = Math.min(FIRST_PERIOD_MS, periodMs)
     while (!signal.aborted) {
-      if (await answers(site.request, http, signal)) {
+      if (await answers(placement.request, http, signal)) {
         listener.onReady()
         return
       }
@@ -134,7 +134,7 @@ export class SidecarRunner {
         child.signal(action.signal)
         return
       case 'http':
-        await this.#options.site.request(action, signal).catch(() => undefined)
+        await this.#options.placement.request(action, signal).catch(() => undefined)
         return
       case 'command':
         await this.#runCommand(
@@ -146,12 +146,12 @@ export class SidecarRunner {
 
   async #runCommand([file, ...args]: readonly string[], signal: AbortSignal): Promise<void> {
     if (file === undefined) return
-    const { patch, site, environment, ledger } = this.#options
-    const command = site.sidecar([file, ...args], patch.sidecar.security.runAsUser)
+    const { patch, placement, environment, processes } = this.#options
+    const command = placement.sidecar([file, ...args], patch.sidecar.security.runAsUser)
     try {
       const child = await startChild(
         { ...command, env: environment, stdout: this.#log.fd, stderr: this.#log.fd },
-        ledger,
+        processes,
       )
       const kill = (): void => child.signal('SIGKILL')
       signal.addEventListener('abort', kill, { once: true })

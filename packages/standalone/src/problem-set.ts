@@ -1,7 +1,7 @@
 import { compareProblems, formatProblem, type Problem } from '@osm-ts/core'
 
 /** Problems by who found them. Each finder replaces its own. */
-export class ProblemBook {
+export class ProblemSet {
   readonly #byFinder = new Map<string, readonly Problem[]>()
   readonly #onChange: (problems: readonly Problem[]) => void
   #last = ''

@@ -11,14 +11,14 @@ function sidecarsHome(stateFolder: string): string {
 }
 
 /** Makes the folder. Others may go through it, but not look into it. */
-export function makeSidecarsHome(stateFolder: string): string {
+export function createSidecarRunDirectory(stateFolder: string): string {
   const home = sidecarsHome(stateFolder)
-  removeSidecarsHome(stateFolder)
+  removeSidecarRunDirectory(stateFolder)
   mkdirSync(home, { mode: 0o711 })
   return home
 }
 
-export function removeSidecarsHome(stateFolder: string): void {
+export function removeSidecarRunDirectory(stateFolder: string): void {
   rmSync(sidecarsHome(stateFolder), { recursive: true, force: true })
 }
 

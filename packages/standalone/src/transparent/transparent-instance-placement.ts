@@ -5,11 +5,11 @@ import { OsmError, type ListenAddresses, type SidecarPatch } from '@osm-ts/drive
 import { interceptionDefaults, type InterceptionOptions } from '@osm-ts/interception'
 
 import type { StandaloneErrorCode } from '../errors.js'
-import { MARK, type ProcessLedger } from '../process/process-ledger.js'
+import { MARK, type ProcessRegistry } from '../process/process-registry.js'
 import type { HostEntry, MeshNetwork, WorkloadNetwork } from '../netns/index.js'
 import type { DesiredInstance } from '../workload/desired-instances.js'
 import { exclusions } from '../workload/exclusions.js'
-import type { ProgramCommand, Site, SiteView } from '../workload/site.js'
+import type { ProgramCommand, InstancePlacement, SiteView } from '../workload/instance-placement.js'
 import { workloadPorts } from '../workload/workload-ports.js'
 import { NamespaceRequests } from './namespace-requests.js'
 import { isReachableByOthers } from './reachable.js'
@@ -32,8 +32,8 @@ export interface ProgramUser {
   readonly gid: number
 }
 
-/** What a transparent site is made from. */
-export interface TransparentSiteOptions {
+/** What a transparent placement is made from. */
+export interface TransparentInstancePlacementOptions {
   readonly desired: DesiredInstance
   readonly snapshot: Snapshot
   readonly network: MeshNetwork
@@ -43,7 +43,7 @@ export interface TransparentSiteOptions {
   /** Undefined: root, without rights over the network. */
   readonly user: ProgramUser | undefined
   readonly interpreter: string
-  readonly ledger: ProcessLedger
+  readonly processes: ProcessRegistry
   readonly stateFolder: string
   readonly hosts: () => readonly HostEntry[]
   /** Told when the instance has an address, and without one when it has left. */
@@ -51,21 +51,21 @@ export interface TransparentSiteOptions {
 }
 
 /** An instance in a network namespace of its own: what it sends and receives goes through its sidecar without its knowledge. */
-export class TransparentSite implements Site {
+export class TransparentInstancePlacement implements InstancePlacement {
   readonly mode = 'transparent'
   readonly interceptionMode = 'iptables'
   readonly host = ANY
   readonly listen = listen
   readonly controllerAddress: string
   readonly ports: readonly WorkloadPort[]
-  readonly home: Site['home']
-  readonly #options: TransparentSiteOptions
+  readonly home: InstancePlacement['home']
+  readonly #options: TransparentInstancePlacementOptions
   readonly #requests: NamespaceRequests
   readonly #binaries = new Map<string, number>()
   #network: WorkloadNetwork | undefined
 
-  constructor(options: TransparentSiteOptions) {
-    const { desired, snapshot, network, folder, sidecarUid, interpreter, ledger, stateFolder } = options
+  constructor(options: TransparentInstancePlacementOptions) {
+    const { desired, snapshot, network, folder, sidecarUid, interpreter, processes, stateFolder } = options
     this.#options = options
     this.controllerAddress = network.hostAddress
     this.ports = workloadPorts(snapshot, desired.workload)
@@ -74,12 +74,12 @@ export class TransparentSite implements Site {
       // As root: the interpreter may lie where the sidecar's user does not get to.
       command: (argv) => this.#entered().command(argv),
       interpreter,
-      ledger,
+      processes,
       environment: { [MARK]: stateFolder },
     })
   }
 
-  get request(): Site['request'] {
+  get request(): InstancePlacement['request'] {
     return this.#requests.request
   }
 

@@ -4,20 +4,20 @@ import type { StandaloneErrorCode } from '../errors.js'
 import { addressAt, parseIpv4Range, sizeOf, type Ipv4Range } from '../netns/ipv4-range.js'
 import { isRecord, readStateFile } from '../state/state-folder.js'
 import { writeFileAtomic } from '../state/write-file.js'
-import { FixedAddressBook, type AddressBook, type VirtualAddresses } from './virtual-addresses.js'
+import { FixedAddressTable, type AddressTable, type VirtualAddresses } from './virtual-addresses.js'
 
 /**
  * Gives virtual addresses to Services, and remembers them: a Service that comes back finds its address again.
  *
  * Positions in the range are remembered, not addresses: the range may be another one after a restart.
  */
-export class AddressLedger implements AddressBook {
+export class AddressAllocator implements AddressTable {
   readonly #file: string
   readonly #range: Ipv4Range
   readonly #positions: Map<string, number>
-  readonly #book = new FixedAddressBook({})
-  readonly current = this.#book.current
-  readonly subscribe = this.#book.subscribe
+  readonly #table = new FixedAddressTable({})
+  readonly current = this.#table.current
+  readonly subscribe = this.#table.subscribe
 
   /** @throws OsmError OSM_STANDALONE_STATE */
   constructor(file: string, range: Ipv4Range) {
@@ -95,7 +95,7 @@ export class AddressLedger implements AddressBook {
   #announce(taken: ReadonlyMap<number, string>): void {
     const entries = [...taken].map(([position, name]) => [name, addressAt(this.#range, position)] as const)
     const addresses: VirtualAddresses = Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
-    if (JSON.stringify(addresses) !== JSON.stringify(this.#book.current())) this.#book.replace(addresses)
+    if (JSON.stringify(addresses) !== JSON.stringify(this.#table.current())) this.#table.replace(addresses)
   }
 
   #write(): void {

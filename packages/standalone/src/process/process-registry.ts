@@ -17,7 +17,7 @@ interface LedgerFile {
 }
 
 /** Writes down which processes were started, so that the next run can end them if this one is killed. */
-export class ProcessLedger {
+export class ProcessRegistry {
   readonly #file: string
   readonly #table: ProcessTable
   readonly #running = new Map<number, RecordedProcess>()

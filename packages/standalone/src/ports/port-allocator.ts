@@ -8,8 +8,8 @@ import { writeFileAtomic } from '../state/write-file.js'
 import type { PortCheck } from './is-port-free.js'
 import type { PortRange } from './port-range.js'
 
-/** What a ledger is made from. */
-export interface PortLedgerOptions {
+/** What a allocator is made from. */
+export interface PortAllocatorOptions {
   readonly file: string
   readonly range: PortRange
   readonly isFree: PortCheck
@@ -25,15 +25,15 @@ type PortTable = Readonly<Record<string, Readonly<Record<string, number>>>>
  *
  * Claims run one after another, so that two of them never find the same port free.
  */
-export class PortLedger {
-  readonly #options: PortLedgerOptions
+export class PortAllocator {
+  readonly #options: PortAllocatorOptions
   readonly #ports = new Map<string, Map<string, number>>()
   readonly #held = new Map<number, string>()
   #turn: Promise<unknown> = Promise.resolve()
   #next: number
 
   /** @throws OsmError OSM_STANDALONE_STATE */
-  constructor(options: PortLedgerOptions) {
+  constructor(options: PortAllocatorOptions) {
     this.#options = options
     const { first, last } = options.range
     const hash = createHash('sha256').update(options.seed).digest().readUInt32BE()

@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals'
 
 import { temporaryFolders } from '../../test/temporary-folders.js'
 import { machineProcesses, parseStat, type ProcessTable, type SeenProcess } from './process-identity.js'
-import { findLeftovers, MARK, ProcessLedger } from './process-ledger.js'
+import { findLeftovers, MARK, ProcessRegistry } from './process-registry.js'
 import { sweepProcesses } from './sweep.js'
 
 const folder = temporaryFolders()
@@ -26,11 +26,11 @@ function machine(
   }
 }
 
-/** The file that a ledger writes which has started these. */
+/** The file that a registry writes which has started these. */
 function ledgerFile(processes: readonly SeenProcess[]): string {
   const file = join(folder(), 'processes.json')
-  const ledger = new ProcessLedger(file, machine(processes))
-  for (const { pid } of processes) ledger.add(pid)
+  const registry = new ProcessRegistry(file, machine(processes))
+  for (const { pid } of processes) registry.add(pid)
   return file
 }
 
@@ -57,9 +57,9 @@ describe('findLeftovers', () => {
 
   it('forgets what has ended', () => {
     const file = join(folder(), 'processes.json')
-    const ledger = new ProcessLedger(file, machine([ours]))
-    ledger.add(100)
-    ledger.remove(100)
+    const registry = new ProcessRegistry(file, machine([ours]))
+    registry.add(100)
+    registry.remove(100)
     expect(findLeftovers(file, '/state', machine([ours]))).toEqual([])
     expect(findLeftovers(join(folder(), 'none.json'), '/state', machine([ours]))).toEqual([])
   })
@@ -87,7 +87,7 @@ describe('sweepProcesses', () => {
     const bystander = spawn('sleep', ['600'], { stdio: 'ignore', detached: true })
     try {
       await once(leftover.stdout, 'data')
-      new ProcessLedger(file, machineProcesses).add(leftover.pid!)
+      new ProcessRegistry(file, machineProcesses).add(leftover.pid!)
       const session = machineProcesses.list().filter((it) => it.session === leftover.pid)
       expect(session).toHaveLength(2)
       expect(await sweepProcesses(file, state)).toBe(2)

@@ -2,10 +2,10 @@ import { allocationKey, objectRef, type Problem, type Snapshot, type WorkloadPor
 import { OsmError, type ListenAddresses, type SocketAddress } from '@osm-ts/driver-api'
 
 import type { StandaloneErrorCode } from '../errors.js'
-import type { PortLedger } from '../ports/port-ledger.js'
+import type { PortAllocator } from '../ports/port-allocator.js'
 import type { DesiredInstance } from './desired-instances.js'
 import { requestLocally } from './loopback-request.js'
-import type { ProgramCommand, Site, SiteView } from './site.js'
+import type { ProgramCommand, InstancePlacement, SiteView } from './instance-placement.js'
 import { tcpServicePorts, withoutClashes } from './variables.js'
 import { servedPorts, workloadPorts, type ServedPort } from './workload-ports.js'
 
@@ -13,15 +13,15 @@ const LOOPBACK = '127.0.0.1'
 /** Purposes of the ports that every sidecar has. */
 const OWN = { outboundHttp: 'outbound-http', metrics: 'metrics', admin: 'admin' } as const
 
-/** What an explicit site is made from. */
-export interface ExplicitSiteOptions {
+/** What an explicit placement is made from. */
+export interface ExplicitInstancePlacementOptions {
   readonly desired: DesiredInstance
-  readonly ledger: PortLedger
+  readonly allocator: PortAllocator
   readonly folder: string
 }
 
 /** An instance on the network of this machine: it shares one loopback address with all others, so that each listener has a port of its own. */
-export class ExplicitSite implements Site {
+export class ExplicitInstancePlacement implements InstancePlacement {
   readonly mode = 'explicit'
   readonly interceptionMode = 'none'
   readonly controllerAddress = LOOPBACK
@@ -29,10 +29,14 @@ export class ExplicitSite implements Site {
   readonly request = requestLocally
   readonly listen: ListenAddresses
   readonly ports: readonly WorkloadPort[]
-  readonly home: Site['home']
-  readonly #options: ExplicitSiteOptions
+  readonly home: InstancePlacement['home']
+  readonly #options: ExplicitInstancePlacementOptions
 
-  private constructor(options: ExplicitSiteOptions, listen: ListenAddresses, ports: readonly WorkloadPort[]) {
+  private constructor(
+    options: ExplicitInstancePlacementOptions,
+    listen: ListenAddresses,
+    ports: readonly WorkloadPort[],
+  ) {
     this.#options = options
     this.listen = listen
     this.ports = ports
@@ -40,13 +44,13 @@ export class ExplicitSite implements Site {
   }
 
   /** @throws OsmError OSM_STANDALONE_PORTS, OSM_STANDALONE_PORT_TAKEN */
-  static async open(options: ExplicitSiteOptions, snapshot: Snapshot): Promise<ExplicitSite> {
-    const { desired, ledger } = options
+  static async open(options: ExplicitInstancePlacementOptions, snapshot: Snapshot): Promise<ExplicitInstancePlacement> {
+    const { desired, allocator } = options
     try {
-      const listen = desired.sidecarClass === undefined ? {} : await claimOwnListeners(desired.key, ledger)
-      return new ExplicitSite(options, listen, await claimWorkloadPorts(options, snapshot))
+      const listen = desired.sidecarClass === undefined ? {} : await claimOwnListeners(desired.key, allocator)
+      return new ExplicitInstancePlacement(options, listen, await claimWorkloadPorts(options, snapshot))
     } catch (error) {
-      ledger.release(desired.key)
+      allocator.release(desired.key)
       throw error
     }
   }
@@ -56,7 +60,7 @@ export class ExplicitSite implements Site {
   }
 
   async refresh(snapshot: Snapshot): Promise<SiteView> {
-    const { desired, ledger } = this.#options
+    const { desired, allocator } = this.#options
     const { outboundHttp, metrics, admin } = this.listen
     if (outboundHttp === undefined || metrics === undefined || admin === undefined)
       return { allocations: undefined, variables: {}, problems: unreachable(desired, snapshot) }
@@ -68,12 +72,12 @@ export class ExplicitSite implements Site {
     const called = withoutClashes(tcpServicePorts(snapshot.list('Service')))
       .ports.map(({ service, port, variable }) => ({ key: allocationKey(service, port), variable }))
       .filter(({ key }) => !own.has(key))
-    const claims = await ledger.claim(desired.key, [
+    const claims = await allocator.claim(desired.key, [
       ...[...served.values()].map(inboundPurpose),
       ...opened.map(ingressPurpose),
       ...called.map(({ key }) => tcpPurpose(key)),
     ])
-    ledger.retain(desired.key, new Set([...claims.values(), ...this.#fixedPorts()]))
+    allocator.retain(desired.key, new Set([...claims.values(), ...this.#fixedPorts()]))
     const at = (purpose: string): SocketAddress => loopback(claimed(claims, purpose))
     return {
       allocations: {
@@ -106,7 +110,7 @@ export class ExplicitSite implements Site {
   }
 
   async leave(): Promise<void> {
-    this.#options.ledger.release(this.#options.desired.key)
+    this.#options.allocator.release(this.#options.desired.key)
   }
 
   #fixedPorts(): readonly number[] {
@@ -147,8 +151,8 @@ function openedKeys(snapshot: Snapshot, served: readonly ServedPort[]): readonly
   return [...new Set(keys)].filter((key) => opened.has(key)).sort()
 }
 
-async function claimOwnListeners(owner: string, ledger: PortLedger): Promise<ListenAddresses> {
-  const ports = await ledger.claim(owner, Object.values(OWN))
+async function claimOwnListeners(owner: string, allocator: PortAllocator): Promise<ListenAddresses> {
+  const ports = await allocator.claim(owner, Object.values(OWN))
   return {
     outboundHttp: loopback(claimed(ports, OWN.outboundHttp)),
     metrics: loopback(claimed(ports, OWN.metrics)),
@@ -158,14 +162,14 @@ async function claimOwnListeners(owner: string, ledger: PortLedger): Promise<Lis
 
 /** Where the process listens: where the workload says that it does, else on a port that it is told. */
 async function claimWorkloadPorts(
-  { desired, ledger }: ExplicitSiteOptions,
+  { desired, allocator }: ExplicitInstancePlacementOptions,
   snapshot: Snapshot,
 ): Promise<readonly WorkloadPort[]> {
   // Nobody finds a workload without a sidecar but at the port that it declares.
   const ports = workloadPorts(snapshot, desired.workload).map((port) =>
     desired.sidecarClass === undefined ? { localPort: port.port, ...port } : port,
   )
-  const taken = await ledger.claimFixed(
+  const taken = await allocator.claimFixed(
     desired.key,
     ports.flatMap(({ localPort }) => localPort ?? []),
   )
@@ -176,7 +180,7 @@ async function claimWorkloadPorts(
     )
   }
   const purpose = (port: number): string => `workload ${port}`
-  const free = await ledger.claim(
+  const free = await allocator.claim(
     desired.key,
     ports.filter(({ localPort }) => localPort === undefined).map(({ port }) => purpose(port)),
   )

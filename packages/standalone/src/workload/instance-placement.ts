@@ -3,7 +3,7 @@ import type { ListenAddresses, SidecarPatch } from '@osm-ts/driver-api'
 
 import type { MeshMode } from '../types.js'
 
-/** A program to be started, as a site would start it. */
+/** A program to be started, as a placement would start it. */
 export interface ProgramCommand {
   readonly file: string
   readonly args: readonly string[]
@@ -27,7 +27,7 @@ export type LoopbackRequest = (
 ) => Promise<number>
 
 /** Where one instance runs: on the network of this machine, or in a network namespace of its own. */
-export interface Site {
+export interface InstancePlacement {
   readonly mode: MeshMode
   readonly interceptionMode: 'iptables' | 'none'
   /** Where the sidecar's own listeners are. */

@@ -1,0 +1,71 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { Deadline } from '@osm-ts/core'
+
+import { isRecord } from '../state/state-folder.js'
+
+const PERIOD_MS = 100
+const TIMEOUT_MS = 1500
+
+/** What is read of a proxy. */
+export interface CallerStatus {
+  readonly uuid: string
+  readonly connected: boolean
+  readonly ready: boolean
+  readonly state: string
+}
+
+/**
+ * Waits until no sidecar sends an instance anything new: the controller has taken it out of service, and every sidecar that is in service has applied that, or
+ * has refused it. Resolves when the signal aborts as well.
+ *
+ * @param ask - where the proxies stand; undefined while nobody knows
+ */
+export async function untilCallersKnow(
+  uuid: string,
+  ask: (signal: AbortSignal) => Promise<readonly CallerStatus[] | undefined>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const proxies = await ask(signal)
+    if (proxies !== undefined && isOutOfService(uuid, proxies)) return
+    await pause(PERIOD_MS, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+function isOutOfService(uuid: string, proxies: readonly CallerStatus[]): boolean {
+  if (proxies.some((proxy) => proxy.uuid === uuid && proxy.ready)) return false
+  return proxies.every(({ connected, ready, state }) => !connected || !ready || state !== 'unknown')
+}
+
+/**
+ * Asks a controller where its proxies stand. Nothing if it does not run: then nobody can be told anything.
+ *
+ * @param url - of its debug server; undefined while it does not run
+ */
+export async function askForCallers(
+  url: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly CallerStatus[] | undefined> {
+  if (url === undefined) return []
+  const limit = new Deadline(signal, TIMEOUT_MS)
+  try {
+    const response = await fetch(`${url}/debug/status`, { signal: limit.signal })
+    const body: unknown = await response.json()
+    return isRecord(body) && Array.isArray(body.proxies) ? body.proxies.filter(isCallerStatus) : undefined
+  } catch {
+    return undefined
+  } finally {
+    limit.release()
+  }
+}
+
+function isCallerStatus(value: unknown): value is CallerStatus {
+  return (
+    isRecord(value) &&
+    typeof value.uuid === 'string' &&
+    typeof value.connected === 'boolean' &&
+    typeof value.ready === 'boolean' &&
+    typeof value.state === 'string'
+  )
+}
