@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 
+import { ownValue } from '@osm-ts/driver-api'
 import { InvalidArgumentError } from 'commander'
 
 /** `<namespace>/<name>`. */
@@ -107,5 +108,6 @@ export function parseHeader(
   const { name, value = '' } = /^(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(?<value>.*)$/.exec(text)?.groups ?? {}
   if (name === undefined) throw new InvalidArgumentError("write 'name: value'.")
   const key = name.toLowerCase()
-  return { ...before, [key]: key in before ? `${before[key] ?? ''},${value}` : value }
+  const earlier = ownValue(before, key)
+  return { ...before, [key]: earlier === undefined ? value : `${earlier},${value}` }
 }

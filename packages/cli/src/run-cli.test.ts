@@ -187,6 +187,12 @@ describe('osm proxy', () => {
   })
   const since = '2026-01-01T00:00:00Z'
   const stranger = { address: '10.0.0.7', code: 'OSM_WHO', message: 'shows nothing', since, last: since, times: 1 }
+  const half = {
+    code: 'OSM_POLICY_WITHOUT_SIDECAR',
+    severity: 'warning',
+    message: 'one of two endpoints has no sidecar',
+    object: { kind: 'Service', namespace: 'bookstore', name: 'bookstore' },
+  }
   let statuses = [proxyStatus('bookbuyer-0', 'bookbuyer', 'bookbuyer'), rejected]
 
   beforeAll(async () => {
@@ -196,6 +202,7 @@ describe('osm proxy', () => {
       const policy = { ...samplePolicy(), proxy: { ...samplePolicy().proxy, listen: { admin } } }
       const pages: Readonly<Record<string, unknown>> = {
         '/debug/status': { proxies: statuses, refused: [stranger] },
+        '/debug/problems': { problems: [half] },
         '/debug/policy': policy,
         '/ready': 'LIVE',
       }
@@ -238,7 +245,7 @@ describe('osm proxy', () => {
       stdout: expect.stringContaining('REFUSED 10.0.0.7: OSM_WHO'),
     })
     const { stdout } = await proxy('status', '-o', 'json')
-    expect(JSON.parse(stdout)).toEqual({ proxies: statuses, refused: [stranger] })
+    expect(JSON.parse(stdout)).toEqual({ proxies: statuses, refused: [stranger], halfEnrolled: [half] })
     statuses = [...statuses, rejected]
   })
 

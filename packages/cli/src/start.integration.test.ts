@@ -25,7 +25,7 @@ describe('the start of osm', () => {
 
   beforeAll(async () => {
     ;[program = ''] = await bundlePrograms(['osm'])
-  }, 120_000)
+  })
 
   it('reads little: what a command needs beyond its options is imported when the command runs', () => {
     const read = [...readAtStart(program)]

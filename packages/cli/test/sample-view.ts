@@ -109,9 +109,9 @@ export function sampleView(): LiveView {
     ],
     proxies,
     certificates: new Map(
-      proxies.slice(0, 5).map(({ uuid, identity }) => {
+      proxies.slice(0, 5).map(({ name, identity }) => {
         const [account = '', namespace = ''] = identity.split('.')
-        return [uuid, { uris: [`spiffe://cluster.local/${namespace}/${account}`] }]
+        return [name, { uris: [`spiffe://cluster.local/${namespace}/${account}`] }]
       }),
     ),
     problems: [

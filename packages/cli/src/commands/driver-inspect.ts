@@ -2,16 +2,21 @@ import { resolve } from 'node:path'
 
 import type { Command } from 'commander'
 import { isOsmError } from '@osm-ts/driver-api'
-import type { DeclaredDriver } from '@osm-ts/driver-process'
+import type { DeclaredDriver, PackageManifest } from '@osm-ts/driver-process'
 
 import { exitCodes } from '../exit-code.js'
 import { findDriverHost } from '../find-programs.js'
 import { outputOption, toJson } from '../output/format.js'
 import { toText, type CommandHost } from './cli-command.js'
 
-/** What was found out about a package. */
-type Inspection = { readonly integrity: string } & (
-  { readonly driver: DeclaredDriver } | { readonly refused: { readonly code: string; readonly message: string } }
+/** Why a host would refuse a package. */
+interface Refused {
+  readonly refused: { readonly code: string; readonly message: string }
+}
+
+/** What was found out about a package: from its files alone, unless it was run. */
+type Inspection = { readonly integrity: string; readonly package?: PackageManifest } & (
+  { readonly driver?: DeclaredDriver } | Refused
 )
 
 /** `osm driver inspect <folder>` */
@@ -19,49 +24,67 @@ export function addDriverInspect(parent: Command, { context, onExit }: CommandHo
   parent
     .command('inspect')
     .description(
-      'load a driver package as a host would, and tell its digest and what it declares, or why it is refused',
+      'show the name, version, entry and digest of a driver package without running it; with --run, also what the driver declares',
     )
     .argument('<folder>', 'folder of the package, with everything that it needs')
+    .option('--run', 'run the package to ask the driver what it can do')
     .addOption(outputOption(['text', 'json']))
     .addHelpText(
       'after',
       `
-The package runs in a process of its own, with the bounds on memory and time of a host, and only says what it is: neither patch nor start is called.
-Its digest is the integrity of the package in a list of drivers. Ends with 1 if a host would refuse the package.`,
+Reads files only. The digest is the integrity of the package in a list of drivers: compare it with what the author published before you use --run.
+With --run the package runs in a process of its own, with the bounds on memory and time of a host, and neither patch nor start is called. That process
+has the rights of your user. The exit code is 1 if a host would refuse the package.`,
     )
-    .action(async (given: string, { output }: { readonly output: string }) => {
-      const { inspectPackage, packageIntegrity } = await import('@osm-ts/driver-process')
+    .action(async (given: string, { output, run = false }: { readonly output: string; readonly run?: boolean }) => {
+      const { inspectPackage, packageIntegrity, readPackageManifest } = await import('@osm-ts/driver-process')
       const folder = resolve(context.cwd, given)
-      const program = findDriverHost(context.programFolder)
       const integrity = await packageIntegrity(folder)
       const { variables: environment, signal } = context
-      const inspection: Inspection = await inspectPackage({ folder, integrity, program, environment, signal }).then(
-        (driver) => ({ integrity, driver }),
-        (error: unknown) => {
-          if (!isOsmError(error) || signal.aborted) throw error
-          return { integrity, refused: { code: error.code, message: error.message } }
-        },
-      )
+      const refusal = (error: unknown): Refused => {
+        if (!isOsmError(error) || signal.aborted) throw error
+        return { refused: { code: error.code, message: error.message } }
+      }
+      const inspect = async (): Promise<Inspection> => {
+        const manifest = await readPackageManifest(folder).then((read) => ({ package: read }), refusal)
+        if (!run || 'refused' in manifest) return { integrity, ...manifest }
+        const program = findDriverHost(context.programFolder)
+        const declared = await inspectPackage({ folder, integrity, program, environment, signal }).then(
+          (driver) => ({ driver }),
+          refusal,
+        )
+        return { integrity, ...manifest, ...declared }
+      }
+      const inspection = await inspect()
       context.stdout.write(output === 'json' ? toJson(inspection) : toText(lines(inspection)))
-      onExit('driver' in inspection ? exitCodes.ok : exitCodes.problem)
+      onExit('refused' in inspection ? exitCodes.problem : exitCodes.ok)
     })
 }
 
 function lines(inspection: Inspection): readonly string[] {
-  const digest = `integrity      ${inspection.integrity}`
+  const found = [`integrity      ${inspection.integrity}`, ...packageLines(inspection.package)]
   if ('refused' in inspection) {
     const { code, message } = inspection.refused
-    return [digest, `refused        ${code}: ${message}`]
+    return [...found, `refused        ${code}: ${message}`]
   }
+  if (inspection.driver === undefined) return found
   const { name, contract, version, capabilities } = inspection.driver
   return [
-    digest,
+    ...found,
     `class          ${name}`,
     `version        ${version === '' ? '-' : version}`,
     `contract       ${contract}`,
     'capabilities',
     ...Object.entries(capabilities).map(([capability, value]) => `  ${capability.padEnd(18)} ${shown(value)}`),
   ]
+}
+
+function packageLines(manifest: PackageManifest | undefined): readonly string[] {
+  if (manifest === undefined) return []
+  const { name, version, main, command } = manifest
+  // A package chooses these texts: quotes keep them on one line, and what a terminal would obey out of it.
+  const entry = command === undefined ? JSON.stringify(main) : command.map((word) => JSON.stringify(word)).join(' ')
+  return [`package        ${JSON.stringify(name)} ${JSON.stringify(version)}`, `entry          ${entry}`]
 }
 
 function shown(value: unknown): string {

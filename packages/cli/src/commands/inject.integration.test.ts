@@ -55,6 +55,31 @@ describe('osm inject', () => {
     expect(stdout).toContain(`Deployment shop/books: ${expected}`)
   })
 
+  it('injects every object with a pod template, and says which ones it passes over', async () => {
+    const { code, stdout } = await inject('-f', 'other-kinds.yaml', '--explain')
+    expect(code).toBe(0)
+    for (const title of ['Rollout shop/r', 'DeploymentConfig shop/dc', 'PodTemplate shop/pt'])
+      expect(stdout).toContain(`${title}: injected`)
+    expect(stdout).toContain('ConfigMap shop/c: passed over, it has no pod template\n')
+    expect(stdout).toContain(
+      'Fleet shop/f: passed over, a pod template at spec.server.pods is at no known place; name it with --template-path spec.server.pods\n',
+    )
+  })
+
+  it('injects a pod template at the path that is given, and warns of it otherwise', async () => {
+    const without = await inject('-f', 'other-kinds.yaml')
+    expect(without.stderr).toContain('Fleet shop/f: passed over')
+    const { stdout, stderr } = await inject(
+      '-f',
+      'other-kinds.yaml',
+      '--template-path',
+      'spec.server.pods',
+      '--explain',
+    )
+    expect(stdout).toContain('Fleet shop/f: injected')
+    expect(stderr).toBe('')
+  })
+
   it('explains each decision', async () => {
     const { code, stdout } = await inject('-f', 'objects.yaml', '-c', 'mesh.yaml', '--explain')
     expect(code).toBe(0)
@@ -71,6 +96,7 @@ describe('osm inject', () => {
       '  sidecar class envoy, by MeshConfig',
       'StatefulSet elsewhere/db: skipped (unmonitored-namespace)',
       '  namespace elsewhere has no label openservicemesh.io/monitored-by=osm; osm namespace add elsewhere sets it',
+      'Service shop/books: passed over, it has no pod template',
       '',
     ])
   })
@@ -121,7 +147,10 @@ describe('osm inject', () => {
     const { code, stderr } = await inject('-f', 'refused.yaml')
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^osm: Job default\/once would be refused: annotation .*outbound-port-exclusion-list of the pod: "80;--flag" is not a port.*\[OSM_INJECT_ANNOTATION\]\n$/,
+      /^osm: Job default\/once would be refused: annotation .*outbound-port-exclusion-list of the pod: "80;--flag" is not a port.*\[OSM_INJECT_ANNOTATION\]\n/,
+    )
+    expect(stderr).toMatch(
+      /\nosm: Deployment default\/books would be refused: .*spec.containers is no list of containers.*\[OSM_INJECT_POD\]\n$/,
     )
     const { stdout } = await inject('-f', 'refused.yaml', '--explain')
     expect(stdout).toContain('Job default/once: refused (OSM_INJECT_ANNOTATION)')

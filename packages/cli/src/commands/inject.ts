@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander'
 
-import { wantsColor } from '../cli-context.js'
+import { type CliContext, wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'
 import { clusterFlagsOf, osmNamespaceOf, usesCluster } from '../kubernetes/cluster-options.js'
+import type { InjectedObject } from '../inject/inject-objects.js'
 import { toJson } from '../output/format.js'
 import { toText, type CommandHost } from './cli-command.js'
 
@@ -12,9 +13,17 @@ interface InjectFlags {
   readonly namespace: string
   readonly meshName: string
   readonly nativeSidecar: 'on' | 'off'
+  readonly templatePath?: string
   readonly explain?: true
   readonly diff?: true
   readonly output: 'yaml' | 'json'
+}
+
+/** Objects that stay as they are although they seem to make pods. */
+async function warnOfTemplates(results: readonly InjectedObject[], { stderr }: CliContext): Promise<void> {
+  const { renderPassedOver } = await import('../inject/render-injection.js')
+  for (const { passedOver } of results)
+    if (passedOver?.likelyTemplate !== undefined) stderr.write(`osm: ${renderPassedOver(passedOver)}\n`)
 }
 
 /** `osm inject` */
@@ -30,6 +39,10 @@ export function addInject(program: Command, host: CommandHost): void {
       new Option('--native-sidecar <mode>', 'whether sidecars are init containers that go on running')
         .choices(['on', 'off'])
         .default('on'),
+    )
+    .option(
+      '--template-path <path>',
+      'where other kinds have their pod template, such as spec.podTemplate; spec.template, template and spec.jobTemplate.spec.template are known',
     )
     .option('--explain', 'print what was decided about each pod, and why, in place of the objects')
     .option('--diff', 'print the changes in place of the objects')
@@ -55,13 +68,17 @@ Examples:
         context.stdout.write(toJson(explain || diff ? pods : { apiVersion: 'v1', kind: 'List', items: objects }))
       } else {
         const color = wantsColor(context.stdout, context.variables)
-        const { renderDiff, renderExplanation } = await import('../inject/render-injection.js')
+        const { renderDiff, renderExplanation, renderPassedOver } = await import('../inject/render-injection.js')
         const { stringify } = await import('../output/yaml-library.js')
         if (explain) for (const pod of pods) context.stdout.write(toText(renderExplanation(pod, color)))
+        if (explain)
+          for (const { passedOver } of results)
+            if (passedOver !== undefined) context.stdout.write(`${renderPassedOver(passedOver)}\n`)
         if (diff) for (const pod of pods) context.stdout.write(toText(renderDiff(pod, color)))
         if (!explain && !diff)
           context.stdout.write(results.map(({ object }) => stringify(object, { lineWidth: 0 })).join('---\n'))
       }
+      if (!explain) await warnOfTemplates(results, context)
       const refused = pods.filter(({ outcome }) => outcome === 'refused')
       if (!explain)
         for (const { title, message, reason } of refused)

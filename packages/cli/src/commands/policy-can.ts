@@ -1,12 +1,8 @@
 import { resolve } from 'node:path'
 
 import type { Command } from 'commander'
-import type { OsmError, ServiceAccountRef } from '@osm-ts/driver-api'
-import type { Snapshot } from '@osm-ts/core'
-import type { HttpRequest, OutsideCaller } from '@osm-ts/oracle'
 
 import { wantsColor } from '../cli-context.js'
-import { cliError } from '../errors.js'
 import { exitCodes } from '../exit-code.js'
 import { outputOption, toJson } from '../output/format.js'
 import {
@@ -16,15 +12,9 @@ import {
   parseMethod,
   parseName,
   parsePath,
-  type CalledHost,
-  type CalledService,
   type Callee,
   type Caller,
-  type NamedThing,
 } from '../policy-question.js'
-import type { Boundary, BoundaryAnswer } from '../spec/boundary.js'
-import type { AnswerStyle } from '../spec/render-answer.js'
-import type { UnderstoodMesh } from '../spec/understand-mesh.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { meshFolder } from './run-options.js'
 import { meshOf, stateOption, type StateFlags } from './state-option.js'
@@ -35,18 +25,6 @@ interface CanFlags extends StateFlags {
   readonly principal?: readonly string[]
   readonly sni?: string
   readonly output: string
-}
-
-interface Request {
-  readonly method: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-}
-
-interface Shown {
-  readonly json: unknown
-  readonly allowed: boolean
-  readonly lines: (style: AnswerStyle) => readonly string[]
 }
 
 /** `osm policy can <from> <to> [method] [path]` */
@@ -96,7 +74,9 @@ Examples:
           ? resolve(meshOf(context, flags).folder)
           : meshFolder(context.cwd, flags.folder).folder
       const loaded = await loadFolder(folder, standaloneNaming, context.signal)
-      const answer = await ask(loaded, from, to, flags, { method, path, headers: flags.header ?? {} })
+      const { askPolicy } = await import('../spec/ask-policy.js')
+      const request = { method, path, headers: flags.header ?? {} }
+      const answer = await askPolicy(loaded, { from, to, request, principals: flags.principal, serverName: flags.sni })
       if (typeof answer === 'string') return command.error(`error: ${answer}`)
       const { json, allowed, lines } = answer
       const color = wantsColor(context.stdout, context.variables)
@@ -107,95 +87,4 @@ Examples:
 
 function addName(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, parseName(text)]
-}
-
-/** The answer to what the command line asks; else what is wrong with the question. */
-async function ask(
-  loaded: UnderstoodMesh,
-  from: Caller,
-  to: Callee,
-  flags: CanFlags,
-  request: Request,
-): Promise<Shown | string> {
-  const { principal = [], sni } = flags
-  if (from.kind === 'workload') {
-    if (principal.length > 0 || sni !== undefined) return '--principal and --sni are for callers outside the mesh'
-    return to.kind === 'service' ? askInside(loaded, from, to, request) : askHost(loaded, from, to, request)
-  }
-  if (to.kind === 'outside') return 'callers outside the mesh are asked about services: write <namespace>/<service>'
-  if (from.kind === 'service' && loaded.snapshot.get('Service', from.namespace, from.name) === undefined)
-    throw notFound(loaded.snapshot, 'Service', from, { wanted: 'Service', known: 'Services' })
-  const caller: OutsideCaller = {
-    ...(from.kind === 'address' && { address: from.address }),
-    ...(from.kind === 'service' && { service: { namespace: from.namespace, name: from.name } }),
-    principals: [...(from.kind === 'principal' ? [from.name] : []), ...principal],
-    ...(sni !== undefined && { serverName: sni }),
-  }
-  return showBoundary((await boundaryOf(loaded)).askOutside(caller, to, httpRequest(request)))
-}
-
-async function askInside(
-  loaded: UnderstoodMesh,
-  from: NamedThing,
-  { namespace, name, port }: CalledService,
-  request: Request,
-): Promise<Shown> {
-  const { renderDecision } = await import('../spec/render-decision.js')
-  const decision = loaded.catalog.decide({
-    from: accountOf(loaded.snapshot, from),
-    to: { namespace, name },
-    ...request,
-    ...(port !== undefined && { port }),
-  })
-  return { json: decision, allowed: decision.allowed, lines: (style) => renderDecision(decision, loaded, style) }
-}
-
-/** A host is outside the mesh if it is not the name of a service. */
-async function askHost(loaded: UnderstoodMesh, from: NamedThing, to: CalledHost, request: Request): Promise<Shown> {
-  const boundary = await boundaryOf(loaded)
-  const service = boundary.serviceNamed(to.host, from.namespace)
-  if (service !== undefined)
-    return askInside(loaded, from, { ...service, ...(to.port !== undefined && { port: to.port }) }, request)
-  return showBoundary(boundary.askEgress(accountOf(loaded.snapshot, from), to, httpRequest(request)))
-}
-
-async function boundaryOf(loaded: UnderstoodMesh): Promise<Boundary> {
-  const { Boundary } = await import('../spec/boundary.js')
-  return new Boundary(loaded)
-}
-
-async function showBoundary(answer: BoundaryAnswer): Promise<Shown> {
-  const { renderBoundary } = await import('../spec/render-boundary.js')
-  return { json: answer, allowed: answer.allowed, lines: (style) => renderBoundary(answer, style) }
-}
-
-function httpRequest({ method, path, headers }: Request): HttpRequest {
-  return { method, target: path, headers }
-}
-
-/** The service account that a name stands for: its own, or that of the workload of this name. */
-function accountOf(snapshot: Snapshot, named: NamedThing): ServiceAccountRef {
-  const { namespace, name } = named
-  if (snapshot.get('ServiceAccount', namespace, name) !== undefined) return { namespace, name }
-  const workload = snapshot.get('Workload', namespace, name)
-  if (workload !== undefined) return { namespace, name: workload.spec.serviceAccountName }
-  throw notFound(snapshot, 'ServiceAccount', named, {
-    wanted: 'service account and no workload',
-    known: 'service accounts',
-  })
-}
-
-/** The error about a name that stands for nothing, with the names that stand for something. */
-function notFound(
-  snapshot: Snapshot,
-  kind: 'Service' | 'ServiceAccount',
-  { namespace, name }: NamedThing,
-  words: { readonly wanted: string; readonly known: string },
-): OsmError {
-  const known = snapshot.list(kind).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
-  return cliError(
-    'OSM_CLI_NOT_FOUND',
-    `there is no ${words.wanted} ${namespace}/${name}`,
-    known.length === 0 ? `the folder has no ${words.known}` : `${words.known} are ${known.join(', ')}`,
-  )
 }

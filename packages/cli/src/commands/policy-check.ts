@@ -35,23 +35,31 @@ The exit code is 0 if anything is allowed, 1 if not.`,
     })
 }
 
+interface ConflictFlags {
+  readonly namespace?: string
+  readonly namespaces?: string
+  readonly output: string
+}
+
 /** `osm policy check-conflicts <kind>` */
 export function addPolicyCheckConflicts(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('check-conflicts'))
     .description('list objects of a namespace that claim the same thing')
     .addArgument(new Argument('<kind>', 'kind of the objects').choices(['IngressBackend']))
-    .requiredOption('-n, --namespace <namespace>', 'namespace of the objects')
+    .option('-n, --namespace <namespace>', 'namespace of the objects (required)')
+    .option('--namespaces <namespace>', 'the same, as the CLI of OSM calls it')
     .addOption(outputOption())
     .addHelpText(
       'after',
       '\nThe exit code is 1 if there is a conflict. The first by name holds; the others are left out.',
     )
-    .action(async (kind: string, flags: { readonly namespace: string; readonly output: string }, command: Command) => {
+    .action(async (kind: string, flags: ConflictFlags, command: Command) => {
+      const namespace = flags.namespace ?? flags.namespaces
+      if (namespace === undefined) command.error("error: required option '-n, --namespace <namespace>' not specified")
       const { formatObjectRef, isMonitored } = await import('@osm-ts/core')
       const { loadCluster } = await import('../kubernetes/load-cluster.js')
       const { ingressBackendConflicts } = await import('../policy/check-conflicts.js')
-      const { namespace } = flags
       const cluster = await openCluster(host, clusterFlagsOf(command))
       const plane = await theControlPlane(cluster)
       const { meshName } = plane

@@ -26,7 +26,7 @@ export function addProxyConfig(parent: Command, host: CommandHost): void {
       const { stringify } = await import('../output/yaml-library.js')
       const { summarizePolicy } = await import('../proxy/policy-summary.js')
       const api = await debugApiOf(await meshSourceOf(host, flags, command), context.signal)
-      const policy = await api.policy(chooseProxy(await api.statuses(), instance).uuid)
+      const policy = await api.policy(chooseProxy(await api.statuses(), instance))
       const color = wantsColor(context.stdout, context.variables)
       context.stdout.write(
         flags.output === 'json'

@@ -67,8 +67,9 @@ async function getOfPod(
 
 async function getLocal(mesh: FoundMesh, page: string, instance: string, signal: AbortSignal): Promise<HttpAnswer> {
   const api = debugApi(mesh.controllerUrl, signal)
-  const { uuid, name } = chooseProxy(await api.statuses(), instance)
-  const { listen } = (await api.policy(uuid)).proxy
+  const proxy = chooseProxy(await api.statuses(), instance)
+  const { name } = proxy
+  const { listen } = (await api.policy(proxy)).proxy
   if (listen.admin === undefined)
     throw cliError(
       'OSM_CLI_UNREACHABLE',

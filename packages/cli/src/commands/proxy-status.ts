@@ -22,15 +22,16 @@ export function addProxyStatus(parent: Command, host: CommandHost): void {
 was refused, stand in docs/reference/errors.md.`,
     )
     .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
-      const { allInOrder, renderStatus } = await import('../proxy/render-status.js')
+      const { allInOrder, halfEnrolledServices, renderStatus } = await import('../proxy/render-status.js')
       const source = await meshSourceOf(host, flags, command)
       const api = await debugApiOf(source, context.signal)
-      const [proxies, refused] = await Promise.all([api.statuses(), api.refused()])
+      const [proxies, refused, problems] = await Promise.all([api.statuses(), api.refused(), api.problems()])
+      const halfEnrolled = halfEnrolledServices(problems)
       const color = wantsColor(context.stdout, context.variables)
       context.stdout.write(
         flags.output === 'json'
-          ? toJson({ proxies, refused })
-          : toText(renderStatus(proxies, refused, { now: Date.now(), color })),
+          ? toJson({ proxies, refused, halfEnrolled })
+          : toText(renderStatus(proxies, refused, halfEnrolled, { now: Date.now(), color })),
       )
       onExit(allInOrder(proxies) ? exitCodes.ok : exitCodes.problem)
     })

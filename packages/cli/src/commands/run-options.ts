@@ -96,14 +96,15 @@ async function sidecarBinaries(
       `--class ${flags.class} names no sidecar class; there are ${known.join(', ')}`,
       'name the driver of another class in --driver-packages',
     )
-  const found: Record<string, string> = {}
+  const found = new Map<string, string>()
   for (const [name, program] of Object.entries(sidecarPrograms)) {
     const named = name === 'pipy' ? flags.pipy : flags.envoy
     if (name !== chosen && (named ?? context.variables[program.variable] ?? '') === '') continue
-    found[name] = program.find(context, named)
-    await program.check(found[name])
+    const path = program.find(context, named)
+    found.set(name, path)
+    await program.check(path)
   }
-  return found
+  return Object.fromEntries(found)
 }
 
 /** Executables of classes that are not built in, by option or variable. A class without one is told of when a workload chooses it. */

@@ -39,9 +39,9 @@ interface IngressFlags extends OutputFlags {
 }
 
 const exitHelp = `
-Nothing is sent: the objects of the cluster are read, and the controller is asked what each proxy was told and has applied, whatever its class.
-For that a role has to allow get and create of pods/portforward in the namespace of the control plane, and the MeshConfig has to say
-spec.observability.enableDebugServer: true; without, those checks are Unknown. The exit code is 0 if all checks succeed, else 1.`
+Nothing is sent. The objects of the cluster are read, and policies are computed from them as the controller does. While
+spec.observability.enableDebugServer of the MeshConfig is true, the controller is asked instead what each proxy has applied, whatever its class; for that a
+role has to allow get and create of pods/portforward in the namespace of the control plane. The exit code is 0 if all checks succeed, else 1.`
 
 /** `osm verify` */
 export function addVerify(program: Command, host: CommandHost): void {
@@ -117,11 +117,19 @@ function addControlPlaneHealth(parent: Command, host: CommandHost): void {
 }
 
 async function meshOf(host: CommandHost, flags: ClusterFlags, meshName: string | undefined): Promise<VerifiedMesh> {
-  const { lateDebugApi, verifiedMesh } = await import('../verify/meshed-pod.js')
+  const [{ lateDebugApi, verifiedMesh }, { debugOrObjects }, { loadCluster }] = await Promise.all([
+    import('../verify/meshed-pod.js'),
+    import('../verify/debug-or-objects.js'),
+    import('../kubernetes/load-cluster.js'),
+  ])
   const cluster = await openCluster(host, flags)
   const plane = await theControlPlane(cluster)
   const named = meshName === undefined ? plane : { ...plane, meshName }
-  return verifiedMesh(cluster, named, lateDebugApi(clusterDebugApi(cluster)))
+  return verifiedMesh(
+    cluster,
+    named,
+    debugOrObjects(lateDebugApi(clusterDebugApi(cluster)), () => loadCluster(cluster, named)),
+  )
 }
 
 function conclude({ context, onExit }: CommandHost, { output }: OutputFlags, check: Check): void {

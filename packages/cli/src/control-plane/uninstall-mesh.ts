@@ -35,15 +35,18 @@ export interface UninstallOptions {
  * @throws OsmError `OSM_CLI_MESH_MISSING`, `OSM_CLI_UNCONFIRMED`, `OSM_CLI_HELM`, `OSM_CLI_LEFTOVER`; KubernetesError
  */
 export async function uninstallMesh(options: UninstallOptions): Promise<void> {
-  const { cluster, deleteClusterWideResources } = options
+  const { cluster, deleteNamespace, deleteClusterWideResources } = options
   const tell = teller(options)
   const meshes = await findControlPlanes(cluster)
   if (meshes.length === 0) tell('No OSM control planes found')
   const chosen = meshes.length === 0 ? [] : await chooseMeshes(meshes, options)
   for (const mesh of chosen) await uninstallOne(mesh, options)
-  if (!deleteClusterWideResources) return
+  if (!deleteNamespace && !deleteClusterWideResources) return
   const gone = meshes.length === 0 ? await agreedLeftovers(options) : chosen
-  if (gone.length === 0) return
+  // Of those that were there it went with each of them.
+  if (deleteNamespace && meshes.length === 0)
+    for (const { namespace } of gone) await deleteNamespaceOf(namespace, options)
+  if (gone.length === 0 || !deleteClusterWideResources) return
   const { caBundleSecretName } = options
   const failed = await deleteLeftovers(gone, { cluster, caBundleSecretName, tell })
   if (failed.length > 0)
@@ -90,14 +93,20 @@ async function chooseMeshes(
 }
 
 /** What goes beside the control plane is part of the question. */
-function extent({ deleteNamespace, deleteClusterWideResources }: UninstallOptions): string {
-  const more = [
+function extent(options: Extent): string {
+  const more = leftovers(options)
+  return more.length === 0 ? '' : `, ${more.join(', ')}`
+}
+
+type Extent = Pick<UninstallOptions, 'deleteNamespace' | 'deleteClusterWideResources'>
+
+function leftovers({ deleteNamespace, deleteClusterWideResources }: Extent): readonly string[] {
+  return [
     ...(deleteNamespace ? ['that namespace with everything in it'] : []),
     ...(deleteClusterWideResources
       ? ['its certificate authority and, with every policy of the cluster, the CRDs']
       : []),
   ]
-  return more.length === 0 ? '' : `, ${more.join(', ')}`
 }
 
 async function uninstallOne(mesh: ControlPlane, options: UninstallOptions): Promise<void> {
@@ -107,10 +116,10 @@ async function uninstallOne(mesh: ControlPlane, options: UninstallOptions): Prom
   context.stderr.write(`osm: uninstall of mesh ${meshName} in namespace ${namespace} by helm ${helm.version}\n`)
   await runHelm(run, ['uninstall', release, '--wait', `--timeout=${timeout}`])
   teller(options)(`OSM [mesh name: ${meshName}] in namespace [${namespace}] uninstalled`)
-  if (deleteNamespace) await deleteNamespaceOf(mesh, options)
+  if (deleteNamespace) await deleteNamespaceOf(namespace, options)
 }
 
-async function deleteNamespaceOf({ namespace }: ControlPlane, options: UninstallOptions): Promise<void> {
+async function deleteNamespaceOf(namespace: string, options: UninstallOptions): Promise<void> {
   const { api, signal } = options.cluster
   const found = await api.delete(resourceTypes.Namespace, { namespace: '', name: namespace }, { signal })
   teller(options)(
@@ -124,13 +133,16 @@ async function agreedLeftovers({
   context,
   meshName = 'osm',
   force,
+  deleteNamespace,
+  deleteClusterWideResources,
 }: UninstallOptions): Promise<readonly GoneMesh[]> {
   const namespace = cluster.osmNamespace
   const gone = [{ meshName, namespace }]
   if (force) return gone
   const questions = openQuestions(context)
   try {
-    const question = `\nDelete what OSM [mesh name: ${meshName}] in namespace [${namespace}] has left: its certificate authority and, with every policy of the cluster, the CRDs?`
+    const left = leftovers({ deleteNamespace, deleteClusterWideResources }).join(', ')
+    const question = `\nDelete what OSM [mesh name: ${meshName}] in namespace [${namespace}] has left: ${left}?`
     return (await questions.confirm(question)) ? gone : []
   } finally {
     questions.close()

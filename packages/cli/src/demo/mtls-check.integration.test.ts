@@ -81,7 +81,7 @@ describe('checkMtls', () => {
   }
 
   const check = (port: number, uris: readonly string[] = [uri]) =>
-    checkMtls([{ status, policy: policyAt(port) }], new Map([[status.uuid, { uris }]]), new Set(), signal)
+    checkMtls([{ status, policy: policyAt(port) }], new Map([[status.name, { uris }]]), new Set(), signal)
 
   it('knows the identity in a certificate that a sidecar shows as it is', async () => {
     const { chain } = await issue('bookstore')
@@ -141,7 +141,7 @@ describe('checkMtls', () => {
 
   it('proves nothing where no port was found', async () => {
     const policy = { ...samplePolicy(), proxy: { ...samplePolicy().proxy, inbound: [] } }
-    const result = await checkMtls([{ status, policy }], new Map([[status.uuid, { uris: [uri] }]]), new Set(), signal)
+    const result = await checkMtls([{ status, policy }], new Map([[status.name, { uris: [uri] }]]), new Set(), signal)
     expect(result).toMatchObject({ ok: false, failures: ['no served port was found to knock at'] })
   })
 })

@@ -55,7 +55,7 @@ export async function checkMtls(
 ): Promise<MtlsResult> {
   const handshakes = (await Promise.all(proxies.map(({ status, policy }) => knock(status, policy, signal)))).flat()
   const identities = proxies.flatMap(({ status, policy }) => {
-    const told = certificates.get(status.uuid)
+    const told = certificates.get(status.name)
     if (told !== undefined || !silentClasses.has(status.class)) return [checkIdentity(status, policy, told)]
     const shown = handshakes.filter(({ instance }) => instance === status.name)
     const uris = [...new Set(shown.flatMap(({ serverUris }) => serverUris))]

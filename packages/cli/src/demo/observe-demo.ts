@@ -46,7 +46,7 @@ export async function observeDemo(
   const url = mesh.controllerUrl() ?? ''
   const api = debugApi(url, signal)
   const statuses = await api.statuses()
-  const proxies = await Promise.all(statuses.map(async (status) => ({ status, policy: await api.policy(status.uuid) })))
+  const proxies = await Promise.all(statuses.map(async (status) => ({ status, policy: await api.policy(status) })))
   const view = observer.view()
   const rows = traffic.rows(now())
   const mtls = await checkMtls(proxies, view.certificates, silentClasses, signal)

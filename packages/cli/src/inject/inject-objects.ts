@@ -1,6 +1,6 @@
 import { type Injection, jsonPatch, type JsonObject, type OfflineInjector, type PatchOperation } from '@osm-ts/injector'
 
-import { podTemplate } from './pod-templates.js'
+import { likelyTemplate, podTemplate, titleOf } from './pod-templates.js'
 
 /** Labels and annotations of namespaces, by name. */
 export type NamespaceTexts = ReadonlyMap<
@@ -12,8 +12,17 @@ export type NamespaceTexts = ReadonlyMap<
 export interface InjectedObject {
   /** With its sidecar, if it gets one. */
   readonly object: JsonObject
-  /** Absent for objects that make no pods. */
+  /** Absent for objects without a pod template. */
   readonly pod?: PodOutcome
+  /** Present for objects that are passed over. */
+  readonly passedOver?: PassedOver
+}
+
+/** An object without a pod template at a known place. */
+export interface PassedOver {
+  readonly title: string
+  /** Where it seems to have a pod template all the same. */
+  readonly likelyTemplate: string | undefined
 }
 
 /** What becomes of the pods of an object, and why. */
@@ -37,18 +46,24 @@ export async function injectObjects(
     readonly namespaces: NamespaceTexts
     readonly meshName: string
     readonly defaultNamespace: string
+    /** Where templates of other kinds are; undefined for the known places only. */
+    readonly templatePath: readonly string[] | undefined
     readonly signal: AbortSignal
   },
 ): Promise<readonly InjectedObject[]> {
-  const { injector, namespaces, meshName, defaultNamespace, signal } = options
+  const { injector, namespaces, meshName, defaultNamespace, templatePath, signal } = options
   const assumed = {
     labels: { 'openservicemesh.io/monitored-by': meshName },
     annotations: { 'openservicemesh.io/sidecar-injection': 'enabled' },
   }
   return Promise.all(
     objects.map(async (object): Promise<InjectedObject> => {
-      const template = podTemplate(object, defaultNamespace)
-      if (template === undefined) return { object }
+      const template = podTemplate(object, defaultNamespace, templatePath)
+      if (template === undefined)
+        return {
+          object,
+          passedOver: { title: titleOf(object, defaultNamespace), likelyTemplate: likelyTemplate(object) },
+        }
       const { namespace: name } = template
       const known = namespaces.get(name)
       const injection = await injector.inject(template.pod, { name, ...(known ?? assumed) }, signal)

@@ -17,27 +17,44 @@ export interface PodTemplate {
   readonly withTemplate: (template: JsonObject) => JsonObject
 }
 
-/** Where kinds have the template of their pods. */
-const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
-  Pod: [],
-  Deployment: ['spec', 'template'],
-  StatefulSet: ['spec', 'template'],
-  DaemonSet: ['spec', 'template'],
-  ReplicaSet: ['spec', 'template'],
-  ReplicationController: ['spec', 'template'],
-  Job: ['spec', 'template'],
-  CronJob: ['spec', 'jobTemplate', 'spec', 'template'],
-}
+/** Where kinds of Kubernetes have the template of their pods. A malformed one is still one: the injector says what is wrong with it. */
+const OWN_PLACES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['v1 Pod', []],
+  ['v1 PodTemplate', ['template']],
+  ['v1 ReplicationController', ['spec', 'template']],
+  ['apps/v1 Deployment', ['spec', 'template']],
+  ['apps/v1 StatefulSet', ['spec', 'template']],
+  ['apps/v1 DaemonSet', ['spec', 'template']],
+  ['apps/v1 ReplicaSet', ['spec', 'template']],
+  ['batch/v1 Job', ['spec', 'template']],
+  ['batch/v1 CronJob', ['spec', 'jobTemplate', 'spec', 'template']],
+])
 
-/** The pod template of an object; undefined if it makes no pods. */
-export function podTemplate(object: JsonObject, defaultNamespace: string): PodTemplate | undefined {
-  const kind = typeof object.kind === 'string' ? object.kind : ''
-  const path = Object.hasOwn(TEMPLATES, kind) ? TEMPLATES[kind] : undefined
-  const template = path === undefined ? undefined : memberAt(object, path)
-  if (path === undefined || template === undefined) return undefined
-  const metadata = isObject(object.metadata) ? object.metadata : {}
-  const name = typeof metadata.name === 'string' ? metadata.name : ''
-  const namespace = typeof metadata.namespace === 'string' ? metadata.namespace : defaultNamespace
+/** Where other kinds have it, such as those of Argo Rollouts, Knative and OpenShift. The kind does not matter, the shape does. */
+const PLACES: readonly (readonly string[])[] = [
+  ['spec', 'template'],
+  ['template'],
+  ['spec', 'jobTemplate', 'spec', 'template'],
+]
+
+/** How deep pods are looked for in objects that have none at a known place. */
+const MAX_DEPTH = 8
+
+/**
+ * The pod template of an object; undefined if it has none.
+ *
+ * @param given - where the template is; undefined looks at the known places
+ */
+export function podTemplate(
+  object: JsonObject,
+  defaultNamespace: string,
+  given?: readonly string[],
+): PodTemplate | undefined {
+  const path = ownPlace(object) ?? placesOf(given).find((place) => isTemplate(memberAt(object, place)))
+  const written = path === undefined ? undefined : memberAt(object, path)
+  if (path === undefined || written === undefined) return undefined
+  const template = isOfKnative(object) ? withContainerNames(written) : written
+  const { kind, namespace, name } = nameOf(object, defaultNamespace)
   const own = isObject(template.metadata) ? template.metadata : {}
   const isPod = path.length === 0
   return {
@@ -63,9 +80,74 @@ function templateFrom(pod: JsonObject, template: JsonObject, own: JsonObject): J
   })
 }
 
+/** Kind, namespace and name of an object, for people. */
+export function titleOf(object: JsonObject, defaultNamespace: string): string {
+  const { kind, namespace, name } = nameOf(object, defaultNamespace)
+  return `${kind} ${namespace}/${name}`
+}
+
+/** Where an object without a known template seems to have one, such as `spec.podSpecs.template`; undefined if nowhere. */
+export function likelyTemplate(object: JsonObject): string | undefined {
+  return search(object, [])?.join('.')
+}
+
+function search(value: JsonObject, path: readonly string[]): readonly string[] | undefined {
+  if (isTemplate(value)) return path
+  if (path.length >= MAX_DEPTH) return undefined
+  for (const [name, member] of Object.entries(value)) {
+    const found = isObject(member) ? search(member, [...path, name]) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function isOfKnative({ apiVersion }: JsonObject): boolean {
+  return typeof apiVersion === 'string' && apiVersion.startsWith('serving.knative.dev/')
+}
+
+/** Knative names containers without a name, and no other kind may have one: `user-container`, with a number where there are several. */
+function withContainerNames(template: JsonObject): JsonObject {
+  const { spec } = template
+  if (!isObject(spec) || !Array.isArray(spec.containers)) return template
+  const written: readonly JsonObject[string][] = spec.containers
+  const { length } = written
+  const containers = written.map((container, index) =>
+    isObject(container) && (container.name === undefined || container.name === '')
+      ? { ...container, name: length === 1 ? 'user-container' : `user-container-${index}` }
+      : container,
+  )
+  return { ...template, spec: { ...spec, containers } }
+}
+
+function ownPlace({ apiVersion, kind }: JsonObject): readonly string[] | undefined {
+  return typeof apiVersion === 'string' && typeof kind === 'string'
+    ? OWN_PLACES.get(`${apiVersion} ${kind}`)
+    : undefined
+}
+
+function placesOf(given: readonly string[] | undefined): readonly (readonly string[])[] {
+  return given === undefined ? PLACES : [given, ...PLACES]
+}
+
+function isTemplate(value: JsonObject | undefined): boolean {
+  return isObject(value?.spec) && Array.isArray(value.spec.containers)
+}
+
+function nameOf(
+  object: JsonObject,
+  defaultNamespace: string,
+): { readonly kind: string; readonly namespace: string; readonly name: string } {
+  const metadata = isObject(object.metadata) ? object.metadata : {}
+  return {
+    kind: typeof object.kind === 'string' ? object.kind : '',
+    namespace: typeof metadata.namespace === 'string' ? metadata.namespace : defaultNamespace,
+    name: typeof metadata.name === 'string' ? metadata.name : '',
+  }
+}
+
 function memberAt(object: JsonObject, path: readonly string[]): JsonObject | undefined {
   return path.reduce<JsonObject | undefined>((inner, member) => {
-    const next = inner?.[member]
+    const next = inner !== undefined && Object.hasOwn(inner, member) ? inner[member] : undefined
     return isObject(next) ? next : undefined
   }, object)
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 import { isObject, type JsonObject } from '@osm-ts/injector'
-import { parseAllDocuments } from 'yaml'
+import { type Document, parseAllDocuments } from 'yaml'
 
 import { cliError } from '../errors.js'
 
@@ -21,9 +21,18 @@ export function readKubernetesObjects(file: string, cwd: string): readonly JsonO
   return parseAllDocuments(textOf(file, cwd, name)).flatMap((document) => {
     const [fault] = document.errors
     if (fault !== undefined) throw unusable(`${name} is no YAML: ${fault.message.split('\n')[0] ?? ''}`)
-    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+    const value = valueOf(document, name)
     return value === null || value === undefined ? [] : flatten(value as JsonObject, name)
   })
+}
+
+/** An alias of an anchor that is not there is noticed only now, and so are too many of them. */
+function valueOf(document: Document.Parsed, name: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown
+  } catch (error) {
+    throw unusable(`${name} is no YAML: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 function textOf(file: string, cwd: string, name: string): string {

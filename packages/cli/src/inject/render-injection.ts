@@ -2,7 +2,7 @@ import type { PatchOperation } from '@osm-ts/injector'
 import { stringify } from 'yaml'
 
 import { renderSpans, span, type Emphasis } from '../output/style.js'
-import type { PodOutcome } from './inject-objects.js'
+import type { PassedOver, PodOutcome } from './inject-objects.js'
 
 const emphases: Readonly<Record<PodOutcome['outcome'], Emphasis>> = {
   injected: 'good',
@@ -22,6 +22,13 @@ export function renderExplanation(pod: PodOutcome, color: boolean): readonly str
     ...pod.notes.map((note) => detail(note)),
     ...pod.warnings.map((warning) => detail(`warning: ${warning}`, 'warn')),
   ]
+}
+
+/** Why an object stays as it is. */
+export function renderPassedOver({ title, likelyTemplate }: PassedOver): string {
+  return likelyTemplate === undefined
+    ? `${title}: passed over, it has no pod template`
+    : `${title}: passed over, a pod template at ${likelyTemplate} is at no known place; name it with --template-path ${likelyTemplate}`
 }
 
 /** Each change: where, and what stands there then. */

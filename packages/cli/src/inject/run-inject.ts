@@ -13,6 +13,8 @@ export interface InjectQuestion {
   readonly meshName: string
   readonly osmNamespace: string
   readonly nativeSidecar: 'on' | 'off'
+  /** Where pod templates are, as in `spec.template`; undefined for the known places only. */
+  readonly templatePath?: string
   readonly cwd: string
   readonly signal: AbortSignal
 }
@@ -45,6 +47,7 @@ export async function runInject(question: InjectQuestion): Promise<readonly Inje
     namespaces: namespacesOf(given),
     meshName,
     defaultNamespace: question.namespace,
+    templatePath: question.templatePath?.split('.'),
     signal,
   })
 }

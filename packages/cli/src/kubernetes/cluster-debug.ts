@@ -37,7 +37,7 @@ export async function clusterDebugApi(cluster: Cluster): Promise<DebugApi> {
     statuses: async () => mergeStatuses(await Promise.all(replicas.map((replica) => replica.statuses()))),
     refused: async () => (await Promise.all(replicas.map((replica) => replica.refused()))).flat(),
     // Every replica computes the policy of every proxy, and all the same.
-    policy: (uuid) => first.policy(uuid),
+    policy: (proxy) => first.policy(proxy),
     problems: () => first.problems(),
     drivers: () => first.drivers(),
   }
@@ -97,10 +97,11 @@ function noController(namespace: string, what: string): Error {
 export function mergeStatuses(replicas: readonly (readonly ProxyStatus[])[]): readonly ProxyStatus[] {
   const merged = new Map<string, ProxyStatus>()
   for (const status of replicas.flat()) {
-    const known = merged.get(status.uuid)
+    const key = `${status.uuid} ${status.name}`
+    const known = merged.get(key)
     const nearer = known === undefined || isNearer(status, known) ? status : known
     const farther = nearer === status ? known : status
-    merged.set(status.uuid, { ...nearer, conditions: [...nearer.conditions, ...(farther?.conditions ?? [])] })
+    merged.set(key, { ...nearer, conditions: [...nearer.conditions, ...(farther?.conditions ?? [])] })
   }
   return [...merged.values()]
 }

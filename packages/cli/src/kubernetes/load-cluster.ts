@@ -1,14 +1,18 @@
 import {
+  type Enrolment,
   KubernetesEndpointsProvider,
   KubernetesSource,
   listAll,
+  NamedEndpointsProvider,
+  namedOutsideServices,
   resourceTypes,
   SnapshotFeed,
   systemClock,
 } from '@osm-ts/core'
+import type { Logger } from '@osm-ts/driver-api'
 
 import { cliError } from '../errors.js'
-import { understandMesh, type UnderstoodMesh } from '../spec/understand-mesh.js'
+import { loadMeshModel, type MeshModel } from '../spec/load-mesh-model.js'
 import type { ControlPlane } from './control-planes.js'
 import type { Cluster } from './open-cluster.js'
 
@@ -20,39 +24,45 @@ const READ_TIMEOUT_MS = 60_000
  *
  * @throws OsmError `OSM_CLI_UNREACHABLE` if it can't be read to the end; KubernetesError
  */
-export async function loadCluster({ api, signal }: Cluster, plane: ControlPlane): Promise<UnderstoodMesh> {
+export async function loadCluster({ api, signal }: Cluster, plane: ControlPlane): Promise<MeshModel> {
   const { meshName, namespace: osmNamespace, flags } = plane
   // What follows tries again and again. Whoever can't read namespaces is told so before.
   await listAll(api, resourceTypes.Namespace, { labelSelector: 'none', limit: 1 }, signal)
   let lastFault = ''
+  const logger: Logger = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: (fields, message) => (lastFault = faultText(fields, message)),
+    error: (fields, message) => (lastFault = faultText(fields, message)),
+  }
+  const common = { api, clock: systemClock, random: Math.random, logger }
   const source = new KubernetesSource({
-    api,
+    ...common,
     meshName,
     osmNamespace,
     ...(flags['osm-config-name'] !== undefined && { configName: flags['osm-config-name'] }),
-    clock: systemClock,
-    random: Math.random,
-    logger: {
-      debug: () => undefined,
-      info: () => undefined,
-      warn: (fields, message) => (lastFault = faultText(fields, message)),
-      error: (fields, message) => (lastFault = faultText(fields, message)),
-    },
   })
   const reading = new AbortController()
+  const outside = new NamedEndpointsProvider({ ...common, signal: reading.signal })
   const timeout = AbortSignal.timeout(READ_TIMEOUT_MS)
   const feed = new SnapshotFeed([source])
   try {
     await feed.start(AbortSignal.any([signal, timeout, reading.signal]))
-    return understandMesh(feed, {
+    const enrolment: Enrolment = { mode: 'labelled', meshName }
+    const snapshot = feed.current()
+    // Whether the features are on is known later: what is read in vain does no harm here.
+    const featureFlags = { enableIngressBackendPolicy: true, enableAccessControlPolicy: true }
+    if (snapshot !== undefined) outside.follow(namedOutsideServices(snapshot, { featureFlags }, enrolment))
+    await outside.settled(signal)
+    return loadMeshModel(feed, {
       naming: {
         meshName,
         osmNamespace,
         trustDomain: flags['trust-domain'] || 'cluster.local',
         clusterDomain: flags['cluster-domain'] || 'cluster.local',
       },
-      enrolment: { mode: 'labelled', meshName },
-      endpointsProviders: [new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() })],
+      enrolment,
+      endpointsProviders: [new KubernetesEndpointsProvider({ cluster: source, ...feed.reader() }), outside],
       anyNamespace: false,
     })
   } catch (error) {
@@ -65,7 +75,7 @@ export async function loadCluster({ api, signal }: Cluster, plane: ControlPlane)
     )
   } finally {
     reading.abort()
-    await source.finished()
+    await Promise.all([source.finished(), outside.finished()])
   }
 }
 

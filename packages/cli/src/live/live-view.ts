@@ -21,7 +21,7 @@ export interface LiveView {
   readonly traffic: readonly TrafficRow[]
   readonly splits: readonly ObservedSplit[]
   readonly proxies: readonly ProxyStatus[]
-  /** By uuid; a sidecar that was not asked yet has none. */
+  /** By `<namespace>/<instance>`; a sidecar that was not asked yet has none. */
   readonly certificates: ReadonlyMap<string, SeenCertificate>
   readonly problems: readonly Problem[]
   /** What happened to processes lately, newest last. */

@@ -66,9 +66,12 @@ async function certificatesOf(
   pagesOf: PollOptions['pagesOf'],
 ): Promise<ReadonlyMap<string, SeenCertificate>> {
   const found = await Promise.all(
-    instances.map(async (instance) => [instance.uuid, await readSidecarCertificate(pagesOf(instance))] as const),
+    instances.map(
+      async (instance) =>
+        [`${instance.namespace}/${instance.name}`, await readSidecarCertificate(pagesOf(instance))] as const,
+    ),
   )
   return new Map(
-    found.flatMap(([uuid, certificate]) => (certificate === undefined ? [] : [[uuid, certificate] as const])),
+    found.flatMap(([name, certificate]) => (certificate === undefined ? [] : [[name, certificate] as const])),
   )
 }

@@ -35,6 +35,23 @@ describe('renderLive', () => {
     compare('live-empty.txt', renderLive(view, { columns: 100, color: false }))
   })
 
+  it('names services with endpoints that have no sidecar, and what becomes of their traffic', () => {
+    const view = sampleView()
+    const services = Array.from({ length: 6 }, (_, index) => ({
+      code: 'OSM_POLICY_WITHOUT_SIDECAR',
+      severity: 'warning' as const,
+      message: '1 of 2 endpoints have no sidecar (10.0.0.3); the mesh speaks plaintext to them',
+      object: { kind: 'Service' as const, namespace: 'shop', name: `store-${index}` },
+    }))
+    const lines = renderLive({ ...view, problems: services }, { columns: 120, color: false })
+    const at = lines.findIndex((line) => line.startsWith('WITHOUT SIDECAR'))
+    expect(lines.slice(at, at + 2)).toEqual([
+      expect.stringContaining('endpoints of 6 services'),
+      expect.stringMatching(/^ {2}Service shop\/store-0: 1 of 2 endpoints have no sidecar \(10.0.0.3\)/),
+    ])
+    expect(lines.filter((line) => line.startsWith('  Service shop/store-'))).toHaveLength(4)
+  })
+
   it('never draws wider than 100 columns, nor than the terminal', () => {
     for (const columns of [80, 100, 200]) {
       const widths = renderLive(sampleView(), { columns, color: false }).map((line) => Array.from(line).length)

@@ -3,7 +3,7 @@ import { formatObjectRef, type Problem, type ProxyStatus } from '@osm-ts/core'
 import { formatPercent } from '../output/format.js'
 import { clip, renderSpans, span, wrap, type Span } from '../output/style.js'
 import { renderTable, renderTitle, type Column } from '../output/table.js'
-import { shortVersionLength, stateEmphasis } from '../proxy/render-status.js'
+import { halfEnrolledServices, shortVersionLength, stateEmphasis } from '../proxy/render-status.js'
 import type { LiveView, SeenCertificate } from './live-view.js'
 import type { ObservedSplit } from './split-log.js'
 import { isAllowed, type TrafficRow } from './traffic-log.js'
@@ -33,6 +33,7 @@ export function renderLive(view: LiveView, options: RenderOptions): readonly str
     '',
     renderTitle('PROXIES', summary(view.proxies), color),
     ...proxies(view, width, color),
+    ...withoutSidecar(view.problems, width, color),
     '',
     ...problems(view.problems, width, color),
     ...notices(view.notices, width, color),
@@ -144,12 +145,37 @@ function proxies({ proxies, certificates }: LiveView, width: number, color: bool
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((status) => [
       span(status.name.slice(status.name.indexOf('/') + 1)),
-      identityCell(certificates.get(status.uuid)),
+      identityCell(certificates.get(status.name)),
       span(status.class),
       span(status.state, stateEmphasis[status.state]),
       span(status.appliedVersion?.slice(0, shortVersionLength) ?? '-'),
     ])
   return rows.length === 0 ? [] : renderTable(proxyColumns, rows, { width, color, indent })
+}
+
+/** Services of the mesh that have endpoints without a sidecar, and what becomes of their traffic. */
+function withoutSidecar(list: readonly Problem[], width: number, color: boolean): readonly string[] {
+  const services = halfEnrolledServices(list)
+  if (services.length === 0) return []
+  const hidden = services.length - maxProblems
+  return [
+    '',
+    renderTitle(
+      'WITHOUT SIDECAR',
+      `endpoints of ${services.length === 1 ? 'a service' : `${services.length} services`}`,
+      color,
+    ),
+    ...services.slice(0, maxProblems).flatMap(({ object, message }) => {
+      const [first = '', ...others] = wrap(
+        `${object === undefined ? '' : formatObjectRef(object)}: ${message}`,
+        width - 4,
+      )
+      return [`  ${first}`, ...others.map((text) => `    ${text}`)].map((text) =>
+        renderSpans([span(text, 'warn')], color),
+      )
+    }),
+    ...(hidden > 0 ? [renderSpans([span(`  and ${hidden} more`, 'dim')], color)] : []),
+  ]
 }
 
 /** What the certificate in use says, never what we would like it to say. */

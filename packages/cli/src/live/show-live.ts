@@ -2,15 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { wantsColor, type CliContext } from '../cli-context.js'
 import type { MeshObserver } from './mesh-observer.js'
+import { ProblemLines } from './problem-lines.js'
 import { renderLines, renderLive } from './render-live.js'
 import { Screen } from './screen.js'
 
 const drawMs = 250
-const linesMs = 5000
+/** Lines are told every so many looks: every five seconds. */
+const linesEvery = 20
 
 /**
- * Shows the view until the signal aborts: redrawn in place on a terminal, told in lines every few seconds elsewhere. A terminal keeps the last
- * picture.
+ * Shows the view until the signal aborts: redrawn in place on a terminal, told in lines elsewhere: traffic every few seconds, problems in full
+ * when they appear. A terminal keeps the last picture.
  */
 export async function showLive(
   { stdout, variables }: Pick<CliContext, 'stdout' | 'variables'>,
@@ -37,14 +39,18 @@ async function tellLines(
   observer: Pick<MeshObserver, 'view'>,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
-    await pause(linesMs, signal)
-    stdout.write(
-      renderLines(observer.view())
-        .map((line) => `${line}\n`)
-        .join(''),
-    )
+  const problems = new ProblemLines()
+  const write = (lines: readonly string[]): void => {
+    stdout.write(lines.map((line) => `${line}\n`).join(''))
   }
+  for (let look = 1; !signal.aborted; look += 1) {
+    await pause(drawMs, signal)
+    const view = observer.view()
+    write(problems.next(view.problems))
+    if (look % linesEvery === 0) write(renderLines(view))
+  }
+  // What was found last is told, also by a mesh that ends at once.
+  write(problems.next(observer.view().problems))
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import { splitApexName, type KindMap, type MeshObject } from '@osm-ts/core'
+import { ownValue } from '@osm-ts/driver-api'
 import type { ReportedRequest } from '@osm-ts/standalone'
 
 /** What a TrafficSplit asks for. */
@@ -58,7 +59,7 @@ function workloadsOf(
   return workloads
     .filter(
       ({ metadata }) =>
-        metadata.namespace === namespace && selector.every(([key, value]) => metadata.labels[key] === value),
+        metadata.namespace === namespace && selector.every(([key, value]) => ownValue(metadata.labels, key) === value),
     )
     .map(({ metadata }) => metadata.name)
 }

@@ -32,7 +32,7 @@ export async function readMigrationFacts(
   const controllers = await clusterDrivers(cluster)
   const workloads = await readWorkloads(cluster, namespace, cluster.signal)
   const debug = await clusterDebugApi(cluster)
-  const statuses = byUuid(await debug.statuses())
+  const statuses = byUuid(await debug.statuses(), namespace)
   const restarted = workloads.restartable.filter((workload) => stepOf(workload, to) === 'restart')
   return {
     ...question,
@@ -49,9 +49,10 @@ export async function readMigrationFacts(
   }
 }
 
-/** Statuses by the uuids of their proxies. */
-export function byUuid(statuses: readonly ProxyStatus[]): ReadonlyMap<string, ProxyStatus> {
-  return new Map(statuses.map((status) => [status.uuid, status]))
+/** Statuses of a namespace by the uuids of their proxies: pods of other namespaces may carry the same. */
+export function byUuid(statuses: readonly ProxyStatus[], namespace: string): ReadonlyMap<string, ProxyStatus> {
+  const own = statuses.filter(({ name }) => name.startsWith(`${namespace}/`))
+  return new Map(own.map((status) => [status.uuid, status]))
 }
 
 /** Calls the function with each value, a few at a time; gives the results in order. */
@@ -77,10 +78,10 @@ async function policiesOf(
 ): Promise<MigrationFacts['policies']> {
   const known = pods.flatMap(({ uuid = '' }) => statuses.get(uuid) ?? [])
   const obeying = known.filter(({ wantedVersion }) => wantedVersion !== undefined)
-  return eachOf(obeying, atOnce, async ({ uuid, class: sidecarClass }) => ({
-    uuid,
-    sidecarClass,
-    policy: await debug.policy(uuid),
+  return eachOf(obeying, atOnce, async (status) => ({
+    uuid: status.uuid,
+    sidecarClass: status.class,
+    policy: await debug.policy(status),
   }))
 }
 

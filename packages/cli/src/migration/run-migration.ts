@@ -14,7 +14,7 @@ import { formatSeconds } from '../output/format.js'
 import { tryPod } from './admission.js'
 import { classBeforeAnnotation, type MigrationPlan, type PlannedWorkload } from './plan-migration.js'
 import { byUuid, eachOf } from './read-facts.js'
-import { standingOf, type Standing } from './standing.js'
+import { rolloutStateOf, type RolloutState } from './rollout-state.js'
 import { readWorkloads, templateAnnotations, workloadId, type RestartableWorkload } from './workloads.js'
 
 /** The annotation of a pod template by which kubectl restarts what is made from it. */
@@ -150,14 +150,14 @@ class Migration {
     }
   }
 
-  async #look(id: string): Promise<Standing> {
+  async #look(id: string): Promise<RolloutState> {
     const { cluster, plan } = this.#run
     try {
       const { restartable } = await readWorkloads(cluster, plan.namespace, this.#signal)
       const found = restartable.find((workload) => workloadId(workload) === id)
       if (found === undefined) return { kind: 'failed', message: 'it was deleted' }
       const tolerated = new Set(plan.missing.flatMap(({ parts }) => parts))
-      return standingOf(found, { to: plan.to, statuses: await this.#statuses(), tolerated })
+      return rolloutStateOf(found, { to: plan.to, statuses: await this.#statuses(), tolerated })
     } catch (error) {
       if (isPassing(error)) return { kind: 'waiting', message: error.message }
       throw error
@@ -167,7 +167,7 @@ class Migration {
   /** A controller may be replaced meanwhile: whoever does not answer is asked again in the next round. */
   async #statuses(): Promise<ReturnType<typeof byUuid> | undefined> {
     try {
-      return byUuid(await this.#run.statuses())
+      return byUuid(await this.#run.statuses(), this.#run.plan.namespace)
     } catch {
       this.#signal.throwIfAborted()
       return undefined

@@ -1,10 +1,10 @@
 import type { Problem, SpecErrorCode } from '@osm-ts/core'
 
-import type { UnderstoodMesh } from '../spec/understand-mesh.js'
+import type { MeshModel } from '../spec/load-mesh-model.js'
 
 /** Conflicts among the IngressBackends of a namespace. */
 export function ingressBackendConflicts(
-  { problems }: Pick<UnderstoodMesh, 'problems'>,
+  { problems }: Pick<MeshModel, 'problems'>,
   namespace: string,
 ): readonly Problem[] {
   const conflict: SpecErrorCode = 'OSM_SPEC_CONFLICT'

@@ -1,9 +1,9 @@
-import { formatObjectRef, isMonitored, type KindMap, objectRef, type ObjectRef, parseProxyUUID } from '@osm-ts/core'
+import { formatObjectRef, isMonitored, type KindMap, objectRef, type ObjectRef, proxyKeyOfInstance } from '@osm-ts/core'
 import type { ProxyPolicy } from '@osm-ts/driver-api'
 
 import { cliError } from '../errors.js'
 import type { NamedThing } from '../policy-question.js'
-import type { UnderstoodMesh } from '../spec/understand-mesh.js'
+import type { MeshModel } from '../spec/load-mesh-model.js'
 import { allowedRequests, type AllowedRequests } from './allowed-requests.js'
 
 /** May one pod call another? */
@@ -23,7 +23,7 @@ export interface PodsAnswer {
  *
  * @throws OsmError `OSM_CLI_INSTANCE` if one of the pods does not exist, or has no sidecar
  */
-export function checkPods(mesh: UnderstoodMesh, meshName: string, from: NamedThing, to: NamedThing): PodsAnswer {
+export function checkPods(mesh: MeshModel, meshName: string, from: NamedThing, to: NamedThing): PodsAnswer {
   const [caller, callee] = [meshedPod(mesh, meshName, from), meshedPod(mesh, meshName, to)]
   const permissive = mesh.config.traffic.enablePermissiveTrafficPolicyMode
   const found = allowedRequests(callee.policy, caller.policy.proxy.principal)
@@ -58,7 +58,7 @@ export function podsLines(
 }
 
 function meshedPod(
-  { snapshot, catalog }: UnderstoodMesh,
+  { snapshot, catalog }: MeshModel,
   meshName: string,
   { namespace, name }: NamedThing,
 ): { readonly instance: KindMap['WorkloadInstance']; readonly policy: ProxyPolicy } {
@@ -69,7 +69,7 @@ function meshedPod(
       `add it with osm namespace add ${namespace} --mesh-name ${meshName}`,
     )
   const instance = snapshot.get('WorkloadInstance', namespace, name)
-  const policy = instance && catalog.policyDocument(parseProxyUUID(instance.spec.uuid))
+  const policy = instance && catalog.policyDocument(proxyKeyOfInstance(instance))
   if (instance !== undefined && policy !== undefined) return { instance, policy }
   throw cliError(
     'OSM_CLI_INSTANCE',
@@ -80,7 +80,7 @@ function meshedPod(
 
 /** TrafficTargets that name the account of one pod as a source and that of the other as their destination. */
 function targetsBetween(
-  { snapshot }: UnderstoodMesh,
+  { snapshot }: MeshModel,
   from: KindMap['WorkloadInstance'],
   to: KindMap['WorkloadInstance'],
 ): readonly ObjectRef[] {

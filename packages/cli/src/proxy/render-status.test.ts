@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 
 import { proxyStatus } from '../../test/sample-view.js'
-import { allInOrder, renderStatus } from './render-status.js'
+import { allInOrder, halfEnrolledServices, renderStatus } from './render-status.js'
 
 const now = Date.parse('2026-01-02T03:05:04Z')
 const since = '2026-01-02T03:04:54Z'
@@ -15,7 +15,7 @@ const stranger = { address: '10.0.0.7', code: 'OSM_WHO', message: 'shows nothing
 
 describe('osm proxy status', () => {
   it('tells below the table what is wrong, and who was turned away', () => {
-    const lines = renderStatus([duplicate], [stranger], { now, color: false })
+    const lines = renderStatus([duplicate], [stranger], [], { now, color: false })
     expect(lines.slice(2)).toEqual([
       '',
       'CONDITION of store/shop-0: OSM_TWICE, for 10s',
@@ -26,6 +26,23 @@ describe('osm proxy status', () => {
       '',
       'REFUSED 10.0.0.7: OSM_WHO, 1 time, last 10s ago',
       '  shows nothing',
+    ])
+  })
+
+  it('names services with endpoints that have no sidecar, and what becomes of their traffic', () => {
+    const found = halfEnrolledServices([
+      {
+        code: 'OSM_POLICY_WITHOUT_SIDECAR',
+        severity: 'warning',
+        message: '1 of 2 endpoints have no sidecar (10.0.0.3); the mesh speaks plaintext to them',
+        object: { kind: 'Service', namespace: 'shop', name: 'store' },
+      },
+      { code: 'OSM_OTHER', severity: 'warning', message: 'something else' },
+    ])
+    expect(renderStatus([], [], found, { now, color: false }).slice(-3)).toEqual([
+      '',
+      'WITHOUT SIDECAR: Service shop/store',
+      '  1 of 2 endpoints have no sidecar (10.0.0.3); the mesh speaks plaintext to them',
     ])
   })
 

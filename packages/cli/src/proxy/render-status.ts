@@ -1,4 +1,11 @@
-import { formatObjectRef, type ProxyStatus, type RefusedPeerStatus, type StatusCondition } from '@osm-ts/core'
+import {
+  formatObjectRef,
+  type CatalogErrorCode,
+  type Problem,
+  type ProxyStatus,
+  type RefusedPeerStatus,
+  type StatusCondition,
+} from '@osm-ts/core'
 
 import { formatAge } from '../output/format.js'
 import { renderSpans, span, type Emphasis } from '../output/style.js'
@@ -28,6 +35,7 @@ export const stateEmphasis: Readonly<Record<ProxyStatus['state'], Emphasis>> = {
 export function renderStatus(
   statuses: readonly ProxyStatus[],
   refused: readonly RefusedPeerStatus[],
+  halfEnrolled: readonly Problem[],
   { now, color }: { now: number; color: boolean },
 ): readonly string[] {
   const sorted = [...statuses].sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -48,7 +56,25 @@ export function renderStatus(
       ),
     ]),
     ...refused.flatMap((peer) => renderCondition(`REFUSED ${peer.address}`, peer, now, color)),
+    ...renderHalfEnrolled(halfEnrolled, color),
   ]
+}
+
+/** Problems of services with endpoints that have no sidecar. */
+export function halfEnrolledServices(problems: readonly Problem[]): readonly Problem[] {
+  return problems.filter(({ code }) => code === ('OSM_POLICY_WITHOUT_SIDECAR' satisfies CatalogErrorCode))
+}
+
+/** Which endpoints have no sidecar, and what becomes of their traffic. */
+function renderHalfEnrolled(services: readonly Problem[], color: boolean): readonly string[] {
+  return services.flatMap(({ object, message }) => [
+    '',
+    renderSpans(
+      [span('WITHOUT SIDECAR', 'warn'), span(`: ${object === undefined ? '' : formatObjectRef(object)}`)],
+      color,
+    ),
+    `  ${message}`,
+  ])
 }
 
 function renderCondition(

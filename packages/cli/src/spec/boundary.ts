@@ -1,9 +1,20 @@
-import { isKind, isMonitored, kindDefinitions, makeObjectKey, type ObjectOrigin, type ObjectRef } from '@osm-ts/core'
+import { isIP } from 'node:net'
+
+import {
+  isKind,
+  isMonitored,
+  type KindMap,
+  kindDefinitions,
+  makeObjectKey,
+  type ObjectOrigin,
+  type ObjectRef,
+  portProtocol,
+} from '@osm-ts/core'
 import type { ServiceAccountRef } from '@osm-ts/driver-api'
 import { type HttpRequest, Oracle, type OutsideCaller, type Rule } from '@osm-ts/oracle'
 
 import type { CalledHost, CalledService, NamedThing } from '../policy-question.js'
-import type { UnderstoodMesh } from './understand-mesh.js'
+import type { MeshModel } from './load-mesh-model.js'
 
 /** A place that decides, and where it is written down. */
 interface PlacedRule {
@@ -31,7 +42,7 @@ export interface BoundaryAnswer {
   readonly ways: readonly WayAnswer[]
 }
 
-type Loaded = Pick<UnderstoodMesh, 'snapshot' | 'config' | 'enrolment' | 'clusterDomain' | 'locate'>
+type Loaded = Pick<MeshModel, 'snapshot' | 'config' | 'enrolment' | 'clusterDomain' | 'osmNamespace' | 'locate'>
 type Protocol = NonNullable<CalledHost['protocol']>
 
 const HTTP_PORT = 80
@@ -72,6 +83,38 @@ export class Boundary {
     return answered(ways)
   }
 
+  /** May this workload reach that Service outside the mesh, by any of its names or addresses? What the Service says of the port decides how. */
+  askOutsideService(
+    from: ServiceAccountRef,
+    { metadata: { namespace, name }, spec }: KindMap['Service'],
+    written: number | undefined,
+    request: HttpRequest,
+  ): BoundaryAnswer {
+    const ports = spec.ports.filter(({ protocol }) => protocol === 'TCP').toSorted((a, b) => a.port - b.port)
+    const port = written === undefined ? ports[0] : ports.find((candidate) => candidate.port === written)
+    if (port === undefined)
+      return answered([], `Service ${namespace}/${name} has no TCP port ${written ?? ''}`.trimEnd())
+    const { protocol: spoken } = portProtocol(port)
+    const protocol = spoken === 'https' ? 'https' : spoken.startsWith('tcp') ? 'tcp' : 'http'
+    const hosts = [
+      `${name}.${namespace}`,
+      `${name}.${namespace}.svc`,
+      `${name}.${namespace}.svc.${this.#loaded.clusterDomain}`,
+    ]
+    const addresses = [...new Set([spec.clusterIP ?? '', ...(spec.clusterIPs ?? [])])].filter(
+      (address) => isIP(address) !== 0,
+    )
+    const answers = [
+      ...(protocol === 'tcp'
+        ? []
+        : hosts.map((host) => ({ kind: 'outside', protocol, host, port: port.port }) as const)),
+      ...addresses.map((host) => ({ kind: 'outside', protocol: 'tcp', host, port: port.port }) as const),
+    ].map((called) => this.askEgress(from, called, request))
+    const ways = answers.flatMap((answer) => answer.ways)
+    const why = `Service ${namespace}/${name} is outside the mesh, and nothing lets out to it`
+    return ways.some(({ allowed }) => allowed) ? answered(ways) : answered(ways, answers[0]?.reason ?? why)
+  }
+
   /** May this caller from outside reach that service of the mesh? */
   askOutside(caller: OutsideCaller, to: CalledService, request: HttpRequest): BoundaryAnswer {
     const named = `${to.namespace}/${to.name}`
@@ -104,6 +147,7 @@ function oracleOf(loaded: Loaded): Oracle {
   return new Oracle([...objects, config], {
     participates: (namespace) => isParticipant(loaded, namespace),
     clusterDomain,
+    controlPlane: loaded.osmNamespace,
   })
 }
 

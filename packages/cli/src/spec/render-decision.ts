@@ -1,12 +1,12 @@
 import { formatObjectRef, makeObjectKey, type AccessDecision, type DecidingRule } from '@osm-ts/core'
 
 import { type AnswerStyle, renderAnswer, withPlace } from './render-answer.js'
-import type { UnderstoodMesh } from './understand-mesh.js'
+import type { MeshModel } from './load-mesh-model.js'
 
 /** The answer to `osm policy can`, for people: the rule that decides and where it is written down, or what comes nearest to allowing it. */
 export function renderDecision(
   { allowed, reason, decisions }: AccessDecision,
-  loaded: Pick<UnderstoodMesh, 'snapshot' | 'locate'>,
+  loaded: Pick<MeshModel, 'snapshot' | 'locate'>,
   { cwd, color }: AnswerStyle,
 ): readonly string[] {
   // Where every workload behind the service is denied, their reasons below say more than the summary of them.
@@ -22,7 +22,7 @@ export function renderDecision(
 /** The TrafficTarget, and the route object that its rule names. */
 function ruleLines(
   rule: DecidingRule,
-  { snapshot, locate }: Pick<UnderstoodMesh, 'snapshot' | 'locate'>,
+  { snapshot, locate }: Pick<MeshModel, 'snapshot' | 'locate'>,
   cwd: string,
 ): readonly string[] {
   const { namespace, name } = rule.object

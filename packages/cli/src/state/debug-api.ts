@@ -10,12 +10,15 @@ export interface ExplainedPolicy extends ProxyPolicy {
   readonly origins?: Readonly<Record<string, Readonly<Record<string, readonly { readonly object: ObjectRef }[]>>>>
 }
 
+/** A proxy whose policy is asked for; a status is one. Its uuid alone would not do: pods of several namespaces may carry one. */
+export type AskedProxy = Pick<ProxyStatus, 'uuid' | 'identity'>
+
 /** What osm asks the controller's debug server. */
 export interface DebugApi {
   readonly statuses: () => Promise<readonly ProxyStatus[]>
   /** Who was turned away of late and is none of the proxies. */
   readonly refused: () => Promise<readonly RefusedPeerStatus[]>
-  readonly policy: (uuid: string) => Promise<ExplainedPolicy>
+  readonly policy: (proxy: AskedProxy) => Promise<ExplainedPolicy>
   readonly problems: () => Promise<readonly Problem[]>
   /** Drivers that the controller has, or should have. */
   readonly drivers: () => Promise<readonly DriverState[]>
@@ -89,8 +92,8 @@ export function debugApiBy(
         throw misunderstood(place, path, 'no list of refused peers')
       return answer['refused']
     },
-    policy: async (uuid) => {
-      const path = `/debug/policy?uuid=${encodeURIComponent(uuid)}`
+    policy: async ({ uuid, identity }) => {
+      const path = `/debug/policy?uuid=${encodeURIComponent(uuid)}&identity=${encodeURIComponent(identity)}`
       const answer = await get(path)
       if (!isPolicy(answer)) throw misunderstood(place, path, 'no policy')
       return answer

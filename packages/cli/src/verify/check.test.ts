@@ -11,6 +11,16 @@ describe('checks', () => {
     expect(together('all', [open, bad, good]).status).toBe('Failure')
   })
 
+  it('are one where nobody can tell several of them for the same reason', () => {
+    const [first, second] = [
+      unknown('Verify a', 'no debug server', 'turn it on'),
+      unknown('Verify b', 'no debug server', 'x'),
+    ]
+    const { nested, status } = together('all', [success('s'), first, second, unknown('Verify c', 'other', 'y'), second])
+    expect(nested.map(({ context }) => context)).toEqual(['s', 'Verify a, and 2 more for the same reason', 'Verify c'])
+    expect(status).toBe('Unknown')
+  })
+
   it('are shown as a tree with reasons and suggestions, and no control characters of others', () => {
     const rule = '-'.repeat(45)
     const check = together('Verify all', [

@@ -10,6 +10,7 @@ import {
   checkNamespace,
   checkProxy,
   checkSidecar,
+  noteOf,
   policyOf,
   readPod,
   told,
@@ -42,13 +43,17 @@ export async function verifyInside(mesh: VerifiedMesh, from: NamedThing, to: Ins
   ])
   const namespaces = [...new Set([from.namespace, to.pod.namespace])]
   const service = `${to.pod.namespace}/${to.service}`
-  return together(`Verify that pod [${source.name}] can access pod [${destination.name}] by service [${service}]`, [
-    ...(await Promise.all(namespaces.map((namespace) => checkNamespace(mesh, namespace, true)))),
-    ...[source, destination].map(checkSidecar),
-    ...[source, destination].map((pod) => checkProxy(pod, statuses)),
-    checkWay(sourcePolicy, { source: source.name, service }),
-    checkAccess(sourcePolicy, destinationPolicy, { source: source.name, destination: destination.name, service, to }),
-  ])
+  return together(
+    `Verify that pod [${source.name}] can access pod [${destination.name}] by service [${service}]`,
+    [
+      ...(await Promise.all(namespaces.map((namespace) => checkNamespace(mesh, namespace)))),
+      ...[source, destination].map(checkSidecar),
+      ...[source, destination].map((pod) => checkProxy(pod, statuses)),
+      checkWay(sourcePolicy, { source: source.name, service }),
+      checkAccess(sourcePolicy, destinationPolicy, { source: source.name, destination: destination.name, service, to }),
+    ],
+    noteOf(statuses, mesh),
+  )
 }
 
 /** Verifies that a pod can reach something outside the mesh. */
@@ -56,26 +61,30 @@ export async function verifyOutside(mesh: VerifiedMesh, from: NamedThing, to: Ou
   const source = await readPod(mesh, from)
   const [statuses, policy] = await Promise.all([told(mesh.debug.statuses()), policyOf(mesh, source)])
   const shown = `${to.protocol} to ${to.host ?? 'any host'} port ${to.port}`
-  return together(`Verify that pod [${source.name}] can reach ${shown} outside the mesh`, [
-    await checkNamespace(mesh, from.namespace, true),
-    checkSidecar(source),
-    checkProxy(source, statuses),
-    checkEgress(policy, to, `Verify that policy lets pod [${source.name}] out by ${shown}`),
-  ])
+  return together(
+    `Verify that pod [${source.name}] can reach ${shown} outside the mesh`,
+    [
+      await checkNamespace(mesh, from.namespace),
+      checkSidecar(source),
+      checkProxy(source, statuses),
+      checkEgress(policy, to, `Verify that policy allows pod [${source.name}] to send ${shown}`),
+    ],
+    noteOf(statuses, mesh),
+  )
 }
 
 /** The client's side: without a way its sidecar sends nothing. */
 function checkWay(policy: Told<ExplainedPolicy>, { source, service }: { source: string; service: string }): Check {
-  const context = `Verify that pod [${source}] has a way to service [${service}]`
+  const context = `Verify that pod [${source}] has a route to service [${service}]`
   if ('fault' in policy) return unknown(context, policy.fault, policy.hint)
   const ways = membersOf(policy.value, 'outbound', policy.value.proxy.outbound)
   const own = ways.filter((way) => nameOf(way) === service)
-  if (own.length > 0) return success(context, `by port ${own.map(({ port }) => port).join(', ')}`)
+  if (own.length > 0) return success(context, `on port ${own.map(({ port }) => port).join(', ')}`)
   const others = [...new Set(ways.map(nameOf))].join(', ')
   return failure(
     context,
-    others === '' ? 'its policy leads to no service' : `its policy leads to ${others} only`,
-    'see whether the Service exists, and allow the call by a TrafficTarget; osm policy check-pods tells what is missing',
+    others === '' ? 'its policy has no routes' : `its policy has routes to ${others} only`,
+    'check that the Service exists, and allow the call by a TrafficTarget; osm policy check-pods shows what is missing',
   )
 }
 
@@ -92,7 +101,7 @@ function checkAccess(
 ): Check {
   const { source, destination, service } = names
   const { protocol } = names.to
-  const context = `Verify that policy lets pod [${source}] in at pod [${destination}]`
+  const context = `Verify that policy allows pod [${source}] to call pod [${destination}]`
   const fault = [from, to].find((policy) => 'fault' in policy)
   if (fault !== undefined && 'fault' in fault) return unknown(context, fault.fault, fault.hint)
   if ('fault' in from || 'fault' in to) return unknown(context, 'a policy is missing', 'try again')
@@ -107,14 +116,14 @@ function checkAccess(
     const ports = here.map((each) => `port ${each.port} (${each.protocol})`).join(', ')
     return failure(
       context,
-      `service [${service}] lets it in at ${ports}, and ${protocol} was asked for`,
+      `service [${service}] allows it on ${ports}, but ${protocol} was asked for`,
       'choose --app-protocol as the port of the Service says, by its appProtocol or its name',
     )
   }
   return failure(
     context,
-    `nothing lets ${from.value.proxy.identity} call service [${service}] there`,
-    `osm policy check-pods ${source} ${destination} tells what is missing`,
+    `no rule allows ${from.value.proxy.identity} to call service [${service}] on this pod`,
+    `osm policy check-pods ${source} ${destination} shows what is missing`,
   )
 }
 
@@ -131,7 +140,7 @@ function checkEgress(policy: Told<ExplainedPolicy>, to: OutsideDestination, cont
   if ('fault' in policy) return unknown(context, policy.fault, policy.hint)
   const { proxy } = policy.value
   if (partOf(policy.value, 'mesh', proxy.mesh)?.egressEnabled === true)
-    return success(context, 'the mesh passes on everything that it does not know: spec.traffic.enableEgress is true')
+    return success(context, 'spec.traffic.enableEgress is true: all traffic to unknown destinations is allowed')
   const rules = membersOf(policy.value, 'egress', proxy.egress)
   const found = rules.find((rule) => leadsTo(rule, to))
   if (found !== undefined) return success(context, `by egress rule ${found.id}`)
@@ -141,7 +150,7 @@ function checkEgress(policy: Told<ExplainedPolicy>, to: OutsideDestination, cont
   })
   return failure(
     context,
-    others.length === 0 ? 'no Egress is for it' : `Egress allows only ${others.join('; ')}`,
+    others.length === 0 ? 'no Egress matches' : `Egress allows only ${others.join('; ')}`,
     'write an Egress whose sources name its service account, while spec.featureFlags.enableEgressPolicy of the MeshConfig is true',
   )
 }

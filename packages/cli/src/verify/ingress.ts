@@ -8,6 +8,7 @@ import {
   checkNamespace,
   checkProxy,
   checkSidecar,
+  noteOf,
   podsBehind,
   policyOf,
   readPod,
@@ -43,16 +44,19 @@ export async function verifyIngress(mesh: VerifiedMesh, question: IngressQuestio
   ])
   const gateway = `${from.namespace}/${from.name}`
   const context = `Verify that gateway [${gateway}] can access pod [${pod.name}] by service [${namespace}/${service}]`
-  return together(context, [
-    // Of namespaces that take no part the mesh knows no endpoints.
-    await checkNamespace(mesh, from.namespace, false),
-    ...(from.namespace === namespace ? [] : [await checkNamespace(mesh, namespace, true)]),
-    checkGateway(gateway, gateways),
-    checkSidecar(pod),
-    checkBackend(question, backend),
-    checkProxy(pod, statuses),
-    checkPolicy(question, pod.name, policy),
-  ])
+  return together(
+    context,
+    [
+      // That of the gateway need not take part.
+      await checkNamespace(mesh, namespace),
+      checkGateway(gateway, gateways),
+      checkSidecar(pod),
+      checkBackend(question, backend),
+      checkProxy(pod, statuses),
+      checkPolicy(question, pod.name, policy),
+    ],
+    noteOf(statuses, mesh),
+  )
 }
 
 /** A gateway with a sidecar would be a caller of the mesh, whom an IngressBackend does not let in. */
@@ -71,7 +75,7 @@ function checkGateway(name: string, pods: readonly KubernetesObject[] | undefine
   return failure(
     context,
     `these have one: ${names}`,
-    `osm namespace add ${name.split('/')[0] ?? ''} --disable-sidecar-injection, and create the pods anew`,
+    `osm namespace add ${name.split('/')[0] ?? ''} --disable-sidecar-injection, and re-create the pods`,
   )
 }
 
@@ -97,7 +101,7 @@ function checkBackend(
     )
   const wanted = own.port.protocol.toLowerCase()
   if (wanted !== protocol.toLowerCase())
-    return failure(context, `its backend speaks ${wanted}, and ${protocol} was asked for`, 'choose --app-protocol')
+    return failure(context, `its backend speaks ${wanted}, but ${protocol} was asked for`, 'choose --app-protocol')
   const isNamed = sources.some(
     ({ kind, name, namespace: other }) => kind === 'Service' && name === from.name && other === from.namespace,
   )
@@ -120,7 +124,7 @@ function checkPolicy(
   pod: string,
   policy: Told<ExplainedPolicy>,
 ): Check {
-  const context = `Verify that the policy of pod [${pod}] is open to gateways at port ${port}`
+  const context = `Verify that the policy of pod [${pod}] allows gateways on port ${port}`
   if ('fault' in policy) return unknown(context, policy.fault, policy.hint)
   const { proxy } = policy.value
   const open = proxy.ingress.flatMap(({ part }) => partOf(policy.value, 'ingress', part) ?? [])
@@ -131,10 +135,10 @@ function checkPolicy(
   if (first === undefined)
     return failure(
       context,
-      'it opens nothing to callers from outside there',
-      `see whether spec.featureFlags.enableIngressBackendPolicy of the MeshConfig is true; osm policy check-conflicts IngressBackend --namespace ${namespace} tells what gives way to another object`,
+      'it allows no callers from outside on this port',
+      `see whether spec.featureFlags.enableIngressBackendPolicy of the MeshConfig is true; osm policy check-conflicts IngressBackend --namespace ${namespace} shows conflicts with other objects`,
     )
   if (first.sources.length === 0)
-    return failure(context, 'no address is let in', 'see whether the Service of the gateway has endpoints')
+    return failure(context, 'no address is allowed', 'see whether the Service of the gateway has endpoints')
   return success(context, `for ${[...new Set(own.flatMap(({ sources }) => sources))].join(', ')}`)
 }

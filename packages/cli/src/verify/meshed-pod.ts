@@ -1,10 +1,15 @@
 import {
+  bootstrapSecretName,
+  findSidecarContainer,
   isEnrolled,
   listAll,
   monitoredByLabel,
   proxyUuidLabel,
   resourceTypes,
+  sidecarContainerNames,
   type KubernetesObject,
+  type MountingContainer,
+  type MountingPod,
   type ProxyStatus,
 } from '@osm-ts/core'
 import { isOsmError } from '@osm-ts/driver-api'
@@ -25,7 +30,14 @@ export interface VerifiedMesh {
 }
 
 /** What the controller tells, or why it does not. */
-export type Told<T> = { readonly value: T } | { readonly fault: string; readonly hint: string }
+export type Told<T> =
+  | { readonly value: T }
+  | {
+      readonly fault: string
+      readonly hint: string
+      /** True: its debug server does not answer, as it does by default. */
+      readonly isOff?: true
+    }
 
 /** A pod as far as it is verified. */
 export interface VerifiedPod {
@@ -34,8 +46,6 @@ export interface VerifiedPod {
   /** Empty: it has no sidecar. */
   readonly uuid: string
 }
-
-const SIDECAR = 'sidecar'
 
 /** Names of a mesh for those who verify it. */
 export function verifiedMesh(cluster: Cluster, plane: ControlPlane, debug: DebugApi): VerifiedMesh {
@@ -49,7 +59,7 @@ export function lateDebugApi(finding: Promise<DebugApi>): DebugApi {
   return {
     statuses: async () => (await finding).statuses(),
     refused: async () => (await finding).refused(),
-    policy: async (uuid) => (await finding).policy(uuid),
+    policy: async (proxy) => (await finding).policy(proxy),
     problems: async () => (await finding).problems(),
     drivers: async () => (await finding).drivers(),
   }
@@ -64,7 +74,8 @@ export async function told<T>(asking: Promise<T>): Promise<Told<T>> {
     const { hint } = error.details
     return {
       fault: error.message,
-      hint: typeof hint === 'string' ? hint : 'see whether the control plane is well: osm verify control-plane-health',
+      hint: typeof hint === 'string' ? hint : 'check the control plane: osm verify control-plane-health',
+      ...(isOsmError(error, 'OSM_CLI_UNREACHABLE') && { isOff: true }),
     }
   }
 }
@@ -77,7 +88,7 @@ export async function readPod({ cluster }: VerifiedMesh, name: NamedThing): Prom
 }
 
 /** True if the namespace is of the mesh. */
-export async function checkNamespace(mesh: VerifiedMesh, namespace: string, injection: boolean): Promise<Check> {
+export async function checkNamespace(mesh: VerifiedMesh, namespace: string): Promise<Check> {
   const { cluster, meshName, osmNamespace } = mesh
   const context = `Verify that namespace [${namespace}] is monitored by mesh [${meshName}]`
   const name = { namespace: '', name: namespace }
@@ -88,21 +99,22 @@ export async function checkNamespace(mesh: VerifiedMesh, namespace: string, inje
   const other = labels[monitoredByLabel]
   const reason =
     other === undefined || other === meshName
-      ? 'it does not take part, or is ignored'
+      ? 'it is not enrolled, or it has the label openservicemesh.io/ignore'
       : `it is monitored by mesh [${other}]`
-  const more = injection ? '' : ' --disable-sidecar-injection'
-  return failure(context, reason, `add it: osm namespace add ${namespace} --mesh-name ${meshName}${more}`)
+  return failure(context, reason, `add it: osm namespace add ${namespace} --mesh-name ${meshName}`)
 }
 
 /** True if the pod runs with a sidecar. */
 export function checkSidecar({ name, object, uuid }: VerifiedPod): Check {
   const context = `Verify that pod [${name}] runs with a sidecar`
   if (object === undefined) return failure(context, 'there is no such pod', 'see kubectl get pods')
-  if (uuid === '' || !containersOf(object).includes(SIDECAR))
+  if (uuid === '' || sidecarContainer({ object, uuid }) === undefined)
     return failure(
       context,
-      uuid === '' ? `it lacks the label ${proxyUuidLabel}` : `it has no container ${SIDECAR}`,
-      'create it anew while its namespace is monitored and injection is enabled; osm inject --explain tells what decides',
+      uuid === ''
+        ? `it lacks the label ${proxyUuidLabel}`
+        : `none of its containers is the sidecar, which mounts Secret ${bootstrapSecretName(uuid)}`,
+      're-create it while its namespace is monitored and injection is enabled; osm inject --explain shows what decides',
     )
   const { phase } = podState(object)
   return phase === 'Running'
@@ -111,30 +123,32 @@ export function checkSidecar({ name, object, uuid }: VerifiedPod): Check {
 }
 
 /** True if the proxy of a pod is connected and has applied its policy. */
-export function checkProxy({ name, uuid }: VerifiedPod, statuses: Told<readonly ProxyStatus[]>): Check {
+export function checkProxy(pod: VerifiedPod, statuses: Told<readonly ProxyStatus[]>): Check {
+  const { name, uuid } = pod
   const context = `Verify that the proxy of pod [${name}] is connected and has applied its policy`
-  if ('fault' in statuses) return unknown(context, statuses.fault, statuses.hint)
-  const status = statuses.value.find((each) => each.uuid === uuid)
+  if ('fault' in statuses)
+    return statuses.isOff === true ? checkReady(pod) : unknown(context, statuses.fault, statuses.hint)
+  const status = statuses.value.find((each) => each.uuid === uuid && each.name === name)
   if (uuid === '' || status === undefined)
-    return failure(context, 'the controller knows no such proxy', 'mend what keeps the pod from being meshed first')
+    return failure(context, 'the controller has no record of this proxy', 'first fix why the pod has no sidecar')
   const { connected, rejected, denied, state } = status
   if (!connected)
     return failure(
       context,
-      'it is connected to no controller',
-      `see kubectl logs ${name.split('/')[1] ?? ''} --namespace ${name.split('/')[0] ?? ''} --container ${SIDECAR}`,
+      'it is not connected to any controller',
+      `see kubectl logs ${name.split('/')[1] ?? ''} --namespace ${name.split('/')[0] ?? ''} --container ${sidecarContainer(pod)?.name ?? sidecarContainerNames.usual}`,
     )
   const [refused] = rejected
   if (refused !== undefined)
     return failure(
       context,
       `it refused ${refused.kind} ${refused.id}: ${refused.message}`,
-      'osm proxy status names the objects that it came from',
+      'osm proxy status shows the objects that it came from',
     )
   if (denied.length > 0)
     return failure(
       context,
-      `it refused a change that removes access, so that nobody is let in at ${denied.join(', ')}`,
+      `it refused a change that removes access, so all callers are refused at ${denied.join(', ')}`,
       'see osm proxy status',
     )
   return state === 'applied'
@@ -142,10 +156,42 @@ export function checkProxy({ name, uuid }: VerifiedPod, statuses: Told<readonly 
     : unknown(context, 'it has not acknowledged all of its policy yet', 'try again in a moment; see osm proxy status')
 }
 
+/** What the cluster itself knows: a sidecar is ready once it has its first policy. */
+function checkReady(pod: VerifiedPod): Check {
+  const { name, object } = pod
+  const context = `Verify that the sidecar of pod [${name}] is ready`
+  const sidecar = sidecarContainer(pod)
+  if (object === undefined || sidecar === undefined)
+    return failure(context, 'it has no sidecar', 'first fix why the pod has no sidecar')
+  const { initContainerStatuses, containerStatuses } = isPlainRecord(object['status']) ? object['status'] : {}
+  const status = [initContainerStatuses, containerStatuses]
+    .flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []))
+    .find((each) => isPlainRecord(each) && each['name'] === sidecar.name)
+  const isReady = isPlainRecord(status) ? status['ready'] === true : podState(object).ready
+  if (isReady) return success(context)
+  const { namespace = '', name: podName } = object.metadata
+  const logs = `kubectl logs ${podName} --namespace ${namespace} --container ${sidecar.name}`
+  return failure(context, `container ${sidecar.name} is not ready`, `see ${logs}`)
+}
+
+/** What to know where the debug server does not answer, once for all checks. */
+export function noteOf(
+  statuses: Told<unknown>,
+  { osmNamespace }: Pick<VerifiedMesh, 'osmNamespace'>,
+): string | undefined {
+  if (!('fault' in statuses) || statuses.isOff !== true) return undefined
+  return (
+    'the debug server of the controller does not answer, so policies are computed from the objects of the cluster, and whether sidecars have applied ' +
+    `them is not checked; to check it, set spec.observability.enableDebugServer: true in the MeshConfig in namespace ${osmNamespace}`
+  )
+}
+
 /** The policy of the proxy of a pod. */
-export async function policyOf({ debug }: VerifiedMesh, { uuid }: VerifiedPod): Promise<Told<ExplainedPolicy>> {
-  if (uuid === '') return { fault: 'the pod has no proxy', hint: 'mend what keeps the pod from being meshed first' }
-  return told(debug.policy(uuid))
+export async function policyOf({ debug }: VerifiedMesh, { uuid, object }: VerifiedPod): Promise<Told<ExplainedPolicy>> {
+  if (uuid === '') return { fault: 'the pod has no proxy', hint: 'first fix why the pod has no sidecar' }
+  const { serviceAccountName } = isPlainRecord(object?.spec) ? object.spec : {}
+  const account = typeof serviceAccountName === 'string' ? serviceAccountName : 'default'
+  return told(debug.policy({ uuid, identity: `${account}.${object?.metadata.namespace ?? ''}` }))
 }
 
 /** Pods that a Service selects; undefined if there is no such Service. */
@@ -161,9 +207,8 @@ export async function podsBehind(
   return listAll(api, resourceTypes.Pod, { namespace: name.namespace, labelSelector: pairs.join(',') }, signal)
 }
 
-function containersOf({ spec }: KubernetesObject): readonly unknown[] {
-  if (!isPlainRecord(spec)) return []
-  return [spec['containers'], spec['initContainers']]
-    .flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []))
-    .map((container) => (isPlainRecord(container) ? container['name'] : undefined))
+/** The container of the mesh in a pod. */
+function sidecarContainer({ object, uuid }: Pick<VerifiedPod, 'object' | 'uuid'>): MountingContainer | undefined {
+  // The API server has checked what it stores against its own types.
+  return findSidecarContainer((object?.['spec'] ?? {}) as MountingPod<MountingContainer>, uuid)
 }

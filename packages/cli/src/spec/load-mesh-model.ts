@@ -1,12 +1,11 @@
 import {
-  compareProblems,
   type EndpointsProvider,
   type Enrolment,
-  formatProblem,
   MeshCatalog,
   type MeshConfig,
   type MeshConfigSpec,
   MeshConfigurator,
+  joinProblems,
   parseMeshDomains,
   type Problem,
   type Snapshot,
@@ -23,17 +22,19 @@ export interface MeshNaming {
 }
 
 /** A mesh specification as the mesh would understand it. */
-export interface UnderstoodMesh {
+export interface MeshModel {
   /** Everything that is wrong with it, sorted by place. */
   readonly problems: readonly Problem[]
   readonly snapshot: Snapshot
   /** The configuration in force, with all its defaults. */
   readonly config: MeshConfig
   /** Answers who may call what, and holds the policies of all proxies. */
-  readonly catalog: Pick<MeshCatalog, 'decide' | 'policyDocument' | 'originsOf'>
+  readonly catalog: Pick<MeshCatalog, 'decide' | 'serves' | 'policyDocument' | 'originsOf'>
   /** Which namespaces take part. */
   readonly enrolment: Enrolment
   readonly clusterDomain: string
+  /** Namespace of the control plane. */
+  readonly osmNamespace: string
   /** Where an object, or a field of it, is written down. */
   readonly locate: SnapshotFeed['locate']
 }
@@ -50,7 +51,7 @@ export interface MeshKind {
 }
 
 /** Understands a feed that has started, with the very code that a running mesh uses. */
-export function understandMesh(feed: SnapshotFeed, kind: MeshKind): UnderstoodMesh {
+export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
   const { naming, enrolment, endpointsProviders, preset, anyNamespace } = kind
   const { meshName, osmNamespace } = naming
   const domains = parseMeshDomains(naming)
@@ -69,26 +70,28 @@ export function understandMesh(feed: SnapshotFeed, kind: MeshKind): UnderstoodMe
     locate,
   })
   const config = configurator.current()
-  const catalog = new MeshCatalog({ meshName, domains, enrolment, endpointsProviders, locate })
+  const catalog = new MeshCatalog({ meshName, osmNamespace, domains, enrolment, endpointsProviders, locate })
   // Of a first snapshot everything counts as changed. No certificate is issued here, so nobody asks for roots.
   catalog.apply({ spec: { snapshot, changed: [] }, config, roots: [] })
   return {
-    problems: sorted([
-      ...feed.problems(),
-      ...new SpecRules({ ...domains, locate }).checkAll(snapshot),
-      ...configurator.problems(),
-      ...catalog.problems(),
+    problems: joinProblems([
+      feed.problems(),
+      new SpecRules({
+        ...domains,
+        osmNamespace,
+        crossNamespace: () => config.traffic.crossNamespace,
+        gatewayNames: () => config.certificate.ingressGateway?.subjectAltNames ?? [],
+        locate,
+      }).checkAll(snapshot),
+      configurator.problems(),
+      catalog.problems(),
     ]),
     snapshot,
     config,
     catalog,
     enrolment,
     clusterDomain: domains.clusterDomain,
+    osmNamespace,
     locate,
   }
-}
-
-/** Each problem once, by place. */
-function sorted(problems: readonly Problem[]): readonly Problem[] {
-  return [...new Map(problems.map((problem) => [formatProblem(problem), problem])).values()].sort(compareProblems)
 }

@@ -4,19 +4,19 @@ import { rolloutOf } from './rollout.js'
 import type { RestartableWorkload, SidecarPod } from './workloads.js'
 
 /** How far a workload is on its way to a class. */
-export type Standing = { readonly kind: 'done' } | { readonly kind: 'waiting' | 'failed'; readonly message: string }
+export type RolloutState = { readonly kind: 'done' } | { readonly kind: 'waiting' | 'failed'; readonly message: string }
 
 /** What to compare with. */
-export interface StandingQuestion {
+export interface RolloutQuestion {
   readonly to: string
-  /** Of all proxies, by uuid; undefined while no controller can be asked. */
+  /** Of the proxies of the namespace, by uuid; undefined while no controller can be asked. */
   readonly statuses: ReadonlyMap<string, ProxyStatus> | undefined
   /** `<kind> <id>` of parts that may be rejected, because the class is known to lack what they need. */
   readonly tolerated: ReadonlySet<string>
 }
 
 /** How far a workload is: done when its rollout is complete, and every pod has a sidecar of the class that has applied what it is told. */
-export function standingOf(workload: RestartableWorkload, question: StandingQuestion): Standing {
+export function rolloutStateOf(workload: RestartableWorkload, question: RolloutQuestion): RolloutState {
   const { to, statuses } = question
   const { pods } = workload
   const rollout = rolloutOf(workload)
@@ -34,7 +34,7 @@ export function standingOf(workload: RestartableWorkload, question: StandingQues
 }
 
 /** What a sidecar of the class has refused; undefined for nothing. */
-function refusalOf({ name, uuid = '' }: SidecarPod, { to, statuses, tolerated }: StandingQuestion): string | undefined {
+function refusalOf({ name, uuid = '' }: SidecarPod, { to, statuses, tolerated }: RolloutQuestion): string | undefined {
   const status = statuses?.get(uuid)
   if (status?.class !== to) return undefined
   const rejected = status.rejected.find(({ kind, id }) => !tolerated.has(`${kind} ${id}`))
@@ -45,7 +45,7 @@ function refusalOf({ name, uuid = '' }: SidecarPod, { to, statuses, tolerated }:
 }
 
 /** What a pod has not come to yet; undefined if it has. */
-function lagOf(pod: SidecarPod, { to, statuses }: StandingQuestion): string | undefined {
+function lagOf(pod: SidecarPod, { to, statuses }: RolloutQuestion): string | undefined {
   const { name, uuid = '', sidecarClass } = pod
   if (sidecarClass !== to) return `pod ${name} is of class ${sidecarClass ?? 'none'}`
   if (!pod.ready) return `pod ${name}: ${pod.summary}`

@@ -3,7 +3,7 @@ import type { ProxyStatus } from '@osm-ts/core'
 
 import { proxyStatus } from '../../test/sample-view.js'
 import { sampleWorkload, sidecarPod } from '../../test/sample-workloads.js'
-import { standingOf } from './standing.js'
+import { rolloutStateOf } from './rollout-state.js'
 import type { RestartableWorkload } from './workloads.js'
 
 const pod = sidecarPod('server-0', 'pipy')
@@ -21,7 +21,7 @@ function ask(
   tolerated: readonly string[] = [],
 ) {
   const known = statuses && new Map(statuses.map((status) => [status.uuid, status]))
-  return standingOf(workload, { to: 'pipy', statuses: known, tolerated: new Set(tolerated) })
+  return rolloutStateOf(workload, { to: 'pipy', statuses: known, tolerated: new Set(tolerated) })
 }
 
 describe('how far a workload is', () => {

@@ -1,0 +1,137 @@
+import type { Snapshot } from '@osm-ts/core'
+import type { OsmError, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { HttpRequest, OutsideCaller } from '@osm-ts/oracle'
+
+import { cliError } from '../errors.js'
+import type { CalledHost, CalledService, Callee, Caller, NamedThing } from '../policy-question.js'
+import type { Boundary, BoundaryAnswer } from './boundary.js'
+import type { AnswerStyle } from './render-answer.js'
+import type { MeshModel } from './load-mesh-model.js'
+
+/** A request that is asked about. */
+interface AskedRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** What `osm policy can` is asked. */
+export interface PolicyQuestion {
+  readonly from: Caller
+  readonly to: Callee
+  readonly request: AskedRequest
+  /** Names in the certificate of a caller outside the mesh. */
+  readonly principals?: readonly string[] | undefined
+  /** Server name that a caller outside asks for over TLS. */
+  readonly serverName?: string | undefined
+}
+
+/** What `osm policy can` answers. */
+export interface PolicyAnswer {
+  readonly json: unknown
+  readonly allowed: boolean
+  readonly lines: (style: AnswerStyle) => readonly string[]
+}
+
+/** The answer to a question about policy; else what is wrong with the question. */
+export async function askPolicy(
+  loaded: MeshModel,
+  { from, to, request, principals: principal = [], serverName: sni }: PolicyQuestion,
+): Promise<PolicyAnswer | string> {
+  if (from.kind === 'workload') {
+    if (principal.length > 0 || sni !== undefined) return '--principal and --sni are for callers outside the mesh'
+    return to.kind === 'service' ? askInside(loaded, from, to, request) : askHost(loaded, from, to, request)
+  }
+  if (to.kind === 'outside') return 'callers outside the mesh are asked about services: write <namespace>/<service>'
+  if (from.kind === 'service' && loaded.snapshot.get('Service', from.namespace, from.name) === undefined)
+    throw notFound(loaded.snapshot, 'Service', from, { wanted: 'Service', known: 'Services' })
+  const caller: OutsideCaller = {
+    ...(from.kind === 'address' && { address: from.address }),
+    ...(from.kind === 'service' && { service: { namespace: from.namespace, name: from.name } }),
+    principals: [...(from.kind === 'principal' ? [from.name] : []), ...principal],
+    ...(sni !== undefined && { serverName: sni }),
+  }
+  return showBoundary((await boundaryOf(loaded)).askOutside(caller, to, httpRequest(request)))
+}
+
+async function askInside(
+  loaded: MeshModel,
+  from: NamedThing,
+  { namespace, name, port }: CalledService,
+  request: AskedRequest,
+): Promise<PolicyAnswer> {
+  const service = { namespace, name }
+  const object = loaded.snapshot.get('Service', namespace, name)
+  if (object !== undefined && !loaded.catalog.serves(service))
+    return showBoundary(
+      (await boundaryOf(loaded)).askOutsideService(
+        accountOf(loaded.snapshot, from),
+        object,
+        port,
+        httpRequest(request),
+      ),
+    )
+  const { renderDecision } = await import('./render-decision.js')
+  const decision = loaded.catalog.decide({
+    from: accountOf(loaded.snapshot, from),
+    to: { namespace, name },
+    ...request,
+    ...(port !== undefined && { port }),
+  })
+  return { json: decision, allowed: decision.allowed, lines: (style) => renderDecision(decision, loaded, style) }
+}
+
+/** A host is outside the mesh if it is not the name of a service. */
+async function askHost(
+  loaded: MeshModel,
+  from: NamedThing,
+  to: CalledHost,
+  request: AskedRequest,
+): Promise<PolicyAnswer> {
+  const boundary = await boundaryOf(loaded)
+  const service = boundary.serviceNamed(to.host, from.namespace)
+  if (service !== undefined)
+    return askInside(loaded, from, { ...service, ...(to.port !== undefined && { port: to.port }) }, request)
+  return showBoundary(boundary.askEgress(accountOf(loaded.snapshot, from), to, httpRequest(request)))
+}
+
+async function boundaryOf(loaded: MeshModel): Promise<Boundary> {
+  const { Boundary } = await import('./boundary.js')
+  return new Boundary(loaded)
+}
+
+async function showBoundary(answer: BoundaryAnswer): Promise<PolicyAnswer> {
+  const { renderBoundary } = await import('./render-boundary.js')
+  return { json: answer, allowed: answer.allowed, lines: (style) => renderBoundary(answer, style) }
+}
+
+function httpRequest({ method, path, headers }: AskedRequest): HttpRequest {
+  return { method, target: path, headers }
+}
+
+/** The service account that a name stands for: its own, or that of the workload of this name. */
+function accountOf(snapshot: Snapshot, named: NamedThing): ServiceAccountRef {
+  const { namespace, name } = named
+  if (snapshot.get('ServiceAccount', namespace, name) !== undefined) return { namespace, name }
+  const workload = snapshot.get('Workload', namespace, name)
+  if (workload !== undefined) return { namespace, name: workload.spec.serviceAccountName }
+  throw notFound(snapshot, 'ServiceAccount', named, {
+    wanted: 'service account and no workload',
+    known: 'service accounts',
+  })
+}
+
+/** The error about a name that stands for nothing, with the names that stand for something. */
+function notFound(
+  snapshot: Snapshot,
+  kind: 'Service' | 'ServiceAccount',
+  { namespace, name }: NamedThing,
+  words: { readonly wanted: string; readonly known: string },
+): OsmError {
+  const known = snapshot.list(kind).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+  return cliError(
+    'OSM_CLI_NOT_FOUND',
+    `there is no ${words.wanted} ${namespace}/${name}`,
+    known.length === 0 ? `the folder has no ${words.known}` : `${words.known} are ${known.join(', ')}`,
+  )
+}
