@@ -4,7 +4,9 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 */}}
 {{- define "osm.checks" -}}
 {{- include "osm.checkOrigin" . -}}
+{{- include "osm.checkFormerValues" . -}}
 {{- include "osm.checkAvailable" . -}}
+{{- include "osm.checkMemory" . -}}
 {{- include "osm.checkClasses" . -}}
 {{- end }}
 
@@ -59,7 +61,7 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 {{- end -}}
 {{- $_ := set $ports $port .sidecarName -}}
 {{- end -}}
-{{- include "osm.checkPipyImage" . -}}
+{{- include "osm.checkSidecarImages" . -}}
 {{- if not (has $osm.sidecarClass $names) -}}
 {{- fail (printf "osm.sidecarClass is %q, but osm.sidecarDrivers has no entry with that sidecarName; it has: %s" $osm.sidecarClass (join ", " $names)) -}}
 {{- end -}}
@@ -82,17 +84,6 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 {{- end -}}
 {{- if and (hasKey . "imageVolume") (semverCompare "<1.31.0-0" $.Capabilities.KubeVersion.Version) -}}
 {{- fail (printf "osm.driverPackages: the entry of class %s has imageVolume, and this cluster is %s: volumes that are images came with 1.31; use initContainer, or path with images of your own" .name $.Capabilities.KubeVersion.Version) -}}
-{{- end -}}
-{{- end -}}
-{{- end }}
-
-{{/* A value that was written down for osm-edge: sidecars would start, and never be ready. */}}
-{{- define "osm.checkPipyImage" -}}
-{{- $osm := .Values.osm -}}
-{{- range include "osm.drivers" . | fromYamlArray -}}
-{{- $image := $osm.sidecarImage | default .sidecarImage | default "" -}}
-{{- if and (eq .sidecarName "pipy") (eq $osm.sidecarClass "pipy") (regexMatch "(^|/)pipy:0\\." $image) -}}
-{{- fail (printf "the sidecar image of class pipy is %q: its sidecars need Pipy 1.5; leave osm.sidecarImage and the sidecarImage of that entry of osm.sidecarDrivers out, or name an image of 1.5" $image) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}

@@ -13,6 +13,7 @@
 - pluginchains.plugin.flomesh.io
 - pluginconfigs.plugin.flomesh.io
 - plugins.plugin.flomesh.io
+- referencegrants.policy.openservicemesh.io
 - retries.policy.openservicemesh.io
 - serviceexports.flomesh.io
 - serviceimports.flomesh.io

@@ -68,12 +68,28 @@ brings a new sidecar, unless the MeshConfig says otherwise.
   "enablePermissiveTrafficPolicyMode" $osm.enablePermissiveTrafficPolicy
   "http1PerRequestLoadBalancing" $osm.http1PerRequestLoadBalancing
   "http2PerRequestLoadBalancing" $osm.http2PerRequestLoadBalancing
+  "crossNamespace" $osm.crossNamespace
   "outboundIPRangeExclusionList" $osm.outboundIPRangeExclusionList
   "outboundIPRangeInclusionList" $osm.outboundIPRangeInclusionList
   "outboundPortExclusionList" $osm.outboundPortExclusionList
   "inboundPortExclusionList" $osm.inboundPortExclusionList
   "networkInterfaceExclusionList" $osm.networkInterfaceExclusionList
   | toYaml }}
+{{- end }}
+
+{{/* Host of an address, which may have a port, as in values of OSM. */}}
+{{- define "osm.hostOf" -}}
+{{- $plain := regexReplaceAll `^([^:\[\]]+):[0-9]+$` . "${1}" -}}
+{{- regexReplaceAll `^\[(.*)\](:[0-9]+)?$` $plain "${1}" -}}
+{{- end }}
+
+{{/* Port of an address, or the one that is written apart. */}}
+{{- define "osm.portOf" -}}
+{{- if regexMatch `^([^:\[\]]+|\[.*\]):[0-9]+$` .address -}}
+{{- regexFind `[0-9]+$` .address -}}
+{{- else -}}
+{{- .port -}}
+{{- end -}}
 {{- end }}
 
 {{- define "osm.presetObservability" -}}
@@ -84,15 +100,15 @@ brings a new sidecar, unless the MeshConfig says otherwise.
   "enableDebugServer" $osm.enableDebugServer
   "tracing" (dict
     "enable" $osm.tracing.enable
-    "address" ($osm.tracing.address | default $address)
-    "port" (int $osm.tracing.port)
+    "address" (include "osm.hostOf" ($osm.tracing.address | default $address))
+    "port" (include "osm.portOf" (dict "address" $osm.tracing.address "port" $osm.tracing.port) | int)
     "endpoint" $osm.tracing.endpoint
     "sampledFraction" (toString $osm.tracing.sampledFraction))
   "remoteLogging" (dict
     "enable" $osm.remoteLogging.enable
     "level" (int $osm.remoteLogging.level)
-    "address" $osm.remoteLogging.address
-    "port" (int $osm.remoteLogging.port)
+    "address" (include "osm.hostOf" $osm.remoteLogging.address)
+    "port" (include "osm.portOf" (dict "address" $osm.remoteLogging.address "port" $osm.remoteLogging.port) | int)
     "endpoint" $osm.remoteLogging.endpoint
     "authorization" $osm.remoteLogging.authorization
     "sampledFraction" (toString $osm.remoteLogging.sampledFraction))
