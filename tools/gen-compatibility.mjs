@@ -9,6 +9,7 @@ import { chartValues } from './compatibility/chart-values.mjs'
 import { commands } from './compatibility/commands.mjs'
 import { findFaults, findGaps } from './compatibility/find-faults.mjs'
 import { flags } from './compatibility/flags.mjs'
+import { findGuideFaults } from './compatibility/guides.mjs'
 import { kinds } from './compatibility/kinds.mjs'
 import { meshConfig } from './compatibility/mesh-config.mjs'
 import { annotations, environment, labels } from './compatibility/names.mjs'
@@ -32,6 +33,7 @@ export async function checkCompatibility({ fix }) {
   const served = customResourceDefinitions().map(({ spec }) => spec.names.kind)
   const faults = [
     ...sections.flatMap((section) => findFaults(section, readIfThere)),
+    ...findGuideFaults(readIfThere),
     ...findGaps(kinds, served),
     ...findGaps(meshConfig, fieldPaths(kindDefinitions.MeshConfig.spec)),
     ...findGaps(chartValues, readChartValues(readIfThere(chartPath) ?? '').flatMap(leavesOf)),

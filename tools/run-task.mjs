@@ -29,6 +29,10 @@ const tasks = {
     needs: ['packages', 'envoyApi', 'envoy', 'cluster'],
     load: () => import('./tasks/test-cluster.mjs'),
   },
+  'test:traffic': {
+    needs: ['packages', 'envoyApi', 'envoy', 'transparent'],
+    load: () => import('./tasks/test-traffic.mjs'),
+  },
   'test:pipy': { needs: ['packages', 'envoyApi'], load: () => import('./tasks/test-pipy.mjs') },
   conformance: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/conformance.mjs') },
   registry: { needs: ['packages', 'envoyApi', 'haproxy'], load: () => import('./tasks/registry.mjs') },
@@ -37,6 +41,7 @@ const tasks = {
   'bench:compare': { needs: [], load: () => import('./tasks/bench-compare.mjs') },
   'bench:table': { needs: [], load: () => import('./tasks/bench-table.mjs') },
   'bench:page': { needs: [], load: () => import('./tasks/bench-page.mjs') },
+  fuzz: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/fuzz.mjs') },
   docs: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/docs.mjs') },
   images: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/images.mjs') },
   'cluster-build': { needs: [], load: () => import('./tasks/cluster-build.mjs') },

@@ -97,8 +97,8 @@ export const targets = [
     'ms',
     perProxyWork,
   ),
-  target('octets to the others', `${endpoints(100)}.octetsToOthers`, 'most', 0, 'B'),
-  target('octets to the others, 500 affected', `${endpoints(500)}.octetsToOthers`, 'most', 0, 'B'),
+  target('bytes to the others', `${endpoints(100)}.octetsToOthers`, 'most', 0, 'B'),
+  target('bytes to the others, 500 affected', `${endpoints(500)}.octetsToOthers`, 'most', 0, 'B'),
   target(
     'controller memory per connected proxy beyond the floor, 1,000 services',
     `${scale}.memory.perProxyBeyondFloor`,

@@ -18,8 +18,20 @@ export function valuesSchema(values) {
       ...propertiesOf(values),
       // Helm puts it beside the values of every chart that is part of another.
       global: { type: 'object' },
+      ...formerValues[''],
     },
   }
+}
+
+/**
+ * Values of OSM and osm-edge that have no place here, by what they stand in. The schema takes them, so that the templates can say what to do about them
+ * where they would ask for something (charts/osm/templates/_minimums.tpl).
+ * @type {Readonly<Record<string, Record<string, JsonSchema>>>}
+ */
+const formerValues = {
+  '': { OpenServiceMesh: {} },
+  osm: { sidecarDisabledMTLS: {}, enableSPIFFE: {} },
+  'osm.featureFlags': { enableSPIFFE: {} },
 }
 
 /** @param {readonly ChartValue[]} values */
@@ -40,7 +52,10 @@ function schemaOf(value) {
   const description = value.description
   const form = value.form === undefined ? {} : forms[value.form]
   if (form === undefined) throw new Error(`values.yaml: ${value.path}: forms.mjs has no form "${value.form}"`)
-  if (value.children.length > 0) return { description, ...objectSchema(value.children), ...form }
+  if (value.children.length > 0) {
+    const { properties, ...object } = objectSchema(value.children)
+    return { description, ...object, properties: { ...properties, ...formerValues[value.path] }, ...form }
+  }
   return { description, ...typeOf(value), ...form, ...value.refinement }
 }
 

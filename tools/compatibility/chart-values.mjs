@@ -67,6 +67,9 @@ export const chartValues = {
     works('osm.{http1PerRequestLoadBalancing,http2PerRequestLoadBalancing}', effects, {
       note: 'class envoy balances request by request whatever they say',
     }),
+    works('osm.crossNamespace.{egress,egressGateway,accessCert,pluginConfig,pluginChain}', effects, {
+      note: 'new: true restores what osm-edge allowed',
+    }),
     works('osm.trafficInterceptionMode', [effects, values], { note: 'iptables and none; ebpf is refused' }),
     works('osm.enableReconciler', effects),
     works('osm.{deployPrometheus,deployJaeger}', effects),

@@ -36,7 +36,7 @@ export const commands = {
       note: 'for [codes of its own](errors.md); those of OSM name other things',
     }),
     works('osm verify {connectivity,ingress,control-plane-health}', 'e2e/api/cli-verify.test.ts', {
-      note: 'asks the controller what proxies were told and have applied, so that it works for every sidecar class',
+      note: 'computes policies from the objects of the cluster; with the debug server on, asks the controller what proxies have applied. Works for every sidecar class',
       word: 'osm verify',
     }),
     works('osm version', 'e2e/api/cli-install.test.ts', {

@@ -45,7 +45,7 @@ export const kinds = {
       { note: 'circuitBreaking: each worker of a sidecar counts for itself, and errors begin with status 500' },
     ),
     works('AccessCert', ['e2e/api/controller-duties.test.ts', storing, reviewing], {
-      note: 'into its own namespace, and for no name of the mesh',
+      note: 'into its own namespace, and for no name that a workload of the mesh can have',
     }),
     works(
       'EgressGateway',
@@ -58,6 +58,9 @@ export const kinds = {
         note: 'fails closed; class envoy has no `sock5`',
       },
     ),
+    works('ReferenceGrant', ['packages/core/src/catalog/policy/namespaces.test.ts', storing], {
+      note: "new, in the shape of Gateway API's: consent of a namespace to what another one refers to",
+    }),
     works('{Telemetry,ExtensionService}', ['e2e/dataplane/telemetry.test.ts', storing], {
       note: 'of OSM after 1.2; for workloads of the own namespace',
     }),

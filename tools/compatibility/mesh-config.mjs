@@ -11,6 +11,7 @@ const injecting = 'packages/injector/src/inject/inject-pod.test.ts'
 const podDns = 'packages/injector/src/sidecar/pod-dns.test.ts'
 const lists = 'packages/injector/src/inject/traffic-lists.test.ts'
 const noResync = 'what a sidecar acknowledged is known, so nothing is ever sent again without a change'
+const namespaces = 'packages/core/src/catalog/policy/namespaces.test.ts'
 const outside = 'e2e/api/controller-duties.test.ts'
 const authorizing = 'e2e/dataplane/external-authorization.test.ts'
 const admission = 'packages/controller/src/webhook/object-reviewer.test.ts'
@@ -59,7 +60,7 @@ export const meshConfig = {
       note: 'class pipy; a problem says that class envoy has no DNS proxy',
     }),
     works('sidecar.localDNSProxy.{primaryUpstreamDNSServerIPAddr,secondaryUpstreamDNSServerIPAddr}', [reading, podDns]),
-    never('repoServer.{ipaddr,codebase}', 'the repo of class pipy is part of osm-controller', [resolving, restarting]),
+    never('repoServer.{ipaddr,codebase}', 'the repo of class pipy is part of osm-controller', resolving),
     works('traffic.interceptionMode', [injecting, patching], {
       note: 'iptables and none; with ebpf, pods are refused',
     }),
@@ -91,7 +92,22 @@ export const meshConfig = {
     works('traffic.inboundExternalAuthorization.{enable,address,port,failureModeAllow}', [authorizing, policies]),
     works('traffic.inboundExternalAuthorization.statPrefix', resolving),
     works('traffic.inboundExternalAuthorization.timeout', [authorizing, resolving, reading]),
+    works(
+      'traffic.crossNamespace.{egress,egressGateway,accessCert,pluginConfig,pluginChain}',
+      [namespaces, resolving],
+      {
+        note: 'new: true restores what osm-edge allowed without a ReferenceGrant',
+      },
+    ),
+    works('traffic.escapedSlashes', ['e2e/dataplane/path-corpus.test.ts', resolving], {
+      note: 'new; Reject answers 400 where OSM forwards the path',
+    }),
+    works('traffic.keepUnderscoreHeaders', 'e2e/dataplane/header-spelling.test.ts', {
+      note: 'new; false removes headers that OSM lets through',
+    }),
+    works('traffic.plaintextNamespaces', 'e2e/dataplane/enrolment.transparent.test.ts', { note: 'new' }),
     works('traffic.policyWithdrawalTimeout', 'e2e/dataplane/tcp.test.ts', { note: 'new' }),
+    works('traffic.{tcpIdleTimeout,streamIdleTimeout}', resolving, { note: 'new' }),
     works('observability.osmLogLevel', ['e2e/dataplane/log-level.test.ts', resolving], { note: 'live' }),
     works('observability.enableDebugServer', ['e2e/api/controller.test.ts', resolving], { note: 'live' }),
     works('observability.tracing.{enable,address,sampledFraction}', [policies, resolving]),
@@ -106,7 +122,7 @@ export const meshConfig = {
     works('certificate.{serviceCertValidityDuration,certKeyBitSize}', ['e2e/dataplane/continuity.test.ts', resolving]),
     works('certificate.keyAlgorithm', resolving, { note: 'new; ECDSA, where OSM had RSA only' }),
     works('certificate.ingressGateway.{subjectAltNames,validityDuration}', [outside, resolving], {
-      note: 'no name of the mesh, which OSM allowed',
+      note: '`<account>.<namespace>.<trust domain>` where no workload of the mesh can have that identity; OSM allowed every name',
     }),
     works('certificate.ingressGateway.secret.{name,namespace}', [outside, resolving], {
       note: 'in a namespace of the mesh, or under three names beside the control plane',

@@ -1,3 +1,4 @@
+import { renderGuides } from './guides.mjs'
 import { plans, statuses } from './row.mjs'
 
 /** @typedef {import('./row.mjs').Row} Row */
@@ -17,7 +18,7 @@ writes this page.
 
 /** @param {readonly Section[]} sections */
 export function renderPage(sections) {
-  return [introduction, legend(sections), ending, ...sections.map(renderSection)].join('\n')
+  return [introduction, legend(sections), ending, ...sections.map(renderSection), renderGuides()].join('\n')
 }
 
 /** @param {readonly Section[]} sections */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { readChartValues } from '../chart/values.mjs'
 import { programs } from '../programs.mjs'
@@ -26,6 +26,9 @@ const driverLoaders = ['osm-controller', 'osm-injector']
 /** What the pods of helm test run. */
 export const curlProgram = '/usr/bin/curl'
 
+/** What pods of guides are kept alive with, by where they find it: `command: ["sleep", "365d"]`, or a shell. */
+const curlTools = ['/bin/sleep', '/bin/sh', '/bin/cat', '/bin/ls']
+
 /**
  * Images that stand where those of others would be pulled from, under the names that the chart knows them by, and those of the pods that tests make.
  * @param {ImageSettings} settings
@@ -47,7 +50,7 @@ export async function* assembleTestImages(settings, { base, envoy, nginx, folder
   if (!existsSync(curlProgram))
     throw new SetUpError('curl is needed for the image of the pods of helm test; install it')
   yield writeArchive(
-    await hostProgramImage(settings, String(chartDefault(values, 'osm.curlImage')), curlProgram, 'curl'),
+    await hostProgramImage(settings, String(chartDefault(values, 'osm.curlImage')), curlProgram, 'curl', curlTools),
     folder,
     'curl',
   )
@@ -103,15 +106,17 @@ function testAppImage({ registry, tag, architecture, labels }, base) {
  * @param {string} reference
  * @param {string} program
  * @param {string} name under which it is found in the image
+ * @param {readonly string[]} [tools] programs that are there as well, in the same place as here
  */
-async function hostProgramImage({ architecture, labels }, reference, program, name) {
-  const libraries = await sharedLibraries([program])
+async function hostProgramImage({ architecture, labels }, reference, program, name, tools = []) {
+  const libraries = await sharedLibraries([program, ...tools])
   const path = `/usr/local/bin/${name}`
   const layer = makeLayer(`${name} and its shared libraries`, [
     ...baseFiles(),
     hostFile(program, path),
+    ...tools.map((tool) => hostFile(realpathSync(tool), tool)),
     ...libraries.map((library) => hostFile(library)),
-    ...(await packageRecords([program, ...libraries])),
+    ...(await packageRecords([program, ...tools.map((tool) => realpathSync(tool)), ...libraries])),
   ])
   return makeImage({
     name: completeReference(reference),

@@ -103,10 +103,12 @@ async function buildOnce(chosen, definitions, chunks) {
  * Bundles one module of a package to wherever a test wants it: a program of its own, or a package as a third party publishes it.
  * @param {string} entry below the root
  * @param {string} outfile
+ * @param {readonly import('esbuild').Plugin[]} [plugins] that come before those of programs
  */
-export async function bundleModule(entry, outfile) {
+export async function bundleModule(entry, outfile, plugins = []) {
+  const options = bundleOptions()
   try {
-    await build({ ...bundleOptions(), entryPoints: [entry], outfile })
+    await build({ ...options, plugins: [...plugins, ...(options.plugins ?? [])], entryPoints: [entry], outfile })
   } finally {
     await stop()
   }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
+import { createInterface } from 'node:readline'
 import { buffer } from 'node:stream/consumers'
 import { root } from './paths.mjs'
 
@@ -8,6 +9,7 @@ import { root } from './paths.mjs'
  * @property {string} [cwd]
  * @property {NodeJS.ProcessEnv} [env] added to the environment of this process
  * @property {string | Uint8Array} [input]
+ * @property {(line: string) => void} [onErrorLine] told of each line on standard error when it comes
  */
 /**
  * @typedef {object} RunResult
@@ -23,13 +25,28 @@ import { root } from './paths.mjs'
  * @param {RunOptions} [options]
  * @returns {Promise<RunResult>}
  */
-export async function run(program, args, { cwd = root, env, input } = {}) {
+export async function run(program, args, { cwd = root, env, input, onErrorLine } = {}) {
   const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
   // A child that ends before it has read everything breaks the pipe; its exit code tells more than that.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
-  const [code, stdout, stderr] = await Promise.all([exitCode(child), buffer(child.stdout), buffer(child.stderr)])
-  return { code: code.value, stdout, stderr: code.error ?? stderr.toString() }
+  const errors = onErrorLine === undefined ? buffer(child.stderr).then(String) : linesOf(child.stderr, onErrorLine)
+  const [code, stdout, stderr] = await Promise.all([exitCode(child), buffer(child.stdout), errors])
+  return { code: code.value, stdout, stderr: code.error ?? stderr }
+}
+
+/**
+ * @param {import('node:stream').Readable} stream
+ * @param {(line: string) => void} onLine
+ * @returns {Promise<string>} all of it
+ */
+async function linesOf(stream, onLine) {
+  let text = ''
+  for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+    text += `${line}\n`
+    onLine(line)
+  }
+  return text
 }
 
 /**

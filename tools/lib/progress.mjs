@@ -12,13 +12,15 @@ const heartbeatMilliseconds = 15_000
  * @template T
  * @param {string} what
  * @param {() => Promise<T>} work
+ * @param {() => string} [detail] how far it is
  * @returns {Promise<T>}
  */
-export async function timed(what, work) {
+export async function timed(what, work, detail) {
   const start = performance.now()
   say(`${what} …`)
   const elapsed = () => formatSeconds(performance.now() - start)
-  const heartbeat = setInterval(() => say(`${what}: still at it after ${elapsed()}`), heartbeatMilliseconds)
+  const sayMore = () => say(`${what}: ${detail === undefined ? 'still at it' : detail()} after ${elapsed()}`)
+  const heartbeat = setInterval(sayMore, heartbeatMilliseconds)
   try {
     const result = await work()
     say(`${what}: done in ${elapsed()}`)

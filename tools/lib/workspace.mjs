@@ -9,7 +9,7 @@ import { root } from './paths.mjs'
 export function typeScriptProjects(base = root) {
   const below = (/** @type {string} */ parent) =>
     existsSync(join(base, parent)) ? readdirSync(join(base, parent)).map((name) => `${parent}/${name}`) : []
-  const candidates = ['e2e', ...below('examples'), ...below('packages'), 'tools']
+  const candidates = ['e2e', ...below('examples'), 'fuzz', ...below('packages'), 'tools']
   return candidates.filter((folder) => existsSync(join(base, folder, 'tsconfig.json'))).sort()
 }
 

@@ -2,6 +2,7 @@ import { run } from '../lib/process.mjs'
 import { timed } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { goObstacle } from './go.mjs'
+import { GoProgress } from './go-progress.mjs'
 
 /**
  * @typedef {object} GoBuild
@@ -25,15 +26,29 @@ export async function buildGoPrograms({ what, duration, instead, module, package
       `${what} is built from source, but ${obstacle}. Install Go (https://go.dev/dl/), or ${instead}.`,
     )
   }
-  await timed(`Building ${what} (about ${duration}, once on this machine)`, async () => {
-    const args = ['build', '-trimpath', '-buildvcs=false', '-mod=readonly', `-ldflags=${linkerFlags}`]
+  // An older Go fetches the compiler that the module asks for, unless the user has forbidden it.
+  const env = { CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off', GOTOOLCHAIN: process.env.GOTOOLCHAIN ?? 'auto' }
+  /** @type {GoProgress | undefined} */
+  let progress
+  const work = async () => {
+    const listed = await run('go', ['list', '-deps', '-mod=readonly', ...packages], { cwd: module, env })
+    // What keeps packages from being listed keeps them from being built, and is told there.
+    const known = new GoProgress(listed.code === 0 ? listed.stdout.toString().trim().split('\n') : [])
+    progress = known
+    const args = ['build', '-v', '-trimpath', '-buildvcs=false', '-mod=readonly', `-ldflags=${linkerFlags}`]
     const { code, stderr } = await run('go', [...args, '-o', `${folder}/`, ...packages], {
       cwd: module,
-      // An older Go fetches the compiler that the module asks for, unless the user has forbidden it.
-      env: { CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off', GOTOOLCHAIN: process.env.GOTOOLCHAIN ?? 'auto' },
+      env,
+      onErrorLine: (line) => known.take(line),
     })
-    if (code !== 0) throw new SetUpError(`Could not build ${what}.`, lastLines(stderr))
-  })
+    const messages = stderr.split('\n').filter((line) => !known.isPackage(line))
+    if (code !== 0) throw new SetUpError(`Could not build ${what}.`, lastLines(messages.join('\n')))
+  }
+  await timed(
+    `Building ${what} (about ${duration}, once on this machine)`,
+    work,
+    () => progress?.describe() ?? 'fetching sources',
+  )
 }
 
 /** @param {string} text */

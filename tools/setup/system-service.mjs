@@ -8,8 +8,22 @@ import { installDebianPackages } from './debian-packages.mjs'
  * @param {readonly string[]} packages
  * @param {string} service
  */
-export async function installWithoutService(packages, service) {
+export function installWithoutService(packages, service) {
+  return installWithoutServices(packages, [service])
+}
+
+/**
+ * The same for packages of which several start a service.
+ * @param {readonly string[]} packages
+ * @param {readonly string[]} services
+ */
+export async function installWithoutServices(packages, services) {
   await installDebianPackages(packages)
+  for (const service of services) await disable(service)
+}
+
+/** @param {string} service */
+async function disable(service) {
   if (existsSync('/run/systemd/system')) {
     await run('systemctl', ['disable', '--now', `${service}.service`])
   } else if (existsSync(`/etc/init.d/${service}`)) {

@@ -33,7 +33,15 @@ const steps = {
   format: ({ fix }) => program('prettier', ['.', fix ? '--write' : '--check', '--log-level=warn', '--cache']),
   unused: () => program('knip', ['--no-progress', '--no-config-hints']),
   layers: () =>
-    program('depcruise', ['--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', 'packages', 'tools']),
+    program('depcruise', [
+      '--config',
+      '.dependency-cruiser.mjs',
+      '--output-type',
+      'err-long',
+      'packages',
+      'tools',
+      'fuzz',
+    ]),
   errors: async (options) => findings(checkErrorReference(options)),
   features: async () => findings(checkFeatures()),
   scenarios: async (options) => findings(await checkScenarioReference(options)),
@@ -46,17 +54,18 @@ const steps = {
 
 /**
  * Runs every check, or those named. With --fix, what can be mended is: one step after the other, because several
- * write the same files.
+ * write the same files. With --no-unit, for who runs `npm test` next, the unit tests are left to that.
  * @type {import('../run-task.mjs').Task}
  */
 export async function task(args) {
   const fix = args.includes('--fix')
-  const named = args.filter((arg) => arg !== '--fix')
+  const withUnit = !args.includes('--no-unit')
+  const named = args.filter((arg) => arg !== '--fix' && arg !== '--no-unit')
   const unknown = named.find((name) => !Object.hasOwn(steps, name))
   if (unknown !== undefined) throw new SetUpError(`no check "${unknown}"; there are ${Object.keys(steps).join(', ')}`)
 
   const start = performance.now()
-  const queue = named.length > 0 ? named : Object.keys(steps)
+  const queue = named.length > 0 ? named : Object.keys(steps).filter((name) => withUnit || name !== 'unit')
   const total = queue.length
   const lanes = Array.from({ length: fix ? 1 : stepsAtOnce }, () => runLane(queue, { fix }))
   const failed = (await Promise.all(lanes)).flat()
@@ -118,7 +127,7 @@ function lintCache() {
 
 /**
  * A part of the runs of every property test, many files at once, and a worker more than steps at once, since tests wait for
- * timers a fourth of their time: what is sought here is a quick answer. `npm test` takes all runs, each file by itself, and the integration tests.
+ * timers a fourth of their time: what is sought here is a quick answer. `npm test` takes all runs, and the integration tests.
  * @returns {Promise<StepResult>}
  */
 async function unitTests() {

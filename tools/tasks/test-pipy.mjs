@@ -1,4 +1,6 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { reportCounts } from '../lib/counts.mjs'
@@ -24,19 +26,37 @@ export async function task(args, { env }) {
   }
   // Sidecars of all classes meet.
   const sidecars = { ENVOY_BIN: await ensureEnvoy(), HAPROXY_BIN: await ensureHaproxy() }
-  const modes = { OSM_TEST_MODES: (await ensureTransparentMode()) ? 'explicit,transparent' : 'explicit' }
+  const isTransparent = await ensureTransparentMode()
+  const modes = { OSM_TEST_MODES: isTransparent ? 'explicit,transparent' : 'explicit' }
   // Where there can be no API server, set-up says so, and the tests that take one are left out.
   const kubernetes = await ensureKubernetes()
   // Meshes start the programs as their users do.
   await bundlePrograms(['osm', 'controller', 'osm-controller', 'scenario-actor'])
-  const counts = await runJest('pipy', args, (program, jestArgs, jestEnv) =>
-    runAttached(program, jestArgs, {
-      env: { ...process.env, ...env, ...sidecars, ...modes, ...kubernetes, ...jestEnv },
-      stdoutToStderr: true,
-    }),
-  )
-  reportCounts('pipy', counts)
-  return counts.failed === 0 ? 0 : 1
+  const folder = mkdtempSync(join(tmpdir(), 'osm-crashes-'))
+  const crashFile = join(folder, 'crashes')
+  writeFileSync(crashFile, '')
+  try {
+    const counts = await runJest('pipy', args, (program, jestArgs, jestEnv) =>
+      runAttached(program, jestArgs, {
+        env: {
+          ...process.env,
+          ...env,
+          ...sidecars,
+          ...modes,
+          ...kubernetes,
+          ...jestEnv,
+          OSM_CRASH_FILE: crashFile,
+        },
+        stdoutToStderr: true,
+      }),
+    )
+    const crashes = readFileSync(crashFile, 'utf8').split('\n').slice(0, -1)
+    say(`${crashes.length} sidecars were ended by a signal${crashes.map((crash) => `\n  ${crash}`).join('')}`)
+    reportCounts('pipy', counts)
+    return counts.failed === 0 && crashes.length === 0 ? 0 : 1
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /**

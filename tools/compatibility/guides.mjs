@@ -1,0 +1,270 @@
+/**
+ * The guides of OSM and osm-edge, by their titles in our words. None of them is run as it stands by a test: they need a public cluster, public images and
+ * programs of others. What is listed are tests that do the same with inputs of our own, and what differs for a reader.
+ *
+ * @typedef {object} Guide
+ * @property {string} name what it is about
+ * @property {'OSM' | 'osm-edge' | 'both'} of whose guide it is
+ * @property {'covered' | 'partly' | 'differs' | 'not covered'} outcome
+ * @property {string} [note] what is different, or left out; always there unless it is covered
+ * @property {readonly string[]} tests
+ * @property {string} [walked] what of it was run by hand on the local cluster, class envoy, as a reader would
+ */
+
+const scenario = (/** @type {string} */ name) => `packages/driver-testkit/scenarios/${name}.yaml`
+const dataplane = (/** @type {string} */ name) => `e2e/dataplane/${name}.test.ts`
+const api = (/** @type {string} */ name) => `e2e/api/${name}.test.ts`
+const cluster = (/** @type {string} */ name) => `e2e/cluster/tests/${name}.test.ts`
+
+/** @type {readonly Guide[]} */
+const guides = [
+  {
+    name: 'install with the CLI and with Helm',
+    of: 'both',
+    outcome: 'covered',
+    walked: 'helm install, and `osm install`, `uninstall` and `mesh list`, with a collector as host:port',
+    tests: [api('cli-install'), cluster('install')],
+  },
+  {
+    name: 'upgrade',
+    of: 'both',
+    outcome: 'differs',
+    note: 'values whose images are too old or whose memory limits are too low are refused; see the table in the installation guide',
+    tests: [api('upgrade'), api('crds-upgrade'), api('chart-values')],
+  },
+  { name: 'uninstall and clean up', of: 'both', outcome: 'covered', tests: [api('uninstall'), api('cli-install')] },
+  {
+    name: 'bookstore: deploy, permissive mode, SMI access',
+    of: 'both',
+    outcome: 'covered',
+    tests: [cluster('bookstore'), dataplane('demo')],
+  },
+  {
+    name: 'traffic split between versions',
+    of: 'both',
+    outcome: 'covered',
+    tests: [scenario('traffic-split'), cluster('trafficsplit')],
+  },
+  {
+    name: 'canary rollout',
+    of: 'both',
+    outcome: 'covered',
+    walked: 'two versions behind an apex, split 25 to 75, by TrafficSplit v1alpha2',
+    tests: [scenario('traffic-split'), dataplane('http-policy')],
+  },
+  {
+    name: 'permissive traffic mode',
+    of: 'both',
+    outcome: 'covered',
+    walked: 'curl calls httpbin, with the mode on and off',
+    tests: [scenario('permissive'), cluster('permissive')],
+  },
+  {
+    name: 'TCP traffic routing',
+    of: 'both',
+    outcome: 'covered',
+    tests: [scenario('tcp-connectivity'), scenario('tcp-server-first')],
+  },
+  { name: 'StatefulSets', of: 'OSM', outcome: 'covered', tests: [scenario('statefulset')] },
+  { name: 'egress passthrough', of: 'both', outcome: 'covered', tests: [scenario('egress')] },
+  {
+    name: 'egress policy, by host and by address',
+    of: 'both',
+    outcome: 'covered',
+    note: '`https` with addresses and no hosts, as for the API server, is told by the addresses',
+    walked: 'TCP to an address: refused before, let out after',
+    tests: [
+      scenario('egress-policy'),
+      dataplane('egress.transparent'),
+      'packages/core/src/catalog/policy/egress-plan.test.ts',
+    ],
+  },
+  {
+    name: 'egress gateway',
+    of: 'osm-edge',
+    outcome: 'covered',
+    note: 'class envoy has no `sock5`',
+    tests: [scenario('egress-gateway'), 'e2e/pipy/egress-gateways.test.ts'],
+  },
+  { name: 'mutual TLS at the egress', of: 'osm-edge', outcome: 'covered', tests: [dataplane('egress-tls')] },
+  {
+    name: 'ingress by HTTP and HTTPS: Contour, nginx, Traefik, Flomesh',
+    of: 'both',
+    outcome: 'differs',
+    note: 'no gateway comes with the chart. Its namespace need not be enrolled. A client certificate `<account>.<namespace>.cluster.local` is issued where no workload of the mesh can have that identity',
+    walked:
+      'nginx by HTTPS, with the names of the guide: MeshConfig, IngressBackend, client certificate; then the namespace enrolled with sidecars, and back',
+    tests: [
+      scenario('ingress-http'),
+      scenario('ingress-https'),
+      cluster('ingress'),
+      'packages/core/src/endpoints/named-endpoints-provider.integration.test.ts',
+    ],
+  },
+  {
+    name: 'access control by Service and by address range',
+    of: 'osm-edge',
+    outcome: 'covered',
+    note: 'the Service may be outside the mesh',
+    tests: [scenario('ingress-access-control'), 'packages/core/src/endpoints/named-services.test.ts'],
+  },
+  {
+    name: 'circuit breaking inside the mesh',
+    of: 'both',
+    outcome: 'covered',
+    walked: 'twelve calls at once over one connection: five 200, seven 503',
+    tests: [dataplane('circuit-breaker'), scenario('circuit-breaker')],
+  },
+  {
+    name: 'circuit breaking for a host outside the mesh',
+    of: 'both',
+    outcome: 'partly',
+    note: 'that the objects are taken, also for a Service outside the mesh, is a test; the limits are tested on another host',
+    tests: ['packages/core/src/spec/validation.test.ts', dataplane('upstream-settings')],
+  },
+  {
+    name: 'retry policy',
+    of: 'both',
+    outcome: 'differs',
+    note: 'the Retry has to be in the namespace of its source; one in another namespace is told so in its status',
+    walked: 'the objects of the guide are committed',
+    tests: [
+      dataplane('retry'),
+      scenario('retry-policy'),
+      'packages/core/src/kubernetes/source/kubernetes-source.integration.test.ts',
+    ],
+  },
+  {
+    name: 'local rate limits of connections and requests',
+    of: 'both',
+    outcome: 'covered',
+    walked: 'three requests a minute: 200 three times, then 429',
+    tests: [scenario('local-rate-limit')],
+  },
+  {
+    name: 'outbound addresses and ports left out',
+    of: 'both',
+    outcome: 'covered',
+    tests: [scenario('ip-exclusion'), scenario('port-exclusion')],
+  },
+  {
+    name: 'sidecar injection, namespaces, onboarding',
+    of: 'both',
+    outcome: 'covered',
+    walked: 'namespaces added with and without injection, pods restarted',
+    tests: [api('injector'), api('cli-namespaces')],
+  },
+  {
+    name: 'application protocol selection',
+    of: 'both',
+    outcome: 'covered',
+    tests: ['packages/core/src/spec/protocol.test.ts', cluster('protocols')],
+  },
+  {
+    name: 'health probes of applications',
+    of: 'both',
+    outcome: 'covered',
+    tests: [dataplane('probes'), cluster('pod-lifecycle')],
+  },
+  {
+    name: 'health probes of the control plane',
+    of: 'both',
+    outcome: 'covered',
+    tests: ['packages/core/src/program/servers.integration.test.ts'],
+  },
+  {
+    name: 'external authorization (OPA)',
+    of: 'both',
+    outcome: 'covered',
+    note: 'with a server of our own in place of OPA',
+    tests: [dataplane('external-authorization')],
+  },
+  {
+    name: 'metrics and Prometheus',
+    of: 'both',
+    outcome: 'partly',
+    note: 'no Grafana and no dashboards come with the chart',
+    tests: [dataplane('request-metrics'), api('cli-namespaces')],
+  },
+  { name: 'tracing', of: 'both', outcome: 'covered', tests: [dataplane('telemetry'), 'e2e/pipy/tracing.test.ts'] },
+  {
+    name: 'logs, Fluent Bit',
+    of: 'both',
+    outcome: 'not covered',
+    note: 'Fluent Bit is refused; the programs write JSON lines',
+    tests: [api('chart-values')],
+  },
+  { name: 'reconciler', of: 'both', outcome: 'covered', tests: [api('bootstrap')] },
+  { name: 'MeshConfig', of: 'both', outcome: 'covered', tests: [api('controller')] },
+  {
+    name: 'certificates: tresor, Vault, cert-manager',
+    of: 'both',
+    outcome: 'partly',
+    note: 'tresor only; the others are refused',
+    tests: [dataplane('identity'), api('chart-values')],
+  },
+  { name: 'high availability', of: 'both', outcome: 'covered', tests: [api('replicas'), api('replica-loss')] },
+  {
+    name: 'plugins (IAM, CORS, fault injection, mirroring)',
+    of: 'osm-edge',
+    outcome: 'differs',
+    note: 'the scripts have to be written anew, see the guide to plugins',
+    tests: ['e2e/pipy/plugins.test.ts', 'e2e/pipy/kubernetes/plugins.test.ts'],
+  },
+  {
+    name: 'services of several clusters',
+    of: 'osm-edge',
+    outcome: 'partly',
+    note: 'imports and traffic policies; nothing configures gateways from exports',
+    tests: [dataplane('clusters')],
+  },
+  {
+    name: 'interception by eBPF',
+    of: 'osm-edge',
+    outcome: 'not covered',
+    note: 'refused',
+    tests: [api('chart-values')],
+  },
+  {
+    name: 'Flagger, Dapr, Pyroscope',
+    of: 'both',
+    outcome: 'not covered',
+    note: 'no test runs these programs',
+    tests: [],
+  },
+  {
+    name: 'troubleshooting with the CLI',
+    of: 'both',
+    outcome: 'covered',
+    walked: '`osm verify connectivity` and `ingress`, without the debug server',
+    tests: [api('cli-verify'), api('cli-policy')],
+  },
+]
+
+/**
+ * @param {(path: string) => string | undefined} read
+ * @returns {readonly string[]} what is wrong with the rows
+ */
+export function findGuideFaults(read) {
+  return guides.flatMap(({ name, outcome, note, tests }) => [
+    ...tests.filter((path) => read(path) === undefined).map((path) => `guides: ${name}: ${path} does not exist`),
+    ...(outcome === 'covered' && tests.length === 0 ? [`guides: ${name}: no test covers it`] : []),
+    ...(outcome !== 'covered' && note === undefined ? [`guides: ${name}: says not what differs`] : []),
+  ])
+}
+
+/** The section of the page. */
+export function renderGuides() {
+  const lines = guides.map(({ name, of, outcome, note = '', tests, walked = '' }) => {
+    const shown = tests.map((path) => `[${path.slice(path.lastIndexOf('/') + 1)}](../../${path})`).join(', ')
+    return `| ${name} | ${of} | ${outcome} | ${note} | ${shown} | ${walked} |`
+  })
+  return [
+    '## Guides of OSM and osm-edge\n',
+    'None of them is run as it stands by a test: they need public images and programs of others. The tests do the same with inputs of our own. `partly` and `differs` say in the note what a reader has to know. The last column is what was run by hand on a [local cluster](../guides/cluster.md), class envoy, with the test application in place of public images.\n',
+    '| guide | of | outcome | note | tests | run by hand |',
+    '| --- | --- | --- | --- | --- | --- |',
+    ...lines,
+    '',
+  ].join('\n')
+}
