@@ -1,0 +1,115 @@
+import type { Difference } from '../compare.js'
+import type { Explanation, Json } from '../types.js'
+
+/** The header that a difference is about, on the side of the answer or of the request as the server saw it; undefined for other things. */
+function headerOf({ path }: Difference): { readonly side: 'answer' | 'request'; readonly name: string } | undefined {
+  const [, request, name] = /^(?:\d+\.)?(request\.)?headers\.([^.]+)/.exec(path) ?? []
+  if (name === undefined) return undefined
+  return { side: request === undefined ? 'answer' : 'request', name }
+}
+
+const isAdded = (difference: Difference, side: 'answer' | 'request', names: readonly string[]): boolean => {
+  const header = headerOf(difference)
+  return difference.beside === undefined && header?.side === side && names.includes(header.name)
+}
+
+const hopByHop = ['connection', 'keep-alive', 'proxy-connection', 'upgrade', 'te', 'http2-settings']
+
+/** What differs through the mesh, and why. */
+export const httpExplanations: readonly Explanation[] = [
+  {
+    id: 'case',
+    what: 'names of headers are in lower case',
+    reason: 'names mean the same in any case (RFC 9110, section 5.1), and HTTP/2 between sidecars has lower case only',
+    switch: 'none',
+    explains: (difference) =>
+      /(^|\.)(headers|trailers)\.[^.]+\.spelling$/.test(difference.path) &&
+      textOf(difference.beside).toLowerCase() === textOf(difference.through).toLowerCase(),
+  },
+  {
+    id: 'hop',
+    what: 'headers of one connection, such as `Connection` and `Keep-Alive`, are not passed on',
+    reason: 'they are about the connection to the sidecar (RFC 9110, section 7.6.1)',
+    switch: 'none',
+    explains: (difference) => {
+      const header = headerOf(difference)
+      return header !== undefined && hopByHop.includes(header.name)
+    },
+  },
+  {
+    id: 'added',
+    what: 'servers see `x-request-id` and `x-forwarded-proto`, clients see `x-envoy-upstream-service-time`',
+    reason: 'traces and logs of sidecars need them',
+    switch: 'none',
+    explains: (difference) =>
+      isAdded(difference, 'request', ['x-request-id', 'x-forwarded-proto']) ||
+      isAdded(difference, 'answer', ['x-envoy-upstream-service-time']),
+  },
+  {
+    id: 'expect',
+    what: 'servers do not see `Expect: 100-continue`',
+    reason: 'the sidecar of the client answers it, and sends the body on at once',
+    switch: 'none',
+    explains: (difference) => {
+      const header = headerOf(difference)
+      return header?.side === 'request' && header.name === 'expect'
+    },
+  },
+  {
+    id: 'slash',
+    what: 'a path with an escaped slash, `%2F`, is answered 400',
+    reason: 'servers disagree on whether it separates segments, so that rules on paths could be passed by',
+    switch: '`traffic.escapedSlashes: Keep` of the MeshConfig',
+    explains: ({ exchange }) => exchange === 'escaped slash',
+  },
+  {
+    id: 'length',
+    what: 'a request without a body gets `Content-Length: 0`, where its method may have one',
+    reason: 'it says the same (RFC 9110, section 8.6)',
+    switch: 'none',
+    explains: (difference) =>
+      isAdded(difference, 'request', ['content-length']) ||
+      (difference.path === 'request.headers.content-length.values.0' && difference.beside === ''),
+  },
+  {
+    id: 'version',
+    what: 'HTTP/1.0 on one side is HTTP/1.1 on the other',
+    reason:
+      'each connection has a version of its own: servers get HTTP/1.1 from their sidecar, clients the version that they asked in',
+    switch: 'none',
+    explains: ({ exchange, path, beside, through }, { protocol, server }) =>
+      (/^(?:\d+\.)?(request\.)?version$/.test(path) &&
+        [beside, through].every((version) => /^(HTTP\/)?1\.[01]$/.test(textOf(version)))) ||
+      // nginx packs answers from HTTP/1.1 on.
+      (exchange === 'gzip' && protocol === 'HTTP/1.0' && server.name === 'nginx'),
+  },
+  {
+    id: 'kept',
+    what: 'a connection is kept although the server has closed its own',
+    reason: 'it ends at the sidecar, which has connections of its own to servers',
+    switch: 'none',
+    explains: ({ path, beside, through }) =>
+      (/^(?:\d+\.)?reused$/.test(path) && through === true) ||
+      (/^(?:\d+\.)?connections$/.test(path) && Number(through) < Number(beside)) ||
+      (path === 'Keep-Alive requests' && Number(through) > Number(beside)),
+  },
+  {
+    id: 'reason',
+    what: 'the reason phrase after a status is the standard one',
+    reason: 'clients ignore it (RFC 9112, section 4), and HTTP/2 between sidecars has none',
+    switch: 'none',
+    explains: ({ path }) => /^(?:\d+\.)?reason$/.test(path),
+  },
+  {
+    id: 'chunks',
+    what: 'a body whose end is the end of the connection of an HTTP/1.0 server comes in chunks',
+    reason: 'the connection of the client stays, so that the body needs another end',
+    switch: 'none',
+    explains: (difference, { server }) =>
+      isAdded(difference, 'answer', ['transfer-encoding']) && server.name === 'python',
+  },
+]
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
+}
