@@ -30,7 +30,7 @@ beforeAll(async () => {
   objects = new Objects(api, signal)
   await objects.createNamespace(osmNamespace)
   await objects.putPreset(presetSpec)
-}, 120_000)
+})
 
 /** Every test begins in a cluster in which no mesh ever was. */
 beforeEach(async () => {
@@ -39,7 +39,7 @@ beforeEach(async () => {
   await objects.delete(ValidatingWebhookConfiguration, validating)
   for (const name of secrets) await objects.delete(Secret, name)
   await until(async () => (await count()) === 0)
-}, 60_000)
+})
 
 afterEach(async () => {
   await Promise.all(started.splice(0).map((program) => program.stop()))
@@ -125,7 +125,7 @@ describe('an API server that is away', () => {
     await server.start(signal)
     await untilReady(program)
     await expectComplete()
-  }, 90_000)
+  })
 
   it('does not keep what was altered from being restored when it is back', async () => {
     const program = bootstrap('--enable-reconciler')
@@ -141,5 +141,5 @@ describe('an API server that is away', () => {
       program,
     )
     expect(program.isRunning).toBe(true)
-  }, 90_000)
+  })
 })

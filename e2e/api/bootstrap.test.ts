@@ -42,7 +42,7 @@ beforeAll(async () => {
   objects = new Objects(api, signal)
   await objects.createNamespace(osmNamespace)
   await objects.putPreset(presetSpec)
-}, 120_000)
+})
 
 afterEach(async () => {
   await Promise.all(started.splice(0).map((program) => program.stop()))
@@ -230,7 +230,7 @@ describe('osm-bootstrap', () => {
     await until(async () => (await objects.get(MeshConfig, 'osm-mesh-config').catch(() => undefined)) !== undefined)
     const metrics = await (await fetch(`${url}/metrics`)).text()
     expect(metrics).toContain('osm_reconciliation_total{kind="MutatingWebhookConfiguration"} 2')
-  }, 60_000)
+  })
 
   it('leaves webhook configurations to their users without the reconciler, but for the trust', async () => {
     await untilReady(bootstrap())
@@ -342,7 +342,7 @@ describe('webhooks that do not answer', () => {
       spec: { pipyscript: 'x', priority: 1 },
     }
     await expect(objects.create(resourceTypes.Plugin, plugin)).resolves.toMatchObject({ kind: 'Plugin' })
-  }, 60_000)
+  })
 })
 
 describe('osm-cleanup', () => {

@@ -18,7 +18,14 @@ const rules: readonly PlacedRule[] = all.flatMap(({ name, manifest: role }) =>
 )
 /** Secrets of the control plane's namespace that the leading controller issues certificates of ingress gateways into. */
 const gatewayCertificates = ['osm-contour-envoy-client-cert', 'osm-ingress-client-cert', 'osm-nginx-client-cert']
-const isBootstrapSecrets = ({ metadata }: Manifest): boolean => metadata.name.endsWith('-bootstrap-secrets')
+/** Roles for Secrets that the leading controller binds in namespaces of the mesh, with the verbs of each. */
+const secretRoles: Readonly<Record<string, readonly string[]>> = {
+  'bootstrap-secrets': ['create', 'patch', 'update'],
+  'certificate-secrets': ['get', 'create', 'update'],
+  'egress-secrets': ['list', 'watch'],
+  'owned-secrets': ['get', 'list', 'patch', 'delete'],
+}
+const meshOf = (name: string): string => (name === 'another-mesh' ? 'second' : 'osm')
 const touches = (rule: Rule, resource: string): boolean =>
   rule.resources.some((name) => name.split('/')[0] === resource)
 
@@ -39,19 +46,41 @@ describe('the rights of the chart', () => {
       const verbs = rule.verbs.filter((verb) => ['escalate', 'impersonate', 'bind', 'sign', 'approve'].includes(verb))
       return verbs.map((verb) => `${where}: ${verb} ${rule.resources.join()} ${rule.resourceNames?.join() ?? 'any'}`)
     })
+    const bindable = (mesh: string): string =>
+      ['bootstrap', 'owned', 'egress', 'certificate'].map((task) => `osm-${mesh}-${task}-secrets`).join()
     const expected = cases.map((name) => {
-      const mesh = name === 'another-mesh' ? 'second' : 'osm'
-      return `${name}: ClusterRole osm-${mesh}-controller: bind clusterroles osm-${mesh}-bootstrap-secrets`
+      const mesh = meshOf(name)
+      return `${name}: ClusterRole osm-${mesh}-controller: bind clusterroles ${bindable(mesh)}`
     })
     expect(raising.sort()).toEqual(expected.sort())
   })
 
-  it('touch Secrets in the whole cluster by one role only, which the chart binds nowhere', () => {
+  it('touch Secrets outside the control plane by roles that the chart binds nowhere, each with the verbs of one task', () => {
     const roles = rules.filter(({ role, rule }) => role.kind === 'ClusterRole' && touches(rule, 'secrets'))
-    expect(roles.filter(({ role }) => !isBootstrapSecrets(role)).map(({ where }) => where)).toEqual([])
-    expect(roles).toHaveLength(cases.length)
-    const bound = all.filter(({ manifest: { roleRef } }) => roleRef?.name.endsWith('-bootstrap-secrets'))
+    const found = roles.map(({ role, rule }) => [role.metadata.name, rule.verbs])
+    const expected = cases.flatMap((name) =>
+      Object.entries(secretRoles).map(([role, verbs]) => [`osm-${meshOf(name)}-${role}`, verbs]),
+    )
+    expect(found.map((it) => JSON.stringify(it)).sort()).toEqual(expected.map((it) => JSON.stringify(it)).sort())
+    const bound = all.filter(({ manifest: { roleRef } }) =>
+      Object.keys(secretRoles).some((role) => roleRef?.name.endsWith(role) === true),
+    )
     expect(bound).toEqual([])
+  })
+
+  it('are narrowed by admission policies where the cluster serves them', () => {
+    const policies = (version: string): readonly string[] =>
+      render({}, '--kube-version', version)
+        .filter(({ kind }) => kind.startsWith('ValidatingAdmissionPolicy'))
+        .map(title)
+        .sort()
+    const names = ['controller-rolebindings', 'controller-secrets', 'injector-secrets']
+    expect(policies('1.30.0')).toEqual(
+      ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'].flatMap((kind) =>
+        names.map((name) => `${kind} osm-osm-${name}`),
+      ),
+    )
+    expect(policies('1.29.9')).toEqual([])
   })
 
   it('let programs read no Secret of the control plane but the roots that they need', () => {
@@ -209,9 +238,7 @@ describe('the repo of class pipy', () => {
     const old = { osm: { sidecarClass: 'pipy', sidecarImage: 'flomesh/pipy:0.90.3-38' } }
     expect(template(old)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(
-        'the sidecar image of class pipy is "flomesh/pipy:0.90.3-38": its sidecars need Pipy 1.5',
-      ),
+      stderr: expect.stringContaining('osm.sidecarImage is "flomesh/pipy:0.90.3-38": class pipy needs version 1.5'),
     })
   })
 })

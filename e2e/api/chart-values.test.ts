@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { createEnvoyDriver } from '@osm-ts/driver-envoy'
+import { createPipyDriver } from '@osm-ts/driver-pipy'
 import { readChartValues, type ChartValue } from '../../tools/chart/values.mjs'
 import { valuesFile } from './chart/cases.js'
 import { containerOf, find, title } from './chart/manifest.js'
@@ -129,10 +131,79 @@ describe('values that say something wrong', () => {
     ['a repo of its own', { osm: { repoServer: { standalone: true } } }, 'osm.repoServer.standalone is true'],
     ['Contour', { contour: { enabled: true } }, 'contour.enabled is true'],
     ['Flomesh’s gateway', { fsm: { enabled: true } }, 'fsm.enabled is true'],
+    [
+      'a memory limit of OSM for the injector',
+      { osm: { injector: { resource: { limits: { memory: '64M' } } } } },
+      'osm.injector.resource.limits.memory is 64M: the program is a Node.js program and needs 160M',
+    ],
+    [
+      'a memory limit of OSM for the bootstrap, written in other units',
+      { osm: { osmBootstrap: { resource: { limits: { memory: '115000Ki' } } } } },
+      'osm.osmBootstrap.resource.limits.memory is 115000Ki',
+    ],
+    [
+      'a memory limit that keeps the controller from starting',
+      { osm: { osmController: { resource: { limits: { memory: 128000000 } } } } },
+      'osm.osmController.resource.limits.memory is',
+    ],
+    [
+      'the sidecar image of OSM 1.2.4',
+      { osm: { sidecarImage: 'envoyproxy/envoy-distroless:v1.22.2' } },
+      'osm.sidecarImage is "envoyproxy/envoy-distroless:v1.22.2": class envoy needs version 1.37',
+    ],
+    [
+      'an old image of a class that is not the default',
+      {
+        osm: { sidecarDrivers: [driver('envoy'), { ...driver('pipy', 6060), sidecarImage: 'flomesh/pipy:0.90.3-38' }] },
+      },
+      'osm.sidecarDrivers[1].sidecarImage is "flomesh/pipy:0.90.3-38": class pipy needs version 1.5',
+    ],
+    [
+      'an old image in a registry with a port, with its digest',
+      { osm: { sidecarImage: `registry.example:5000/envoy:v1.36.9@sha256:${'a'.repeat(64)}` } },
+      'class envoy needs version 1.37',
+    ],
+    ['values of OSM before 0.11', { OpenServiceMesh: { meshName: 'osm' } }, 'write them under osm, as in osm.meshName'],
+    [
+      'plaintext between sidecars',
+      { osm: { sidecarDisabledMTLS: true } },
+      'traffic between sidecars is always mutual TLS',
+    ],
+    [
+      'a switch for SPIFFE',
+      { osm: { featureFlags: { enableSPIFFE: true } } },
+      'certificates hold a SPIFFE ID in any case',
+    ],
+    [
+      'an address of a collector that is a URL',
+      { osm: { tracing: { address: 'http://jaeger:9411' } } },
+      'osm.tracing.address is "http://jaeger:9411": it is a host name or an IP address',
+    ],
     ['images of OSM', { osm: { image: { registry: 'openservicemesh' } } }, 'Upgrade with --reset-then-reuse-values'],
   ])('%s is refused with what to do', (_name, values, message) => {
     const { code, stderr } = template(values)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
+  })
+})
+
+describe('images of sidecars', () => {
+  it.each([
+    'envoyproxy/envoy:distroless-v1.37.0',
+    'registry.example:5000/envoy:v1.40',
+    'envoy:v2.0.1',
+    `envoy@sha256:${'1.2'.replace('.', 'a').padEnd(64, '0')}`,
+    'registry.example:1.22/envoy:latest',
+  ])('are taken where their tag does not say that they are too old: %s', (sidecarImage) => {
+    expect(template({ osm: { sidecarImage } })).toMatchObject({ code: 0 })
+  })
+
+  it('have the oldest version that the driver of each class declares', () => {
+    const text = readFileSync(join(chartFolder, 'templates/_minimums.tpl'), 'utf8')
+    const table = /define "osm.oldestSidecars" -}}\n([^{]*)/.exec(text)?.[1]
+    const declared = [createEnvoyDriver(), createPipyDriver()].map(
+      ({ name, oldestProxyVersion = '' }) => `${name}: '${oldestProxyVersion}'\n`,
+    )
+    expect(table).toBe(declared.join(''))
   })
 })
 
@@ -188,6 +259,16 @@ describe('values of users', () => {
     expect(preset.featureFlags).not.toHaveProperty('enableMeshRootCertificate')
   })
 
+  it('of collectors may have the port in the address', () => {
+    const manifests = render({
+      osm: { tracing: { address: 'jaeger.tracing:4000' }, remoteLogging: { address: '[fd00::1]:80' } },
+    })
+    expect(presetOf(manifests).observability).toMatchObject({
+      tracing: { address: 'jaeger.tracing', port: 4000 },
+      remoteLogging: { address: 'fd00::1', port: 80 },
+    })
+  })
+
   it('of osm-edge reach the MeshConfig under its names', () => {
     expect(presetOf(render(valuesFile('from-osm-edge')))).toMatchObject({
       sidecar: {
@@ -195,7 +276,7 @@ describe('values of users', () => {
         sidecarTimeout: 120,
         localDNSProxy: { enable: true },
         sidecarDrivers: [
-          { sidecarName: 'pipy', sidecarImage: 'flomesh/pipy:0.90.3-38', proxyServerPort: 6060 },
+          { sidecarName: 'pipy', proxyServerPort: 6060 },
           { sidecarName: 'envoy', proxyServerPort: 15128 },
         ],
       },

@@ -73,7 +73,7 @@ describe('a mesh of a class whose driver was installed by its name', () => {
   afterAll(async () => {
     await mesh.uninstall()
     await cluster.stop()
-  }, 120_000)
+  })
 
   it('has the webhook put its sidecar beside workloads, in a form that the API server takes', () => {
     const { initContainers = [], containers = [] } = pods.get('client')?.spec ?? {}

@@ -20,12 +20,12 @@ describe('a mesh of class pipy', () => {
     cluster = await ClusterStandIn.start({ server, images: prepareImages(server.folder, process.env) }, signal)
     mesh = await InstalledMesh.install({ server, cluster, name: 'pipy', values: { sidecarClass: 'pipy' } })
     await mesh.createMonitoredNamespace(shop, [], { runsPods: false })
-  }, 240_000)
+  })
 
   afterAll(async () => {
     await mesh.uninstall()
     await cluster.stop()
-  }, 120_000)
+  })
 
   it('gives pods Pipy, which takes its scripts from the controller over mutual TLS', async () => {
     const manifest: KubernetesManifest = {

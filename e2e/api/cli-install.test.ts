@@ -48,7 +48,7 @@ describe('a mesh by osm install', () => {
   afterAll(async () => {
     await cluster.stop()
     await own.stop()
-  }, 60_000)
+  })
 
   it('is not there before', async () => {
     await expect(osm('mesh', 'list')).resolves.toEqual({
@@ -257,6 +257,7 @@ describe('a mesh by osm install', () => {
       const again = await osm('uninstall', 'mesh', '-f', '-a', '--delete-namespace')
       expect(again.code).toBe(0)
       expect(again.stdout).toContain('No OSM control planes found\n')
+      expect(again.stdout).toContain('OSM namespace [osm-system] deleted successfully\n')
       expect(again.stdout).toContain('Ignoring - did not find OSM secret: osm-ca-bundle in namespace osm-system\n')
     },
     patientMs,

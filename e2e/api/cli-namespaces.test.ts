@@ -36,7 +36,7 @@ describe('osm namespace and osm metrics', () => {
     osm = osmProgram({ kubeconfig: server.kubeconfigPath })
     for (const name of [shop, office, system]) await objects.namespace(name, {})
     await objects.apply(JSON.stringify(controllerDeployment(system, 'cli')))
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await objects.remove('Deployment', system, 'osm-controller')

@@ -50,7 +50,7 @@ describe('osm policy check-pods and check-conflicts', () => {
       await objects.pod({ namespace: shop, name, account: name, address, meshName })
     await objects.service(shop, 'server', [{ name: 'server', address: '10.9.0.2' }])
     await objects.apply(policy)
-  }, 180_000)
+  })
 
   afterAll(() => server.stop(), 60_000)
 
@@ -152,5 +152,14 @@ describe('osm policy check-pods and check-conflicts', () => {
     const { code, stdout } = await osm('policy', 'check-conflicts', 'IngressBackend', '-n', shop)
     expect(code).toBe(1)
     expect(stdout).toMatch(/^\[\+\] IngressBackend shop\/second spec\.backends\[0\].*: .*shop\/first.*\n$/)
+    // As scripts for the CLI of OSM spell it.
+    await expect(osm('policy', 'check-conflicts', 'IngressBackend', '--namespaces', shop)).resolves.toMatchObject({
+      code: 1,
+      stdout,
+    })
+    await expect(osm('policy', 'check-conflicts', 'IngressBackend')).resolves.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("required option '-n, --namespace <namespace>' not specified"),
+    })
   })
 })

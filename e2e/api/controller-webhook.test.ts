@@ -21,6 +21,7 @@ const kinds = [
   'AccessCert',
   'Egress',
   'EgressGateway',
+  'ReferenceGrant',
   'UpstreamTrafficSetting',
   'Retry',
   'Plugin',
@@ -92,12 +93,12 @@ describe('the validating webhook', () => {
     })
     await controller.untilReady()
     await configureWebhook()
-  }, 180_000)
+  })
 
   afterAll(async () => {
     await controller.program.stop()
     await server.stop()
-  }, 60_000)
+  })
 
   /** What osm-bootstrap and the endpoint controller do. */
   async function configureWebhook(): Promise<void> {
@@ -151,7 +152,6 @@ describe('the validating webhook', () => {
     await eventually(
       () => review(refused[0]?.[1] ?? ''),
       (answer) => String(answer).includes('denied the request'),
-      { timeoutMs: 30_000 },
     )
   }
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
   api = server.client.api
   const metadata = { name: namespace }
   await api.create(resourceTypes.Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata }, { signal })
-}, 120_000)
+})
 
 afterAll(() => server.stop())
 

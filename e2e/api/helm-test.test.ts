@@ -13,12 +13,12 @@ describe('helm test', () => {
     server = await sharedApiServer()
     cluster = await ClusterStandIn.start({ server, images: prepareImages(server.folder, process.env) }, signal)
     mesh = await InstalledMesh.install({ server, cluster, name: 'tested' })
-  }, 180_000)
+  })
 
   afterAll(async () => {
     await mesh.uninstall()
     await cluster.stop()
-  }, 90_000)
+  })
 
   const test = (timeout: string): Promise<string> =>
     helm(server, ['test', mesh.name, '--namespace', mesh.namespace, '--timeout', timeout])
@@ -26,10 +26,10 @@ describe('helm test', () => {
   it('succeeds while controller, injector and bootstrap are ready', async () => {
     const outcome = await test('60s').catch((error: unknown) => `${String(error)}\n${cluster.report()}`)
     expect(outcome).toMatch(/Phase:\s+Succeeded/)
-  }, 90_000)
+  })
 
   it('fails while one of them is not', async () => {
     await mesh.scale('osm-injector', 0)
     await expect(test('10s')).rejects.toThrow('osm-control-plane-health')
-  }, 90_000)
+  })
 })

@@ -66,7 +66,7 @@ describe('npm run images', () => {
 
   beforeAll(async () => {
     images = await assemble('first', '--registry', 'registry.example/mesh', '--tag', 'tried')
-  }, 180_000)
+  })
 
   it('makes every image of the chart, under the name that was asked for', () => {
     expect(images.map(({ name }) => name)).toEqual(
@@ -88,7 +88,7 @@ describe('npm run images', () => {
       const first = path.replace('/second/', '/first/')
       expect(readFileSync(path).equals(readFileSync(first))).toBe(true)
     }
-  }, 120_000)
+  })
 
   it.each(programs)('makes %s so that it runs, alone in its file system and as nobody in particular', async (name) => {
     const { files, config } = await unpack(image(name))

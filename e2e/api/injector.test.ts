@@ -60,14 +60,13 @@ describe('osm-injector behind a real API server', () => {
     await eventually(
       () => mesh.bootstrapSecretsBinding(shop),
       (binding) => binding !== undefined,
-      { timeoutMs: 30_000 },
     )
-  }, 240_000)
+  })
 
   afterAll(async () => {
     await mesh.uninstall()
     await cluster.stop()
-  }, 120_000)
+  })
 
   it('gives a pod its sidecar, whose Secret belongs to the pod before long', async () => {
     const created = await create(pod())
@@ -76,7 +75,7 @@ describe('osm-injector behind a real API server', () => {
     const secret = await eventually(
       () => server.api.get(resourceTypes.Secret, name, signal),
       (found) => found?.metadata.ownerReferences?.length === 1,
-      { timeoutMs: 20_000, what: 'a Secret with its owner' },
+      { what: 'a Secret with its owner' },
     )
     expect(secret?.metadata.ownerReferences).toMatchObject([{ kind: 'Pod', uid: created.metadata.uid }])
     const data = secret?.data as Record<string, string>
@@ -227,10 +226,10 @@ describe('osm-injector behind a real API server', () => {
     const created = await eventually(
       () => create(pod({}, {}, 'inject-unbound')).catch((error: unknown) => String(error)),
       (result) => typeof result !== 'string',
-      { timeoutMs: 30_000, everyMs: 300, what: 'a pod after the RoleBinding' },
+      { everyMs: 300, what: 'a pod after the RoleBinding' },
     )
     expect(containersOf(created as Pod)).toContain('sidecar')
-  }, 120_000)
+  })
 
   describe('beside a webhook that changes the pod as well', () => {
     let other: Server

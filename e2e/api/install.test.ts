@@ -39,12 +39,12 @@ describe('a mesh that helm has installed', () => {
       const manifest = (name === 'server' ? serverPod : clientPod)({ namespace: shop, name, serviceAccountName: name })
       pods.set(name, (await create(resourceTypes.Pod, manifest)) as unknown as Pod)
     }
-  }, 180_000)
+  })
 
   afterAll(async () => {
     await mesh.uninstall()
     await cluster.stop()
-  }, 90_000)
+  })
 
   it('has its CRDs, its configuration, and webhooks with the root that verifies them', async () => {
     for (const name of ['meshconfigs.config.openservicemesh.io', 'traffictargets.access.smi-spec.io'])

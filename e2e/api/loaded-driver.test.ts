@@ -50,12 +50,12 @@ describe('driver packages that the chart names', () => {
       },
     })
     await mesh.createMonitoredNamespace(shop, [], { runsPods: false })
-  }, 240_000)
+  })
 
   afterAll(async () => {
     await mesh.uninstall()
     await cluster.stop()
-  }, 120_000)
+  })
 
   const create = async (sidecarClass: string): Promise<Pod> => {
     const manifest: KubernetesManifest = {
@@ -91,13 +91,13 @@ describe('driver packages that the chart names', () => {
     await eventually(
       () => Promise.resolve(controller.log()),
       (log) => started.test(log),
-      { timeoutMs: 30_000, what: 'a line of the log that says that the control plane of class moody runs' },
+      { what: 'a line of the log that says that the control plane of class moody runs' },
     )
     const name = { namespace: mesh.namespace, name: 'osm-mesh-config' }
     const config = await eventually(
       () => server.api.get(resourceTypes.MeshConfig, name, signal),
       (found) => JSON.stringify(found?.status ?? {}).includes('OSM_DRIVER_INTEGRITY'),
-      { timeoutMs: 30_000, what: 'a condition of the MeshConfig that tells of the refused driver' },
+      { what: 'a condition of the MeshConfig that tells of the refused driver' },
     )
     expect(JSON.stringify(config?.status)).toContain('the driver of class forged is refused')
   })

@@ -74,7 +74,6 @@ describe('three controllers, of which one is lost under load', () => {
   /** Waits until that many controllers have all sidecars between them. */
   const controllersOfAll = (count: number) =>
     eventually(controllers, (found) => found.size === count && [...found.values()].flat().length === sidecars.length, {
-      timeoutMs: 30_000,
       what: `${String(count)} controllers with all sidecars`,
     })
 
@@ -109,7 +108,7 @@ describe('three controllers, of which one is lost under load', () => {
           },
         ),
       (created) => created !== undefined,
-      { timeoutMs: 30_000, everyMs: 20, what: 'a webhook that admits a TrafficTarget' },
+      { everyMs: 20, what: 'a webhook that admits a TrafficTarget' },
     )
   }
 
@@ -126,7 +125,7 @@ describe('three controllers, of which one is lost under load', () => {
         return [...by]
       },
       () => by.size === servers.length,
-      { timeoutMs: 60_000, what: `answers of every server to ${load.pod}` },
+      { what: `answers of every server to ${load.pod}` },
     )
     return answered
   }
@@ -135,7 +134,7 @@ describe('three controllers, of which one is lost under load', () => {
     await eventually(
       () => load.ask(by),
       ({ status }) => status === 200,
-      { timeoutMs: 30_000, what: `an answer from ${by} to ${load.pod}` },
+      { what: `an answer from ${by} to ${load.pod}` },
     )
   }
 
@@ -144,7 +143,6 @@ describe('three controllers, of which one is lost under load', () => {
     const count = () => Promise.all(clientLoads().map((load) => load.answered()))
     const before = await count()
     await eventually(count, (counts) => counts.every((answered, index) => answered >= (before[index] ?? 0) + enough), {
-      timeoutMs: 60_000,
       what: `${String(enough)} more answers to every client`,
     })
   }
@@ -173,14 +171,14 @@ describe('three controllers, of which one is lost under load', () => {
     const all = await targets()
     expect(all).toHaveLength(replicas)
     for (let index = 0; index < visitors; index += 1) proxies.push(await visit(index, all[index % replicas] ?? ''))
-  }, 300_000)
+  })
 
   afterAll(async () => {
     await Promise.all(proxies.map((proxy) => proxy.close()))
     await Promise.all(loads.map((load) => load.end()))
     await mesh.uninstall()
     await cluster.stop()
-  }, 120_000)
+  })
 
   it('configure its proxies within five seconds, and no request is lost', async () => {
     const answers = await Promise.all(clientLoads().map(untilServed))
@@ -221,5 +219,5 @@ describe('three controllers, of which one is lost under load', () => {
     const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
     const served = servers.map((name) => Math.max(...results.map((result) => result.served[name] ?? 0)))
     expect(sum(served)).toBe(sum(answers) + sum(results.map(({ answered }) => answered)))
-  }, 240_000)
+  })
 })

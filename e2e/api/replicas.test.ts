@@ -113,12 +113,12 @@ describe('two controllers and two injectors', () => {
     const app = serverPod({ namespace: shop, name: 'server', serviceAccountName: 'server' })
     for (const manifest of [app, client]) pods.push((await create(resourceTypes.Pod, manifest)) as unknown as Pod)
     await cluster.ready(shop, ['server', 'client'])
-  }, 240_000)
+  })
 
   afterAll(async () => {
     await mesh.uninstall()
     await cluster.stop()
-  }, 90_000)
+  })
 
   /**
    * Connects to every controller as the sidecar of the client; gives what each tells it. The sidecar itself runs as well: whichever of the two connects
@@ -244,7 +244,7 @@ describe('two controllers and two injectors', () => {
     } finally {
       close()
     }
-  }, 180_000)
+  })
 
   it('take up another root of the control plane without refusing a pod', async () => {
     const [before, after] = await replaceRoot('control-plane')
@@ -271,7 +271,7 @@ describe('two controllers and two injectors', () => {
     const file = await filesOf(pod as unknown as Pod)
     expect(pemCertificates(file('cacert.pem'))).toEqual([after, before].map((root) => root.toString().trim()))
     expect(new X509Certificate(file('sds_cert.pem')).verify(after.publicKey)).toBe(true)
-  }, 180_000)
+  })
 
   it('have one leader between them', async () => {
     const lease = await server.api.get(

@@ -51,7 +51,7 @@ describe('an API server of a test', () => {
 
   beforeAll(async () => {
     own = await startApiServer(programsFrom(process.env), signal)
-  }, 120_000)
+  })
 
   afterAll(() => own.stop())
 

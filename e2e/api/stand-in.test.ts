@@ -16,7 +16,7 @@ describe('what stands in for the rest of a cluster', () => {
     server = await sharedApiServer()
     cluster = await ClusterStandIn.start({ server, images: prepareImages(server.folder, process.env) }, signal)
     await cluster.createNamespace(namespace)
-  }, 60_000)
+  })
 
   afterAll(() => cluster.stop())
 

@@ -100,7 +100,7 @@ async function says(kind: 'IngressBackend' | 'Retry', name: string, accept: (sta
   return eventually(
     () => stored(kind, name),
     ({ status }) => status !== undefined && accept(status),
-    { what: `a status of ${kind} ${name}`, timeoutMs: 30_000 },
+    { what: `a status of ${kind} ${name}` },
   )
 }
 
@@ -110,7 +110,7 @@ beforeAll(async () => {
   cluster = new ClusterObjects(api, signal)
   await Promise.all(customResourceDefinitions().map(install))
   await cluster.namespace('shop', 'osm')
-}, 180_000)
+})
 
 afterEach(async () => {
   end.abort()
@@ -209,7 +209,7 @@ describe('statuses of objects', () => {
     await eventually(
       () => events.length,
       (count) => count > 0,
-      { what: 'an event', timeoutMs: 30_000 },
+      { what: 'an event' },
     )
     expect(events).toEqual([
       {

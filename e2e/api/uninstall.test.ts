@@ -56,12 +56,12 @@ describe('a mesh that is uninstalled and installed again', () => {
     rootsBefore = await roots()
     expect(rootsBefore).not.toContain(undefined)
     await mesh.uninstall()
-  }, 240_000)
+  })
 
   afterAll(async () => {
     await mesh.uninstall()
     await cluster.stop()
-  }, 90_000)
+  })
 
   it('takes its webhooks and rights with it', async () => {
     await expect(get(resourceTypes.MutatingWebhookConfiguration, 'osm-webhook-again')).resolves.toBeUndefined()
@@ -110,5 +110,5 @@ describe('a mesh that is uninstalled and installed again', () => {
       { timeoutMs: patientMs, what: 'the withdrawal in the old sidecars' },
     )
     await expect(ask('new')).resolves.toBe(200)
-  }, 180_000)
+  })
 })

@@ -67,12 +67,12 @@ describe('an upgrade from Open Service Mesh 1.2', () => {
     )
 
     await mesh.helm('upgrade', { values: { enablePermissiveTrafficPolicy: true } })
-  }, 240_000)
+  })
 
   afterAll(async () => {
     await cluster.stop()
     await own.stop()
-  }, 60_000)
+  })
 
   it('keeps what the user has set in MeshConfig, and adds what is new', async () => {
     const { spec: before } = previousMeshConfig(mesh.namespace)
@@ -107,9 +107,21 @@ describe('an upgrade from Open Service Mesh 1.2', () => {
       serverPod({ namespace: shop, name: 'server-v1', serviceAccountName: 'server' }),
       clientPod({ namespace: shop, name: 'client', serviceAccountName: 'client' }),
     ]
+    // OSM's MeshConfig names an Envoy that the new control plane cannot configure, until the guide's command takes it out.
+    await expect(create(resourceTypes.Pod, pods[0]!)).rejects.toThrow('correct spec.sidecar.sidecarImage of MeshConfig')
+    const config = { namespace: mesh.namespace, name: 'osm-mesh-config' }
+    await own.client.api.mergePatch(
+      resourceTypes.MeshConfig,
+      config,
+      { spec: { sidecar: { envoyImage: null } } },
+      { signal },
+    )
     for (const pod of pods) {
-      const created = (await create(resourceTypes.Pod, pod)) as unknown as Pod
-      expect(created.metadata.labels).toHaveProperty(['osm-proxy-uuid'])
+      const created = await eventually(
+        () => create(resourceTypes.Pod, pod).catch((error: unknown) => String(error)),
+        (result) => typeof result === 'object',
+      )
+      expect((created as unknown as Pod).metadata.labels).toHaveProperty(['osm-proxy-uuid'])
     }
     await cluster.ready(shop, ['server-v1', 'client'])
     const answer = await eventually(
@@ -117,7 +129,7 @@ describe('an upgrade from Open Service Mesh 1.2', () => {
       ({ status }) => status === 200,
     )
     expect(JSON.parse(answer.body)).toMatchObject({ server: 'server-v1' })
-  }, 120_000)
+  })
 
   it('stops before anything is changed where the sidecar class has no driver', async () => {
     const deployment = async (): Promise<unknown> =>
@@ -132,5 +144,5 @@ describe('an upgrade from Open Service Mesh 1.2', () => {
     await expect(get(resourceTypes.MeshConfig, 'osm-mesh-config', mesh.namespace)).resolves.toMatchObject({
       spec: { sidecar: { sidecarClass: 'envoy' } },
     })
-  }, 120_000)
+  })
 })

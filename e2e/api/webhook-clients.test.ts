@@ -44,12 +44,12 @@ describe('webhooks that ask the API server for a certificate', () => {
     // The API server of the tests shows a certificate to the webhooks of the namespace known-system.
     mesh = await InstalledMesh.install({ server, cluster, name: 'known' })
     await mesh.createMonitoredNamespace(shop, ['client'])
-  }, 240_000)
+  })
 
   afterAll(async () => {
     await mesh.uninstall()
     await cluster.stop()
-  }, 120_000)
+  })
 
   it('answer the API server, and nobody else', async () => {
     // No review, but an answer.
@@ -59,7 +59,6 @@ describe('webhooks that ask the API server for a certificate', () => {
     await server.api.create(resourceTypes.Secret, { apiVersion: 'v1', kind: 'Secret', metadata, data }, { signal })
     await mesh.helm('upgrade', { values: { webhookClientCaSecret: clientCaSecret } })
     await eventually(webhooks, (answers) => answers.every((answer) => /certificate|reset|hang up/i.test(answer)), {
-      timeoutMs: 60_000,
       what: 'webhooks that refuse strangers',
     })
     const pod = await server.api.create(resourceTypes.Pod, clientPod({ namespace: shop, name: 'client' }), { signal })
@@ -73,5 +72,5 @@ describe('webhooks that ask the API server for a certificate', () => {
     // Reviewed: by the validator where the definition lets it through, and in no case for lack of an answer.
     const answer = await server.api.create(resourceTypes.Retry, retry, { signal }).catch((error: unknown) => error)
     expect(String(answer)).not.toContain('failed calling webhook')
-  }, 180_000)
+  })
 })

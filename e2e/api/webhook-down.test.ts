@@ -39,12 +39,12 @@ describe('while webhooks can not be reached', () => {
     // The controller manager, which is not here, makes this account.
     await cluster.createServiceAccount('kube-system', 'default').catch(() => undefined)
     await mesh.scale('osm-injector', 0)
-  }, 180_000)
+  })
 
   afterAll(async () => {
     await mesh.uninstall()
     await cluster.stop()
-  }, 90_000)
+  })
 
   it.each(['kube-system', 'down-system', unmonitored])('pods of %s are created without them', async (namespace) => {
     const pod = await tryPod(namespace)

@@ -7,8 +7,9 @@ import {
   parseMeshDomains,
   readObjects,
   resolveMeshConfig,
+  type ProxyKey,
 } from '@osm-ts/core'
-import type { Part, PartHash, ProxyPart, ProxyUUID } from '@osm-ts/driver-api'
+import type { Part, PartHash, ProxyPart } from '@osm-ts/driver-api'
 import type { Translator } from '@osm-ts/driver-envoy'
 
 type Translated = ReturnType<Translator['translate']>
@@ -27,7 +28,13 @@ export class ComputedPolicies {
       subscribe: () => () => undefined,
     })
     const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
-    this.computation = new PolicyComputation({ meshName: 'bench', domains, endpoints, enrolment: { mode: 'all' } })
+    this.computation = new PolicyComputation({
+      meshName: 'bench',
+      osmNamespace: 'osm-system',
+      domains,
+      endpoints,
+      enrolment: { mode: 'all' },
+    })
   }
 
   /** Computes all policies from nothing. Gives the milliseconds that it took. */
@@ -61,13 +68,13 @@ export class ComputedPolicies {
   }
 
   /** Translates the policy of a proxy. */
-  translate(translator: Translator, uuid: ProxyUUID, revision: number): Translated {
-    return translator.translate(this.policyOf(uuid).part, (hash) => this.partOf(hash), revision)
+  translate(translator: Translator, proxy: ProxyKey, revision: number): Translated {
+    return translator.translate(this.policyOf(proxy).part, (hash) => this.partOf(hash), revision)
   }
 
-  policyOf(uuid: ProxyUUID): PolicyPart<ProxyPart> {
-    const policy = this.computation.policyFor(uuid)
-    if (policy === undefined) throw new Error(`proxy ${uuid} has no policy`)
+  policyOf(proxy: ProxyKey): PolicyPart<ProxyPart> {
+    const policy = this.computation.policyFor(proxy)
+    if (policy === undefined) throw new Error(`proxy ${proxy} has no policy`)
     return policy
   }
 

@@ -130,6 +130,7 @@ export function meshedPod({ app, namespace, index, address }: MeshedPodOptions) 
     },
     spec: {
       serviceAccountName: app,
+      volumes: [{ name: 'bootstrap', secret: { secretName: `sidecar-bootstrap-config-${proxyUuidOf(index)}` } }],
       containers: [
         {
           name: 'app',
@@ -141,6 +142,7 @@ export function meshedPod({ app, namespace, index, address }: MeshedPodOptions) 
         },
         {
           name: 'sidecar',
+          volumeMounts: [{ name: 'bootstrap', mountPath: '/etc/envoy', readOnly: true }],
           image: 'registry.example.com/envoy:v1',
           args: ['--config-path', '/etc/envoy/bootstrap.yaml', '--service-node', app],
           ports: [15000, 15001, 15003, 15010].map((port) => ({ containerPort: port, protocol: 'TCP' })),

@@ -11,7 +11,7 @@ import {
 } from '@osm-ts/core'
 import type { Logger } from '@osm-ts/driver-api'
 
-import { Interner } from '../../packages/core/src/kubernetes/source/interner.js'
+import { Deduplicator } from '../../packages/core/src/kubernetes/source/deduplicator.js'
 import { podInformer } from '../../packages/core/src/kubernetes/source/namespace-scope.js'
 import { PodReader } from '../../packages/core/src/kubernetes/source/pod.js'
 import { ProbeBindingsReader } from '../../packages/core/src/kubernetes/source/probe-annotation.js'
@@ -112,7 +112,7 @@ async function openMesh(api: KubernetesApi, { pods, services, namespaces }: Clus
 /** Informers that follow the pods of all namespaces and nothing else. */
 async function openPods(api: KubernetesApi, { namespaces, pods }: ClusterSize): Promise<Held> {
   const end = endlessController()
-  const reader = new PodReader(new Interner(), new ProbeBindingsReader())
+  const reader = new PodReader(new Deduplicator(), new ProbeBindingsReader())
   const informers = Array.from({ length: namespaces }, (_, index) =>
     podInformer((options) => createInformer({ ...options, api, ...ports }), reader, namespaceName(index)),
   )

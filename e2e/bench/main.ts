@@ -215,11 +215,11 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
       programs: scalePrograms,
     }),
   soak: async () => {
-    const cycles = Number(values.cycles ?? (values.quick ? 12 : 40))
+    const cycles = Number(values.cycles ?? (values.quick ? 8 : 40))
     if (!(cycles >= 6)) throw new Error('--cycles takes a number of 6 at least')
     const figures = await measureSoak({
       cycles,
-      warmUp: values.quick ? 8 : 20,
+      warmUp: values.quick ? 4 : 20,
       proxies: 120,
       keepPerCycle: Number(values['keep-per-cycle'] ?? 0),
       programs: { ...scalePrograms, probe: new URL('./bench-soak-probe.mjs', import.meta.url).href },

@@ -1,4 +1,4 @@
-import { newProxyUUID } from '@osm-ts/core'
+import { newProxyUUID, proxyKey, type ProxyKey } from '@osm-ts/core'
 import type { ProxyUUID } from '@osm-ts/driver-api'
 
 /** A generated mesh: what users would write, and the instances that a supervisor would. */
@@ -15,6 +15,7 @@ export interface GeneratedMesh {
 /** One proxy of a generated mesh. */
 export interface GeneratedProxy {
   readonly uuid: ProxyUUID
+  readonly key: ProxyKey
   readonly account: { readonly namespace: string; readonly name: string }
 }
 
@@ -72,7 +73,7 @@ export function generateMesh({ services, proxies, calls, everyoneCallsHub }: Mes
     policy: documents.join('---\n'),
     instances: list.map((proxy) => instance(proxy)).join('---\n'),
     movable: (address) => movable(address),
-    proxies: list.map(({ uuid, account }) => ({ uuid, account })),
+    proxies: list.map(({ uuid, account }) => ({ uuid, account, key: proxyKey({ uuid, serviceAccount: account }) })),
   }
 }
 
@@ -116,7 +117,7 @@ ${sources.join('\n')}
 `
 }
 
-function instance({ uuid, account, index }: GeneratedProxy & { readonly index: number }): string {
+function instance({ uuid, account, index }: Omit<GeneratedProxy, 'key'> & { readonly index: number }): string {
   const { namespace, name } = account
   const address = `10.${128 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`
   return `apiVersion: standalone.openservicemesh.io/v1alpha1

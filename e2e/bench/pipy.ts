@@ -1,10 +1,10 @@
 import type { PolicyPart } from '@osm-ts/core'
-import type { Part, PartHash, ProxyUUID } from '@osm-ts/driver-api'
+import type { Part, PartHash } from '@osm-ts/driver-api'
 
 import { documentMaker } from '../../packages/driver-pipy/src/document.js'
 import { RepoFixture, until } from '../../packages/driver-pipy/test/repo-fixture.js'
 import { ComputedPolicies, readGenerated } from './computed-policies.js'
-import { generateMesh } from './mesh.js'
+import { generateMesh, type GeneratedProxy } from './mesh.js'
 import { round, type Summary, summarize } from './statistics.js'
 
 /** From a change of the mesh to its acknowledgement. */
@@ -29,14 +29,14 @@ class MeasuredMesh {
   readonly #policies = new ComputedPolicies()
   readonly #given = new Set<PartHash>()
   readonly #mesh
-  readonly #reach: readonly ProxyUUID[]
+  readonly #reach: readonly GeneratedProxy[]
   #address = 0
 
   /** @param everyone - every worker may call the service whose endpoint moves; else one of them */
   constructor(workers: number, everyone: boolean) {
     this.#mesh = generateMesh({ services: workers, proxies: workers, calls: CALLS, everyoneCallsHub: everyone })
-    const uuids = this.#mesh.proxies.map(({ uuid }) => uuid)
-    this.#reach = everyone ? uuids : uuids.slice(0, 1)
+    const { proxies } = this.#mesh
+    this.#reach = everyone ? proxies : proxies.slice(0, 1)
   }
 
   /** Resolves with octets of documents once every worker has its policy. */
@@ -48,11 +48,12 @@ class MeasuredMesh {
       ...readGenerated(movable(0)),
       ...readGenerated(instances.replaceAll('sidecarClass: envoy', 'sidecarClass: pipy'), 'runtime'),
     ])
-    const steps = proxies.map(({ uuid, account }) => {
+    const steps = proxies.map((proxy) => {
+      const { uuid, account } = proxy
       const identity = `${account.name}.${account.namespace}`
       const { credential } = this.repo.host.admit(uuid, identity)
       this.repo.worker({ uuid, credential }, { identity, periodMs: 5_000 })
-      return this.#publish(uuid)
+      return this.#publish(proxy)
     })
     await this.#acknowledged(steps, () => undefined)
     return [...this.repo.server.sessions].map((session) => session.plainDocument()?.body.length ?? 0)
@@ -65,21 +66,21 @@ class MeasuredMesh {
     const start = performance.now()
     const changed = this.#policies
       .change(upserts, { services: [{ namespace: 'hub', name: 'hub' }], accounts: [{ namespace: 'hub', name: 'hub' }] })
-      .map(({ uuid }) => uuid)
+      .map(({ proxy }) => proxy)
     this.computation.push(performance.now() - start)
-    const unexpected = changed.filter((uuid) => !this.#reach.includes(uuid))
-    if (unexpected.length > 0 || changed.length !== this.#reach.length)
+    const expected = this.#reach.filter(({ key }) => changed.includes(key))
+    if (expected.length !== this.#reach.length || changed.length !== this.#reach.length)
       throw new Error(`${changed.length} policies changed where ${this.#reach.length} should`)
     const times: number[] = []
     await this.#acknowledged(
-      changed.map((uuid) => this.#publish(uuid)),
+      this.#reach.map((proxy) => this.#publish(proxy)),
       () => times.push(performance.now() - start),
     )
     return times
   }
 
-  #publish(uuid: ProxyUUID): number {
-    const policy = this.#policies.policyOf(uuid)
+  #publish({ uuid, key }: GeneratedProxy): number {
+    const policy = this.#policies.policyOf(key)
     return this.repo.host.publishPolicy(uuid, policy.part, this.#newParts(policy))
   }
 

@@ -1,5 +1,4 @@
-import { type MeshObject, ObjectDecoder } from '@osm-ts/core'
-import type { ProxyUUID } from '@osm-ts/driver-api'
+import { isOfKind, type MeshObject, ObjectDecoder, proxyKeyOfInstance } from '@osm-ts/core'
 import { Translator } from '@osm-ts/driver-envoy'
 
 import { ComputedPolicies, octetsOf } from './computed-policies.js'
@@ -56,16 +55,16 @@ export function measurePolicyKinds({
 function measure(objects: readonly MeshObject[], size: number, repetitions: number): PolicyKindSize {
   const policies = new ComputedPolicies()
   const computeMs = policies.start(objects)
-  const uuid = objects.flatMap((object) =>
-    object.kind === 'WorkloadInstance' && object.spec.workload === MEASURED ? [object.spec.uuid as ProxyUUID] : [],
+  const proxy = objects.flatMap((object) =>
+    isOfKind(object, 'WorkloadInstance') && object.spec.workload === MEASURED ? [proxyKeyOfInstance(object)] : [],
   )[0]
-  if (uuid === undefined) throw new Error('the mesh has no proxy to measure')
+  if (proxy === undefined) throw new Error('the mesh has no proxy to measure')
   const times: number[] = []
   let octets = 0
   for (let repetition = 0; repetition < repetitions; repetition += 1) {
     const translator = new Translator()
     const start = process.cpuUsage()
-    const translated = policies.translate(translator, uuid, 1)
+    const translated = policies.translate(translator, proxy, 1)
     const { user, system } = process.cpuUsage(start)
     times.push((user + system) / 1000)
     octets = octetsOf(translated)

@@ -51,8 +51,8 @@ function measureDriver(
   ])
   const octets: number[] = []
   const timed = (revision: number): readonly number[] =>
-    mesh.proxies.map(({ uuid }) => {
-      const { part } = policies.policyOf(uuid)
+    mesh.proxies.map(({ key }) => {
+      const { part } = policies.policyOf(key)
       const start = performance.now()
       octets.push(translate(part, (hash) => policies.partOf(hash), revision))
       return performance.now() - start

@@ -1,5 +1,4 @@
-import type { PolicyPart } from '@osm-ts/core'
-import type { ProxyUUID } from '@osm-ts/driver-api'
+import type { PolicyPart, ProxyKey } from '@osm-ts/core'
 import { Translator } from '@osm-ts/driver-envoy'
 
 import { ComputedPolicies, octetsOf, readGenerated, resourcesOf } from './computed-policies.js'
@@ -56,18 +55,18 @@ export async function measureTranslation({
     ...readGenerated(mesh.instances, 'runtime'),
   ])
   const translator = new Translator()
-  const translate = (uuid: ProxyUUID, revision: number) => policies.translate(translator, uuid, revision)
-  const firsts = mesh.proxies.map(({ uuid }) => timed(() => translate(uuid, 1)))
-  const again = mesh.proxies.map(({ uuid }) => timed(() => translate(uuid, 2)))
-  const octets = mesh.proxies.map(({ uuid }) => octetsOf(translate(uuid, 3)))
+  const translate = (proxy: ProxyKey, revision: number) => policies.translate(translator, proxy, revision)
+  const firsts = mesh.proxies.map(({ key }) => timed(() => translate(key, 1)))
+  const again = mesh.proxies.map(({ key }) => timed(() => translate(key, 2)))
+  const octets = mesh.proxies.map(({ key }) => octetsOf(translate(key, 3)))
   const distinct = new Map(
-    mesh.proxies.flatMap(({ uuid }) =>
-      [...resourcesOf(translate(uuid, 4))].map((resource) => [resource.value, resource.value.length] as const),
+    mesh.proxies.flatMap(({ key }) =>
+      [...resourcesOf(translate(key, 4))].map((resource) => [resource.value, resource.value.length] as const),
     ),
   )
 
-  const sent = new Map(mesh.proxies.map(({ uuid }) => [uuid, translate(uuid, 5)] as const))
-  const reach = mesh.proxies.filter(({ uuid }) => callsHub(policies, uuid)).length
+  const sent = new Map(mesh.proxies.map(({ key }) => [key, translate(key, 5)] as const))
+  const reach = mesh.proxies.filter(({ key }) => callsHub(policies, key)).length
   const costs: number[] = []
   let recomputed = 0
   let resources = 0
@@ -76,14 +75,14 @@ export async function measureTranslation({
     computation.resetCounters()
     const start = performance.now()
     const changes = policies.change(upserts, hubAnnouncement)
-    const translated = changes.map(({ uuid }) => [uuid, translate(uuid, 10 + n)] as const)
+    const translated = changes.map(({ proxy }) => [proxy, translate(proxy, 10 + n)] as const)
     costs.push(performance.now() - start)
     recomputed = computation.counters().get('proxy-part')?.computed ?? 0
     resources = 0
-    for (const [uuid, after] of translated) {
-      const before = sent.get(uuid)
+    for (const [proxy, after] of translated) {
+      const before = sent.get(proxy)
       if (before !== undefined) resources += changedResources(before, after)
-      sent.set(uuid, after)
+      sent.set(proxy, after)
     }
   }
   return {
@@ -117,8 +116,8 @@ function changedResources(before: Resources, after: Resources): number {
 }
 
 /** True if the policy of a proxy holds the endpoints of the hub. Asked of the document, not of what was computed. */
-function callsHub(policies: ComputedPolicies, uuid: ProxyUUID): boolean {
-  const open: PolicyPart[] = [policies.policyOf(uuid)]
+function callsHub(policies: ComputedPolicies, proxy: ProxyKey): boolean {
+  const open: PolicyPart[] = [policies.policyOf(proxy)]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (next.part.kind === 'endpoints' && next.part.id.startsWith('hub/hub|')) return true
     open.push(...next.children)

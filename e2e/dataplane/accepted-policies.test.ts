@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
 
-import { Bed } from './support/differential/bed.js'
+import { DifferentialMesh } from './support/differential/differential-mesh.js'
 import { anyPolicy, withoutDoubles } from './support/differential/random-policy.js'
 import { anySettings } from './support/differential/random-settings.js'
 
@@ -28,14 +28,14 @@ const mistakes = [
 jest.setTimeout(600_000)
 
 describe('real Envoys', () => {
-  let bed: Bed
+  let differential: DifferentialMesh
 
   beforeAll(async () => {
-    bed = await Bed.open()
-  }, 120_000)
+    differential = await DifferentialMesh.open()
+  })
   afterAll(async () => {
-    await bed.close()
-  }, 60_000)
+    await differential.close()
+  })
 
   it('refuse nothing of what thousands of random objects are made into', async () => {
     const given = new Set<string>()
@@ -43,9 +43,9 @@ describe('real Envoys', () => {
     await fc.assert(
       fc.asyncProperty(anyPolicy, anySettings, async (policy, settings) => {
         const documents = withoutDoubles([...policy.documents, ...settings])
-        await bed.give(documents)
+        await differential.give(documents)
         for (const document of documents) given.add(document)
-        for (const { code } of await bed.problems()) codes.add(code)
+        for (const { code } of await differential.problems()) codes.add(code)
       }),
       { numRuns: STATES, endOnFailure: true },
     )

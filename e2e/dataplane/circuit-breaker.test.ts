@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { overHttp2 } from './support/http2-call.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
@@ -15,8 +15,6 @@ import {
   upstreamTrafficSetting,
   workload,
 } from './support/yaml.js'
-
-jest.setTimeout(120_000)
 
 type Breaker = Readonly<Record<string, unknown>>
 
@@ -61,10 +59,10 @@ describe('Statistical circuit breakers on real Envoys', () => {
         service('shop/greeter', 'greeter', 9000, { protocol: 'grpc' }),
       ],
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
-  }, 60_000)
+  })
 
   /** Without a breaker nothing counts, so that each test begins anew. */
   afterEach(async () => {
@@ -149,7 +147,7 @@ describe('Statistical circuit breakers on real Envoys', () => {
     await eventually(
       () => get('/a'),
       ({ status }) => status === 200,
-      { what: 'an answer of the service', timeoutMs: 45_000 },
+      { what: 'an answer of the service' },
     )
   })
 

@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { localInstance } from '@osm-ts/driver-testkit'
 
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
@@ -8,8 +8,6 @@ import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { throughProxy } from './support/traffic.js'
 import { eventually } from './support/wait.js'
 import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
-
-jest.setTimeout(120_000)
 
 const WEST = 'region/zone/group/west'
 
@@ -89,7 +87,7 @@ describe('services of two clusters that share their roots', () => {
     await eventually(
       () => answers(20, from),
       (found) => Object.keys(found).sort().join() === names,
-      { what: `that ${from} is answered by ${names}`, timeoutMs: 60_000 },
+      { what: `that ${from} is answered by ${names}` },
     )
   }
 
@@ -125,12 +123,12 @@ describe('services of two clusters that share their roots', () => {
       'explicit',
       west,
     )
-  }, 180_000)
+  })
   afterAll(async () => {
     await east.stop()
     await gateway.stop()
     await west.stop()
-  }, 60_000)
+  })
 
   it('stay at home where nothing lets them leave', async () => {
     expect(await answers(20)).toEqual({ east: 20 })

@@ -1,10 +1,8 @@
 import { readFile } from 'node:fs/promises'
 
-import { expect, it, jest } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 
 import { describeContinuity } from './support/describe-continuity.js'
-
-jest.setTimeout(60_000)
 
 describeContinuity('envoy', (meshOf) => {
   it('keeps private keys out of every debug page and log', async () => {

@@ -7,5 +7,5 @@ describe('the demo in explicit mode', () => {
     const { code, result } = await runDemo([])
     expect(result).toMatchObject({ ok: true })
     expect(code).toBe(0)
-  }, 120_000)
+  })
 })

@@ -30,5 +30,5 @@ describe('the demo in transparent mode', () => {
     }
     expect(seen.size).toBeGreaterThan(0)
     expect(namespacesOf(demo)).toEqual([])
-  }, 120_000)
+  })
 })

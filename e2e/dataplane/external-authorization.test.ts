@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 
 import { StatusCode } from '@osm-ts/envoy-api/envoy/type/v3/http_status_pb.js'
 
@@ -8,8 +8,6 @@ import { shop } from './support/shop.js'
 import { type Answer, type RequestOptions, throughProxy } from './support/traffic.js'
 import { eventually } from './support/wait.js'
 import { meshConfig } from './support/yaml.js'
-
-jest.setTimeout(90_000)
 
 type Settings = Readonly<Record<string, unknown>>
 
@@ -42,18 +40,18 @@ describe('a service that authorizes inbound requests', () => {
     eventually(
       () => ask(path),
       (answer) => answer.status === status,
-      { what: `${status} for ${path}`, timeoutMs: 60_000 },
+      { what: `${status} for ${path}` },
     )
 
   beforeAll(async () => {
     service = await startAuthorizationService()
     service.decideBy(() => ({ allow: true }))
     mesh = await startTestMesh({ ...shop(), 'config.yaml': [config({})] })
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
     service.stop()
-  }, 60_000)
+  })
   beforeEach(() => service.decideBy(() => ({ allow: true })))
 
   it('is asked about each request that the rules allow, and told who sends it', async () => {
@@ -133,7 +131,7 @@ describe('a service that authorizes inbound requests', () => {
         return [status, service.asked.length - before]
       },
       ([status, asked]) => status === 200 && asked === 0,
-      { what: 'an answer without a question', timeoutMs: 60_000 },
+      { what: 'an answer without a question' },
     )
   })
 })

@@ -23,7 +23,7 @@ describe('a mesh whose driver is a package that a list names', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'osm-haproxy-package-'))
     loaded = await haproxyPackage(folder)
-  }, 120_000)
+  })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   it('carries the bookstore: who may, who may not, splits and mutual TLS', async () => {
@@ -37,5 +37,5 @@ describe('a mesh whose driver is a package that a list names', () => {
       expect([name, all.filter(({ ok }) => !ok), trail]).toEqual([name, [], trail])
     }
     expect(new Set(proxies.map((proxy) => `${proxy.class} ${proxy.state}`))).toEqual(new Set(['haproxy applied']))
-  }, 120_000)
+  })
 })

@@ -8,7 +8,7 @@ import { createHaproxyDriver } from '../../examples/driver-haproxy/src/driver.js
 import { haproxyPackage } from './support/haproxy-package.js'
 import type { LoadedClass } from './support/mesh.js'
 import { describeScenarios } from './support/scenario/describe-scenarios.js'
-import { localStage } from './support/scenario/local-stage.js'
+import { localRunner } from './support/scenario/local-runner.js'
 
 /** Against hanging only. */
 const TIMEOUT_MS = 120_000
@@ -23,4 +23,4 @@ beforeAll(async () => {
 }, TIMEOUT_MS)
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-describeScenarios(localStage('transparent', createHaproxyDriver(), () => loaded))
+describeScenarios(localRunner('transparent', createHaproxyDriver(), () => loaded))

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import type { ProxyPolicy } from '@osm-ts/driver-api'
 
@@ -10,18 +10,16 @@ import { meshConfig } from './support/yaml.js'
 
 const store = 'http://store.shop:8080'
 
-jest.setTimeout(60_000)
-
 describe('HTTP policy on real Envoys', () => {
   let mesh: TestMesh
   const get = (from: string, url: string, method = 'GET') => throughProxy(mesh.proxyOf(`shop/${from}`), url, { method })
 
   beforeAll(async () => {
     mesh = await startTestMesh(shop())
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
-  }, 60_000)
+  })
 
   it('lets an allowed caller through', async () => {
     await expect(get('client', `${store}/books/1`)).resolves.toMatchObject({ status: 200 })
@@ -107,7 +105,7 @@ describe('HTTP policy on real Envoys', () => {
       ({ status }) => status === 200,
       { what: 'access' },
     )
-  }, 60_000)
+  })
 
   it('goes on with the last good state when a file is broken, and says where', async () => {
     await mesh.write(
@@ -162,5 +160,5 @@ describe('HTTP policy on real Envoys', () => {
       ({ status }) => status !== 200,
       { what: 'a refusal' },
     )
-  }, 60_000)
+  })
 })

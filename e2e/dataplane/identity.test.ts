@@ -7,7 +7,7 @@ import {
   createServer as createTlsServer,
 } from 'node:tls'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type CertificateSubject, newProxyUUID } from '@osm-ts/core'
 import type { ProxyPolicy, ProxyUUID } from '@osm-ts/driver-api'
 
@@ -25,8 +25,6 @@ const identityOf = (name: string, services: readonly string[] = []): Certificate
   services: services.map((each) => ({ namespace: 'shop', name: each })),
 })
 
-jest.setTimeout(60_000)
-
 describe('identity on the wire', () => {
   let mesh: TestMesh
   let inbound: { readonly address: string; readonly port: number }
@@ -39,10 +37,10 @@ describe('identity on the wire', () => {
     const listen = policy.proxy.inbound.find(({ id }) => id.startsWith('shop/store-v1|'))?.listen
     if (listen === undefined) throw new Error('store-v1 has no inbound listener')
     inbound = listen
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
-  }, 60_000)
+  })
 
   /** Sends a request over TLS with the given certificate straight to the sidecar of store-v1. */
   async function ask(

@@ -1,4 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { join } from 'node:path'
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   formatRuleSpec,
   interceptionRules,
@@ -7,6 +9,7 @@ import {
   type FamilyRules,
   type InterceptionOptions,
 } from '@osm-ts/interception'
+import { temporaryFolders } from '../../tools/testing/temporary-folder.js'
 import {
   greeting,
   kernelTestObstacle,
@@ -17,7 +20,7 @@ import {
   type Prefix,
 } from './support/kernel.js'
 
-jest.setTimeout(30_000)
+const temporaryFolder = temporaryFolders()
 
 const obstacle = kernelTestObstacle()
 const programs = { ipv4: 'iptables', ipv6: 'ip6tables' } as const
@@ -215,6 +218,7 @@ if (obstacle !== undefined) {
           outboundIpRangeInclusions: ['172.16.0.0/12', '2001:db8::/32'],
           interfaceExclusions: ['net1'],
           dnsCapture: { nameserver: '127.0.0.153', port: 5300 },
+          nameservers: ['192.0.2.53', '2001:db8:1::53'],
         })[family]
         apply(rules)
         const once = settled(family)
@@ -280,12 +284,29 @@ if (obstacle !== undefined) {
       })
 
       it('by the init script is the same as by hand, the second run included', () => {
-        const options = { outboundPortExclusions: [25], dnsCapture: { nameserver: '127.0.0.153', port: 5300 } }
+        const options = {
+          outboundPortExclusions: [25],
+          dnsCapture: { nameserver: '127.0.0.153', port: 5300 },
+          nameservers: ['192.0.2.53', '2001:db8:1::53'],
+        }
         intercept(options)
         const byHand = families.map(settled)
         runInitScript(options)
         runInitScript(options)
         expect(families.map(settled)).toEqual(byHand)
+      })
+
+      it('by the init script leaves connections to the nameservers of the pod alone', () => {
+        const text = 'search shop.svc.cluster.local\nnameserver 192.0.2.10\nnameserver 2001:db8:1::10\n'
+        const resolvConf = join(temporaryFolder({ 'resolv.conf': text }), 'resolv.conf')
+        // Mounts of a command in a namespace are its own.
+        const command = 'mount --bind "$1" /etc/resolv.conf && exec sh -c "$2"'
+        const script = renderInitScript(interceptionRules())
+        run('ip', ['netns', 'exec', workload, 'sh', '-c', command, 'sh', resolvConf, script])
+        const passing = families.map(
+          (family) => settled(family).match(/-d (\S+) -p tcp -m tcp --dport 53 -j RETURN/)?.[1],
+        )
+        expect(passing).toEqual(['192.0.2.10/32', '2001:db8:1::10/128'])
       })
 
       it('by the init script takes the addresses of the pod from its environment', () => {

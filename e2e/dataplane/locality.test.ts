@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, it } from '@jest/globals'
 
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { throughProxy } from './support/traffic.js'
 import { eventually } from './support/wait.js'
 import { account, meshConfig, service, workload } from './support/yaml.js'
-
-jest.setTimeout(180_000)
 
 const inZone = (zone: string) => ({ 'topology.kubernetes.io/zone': zone })
 const storeService = service('shop/store', { part: 'store' }, 8080, {
@@ -30,7 +28,7 @@ describe('endpoints in the zone of the client', () => {
   /** Workers of an Envoy hear of health one after the other. */
   async function answeredBy(server: 'near' | 'far'): Promise<void> {
     const what = `that ${server} alone answers`
-    await eventually(servers, (found) => found.join() === server, { what, timeoutMs: 60_000 })
+    await eventually(servers, (found) => found.join() === server, { what })
   }
 
   /** Servers of a number of answers, one request after the other. */
@@ -64,25 +62,25 @@ describe('endpoints in the zone of the client', () => {
         `${storeService}\n`,
       ],
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     // A stopped process can't end.
     if (stopped !== undefined) process.kill(stopped, 'SIGCONT')
     await mesh.stop()
-  }, 60_000)
+  })
 
   it('answer as long as they are healthy, and then those elsewhere do', async () => {
-    await eventually(healthy, (count) => count === 2, { what: 'that both are healthy', timeoutMs: 60_000 })
+    await eventually(healthy, (count) => count === 2, { what: 'that both are healthy' })
     await answeredBy('near')
     const { sidecarPid } = mesh.instance('shop/near')
     if (sidecarPid === undefined) throw new Error('the sidecar of shop/near does not run')
     stopped = sidecarPid
     process.kill(sidecarPid, 'SIGSTOP')
-    await eventually(healthy, (count) => count === 1, { what: 'that one of them is not', timeoutMs: 120_000 })
+    await eventually(healthy, (count) => count === 1, { what: 'that one of them is not' })
     await answeredBy('far')
     process.kill(sidecarPid, 'SIGCONT')
     stopped = undefined
-    await eventually(healthy, (count) => count === 2, { what: 'that both are healthy again', timeoutMs: 120_000 })
+    await eventually(healthy, (count) => count === 2, { what: 'that both are healthy again' })
     await answeredBy('near')
   })
 })

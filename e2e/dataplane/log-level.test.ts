@@ -1,14 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { clientAndStore } from './support/store.js'
 import { eventually } from './support/wait.js'
 import { meshConfig } from './support/yaml.js'
-
-jest.setTimeout(60_000)
 
 describe('the log level of the control plane', () => {
   let mesh: TestMesh
@@ -37,10 +35,10 @@ describe('the log level of the control plane', () => {
 
   beforeAll(async () => {
     mesh = await startTestMesh({ 'config.yaml': [config('info')], 'workloads.yaml': [...clientAndStore] })
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
-  }, 60_000)
+  })
 
   it('is that of MeshConfig, and changes without a restart', async () => {
     await trouble('info', 'range-told')

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { clientAndStore, echo } from './support/store.js'
 import { openTcp, throughProxy, type Answer } from './support/traffic.js'
 import { eventually } from './support/wait.js'
 import { meshConfig, service } from './support/yaml.js'
-
-jest.setTimeout(120_000)
 
 type Settings = Readonly<Record<string, unknown>>
 
@@ -44,10 +42,10 @@ describe('settings of the mesh on real Envoys', () => {
       'config.yaml': [config({})],
       'workloads.yaml': [...clientAndStore, ...echo],
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
-  }, 60_000)
+  })
 
   it('prefer TLS 1.3 where nothing is said', async () => {
     expect((await get()).status).toBe(200)
@@ -73,7 +71,7 @@ describe('settings of the mesh on real Envoys', () => {
         return agreed()
       },
       (all) => all.includes('versions.TLSv1.2'),
-      { what: 'a connection with TLS 1.2', timeoutMs: 60_000, everyMs: 200 },
+      { what: 'a connection with TLS 1.2', everyMs: 200 },
     )
     expect(found).toContain(`ciphers.${cipher}`)
     expect(found).toContain('curves.P-384')
@@ -91,7 +89,7 @@ describe('settings of the mesh on real Envoys', () => {
         return agreed()
       },
       (all) => all.includes('curves.P-521'),
-      { what: 'a connection by the other curve', timeoutMs: 60_000, everyMs: 200 },
+      { what: 'a connection by the other curve', everyMs: 200 },
     )
     expect(await mesh.problems()).toEqual([])
   })
@@ -107,7 +105,7 @@ describe('settings of the mesh on real Envoys', () => {
         return handshakes('versions.TLSv1.2')
       },
       (now) => now > before,
-      { what: 'a connection with TLS 1.2', timeoutMs: 60_000, everyMs: 200 },
+      { what: 'a connection with TLS 1.2', everyMs: 200 },
     )
     expect((await mesh.problems()).map(({ code, field }) => [code, field])).toEqual([
       ['OSM_CONFIG_TLS', 'spec.sidecar.ecdhCurves'],
@@ -117,9 +115,9 @@ describe('settings of the mesh on real Envoys', () => {
 
   it('refuse all traffic where the highest version is one that the mesh does not speak', async () => {
     await mesh.apply('config.yaml', config({ tlsMaxProtocolVersion: 'TLSv1_1' }))
-    await eventually(get, ({ status }) => status === 503, { what: 'a refusal', timeoutMs: 60_000, everyMs: 200 })
+    await eventually(get, ({ status }) => status === 503, { what: 'a refusal', everyMs: 200 })
     await mesh.apply('config.yaml', config({}))
-    await eventually(get, ({ status }) => status === 200, { what: 'an answer', timeoutMs: 60_000, everyMs: 200 })
+    await eventually(get, ({ status }) => status === 200, { what: 'an answer', everyMs: 200 })
   })
 
   it('close connections on which nothing is said for the timeout of sidecars', async () => {
@@ -130,7 +128,7 @@ describe('settings of the mesh on real Envoys', () => {
     await eventually(
       () => connection.ended(),
       (ended) => ended,
-      { what: 'the end of the connection', timeoutMs: 40_000 },
+      { what: 'the end of the connection' },
     )
   })
 
@@ -141,7 +139,6 @@ describe('settings of the mesh on real Envoys', () => {
     await mesh.apply('config.yaml', config({}, { enableSidecarActiveHealthChecks: true }))
     const found = await eventually(probes, (all) => all.has('cluster.shop/store|8080.health_check.success'), {
       what: 'a probe that succeeds',
-      timeoutMs: 60_000,
     })
     expect([...found.keys()]).toEqual(['cluster.shop/store|8080.health_check.success'])
     expect((await get()).status).toBe(200)

@@ -6,11 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { types } from 'node:util'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { build } from 'esbuild'
 import {
   createMeshNetwork,
-  findFreeRanges,
   sweepMeshNetworks,
   transparentModeObstacles,
   type MeshNetwork,
@@ -27,8 +26,6 @@ import {
   startGreeters,
   type Prefix,
 } from './support/kernel.js'
-
-jest.setTimeout(30_000)
 
 const obstacle = kernelTestObstacle()
 const root = new URL('../../', import.meta.url).pathname
@@ -95,7 +92,7 @@ if (obstacle !== undefined) {
     let network: MeshNetwork
 
     beforeEach(async () => {
-      network = await createMeshNetwork(await findFreeRanges(signal), signal)
+      network = await createMeshNetwork('free', signal)
     })
 
     afterEach(async () => {
@@ -309,7 +306,7 @@ if (obstacle !== undefined) {
     })
 
     it('stands beside other networks of the same process', async () => {
-      const other = await createMeshNetwork(await findFreeRanges(signal), signal)
+      const other = await createMeshNetwork('free', signal)
       try {
         const one = await network.addWorkload({ name: 'one', ...none }, signal)
         const same = await other.addWorkload({ name: 'one', ...none }, signal)
@@ -318,6 +315,15 @@ if (obstacle !== undefined) {
         await other.destroy()
       }
       expect(hostState().namespaces).toHaveLength(2)
+    })
+
+    it('has an address range of its own when several networks are created at the same time', async () => {
+      const others = await Promise.all([1, 2, 3].map(async () => createMeshNetwork('free', signal)))
+      try {
+        expect(new Set([network, ...others].flatMap(({ subnet, vipRange }) => [subnet, vipRange])).size).toBe(8)
+      } finally {
+        await Promise.all(others.map(async (other) => other.destroy()))
+      }
     })
 
     describe('after a crash', () => {
@@ -374,9 +380,9 @@ if (obstacle !== undefined) {
 
 const crashingProgram = `
   import { spawn } from 'node:child_process'
-  import { createMeshNetwork, findFreeRanges } from './packages/standalone/src/netns/index.ts'
+  import { createMeshNetwork } from './packages/standalone/src/netns/index.ts'
   const { signal } = new AbortController()
-  const network = await createMeshNetwork(await findFreeRanges(signal), signal)
+  const network = await createMeshNetwork('free', signal)
   const one = await network.addWorkload({ name: 'one', interception: {}, hosts: [] }, signal)
   await network.addWorkload({ name: 'two', interception: 'none', hosts: [] }, signal)
   const { file, args } = one.command(['sh', '-c', 'echo $$; exec sleep 1000'])

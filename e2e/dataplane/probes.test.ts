@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
-import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net'
+import { connect as connectTcp, createServer as createTcpServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -16,9 +16,11 @@ import { eventually } from './support/wait.js'
 const golden = new URL('../../packages/driver-envoy/src/testdata/out/probes.json', import.meta.url)
 
 /** Ports of the golden, by what stands behind them. */
-const workload = { http: 8080, https: 8443, silent: 3306, greeting: 6379, grpc: 9000, tunnelled: 8444 } as const
-const sidecar = { liveness: 15901, readiness: 15902, startup: 15903, tunnel: 15999 } as const
+const workload = { http: 8080, https: 8443, silent: 3306, greeting: 6379, grpc: 9000 } as const
+const sidecar = { liveness: 15901, readiness: 15902, startup: 15903 } as const
 type Name = keyof typeof workload | keyof typeof sidecar
+/** The end of a request line, and a host that a leak would show. */
+const livenessProbe = '/osm-liveness-probe HTTP/1.1\r\nhost: past'
 
 describe('probes that a real Envoy answers for the workload', () => {
   const folder = mkdtempSync(join(tmpdir(), 'osm-probes-'))
@@ -52,6 +54,8 @@ describe('probes that a real Envoy answers for the workload', () => {
 
   beforeAll(async () => {
     const note = ({ url: path = '', headers }: IncomingMessage): void => {
+      for (const name of ['serviceidentity', 'x-forwarded-client-cert', 'x-envoy-original-dst-host'])
+        if (headers[name] !== undefined) heard.push(`${name} was heard`)
       heard.push(`${path} ${headers.host ?? ''} ${String(headers['x-probe'])}`)
     }
     await open(
@@ -72,7 +76,6 @@ describe('probes that a real Envoy answers for the workload', () => {
         }),
       )
     await secure('https')
-    await secure('tunnelled')
     // Says nothing, and goes on when the other side has ended: the answer must not wait for it.
     await open(
       'silent',
@@ -160,6 +163,65 @@ describe('probes that a real Envoy answers for the workload', () => {
     await expect(ask('liveness', '/osm-liveness-probe/cache')).resolves.toBe(503)
     await open('greeting', server, port)
     await expect(ask('liveness', '/osm-liveness-probe/cache')).resolves.toBe(200)
+  })
+
+  it('takes from who asks nothing that an application might believe about a caller', async () => {
+    const claims = { serviceidentity: 'bank.victim', 'x-forwarded-client-cert': 'By=x', 'x-probe': 'claims' }
+    await expect(ask('liveness', '/osm-liveness-probe', claims)).resolves.toBe(204)
+    await expect(ask('readiness', '/osm-readiness-probe', claims)).resolves.toBe(200)
+    expect(heard.filter((line) => line.endsWith('claims'))).toHaveLength(2)
+    expect(heard.filter((line) => line.endsWith('was heard'))).toEqual([])
+  })
+
+  it.each<readonly [string, Name, string, string?]>([
+    ['another method', 'liveness', `POST ${livenessProbe}`],
+    ['a body of a given length', 'liveness', `GET ${livenessProbe}\r\ncontent-length: 4`, 'past'],
+    ['a body in chunks', 'liveness', `GET ${livenessProbe}\r\ntransfer-encoding: chunked`, '4\r\npast\r\n0\r\n\r\n'],
+    ['a query', 'liveness', 'GET /osm-liveness-probe?past=1 HTTP/1.1\r\nhost: past'],
+    ['an empty query', 'liveness', 'GET /osm-liveness-probe? HTTP/1.1\r\nhost: past'],
+    ['a whole URL', 'liveness', 'GET http://past/alive HTTP/1.1\r\nhost: past'],
+    ['a path below that of the probe', 'liveness', 'GET /osm-liveness-probe/../past HTTP/1.1\r\nhost: past'],
+    ['an upgrade', 'liveness', `GET ${livenessProbe}\r\nconnection: upgrade\r\nupgrade: websocket`],
+    ['a tunnel', 'liveness', 'CONNECT past:80 HTTP/1.1\r\nhost: past'],
+    ['another method by TLS', 'readiness', 'PUT /osm-readiness-probe HTTP/1.1\r\nhost: past'],
+    [
+      'another method of a TCP probe',
+      'startup',
+      'POST /osm-startup-probe HTTP/1.1\r\nhost: past\r\ncontent-length: 4',
+      'past',
+    ],
+    ['gRPC by HTTP/1.1', 'readiness', 'POST /grpc.health.v1.Health/Check HTTP/1.1\r\nhost: past'],
+    ['no HTTP', 'startup', '*1\r\n$4\r\nPING'],
+  ])('lets nothing but probes reach the workload: %s', async (_what, name, head, body = '') => {
+    const before = heard.length
+    const socket = connectTcp(ports.get(name) ?? 0, '127.0.0.1')
+    let answer = ''
+    const closed = new Promise((resolve) => socket.once('close', resolve).once('error', resolve))
+    socket.setEncoding('latin1').on('data', (text: string) => (answer += text))
+    socket.write(`${head}\r\nconnection: close\r\n\r\n${body}`)
+    await closed
+    expect(answer).toMatch(/^(HTTP\/1\.1 4[0-9][0-9] |$)/)
+    expect(heard.slice(before)).toEqual([])
+  })
+
+  it('lets no body by HTTP/2 reach the workload, which needs no word about it', async () => {
+    const before = heard.length
+    const client = connectHttp2(url('readiness', ''))
+    try {
+      const stream = client.request({ ':method': 'GET', ':path': '/osm-readiness-probe' }, { endStream: false })
+      const [headers] = (await once(stream, 'response')) as [Record<string, unknown>]
+      expect(headers[':status']).toBe(404)
+      expect(heard.slice(before)).toEqual([])
+    } finally {
+      client.destroy()
+    }
+  })
+
+  it('answers HEAD as GET', async () => {
+    const asked = httpRequest(url('liveness', '/osm-liveness-probe'), { method: 'HEAD', agent: false })
+    const [response] = (await once(asked.end(), 'response')) as [IncomingMessage]
+    expect(response.statusCode).toBe(204)
+    response.destroy()
   })
 
   it('passes gRPC probes on beside HTTP ones on a port', async () => {

@@ -1,13 +1,11 @@
 import { Agent, request as httpRequest } from 'node:http'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { callOver, withHttp2 } from './support/http2-call.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { eventually } from './support/wait.js'
 import { account, meshConfig, service, workload } from './support/yaml.js'
-
-jest.setTimeout(90_000)
 
 const REQUESTS = 12
 const instances = ['one', 'two']
@@ -60,10 +58,10 @@ describe('requests of one connection', () => {
         ...store('stream', 'http2', programs.http2),
       ],
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
-  }, 60_000)
+  })
 
   it.each([false, true])('reach every instance, with the switches for single requests at %s', async (perRequest) => {
     // The mesh has started with them off.
@@ -82,7 +80,7 @@ describe('requests of one connection', () => {
         () =>
           ask(mesh.proxyOf('shop/client')).catch((error: unknown) => ({ servers: [String(error)], connections: 0 })),
         accept,
-        { what, timeoutMs: 30_000 },
+        { what },
       )
     }
   })

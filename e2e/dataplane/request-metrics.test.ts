@@ -1,14 +1,12 @@
 import { request } from 'node:http'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import type { ProxyPolicy } from '@osm-ts/driver-api'
 
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { shop } from './support/shop.js'
 import { throughProxy, type Answer } from './support/traffic.js'
-
-jest.setTimeout(60_000)
 
 /** A metric with its labels. */
 interface Sample {
@@ -36,10 +34,10 @@ describe('metrics of requests on real Envoys', () => {
 
   beforeAll(async () => {
     mesh = await startTestMesh(shop({ featureFlags: { enableWASMStats: true } }))
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
-  }, 60_000)
+  })
 
   it('are counted by the calling proxy, with the workloads of both sides', async () => {
     for (let n = 0; n < 3; n += 1) expect((await get('/books/1')).status).toBe(200)

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { clientAndStore } from './support/store.js'
 import { throughProxy } from './support/traffic.js'
 import { meshConfig, retry } from './support/yaml.js'
-
-jest.setTimeout(60_000)
 
 const config = (enableRetryPolicy: boolean): string =>
   meshConfig({
@@ -39,10 +37,10 @@ describe('Retries on real Envoys', () => {
       'workloads.yaml': clientAndStore,
       'retry.yaml': [retry('shop/retry', { from: 'shop/client', to: 'shop/store', retryOn: '5xx', times: 5 })],
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
-  }, 60_000)
+  })
 
   it('try as often as the Retry says, and then give up', async () => {
     expect(await triesFor(503)).toEqual({ retries: 5, exceeded: 1 })

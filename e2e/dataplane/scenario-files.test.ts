@@ -71,6 +71,11 @@ describe('scenario files', () => {
       step('{ from: a, http: GET http://b }').replace('\nworkloads', '\nneeds: [magic]\nworkloads'),
       /^x\.yaml:3: needs\[0\]: /m,
     ],
+    [
+      'an object that is removed and is not there',
+      step('{ from: a, http: GET http://b }').replace('title: s', 'title: s\n    remove: [Egress shop/books]'),
+      /^x\.yaml:6: steps\[0\]\.remove: there is no Egress shop\/books to remove/,
+    ],
     ['no YAML', 'title: [', /^x\.yaml: /],
   ])('are refused with file, line and field for %s', (_what, text, message) => {
     expect(() => readScenario('x.yaml', text)).toThrow(message)

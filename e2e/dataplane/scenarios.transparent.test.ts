@@ -1,4 +1,4 @@
 import { describeScenarios } from './support/scenario/describe-scenarios.js'
-import { localStage } from './support/scenario/local-stage.js'
+import { localRunner } from './support/scenario/local-runner.js'
 
-describeScenarios(localStage('transparent'))
+describeScenarios(localRunner('transparent'))

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { type TestMesh, programs, startTestMesh } from './support/mesh.js'
 import { type OpenConnection, openTcp, openUpgrade } from './support/traffic.js'
@@ -16,8 +16,6 @@ const allow = (from: readonly `${string}/${string}`[]): readonly string[] => [
 /** Short, so that a test can wait for it. */
 const WITHDRAWAL_MS = 2000
 const WITHDRAWAL = `${WITHDRAWAL_MS}ms`
-
-jest.setTimeout(60_000)
 
 describe('TCP policy on real Envoys', () => {
   let mesh: TestMesh
@@ -59,11 +57,11 @@ describe('TCP policy on real Envoys', () => {
         }),
       ],
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     for (const { socket } of open) socket.destroy()
     await mesh.stop()
-  }, 60_000)
+  })
 
   it('lets an allowed caller through, and nobody else', async () => {
     await expect(dial('shop/client').ask('hello')).resolves.toBe('hello')
@@ -99,7 +97,7 @@ describe('TCP policy on real Envoys', () => {
       await expect(client.ask('still here')).resolves.toBe('still here')
       await pause(100)
     }
-  }, 60_000)
+  })
 
   it('ends open TCP connections of a caller whose rule is withdrawn', async () => {
     const thief = dial('shop/thief')
@@ -108,7 +106,7 @@ describe('TCP policy on real Envoys', () => {
     await eventually(
       () => thief.ended(),
       (ended) => ended,
-      { timeoutMs: 20_000, what: 'the end of the connection' },
+      { what: 'the end of the connection' },
     )
     await eventually(
       async () => dial('shop/thief').ask('after'),
@@ -120,7 +118,7 @@ describe('TCP policy on real Envoys', () => {
       (answer) => answer === 'still here',
       { what: 'the other caller' },
     )
-  }, 60_000)
+  })
 
   it('ends upgraded streams of a caller whose rule is withdrawn', async () => {
     const stream = await openUpgrade(mesh.proxyOf('shop/client'), 'http://store.shop:8080/stream')
@@ -131,7 +129,7 @@ describe('TCP policy on real Envoys', () => {
     await eventually(
       () => stream.ended(),
       (ended) => ended,
-      { timeoutMs: 20_000, what: 'the end of the stream' },
+      { what: 'the end of the stream' },
     )
-  }, 60_000)
+  })
 })

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { type Collector, startLogCollector, startSpanCollector } from './support/collector.js'
 import { startTestMesh, type TestMesh } from './support/mesh.js'
@@ -9,8 +9,6 @@ import { shop } from './support/shop.js'
 import { throughProxy } from './support/traffic.js'
 import { eventually } from './support/wait.js'
 import { extensionService, meshConfig, telemetry } from './support/yaml.js'
-
-jest.setTimeout(90_000)
 
 /** The keys that OSM writes of a request. */
 const osmKeys = [
@@ -62,19 +60,19 @@ describe('telemetry of real Envoys', () => {
     spans = await startSpanCollector()
     logs = await startLogCollector()
     mesh = await startTestMesh({ ...shop(), 'config.yaml': [config('opentelemetry')] })
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
     spans.stop()
     logs.stop()
-  }, 60_000)
+  })
 
   it('writes a line of each request with the keys of OSM', async () => {
     await ask('/books/usual')
     const [line = ''] = await eventually(
       () => linesOf('shop/store-v1', '/books/usual'),
       (lines) => lines.length > 0,
-      { what: 'a line of the access log', timeoutMs: 40_000 },
+      { what: 'a line of the access log' },
     )
     const entry = JSON.parse(line) as Readonly<Record<string, unknown>>
     expect(Object.keys(entry).sort()).toEqual(osmKeys)
@@ -91,7 +89,7 @@ describe('telemetry of real Envoys', () => {
     const all = await eventually(
       () => spans.received.map(({ body }) => body).join('\n'),
       (text) => text.includes('client.shop') && text.includes('store-v1.shop'),
-      { what: 'spans of both sides', timeoutMs: 60_000 },
+      { what: 'spans of both sides' },
     )
     expect(all).toContain('service.name')
     expect(new Set(spans.received.map(({ path }) => path))).toEqual(new Set(['/v1/traces']))
@@ -117,7 +115,7 @@ describe('telemetry of real Envoys', () => {
         return [...traces().values()].map((services) => [...services])
       },
       (found) => found.some((services) => services.length === 2 && services.every((name) => both.has(name))),
-      { what: 'a trace with spans of both sides', timeoutMs: 60_000, everyMs: 300 },
+      { what: 'a trace with spans of both sides', everyMs: 300 },
     )
   })
 
@@ -143,12 +141,12 @@ describe('telemetry of real Envoys', () => {
         return linesOf('shop/store-v1', '/books/own')
       },
       (lines) => lines.includes('asked /books/own 100%'),
-      { what: 'a line in the own format', timeoutMs: 60_000, everyMs: 300 },
+      { what: 'a line in the own format', everyMs: 300 },
     )
     await eventually(
       () => logs.received.map(({ body }) => body).join('\n'),
       (text) => text.includes('asked /books/own 100%') && text.includes('books, 100%'),
-      { what: 'a record with the attribute', timeoutMs: 60_000 },
+      { what: 'a record with the attribute' },
     )
     const [line = ''] = await linesOf('shop/client', '/books/own')
     expect(Object.keys(JSON.parse(line) as object).sort()).toEqual(osmKeys)

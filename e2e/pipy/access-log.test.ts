@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type AccessLog, PolicyReader } from '@osm-ts/driver-api'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
@@ -7,8 +7,6 @@ import { open, through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
 import type { Worker } from './support/worker.js'
-
-jest.setTimeout(60_000)
 
 /** What a Telemetry asks for, as the driver hands it to scripts. */
 function formatted(format: AccessLog['format'], template?: string): Partial<PipyConfig> {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
 import { type App, httpApp, type Seen, type SlowApp, slowApp } from './support/apps.js'
@@ -7,8 +7,6 @@ import { open, through } from './support/calls.js'
 import { clientConfig, meshUpstream, serverConfig } from './support/configs.js'
 import { passingOn } from './support/gateway.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 type Upstream = PipyConfig['upstreams'][string]
 type Endpoints = Extract<Upstream['addresses'], { kind: 'endpoints' }>['priorities']

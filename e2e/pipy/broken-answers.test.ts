@@ -1,15 +1,12 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import type { PipyConfig } from '@osm-ts/driver-pipy'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { SERVICE } from './support/base-config.js'
 import { intrude, through } from './support/calls.js'
-import { clientConfig, serverConfig } from './support/configs.js'
+import { clientConfig, serverConfig, withDirect } from './support/configs.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 const body = 'x'.repeat(50_000)
 const much = 'x'.repeat(5_000_000)
@@ -51,25 +48,10 @@ describe('answers that break off, through real sidecars', () => {
     shop = await Shop.open()
     app = await breakingApp()
     const address = `127.0.0.1:${(app.address() as AddressInfo).port}`
-    const client = clientConfig(shop)
-    const direct: PipyConfig['upstreams'][string] = {
-      http2: false,
-      addresses: { kind: 'endpoints', priorities: [[{ address, weight: 1 }]] },
-      connectTimeoutMs: 1_000,
-      balancing: 'round-robin',
-    }
-    const called: PipyConfig['called'][number] = {
-      id: 'direct',
-      port: 80,
-      addresses: [],
-      hosts: ['direct'],
-      routes: [{ match: {}, shares: [{ upstream: 'direct', weight: 1 }] }],
-    }
     const { served = [] } = serverConfig(shop)
-    await shop.apply(
-      { ...client, called: [...(client.called ?? []), called], upstreams: { ...client.upstreams, direct } },
-      { served: served.map((port) => (port.protocol === 'http' ? { ...port, local: address } : port)) },
-    )
+    await shop.apply(withDirect(clientConfig(shop), address), {
+      served: served.map((port) => (port.protocol === 'http' ? { ...port, local: address } : port)),
+    })
   })
   afterAll(async () => {
     await shop.stop()

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 import { testAuthority } from '@osm-ts/driver-testkit'
 
@@ -6,8 +6,6 @@ import type { Seen } from './support/apps.js'
 import { type Answer, inTheClear, open, through } from './support/calls.js'
 import { clientConfig, meshUpstream, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 describe('changes of what real sidecars do', () => {
   let shop: Shop

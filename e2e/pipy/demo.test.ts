@@ -7,5 +7,5 @@ describe('the demo of class pipy', () => {
     const { code, result } = await runDemo(['--class', 'pipy'])
     expect(result).toMatchObject({ ok: true })
     expect(code).toBe(0)
-  }, 120_000)
+  })
 })

@@ -1,12 +1,10 @@
 import { Resolver } from 'node:dns/promises'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { freeAddresses } from './support/apps.js'
 import { askOnce, dnsAnswer, type DnsServer, startDnsServer } from './support/dns-server.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 const SERVER_FAILURE = 2
 const NO_SUCH_NAME = 3

@@ -6,13 +6,11 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { eventually, injectorContext, resolveValue, testAuthority } from '@osm-ts/driver-testkit'
 
 import { patch } from '../../packages/driver-pipy/src/bootstrap/patch.js'
 import { CONTROL_PLANE, sidecarName } from './support/base-config.js'
-
-jest.setTimeout(60_000)
 
 const before = testAuthority('the root of before')
 const next = testAuthority('the root that takes its place')

@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
 import { overHttp2 } from '../dataplane/support/http2-call.js'
 import { type Seen, tlsApp } from './support/apps.js'
-import { SERVICE } from './support/base-config.js'
+import { principalOf, SERVICE } from './support/base-config.js'
 import { inTheClear, intrude, open, through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { grpcApp } from './support/grpc-app.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 const GET = 'GET /books/1 HTTP/1.1\r\nhost: x\r\n\r\n'
 
@@ -129,6 +127,55 @@ describe('the edges of the mesh on real sidecars', () => {
       await tls.stop()
       await grpc.stop()
     }
+  })
+
+  it('let no header in under a spelling that no rule has looked at, and none that claims an identity', async () => {
+    const [http, tcp] = serverConfig(shop).served ?? []
+    if (http === undefined || tcp === undefined) throw new Error('the server serves two ports')
+    const role = { path: { exact: '/role' }, headers: [{ name: 'x-user-role', match: { exact: 'reader' } }] }
+    const claim = { path: { exact: '/claim' }, headers: [{ name: 'serviceidentity', match: { exact: 'admin' } }] }
+    const rules = {
+      kind: 'http',
+      allow: [role, claim].map((match) => ({ match, callers: 'client' })),
+      limits: [],
+    } as const
+    const named = { ...http, rules, namedHeaders: ['serviceidentity', 'x-user-role', 'x_app_id'] }
+    await shop.apply(clientConfig(shop), { served: [named, tcp] })
+    const ask = (path: string, headers: Record<string, string>) =>
+      through(shop.at.proxy, `http://server.demo:8080${path}`, { headers })
+    expect((await ask('/role', { x_user_role: 'reader' })).status).toBe(403)
+    expect((await ask('/claim', { serviceidentity: 'admin' })).status).toBe(403)
+    const sent = {
+      'x-user-role': 'reader',
+      x_user_role: 'admin',
+      'x_user-role': 'admin',
+      x_app_id: 'shop',
+      'x-app-id': 'other',
+      x_trace_id: '1',
+      'x-forwarded-client-cert': 'URI=admin',
+      x_forwarded_client_cert: 'URI=admin',
+      'x_forwarded-client-cert': 'URI=admin',
+      serviceidentity: 'admin',
+    }
+    const answer = await ask('/role', sent)
+    expect(answer.status).toBe(200)
+    const { headers } = JSON.parse(answer.body) as Seen
+    const seen = Object.entries(headers).filter(([name]) => Object.hasOwn(sent, name))
+    expect(Object.fromEntries(seen)).toEqual({ 'x-user-role': 'reader', x_app_id: 'shop', x_trace_id: '1' })
+  })
+
+  it('answer 400 to paths with bytes that are no ASCII, whatever they would decode to', async () => {
+    await shop.apply(clientConfig(shop), serverConfig(shop))
+    const credential = shop.authority.issue(principalOf('client'))
+    const ask = (path: string): Promise<string> =>
+      intrude(
+        shop.at.servedHttp,
+        { serverName: SERVICE, credential },
+        Buffer.from(`GET ${path} HTTP/1.1\r\nhost: server.demo:8080\r\n\r\n`, 'latin1'),
+      )
+    for (const path of ['/books/\xff', '/books/\xc0\xae\xc0\xae/admin', '/books/caf\xe9', '/books/%ff'])
+      expect([path, await ask(path)]).toEqual([path, expect.stringMatching(/^HTTP\/1\.1 400 /)])
+    expect(await ask('/books/caf%C3%A9')).toBe('HTTP/1.1 200 OK')
   })
 
   it('let workloads out where egress is open, and by rules', async () => {

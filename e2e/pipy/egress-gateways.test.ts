@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
@@ -17,8 +17,6 @@ import {
 } from './support/ways-out.js'
 
 type Upstream = PipyConfig['upstreams'][string]
-
-jest.setTimeout(60_000)
 
 /** A choice of no method by SOCKS 5, and words that are no HTTP/2. */
 const NO_METHOD = { socks5: Buffer.from([5, 0xff]), http2tunnel: Buffer.from('HTTP/1.1 200 OK\r\n\r\n') }

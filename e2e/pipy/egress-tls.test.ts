@@ -2,7 +2,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { SecureVersion, TLSSocket } from 'node:tls'
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Credential } from '@osm-ts/driver-api'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 import { testAuthority } from '@osm-ts/driver-testkit'
@@ -10,8 +10,6 @@ import { testAuthority } from '@osm-ts/driver-testkit'
 import { through } from './support/calls.js'
 import { clientConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 type OutsideTls = NonNullable<PipyConfig['upstreams'][string]['outsideTls']>
 

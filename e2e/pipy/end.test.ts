@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 
 import { type SlowApp, slowApp } from './support/apps.js'
 import { open, through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { containedProcesses, inContainer } from './support/contained.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 /** As long as callers may take to learn that an endpoint goes. */
 const ENDPOINTS_GO_MS = 3_000

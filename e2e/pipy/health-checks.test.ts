@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
 import { type App, httpApp, type Seen } from './support/apps.js'
@@ -7,8 +7,6 @@ import { intrude, through } from './support/calls.js'
 import { SERVICE } from './support/base-config.js'
 import { clientConfig, meshUpstream, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 type Check = NonNullable<PipyConfig['upstreams'][string]['check']>
 

@@ -1,7 +1,8 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'
 import { connect as connectSocket, type Socket } from 'node:net'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { Client, credentials, type StatusObject } from '@grpc/grpc-js'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
 import { callOver, overHttp2, withHttp2 } from '../dataplane/support/http2-call.js'
@@ -11,8 +12,6 @@ import { through } from './support/calls.js'
 import { meshUpstream } from './support/configs.js'
 import { grpcApp, type GrpcApp } from './support/grpc-app.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 describe('HTTP/2 and gRPC through real sidecars', () => {
   let shop: Shop
@@ -89,6 +88,25 @@ describe('HTTP/2 and gRPC through real sidecars', () => {
       message: 'not now',
       body: Buffer.alloc(0),
     })
+  })
+
+  it('tell a client of gRPC the status and metadata of answers without a message', async () => {
+    const options = { 'grpc.default_authority': 'server.demo:8080' }
+    const caller = new Client(shop.at.proxy, credentials.createInsecure(), options)
+    const status = (path: string): Promise<Partial<StatusObject>> =>
+      new Promise((resolve) => {
+        const bytes = (value: Buffer): Buffer => value
+        caller.makeUnaryRequest(path, bytes, bytes, Buffer.alloc(0), () => undefined).on('status', resolve)
+      })
+    try {
+      const refused = await status('/books.Store/Refuse')
+      expect(refused).toMatchObject({ code: 14, details: 'not now' })
+      expect(refused.metadata?.get('retry-pushback-ms')).toEqual(['-1'])
+      await expect(status('/books.Store/Unknown')).resolves.toMatchObject({ code: 12, details: '' })
+      await expect(status('/books.Admin/Delete')).resolves.toMatchObject({ code: 7 })
+    } finally {
+      caller.close()
+    }
   })
 
   it('refuse by service and method, in the words of gRPC', async () => {

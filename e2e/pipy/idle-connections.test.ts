@@ -2,13 +2,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, jest } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 
 import { through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 /** After which Node closes an idle connection, by default. */
 const NODE_CLOSES_AFTER_MS = 5_000

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { programs, startTestMesh, type TestMesh } from '../dataplane/support/mesh.js'
 import { throughProxy } from '../dataplane/support/traffic.js'
@@ -18,8 +18,6 @@ import {
   workload,
 } from '../dataplane/support/yaml.js'
 import { classed, classes, type SidecarClass } from './support/classes.js'
-
-jest.setTimeout(60_000)
 
 /** A client, one that the gateways of the other class do not let in, and a gateway. */
 function side(own: SidecarClass): readonly string[] {
@@ -73,7 +71,7 @@ describe('gateways in a mesh with sidecars of class envoy and of class pipy', ()
       'workloads.yaml': classes.flatMap(side),
       'policy.yaml': policies(['client']),
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
     await new Promise((resolve) => books.close(resolve))
@@ -97,7 +95,7 @@ describe('gateways in a mesh with sidecars of class envoy and of class pipy', ()
       await eventually(
         () => status(`${from}/client`),
         (answer) => answer === 503,
-        { what: `nobody to be let out of class ${from}`, timeoutMs: 20_000 },
+        { what: `nobody to be let out of class ${from}` },
       )
     const before = asked
     expect([await status('envoy/client'), await status('pipy/client')]).toEqual([503, 503])

@@ -1,9 +1,5 @@
-import { jest } from '@jest/globals'
-
 import { describeInterop } from '../dataplane/support/interop/describe-interop.js'
 import { sidecarClasses } from '../dataplane/support/interop/sidecar-class.js'
-
-jest.setTimeout(60_000)
 
 // The tests with real Envoys have the pairs of the others.
 describeInterop(sidecarClasses, (pair) => pair.includes('pipy'))

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { overHttp2 } from '../dataplane/support/http2-call.js'
 import { programs, startTestMesh, type TestMesh } from '../dataplane/support/mesh.js'
 import { throughProxy } from '../dataplane/support/traffic.js'
 import { account, meshConfig, service, trafficSplit, workload } from '../dataplane/support/yaml.js'
 import { classed, classes, type SidecarClass } from './support/classes.js'
-
-jest.setTimeout(60_000)
 
 /** A client, a server of gRPC, and one of two backends of a split. */
 function side(own: SidecarClass): readonly string[] {
@@ -38,10 +36,10 @@ describe('services in a mesh with sidecars of class envoy and of class pipy', ()
         trafficSplit('shop/store', 'store', { envoy: 75, pipy: 25 }),
       ],
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
-  }, 60_000)
+  })
 
   it.each([
     ['envoy', 'pipy'],

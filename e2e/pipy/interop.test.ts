@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { programs, startTestMesh, type TestMesh } from '../dataplane/support/mesh.js'
 import { openTcp, throughProxy } from '../dataplane/support/traffic.js'
@@ -14,8 +14,6 @@ import {
   workload,
 } from '../dataplane/support/yaml.js'
 import { classed, classes, type SidecarClass } from './support/classes.js'
-
-jest.setTimeout(60_000)
 
 /** Of each class: a web server, an echo over TCP, who may call both of the other class, and who may not. */
 function side(own: SidecarClass): readonly string[] {
@@ -64,10 +62,10 @@ describe('a mesh with sidecars of class envoy and of class pipy', () => {
       'workloads.yaml': classes.flatMap(side),
       'policy.yaml': classes.flatMap((own) => policy(own, classes)),
     })
-  }, 120_000)
+  })
   afterAll(async () => {
     await mesh.stop()
-  }, 60_000)
+  })
 
   const status = async (from: string, to: SidecarClass, path = '/books/1', method = 'GET'): Promise<number> =>
     (await throughProxy(mesh.proxyOf(from), `http://web.${to}:8080${path}`, { method })).status
@@ -123,7 +121,7 @@ describe('a mesh with sidecars of class envoy and of class pipy', () => {
       await eventually(
         () => open.ended(),
         (ended) => ended,
-        { what: 'the end of the connection', timeoutMs: 20_000 },
+        { what: 'the end of the connection' },
       )
       open.socket.destroy()
       await mesh.apply('policy.yaml', ...classes.flatMap((own) => policy(own, classes)))

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { testAuthority } from '@osm-ts/driver-testkit'
 
 import { CONTROL_PLANE, sidecarName } from './support/base-config.js'
 import { through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 /** Longer than a poll of the tests waits. */
 const POLL_IS_OVER_MS = 7_000

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { freeAddresses, type SlowApp, slowApp } from './support/apps.js'
 import { open, through } from './support/calls.js'
 import { clientConfig, meshUpstream, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 const retries = { on: ['5xx', 'connect-failure'], times: 1, backoffMs: 1 }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { PluginChain } from '@osm-ts/driver-api'
 import { guardedScript, type PipyConfig } from '@osm-ts/driver-pipy'
 
@@ -8,8 +8,6 @@ import { eventually } from '../dataplane/support/wait.js'
 import { sidecarName } from './support/base-config.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 type Plugin = PipyConfig['plugins'][number]
 

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
 import type { InsideAnswer, Question } from '../dataplane/support/inside.js'
 import { kernelTestObstacle } from '../dataplane/support/kernel.js'
 import { principalOf, SERVICE } from './support/base-config.js'
-import { EXCLUDED, type Place, Town } from './support/town.js'
-
-jest.setTimeout(60_000)
+import { EXCLUDED, type Place, NetnsTopology } from './support/netns-topology.js'
 
 const cut: InsideAnswer = { error: expect.stringMatching(/^(closed|ECONNRESET)$/) as unknown as string }
 
 describe('real sidecars whose connections are redirected to them', () => {
-  let town: Town
+  let town: NetnsTopology
 
   const http = (dial: string, host: string, extra: { port?: number; path?: string } = {}): Question => ({
     kind: 'http',
@@ -80,7 +78,7 @@ describe('real sidecars whose connections are redirected to them', () => {
 
   beforeAll(async () => {
     expect(kernelTestObstacle()).toBeUndefined()
-    town = await Town.open()
+    town = await NetnsTopology.open()
     await town.give('client', clientConfig())
     await town.give('other', clientConfig())
     await town.give('server', serverConfig())
@@ -92,6 +90,15 @@ describe('real sidecars whose connections are redirected to them', () => {
   // The first test: Pipy itself does not know where the first connection of a listener was to go.
   it('take the very first connection to where it was to go', async () => {
     expect(await town.ask('client', books())).toEqual({ status: 200, server: 'server' })
+  })
+
+  it('take a request to the service that was dialled, whatever host it names', async () => {
+    for (const host of [`${town.vip}:8080`, 'www.example.com', 'localhost:18080'])
+      expect(
+        await town.ask('client', { kind: 'http', dial: town.vip, port: 8080, host, path: '/books' }),
+      ).toMatchObject({
+        status: 200,
+      })
   })
 
   it('know callers by their certificates, by HTTP and by TCP', async () => {

@@ -1,14 +1,12 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { type TestMesh, programs, startTestMesh } from '../dataplane/support/mesh.js'
 import { throughProxy } from '../dataplane/support/traffic.js'
 import { eventually } from '../dataplane/support/wait.js'
 import { account, meshConfig, service, workload } from '../dataplane/support/yaml.js'
-
-jest.setTimeout(120_000)
 
 describe('the remote log of a mesh of class pipy', () => {
   let mesh: TestMesh
@@ -47,12 +45,12 @@ describe('the remote log of a mesh of class pipy', () => {
       undefined,
       'pipy',
     )
-  }, 120_000)
+  })
   afterAll(async () => {
     collector.closeAllConnections()
     collector.close()
     await mesh.stop()
-  }, 60_000)
+  })
 
   const shows = (authorization: string): Promise<unknown> =>
     eventually(
@@ -61,7 +59,7 @@ describe('the remote log of a mesh of class pipy', () => {
         return posts.at(-1)?.authorization
       },
       (last) => last === authorization,
-      { what: `a list that shows ${authorization}`, timeoutMs: 30_000 },
+      { what: `a list that shows ${authorization}` },
     )
 
   it('goes to the collector with the header of the MeshConfig, also when that changes, and nobody else sees it', async () => {

@@ -1,15 +1,13 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
 import type { Seen } from './support/apps.js'
 import { type Answer, through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 type RemoteLog = NonNullable<PipyConfig['remoteLog']>
 

@@ -1,6 +1,6 @@
 import { createPipyDriver } from '@osm-ts/driver-pipy'
 
-import { localStage } from '../dataplane/support/scenario/local-stage.js'
+import { localRunner } from '../dataplane/support/scenario/local-runner.js'
 import { describeScenarios } from '../dataplane/support/scenario/describe-scenarios.js'
 
-describeScenarios(localStage('transparent', createPipyDriver()))
+describeScenarios(localRunner('transparent', createPipyDriver()))

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { type Collector, startSpanCollector } from '../dataplane/support/collector.js'
 import { freeAddresses, type Seen } from './support/apps.js'
 import { type Answer, through } from './support/calls.js'
 import { clientConfig, serverConfig } from './support/configs.js'
 import { Shop } from './support/shop.js'
-
-jest.setTimeout(60_000)
 
 const TRACE = 'a'.repeat(32)
 const SPAN = 'b'.repeat(16)

@@ -222,6 +222,9 @@ export const configured: readonly ConfiguredValue[] = [
   configuredAs('osm.enableEgress', false, 'traffic.enableEgress'),
   configuredAs('osm.http1PerRequestLoadBalancing', true, 'traffic.http1PerRequestLoadBalancing'),
   configuredAs('osm.http2PerRequestLoadBalancing', false, 'traffic.http2PerRequestLoadBalancing'),
+  ...['egress', 'egressGateway', 'accessCert', 'pluginConfig', 'pluginChain'].map((name) =>
+    configuredAs(`osm.crossNamespace.${name}`, true, `traffic.crossNamespace.${name}`),
+  ),
   configuredAs('osm.trafficInterceptionMode', 'none', 'traffic.interceptionMode'),
   configuredAs('osm.sidecarLogLevel', 'critical', 'sidecar.logLevel'),
   configuredAs('osm.localProxyMode', 'PodIP', 'sidecar.localProxyMode'),

@@ -98,7 +98,7 @@ export class InstalledMesh {
         return { isObserved: observedGeneration === metadata.generation, all, ready }
       },
       ({ isObserved, all, ready }) => isObserved && all === replicas && ready === replicas,
-      { timeoutMs: 60_000, what: `${deployment} with ${replicas} pods` },
+      { what: `${deployment} with ${replicas} pods` },
     )
     // Endpoints follow pods.
     await eventually(

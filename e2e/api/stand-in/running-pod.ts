@@ -12,7 +12,7 @@ import { portNumber, type Container, type Pod } from './objects.js'
 import { writeVolumes } from './volumes.js'
 
 /** What pods run on. */
-export interface PodSite {
+export interface PodPlacement {
   readonly server: ApiServer
   readonly network: MeshNetwork
   readonly images: Images
@@ -43,7 +43,7 @@ export class RunningPod {
   /** Resolves when no container is left to run. */
   readonly outcome: Promise<PodOutcome>
   readonly #pod: Pod
-  readonly #site: PodSite
+  readonly #placement: PodPlacement
   readonly #folder: string
   readonly #programs = new Map<string, ChildProgram>()
   readonly #abort = new AbortController()
@@ -53,13 +53,13 @@ export class RunningPod {
   #stopped = false
   #lastWrite: Promise<void> = Promise.resolve()
 
-  constructor(pod: Pod, site: PodSite) {
+  constructor(pod: Pod, placement: PodPlacement) {
     this.#pod = pod
-    this.#site = site
+    this.#placement = placement
     this.name = pod.metadata.name
     this.namespace = pod.metadata.namespace ?? ''
     this.uid = pod.metadata.uid ?? ''
-    this.#folder = join(site.server.folder, 'pods', this.uid)
+    this.#folder = join(placement.server.folder, 'pods', this.uid)
     mkdirSync(this.#folder, { recursive: true })
     this.outcome = this.#run()
   }
@@ -123,7 +123,7 @@ export class RunningPod {
 
   /** Makes the network and files of the pod; gives what starts a container in it. */
   async #prepare(signal: AbortSignal): Promise<(container: Container) => Promise<ChildProgram>> {
-    const { server, network, images } = this.#site
+    const { server, network, images } = this.#placement
     const name = `${this.name}.${this.uid.slice(0, 8)}`
     const workload = await network.addWorkload({ name, interception: 'none', hosts: [] }, signal)
     this.#workload = workload
@@ -146,7 +146,7 @@ export class RunningPod {
   }
 
   #spawn(container: Container, { argv, env }: ContainerCommand, mounts: Mounts): ChildProgram {
-    const { server, hosts } = this.#site
+    const { server, hosts } = this.#placement
     const workload = this.#workload
     if (workload === undefined) throw new Error('the pod has no network')
     // As a cluster's DNS has them before any pod starts: Envoy reads the file once a minute at the most, so a name that comes too late is unknown till then.
@@ -264,7 +264,7 @@ export class RunningPod {
   /** Until it is written, or the pod is gone. */
   async #write(status: object): Promise<void> {
     const name = { namespace: this.namespace, name: this.name }
-    const { api } = this.#site.server
+    const { api } = this.#placement.server
     for (;;) {
       try {
         const options = { signal: AbortSignal.timeout(10_000), subresource: 'status' }

@@ -1,4 +1,11 @@
-import { apiVersionOf, resourceTypes, type KubernetesApi, type KubernetesObject, type ResourceType } from '@osm-ts/core'
+import {
+  apiVersionOf,
+  bootstrapSecretName,
+  resourceTypes,
+  type KubernetesApi,
+  type KubernetesObject,
+  type ResourceType,
+} from '@osm-ts/core'
 
 type Fields = Readonly<Record<string, unknown>>
 type Texts = Readonly<Record<string, string>>
@@ -63,6 +70,7 @@ export class ClusterObjects {
           serviceAccountName: name,
           automountServiceAccountToken: false,
           containers: [{ name: 'app', image: 'localhost/app', ports: [{ name: 'http', containerPort: 8080 }] }],
+          volumes: [{ name: 'bootstrap', secret: { secretName: bootstrapSecretName(uuid) } }],
         },
       },
     )

@@ -133,7 +133,9 @@ export class ControllerProcess {
 
   async #get(port: number, path: string): Promise<Answer> {
     try {
-      const response = await fetch(`http://${this.address}:${String(port)}${path}`, {
+      // No Host names 0.0.0.0: debug pages answer to names of their own only.
+      const host = this.address === '0.0.0.0' ? '127.0.0.1' : this.address
+      const response = await fetch(`http://${host}:${String(port)}${path}`, {
         signal: AbortSignal.timeout(10_000),
       })
       return { status: response.status, body: await response.text() }

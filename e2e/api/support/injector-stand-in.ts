@@ -4,15 +4,23 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-import { type KubernetesApi, type KubernetesObject, newProxyUUID, resourceTypes } from '@osm-ts/core'
+import {
+  bootstrapSecretName,
+  type KubernetesApi,
+  type KubernetesObject,
+  newProxyUUID,
+  resourceTypes,
+} from '@osm-ts/core'
 
 import type { ApiServerDescription } from '../harness/api-server.js'
 
 const classAnnotation = 'openservicemesh.io/sidecar-class'
 
 /** What the API server asks a webhook. */
+type NewPod = KubernetesObject & { readonly spec: { readonly volumes?: readonly { readonly name: string }[] } }
+
 interface Review {
-  readonly request: { readonly uid: string; readonly namespace: string; readonly object: KubernetesObject }
+  readonly request: { readonly uid: string; readonly namespace: string; readonly object: NewPod }
 }
 
 /** Which mesh it is of, and where the API server is. */
@@ -88,9 +96,14 @@ export class InjectorStandIn {
     const ofNamespace = found?.metadata.annotations?.[classAnnotation]
     const sidecarClass = annotations[classAnnotation] ?? ofNamespace ?? defaultClass
     const allowed = labels['refused-by'] !== sidecarClass
+    const uuid = newProxyUUID()
+    const bootstrap = { name: 'bootstrap', secret: { secretName: bootstrapSecretName(uuid) } }
+    // A pod that has a sidecar already gets another one.
+    const others = (object.spec.volumes ?? []).filter(({ name }) => name !== bootstrap.name)
     const written = [
-      { op: 'add', path: '/metadata/labels', value: { ...labels, 'osm-proxy-uuid': newProxyUUID() } },
+      { op: 'add', path: '/metadata/labels', value: { ...labels, 'osm-proxy-uuid': uuid } },
       { op: 'add', path: '/metadata/annotations', value: { ...annotations, [classAnnotation]: sidecarClass } },
+      { op: 'add', path: '/spec/volumes', value: [...others, bootstrap] },
     ]
     return {
       apiVersion: 'admission.k8s.io/v1',

@@ -6,6 +6,7 @@ import {
   newProxyUUID,
   type ResourceType,
   resourceTypes,
+  bootstrapSecretName,
 } from '@osm-ts/core'
 import { parseAllDocuments } from 'yaml'
 
@@ -64,13 +65,13 @@ export class MeshObjects {
     readonly account: string
     readonly address: string
     readonly meshName: string
-    /** Containers beside that of the application. */
-    readonly containers?: readonly string[]
+    /** Name of the container of its sidecar, where something looks at it. */
+    readonly sidecar?: string
     /** Node that it is on. */
     readonly node?: string
     readonly sidecarClass?: string
   }): Promise<{ readonly uuid: ReturnType<typeof newProxyUUID>; readonly uid: string }> {
-    const { namespace, name, account, address, meshName, containers = [], node, sidecarClass = 'envoy' } = options
+    const { namespace, name, account, address, meshName, sidecar, node, sidecarClass = 'envoy' } = options
     const uuid = newProxyUUID()
     await this.secret(namespace, uuid, meshName)
     const account_ = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: account, namespace } }
@@ -90,8 +91,11 @@ export class MeshObjects {
           automountServiceAccountToken: false,
           containers: [
             { name: 'app', image: 'none', ports: [{ containerPort: 8080 }] },
-            ...containers.map((other) => ({ name: other, image: 'none' })),
+            ...(sidecar === undefined
+              ? []
+              : [{ name: sidecar, image: 'none', volumeMounts: [{ name: 'bootstrap', mountPath: '/etc/envoy' }] }]),
           ],
+          volumes: [{ name: 'bootstrap', secret: { secretName: bootstrapSecretName(uuid) } }],
           ...(node !== undefined && { nodeName: node }),
         },
       }),
@@ -124,7 +128,7 @@ export class MeshObjects {
       'app.kubernetes.io/instance': meshName,
       'osm-proxy-uuid': uuid,
     }
-    const metadata = { namespace, name: `sidecar-bootstrap-config-${uuid}`, labels }
+    const metadata = { namespace, name: bootstrapSecretName(uuid), labels }
     await this.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, data: {} }))
   }
 

@@ -61,7 +61,13 @@ export class WatchedMesh {
       subscribe,
     })
     const enrolment = { mode: 'labelled', meshName } as const
-    this.catalog = new MeshCatalog({ meshName, domains, endpointsProviders: [this.provider], enrolment })
+    this.catalog = new MeshCatalog({
+      meshName,
+      osmNamespace: 'osm-system',
+      domains,
+      endpointsProviders: [this.provider],
+      enrolment,
+    })
     this.#recompute = new Recompute((update) => {
       if (this.catalog.apply(update).length > 0) this.pushes += 1
     }, systemClock)

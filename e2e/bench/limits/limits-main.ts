@@ -5,6 +5,8 @@ import {
   parseProxyUUID,
   systemClock,
   TresorProvider,
+  proxyKeyOfInstance,
+  type ProxyKey,
 } from '@osm-ts/core'
 import type { Credential, ProxyRef, ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
 
@@ -74,15 +76,15 @@ async function measure(): Promise<LimitFigures> {
   })
   authority.close()
   const before = await inUse()
-  const sessions = new Map<ProxyUUID, StandInSession>()
+  const sessions = new Map<ProxyKey, StandInSession>()
   const [, connecting] = await cpu(async () => {
     for (const instance of instances) {
       const uuid = parseProxyUUID(instance.spec.uuid)
       const session = new StandInSession(replica, refOf(uuid, accountOf(instance)))
-      sessions.set(uuid, session)
+      sessions.set(proxyKeyOfInstance(instance), session)
       const credential = credentials.get(accountKey(instance))
       if (credential === undefined) throw new Error('a proxy has no certificate')
-      await session.connect(policies.policyOf(uuid), credential)
+      await session.connect(policies.policyOf(proxyKeyOfInstance(instance)), credential)
     }
   })
   const withSessions = await inUse()
@@ -100,7 +102,7 @@ async function measure(): Promise<LimitFigures> {
       const object = { ...moved, spec: { ...moved.spec, ready: n % 2 === 1 } }
       const changed = policies.change([object], { services: [place], accounts: [place] })
       affected = changed.length
-      for (const { uuid } of changed) await sessions.get(uuid)?.move(policies.policyOf(uuid))
+      for (const { proxy } of changed) await sessions.get(proxy)?.move(policies.policyOf(proxy))
     }
   })
   return {

@@ -14,7 +14,7 @@ import {
 import { cpuSecondsOf } from './process-figures.js'
 import type { Counters } from './proxies.js'
 import { CLUSTER, ENDPOINTS, ROUTES } from '../references.js'
-import type { World } from './world.js'
+import type { ScaleEnvironment } from './scale-environment.js'
 
 /** Changes are collected for so long after the last one. */
 export const DEBOUNCE_MS = 100
@@ -45,9 +45,13 @@ export interface Rounds {
 }
 
 /** An endpoint comes and goes, of a service that as many proxies may call as there are `affected`. */
-export async function measureEndpointChange(world: World, affected: number, rounds: Rounds): Promise<ChangeFigures> {
+export async function measureEndpointChange(
+  environment: ScaleEnvironment,
+  affected: number,
+  rounds: Rounds,
+): Promise<ChangeFigures> {
   const hub = hubOf(affected)
-  const nodeIds = world.nodeIds(affected)
+  const nodeIds = environment.nodeIds(affected)
   const resource = { typeUrl: ENDPOINTS, name: `${hub.namespace}/${hub.app}|8080`, count: affected }
   const changes: number[] = []
   const floors: number[] = []
@@ -55,13 +59,21 @@ export async function measureEndpointChange(world: World, affected: number, roun
   let recomputed = 0
   let longestBlock = 0
   for (let n = 1; n <= rounds.warmUp + rounds.rounds; n += 1) {
-    const before = await world.proxies.counters()
-    const { recomputedPolicies } = await world.controller.figures()
-    const object = hubSlice(world.size, affected, n % 2 === 1)
-    const { times, message } = await world.proxies.reached(resource, () => world.api.put([object]), TIMEOUT_MS)
-    const figures = await world.controller.figures()
-    const after = await world.proxies.counters()
-    const floor = await world.floorProxies.reached(resource, () => world.floor.push(nodeIds, message), TIMEOUT_MS)
+    const before = await environment.proxies.counters()
+    const { recomputedPolicies } = await environment.controller.figures()
+    const object = hubSlice(environment.size, affected, n % 2 === 1)
+    const { times, message } = await environment.proxies.reached(
+      resource,
+      () => environment.api.put([object]),
+      TIMEOUT_MS,
+    )
+    const figures = await environment.controller.figures()
+    const after = await environment.proxies.counters()
+    const floor = await environment.floorProxies.reached(
+      resource,
+      () => environment.floor.push(nodeIds, message),
+      TIMEOUT_MS,
+    )
     if (n <= rounds.warmUp) continue
     changes.push(Math.max(...times))
     floors.push(Math.max(...floor.times))
@@ -71,7 +83,7 @@ export async function measureEndpointChange(world: World, affected: number, roun
   }
   const [change, floor] = [summarize(changes), summarize(floors)]
   return {
-    connected: world.certificates.proxies.length,
+    connected: environment.certificates.proxies.length,
     affected,
     change,
     floor,
@@ -96,31 +108,38 @@ export interface PlainChangeFigures {
 }
 
 /** A route of a service is allowed and forbidden in turns: its own proxies are told. Milliseconds to the last acknowledgement. */
-export async function measurePolicyChange(world: World, { warmUp, rounds }: Rounds): Promise<PlainChangeFigures> {
-  const { replicas } = world.size
+export async function measurePolicyChange(
+  environment: ScaleEnvironment,
+  { warmUp, rounds }: Rounds,
+): Promise<PlainChangeFigures> {
+  const { replicas } = environment.size
   const { app, namespace } = serviceOf(0)
-  const callers = callersOf(world.size, 0)
+  const callers = callersOf(environment.size, 0)
   const times: number[] = []
   for (let n = 1; n <= warmUp + rounds; n += 1) {
     const target = trafficTarget(app, namespace, callers, n % 2 === 1 ? ['read'] : ['read', 'write'])
     const resource = { typeUrl: ROUTES, name: 'rds-inbound.8080', count: replicas }
-    const reached = await world.proxies.reached(resource, () => world.api.put([target]), TIMEOUT_MS)
-    if (n === warmUp) await world.controller.figures()
+    const reached = await environment.proxies.reached(resource, () => environment.api.put([target]), TIMEOUT_MS)
+    if (n === warmUp) await environment.controller.figures()
     if (n > warmUp) times.push(Math.max(...reached.times))
   }
-  return withBlock(world, times)
+  return withBlock(environment, times)
 }
 
-async function withBlock(world: World, times: readonly number[]): Promise<PlainChangeFigures> {
-  const { longestBlockMs } = await world.controller.figures()
+async function withBlock(environment: ScaleEnvironment, times: readonly number[]): Promise<PlainChangeFigures> {
+  const { longestBlockMs } = await environment.controller.figures()
   return { change: summarize(times), longestBlockMs: round(longestBlockMs) }
 }
 
 /** A new service that some proxies may call: from its objects to the last acknowledgement of its cluster. Milliseconds. */
-export async function measureServiceAdded(world: World, affected: number, rounds: number): Promise<PlainChangeFigures> {
-  const callers = firstServices(world.size, affected)
+export async function measureServiceAdded(
+  environment: ScaleEnvironment,
+  affected: number,
+  rounds: number,
+): Promise<PlainChangeFigures> {
+  const callers = firstServices(environment.size, affected)
   const times: number[] = []
-  await world.controller.figures()
+  await environment.controller.figures()
   for (let n = 0; n < rounds; n += 1) {
     const [app, namespace] = [`new-${n}`, 'ns-1']
     const objects = [
@@ -128,12 +147,12 @@ export async function measureServiceAdded(world: World, affected: number, rounds
       trafficTarget(app, namespace, callers),
     ]
     const resource = { typeUrl: CLUSTER, name: `${namespace}/${app}|8080`, count: affected }
-    const reached = await world.proxies.reached(resource, () => world.api.put(objects), TIMEOUT_MS)
+    const reached = await environment.proxies.reached(resource, () => environment.api.put(objects), TIMEOUT_MS)
     times.push(Math.max(...reached.times))
-    await world.api.remove(objects)
-    await world.settled()
+    await environment.api.remove(objects)
+    await environment.settled()
   }
-  return withBlock(world, times)
+  return withBlock(environment, times)
 }
 
 /** Pods that are replaced at a rate. */
@@ -150,11 +169,15 @@ export interface RolloutFigures {
 }
 
 /** Every pod brings an object of its own, and a version of its service's endpoints. */
-export async function measureRollout(world: World, pods: number, perSecond: number): Promise<RolloutFigures> {
-  const before = totals(await world.proxies.counters())
-  const cpuBefore = await cpuSecondsOf(world.controller.pid)
-  await world.controller.figures()
-  const { services, replicas } = world.size
+export async function measureRollout(
+  environment: ScaleEnvironment,
+  pods: number,
+  perSecond: number,
+): Promise<RolloutFigures> {
+  const before = totals(await environment.proxies.counters())
+  const cpuBefore = await cpuSecondsOf(environment.controller.pid)
+  await environment.controller.figures()
+  const { services, replicas } = environment.size
   const objects: MeshObject[] = []
   for (let n = 0; n < pods; n += 1) {
     const service = n % services
@@ -167,18 +190,18 @@ export async function measureRollout(world: World, pods: number, perSecond: numb
     const pod = { app, namespace, index: 700_000 + n }
     objects.push(podObject(pod), slice(app, namespace, [...olds.slice(1), pod]))
   }
-  await world.api.stream(objects, 2 * perSecond)
+  await environment.api.stream(objects, 2 * perSecond)
   const end = process.hrtime.bigint()
-  const lastAt = await world.settled()
-  const after = totals(await world.proxies.counters())
+  const lastAt = await environment.settled()
+  const after = totals(await environment.proxies.counters())
   return {
     pods,
     perSecond,
     settledMs: round(Math.max(0, Number(lastAt - end) / 1e6)),
     responses: after.responses - before.responses,
     octets: after.octets - before.octets,
-    controllerCpuSeconds: round((await cpuSecondsOf(world.controller.pid)) - cpuBefore),
-    longestBlockMs: round((await world.controller.figures()).longestBlockMs),
+    controllerCpuSeconds: round((await cpuSecondsOf(environment.controller.pid)) - cpuBefore),
+    longestBlockMs: round((await environment.controller.figures()).longestBlockMs),
   }
 }
 

@@ -8,7 +8,7 @@ import { MeshApi } from './api.js'
 import { Controller } from './controller.js'
 import { scaleMesh } from './mesh.js'
 import { residentMiBOf } from './process-figures.js'
-import { type ScalePrograms, step, type World } from './world.js'
+import { type ScalePrograms, step, type ScaleEnvironment } from './scale-environment.js'
 
 /** What it takes until all proxies have their first configuration. */
 export interface FirstConnections {
@@ -31,23 +31,23 @@ export interface MemoryFigures {
   readonly perProxyBeyondFloor: number
 }
 
-/** Connects all proxies of a world to the controller and to the floor, and looks at what both have in memory. */
-export async function firstConnections(world: World): Promise<FirstConnections> {
-  const without = await residentMiBOf(world.controller.pid)
-  const connected = await step('first connections', () => world.connect(true))
+/** Connects all proxies of a environment to the controller and to the floor, and looks at what both have in memory. */
+export async function firstConnections(environment: ScaleEnvironment): Promise<FirstConnections> {
+  const without = await residentMiBOf(environment.controller.pid)
+  const connected = await step('first connections', () => environment.connect(true))
   // What the floor is to answer is in its memory before it is measured.
-  const floorWithout = await residentMiBOf(world.floor.pid)
-  const floorConnected = await step('first connections of the floor', () => world.connectFloor())
-  await world.proxies.quiet(1000)
-  const controllerWith = await residentMiBOf(world.controller.pid)
-  const floorWith = await residentMiBOf(world.floor.pid)
-  const { services, replicas } = world.size
-  const proxies = world.certificates.proxies.length
+  const floorWithout = await residentMiBOf(environment.floor.pid)
+  const floorConnected = await step('first connections of the floor', () => environment.connectFloor())
+  await environment.proxies.quiet(1000)
+  const controllerWith = await residentMiBOf(environment.controller.pid)
+  const floorWith = await residentMiBOf(environment.floor.pid)
+  const { services, replicas } = environment.size
+  const proxies = environment.certificates.proxies.length
   return {
     services,
     pods: services * replicas,
     proxies,
-    coldStartMs: round(world.controllerStartMs),
+    coldStartMs: round(environment.controllerStartMs),
     memory: {
       controller: { without: round(without), with: round(controllerWith) },
       floor: { without: round(floorWithout), with: round(floorWith) },

@@ -3,7 +3,7 @@ import { fromBinary } from '@bufbuild/protobuf'
 import { DeltaDiscoveryRequestSchema } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
 import { rawDeltaAds } from '../raw-ads.js'
-import type { FloorCommand, FloorReport } from './floor.js'
+import type { FloorCommand, FloorReport } from './baseline-server.js'
 
 // The floor: a gRPC server that knows nothing. It answers the first request of each type, and the others that are no acknowledgements, with octets that it
 // was given for the proxy that asks, and writes octets to as many streams as it is told.

@@ -6,7 +6,7 @@ import {
   type Rounds,
 } from './changes.js'
 import { firstConnections, type FirstConnections } from './first-connections.js'
-import { type ScalePrograms, step, withWorld } from './world.js'
+import { type ScalePrograms, step, withWorld } from './scale-environment.js'
 
 /** A mesh of which less is measured, because of its size. */
 export interface LargeOptions extends Rounds {
@@ -31,9 +31,11 @@ export interface LargeFigures extends FirstConnections {
 export async function measureLarge(options: LargeOptions): Promise<LargeFigures> {
   const { services, replicas, connected, affected, permissive, programs } = options
   const size = { services, replicas, connected, calls: 5, hubs: [affected], permissive }
-  return withWorld(size, programs, async (world) => ({
-    ...(await firstConnections(world)),
-    endpointChange: await step(`endpoint of ${affected}`, () => measureEndpointChange(world, affected, options)),
-    serviceAdded: await step('service', () => measureServiceAdded(world, affected, Math.ceil(options.rounds / 5))),
+  return withWorld(size, programs, async (environment) => ({
+    ...(await firstConnections(environment)),
+    endpointChange: await step(`endpoint of ${affected}`, () => measureEndpointChange(environment, affected, options)),
+    serviceAdded: await step('service', () =>
+      measureServiceAdded(environment, affected, Math.ceil(options.rounds / 5)),
+    ),
   }))
 }

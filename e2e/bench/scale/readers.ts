@@ -3,7 +3,7 @@ import { ENDPOINTS } from '../references.js'
 import { hubOf, hubSlice } from './mesh.js'
 import { residentMiBOf } from './process-figures.js'
 import { Proxies } from './proxies.js'
-import type { World } from './world.js'
+import type { ScaleEnvironment } from './scale-environment.js'
 
 /** Some proxies read slowly, or stop to read; all others go on. */
 export interface ReaderFigures {
@@ -26,7 +26,7 @@ const SLOW = { readMs: 50, stopMs: 450 } as const
 
 /** The first proxies connect from a process of their own, which is slowed for a third of the rounds and stopped for another. */
 export async function measureReaders(
-  world: World,
+  environment: ScaleEnvironment,
   options: { readonly stuck: number; readonly affected: number; readonly rounds: number; readonly program: string },
 ): Promise<ReaderFigures> {
   const { stuck, affected, rounds } = options
@@ -35,15 +35,17 @@ export async function measureReaders(
   const others = await Proxies.start(options.program)
   try {
     // A proxy that connects once more takes the place of its connection before.
-    await world.proxies.disconnect()
-    const { proxies } = world.certificates
-    await world.proxies.connect(world.server, proxies.slice(stuck), 180_000)
-    await others.connect(world.server, proxies.slice(0, stuck), 60_000)
+    await environment.proxies.disconnect()
+    const { proxies } = environment.certificates
+    await environment.proxies.connect(environment.server, proxies.slice(stuck), 180_000)
+    await others.connect(environment.server, proxies.slice(0, stuck), 60_000)
     let both = false
     const change = async (): Promise<number> => {
       both = !both
-      const object = hubSlice(world.size, affected, both)
-      return Math.max(...(await world.proxies.reached(resource, () => world.api.put([object]), 60_000)).times)
+      const object = hubSlice(environment.size, affected, both)
+      return Math.max(
+        ...(await environment.proxies.reached(resource, () => environment.api.put([object]), 60_000)).times,
+      )
     }
     const changes = async (): Promise<Summary> => {
       const times = []
@@ -51,13 +53,13 @@ export async function measureReaders(
       return summarize(times)
     }
     // Whatever stood there before, two changes in a row are two.
-    await world.api.put([hubSlice(world.size, affected, false)])
-    await world.settled()
-    await world.controller.figures()
+    await environment.api.put([hubSlice(environment.size, affected, false)])
+    await environment.settled()
+    await environment.controller.figures()
     const without = await changes()
     const slow = await whileSlow(others, changes)
     others.stall()
-    const before = await residentMiBOf(world.controller.pid)
+    const before = await residentMiBOf(environment.controller.pid)
     const beside = await changes()
     return {
       stuck,
@@ -66,8 +68,8 @@ export async function measureReaders(
       with: beside,
       slowRatio: round(slow.p50 / without.p50),
       ratio: round(beside.p50 / without.p50),
-      residentMiB: round((await residentMiBOf(world.controller.pid)) - before),
-      longestBlockMs: round((await world.controller.figures()).longestBlockMs),
+      residentMiB: round((await residentMiBOf(environment.controller.pid)) - before),
+      longestBlockMs: round((await environment.controller.figures()).longestBlockMs),
     }
   } finally {
     others.resume()

@@ -5,7 +5,7 @@ import { round } from '../statistics.js'
 import { DEBOUNCE_MS, totals } from './changes.js'
 import { type MeshObject, OSM_NAMESPACE } from './mesh.js'
 import { cpuSecondsOf } from './process-figures.js'
-import type { World } from './world.js'
+import type { ScaleEnvironment } from './scale-environment.js'
 
 /** Another root of the workloads signs, and every proxy is told. */
 export interface RootRotationFigures {
@@ -31,32 +31,32 @@ const TIMEOUT_MS = 120_000
 
 /** Replaces the root of the workloads at one stroke while all proxies are connected. */
 export async function measureRootRotation(
-  world: World,
+  environment: ScaleEnvironment,
   options: { readonly certificates: boolean },
 ): Promise<RootRotationFigures> {
-  const count = world.certificates.proxies.length
+  const count = environment.certificates.proxies.length
   const secret = await newRoot()
-  const before = totals(await world.proxies.counters())
-  const cpuBefore = await cpuSecondsOf(world.controller.pid)
-  await world.controller.figures()
+  const before = totals(await environment.proxies.counters())
+  const cpuBefore = await cpuSecondsOf(environment.controller.pid)
+  await environment.controller.figures()
   let at = 0n
-  const replace = async (): Promise<bigint> => (at = await world.api.put([secret]))
-  const trusted = () => world.proxies.reached({ typeUrl: SECRET, name: ROOTS, count }, replace, TIMEOUT_MS)
+  const replace = async (): Promise<bigint> => (at = await environment.api.put([secret]))
+  const trusted = () => environment.proxies.reached({ typeUrl: SECRET, name: ROOTS, count }, replace, TIMEOUT_MS)
   let trust: Awaited<ReturnType<typeof trusted>> | undefined
   const trustedFirst = async (): Promise<bigint> => {
     trust = await trusted()
     return at
   }
   const certificates = options.certificates
-    ? await world.proxies.reached({ typeUrl: SECRET, name: CERTIFICATE, count }, trustedFirst, TIMEOUT_MS)
+    ? await environment.proxies.reached({ typeUrl: SECRET, name: CERTIFICATE, count }, trustedFirst, TIMEOUT_MS)
     : undefined
   const { times, message } = trust ?? (await trusted())
-  const { longestBlockMs } = await world.controller.figures()
-  const after = totals(await world.proxies.counters())
-  const cpu = (await cpuSecondsOf(world.controller.pid)) - cpuBefore
-  const floor = await world.floorProxies.reached(
+  const { longestBlockMs } = await environment.controller.figures()
+  const after = totals(await environment.proxies.counters())
+  const cpu = (await cpuSecondsOf(environment.controller.pid)) - cpuBefore
+  const floor = await environment.floorProxies.reached(
     { typeUrl: SECRET, name: ROOTS, count },
-    () => world.floor.push(world.nodeIds(count), message),
+    () => environment.floor.push(environment.nodeIds(count), message),
     TIMEOUT_MS,
   )
   const [trustMs, floorMs] = [Math.max(...times), Math.max(...floor.times)]

@@ -12,7 +12,7 @@ import { emptyControllerMiB, firstConnections, type FirstConnections } from './f
 import { measureReaders, type ReaderFigures } from './readers.js'
 import { measureRootRotation, type RootRotationFigures } from './roots.js'
 import { measureNoOps, measureReconnects, type NoOpFigures, type ReconnectFigures } from './storms.js'
-import { type ScalePrograms, step, withWorld } from './world.js'
+import { type ScalePrograms, step, withWorld } from './scale-environment.js'
 
 /** How much is measured. */
 export interface ScaleOptions extends Rounds {
@@ -52,26 +52,26 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleFigures>
   const [few, many] = affected
   const empty = await step('empty controller', () => emptyControllerMiB(programs))
   const size = { services, replicas, calls: 5, hubs: affected, permissive: false }
-  return withWorld(size, programs, async (world) => ({
-    ...(await firstConnections(world)),
+  return withWorld(size, programs, async (environment) => ({
+    ...(await firstConnections(environment)),
     emptyControllerMiB: empty,
     endpointChange: [
-      await step(`endpoint of ${few}`, () => measureEndpointChange(world, few, options)),
-      await step(`endpoint of ${many}`, () => measureEndpointChange(world, many, options)),
+      await step(`endpoint of ${few}`, () => measureEndpointChange(environment, few, options)),
+      await step(`endpoint of ${many}`, () => measureEndpointChange(environment, many, options)),
     ],
-    policyChange: await step('policy', () => measurePolicyChange(world, options)),
-    serviceAdded: await step('service', () => measureServiceAdded(world, few, Math.ceil(options.rounds / 10))),
+    policyChange: await step('policy', () => measurePolicyChange(environment, options)),
+    serviceAdded: await step('service', () => measureServiceAdded(environment, few, Math.ceil(options.rounds / 10))),
     noOps: await step('writes that change nothing', () =>
-      measureNoOps(world, {
+      measureNoOps(environment, {
         perSecond: WRITES_PER_SECOND,
         seconds: options.noOpSeconds,
         readerProgram: programs.reader,
       }),
     ),
-    rollout: await step('rollout', () => measureRollout(world, options.rolloutPods, PODS_PER_SECOND)),
-    reconnect: await step('reconnects', () => measureReconnects(world, options.storms)),
+    rollout: await step('rollout', () => measureRollout(environment, options.rolloutPods, PODS_PER_SECOND)),
+    reconnect: await step('reconnects', () => measureReconnects(environment, options.storms)),
     stuck: await step('slow and stuck proxies', () =>
-      measureReaders(world, {
+      measureReaders(environment, {
         stuck: few / 2,
         affected: many,
         rounds: Math.ceil(options.rounds / 5),
@@ -80,10 +80,10 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleFigures>
     ),
     rootRotation: await step('another root', async () => {
       // Some were left with the process that was stuck.
-      await world.proxies.disconnect()
-      await world.connect()
-      await world.settled()
-      return measureRootRotation(world, { certificates: options.rootCertificates })
+      await environment.proxies.disconnect()
+      await environment.connect()
+      await environment.settled()
+      return measureRootRotation(environment, { certificates: options.rootCertificates })
     }),
   }))
 }

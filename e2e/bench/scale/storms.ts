@@ -4,7 +4,7 @@ import { ChildRequests } from './child-requests.js'
 import { podObject, serviceOf } from './mesh.js'
 import type { MemoryOfProcess } from './controller.js'
 import { cpuSecondsOf } from './process-figures.js'
-import type { World } from './world.js'
+import type { ScaleEnvironment } from './scale-environment.js'
 
 /** All proxies lose their connection and come back at once. Milliseconds until the last one is configured. */
 export interface ReconnectFigures {
@@ -23,28 +23,28 @@ export interface ReconnectFigures {
 }
 
 /** Storms against the controller and the floor in turns. */
-export async function measureReconnects(world: World, storms: number): Promise<ReconnectFigures> {
-  const first = await world.controller.memory()
+export async function measureReconnects(environment: ScaleEnvironment, storms: number): Promise<ReconnectFigures> {
+  const first = await environment.controller.memory()
   const product: number[] = []
   const floor: number[] = []
   let [longestBlock, longestOfEnd, cpuSeconds] = [0, 0, 0]
   for (let n = 0; n < storms; n += 1) {
-    longestOfEnd = Math.max(longestOfEnd, await longestBlockOfEnd(world))
-    const before = await cpuSecondsOf(world.controller.pid)
-    product.push(Math.max(...(await world.connect())))
-    cpuSeconds += (await cpuSecondsOf(world.controller.pid)) - before
-    longestBlock = Math.max(longestBlock, (await world.controller.figures()).longestBlockMs)
-    await world.floorProxies.disconnect()
-    floor.push(Math.max(...(await world.connectFloor())))
+    longestOfEnd = Math.max(longestOfEnd, await longestBlockOfEnd(environment))
+    const before = await cpuSecondsOf(environment.controller.pid)
+    product.push(Math.max(...(await environment.connect())))
+    cpuSeconds += (await cpuSecondsOf(environment.controller.pid)) - before
+    longestBlock = Math.max(longestBlock, (await environment.controller.figures()).longestBlockMs)
+    await environment.floorProxies.disconnect()
+    floor.push(Math.max(...(await environment.connectFloor())))
   }
   const [ours, bare] = [summarize(product), summarize(floor)]
-  const proxies = world.certificates.proxies.length
+  const proxies = environment.certificates.proxies.length
   return {
     proxies,
     product: ours,
     floor: bare,
     ratio: round(ours.p50 / bare.p50),
-    memory: { first, last: await world.controller.memory() },
+    memory: { first, last: await environment.controller.memory() },
     cpuMsPerProxy: round((cpuSeconds * 1000) / storms / proxies),
     longestBlockMs: round(longestBlock),
     longestBlockOfEndMs: round(longestOfEnd),
@@ -52,11 +52,11 @@ export async function measureReconnects(world: World, storms: number): Promise<R
 }
 
 /** All proxies end their connections. Resolves when the controller has noticed, with the longest time for which that kept it busy. */
-async function longestBlockOfEnd(world: World): Promise<number> {
-  await world.controller.figures()
-  await world.proxies.disconnect()
+async function longestBlockOfEnd(environment: ScaleEnvironment): Promise<number> {
+  await environment.controller.figures()
+  await environment.proxies.disconnect()
   for (let longest = 0; ;) {
-    const { connected, longestBlockMs } = await world.controller.figures()
+    const { connected, longestBlockMs } = await environment.controller.figures()
     longest = Math.max(longest, longestBlockMs)
     if (connected === 0) return longest
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -78,11 +78,11 @@ export interface NoOpFigures {
 
 /** Annotations of pods change, as tools of users write them, and statuses, as kubelets do. */
 export async function measureNoOps(
-  world: World,
+  environment: ScaleEnvironment,
   options: { readonly perSecond: number; readonly seconds: number; readonly readerProgram: string },
 ): Promise<NoOpFigures> {
   const { perSecond, seconds } = options
-  const { services, replicas } = world.size
+  const { services, replicas } = environment.size
   const count = services * replicas
   const objects = Array.from({ length: perSecond * seconds }, (_, n) => {
     const index = n % count
@@ -94,16 +94,16 @@ export async function measureNoOps(
   const reader = new ChildRequests(options.readerProgram)
   try {
     await reader.first()
-    await reader.ask({ type: 'read', url: `${world.api.url}/api/v1/pods` })
-    const before = totals(await world.proxies.counters())
-    const { recomputedPolicies } = await world.controller.figures()
-    const cpu = { controller: await cpuSecondsOf(world.controller.pid), reader: await cpuSecondsOf(reader.pid) }
-    await world.api.stream(objects, perSecond)
+    await reader.ask({ type: 'read', url: `${environment.api.url}/api/v1/pods` })
+    const before = totals(await environment.proxies.counters())
+    const { recomputedPolicies } = await environment.controller.figures()
+    const cpu = { controller: await cpuSecondsOf(environment.controller.pid), reader: await cpuSecondsOf(reader.pid) }
+    await environment.api.stream(objects, perSecond)
     await new Promise((resolve) => setTimeout(resolve, 5 * DEBOUNCE_MS))
-    const controller = round((await cpuSecondsOf(world.controller.pid)) - cpu.controller)
+    const controller = round((await cpuSecondsOf(environment.controller.pid)) - cpu.controller)
     const bare = round((await cpuSecondsOf(reader.pid)) - cpu.reader)
-    const after = totals(await world.proxies.counters())
-    const figures = await world.controller.figures()
+    const after = totals(await environment.proxies.counters())
+    const figures = await environment.controller.figures()
     const { lines } = await reader.ask<{ readonly lines: number }>({ type: 'count' })
     if (lines < objects.length) throw new Error(`the reader has read ${lines} of ${objects.length} lines`)
     return {

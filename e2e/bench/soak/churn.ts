@@ -13,7 +13,7 @@ import {
 } from '../scale/mesh.js'
 import type { Proxies } from '../scale/proxies.js'
 import { newRoot } from '../scale/roots.js'
-import type { World } from '../scale/world.js'
+import type { ScaleEnvironment } from '../scale/scale-environment.js'
 
 const TIMEOUT_MS = 180_000
 /** A controller that is busy ends connections that take too long to be made, and proxies try again. */
@@ -26,7 +26,7 @@ const CYCLES_PER_ROOT = 2
 
 /** What comes and goes around a controller, in cycles after each of which everything is as it was before, but for its names. */
 export class Churn {
-  readonly #world: World
+  readonly #world: ScaleEnvironment
   readonly #staying: number
   readonly #comingAndGoing: Proxies
   readonly #done = { objectsWritten: 0, reconnects: 0, rootRotations: 0 }
@@ -36,7 +36,7 @@ export class Churn {
    * @param staying - the first so many proxies are connected throughout, and reach the hub of that number
    * @param comingAndGoing - where the others connect from
    */
-  constructor(world: World, staying: number, comingAndGoing: Proxies) {
+  constructor(world: ScaleEnvironment, staying: number, comingAndGoing: Proxies) {
     this.#world = world
     this.#staying = staying
     this.#comingAndGoing = comingAndGoing

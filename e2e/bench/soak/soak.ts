@@ -1,7 +1,7 @@
 import { round } from '../statistics.js'
 import { descriptorsOf } from '../scale/process-figures.js'
 import { Proxies } from '../scale/proxies.js'
-import { type ScalePrograms, step, withWorld } from '../scale/world.js'
+import { type ScalePrograms, step, withWorld } from '../scale/scale-environment.js'
 import { Churn, RETRIES } from './churn.js'
 import { type Growth, growthOf, type Samples } from './growth.js'
 import type { HeapReport } from './probe.js'

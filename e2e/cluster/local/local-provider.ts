@@ -25,6 +25,7 @@ import { clusterFolders, clusterNames, type ClusterNames } from './names.js'
 import { connectMachines, routedDestinations } from './network.js'
 import { nodeFiles } from './node-files.js'
 import { NodeRuntime } from './node-runtime.js'
+import { makeVolumeFolders, storageManifests } from './storage-manifests.js'
 import { clusterTraces, removeCluster } from './sweep.js'
 
 /** What a local cluster is made of. */
@@ -168,6 +169,7 @@ export class LocalProvider implements ClusterProvider {
     writeFiles(this.#names.folder, { 'admin.kubeconfig': kubeconfig(credentials, plan, cluster, adminUser) })
     writeFiles(configuration(this.#folder(controlPlane)), controlPlaneFiles(credentials, plan, cluster))
     for (const node of plan.nodes) {
+      makeVolumeFolders(this.#folder(node.name))
       writeFiles(configuration(this.#folder(node.name)), {
         ...nodeFiles({ plan, node, cgroup, pauseImage: images.pause.name, plugins: programs.plugins }),
         ...nodeSecrets(credentials, plan, cluster, node.name),
@@ -231,6 +233,7 @@ export class LocalProvider implements ClusterProvider {
     await kubectl.run(['wait', 'node', '--all', '--for=condition=Ready', '--timeout=110s'], options)
     const replicas = Math.min(2, plan.nodes.length)
     await kubectl.apply(dnsManifests({ image: images.dns.name, address: plan.dnsService, replicas }), options)
+    await kubectl.apply(storageManifests(plan.nodes.map(({ name }) => name)), options)
     const rollout = ['rollout', 'status', 'deployment/coredns', '--namespace=kube-system', '--timeout=110s']
     await kubectl.run(rollout, options)
     // Pods can't be made before the controller manager has made this.

@@ -1,30 +1,51 @@
+import { setTimeout } from 'node:timers/promises'
+
 import type { CallAnswer } from '../../../packages/driver-testkit/src/actor/protocol.js'
 import type { Caller } from './caller.js'
 import { isSuccess } from './expectations.js'
 
-const callsAtATime = 4
+/** How hard somebody is called. */
+export interface Pace {
+  readonly callsAtATime: number
+  /** At most; calls take the processor from pods that start. */
+  readonly callsPerSecond?: number
+}
 
-/** What became of calls that were made without a pause. */
+const usualPace: Pace = { callsAtATime: 4 }
+
+/** What became of calls that were made one after the other. */
 export interface LoadReport {
   readonly calls: number
   /** Answers that were none. */
   readonly lost: readonly CallAnswer[]
 }
 
-/** Calls for as long as something is being done, four times at once. */
-export async function underLoad(caller: Caller, url: string, work: () => Promise<void>): Promise<LoadReport> {
+/**
+ * Calls for as long as something is being done, four times at once if nothing else is said.
+ *
+ * @param work - is told how to learn how many calls were made so far
+ */
+export async function underLoad(
+  caller: Caller,
+  url: string,
+  work: (made: () => number) => Promise<void>,
+  { callsAtATime, callsPerSecond = Infinity }: Pace = usualPace,
+): Promise<LoadReport> {
   const lost: CallAnswer[] = []
   let calls = 0
   let isOver = false
+  const betweenMs = (1000 * callsAtATime) / callsPerSecond
   const load = Array.from({ length: callsAtATime }, async () => {
     while (!isOver) {
+      const next = performance.now() + betweenMs
       const answer = await caller.call(url)
       calls += 1
       if (!isSuccess(answer)) lost.push(answer)
+      await setTimeout(Math.max(0, next - performance.now()))
     }
   })
   try {
-    await work()
+    await work(() => calls)
   } finally {
     isOver = true
     await Promise.all(load)

@@ -83,6 +83,8 @@ export interface RunningPod {
     readonly name: string
     readonly uid: string
     readonly labels?: Readonly<Record<string, string>>
+    /** Present: it has been told to end. */
+    readonly deletionTimestamp?: string
   }
   readonly spec: {
     readonly nodeName: string

@@ -1,14 +1,26 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
+import type { Caller } from '../support/caller.js'
 import { answered, denied, works } from '../support/expectations.js'
 import { clusterTest } from '../support/failure-report.js'
+import { type LoadReport, underLoad } from '../support/load.js'
 import { Mesh } from '../support/mesh.js'
 import { SharedCluster } from '../support/shared-cluster.js'
 import { anyHttp, trafficTarget } from '../support/smi.js'
-import type { TestNamespace } from '../support/test-namespace.js'
+import { sidecarOf, type TestNamespace } from '../support/test-namespace.js'
 import { deployment, server } from '../support/workloads.js'
+import { waitUntil } from '../wait-until.js'
 
 const setUpTimeoutMs = 540_000
 const ports = { 8080: 'http' }
+/** Pods of the namespace that is enrolled and withdrawn. */
+const replicas = 20
+const leastCalls = 10_000
+/** Of each of two callers: more than the calls that are wanted while pods start, and little beside what their start takes. */
+const pace = { callsAtATime: 4, callsPerSecond: 50 }
+/** Seconds that pods serve after they were told to end: a busy machine takes long to send callers elsewhere. */
+const linger = 40
+const enrolmentTimeoutMs = 600_000
+const neverAborted = new AbortController().signal
 const url = 'http://server.permissive-shop:8080/'
 
 let cluster: SharedCluster
@@ -17,8 +29,10 @@ let shop: TestNamespace
 let limits: TestNamespace
 let again: TestNamespace
 let outside: TestNamespace
+let late: TestNamespace
 
-const test = (name: string, run: () => Promise<void>): void => clusterTest(name, () => cluster, run)
+const test = (name: string, run: () => Promise<void>, timeoutMs?: number): void =>
+  clusterTest(name, () => cluster, run, timeoutMs)
 const permissive = (isOn: boolean): Promise<void> =>
   mesh.patchMeshConfig({ traffic: { enablePermissiveTrafficPolicyMode: isOn } })
 
@@ -26,11 +40,12 @@ beforeAll(async () => {
   cluster = SharedCluster.open()
   const values = { enablePermissiveTrafficPolicy: true, featureFlags: { enableRetryPolicy: true } }
   mesh = await Mesh.install(cluster, { name: 'permissive', values })
-  ;[shop, limits, again, outside] = await Promise.all([
+  ;[shop, limits, again, outside, late] = await Promise.all([
     mesh.createNamespace('permissive-shop'),
     mesh.createNamespace('permissive-limits'),
     mesh.createNamespace('permissive-again'),
     mesh.createOutsideNamespace('permissive-outside'),
+    mesh.createOutsideNamespace('permissive-late'),
   ])
   const { image } = shop
   const pair = (namespace: string): readonly object[] => [
@@ -42,6 +57,7 @@ beforeAll(async () => {
     limits.run(pair(limits.name)),
     again.run(pair(again.name), server({ name: 'flaky', namespace: again.name, image, ports })),
     outside.run(deployment({ name: 'stranger', namespace: outside.name, image })),
+    late.run(server({ name: 'server', namespace: late.name, image, ports, replicas, linger })),
   ])
 }, setUpTimeoutMs)
 
@@ -162,4 +178,66 @@ describe('retry_policy: a Retry has the sidecar of the caller try again', () => 
     await again.remove(retry())
     await mesh.patchMeshConfig({ featureFlags: { enableRetryPolicy: true } })
   })
+})
+
+describe('a namespace of 20 pods that is enrolled, withdrawn and enrolled again', () => {
+  const lateUrl = 'http://server.permissive-late:8080/'
+
+  async function restart(): Promise<void> {
+    await cluster.kubectl.run(['rollout', 'restart', 'deploy/server', '-n', late.name])
+    await late.rollout('Deployment', 'server')
+  }
+
+  /** Pods that are to go on running and have a sidecar. */
+  async function withSidecar(): Promise<number> {
+    const pods = await late.pods('server')
+    return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && sidecarOf(pod) !== undefined).length
+  }
+
+  /** Calls of both callers while something is done. */
+  async function load(
+    [first, second]: readonly [Caller, Caller],
+    work: (made: () => number) => Promise<void>,
+  ): Promise<LoadReport> {
+    let inner: LoadReport = { calls: 0, lost: [] }
+    const both = async (madeByFirst: () => number): Promise<void> => {
+      inner = await underLoad(second, lateUrl, (made) => work(() => made() + madeByFirst()), pace)
+    }
+    const { calls, lost } = await underLoad(first, lateUrl, both, pace)
+    return { calls: calls + inner.calls, lost: [...lost, ...inner.lost] }
+  }
+
+  test(
+    'loses no request of callers with and without a sidecar, as docs/guides/enrol.md goes about it',
+    async () => {
+      const callers = [shop.caller('deploy/client'), outside.caller('deploy/stranger')] as const
+      const [client, stranger] = callers
+      await mesh.patchMeshConfig({ traffic: { enableEgress: true, plaintextNamespaces: [late.name] } })
+      for (const caller of callers) await works(caller, lateUrl)
+      const { lost, calls } = await load(callers, async (made) => {
+        // Pods that start take most of a small machine: each step goes on until its share of the calls is made.
+        const step = async (number: number): Promise<void> => {
+          await restart()
+          const isDone = (): Promise<true | undefined> =>
+            Promise.resolve(made() >= (leastCalls * number) / 3 ? true : undefined)
+          await waitUntil(`the calls of step ${number}`, isDone, { timeoutMs: 120_000, signal: neverAborted })
+        }
+        await mesh.add(late)
+        await step(1)
+        expect(await withSidecar()).toBe(replicas)
+        await mesh.add(late, ['--disable-sidecar-injection'])
+        await step(2)
+        expect(await withSidecar()).toBe(0)
+        await mesh.osm('namespace', 'remove', late.name, '--mesh-name', mesh.name)
+        await mesh.add(late)
+        await step(3)
+      })
+      expect(lost).toEqual([])
+      expect(calls).toBeGreaterThanOrEqual(leastCalls)
+      await mesh.patchMeshConfig({ traffic: { enableEgress: false, plaintextNamespaces: [] } })
+      await denied(stranger, lateUrl)
+      await works(client, lateUrl)
+    },
+    enrolmentTimeoutMs,
+  )
 })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
 import { readScenarios } from '@osm-ts/driver-testkit'
 import { describeScenarios } from '../../dataplane/support/scenario/describe-scenarios.js'
-import { PodStage } from '../support/scenario/pod-stage.js'
+import { PodScenarioRunner } from '../support/scenario/pod-scenario-runner.js'
 
 // What the scenario files say of Envoys on one machine is true of pods: the calls come from inside, and are judged in the same way.
-describeScenarios(new PodStage())
+describeScenarios(new PodScenarioRunner())
 
 describe('what a scenario shows that pods can not play', () => {
   const scenarios = readScenarios()

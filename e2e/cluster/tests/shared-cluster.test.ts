@@ -39,6 +39,31 @@ beforeAll(async () => {
       },
       {
         apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'books', namespace },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+      },
+      // As in the curl guide of OSM, which the guides of many features begin with.
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'curl', namespace },
+        spec: {
+          terminationGracePeriodSeconds: 0,
+          containers: [
+            {
+              name: 'curl',
+              image: 'curlimages/curl',
+              imagePullPolicy: 'IfNotPresent',
+              command: ['sleep', '365d'],
+              volumeMounts: [{ name: 'books', mountPath: '/books' }],
+            },
+          ],
+          volumes: [{ name: 'books', persistentVolumeClaim: { claimName: 'books' } }],
+        },
+      },
+      {
+        apiVersion: 'v1',
         kind: 'Service',
         metadata: { name: 'shop-headless', namespace },
         spec: { clusterIP: 'None', selector: { app: 'server' }, ports: [{ name: 'tcp', port: 9000 }] },
@@ -98,6 +123,14 @@ describe('the cluster', () => {
   it('lets pods reach the API server by its Service', async () => {
     const answer = await call('https://kubernetes.default.svc/readyz')
     expect(answer).toMatchObject({ status: 200, body: 'ok' })
+  })
+
+  it('runs the curl pod of the guides of OSM, on a volume of the default storage class', async () => {
+    const inCurl = (...command: readonly string[]): Promise<string> =>
+      cluster.kubectl.run(['exec', 'curl', '-n', namespace, '--', ...command])
+    const url = `http://${pods.get('server')!.status.podIP}:8080/books`
+    await inCurl('sh', '-c', `curl -sS ${url} > /books/answer`)
+    expect(JSON.parse(await inCurl('cat', '/books/answer'))).toMatchObject({ server: 'server', path: '/books' })
   })
 
   it('gives what pods print', async () => {

@@ -44,7 +44,6 @@ export function describeContinuity(sidecarClass: string, more: (mesh: () => Test
         () => mesh.statuses().catch(() => []),
         (all) => all.length > 0 && all.every(({ state }) => state === 'applied'),
         {
-          timeoutMs: 30_000,
           what: 'that every proxy is back',
         },
       )
@@ -62,7 +61,7 @@ export function describeContinuity(sidecarClass: string, more: (mesh: () => Test
         eventually(
           () => servedSerial(mesh),
           (serial) => serial !== before,
-          { timeoutMs: 30_000, everyMs: 250, what: 'another certificate' },
+          { everyMs: 250, what: 'another certificate' },
         )
       await another(await another(first))
       const { sent, failures } = await stop()

@@ -4,7 +4,7 @@ import { createServer as createTcpServer, type Server as TcpServer } from 'node:
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
 import { issueLike, issueNames, rootsIn } from './authority.js'
@@ -25,8 +25,6 @@ interface Identity {
  * @param driverPages - debug pages of its driver about a proxy, without `/debug/`
  */
 export function describeEgressTls(sidecarClass: string, driverPages: (uuid: string) => readonly string[]): void {
-  jest.setTimeout(120_000)
-
   describe(`TLS that sidecars of class ${sidecarClass} speak to servers outside the mesh`, () => {
     let mesh: TestMesh
     let root = ''
@@ -171,7 +169,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
         eventually(
           () => get(port),
           ({ status, server }) => status === expected[0] && server === expected[1],
-          { what: `${expected.join(' ')} from outside`, timeoutMs: 60_000 },
+          { what: `${expected.join(' ')} from outside` },
         )
       const complaints = async (): Promise<readonly string[]> =>
         (await mesh.problems()).flatMap(({ code, field, message }) =>
@@ -180,7 +178,6 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
       const complains = (pattern: RegExp): Promise<readonly string[]> =>
         eventually(complaints, (found) => found.some((text) => pattern.test(text)), {
           what: `${pattern}`,
-          timeoutMs: 60_000,
         })
 
       beforeAll(() => mesh.write('config.yaml', config(false)))
@@ -239,7 +236,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
           () => mesh.statuses().catch(() => []),
           (all) =>
             mesh.mesh.controllerPid() !== killed && all.length > 0 && all.every(({ state }) => state === 'applied'),
-          { timeoutMs: 90_000, what: 'that every proxy is back' },
+          { what: 'that every proxy is back' },
         )
         await show(partner.issue('buyer-2'))
         await answers(port, 200, 'buyer-2')

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 /** What became of the requests of a load. */
 export interface LoadCount {
   readonly sent: number
-  /** Of each that was not answered 200: what came instead. */
+  /** Of each that was not answered 200: what came instead, and why as far as the sidecar says. */
   readonly failures: readonly string[]
 }
 
@@ -27,7 +27,10 @@ const failures = []
 process.stdin.on('end', () => { ends = true }).resume()
 const ask = (connections) => new Promise((resolve) => {
   const asked = request(url, { agent: connections, timeout: 20000 }, (response) => {
-    response.resume().on('error', (error) => resolve(error.code ?? error.message)).on('end', () => resolve(response.statusCode))
+    let body = ''
+    response.setEncoding('utf8').on('data', (text) => { if (body.length < 200) body += text })
+    response.on('error', (error) => resolve(error.code ?? error.message))
+    response.on('end', () => resolve(response.statusCode === 200 ? 200 : response.statusCode + ' ' + body))
   })
   asked.on('timeout', () => asked.destroy(new Error('no answer'))).on('error', (error) => resolve(error.code ?? error.message)).end()
 })

@@ -14,6 +14,7 @@ import {
   startMesh,
 } from '@osm-ts/standalone'
 
+import { noteCrash } from './crashes.js'
 import { eventually } from './wait.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -29,6 +30,7 @@ export const programs = {
   interop: join(apps, 'interop-server.mjs'),
   grpc: join(apps, 'grpc-server.mjs'),
   gateway: join(apps, 'gateway.mjs'),
+  recording: join(apps, 'recording-server.mjs'),
   idle: join(apps, 'idle.mjs'),
 } as const
 
@@ -84,7 +86,7 @@ export async function startTestMesh(
   peer?: TestMesh,
   sidecarClass = 'envoy',
   loaded?: LoadedClass,
-  settings: Pick<MeshOptions, 'maxDrainMs'> = {},
+  { envoy, ...settings }: Pick<MeshOptions, 'maxDrainMs'> & { readonly envoy?: string } = {},
 ): Promise<TestMesh> {
   const scratch = await mkdtemp(join(tmpdir(), 'osm-dataplane-'))
   const folder = join(scratch, 'mesh')
@@ -109,10 +111,18 @@ export async function startTestMesh(
     folder,
     stateFolder,
     mode,
-    sidecarBinaries: { ...sidecarBinaries(), ...(loaded !== undefined && { [loaded.name]: loaded.sidecar }) },
+    sidecarBinaries: {
+      ...sidecarBinaries(),
+      ...(envoy !== undefined && { envoy }),
+      ...(loaded !== undefined && { [loaded.name]: loaded.sidecar }),
+    },
     ...(loaded !== undefined && { driverPackages: await listedDrivers(loaded.list, {}) }),
     controllerProgram: join(root, 'packages/standalone/dist/controller.mjs'),
-    onEvent: (event) => events.push(event),
+    onEvent: (event) => {
+      events.push(event)
+      if (event.type === 'sidecar' && /ended by SIG(SEGV|ABRT|BUS|ILL|FPE)/.test(event.detail ?? ''))
+        noteCrash(`the sidecar of ${event.namespace}/${event.instance}: ${event.detail ?? ''}`)
+    },
     signal: abort.signal,
     environment: { ...process.env, OSM_DEFAULT_SIDECAR_CLASS: sidecarClass, ...loaded?.environment },
   })
@@ -122,7 +132,7 @@ export async function startTestMesh(
     await rm(scratch, { recursive: true, force: true })
   }
   try {
-    await mesh.ready(60_000)
+    await mesh.ready(120_000)
     await atRest(access(mesh).statuses)
   } catch (error) {
     const trail = events
@@ -183,7 +193,8 @@ function access(
     debug,
     statuses,
     status: async (workload) => {
-      const found = (await statuses()).find(({ uuid }) => uuid === instance(workload).uuid)
+      const { namespace, name: own } = instance(workload)
+      const found = (await statuses()).find(({ name }) => name === `${namespace}/${own}`)
       if (found === undefined) throw new Error(`the controller knows no proxy of ${workload}`)
       return found
     },

@@ -145,6 +145,20 @@ const words = [
 const targets: readonly string[] = [
   ...allowed,
   ...slashes.flatMap((slash) => [`/open${slash}secret`, `${slash}secret`, `/open/a${slash}..${slash}..${slash}secret`]),
+  // Where an escaped slash is kept, rules look at it as a slash too.
+  ...slashes.flatMap((slash) => [
+    `/open/a${slash}b`,
+    `/open/..${slash}secret`,
+    `/open${slash}..${slash}secret`,
+    `/open/a${slash}%2e%2e${slash}..;x/secret`,
+    `/open/a${slash}`,
+    `/open/a${slash}b?c=/d/`,
+    `/single/a${slash}b`,
+    `/single/a${slash}b?/c`,
+    `/single/${slash}`,
+    `/single${slash}a`,
+    `/text/a${slash}b`,
+  ]),
   ...parents.flatMap((parent) => [
     `/open/${parent}/secret`,
     `/open/${parent}`,

@@ -8,7 +8,7 @@ function split(name: Qualified): { readonly namespace: string; readonly name: st
   return { namespace, name: rest }
 }
 
-function document(
+export function document(
   apiVersion: string,
   kind: string,
   name: Qualified,

@@ -3,7 +3,6 @@ import type { InterceptionOptions } from '@osm-ts/interception'
 
 import {
   createMeshNetwork,
-  findFreeRanges,
   type MeshNetwork,
   type WorkloadNetwork,
 } from '../../../packages/standalone/src/netns/index.js'
@@ -53,7 +52,7 @@ export class PipyCluster {
   static async open(signal: AbortSignal): Promise<PipyCluster> {
     const server = await startApiServer(programsFrom(process.env), signal)
     const { api } = server.client
-    const network = await createMeshNetwork(await findFreeRanges(signal), signal)
+    const network = await createMeshNetwork('free', signal)
     const objects = new MeshObjects(api, signal)
     const [repo = ''] = await freeAddresses(1)
     const repoPort = Number(repo.split(':')[1])

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type ProxyStatus, resourceTypes } from '@osm-ts/core'
 
 import type { InsideAnswer } from '../../dataplane/support/inside.js'
 import { eventually } from '../../dataplane/support/wait.js'
 import { PipyCluster } from './cluster.js'
-
-jest.setTimeout(120_000)
 
 const signal = AbortSignal.timeout(400_000)
 const shop = 'shop'
@@ -66,10 +64,10 @@ describe('plugins of a cluster, in real sidecars', () => {
     service = (found?.spec as { readonly clusterIP: string }).clusterIP
     cluster.route('client', service)
     await answers('/', 200)
-  }, 240_000)
+  })
   afterAll(async () => {
     await cluster.stop()
-  }, 60_000)
+  })
 
   const ask = (path: string): Promise<InsideAnswer> =>
     cluster.ask('client', { kind: 'http', dial: service, port: 80, host: 'server.shop', path })
@@ -77,7 +75,7 @@ describe('plugins of a cluster, in real sidecars', () => {
     eventually(
       () => ask(path),
       (answer) => answer.status === status,
-      { timeoutMs: 30_000, everyMs: 250, what: `status ${status} of ${path}` },
+      { everyMs: 250, what: `status ${status} of ${path}` },
     )
   /** The server's row of `osm proxy status`. */
   const row = async (): Promise<ProxyStatus | undefined> =>
@@ -88,7 +86,7 @@ describe('plugins of a cluster, in real sidecars', () => {
     eventually(
       async () => (await row())?.conditions.find((each) => each.code === code)?.message ?? '',
       (message) => message !== '',
-      { timeoutMs: 30_000, what: code },
+      { what: code },
     )
   /** What an event says of a Plugin, which is of no namespace, and so of no mesh alone: nothing is written into it. */
   const refusal = async (name: string): Promise<string> => {
@@ -100,7 +98,7 @@ describe('plugins of a cluster, in real sidecars', () => {
       )
     }
     const what = `an event about ${name}`
-    const found = await eventually(told, (event) => event !== undefined, { timeoutMs: 60_000, everyMs: 250, what })
+    const found = await eventually(told, (event) => event !== undefined, { everyMs: 250, what })
     return found?.message ?? ''
   }
 

@@ -32,6 +32,7 @@ export async function through(
     path: url,
     headers: { host: authority, ...headers },
     agent: false,
+    maxHeaderSize: 128 * 1024,
   })
   outgoing.end(body)
   return new Promise((resolve, reject) => {
@@ -60,7 +61,7 @@ export interface Intruder {
 export async function intrude(
   address: string,
   { credential, serverName, protocols = ['osm'] }: Intruder,
-  text: string,
+  text: string | Uint8Array,
 ): Promise<string> {
   const [host, port] = address.split(':')
   const socket = connectTls({
@@ -81,7 +82,7 @@ export async function inTheClear(address: string, text: string): Promise<string>
   return firstWords(connect({ host, port: Number(port) }), text)
 }
 
-async function firstWords(socket: Socket, text: string): Promise<string> {
+async function firstWords(socket: Socket, text: string | Uint8Array): Promise<string> {
   let words = ''
   socket.on('error', () => socket.destroy())
   socket.on('data', (data) => {

@@ -42,6 +42,24 @@ export function clientConfig({ at }: Shop): Partial<PipyConfig> {
   }
 }
 
+/** The client may call an address without a sidecar, by the host `direct`. */
+export function withDirect(client: Partial<PipyConfig>, address: string): Partial<PipyConfig> {
+  const direct: Upstream = {
+    http2: false,
+    addresses: { kind: 'endpoints', priorities: [[{ address, weight: 1 }]] },
+    connectTimeoutMs: 1_000,
+    balancing: 'round-robin',
+  }
+  const called: PipyConfig['called'][number] = {
+    id: 'direct',
+    port: 80,
+    addresses: [],
+    hosts: ['direct'],
+    routes: [{ match: {}, shares: [{ upstream: 'direct', weight: 1 }] }],
+  }
+  return { ...client, called: [...(client.called ?? []), called], upstreams: { ...client.upstreams, direct } }
+}
+
 /** The server serves `GET` below `/books` to the client, and its TCP port. */
 export function serverConfig({ at, apps }: Shop, callers = 'client'): Partial<PipyConfig> {
   return {

@@ -28,7 +28,12 @@ const methods: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
   },
   // Answers by trailers alone.
   Refuse: (stream) => {
-    stream.resume().respond({ ...head, 'grpc-status': '14', 'grpc-message': 'not now' }, { endStream: true })
+    const status = { 'grpc-status': '14', 'grpc-message': 'not now', 'retry-pushback-ms': '-1' }
+    stream.resume().respond({ ...head, ...status }, { endStream: true })
+  },
+  // The same, without a message.
+  Unknown: (stream) => {
+    stream.resume().respond({ ...head, 'grpc-status': '12' }, { endStream: true })
   },
   // Never ends.
   Hold: (stream) => {

@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url'
 
 import type { Credential } from '@osm-ts/driver-api'
 
+import { noteCrash } from '../../dataplane/support/crashes.js'
+
 const codebase = fileURLToPath(new URL('../../../packages/driver-pipy/codebase', import.meta.url))
 
 /** A worker may hang when it ends, so that nothing waits for it for ever. */
@@ -40,6 +42,8 @@ export interface Worker {
   readonly pid: number
   /** Its exit code, once it has ended. */
   readonly ended: Promise<number | null>
+  /** True if it has ended, by itself or by the test. */
+  readonly hasEnded: () => boolean
   /** All that it has said so far. */
   readonly output: () => string
   /** Replaces the certificate and the roots in place, as whoever rotates them does. */
@@ -91,13 +95,19 @@ export async function startWorker({
   await binary.close()
   const { pid } = child
   if (pid === undefined) throw new Error(`${program} can't be started`)
-  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  let isStopped = false
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    // `timeout` passes on that its child was ended by a signal.
+    if (!isStopped && (signal !== null || Number(code) > 128)) noteCrash(`a worker: ${String(signal ?? code)}`)
+    return code as number | null
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text: string) => {
       output = `${output}${text}`.slice(-100_000)
     })
   const stop = async (): Promise<void> => {
+    isStopped = true
     await kill(child)
     await rm(folder, { recursive: true, force: true })
   }
@@ -111,7 +121,8 @@ export async function startWorker({
     const own = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim()
     process.kill(Number(own), 'SIGHUP')
   }
-  return { pid, ended, output: () => output, renew, reload, stop }
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
+  return { pid, ended, hasEnded, output: () => output, renew, reload, stop }
 }
 
 async function kill(child: ChildProcess): Promise<void> {

@@ -1,17 +1,19 @@
 import type { Verdict } from '@osm-ts/oracle'
 
-import type { Outcome } from './bed.js'
+import type { Outcome } from './differential-mesh.js'
 
 /** What Envoy did otherwise than the oracle says; undefined if they agree. */
 export function disagreement(verdict: Verdict, outcome: Outcome): string | undefined {
   if (!outcome.passed)
     return verdict.outcome === 'allow' ? `Envoy refuses (${outcome.status}) what the oracle allows` : undefined
-  const { server, path } = outcome
-  const isAllowed = verdict.destinations.some(
+  const { server, path, headers = {} } = outcome
+  const destination = verdict.destinations.find(
     ({ allowed, account }) => allowed && `${account.namespace}/${account.name}` === server,
   )
-  if (!isAllowed) return `Envoy lets in to ${server} what the oracle does not`
-  return path === undefined || path === verdict.target
+  if (destination === undefined) return `Envoy lets in to ${server} what the oracle does not`
+  const leaked = (destination.removedHeaders ?? []).find((name) => Object.hasOwn(headers, name))
+  if (leaked !== undefined) return `the server sees the header ${leaked}`
+  return path === undefined || path === verdict.target || !destination.hasSidecar
     ? undefined
     : `the server sees ${path}, not ${verdict.target ?? ''}`
 }

@@ -1,19 +1,47 @@
 import { Oracle, type Question, type Verdict } from '@osm-ts/oracle'
 
 import { meshConfig } from '../yaml.js'
+import type { AskedRequest } from './policy-can.js'
 import type { Attempt } from './random-policy.js'
 import { HTTP_PORT, TCP_PORT, parsed, topology } from './topology.js'
 
 /** A policy over the mesh that stays. */
 export interface Policy {
   readonly permissive: boolean
+  /** Namespaces in which a missing sidecar means plaintext. */
+  readonly plaintext: readonly string[]
   readonly documents: readonly string[]
 }
 
 /** The oracle for a policy. */
-export function oracleOf({ permissive, documents }: Policy): Oracle {
-  const config = meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: permissive } })
-  return new Oracle(parsed([...topology, config, ...documents]))
+export function oracleOf(policy: Policy): Oracle {
+  return new Oracle(parsed(documentsOf(policy)))
+}
+
+/** Everything that a mesh under a policy is told. */
+export function documentsOf(policy: Policy): readonly string[] {
+  return [...topology, configOf(policy), ...policy.documents]
+}
+
+/** The configuration of a policy. */
+export function configOf({ permissive, plaintext }: Omit<Policy, 'documents'>): string {
+  return meshConfig({
+    traffic: {
+      enablePermissiveTrafficPolicyMode: permissive,
+      enableEgress: false,
+      ...(permissive ? { plaintextNamespaces: plaintext } : {}),
+    },
+    featureFlags: { enableEgressPolicy: true, enableIngressBackendPolicy: true, enableRetryPolicy: true },
+  })
+}
+
+/** An attempt as the command line of `osm policy can` has it. */
+export function asked(attempt: Attempt): AskedRequest {
+  const { port, request } = question(attempt)
+  const to = `${attempt.to}:${port}`
+  if (attempt.kind === 'tcp' || request === undefined) return { from: attempt.from, to }
+  const { method, headers } = request
+  return { from: attempt.from, to, method, target: attempt.request.target, headers }
 }
 
 /** What the oracle says of an attempt. */
@@ -22,7 +50,7 @@ export function verdictOn(oracle: Oracle, attempt: Attempt): Verdict {
 }
 
 /** An attempt as a question. Header fields that repeat are one value, and the spaces around values are no part of them. */
-export function question(attempt: Attempt): Question {
+function question(attempt: Attempt): Question {
   const base = { from: ref(attempt.from), to: ref(attempt.to) }
   if (attempt.kind === 'tcp') return { ...base, port: TCP_PORT }
   const { method, target, headers } = attempt.request

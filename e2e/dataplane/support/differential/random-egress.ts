@@ -2,6 +2,7 @@ import type { EgressQuestion } from '@osm-ts/oracle'
 import fc from 'fast-check'
 
 import { meshConfig } from '../yaml.js'
+import type { AskedRequest } from './policy-can.js'
 import { clients, document } from './topology.js'
 
 /** This machine, without asking anybody for it. */
@@ -68,9 +69,15 @@ export function anyEgress(ports: readonly number[]): fc.Arbitrary<readonly strin
   return fc
     .tuple(
       fc.nat(3).map((number) => [meshConfig({ traffic: { enableEgress: number === 0 } })]),
-      fc.array(routeGroup, { minLength: 1, maxLength: 4 }),
-      fc.array(egress(ports), { minLength: 2, maxLength: 6 }),
+      anyEgressPolicies(ports, 2),
     )
+    .map((lists) => lists.flat())
+}
+
+/** Egress objects, at least so many, and route groups that they name. Some have one name. */
+export function anyEgressPolicies(ports: readonly number[], minLength: number): fc.Arbitrary<readonly string[]> {
+  return fc
+    .tuple(fc.array(routeGroup, { minLength: 1, maxLength: 4 }), fc.array(egress(ports), { minLength, maxLength: 6 }))
     .map((lists) => lists.flat())
 }
 
@@ -108,4 +115,10 @@ export function egressQuestion({ from, host, port, method, target, user }: Egres
   const [namespaceOf = '', name = ''] = from.split('/')
   const headers = user === undefined ? {} : { 'x-user': user }
   return { protocol: 'http', from: { namespace: namespaceOf, name }, host, port, request: { method, target, headers } }
+}
+
+/** An attempt as the command line of `osm policy can` has it. */
+export function askedOutside({ from, host, port, method, target, user }: EgressAttempt): AskedRequest {
+  const headers = user === undefined ? {} : { 'x-user': user }
+  return { from, to: `http://${host}:${port}`, method, target, headers }
 }

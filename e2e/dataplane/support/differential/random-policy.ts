@@ -47,6 +47,8 @@ const httpMatch = fc.record(
       headerRegex.map((pattern) => [{ 'x-user': pattern }]),
       fc.tuple(headerRegex, headerRegex).map(([one, two]) => [{ 'X-User': one }, { 'x-role': two }]),
       headerRegex.map((pattern) => [{ 'x-user': 'nobody' }, { 'X-USER': pattern }]),
+      headerRegex.map((pattern) => [{ x_user: pattern }]),
+      headerRegex.map((pattern) => [{ serviceidentity: pattern }]),
     ),
   },
   { requiredKeys: ['name'] },
@@ -120,18 +122,22 @@ const trafficSplit = fc
   )
 
 /** Documents of a policy, no two of one name. */
-export const anyPolicy: fc.Arbitrary<{ readonly permissive: boolean; readonly documents: readonly string[] }> =
-  fc.record({
-    permissive: fc.nat(9).map((number) => number === 0),
-    documents: fc
-      .tuple(
-        fc.array(routeGroup, { minLength: 2, maxLength: 4 }),
-        fc.array(tcpRoute, { maxLength: 3 }),
-        fc.array(trafficTarget, { minLength: 2, maxLength: 8 }),
-        fc.array(trafficSplit, { maxLength: 3 }),
-      )
-      .map((lists) => withoutDoubles(lists.flat())),
-  })
+export const anyPolicy: fc.Arbitrary<{
+  readonly permissive: boolean
+  readonly plaintext: readonly string[]
+  readonly documents: readonly string[]
+}> = fc.record({
+  permissive: fc.nat(5).map((number) => number === 0),
+  plaintext: fc.constantFrom([], ['a'], ['*'], ['b']),
+  documents: fc
+    .tuple(
+      fc.array(routeGroup, { minLength: 2, maxLength: 4 }),
+      fc.array(tcpRoute, { maxLength: 3 }),
+      fc.array(trafficTarget, { minLength: 2, maxLength: 8 }),
+      fc.array(trafficSplit, { maxLength: 3 }),
+    )
+    .map((lists) => withoutDoubles(lists.flat())),
+})
 
 /** The last document of each name. */
 export function withoutDoubles(documents: readonly string[]): readonly string[] {
@@ -185,6 +191,8 @@ const headers = fc.oneof(
   userValue.map((value) => [['x-user', value] as const]),
   fc.tuple(userValue, userValue).map(([one, two]) => [['x-user', one] as const, ['X-Role', two] as const]),
   fc.tuple(userValue, userValue).map(([one, two]) => [['x-user', one] as const, ['X-User', two] as const]),
+  fc.tuple(userValue, userValue).map(([one, two]) => [['x-user', one] as const, ['X_User', two] as const]),
+  fc.tuple(userValue, userValue).map(([one, two]) => [['x_user', one] as const, ['serviceidentity', two] as const]),
 )
 
 export const anyAttempt: fc.Arbitrary<Attempt> = fc.oneof(

@@ -14,8 +14,16 @@ export const TCP_PORT = 9000
 export const CANARY = 'canary/canary'
 const CANARY_HOST = 'canary.canary'
 
+/** A server without a sidecar: alone behind a service of its own, and beside others behind `a/both`. */
+export const BARE = 'a/bare'
+/** On the loopback of this machine, by the process: test files run side by side. */
+export const BARE_ADDRESS = `127.${(process.pid >> 14) & 127}.${(process.pid >> 7) & 127}.${(process.pid & 127) + 2}`
+
+/** Selects nothing, and nothing of the mesh is behind it. */
+const LEGACY = 'a/legacy'
+
 /** Services with the ports that requests go to. */
-export const services = ['a/web', 'a/twin', 'a/both', 'b/store'] as const
+export const services = ['a/web', 'a/twin', 'a/both', 'b/store', BARE, LEGACY] as const
 
 /** The documents that stay. */
 export const topology: readonly string[] = [
@@ -37,6 +45,21 @@ export const topology: readonly string[] = [
     twoPorts(name, { app: name.slice(2) }),
   ]),
   twoPorts('a/both', { tier: 'server' }),
+  account(BARE),
+  document('standalone.openservicemesh.io/v1alpha1', 'Workload', BARE, {
+    metadata: { labels: { app: 'bare', tier: 'server' } },
+    spec: {
+      serviceAccountName: 'bare',
+      sidecar: false,
+      address: BARE_ADDRESS,
+      ports: [
+        { name: 'http', port: HTTP_PORT },
+        { name: 'tcp', port: TCP_PORT },
+      ],
+    },
+  }),
+  twoPorts(BARE, { app: 'bare' }),
+  twoPorts(LEGACY, {}),
   account(CANARY),
   workload(CANARY, { program: programs.http, port: HTTP_PORT }),
   service(CANARY, 'canary', HTTP_PORT),

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals'
-import { ScenarioRun, scenariosOf, type Stage } from '@osm-ts/driver-testkit'
+import { ScenarioRun, scenariosOf, type ScenarioRunner } from '@osm-ts/driver-testkit'
 
 /**
- * Makes a test of each step of each scenario that runs on the stage; of one that needs what its sidecars lack, a test that this is reported. `-t <name of a scenario>` runs one.
+ * Makes a test of each step of each scenario that runs on the runner; of one that needs what its sidecars lack, a test that this is reported. `-t <name of a scenario>` runs one.
  */
-export function describeScenarios(stage: Stage): void {
-  const scenarios = scenariosOf(stage.mode)
-  afterAll(() => stage.stop(), stage.timeLimitMs)
+export function describeScenarios(runner: ScenarioRunner): void {
+  const scenarios = scenariosOf(runner.mode)
+  afterAll(() => runner.stop(), runner.timeLimitMs)
   for (const [index, scenario] of scenarios.entries())
-    describeScenario(new ScenarioRun(scenario, scenarios.slice(index + 1), stage), stage.timeLimitMs)
+    describeScenario(new ScenarioRun(scenario, scenarios.slice(index + 1), runner), runner.timeLimitMs)
 }
 
 function describeScenario(run: ScenarioRun, timeLimitMs: number): void {

@@ -1,0 +1,161 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { freePort } from '../local-api.js'
+import { MeshApi } from './api.js'
+import { issueCertificates, type MeshCertificates } from './certificates.js'
+import { Controller } from './controller.js'
+import { BaselineServer } from './baseline-server.js'
+import { scaleMesh, scaleProxies, type ScaleSize } from './mesh.js'
+import { Proxies, type ProxyServer } from './proxies.js'
+
+/** Bundles of the processes of a benchmark of scale. */
+export interface ScalePrograms {
+  readonly controller: string
+  readonly api: string
+  readonly proxies: string
+  readonly floor: string
+  /** Loaded into the controller, see soak/probe-main.ts; absent: the controller runs as it is. */
+  readonly probe?: string
+}
+
+/** Changes are collected for so long after the first one, at most. */
+const MAX_DEBOUNCE_MS = 1000
+/** Nothing is under way when nothing was acknowledged for so long. */
+const QUIET_MS = 400
+const CONNECT_TIMEOUT_MS = 120_000
+
+/**
+ * A generated mesh with a real osm-controller in a process of its own, an API server in another, and simulated proxies in a third; beside them the floor,
+ * a bare gRPC server, with as many proxies in a process of their own.
+ */
+export class ScaleEnvironment {
+  readonly size: ScaleSize
+  readonly api: MeshApi
+  readonly controller: Controller
+  readonly floor: BaselineServer
+  readonly certificates: MeshCertificates
+  readonly proxies: Proxies
+  readonly floorProxies: Proxies
+  readonly server: ProxyServer
+  readonly floorServer: ProxyServer
+  /** Milliseconds from the start of the controller's process until it was ready. */
+  readonly controllerStartMs: number
+  readonly #folder: string
+
+  private constructor(
+    parts: Omit<ScaleEnvironment, 'close' | 'settled' | 'nodeIds' | 'connect' | 'connectFloor'>,
+    folder: string,
+  ) {
+    this.size = parts.size
+    this.api = parts.api
+    this.controller = parts.controller
+    this.floor = parts.floor
+    this.certificates = parts.certificates
+    this.proxies = parts.proxies
+    this.floorProxies = parts.floorProxies
+    this.server = parts.server
+    this.floorServer = parts.floorServer
+    this.controllerStartMs = parts.controllerStartMs
+    this.#folder = folder
+  }
+
+  static async start(size: ScaleSize, programs: ScalePrograms): Promise<ScaleEnvironment> {
+    const folder = await mkdtemp(join(tmpdir(), 'osm-scale-'))
+    const proxyServerPort = await freePort()
+    const api = await MeshApi.start(programs.api)
+    await api.put(scaleMesh(size, proxyServerPort))
+    const { controller, ms: controllerStartMs } = await Controller.start({
+      program: programs.controller,
+      folder,
+      api: api.url,
+      probe: programs.probe,
+    })
+    const certificates = await issueCertificates(await api.api(), scaleProxies(size), AbortSignal.timeout(600_000))
+    const floor = await BaselineServer.start(programs.floor)
+    const floorPort = await floor.listen(certificates.floor)
+    const { serverName, controlPlaneRoots: roots } = certificates
+    return new ScaleEnvironment(
+      {
+        size,
+        api,
+        controller,
+        floor,
+        certificates,
+        proxies: await Proxies.start(programs.proxies),
+        floorProxies: await Proxies.start(programs.proxies),
+        server: { port: proxyServerPort, serverName, roots },
+        floorServer: { port: floorPort, serverName, roots },
+        controllerStartMs,
+      },
+      folder,
+    )
+  }
+
+  /** Node ids of the first proxies. */
+  nodeIds(count: number): readonly string[] {
+    return this.certificates.proxies.slice(0, count).map(({ nodeId }) => nodeId)
+  }
+
+  /**
+   * Connects all proxies to the controller at once; gives the milliseconds after which each was configured.
+   *
+   * @param record - true: keep what the first proxy of each service was sent (in permissive mode: the first of all), for the floor to send it as well
+   */
+  async connect(record = false): Promise<readonly number[]> {
+    const { proxies } = this.certificates
+    // In permissive mode what one is sent is the size of what each is sent, and a hundred times as much is a lot to keep.
+    const alike = this.size.permissive ? proxies.length : this.size.replicas
+    const recorded = record ? proxies.filter(({ index }) => index % alike === 0).map(({ index }) => index) : []
+    const times = await this.proxies.connect(this.server, proxies, CONNECT_TIMEOUT_MS, { record: recorded })
+    for (const [index, types] of await this.proxies.recorded()) {
+      const same = proxies.slice(index, index + alike).map(({ nodeId }) => nodeId)
+      await this.floor.answer(same, types)
+    }
+    return times
+  }
+
+  /** Connects as many proxies to the floor. */
+  async connectFloor(): Promise<readonly number[]> {
+    return this.floorProxies.connect(this.floorServer, this.certificates.proxies, CONNECT_TIMEOUT_MS)
+  }
+
+  /** Waits until proxies have acknowledged what was changed before. Gives the time of the last acknowledgement, in nanoseconds of the monotonic clock. */
+  async settled(): Promise<bigint> {
+    // However long changes go on, they are not held back for longer than this.
+    await new Promise((resolve) => setTimeout(resolve, MAX_DEBOUNCE_MS))
+    return this.proxies.quiet(QUIET_MS)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.proxies.close(), this.floorProxies.close()])
+    await Promise.all([this.controller.stop(), this.floor.close()])
+    await this.api.close()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** Has something done with a environment, and ends it. What goes wrong comes with the last words of the controller. */
+export async function withWorld<T>(
+  size: ScaleSize,
+  programs: ScalePrograms,
+  action: (environment: ScaleEnvironment) => Promise<T>,
+): Promise<T> {
+  const environment = await step('start', () => ScaleEnvironment.start(size, programs))
+  try {
+    return await action(environment)
+  } catch (error) {
+    throw new Error(`the last words of the controller:\n${environment.controller.lastWords()}`, { cause: error })
+  } finally {
+    await environment.close()
+  }
+}
+
+/** Has one thing done, and says how long that took. */
+export async function step<T>(name: string, action: () => Promise<T>): Promise<T> {
+  const start = performance.now()
+  const result = await action()
+  console.error(`  ${name}: ${((performance.now() - start) / 1000).toFixed(1)} s`)
+  return result
+}

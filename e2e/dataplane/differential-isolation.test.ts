@@ -1,0 +1,128 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+
+import { DifferentialMesh, type Outcome } from './support/differential/differential-mesh.js'
+import { disagreement } from './support/differential/disagreement.js'
+import { oracleOf, verdictOn } from './support/differential/question.js'
+import { anyAttack } from './support/differential/random-attack.js'
+import {
+  anyEgressAttempt,
+  anyEgressPolicies,
+  egressQuestion,
+  needsLookup,
+  type EgressAttempt,
+} from './support/differential/random-egress.js'
+import { anyAttempt, anyPolicy, withoutDoubles } from './support/differential/random-policy.js'
+import type { RawAnswer } from './support/differential/raw-http.js'
+
+/** Policies with an attack on each, and attempts before and after it. */
+const POLICIES = 20
+const ATTEMPTS = 30
+const DEPARTURES = 30
+/** A sidecar has acknowledged its policy a moment before all of its threads follow it. */
+const TRIES_FOR_MS = 5000
+const OUTSIDE = 'outside the mesh'
+
+describe('real Envoys, while somebody adds objects to a namespace of his own', () => {
+  let differential: DifferentialMesh
+  let outside: Server
+
+  beforeAll(async () => {
+    outside = createServer((request, response) => {
+      request.resume()
+      response.end(OUTSIDE)
+    })
+    await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve))
+    differential = await DifferentialMesh.open()
+  })
+  afterAll(async () => {
+    await differential.close()
+    outside.close()
+    outside.closeAllConnections()
+  })
+
+  it('answer requests of others as before, and as the oracle says of the mesh without him', async () => {
+    // A listening server has an address with a port.
+    const ports = [(outside.address() as AddressInfo).port]
+    const counts = new Map<string, number>()
+    const exactly = (length: number) => ({ minLength: length, maxLength: length })
+    await fc.assert(
+      fc.asyncProperty(
+        anyPolicy,
+        // Half of the meshes let nobody out.
+        fc.oneof(fc.constant([]), anyEgressPolicies(ports, 2)),
+        anyAttack(ports),
+        fc.array(anyAttempt, exactly(ATTEMPTS)),
+        fc.array(anyEgressAttempt(ports), exactly(DEPARTURES)),
+        async (inside, egress, attack, attempts, departures) => {
+          const policy = { ...inside, documents: withoutDoubles([...inside.documents, ...egress]) }
+          const oracle = oracleOf(policy)
+          const answers = async (): Promise<readonly unknown[]> => {
+            const found: unknown[] = []
+            for (const attempt of attempts) {
+              const verdict = verdictOn(oracle, attempt)
+              const isAgreed = (outcome: Outcome): boolean => disagreement(verdict, outcome) === undefined
+              const outcome = await lasting(() => differential.attempt(attempt), isAgreed)
+              counts.set(verdict.outcome, (counts.get(verdict.outcome) ?? 0) + 1)
+              // Chance decides where a split request ends up.
+              const answer = verdict.outcome === 'depends' ? 'depends' : shown(outcome)
+              found.push({ attempt, answer, fault: disagreement(verdict, outcome) ?? 'none' })
+            }
+            for (const departure of departures) {
+              const { outcome } = oracle.decideEgress(egressQuestion(departure))
+              if (outcome === 'allow' && needsLookup(departure)) continue
+              counts.set(`out: ${outcome}`, (counts.get(`out: ${outcome}`) ?? 0) + 1)
+              found.push(await departed(differential, departure, outcome))
+            }
+            return found
+          }
+          await differential.apply(policy)
+          const before = await answers()
+          await differential.apply({ ...policy, documents: [...policy.documents, ...attack] })
+          const after = await answers()
+          expect({ attack, faults: after.filter(isFault) }).toEqual({ attack, faults: [] })
+          expect({ attack, answers: after }).toEqual({ attack, answers: before })
+        },
+      ),
+      { numRuns: POLICIES, endOnFailure: true },
+    )
+    console.log(`answers before and after attacks: ${JSON.stringify(Object.fromEntries(counts))}`)
+    for (const outcome of ['allow', 'deny', 'out: allow', 'out: deny'])
+      expect({ outcome, isSeen: (counts.get(outcome) ?? 0) > 0 }).toEqual({ outcome, isSeen: true })
+  })
+})
+
+function isFault(answer: unknown): boolean {
+  return (answer as { readonly fault: string }).fault !== 'none'
+}
+
+/** Of a refusal no status: chance decides which of several workloads refuses, and each may have a reason of its own. */
+function shown(outcome: Outcome): unknown {
+  return outcome.passed ? { path: outcome.path } : 'refused'
+}
+
+/** What becomes of a request to a host outside, and whether that is what the oracle says. */
+async function departed(differential: DifferentialMesh, attempt: EgressAttempt, expected: string): Promise<unknown> {
+  const outcomeOf = ({ status, body }: RawAnswer): string => {
+    if (status === 200 && body === OUTSIDE) return 'allow'
+    return status === 403 || status === 404 ? 'deny' : `fails with ${String(status)}: ${body}`
+  }
+  const answer = await lasting(
+    async () => outcomeOf(await differential.leave(attempt)),
+    (outcome) => outcome === expected,
+  )
+  return { attempt, answer, fault: answer === expected ? 'none' : `the oracle says ${expected}` }
+}
+
+/** The answer to a request, or to a later one if the first is not as it should be. */
+async function lasting<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
+  const deadline = performance.now() + TRIES_FOR_MS
+  for (;;) {
+    const answer = await ask()
+    if (isRight(answer) || performance.now() > deadline) return answer
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

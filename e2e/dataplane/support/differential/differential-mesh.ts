@@ -1,0 +1,165 @@
+import { type Socket, connect } from 'node:net'
+
+import { type TestMesh, startTestMesh } from '../mesh.js'
+import { throughProxy } from '../traffic.js'
+import { eventually } from '../wait.js'
+import { telemetry } from '../yaml.js'
+import { type Bare, startBare } from './bare.js'
+import { type Policy, configOf } from './question.js'
+import type { EgressAttempt } from './random-egress.js'
+import type { Attempt } from './random-policy.js'
+import { type RawAnswer, RawClient } from './raw-http.js'
+import { bytesThroughProxy } from './raw-request.js'
+import { CANARY, HTTP_PORT, TCP_PORT, canaryPolicy, canaryUrl, clients, topology } from './topology.js'
+
+/** What became of an attempt: who answered, and which path and headers it saw; or how it was refused. */
+export type Outcome =
+  | {
+      readonly passed: true
+      readonly server: string
+      readonly path?: string
+      readonly headers?: Readonly<Record<string, string>>
+    }
+  | { readonly passed: false; readonly status: number }
+
+const FILE = 'policy.yaml'
+
+/** Real Envoys whose policies change, and requests through them. */
+export class DifferentialMesh {
+  readonly #mesh: TestMesh
+  readonly #bare: Bare
+  readonly #clients: ReadonlyMap<string, RawClient>
+  #state = 0
+
+  private constructor(mesh: TestMesh, bare: Bare) {
+    this.#mesh = mesh
+    this.#bare = bare
+    this.#clients = new Map(
+      clients.map((name) => {
+        const { hostname, port } = new URL(mesh.proxyOf(name))
+        return [name, new RawClient(() => opened(hostname, Number(port)))]
+      }),
+    )
+  }
+
+  static async open(): Promise<DifferentialMesh> {
+    const bare = await startBare()
+    return new DifferentialMesh(
+      await startTestMesh({ 'topology.yaml': topology, [FILE]: [configOf({ permissive: false, plaintext: [] })] }),
+      bare,
+    )
+  }
+
+  /** Puts a policy into force, in the place of the one before. */
+  async apply(policy: Policy): Promise<void> {
+    this.#state += 1
+    await this.#mesh.write(FILE, configOf(policy), ...policy.documents, ...canaryPolicy(this.#state))
+    const url = canaryUrl(this.#state)
+    // Where everything is answered, the canary of every state is too.
+    await eventually(
+      () => this.#mesh.debug('/debug/policies'),
+      (page) => page.includes(`/state-${this.#state}`),
+      { everyMs: 10, what: 'that the policy is read' },
+    )
+    await eventually(
+      () => throughProxy(this.#mesh.proxyOf(clients[0]), url),
+      ({ status }) => status === 200,
+      { everyMs: 10, what: `state ${this.#state}` },
+    )
+    await eventually(
+      () => this.#mesh.statuses(),
+      (all) =>
+        all.every(
+          ({ state, wantedVersion, appliedVersion }) => state === 'applied' && wantedVersion === appliedVersion,
+        ),
+      { everyMs: 10, what: 'that every sidecar has applied its policy' },
+    )
+  }
+
+  /**
+   * Puts objects into force, a MeshConfig among them, in the place of those before, and waits until every sidecar has acknowledged all of its policy.
+   * Nothing is sent: what the objects say may let nothing through.
+   *
+   * @throws Error with the words of a sidecar that refuses something
+   */
+  async give(documents: readonly string[]): Promise<void> {
+    this.#state += 1
+    const mark = `state-${this.#state}`
+    // Whatever mode the mesh is in, the access log of a workload is in its policy.
+    await this.#mesh.write(FILE, ...documents, telemetry(CANARY, { accessLog: { format: mark } }))
+    const page = `/debug/policy?uuid=${this.#mesh.instance(CANARY).uuid}`
+    // All policies of a state are computed at once.
+    await eventually(
+      () => this.#mesh.debug(page),
+      (policy) => policy.includes(`"${mark}"`),
+      { everyMs: 10, what: 'that the policy is computed' },
+    )
+    const all = await eventually(
+      () => this.#mesh.statuses(),
+      (statuses) =>
+        statuses.some(({ rejected }) => rejected.length > 0) ||
+        statuses.every(
+          ({ state, wantedVersion, appliedVersion }) => state === 'applied' && wantedVersion === appliedVersion,
+        ),
+      { everyMs: 10, what: 'that every sidecar has applied its policy' },
+    )
+    const refused = all.flatMap(({ name, rejected }) => rejected.map((part) => ({ proxy: name, ...part })))
+    if (refused.length > 0) throw new Error(`sidecars refuse ${JSON.stringify(refused, undefined, 1)}`)
+  }
+
+  /** Problems that the controller has with what is in force. */
+  problems(): ReturnType<TestMesh['problems']> {
+    return this.#mesh.problems()
+  }
+
+  /** Sends what is attempted. */
+  async attempt(attempt: Attempt): Promise<Outcome> {
+    const [namespace = '', name = ''] = attempt.to.split('/')
+    if (attempt.kind === 'tcp') {
+      const server = await answerOverTcp(this.#mesh.tcpAddress(attempt.from, `${name}_${namespace}_${TCP_PORT}`))
+      return server === undefined ? { passed: false, status: 0 } : { passed: true, server }
+    }
+    const bytes = bytesThroughProxy(`${name}.${namespace}:${HTTP_PORT}`, attempt.request)
+    const { status, body } = await this.#client(attempt.from).ask(bytes)
+    return body.startsWith('{"server"')
+      ? { passed: true, ...(JSON.parse(body) as { server: string; path: string; headers: Record<string, string> }) }
+      : { passed: false, status }
+  }
+
+  /** Sends a request to a host outside the mesh. */
+  leave({ from, host, port, method, target, user }: EgressAttempt): Promise<RawAnswer> {
+    const headers = user === undefined ? [] : [['x-user', user] as const]
+    return this.#client(from).ask(bytesThroughProxy(`${host}:${port}`, { method, target, headers }))
+  }
+
+  #client(name: string): RawClient {
+    const client = this.#clients.get(name)
+    if (client === undefined) throw new Error(`${name} is no client`)
+    return client
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients.values()) client.close()
+    await Promise.all([this.#mesh.stop(), this.#bare.stop()])
+  }
+}
+
+function opened(host: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port }, () => resolve(socket))
+    socket.once('error', reject)
+  })
+}
+
+/** The line that comes back; undefined if the connection is closed before. */
+function answerOverTcp(address: string): Promise<string | undefined> {
+  const [host = '', port = ''] = address.split(':')
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port) }, () => socket.write('?\n'))
+    let heard = ''
+    socket.setTimeout(10_000, () => socket.destroy())
+    socket.on('error', () => socket.destroy())
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString()))
+    socket.on('close', () => resolve(heard === '' ? undefined : heard.trimEnd()))
+  })
+}

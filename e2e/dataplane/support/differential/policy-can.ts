@@ -1,0 +1,35 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { parseCallee, parseCaller } from '../../../../packages/cli/src/policy-question.js'
+import { askPolicy } from '../../../../packages/cli/src/spec/ask-policy.js'
+import { loadFolder, standaloneNaming } from '../../../../packages/cli/src/spec/load-folder.js'
+
+/** A request as the command line of `osm policy can` has it. */
+export interface AskedRequest {
+  readonly from: string
+  readonly to: string
+  readonly method?: string
+  readonly target?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What `osm policy can` says of requests under these documents: the folder is read as the command reads it, once for all of them. */
+export async function policyCan(
+  documents: readonly string[],
+): Promise<(asked: AskedRequest) => Promise<{ readonly allowed: boolean; readonly said: string }>> {
+  const folder = await mkdtemp(join(tmpdir(), 'policy-can-'))
+  try {
+    await writeFile(join(folder, 'mesh.yaml'), documents.join('\n---\n'))
+    const loaded = await loadFolder(folder, standaloneNaming, new AbortController().signal)
+    return async ({ from, to, method = 'GET', target = '/', headers = {} }) => {
+      const question = { from: parseCaller(from), to: parseCallee(to), request: { method, path: target, headers } }
+      const answer = await askPolicy(loaded, question)
+      if (typeof answer === 'string') throw new Error(answer)
+      return { allowed: answer.allowed, said: JSON.stringify(answer.json) }
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

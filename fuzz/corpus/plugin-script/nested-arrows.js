@@ -1,0 +1,1 @@
+var f = a => b => (c => c) (a ? b : [...a]); export function g() { if (f) return f(1); else throw new Error("x") }
