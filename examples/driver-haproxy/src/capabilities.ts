@@ -2,6 +2,7 @@ import { type Capabilities, type OptionalFeature } from '@osm-ts/driver-api'
 
 /** What class haproxy does beyond what every class does. The host refuses or reports a policy that needs anything else. */
 const features: readonly OptionalFeature[] = [
+  'escaped-slashes',
   'load-balancing-least-request',
   'probes-http',
   'probes-https',

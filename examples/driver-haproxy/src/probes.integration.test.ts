@@ -16,35 +16,36 @@ describe('probes', () => {
   const servers: (HttpServer | Server)[] = []
   const heard: string[] = []
   let sidecar: Sidecar
-  let listen = { plain: 0, tunnel: 0 }
+  let port = 0
   let closed = 0
 
-  const open = async (server: HttpServer | Server, port = 0): Promise<number> => {
+  const open = async (server: HttpServer | Server, at = 0): Promise<number> => {
     servers.push(server)
-    server.listen(port, '127.0.0.1')
+    server.listen(at, '127.0.0.1')
     await once(server, 'listening')
     return (server.address() as AddressInfo).port
   }
-  const binding = (container: string, port: number, path: string, target: ProbeBinding['target']): ProbeBinding => ({
+  const binding = (container: string, at: number, path: string, target: ProbeBinding['target']): ProbeBinding => ({
     container,
     probe: 'liveness',
-    listen: { address: '127.0.0.1', port },
+    listen: { address: '127.0.0.1', port: at },
     path,
     target,
     // Against hanging, not a measure of speed.
     timeoutMs: 20_000,
   })
   const status = async (path: string): Promise<number> => {
-    const response = await fetch(`http://127.0.0.1:${listen.plain}${path}`)
+    const response = await fetch(`http://127.0.0.1:${port}${path}`)
     await response.text()
     return response.status
   }
 
   beforeAll(async () => {
     await fixture.start()
-    listen = { plain: await freePort(), tunnel: await freePort() }
+    port = await freePort()
     closed = await freePort()
     const answer: RequestListener = ({ url = '', headers }, response) => {
+      if (headers['serviceidentity'] !== undefined) heard.push('an identity was claimed')
       heard.push(`${url} ${headers.host ?? ''} ${String(headers['x-probe'])}`)
       response.writeHead(url === '/sick' ? 500 : 204).end()
     }
@@ -67,13 +68,12 @@ describe('probes', () => {
     fixture.certify('shop')
     sidecar = await fixture.sidecar('shop')
     const probes = [
-      binding('well', listen.plain, '/well', { type: 'http', port: plain, path: '/alive?at=%20', headers }),
-      binding('sick', listen.plain, '/ill', { type: 'http', port: plain, path: '/sick' }),
-      binding('tls', listen.plain, '/tls', { type: 'https', port: secure, path: '/secure' }),
-      binding('silent', listen.plain, '/silent', { type: 'tcp', port: await open(silent) }),
-      binding('closed', listen.plain, '/closed', { type: 'tcp', port: closed }),
-      binding('rpc', listen.plain, '/grpc.health.v1.Health/Check', { type: 'grpc', port: await open(grpc) }),
-      binding('tunnel', listen.tunnel, '', { type: 'http', port: plain }),
+      binding('well', port, '/well', { type: 'http', port: plain, path: '/alive?at=%20', headers }),
+      binding('sick', port, '/ill', { type: 'http', port: plain, path: '/sick' }),
+      binding('tls', port, '/tls', { type: 'https', port: secure, path: '/secure' }),
+      binding('silent', port, '/silent', { type: 'tcp', port: await open(silent) }),
+      binding('closed', port, '/closed', { type: 'tcp', port: closed }),
+      binding('rpc', port, '/grpc.health.v1.Health/Check', { type: 'grpc', port: await open(grpc) }),
     ]
     await fixture.apply(sidecar, 'shop', { changes: { probes }, parts: [] })
   })
@@ -105,8 +105,8 @@ describe('probes', () => {
     expect(heard.filter((line) => line.startsWith('silent'))).toEqual([])
   })
 
-  it('pass on what speaks gRPC, and what has no path', async () => {
-    const client = connectHttp2(`http://127.0.0.1:${listen.plain}`)
+  it('pass on what speaks gRPC', async () => {
+    const client = connectHttp2(`http://127.0.0.1:${port}`)
     try {
       const stream = client.request({
         ':method': 'POST',
@@ -120,7 +120,16 @@ describe('probes', () => {
     } finally {
       client.destroy()
     }
-    expect((await fetch(`http://127.0.0.1:${listen.tunnel}/as-it-is`)).status).toBe(204)
-    expect(heard).toContainEqual(expect.stringMatching(/^\/as-it-is /))
+  })
+
+  it('let nothing else through: no other method, query, body or claim of an identity', async () => {
+    const url = `http://127.0.0.1:${port}/well`
+    const before = heard.length
+    expect((await fetch(url, { method: 'POST' })).status).toBe(503)
+    expect((await fetch(url, { method: 'PUT', body: 'past' })).status).toBe(503)
+    expect((await fetch(`${url}?past=1`)).status).toBe(503)
+    expect(heard).toHaveLength(before)
+    expect((await fetch(url, { headers: { serviceidentity: 'bank.victim' } })).status).toBe(204)
+    expect(heard).not.toContain('an identity was claimed')
   })
 })

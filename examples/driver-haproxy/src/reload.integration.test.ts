@@ -61,5 +61,5 @@ describe('a real HAProxy', () => {
       expect(haproxy.revision).toBe(String(round))
       expect((await describeWorker(join(folder, 'haproxy.sock')))?.layout).toBe(`layout-${round}`)
     }
-  }, 60_000)
+  })
 })

@@ -2,10 +2,11 @@ import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { called, callers, everybody, served, type TestPolicy, together } from '@osm-ts/driver-testkit'
+import { hashPart } from '@osm-ts/driver-api'
+import { called, callers, everybody, plainMesh, served, type TestPolicy, together } from '@osm-ts/driver-testkit'
 
 import { handshake, KeptConnection } from '../test/handshake.js'
-import { ask, freePort, MeshFixture, type Sidecar, until } from '../test/mesh.js'
+import { ask, freePort, MeshFixture, type Sidecar, TELLS_HEADERS, until } from '../test/mesh.js'
 
 const buyer = callers('buyer.default.cluster.local')
 
@@ -35,6 +36,23 @@ describe('two sidecars with a real HAProxy', () => {
         { match: { path: { type: 'regex', value: '/v\\d+/[^/]+/x.z' } }, allow: everybody },
         { match: { path: { type: 'regex', value: '/w[a-z/]*y[a-z/]{3}' } }, allow: everybody },
         { match: { headers: [{ name: 'x-key', match: { type: 'exact', value: `it's $1 "x"` } }] }, allow: buyer },
+        {
+          match: {
+            path: { type: 'exact', value: TELLS_HEADERS },
+            headers: [
+              { name: 'x-user-role', match: { type: 'exact', value: 'reader' } },
+              { name: 'x_app_id', match: { type: 'exact', value: 'shop' } },
+            ],
+          },
+          allow: buyer,
+        },
+        {
+          match: {
+            path: { type: 'exact', value: '/claim' },
+            headers: [{ name: 'serviceidentity', match: { type: 'exact', value: 'admin' } }],
+          },
+          allow: buyer,
+        },
         { match: { path: { type: 'exact', value: '/thief' } }, allow: callers('thief.default.cluster.local') },
       ]),
       served('db', inbound.db, await fixture.echo('db'), buyer, { protocol: 'tcp-server-first' }),
@@ -96,6 +114,42 @@ describe('two sidecars with a real HAProxy', () => {
     expect(await ask(http, 'shop.default', path)).toMatchObject({ status })
   })
 
+  it('let no header in under a spelling that no rule has looked at, and none that claims an identity', async () => {
+    const meets = { 'x-user-role': 'reader', x_app_id: 'shop' }
+    const status = async (path: string, headers: Record<string, string>): Promise<number> =>
+      (await ask(http, 'shop.default', path, { headers })).status
+    expect(await status(TELLS_HEADERS, { x_user_role: 'reader', x_app_id: 'shop' })).toBe(403)
+    expect(await status('/claim', { serviceidentity: 'admin' })).toBe(403)
+    const sent = {
+      ...meets,
+      x_user_role: 'admin',
+      'x_user-role': 'admin',
+      'x-app-id': 'other',
+      x_trace_id: '1',
+      'x-forwarded-client-cert': 'URI=admin',
+      x_forwarded_client_cert: 'URI=admin',
+      'x_forwarded-client-cert': 'URI=admin',
+      serviceidentity: 'admin',
+      'x-envoy-upstream-rq-timeout-ms': '1',
+      x_envoy_retry_on: '5xx',
+    }
+    const { body } = await ask(http, 'shop.default', TELLS_HEADERS, { headers: sent })
+    const seen = Object.entries(JSON.parse(body) as Record<string, string>).filter(([name]) =>
+      Object.hasOwn(sent, name),
+    )
+    expect(Object.fromEntries(seen)).toEqual({ ...meets, x_trace_id: '1' })
+  })
+
+  it('answer 400 to paths with bytes that are no ASCII', async () => {
+    const { chain, privateKey } = fixture.certify('buyer')
+    const name = 'shop.default.svc.cluster.local'
+    for (const path of ['/open/\xff', '/open/\xc0\xae\xc0\xae/other', '/open/caf\xe9', '/open/\xc3\xa9'])
+      expect([path, await handshake(inbound.shop, name, chain, privateKey, path)]).toEqual([
+        path,
+        expect.stringMatching(/^HTTP\/1\.1 400 /),
+      ])
+  })
+
   it('are not kept busy by long paths', async () => {
     const long = `/open/${'%c3%a9'.repeat(1_500)}`
     expect(await ask(http, 'shop.default', long)).toMatchObject({ status: 200 })
@@ -106,6 +160,37 @@ describe('two sidecars with a real HAProxy', () => {
     expect(await ask(http, 'shop.default', '//open//x?y=//')).toEqual({ status: 200, body: 'shop /open/x?y=//' })
     expect(await ask(http, 'shop.default', 'http://shop.default/open?z')).toEqual({ status: 200, body: 'shop /open?z' })
     expect(await ask(http, 'shop.default:80', '/open')).toMatchObject({ status: 200 })
+  })
+
+  it('tell the setting where they refuse an escaped slash', async () => {
+    expect((await ask(http, 'shop.default', '/open%2fx')).body).toContain('spec.traffic.escapedSlashes')
+  })
+
+  it('let in an escaped slash where it is kept and the rule allows every reading of the path', async () => {
+    const mesh = { ...plainMesh, keepsEscapedSlashes: true } as const
+    const keeping = ({ changes, parts }: TestPolicy): TestPolicy => ({
+      changes: { ...changes, mesh: hashPart(mesh) },
+      parts: [...parts, mesh],
+    })
+    await Promise.all([fixture.apply(server, 'shop', keeping(serves)), fixture.apply(client, 'buyer', keeping(calls))])
+    // A connection of before gets one more answer.
+    const kept = '/open/a%2Fb%5Cc?d=%2f'
+    await until(
+      () => `no 200 for ${kept}`,
+      async () => (await ask(http, 'shop.default', kept)).status === 200,
+    )
+    const answers = new Map<string, number>()
+    for (const path of [kept, '/open%2F/x', '/b%2Fz', '/v1/a%2Fb/x-z', '/open/..%2fother', '/open%5c%2e%2e/x'])
+      answers.set(path, (await ask(http, 'shop.default', path)).status)
+    await Promise.all([fixture.apply(server, 'shop', serves), fixture.apply(client, 'buyer', calls)])
+    expect(Object.fromEntries(answers)).toEqual({
+      [kept]: 200,
+      '/open%2F/x': 200,
+      '/b%2Fz': 200,
+      '/v1/a%2Fb/x-z': 403,
+      '/open/..%2fother': 400,
+      '/open%5c%2e%2e/x': 400,
+    })
   })
 
   it('match headers to the letter, and none that comes twice', async () => {

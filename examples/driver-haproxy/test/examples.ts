@@ -90,7 +90,7 @@ const probes: readonly ProbeBinding[] = [
   probeOf([15_901, '/osm-liveness-probe/bad'], { type: 'http', port: 6379, path: '/\nglobal' }, 'bad'),
   probeOf([15_902, '/osm-readiness-probe'], { type: 'https', port: 8443, path: '/ready' }),
   probeOf([15_902, '/grpc.health.v1.Health/Check'], { type: 'grpc', port: 9000 }, 'rpc'),
-  probeOf([15_903, ''], { type: 'https', port: 8444 }),
+  probeOf([15_903, '/osm-startup-probe'], { type: 'https', port: 8444, path: '/' }),
 ]
 
 /** Policies that are kept as pairs of document and haproxy.cfg. */

@@ -1,10 +1,22 @@
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 
-/** Speaks HTTP to a served port; what comes back, or nothing if it is closed. */
-export async function handshake(port: number, servername: string, cert?: string, key?: string): Promise<string> {
+/**
+ * Speaks HTTP to a served port; what comes back, or nothing if it is closed.
+ *
+ * @param path - bytes, one for each character
+ */
+export async function handshake(
+  port: number,
+  servername: string,
+  cert?: string,
+  key?: string,
+  path = '/open',
+): Promise<string> {
   return new Promise((resolve) => {
     const socket = connectTo(port, servername, cert, key)
-    socket.once('secureConnect', () => socket.write(`GET /open HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`))
+    socket.once('secureConnect', () =>
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`, 'latin1'),
+    )
     let got = ''
     socket.on('data', (chunk: Buffer) => (got += chunk.toString()))
     socket.on('error', () => undefined)

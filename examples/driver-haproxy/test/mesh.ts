@@ -30,6 +30,9 @@ export interface Sidecar {
   serial(): Promise<string>
 }
 
+/** Where applications answer with the headers that they get. */
+export const TELLS_HEADERS = '/headers'
+
 /** A server with its host, sidecars with a real HAProxy, and applications beside them. */
 export class MeshFixture {
   readonly host = new FakeHost('haproxy')
@@ -136,7 +139,7 @@ export class MeshFixture {
         principal: `${account}.default.cluster.local` as never,
         ...changes,
         trust: hashPart(trust),
-        mesh: hashPart(plainMesh),
+        mesh: changes.mesh ?? hashPart(plainMesh),
         listen: { ...listen, admin: { address: '127.0.0.1', port: sidecar.admin } },
       },
       [trust, plainMesh, ...parts],
@@ -154,7 +157,11 @@ export class MeshFixture {
 
   /** An application that answers every request with its name. */
   async application(name: string): Promise<number> {
-    return this.#listen(createHttpServer((incoming, response) => void response.end(`${name} ${incoming.url ?? ''}`)))
+    return this.#listen(
+      createHttpServer(({ url = '', headers }, response) => {
+        response.end(url === TELLS_HEADERS ? JSON.stringify(headers) : `${name} ${url}`)
+      }),
+    )
   }
 
   /** An application that sends its name first, and then what it gets. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import { isOsmError, type Proxies, type ProxyUUID } from '@osm-ts/driver-api'
+import { isOsmError, type Proxies } from '@osm-ts/driver-api'
 
 import { limits } from './limits.js'
 import { Session, type SessionPorts } from './session.js'
@@ -8,7 +8,8 @@ import { Session, type SessionPorts } from './session.js'
 /** The sidecars that poll, each known by its certificate. */
 export class Sessions {
   readonly #ports: SessionPorts
-  readonly #byUuid = new Map<ProxyUUID, Session>()
+  /** By the common name of the proxy, which is its whole identity. */
+  readonly #byName = new Map<string, Session>()
   readonly #byCertificate = new Map<string, Session>()
   /** Certificates that the host is being asked about. */
   readonly #asking = new Map<string, Promise<Session | undefined>>()
@@ -20,7 +21,7 @@ export class Sessions {
   }
 
   [Symbol.iterator](): Iterator<Session> {
-    return this.#byUuid.values()
+    return this.#byName.values()
   }
 
   /**
@@ -52,10 +53,8 @@ export class Sessions {
   }
 
   async followEvictions(proxies: Pick<Proxies, 'evictions'>, signal: AbortSignal): Promise<void> {
-    for await (const { uuid, session } of proxies.evictions(signal)) {
-      const evicted = this.#byUuid.get(uuid)
-      if (evicted?.proxy.session === session) evicted.end()
-    }
+    for await (const { session } of proxies.evictions(signal))
+      for (const evicted of [...this]) if (evicted.proxy.session === session) evicted.end()
   }
 
   async close(): Promise<void> {
@@ -72,9 +71,9 @@ export class Sessions {
         await proxies.disconnected(proxy.session)
         return undefined
       }
-      this.#byUuid.get(proxy.uuid)?.end()
+      this.#byName.get(proxy.commonName)?.end()
       const session = new Session(proxy, certificate, this.#ports)
-      this.#byUuid.set(proxy.uuid, session)
+      this.#byName.set(proxy.commonName, session)
       this.#byCertificate.set(certificate, session)
       session.signal.addEventListener('abort', () => this.#remove(session), { once: true })
       const running = session.run().finally(() => this.#running.delete(running))
@@ -87,7 +86,8 @@ export class Sessions {
   }
 
   #remove(session: Session): void {
-    if (this.#byUuid.get(session.proxy.uuid) === session) this.#byUuid.delete(session.proxy.uuid)
+    const { commonName } = session.proxy
+    if (this.#byName.get(commonName) === session) this.#byName.delete(commonName)
     if (this.#byCertificate.get(session.certificate) === session) this.#byCertificate.delete(session.certificate)
   }
 }

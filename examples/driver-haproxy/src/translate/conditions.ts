@@ -17,9 +17,12 @@ export class Conditions {
   readonly variables: string[] = []
   readonly #names = new Map<string, string>()
   readonly #reader: HaproxyPolicyReader
+  readonly #readings: readonly string[]
 
-  constructor(reader: HaproxyPolicyReader) {
+  /** @param readings - samples of other ways to read a path, for each of which the condition on a path must hold */
+  constructor(reader: HaproxyPolicyReader, readings: readonly string[] = []) {
     this.#reader = reader
+    this.#readings = readings
   }
 
   /**
@@ -29,7 +32,12 @@ export class Conditions {
     const terms: string[] = []
     const { path, methods, headers = [] } = match
     if (path !== undefined)
-      terms.push(this.#reader.attempt(ref, `${pointer}/path`, NEVER, () => this.#text('path', path)))
+      terms.push(
+        ...this.#reader.attempt(ref, `${pointer}/path`, [NEVER], () =>
+          // What is compared as text names the very path that is sent.
+          ['path', ...(path.type === 'exact' ? [] : this.#readings)].map((sample) => this.#text(sample, path)),
+        ),
+      )
     if (methods !== undefined)
       terms.push(
         this.#reader.attempt(ref, `${pointer}/methods`, NEVER, () =>

@@ -1,11 +1,23 @@
-import type { InboundBinding, InboundPart, PartHash, PartRef, PrincipalsPart, ProxyPart } from '@osm-ts/driver-api'
+import {
+  type InboundBinding,
+  type InboundPart,
+  type MeshPart,
+  namedHeaders,
+  otherSpellings,
+  type PartHash,
+  type PartRef,
+  type PrincipalsPart,
+  type ProxyPart,
+  withheldHeaders,
+} from '@osm-ts/driver-api'
 
 import { Conditions } from './conditions.js'
 import { fileNames } from './document.js'
 import { bindWords, ownListeners } from './listening.js'
-import { pathRules } from './path-rules.js'
+import { pathReadings, pathRules, readPaths } from './path-rules.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'
 import { type RedirectedPort, redirectedIn } from './redirected.js'
+import { removals } from './removals.js'
 import { priorKnowledge, type Section, speaksHttp } from './section.js'
 import { hostName, quoted, sectionName, socketName } from './words.js'
 
@@ -29,7 +41,8 @@ export function servedSections(proxy: ProxyPart, reader: HaproxyPolicyReader): r
         )
         return []
       }
-      return reader.attempt<readonly ServedPort[]>(ref, '', [], () => [served(binding, part, ref, reader)])
+      const mesh = reader.part(proxy.mesh, 'mesh')
+      return reader.attempt<readonly ServedPort[]>(ref, '', [], () => [served(binding, part, ref, mesh, reader)])
     })
   const redirected = ports.flatMap(({ redirected: port }) => (port === undefined ? [] : [port]))
   return [...redirectedIn(proxy, redirected), ...ports.flatMap(({ sections }) => sections)]
@@ -45,14 +58,15 @@ function served(
   { listen, local }: InboundBinding,
   part: InboundPart,
   ref: PartRef,
+  mesh: MeshPart,
   reader: HaproxyPolicyReader,
 ): ServedPort {
   const target = sectionName('local', part.id)
   const name = sectionName(listen === undefined ? 'at' : 'in', part.id)
-  const conditions = new Conditions(reader)
+  const conditions = new Conditions(reader, mesh.keepsEscapedSlashes === true ? pathReadings : [])
   const names = conditions.list(part.serverNames.map((host) => `ssl_fc_sni -m str -i -- ${quoted(hostName(host))}`))
   const http = speaksHttp(part.protocol)
-  const rules = http ? httpRules(part, ref, conditions, reader) : tcpRules(part, conditions, reader)
+  const rules = http ? httpRules(part, ref, mesh, conditions, reader) : tcpRules(part, conditions, reader)
   const mode = http ? 'mode http' : 'mode tcp'
   const sections: readonly Section[] = [
     {
@@ -78,6 +92,7 @@ function served(
 function httpRules(
   part: InboundPart,
   ref: PartRef,
+  mesh: MeshPart,
   conditions: Conditions,
   reader: HaproxyPolicyReader,
 ): readonly string[] {
@@ -90,7 +105,16 @@ function httpRules(
     const what = conditions.terms(match, ref, `/rules/allow/${index}/match`)
     return `http-request set-var(txn.allowed) bool(true) if ${[who, ...what].join(' ')}`
   })
-  return [...pathRules, ...conditions.variables, ...allow, `${refused} unless { var(txn.allowed) -m bool }`]
+  const named = namedHeaders([...rules.allow, ...rules.routeLimits].map(({ match }) => match))
+  const removed = [...withheldHeaders(), ...(mesh.keepsOtherSpellings === true ? [] : otherSpellings(named))]
+  return [
+    ...pathRules(mesh.keepsEscapedSlashes === true),
+    ...(mesh.keepsEscapedSlashes === true ? readPaths : []),
+    ...removals(removed),
+    ...conditions.variables,
+    ...allow,
+    `${refused} unless { var(txn.allowed) -m bool }`,
+  ]
 }
 
 function tcpRules({ rules }: InboundPart, conditions: Conditions, reader: HaproxyPolicyReader): readonly string[] {

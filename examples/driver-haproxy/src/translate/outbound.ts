@@ -1,4 +1,11 @@
-import type { OutboundPart, ProxyPart, PartInSet, SocketAddress, WeightedUpstream } from '@osm-ts/driver-api'
+import {
+  type OutboundPart,
+  type PartInSet,
+  type ProxyPart,
+  type SocketAddress,
+  type WeightedUpstream,
+  withheldHeaders,
+} from '@osm-ts/driver-api'
 
 import { Conditions } from './conditions.js'
 import { type ConfigFile, fileNames } from './document.js'
@@ -6,6 +13,7 @@ import { bindWords, wayName } from './listening.js'
 import { pathRules } from './path-rules.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'
 import { type RedirectedCall, redirectedOut } from './redirected.js'
+import { removals } from './removals.js'
 import { type Section, speaksHttp } from './section.js'
 import { draw, Shares } from './shares.js'
 import { hostName, isIPv4, sectionName } from './words.js'
@@ -15,6 +23,9 @@ const REPEATABLE = 'GET HEAD OPTIONS TRACE PUT DELETE'
 
 const NOT_FOUND = 'answer:404'
 const UNAVAILABLE = 'answer:503'
+
+/** Stands in the map before an address that several services may share. */
+const SHARED = 'shared:'
 
 /** Takes the requests of a workload. */
 const HTTP = 'out:http'
@@ -66,7 +77,7 @@ interface Ways {
 }
 
 function httpFrontend(
-  { listen: { outboundHttp, outbound } }: ProxyPart,
+  { listen: { outboundHttp, outbound }, mesh }: ProxyPart,
   members: readonly PartInSet<OutboundPart>[],
   ways: Ways,
 ): { readonly section: Section; readonly hosts: string } | undefined {
@@ -78,7 +89,7 @@ function httpFrontend(
   const routes: string[] = []
   for (const member of members.filter(({ part }) => speaksHttp(part.protocol))) {
     const destination = destinationOf(member, ways, conditions, routes)
-    hosts.push(...hostsOf(member, reader, isRedirected).map((host) => `${host} ${destination}`))
+    hosts.push(...keysOf(member, reader, isRedirected).map((key) => `${key} ${destination}`))
   }
   return {
     hosts: hosts
@@ -94,7 +105,8 @@ function httpFrontend(
         'option idle-close-on-response',
         ...conditions.lists,
         'http-request deny deny_status 405 if METH_CONNECT',
-        ...pathRules,
+        ...pathRules(reader.part(mesh, 'mesh').keepsEscapedSlashes === true),
+        ...removals(withheldHeaders()),
         // A proxy is asked with the whole address; a server with the path.
         'http-request set-uri %[pathq] if { path -m found }',
         `http-request disable-l7-retry unless { method ${REPEATABLE} }`,
@@ -102,7 +114,11 @@ function httpFrontend(
         ...(isRedirected
           ? [
               'http-request set-var(txn.host) req.hdr(host),lower',
-              `http-request set-var(txn.to) dst_port,concat(:,txn.host),map_str(${fileNames.hosts})`,
+              'http-request set-var(txn.port) dst_port',
+              'http-request set-var(txn.at) dst,concat(:,txn.port)',
+              `http-request set-var(txn.to) var(txn.at),map_str(${fileNames.hosts})`,
+              `http-request set-var(txn.to) dst_port,concat(:,txn.host),map_str(${fileNames.hosts}) unless { var(txn.to) -m found }`,
+              `http-request set-var(txn.to) str(${SHARED}),concat(,txn.at),map_str(${fileNames.hosts}) unless { var(txn.to) -m found }`,
             ]
           : [`http-request set-var(txn.to) req.hdr(host),lower,map_str(${fileNames.hosts})`]),
         // What is not in the mesh is egress, which is off; a host that has no route for the request is another matter, and so is a wrong one at a service.
@@ -149,21 +165,25 @@ function singleOf([first, ...others]: readonly WeightedUpstream[]): WeightedUpst
 }
 
 /**
- * Names as requests may give them: with their port, and without where that says the port. Where connections are redirected, the port that was dialled is known,
- * and stands before the name.
+ * What selects a service in the map. Where connections are redirected that is what was dialled; services that share addresses are told apart by the name in a
+ * request, with their port and without, behind the port that was dialled, and by their address where the name is of none of them. In explicit mode the name
+ * alone tells, without a port where it is 80.
  */
-function hostsOf(
+function keysOf(
   { part, ref, shortNames }: PartInSet<OutboundPart>,
   reader: HaproxyPolicyReader,
   isRedirected: boolean,
 ): readonly string[] {
   const { port } = part
-  return [...part.hosts, ...(shortNames ? [part.shortHost] : [])].flatMap((host, index) => {
+  const dialled = part.addresses.filter(isIPv4).map((address) => `${address}:${port}`)
+  if (isRedirected && part.sharesAddresses !== true) return dialled
+  const named = [...part.hosts, ...(shortNames ? [part.shortHost] : [])].flatMap((host, index) => {
     const name = reader.attempt(ref, `/hosts/${index}`, undefined, () => hostName(host))
     if (name === undefined) return []
     if (isRedirected) return [`${port}:${name}:${port}`, `${port}:${name}`]
     return [`${name}:${port}`, ...(port === 80 ? [name] : [])]
   })
+  return isRedirected ? [...named, ...dialled.map((address) => `${SHARED}${address}`)] : named
 }
 
 /** What a workload may dial where its connections are redirected. */

@@ -43,7 +43,7 @@ export function probeSections(proxy: ProxyPart, reader: HaproxyPolicyReader): Pr
     byAddress.set(answer.at, [...(byAddress.get(answer.at) ?? []), { probe, section }])
   }
   const listeners = [...byAddress].map(([at, group]) => listener(at, group))
-  const asksByTcp = probes.some(({ path, target }) => path !== '' && target.type === 'tcp')
+  const asksByTcp = probes.some(({ target }) => target.type === 'tcp')
   return {
     sections: [...listeners, ...answers],
     files: asksByTcp ? [{ name: fileNames.connects, content: ACTION }] : [],
@@ -56,21 +56,26 @@ function nameOf({ probe, container }: ProbeBinding): string {
 
 function listener(at: string, group: readonly { readonly probe: ProbeBinding; readonly section: string }[]): Section {
   const head = `frontend own:probes:${at.slice(at.lastIndexOf(':') + 1)}`
-  // A binding without a path goes through as it is, so that the one who asks sees the workload's own answer.
-  const tunnel = group.find(({ probe }) => probe.path === '')
-  if (tunnel !== undefined) return { head, lines: ['mode tcp', `bind ${at}`, `default_backend ${tunnel.section}`] }
   const choices = group.map(
-    ({ probe, section }) => `use_backend ${section} if { path -m str -- ${quoted(probe.path)} }`,
+    ({ probe, section }) => `use_backend ${section} if { pathq -m str -- ${quoted(probe.path)} } ${conditions(probe)}`,
   )
-  return { head, lines: ['mode http', `bind ${at}`, ...choices] }
+  return { head, lines: ['mode http', `bind ${at}`, ...removals, ...choices] }
+}
+
+/** Headers that applications have been known to take for a caller's identity: whoever asks has proven none. */
+const removals = ['x-forwarded-client-cert', 'serviceidentity'].map((name) => `http-request del-header ${name}`)
+
+/** What a request must be like, beside its path without a query, to be a probe. HTTP/2 can bring a body without a word about it. */
+function conditions({ target }: ProbeBinding): string {
+  if (target.type === 'grpc') return '{ method POST } { req.hdr(content-type) -m beg application/grpc }'
+  return '{ method GET HEAD } { fc_http_major 1 } !{ req.hdr(content-length) -m found } !{ req.hdr(transfer-encoding) -m found }'
 }
 
 function answerTo(probe: ProbeBinding): Section {
-  const { path, target, timeoutMs } = probe
+  const { target, timeoutMs } = probe
   const head = `backend ${nameOf(probe)}`
   const local = socketName({ address: '127.0.0.1', port: target.port })
   const limits = [`timeout connect ${timeoutMs}ms`, 'retries 0']
-  if (path === '') return { head, lines: ['mode tcp', ...limits, `server s1 ${local}`] }
   if (target.type === 'tcp')
     return {
       head,

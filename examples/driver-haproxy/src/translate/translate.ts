@@ -99,8 +99,12 @@ function global(layout: string, files: readonly ConfigFile[]): Section {
   }
 }
 
-function defaults({ connectTimeoutMs, idleTimeoutMs }: MeshPart): Section {
-  const idle = idleTimeoutMs > 0 ? idleTimeoutMs : IDLE_FOREVER_MS
+function defaults({ connectTimeoutMs, tcpIdleTimeoutMs, streamIdleTimeoutMs }: MeshPart): Section {
+  // HAProxy has one bound for both kinds: the longer one, so that it ends nothing early.
+  const idle =
+    Math.min(tcpIdleTimeoutMs, streamIdleTimeoutMs) > 0
+      ? Math.max(tcpIdleTimeoutMs, streamIdleTimeoutMs)
+      : IDLE_FOREVER_MS
   return {
     head: 'defaults',
     lines: [
