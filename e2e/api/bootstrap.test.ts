@@ -257,7 +257,7 @@ describe('osm-bootstrap', () => {
     const material = await store.load('control-plane')
     if (material === undefined) throw new Error('no root')
     const encoded = (text: string): string => Buffer.from(text).toString('base64')
-    // As anybody has to do it: the Secret can not be changed.
+    // As anybody has to do it: the Secret cannot be changed.
     await objects.delete(Secret, 'osm-ca-bundle-control-plane')
     await objects.create(Secret, {
       apiVersion: 'v1',
@@ -276,7 +276,7 @@ describe('osm-bootstrap', () => {
   })
 })
 
-describe('a bootstrap that can not do its work', () => {
+describe('a bootstrap that cannot do its work', () => {
   it.each([
     ['FatalInvalidCertificateManager', '--certificate-manager=vault', 'is not available in this version yet'],
     ['FatalInvalidCLIParameters', '--webhook-timeout=60', 'expected a whole number from 1 to 30'],

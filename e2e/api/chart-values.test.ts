@@ -212,7 +212,7 @@ describe('driver packages', () => {
   const templateFor = (version: string) =>
     helm(['template', 'osm', chartFolder, '--kube-version', version], { osm: { driverPackages: [inImage] } })
 
-  it('in an image are mounted from it where the cluster can, and refused with what to do where it can not', () => {
+  it('in an image are mounted from it where the cluster can, and refused with what to do where it cannot', () => {
     const { code, stdout } = templateFor('1.31.0')
     expect([code, stdout.match(/^ +image:\n +reference: "acme:1"$/gm)?.length]).toEqual([0, 2])
     expect(stdout).toContain(String.raw`\"path\":\"/osm-drivers/acme/driver\"`)

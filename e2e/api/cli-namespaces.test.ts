@@ -172,7 +172,7 @@ describe('osm namespace and osm metrics', () => {
     })
   })
 
-  it('tells why a pod that no node runs can not be reached', async () => {
+  it('tells why a pod that no node runs cannot be reached', async () => {
     const { code, stderr } = await osm('proxy', 'get', 'certs', 'meshed', '-n', shop)
     expect(code).toBe(1)
     expect(stderr).toContain(

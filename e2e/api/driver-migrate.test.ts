@@ -336,7 +336,7 @@ describe('osm driver migrate', () => {
   )
 
   it(
-    'refuses what can not go well, with all reasons, and changes nothing',
+    'refuses what cannot go well, with all reasons, and changes nothing',
     async () => {
       const before = await restarts()
       const { code, stdout, stderr } = await migrate('nobodys')
@@ -361,7 +361,7 @@ describe('osm driver migrate', () => {
       )
       expect(own.code).toBe(1)
       expect(own.plan.obstacles.map(({ what }) => what)).toEqual([
-        'the class can not do retries, which Retry shop/again asks for',
+        'the class cannot do retries, which Retry shop/again asks for',
         'the pod template of Deployment/server names class envoy by its annotation, whatever the namespace says',
       ])
       await patchTemplate({ annotations: { [classAnnotation]: null } })

@@ -112,7 +112,7 @@ describe('three controllers, of which one is lost under load', () => {
     )
   }
 
-  /** Until each client is answered by every server: what has not begun can not be lost. Gives how many answers that took. */
+  /** Until each client is answered by every server: what has not begun cannot be lost. Gives how many answers that took. */
   async function untilServed(load: PodLoad): Promise<number> {
     const by = new Set<string>()
     let answered = 0

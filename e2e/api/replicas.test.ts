@@ -36,7 +36,7 @@ const shop = 'twice-shop'
 const certificateName = 'service-cert'
 const rootsName = 'root-cert-for-mtls'
 
-/** What a controller told a proxy: the octets of each resource, by type and name. */
+/** What a controller told a proxy: the bytes of each resource, by type and name. */
 type Told = ReadonlyMap<string, string>
 
 type Data = Readonly<Record<string, string>>
@@ -181,7 +181,7 @@ describe('two controllers and two injectors', () => {
     }
   }
 
-  it('tell a proxy the same, octet by octet', async () => {
+  it('tell a proxy the same, byte for byte', async () => {
     const { told, close } = await listen()
     try {
       expect(told).toHaveLength(2)

@@ -15,7 +15,7 @@ const signal = AbortSignal.timeout(300_000)
 const monitored = 'down-monitored'
 const unmonitored = 'down-unmonitored'
 
-describe('while webhooks can not be reached', () => {
+describe('while webhooks cannot be reached', () => {
   let server: ApiServer
   let cluster: ClusterStandIn
   let mesh: InstalledMesh

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } fr
 
 /**
  * The least work that issuing a certificate can be with the calls that one would reach for first: make a key, export
- * both halves of it, put the octets of the certificate together by hand, sign them. No names are checked, nothing is
+ * both halves of it, put the bytes of the certificate together by hand, sign them. No names are checked, nothing is
  * kept, nothing can be configured.
  *
  * The certificate is the one that the product issues for the same names: the same fields, extensions and sizes.

@@ -35,7 +35,7 @@ export async function measureCertificateRatio(): Promise<CertificateRatio> {
   })
   const { signal } = new AbortController()
   const issue = () => {
-    // Names are made anew for each certificate, as the certificate manager does.
+    // Names are created again for each certificate, as the certificate manager does.
     const request = {
       ...certificateNames(subject, domains),
       validityMs: 86_400_000,
@@ -67,9 +67,9 @@ function assertAlike(floor: Buffer, product: Buffer): void {
   const [a, b] = [new X509Certificate(floor), new X509Certificate(product)]
   const facts = (each: X509Certificate) =>
     JSON.stringify([each.subject, each.issuer, each.subjectAltName, each.keyUsage, each.ca])
-  // Serial number and signature vary by an octet or two.
+  // Serial number and signature vary by a byte or two.
   if (facts(a) !== facts(b) || Math.abs(floor.length - product.length) > 6)
     throw new Error(
-      `the floor issues another certificate (${floor.length} octets) than the product (${product.length} octets)`,
+      `the floor issues another certificate (${floor.length} bytes) than the product (${product.length} bytes)`,
     )
 }

@@ -90,7 +90,7 @@ export class Clients {
     while (!idle()) await new Promise((resolve) => setTimeout(resolve, forMs / 4))
   }
 
-  /** Octets of resources that clients acknowledge until the result is called; it gives the sum. */
+  /** Bytes of resources that clients acknowledge until the result is called; it gives the sum. */
   countOctets(): () => number {
     let sum = 0
     const listener = ({ octets }: Acknowledged): void => {

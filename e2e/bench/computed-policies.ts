@@ -99,7 +99,7 @@ export function* resourcesOf({ types }: Translated): Generator<{ readonly value:
   for (const set of Object.values(types)) yield* set
 }
 
-/** Octets of every resource of a proxy. */
+/** Bytes of every resource of a proxy. */
 export function octetsOf(translated: Translated): number {
   let sum = 0
   for (const { value } of resourcesOf(translated)) sum += value.length

@@ -38,7 +38,7 @@ export interface Convergence {
   readonly floor: Summary
   /** Of the medians. */
   readonly ratio: number
-  /** Octets of resources that one client acknowledged while it started. */
+  /** Bytes of resources that one client acknowledged while it started. */
   readonly octetsPerClient: number
   /** From the first connection to the last acknowledgement of a client that starts. */
   readonly connectMs: number

@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers'
 
 import { BENCH_NAMESPACE } from './injection-pods.js'
 
-// The least that an injector can do which reads no pod and issues nothing: for each review over TLS it writes octets of the size of a Secret to the API server,
-// and then answers with octets of the size of a patch. Takes its options as argument, prints its port, and on each line of its standard input the seconds of
+// The least that an injector can do which reads no pod and issues nothing: for each review over TLS it writes bytes of the size of a Secret to the API server,
+// and then answers with bytes of the size of a patch. Takes its options as argument, prints its port, and on each line of its standard input the seconds of
 // processor time that it has taken.
 
 interface FloorOptions {
@@ -16,7 +16,7 @@ interface FloorOptions {
   readonly cert: string
 }
 
-/** What the injector writes for the pod of the benchmark, give or take a few octets. */
+/** What the injector writes for the pod of the benchmark, give or take a few bytes. */
 const SECRET_OCTETS = 9_700
 const ANSWER_OCTETS = 8_160
 

@@ -10,7 +10,7 @@ import { round, type Summary, summarize } from './statistics.js'
 /** From a change of the mesh to its acknowledgement. */
 export interface PipyAcknowledgement {
   readonly workers: number
-  /** Octets of the document of one worker. */
+  /** Bytes of the document of one worker. */
   readonly octetsPerWorker: Summary
   /** Milliseconds from a change that all workers see until the host knows that one of them has it; of every worker in every round. */
   readonly everyone: Summary
@@ -39,7 +39,7 @@ class MeasuredMesh {
     this.#reach = everyone ? proxies : proxies.slice(0, 1)
   }
 
-  /** Resolves with octets of documents once every worker has its policy. */
+  /** Resolves with bytes of documents once every worker has its policy. */
   async start(): Promise<readonly number[]> {
     const { policy, instances, movable, proxies } = this.#mesh
     await this.repo.start()

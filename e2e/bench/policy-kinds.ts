@@ -12,7 +12,7 @@ export interface PolicyKindSize {
   readonly computeMs: number
   /** Milliseconds of processor time of a translation for the measured proxy, with nothing remembered: the least of some. */
   readonly translateMs: number
-  /** Octets of encoded resources of the measured proxy. */
+  /** Bytes of encoded resources of the measured proxy. */
   readonly octets: number
   /** The same, divided by the size. */
   readonly each: { readonly translateMicroseconds: number; readonly octets: number }

@@ -28,7 +28,7 @@ interface AnyMessage {
   readonly value: Uint8Array
 }
 
-/** Reads what clusters and listeners refer to; equal octets are read once, whichever proxy has them. */
+/** Reads what clusters and listeners refer to; equal bytes are read once, whichever proxy has them. */
 export class ReferenceReader {
   readonly #known = new Map<string, References>()
 

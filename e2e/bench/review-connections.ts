@@ -44,7 +44,7 @@ export class ReviewConnections {
     return new ReviewConnections(head.join('\r\n'), await Promise.all(opening))
   }
 
-  /** The octets of a request. */
+  /** The bytes of a request. */
   requestOf(body: string): Buffer {
     return Buffer.from(`${this.#head}content-length: ${Buffer.byteLength(body)}${END_OF_HEAD}${body}`)
   }
@@ -69,7 +69,7 @@ class Connection {
   readonly #socket: TLSSocket
   #chunks: Buffer[] = []
   #octets = 0
-  /** Octets of the answer; unknown until its head is there. */
+  /** Bytes of the answer; unknown until its head is there. */
   #whole: number | undefined
   #asked: Asked | undefined
 

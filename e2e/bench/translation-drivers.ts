@@ -15,11 +15,11 @@ export interface DriverTranslation {
   readonly first: Summary
   /** The same after an endpoint has changed that it may reach. */
   readonly afterChange: Summary
-  /** Octets for one proxy. */
+  /** Bytes for one proxy. */
   readonly octets: Summary
 }
 
-/** Translates a policy. Gives the octets that come of it. */
+/** Translates a policy. Gives the bytes that come of it. */
 type Translate = (proxy: ProxyPart, parts: PartLookup, revision: number) => number
 
 const CALLS = 5

@@ -15,15 +15,15 @@ export interface Translation {
   readonly translateFirst: Summary
   /** Milliseconds for one proxy whose policy has not changed but for its revision. */
   readonly translateAgain: Summary
-  /** Octets of encoded resources of one proxy, before sharing. */
+  /** Bytes of encoded resources of one proxy, before sharing. */
   readonly octetsPerProxy: Summary
-  /** Octets of encoded resources of all proxies, each distinct resource counted once, divided by the number of proxies. */
+  /** Bytes of encoded resources of all proxies, each distinct resource counted once, divided by the number of proxies. */
   readonly sharedOctetsPerProxy: number
   /** One endpoint of a service moves. */
   readonly endpointChange: {
     /** Proxies that may call the service. */
     readonly reach: number
-    /** Proxies whose policy was computed anew. Must equal `reach`. */
+    /** Proxies whose policy was computed again. Must equal `reach`. */
     readonly recomputed: number
     /** Resources that all of them have to be sent, by delta. */
     readonly resources: number

@@ -23,7 +23,7 @@ export interface ClusterDescription {
 
 /** What `status` found. */
 export interface ClusterStatus {
-  /** `partial`: something of the cluster is there, but it does not work; `up` makes it anew and `down` removes it. */
+  /** `partial`: something of the cluster is there, but it does not work; `up` recreates it and `down` removes it. */
   readonly state: 'up' | 'partial' | 'down'
   /** In words, one finding each. */
   readonly findings: readonly string[]

@@ -64,7 +64,7 @@ describe('Statistical circuit breakers on real Envoys', () => {
     await mesh.stop()
   })
 
-  /** Without a breaker nothing counts, so that each test begins anew. */
+  /** Without a breaker nothing counts, so that each test starts from zero. */
   afterEach(async () => {
     await mesh.apply('setting.yaml')
   })
@@ -134,7 +134,7 @@ describe('Statistical circuit breakers on real Envoys', () => {
     expect(await statuses(['/a', '/a', '/a'], 'localhost:1')).toEqual([503, 503, 409])
   })
 
-  it('close after their time, and count anew', async () => {
+  it('close after their time, and start counting again', async () => {
     const settings = { statTimeWindow: '1h', errorAmountThreshold: 2 }
     await apply({ ...settings, degradedTimeWindow: '1h' })
     expect(await statuses(['/a?status=503', '/a?status=503', '/a'])).toEqual([503, 503, 409])

@@ -144,7 +144,7 @@ describe('settings of the mesh on real Envoys', () => {
     expect((await get()).status).toBe(200)
   })
 
-  it('say what sidecars of the class can not do', async () => {
+  it('say what sidecars of the class cannot do', async () => {
     const annotations = { 'openservicemesh.io/egress-gateway-mode': 'sock5' }
     await mesh.write('gateway.yaml', service('shop/gateway', 'none', 1080, { annotations }))
     const found = await eventually(

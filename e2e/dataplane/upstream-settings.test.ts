@@ -132,7 +132,7 @@ describe('UpstreamTrafficSettings on real Envoys', () => {
       )
     })
 
-    it('let requests pass, or refuse them, while it can not be asked', async () => {
+    it('let requests pass, or refuse them, while it cannot be asked', async () => {
       const nobody = (failOpen: boolean) => ({
         host,
         rateLimit: {

@@ -66,7 +66,7 @@ describe('a real Envoy', () => {
         messageRegistry(),
       ) as Json
       expect(envoy.exitCode).toBeNull()
-      // Envoy reads a file anew when another one is moved into its place.
+      // Envoy reads a file again when another one is moved into its place.
       const given = writeXdsFiles(mkdtempSync(join(folder, 'later-')), { ...nothing, cluster: { quit } }, noSecrets)
       renameSync(clustersOf(given), clustersOf(config))
       const timer = new AbortController()

@@ -103,7 +103,7 @@ describe('the access log of real sidecars', () => {
     })
   })
 
-  it('goes on beside the log of Pipy itself, and after scripts were loaded anew', async () => {
+  it('goes on beside the log of Pipy itself, and after scripts were reloaded', async () => {
     await apply(formatted('text', '%REQ(X-REQUEST-ID)%'))
     const { client } = shop.workers
     const before = client.output().split('Listening').length

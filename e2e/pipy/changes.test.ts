@@ -123,7 +123,7 @@ describe('changes of what real sidecars do', () => {
     expect((await get()).status).toBe(503)
   })
 
-  it('keep what is in force when a document can not be used', async () => {
+  it('keep what is in force when a document cannot be used', async () => {
     const broken = { ...shop.issue('server'), chain: 'no certificate' }
     const { refused } = await shop.give('server', serverConfig(shop), broken)
     expect(refused?.error).toMatch(/./)

@@ -100,7 +100,7 @@ describe.each(modes)('gateways of mode %s that real sidecars reach', (mode: Mode
     expect(await times(40)).toEqual({ east: 30, west: 10 })
   })
 
-  it('get none while they can not be reached and others can', async () => {
+  it('get none while they cannot be reached and others can', async () => {
     await shop.apply(leaving([1, 1]), gatewayConfig(shop, gateways))
     const before = await tunnels(name(1), 'failed')
     await gateways[1].stop()

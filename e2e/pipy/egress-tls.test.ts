@@ -238,7 +238,7 @@ describe('TLS that a real sidecar speaks to servers outside the mesh', () => {
     }
   })
 
-  it('says which credential it can not use, and goes on with everything else', async () => {
+  it('says which credential it cannot use, and goes on with everything else', async () => {
     const address = await serve(['pay.example'])
     const broken = { chain: 'none', key: 'none', roots: [partner.certificate] }
     const word = await call(address, usual, { [PARTNER]: broken, [OTHER]: material(client('buyer-1')) })

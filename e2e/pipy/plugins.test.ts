@@ -77,7 +77,7 @@ describe('plugins of a real sidecar', () => {
     expect((await get()).status).toBe(200)
   })
 
-  it('refuse what would come to one that can not be loaded; the others and the configuration stay', async () => {
+  it('refuse what would come to one that cannot be loaded; the others and the configuration stay', async () => {
     const broken = { ...plugin('broken', ['inbound-http'], ''), script: 'this is no script' }
     await use([broken])
     expect((await get()).status).toBe(500)

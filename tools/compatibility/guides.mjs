@@ -208,7 +208,7 @@ const guides = [
     name: 'plugins (IAM, CORS, fault injection, mirroring)',
     of: 'osm-edge',
     outcome: 'differs',
-    note: 'the scripts have to be written anew, see the guide to plugins',
+    note: 'the scripts have to be rewritten, see the guide to plugins',
     tests: ['e2e/pipy/plugins.test.ts', 'e2e/pipy/kubernetes/plugins.test.ts'],
   },
   {

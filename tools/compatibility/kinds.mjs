@@ -65,7 +65,7 @@ export const kinds = {
       note: 'of OSM after 1.2; for workloads of the own namespace',
     }),
     works('{Plugin,PluginChain,PluginConfig}', ['e2e/pipy/kubernetes/plugins.test.ts', storing, reviewing], {
-      note: 'for class pipy; scripts have to be written anew, see [plugins](../guides/plugins.md)',
+      note: 'for class pipy; scripts have to be rewritten, see [plugins](../guides/plugins.md)',
     }),
     works('{ServiceImport,GlobalTrafficPolicy}', ['e2e/dataplane/clusters.test.ts', storing, imports], {
       note: 'gateways pass TLS through; endpoints with a path are left out, and reported',

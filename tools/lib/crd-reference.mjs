@@ -12,7 +12,7 @@ are in [packages/bootstrap/crds](../../packages/bootstrap/crds) too.
 
 - **Type** is what the mesh takes; \`*\` marks a field that has to be there. The API server stores more than that where the
   definitions of OSM or osm-edge did, so that no object of theirs is refused: those fields are listed below each table.
-  What the mesh can not use, it reports in the conditions of the object.
+  What the mesh cannot use, it reports in the conditions of the object.
 - **Default** is what holds when the field is absent. Where **stored** stands beside it, the API server writes it into the
   object, as it did for OSM.
 - **From** is the product that had the field first: OSM stands for its release 1.2.

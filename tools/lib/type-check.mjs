@@ -25,7 +25,7 @@ export function projectsWithErrors(output, projects) {
  */
 export async function typeCheck() {
   const projects = typeScriptProjects()
-  // Each checker of a project finds out about the libraries anew: several take a third more processor time than one, and projects are built side by side anyway.
+  // Each checker of a project finds out about the libraries again: several take a third more processor time than one, and projects are built side by side anyway.
   const { code, stdout, stderr } = await run(process.execPath, [compiler, '-b', '--checkers', '1', '--pretty', 'false'])
   const output = `${stdout.toString()}${stderr}`
   const wrong = projectsWithErrors(output, projects).length

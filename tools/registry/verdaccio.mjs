@@ -77,7 +77,7 @@ async function installVerdaccio() {
     timed('Installing verdaccio', async () => {
       await Promise.all(sources.map((path) => copyFile(path, join(folder, path.slice(path.lastIndexOf('/') + 1)))))
       const { code, stderr } = await run('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: folder })
-      if (code !== 0) throw new SetUpError('verdaccio can not be installed with npm.', stderr)
+      if (code !== 0) throw new SetUpError('verdaccio cannot be installed with npm.', stderr)
     }),
   )
 }

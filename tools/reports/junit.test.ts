@@ -77,7 +77,7 @@ describe('junitXml', () => {
     ])
   })
 
-  it('puts a mark in place of what XML can not hold', () => {
+  it('puts a mark in place of what XML cannot hold', () => {
     const failed: TestOutcome = { ...passed, outcome: 'failed', failures: ['nul \0, escape \u001B, half \uD83E'] }
     const [suite] = parsed(junitXml('run', report([file(failed)]))).children
     expect(suite!.children[0]!.children[0]!.text).toBe('nul \uFFFD, escape \uFFFD, half \uFFFD')

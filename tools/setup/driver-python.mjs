@@ -15,7 +15,7 @@ const question = `import sys, sysconfig, venv, ensurepip
 if sys.version_info >= (3, 11): print(sys.version, sysconfig.get_platform())`
 
 /**
- * The folder of the package that examples/driver-python makes, with the `python3` of the PATH. Empty where that is older than 3.11 or can not make virtual
+ * The folder of the package that examples/driver-python makes, with the `python3` of the PATH. Empty where that is older than 3.11 or cannot make virtual
  * environments: the tests of the example are then left out.
  */
 export async function ensurePythonDriver() {

@@ -88,7 +88,7 @@ async function tried(given, args) {
   await compile([kit])
   if (resolve(root, given) === join(root, pythonDriver)) {
     const folder = await ensurePythonDriver()
-    if (folder === '') throw new SetUpError(`${given} can not be built here.`)
+    if (folder === '') throw new SetUpError(`${given} cannot be built here.`)
     return { folder, proxy: '', more: [] }
   }
   if (
@@ -173,5 +173,5 @@ function isLevel0(args) {
 async function compile(projects) {
   const paths = projects.map((folder) => join(root, folder, 'tsconfig.build.json'))
   const { code, stdout, stderr } = await run(process.execPath, [compiler, '-b', '--pretty', 'false', ...paths])
-  if (code !== 0) throw new SetUpError('The packages can not be compiled.', `${stdout.toString()}${stderr}`)
+  if (code !== 0) throw new SetUpError('The packages cannot be compiled.', `${stdout.toString()}${stderr}`)
 }

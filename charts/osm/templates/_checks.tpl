@@ -13,7 +13,7 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 {{- define "osm.checkOrigin" -}}
 {{- $image := .Values.osm.image -}}
 {{- if has $image.registry (list "flomesh" "openservicemesh" "docker.io/flomesh" "docker.io/openservicemesh") -}}
-{{- fail (printf "osm.image.registry is %q: the images there are programs of OSM or osm-edge, which this chart can not run. Upgrade with --reset-then-reuse-values instead of --reuse-values, which keeps the old chart's defaults, or set osm.image.registry to where your images are" $image.registry) -}}
+{{- fail (printf "osm.image.registry is %q: the images there are programs of OSM or osm-edge, which this chart cannot run. Upgrade with --reset-then-reuse-values instead of --reuse-values, which keeps the old chart's defaults, or set osm.image.registry to where your images are" $image.registry) -}}
 {{- end -}}
 {{- end }}
 

@@ -33,7 +33,7 @@ export class SimulatedProxy {
     return (await SimulatedProxy.prepare(options))()
   }
 
-  /** Has its certificate issued, so that it can connect when the API server can not be asked. */
+  /** Has its certificate issued, so that it can connect when the API server cannot be asked. */
   static async prepare(options: SimulatedProxyOptions): Promise<() => SimulatedProxy> {
     const { commonName, chain, privateKey, roots } = await proxyCredential(options)
     const serverName = `osm-controller.${options.osmNamespace}.svc.cluster.local`

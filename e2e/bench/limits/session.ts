@@ -115,7 +115,7 @@ export class StandInSession {
     const { value: update } = await this.#steps.next()
     if (update === undefined) throw new Error('the session has ended')
     const failed = await this.#session.applyPolicy(update)
-    if (failed !== undefined) throw new Error(failed.parts[0]?.message ?? 'the policy can not be translated')
+    if (failed !== undefined) throw new Error(failed.parts[0]?.message ?? 'the policy cannot be translated')
     this.#exchange()
   }
 

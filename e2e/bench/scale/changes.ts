@@ -26,11 +26,11 @@ export interface ChangeFigures {
   readonly affected: number
   /** Holds the debounce of {@link DEBOUNCE_MS}. */
   readonly change: Summary
-  /** A bare gRPC server writes the same octets to as many. */
+  /** A bare gRPC server writes the same bytes to as many. */
   readonly floor: Summary
   /** Of the medians, the change without the debounce. */
   readonly ratio: number
-  /** Octets that all other proxies were sent, over all rounds. */
+  /** Bytes that all other proxies were sent, over all rounds. */
   readonly octetsToOthers: number
   /** Policies of proxies that one change had computed again. */
   readonly recomputedPolicies: number
@@ -94,7 +94,7 @@ export async function measureEndpointChange(
   }
 }
 
-/** Octets of the proxies from that number on. */
+/** Bytes of the proxies from that number on. */
 function octetsOf({ of }: Counters, from: number): number {
   let sum = 0
   for (const [index, { octets }] of of) if (index >= from) sum += octets

@@ -5,8 +5,8 @@ import { DeltaDiscoveryRequestSchema } from '@osm-ts/envoy-api/envoy/service/dis
 import { rawDeltaAds } from '../raw-ads.js'
 import type { FloorCommand, FloorReport } from './baseline-server.js'
 
-// The floor: a gRPC server that knows nothing. It answers the first request of each type, and the others that are no acknowledgements, with octets that it
-// was given for the proxy that asks, and writes octets to as many streams as it is told.
+// The floor: a gRPC server that knows nothing. It answers the first request of each type, and the others that are no acknowledgements, with bytes that it
+// was given for the proxy that asks, and writes bytes to as many streams as it is told.
 
 type Stream = ServerDuplexStream<Buffer, Buffer>
 

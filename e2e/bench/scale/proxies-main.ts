@@ -39,7 +39,7 @@ function connect({ server, proxies: list, record, retries = 0 }: Connect): void 
   for (const proxy of list) open(server, proxy, retries)
 }
 
-/** @param retries - how often a connection that ends before it is configured is made anew */
+/** @param retries - how often a connection that ends before it is configured is created again */
 function open(server: Connect['server'], prepared: PreparedProxy, retries: number): void {
   const { index, nodeId, chain, privateKey } = prepared
   const context = createSecureContext({ ca: server.roots, cert: chain, key: privateKey })

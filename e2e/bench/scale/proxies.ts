@@ -31,7 +31,7 @@ export type ProxiesCommand =
       readonly proxies: readonly PreparedProxy[]
       /** Proxies whose first answers are kept. */
       readonly record?: readonly number[]
-      /** How often a connection that ends before its proxy is configured is made anew; 0 if absent. */
+      /** How often a connection that ends before its proxy is configured is created again; 0 if absent. */
       readonly retries?: number
     }
   | { readonly type: 'configured'; readonly id: number; readonly count: number }
@@ -106,7 +106,7 @@ export class Proxies {
   /**
    * Connects all at once. Gives the milliseconds after which each was configured.
    *
-   * @param options - which first answers are kept, and how often connections that end too early are made anew, as proxies do that are refused for a moment
+   * @param options - which first answers are kept, and how often connections that end too early are created again, as proxies do that are refused for a moment
    */
   async connect(
     server: ProxyServer,

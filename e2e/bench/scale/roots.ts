@@ -12,7 +12,7 @@ export interface RootRotationFigures {
   readonly proxies: number
   /** Milliseconds from the new Secret until the last proxy has acknowledged that both roots are trusted. */
   readonly trustMs: number
-  /** A bare gRPC server writes the same octets to as many. */
+  /** A bare gRPC server writes the same bytes to as many. */
   readonly floorMs: number
   /** Beyond the debounce, to the floor. */
   readonly ratio: number

@@ -47,7 +47,7 @@ export class Churn {
   }
 
   /**
-   * Has services come and go, and nothing else. Each has the proxies that stay told something that is framed once and kept, for as many octets as a controller keeps:
+   * Has services come and go, and nothing else. Each has the proxies that stay told something that is framed once and kept, for as many bytes as a controller keeps:
    * before that is full, each cycle seems to leave something.
    */
   async fill(services: number): Promise<void> {

@@ -6,7 +6,7 @@ export type ProbeCommand =
   /** Keeps so much more, to see that somebody notices. */
   | { readonly type: 'keep'; readonly octets: number }
 
-/** What is in use in a process after a forced collection, in octets. */
+/** What is in use in a process after a forced collection, in bytes. */
 export interface HeapReport {
   readonly type: 'heap'
   /** Of objects, and of what they hold outside the heap. */

@@ -14,7 +14,7 @@ export interface SoakOptions {
   readonly warmUp: number
   /** Proxies that are connected; a third of them reconnects in each cycle. */
   readonly proxies: number
-  /** Octets that the controller is made to keep in each cycle, to see that it is noticed. */
+  /** Bytes that the controller is made to keep in each cycle, to see that it is noticed. */
   readonly keepPerCycle: number
   readonly programs: ScalePrograms
 }

@@ -49,7 +49,7 @@ describe('parseCall', () => {
     })
   })
 
-  it('refuses what it can not call', () => {
+  it('refuses what it cannot call', () => {
     expect(() => parseCall(new URL('tcp://shop'), plain)).toThrow('names no port')
     expect(() => parseCall(new URL('gopher://shop:70'), plain)).toThrow('expected http, https, grpc, grpcs or tcp')
     expect(() => parseCall(new URL('http://shop'), { ...plain, header: ['nothing'] })).toThrow('--header nothing')

@@ -76,7 +76,7 @@ export class Caller {
     return child
   }
 
-  /** The next call starts anew: pods come and go. */
+  /** The next call starts over: pods come and go. */
   #end(error: Error): void {
     this.#child = undefined
     for (const settle of this.#waiting.values()) settle(error)

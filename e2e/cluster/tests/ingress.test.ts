@@ -171,7 +171,7 @@ describe('the certificate of the gateway', () => {
     return new X509Certificate(Buffer.from(data['tls.crt'], 'base64')).subjectAltName
   }
 
-  test('is made anew for another name, which is let in as soon as nginx shows it', async () => {
+  test('is created again for another name, which is let in as soon as nginx shows it', async () => {
     await expect(namesIn()).resolves.toBe(`DNS:${gatewayName}`)
     await askForCertificate('renamed.example.com')
     await until('a certificate for the new name', async () =>

@@ -6,7 +6,7 @@ import { PodScenarioRunner } from '../support/scenario/pod-scenario-runner.js'
 // What the scenario files say of Envoys on one machine is true of pods: the calls come from inside, and are judged in the same way.
 describeScenarios(new PodScenarioRunner())
 
-describe('what a scenario shows that pods can not play', () => {
+describe('what a scenario shows that pods cannot play', () => {
   const scenarios = readScenarios()
   const leftOut = scenarios.flatMap(({ name, without }) =>
     without?.pods === undefined ? [] : [[name, without.pods] as const],

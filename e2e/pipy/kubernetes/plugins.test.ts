@@ -126,12 +126,12 @@ describe('plugins of a cluster, in real sidecars', () => {
     expect(await cluster.controller.metric('osm_pipy_plugin_fault_count')).toBeGreaterThan(0)
   })
 
-  it('that can not be loaded refuse what comes to them, and an event says so', async () => {
+  it('that cannot be loaded refuse what comes to them, and an event says so', async () => {
     await cluster.objects.apply(plugin('broken', `throw new Error('while it is loaded')`))
     await cluster.objects.apply(chain('broken'))
     await answers('/', 500)
-    expect(await condition('OSM_PIPY_PLUGIN_NOT_LOADED')).toContain('broken can not be loaded')
-    expect(await refusal('broken')).toContain('the sidecar of shop/server refuses it: can not be loaded')
+    expect(await condition('OSM_PIPY_PLUGIN_NOT_LOADED')).toContain('broken cannot be loaded')
+    expect(await refusal('broken')).toContain('the sidecar of shop/server refuses it: cannot be loaded')
     expect((await row())?.state).toBe('rejected')
   })
 

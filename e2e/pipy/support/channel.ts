@@ -13,7 +13,7 @@ const POLL_MS = 5_000
 export interface WorkerWord {
   /** Revision of what is in force. */
   readonly applied: string
-  /** Credentials of it that it can not use. */
+  /** Credentials of it that it cannot use. */
   readonly unusable: readonly string[]
   /** Revision that it could not apply, and its words. */
   readonly refused?: { readonly revision: string; readonly error: string }

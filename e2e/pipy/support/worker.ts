@@ -48,7 +48,7 @@ export interface Worker {
   readonly output: () => string
   /** Replaces the certificate and the roots in place, as whoever rotates them does. */
   readonly renew: (credential: Credential, roots: readonly string[]) => Promise<void>
-  /** Has it load its scripts anew. */
+  /** Has it load its scripts again. */
   readonly reload: () => void
   readonly stop: () => Promise<void>
 }

@@ -93,7 +93,7 @@ export class Haproxy {
   }
 
   /**
-   * By the runtime interface. False if HAProxy did not do as it was told: then everything is loaded anew.
+   * By the runtime interface. False if HAProxy did not do as it was told: then everything is reloaded.
    * @param {Document} running
    * @param {Document} document
    */
@@ -110,9 +110,7 @@ export class Haproxy {
     for (const { command, answer } of commands) {
       const said = await ask(this.#runtime, command)
       if (answer.test(said)) continue
-      this.#log(
-        `HAProxy was told "${command.split('\n')[0]}" and said "${said.slice(0, 200)}"; it loads everything anew`,
-      )
+      this.#log(`HAProxy was told "${command.split('\n')[0]}" and said "${said.slice(0, 200)}"; it reloads everything`)
       return false
     }
     this.#slots = seated

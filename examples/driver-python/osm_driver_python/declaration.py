@@ -28,7 +28,7 @@ CONFIG_SCHEMA = {"type": "object", "additionalProperties": False, "properties": 
 
 
 def patch(context: dict[str, Any]) -> dict[str, Any]:
-    """SidecarPatch for an InjectorContext. Raises Refusal for what can not be served."""
+    """SidecarPatch for an InjectorContext. Raises Refusal for what cannot be served."""
     admin = context["listen"].get("admin")
     if context["podOS"] != "linux":
         raise Refusal("OSM_DRIVER_PATCH", f"{NAME} runs on linux, not on {context['podOS']}")

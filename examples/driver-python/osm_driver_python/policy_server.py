@@ -31,7 +31,7 @@ class PolicyServer:
         try:
             self._server = await asyncio.start_server(self._serve, address, port)
         except OSError as error:
-            raise Refusal("OSM_DRIVER_START", f"the policy server can not listen on {address}:{port}: {error.strerror}") from error
+            raise Refusal("OSM_DRIVER_START", f"the policy server cannot listen on {address}:{port}: {error.strerror}") from error
 
     def use(self, trust: dict[str, Any]) -> None:
         """Certificates are short-lived: new connections get each that replaces the one before. Raises Refusal with OSM_DRIVER_START."""
@@ -50,7 +50,7 @@ class PolicyServer:
                 file.flush()
                 tls.load_cert_chain(file.name)
         except (ssl.SSLError, ValueError) as error:
-            raise Refusal("OSM_DRIVER_START", "the control-plane certificate can not be used") from error
+            raise Refusal("OSM_DRIVER_START", "the control-plane certificate cannot be used") from error
         self._tls = tls
 
     async def close(self) -> None:

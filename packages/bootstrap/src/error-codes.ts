@@ -2,13 +2,12 @@
 export const bootstrapErrorCodes = {
   OSM_BOOTSTRAP_PRESET_MISSING: 'a ConfigMap with a preset is missing, or lacks its key',
   OSM_BOOTSTRAP_PRESET_INVALID: 'a preset is not a JSON object',
-  OSM_BOOTSTRAP_CRD_NAMES:
-    'a CustomResourceDefinition can not be served because another one has taken one of its names',
+  OSM_BOOTSTRAP_CRD_NAMES: 'a CustomResourceDefinition cannot be served because another one has taken one of its names',
   OSM_BOOTSTRAP_CRD_PENDING: 'the API server does not serve a CustomResourceDefinition yet',
   OSM_BOOTSTRAP_CRD_FOREIGN:
     'a CustomResourceDefinition belongs to another tool and lacks the version that the mesh reads; it was left alone',
   OSM_BOOTSTRAP_TERMINATING: 'an object is being deleted and can only be made again when it is gone',
-  OSM_BOOTSTRAP_CONTESTED: 'others write an object so often that a change can not be brought in',
+  OSM_BOOTSTRAP_CONTESTED: 'others write an object so often that a change cannot be brought in',
   OSM_BOOTSTRAP_ROOT: 'the Secret with the root of the control plane is missing or holds no certificate of a CA',
 } as const
 

@@ -67,7 +67,7 @@ describe('a first start', () => {
     await bootstrap.ready
   })
 
-  it('ends where a stored root can not be used, and leaves it', async () => {
+  it('ends where a stored root cannot be used, and leaves it', async () => {
     const cluster = clusterWithPreset()
     const data = { 'ca.crt': 'AAAA', 'private.key': 'AAAA' }
     cluster.put(Secret, { metadata: { namespace: NAMESPACE, name: 'osm-ca-bundle' }, data })

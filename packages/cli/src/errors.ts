@@ -13,9 +13,9 @@ export const cliErrorCodes = {
   OSM_CLI_SIDECAR_OLD: 'the program of a sidecar is too old for what the mesh asks of it, or is another program',
   OSM_CLI_PROGRAM_MISSING: 'the program of the controller, which is shipped beside osm, was not found',
   OSM_CLI_NOT_READY: 'a mesh was started, and not every sidecar had applied its configuration in time',
-  OSM_CLI_INPUT: 'a file that a command was given can not be read, or holds no Kubernetes objects',
+  OSM_CLI_INPUT: 'a file that a command was given cannot be read, or holds no Kubernetes objects',
   OSM_CLI_NOT_FOUND: 'the service, service account or workload does not exist in the mesh specification',
-  OSM_CLI_CONFIG: 'the file of settings, which OSM_CONFIG names, can not be read or says something else than it may',
+  OSM_CLI_CONFIG: 'the file of settings, which OSM_CONFIG names, cannot be read or says something else than it may',
   OSM_CLI_HELM_MISSING: 'helm, by which control planes are installed, was not found',
   OSM_CLI_HELM_OLD: 'the program that was found as helm is too old, or is another program',
   OSM_CLI_HELM: 'helm did not do what it was asked for; the message is its own',
@@ -26,9 +26,9 @@ export const cliErrorCodes = {
   OSM_CLI_UNCONFIRMED: 'a command that takes something away was not confirmed, and could not ask',
   OSM_CLI_LEFTOVER: 'not everything that was to be deleted could be deleted',
   OSM_CLI_ERROR_CODE: 'no error of this version has the code that was asked about',
-  OSM_CLI_OUTPUT: 'a file that a command was to write can not be written',
+  OSM_CLI_OUTPUT: 'a file that a command was to write cannot be written',
   OSM_CLI_NAMESPACE:
-    'a namespace can not do what is asked of it: it does not exist, is ignored, is of no mesh or of another one, or holds a control plane',
+    'a namespace cannot do what is asked of it: it does not exist, is ignored, is of no mesh or of another one, or holds a control plane',
   OSM_CLI_MIGRATION: 'something keeps a namespace from being migrated to another sidecar class; nothing was changed',
   OSM_CLI_MIGRATION_STOPPED:
     'a migration to another sidecar class stopped; the message says why, and the output where each workload stands',

@@ -8,7 +8,7 @@ export type DebugPage = (request: DebugRequest) => Promise<DebugResponse>
 /**
  * The debug server. Its index is for everyone; the other pages answer to loopback only, which includes port-forwarding.
  *
- * @param pages - looked up anew for each request, as drivers add theirs while they start
+ * @param pages - looked up again for each request, as drivers add theirs while they start
  * @param loop - told of the making of each page; that of a large mesh is a large text
  * @param names - DNS names of the server; it refuses requests under others
  */

@@ -82,7 +82,7 @@ function* unsupportedFeatures(
       problems.push({
         code: 'OSM_ADMISSION_CAPABILITY',
         severity: 'warning',
-        message: `sidecar class ${sidecarClass} can not do this (${feature}); it is not enforced`,
+        message: `sidecar class ${sidecarClass} cannot do this (${feature}); it is not enforced`,
         object: objectRef(object),
         origin: feed.locate(objectKey(object), field) ?? object.origin,
         field,

@@ -295,7 +295,7 @@ describe('startController', () => {
     await expect(connect(running, a, 'store')).resolves.toBeDefined()
   })
 
-  it('issues service certificates for all services of an identity, and anew when they change', async () => {
+  it('issues service certificates for all services of an identity, and again when they change', async () => {
     const uuid = newProxyUUID()
     const running = await start([service('store'), instance(uuid, 'store')].join('---'))
     const { proxy } = await connect(running, uuid, 'store')

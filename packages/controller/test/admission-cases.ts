@@ -335,7 +335,7 @@ export const warned: readonly AdmissionCase[] = [
     { config: '{}', mesh: service('web') },
   ],
   [
-    'a Retry that the class can not do',
+    'a Retry that the class cannot do',
     policy(
       'Retry',
       `{ source: ${account}, destinations: [{ kind: Service, name: web, namespace: shop }], ${retryPolicy} }`,
@@ -344,7 +344,7 @@ export const warned: readonly AdmissionCase[] = [
     { mesh: service('web'), features: [] },
   ],
   [
-    'a breaker that the class can not do',
+    'a breaker that the class cannot do',
     policy(
       'UpstreamTrafficSetting',
       '{ host: web.shop.svc.cluster.local, connectionSettings: { http: { circuitBreaking: { minRequestAmount: 2 } } } }',

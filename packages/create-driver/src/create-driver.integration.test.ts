@@ -87,7 +87,7 @@ describe('the package of a new driver', () => {
     [
       'a class that is no DNS label',
       () => ({ folder: join(base, 'My_Driver') }),
-      '"My_Driver" can not be a sidecar class',
+      '"My_Driver" cannot be a sidecar class',
     ],
   ])('is not written into %s', (_what, options, words) => {
     expect(() => scaffold(options())).toThrow(words)

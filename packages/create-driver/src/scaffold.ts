@@ -28,7 +28,7 @@ const PLACEHOLDER = /mysidecar/g
 export function scaffold({ folder, sidecarClass = classOf(folder) }: ScaffoldOptions): readonly string[] {
   if (!DNS_LABEL.test(sidecarClass))
     throw new NotScaffolded(
-      `"${sidecarClass}" can not be a sidecar class: it has to be a DNS label, lower-case letters, digits and inner dashes, at most 63`,
+      `"${sidecarClass}" cannot be a sidecar class: it has to be a DNS label, lower-case letters, digits and inner dashes, at most 63`,
     )
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new NotScaffolded(`${folder} is not empty; name a folder that does not exist yet`)

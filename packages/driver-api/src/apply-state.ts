@@ -28,11 +28,11 @@ export interface ApplyWork {
   readonly queueMs: number
   /** Milliseconds of making the proxy's configuration from its policy; 0 where all of it was there already. */
   readonly translateMs: number
-  /** Milliseconds of putting together the octets that are sent. */
+  /** Milliseconds of putting together the bytes that are sent. */
   readonly encodeMs: number
-  /** Milliseconds from the octets being ready until they have left the process. */
+  /** Milliseconds from the bytes being ready until they have left the process. */
   readonly sendMs: number
-  /** Octets of configuration that were sent. */
+  /** Bytes of configuration that were sent. */
   readonly bytes: number
 }
 

@@ -5,7 +5,7 @@ export const envoyErrorCodes = {
   OSM_ENVOY_SECRET_DENIED: 'a proxy asked for a secret that is not its own; it was told that there is none',
   OSM_ENVOY_REQUEST_INVALID: 'a proxy sent a request that breaks a limit of the xDS server',
   OSM_ENVOY_TRANSLATION: 'a policy could not be translated; the last good configuration stays',
-  OSM_ENVOY_TRUST: 'the certificate or the roots of the control plane can not be used',
+  OSM_ENVOY_TRUST: 'the certificate or the roots of the control plane cannot be used',
 } as const
 
 /** A code of {@link envoyErrorCodes}. */

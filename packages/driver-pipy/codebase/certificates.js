@@ -21,6 +21,6 @@ export function certificatesOf(text) {
 /** A certificate with those between it and the root, and its key, as TLS shows it. Throws what is wrong with it. */
 export function shownCertificate(chain, key) {
   // A chain that holds no certificate is taken without a word, and then fails every handshake.
-  if (!new crypto.Certificate(chain).subject) throw new Error('the certificate can not be read')
+  if (!new crypto.Certificate(chain).subject) throw new Error('the certificate cannot be read')
   return { cert: new crypto.CertificateChain(chain), key: new crypto.PrivateKey(key) }
 }

@@ -33,7 +33,7 @@ function ask(channel, refusal) {
     .catch(() => later(channel))
 }
 
-// Credentials of what is in force that can not be used; what needs them is closed.
+// Credentials of what is in force that cannot be used; what needs them is closed.
 function unusable() {
   var keys = state.world ? state.world.further.unusable : []
   return keys.length > 0 ? '&unusable=' + URL.encodeComponent(keys.join(',')) : ''

@@ -3,7 +3,7 @@
 import { certificatesOf, shownCertificate } from './certificates.js'
 
 /**
- * Reads those that came. One that can not be read closes what needs it, and nothing else; the next poll says which it is.
+ * Reads those that came. One that cannot be read closes what needs it, and nothing else; the next poll says which it is.
  *
  * @returns {unknown} `byKey`, each `{ certificate, trusted, text }` with all that is public in `text`, or `{ headerValue }`; keys in `unusable`
  */

@@ -25,7 +25,7 @@ export function makeSocksAnswer() {
  * Takes the next bytes of such a gateway.
  *
  * @param answer - see makeSocksAnswer
- * @returns {unknown} `opened`; `refused`, if it does not connect to where it was told; `failed`, if it can not be spoken with; undefined if it is not known yet
+ * @returns {unknown} `opened`; `refused`, if it does not connect to where it was told; `failed`, if it cannot be spoken with; undefined if it is not known yet
  */
 export function readSocksAnswer(answer, bytes) {
   // The choice of a method, and the beginning of the reply: version, method, version, code.

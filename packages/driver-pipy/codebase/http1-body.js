@@ -1,4 +1,4 @@
-// Bodies of HTTP/1.1 messages: where they end, and chunks written anew so that Pipy sees no extension, no trailer and no size that it cannot count.
+// Bodies of HTTP/1.1 messages: where they end, and chunks rewritten so that Pipy sees no extension, no trailer and no size that it cannot count.
 
 import { NUL } from './http1-head.js'
 

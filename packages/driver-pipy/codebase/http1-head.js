@@ -21,7 +21,7 @@ var otherMethods = (
   'UNBIND UNLINK UNLOCK UNSUBSCRIBE'
 ).split(' ')
 
-// Headers of one hop (RFC 9110, section 7.6.1), and those of framing, which are written anew.
+// Headers of one hop (RFC 9110, section 7.6.1), and those of framing, which are rewritten.
 var hopHeaders = [
   'connection',
   'keep-alive',

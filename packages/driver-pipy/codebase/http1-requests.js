@@ -1,4 +1,4 @@
-// Requests over HTTP/1.1, as they go on to Pipy: checked and written anew, one by one. HTTP/2 passes as it is.
+// Requests over HTTP/1.1, as they go on to Pipy: checked and rewritten, one by one. HTTP/2 passes as it is.
 
 import { bodyInChunks, bodyOfLength, readBody } from './http1-body.js'
 import { MAX_BODY_BYTES, readRequestHead, writeRefusedRequest, writeRequestHead } from './http1-head.js'

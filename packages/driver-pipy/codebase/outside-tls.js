@@ -25,7 +25,7 @@ export function outsideTLS(world, tls) {
     // Pipy checks no names itself. It asks once for each certificate of the chain, always with that of the server.
     verify: (ok, certificate) => ok && holdsName(namesIn(certificate), tls),
   }
-  // Not asked for anew: Pipy asks twice in one handshake, and has none at all if the second one is another.
+  // Not asked for again: Pipy asks twice in one handshake, and has none at all if the second one is another.
   if (tls.shows) options.certificate = shown.certificate
   if (tls.serverName) options.sni = tls.serverName
   if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers

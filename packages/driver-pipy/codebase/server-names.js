@@ -22,7 +22,7 @@ function namesHost(pattern, name) {
   return dot > 0 && name.substring(dot) === pattern.substring(1)
 }
 
-/** IP addresses among the subject alternative names of a certificate in DER, as octets in hexadecimal. */
+/** IP addresses among the subject alternative names of a certificate in DER, as bytes in hexadecimal. */
 export function addressesIn(bytes) {
   var certificate = elementsOf(bytes, { from: 0, to: bytes.length })[0]
   var body = certificate ? elementsOf(bytes, certificate)[0] : undefined

@@ -12,7 +12,7 @@ import type { DocumentMaker } from '../src/document.js'
 export const literalDocuments: DocumentMaker = ({ extensions: [hash = '' as PartHash] }, parts) => {
   const part = parts(hash)
   const says = part.kind === 'extension' ? part.value : undefined
-  if (says === 'untranslatable') throw new Error('that can not be said')
+  if (says === 'untranslatable') throw new Error('that cannot be said')
   const encode = (content: Readonly<Record<string, unknown>>): EncodedDocument => {
     const revision = createHash('sha256').update(canonicalJson(content)).digest('base64url').slice(0, 32)
     return { revision, body: canonicalJson({ ...content, revision }) }
@@ -24,7 +24,7 @@ export const literalDocuments: DocumentMaker = ({ extensions: [hash = '' as Part
     name === undefined ? [] : [{ key: credentialKey(secret), ref: secret, users: [{ ref, pointer: '/value' }] }]
   return {
     needs,
-    refusals: says === 'too much' ? [{ ref, pointer: '/value', message: 'Pipy can not' }] : [],
+    refusals: says === 'too much' ? [{ ref, pointer: '/value', message: 'Pipy cannot' }] : [],
     plain: () => encode({ says }),
     with: ({ chain, privateKey }, further) =>
       encode({ says, credentials: { chain, key: privateKey, further: byKey(needs, further) } }),

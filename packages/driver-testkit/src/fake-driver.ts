@@ -14,7 +14,7 @@ export const leastCapabilities: Capabilities = {
   features: [],
 }
 
-/** A driver for tests of its host: it declares {@link leastCapabilities}, starts nothing, and can not be asked for a patch, unless a test says otherwise. */
+/** A driver for tests of its host: it declares {@link leastCapabilities}, starts nothing, and cannot be asked for a patch, unless a test says otherwise. */
 export function fakeDriver(name: string, changes: Partial<Omit<Driver, 'name'>> = {}): Driver {
   return {
     name,

@@ -113,7 +113,7 @@ export function authorityOf(pem: string, privateKey: string): TestAuthority {
 function authority(root: {
   readonly pem: string
   readonly id: string
-  /** Its subject as DER: names are compared octet by octet. */
+  /** Its subject as DER: names are compared byte by byte. */
   readonly issuer: Uint8Array
   readonly key: KeyObject
 }): TestAuthority {

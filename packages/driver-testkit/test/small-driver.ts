@@ -90,7 +90,7 @@ async function start(context: ControllerContext, faults: Faults): Promise<Health
     })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
-      reject(new OsmError('OSM_DRIVER_START', `can not listen on ${host}:${proxyServerPort}`, { cause })),
+      reject(new OsmError('OSM_DRIVER_START', `cannot listen on ${host}:${proxyServerPort}`, { cause })),
     )
     server.listen(proxyServerPort, host, resolve)
   })
@@ -127,6 +127,6 @@ function listeningOn(make: () => Server): Server {
   try {
     return make()
   } catch (cause) {
-    throw new OsmError('OSM_DRIVER_START', 'the certificate can not be used', { cause })
+    throw new OsmError('OSM_DRIVER_START', 'the certificate cannot be used', { cause })
   }
 }

@@ -4,13 +4,13 @@ export const injectorErrorCodes = {
   OSM_INJECT_CLASS:
     'a pod or namespace asks for a sidecar class that MeshConfig does not allow or that no driver serves',
   OSM_INJECT_POD:
-    'a pod can not have a sidecar as it stands: a name, port or user is taken, or the object is too large or no pod',
+    'a pod cannot have a sidecar as it stands: a name, port or user is taken, or the object is too large or no pod',
   OSM_INJECT_IMAGE:
     'no image is known for the sidecar or for the init container, or that of the sidecar is too old for its driver',
   OSM_INJECT_MODE: 'MeshConfig asks for a way of interception that is not available',
   OSM_INJECT_INTERCEPTION:
     'what MeshConfig and the annotations of a pod say about interception makes no rules together',
-  OSM_INJECT_PATCH: 'the patch of a driver holds something that can not be said of a pod',
+  OSM_INJECT_PATCH: 'the patch of a driver holds something that cannot be said of a pod',
   OSM_INJECT_SECRET_FORBIDDEN: 'the injector may not write Secrets in the namespace of the pod (yet)',
   OSM_INJECT_SECRET: 'the bootstrap Secret of a sidecar could not be written',
   OSM_INJECT_RATE: 'more pods are injected than one namespace, or all of them together, may have in this time',

@@ -59,7 +59,7 @@ const codings = [
   '',
 ]
 
-/** Two lengths for one body: by coding, and in octets. */
+/** Two lengths for one body: by coding, and in bytes. */
 const codingCases: readonly Http1Case[] = codings.flatMap((coding) => [
   odd(
     `coding ${quoted(coding)} before a length that hides a request`,

@@ -77,7 +77,7 @@ export class HaproxyServer {
     try {
       this.#server = this.#make(first.value)
     } catch (cause) {
-      throw new OsmError('OSM_DRIVER_START', 'the certificate for the server of class haproxy can not be used', {
+      throw new OsmError('OSM_DRIVER_START', 'the certificate for the server of class haproxy cannot be used', {
         cause,
       })
     }
@@ -133,7 +133,7 @@ export class HaproxyServer {
     await new Promise<void>((resolve, reject) => {
       const refuse = (cause: Error) =>
         reject(
-          new OsmError('OSM_DRIVER_START', `the server of class haproxy can not listen on ${host}:${port}`, { cause }),
+          new OsmError('OSM_DRIVER_START', `the server of class haproxy cannot listen on ${host}:${port}`, { cause }),
         )
       server.once('error', refuse)
       server.listen({ host, port }, () => {
@@ -145,7 +145,7 @@ export class HaproxyServer {
 
   /** Never rejects: a fault of one request is no other's. */
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // A connection proves who it is once; the next poll proves it anew.
+    // A connection proves who it is once; the next poll proves it again.
     response.setHeader('connection', 'close')
     response.setHeader('cache-control', 'no-store')
     const timer = setTimeout(() => response.destroy(), limits.pollTimeoutMs + limits.writeTimeoutMs)
@@ -184,7 +184,7 @@ export class HaproxyServer {
       try {
         this.#server?.setSecureContext(tlsSettings(step.value))
       } catch (error) {
-        logger.error({ error: String(error) }, 'certificate of the server can not be used, the one before stays')
+        logger.error({ error: String(error) }, 'certificate of the server cannot be used, the one before stays')
         continue
       }
       const { certificates } = step.value.clientRoots
@@ -199,7 +199,7 @@ export class HaproxyServer {
     const stop = (cause?: unknown) => {
       if (this.#stop.signal.aborted || this.#context.signal.aborted) return
       this.#context.cancel(
-        new OsmError('OSM_DRIVER_START', `the server of class haproxy can not follow ${what} any more`, { cause }),
+        new OsmError('OSM_DRIVER_START', `the server of class haproxy cannot follow ${what} any more`, { cause }),
       )
     }
     void task.then(() => stop(), stop)

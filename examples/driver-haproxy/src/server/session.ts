@@ -139,7 +139,7 @@ export class Session {
       } catch (error) {
         logger.error(
           { proxy: this.proxy.uuid, error: String(error) },
-          'policy can not be translated; the last good one stays',
+          'policy cannot be translated; the last good one stays',
         )
         this.#tell(this.#tracker.refused(String(error)))
       }

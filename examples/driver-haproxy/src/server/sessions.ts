@@ -47,7 +47,7 @@ export class Sessions {
     for (const session of [...this]) if (session.silentMs > limits.silenceMs) session.end()
   }
 
-  /** Every certificate has to be accepted anew. */
+  /** Every certificate has to be accepted again. */
   reauthenticate(): void {
     for (const session of [...this]) session.end()
   }

@@ -20,7 +20,7 @@ const META = /[\\^$.|?*+()[\]{}]/
  *
  * HAProxy is built with PCRE2, an engine that tracks back: an expression of a user can take it as long as the user likes. So none ever gets there as it is. What
  * policies are mostly made of are literals, with one `.*` or `.+` somewhere, and alternatives of such; those are prefixes, suffixes and lengths. Other
- * alternatives without groups are said anew, where they can be said so that nothing is tried twice.
+ * alternatives without groups are said again, where they can be said so that nothing is tried twice.
  */
 export function patternsOf(expression: string): readonly Pattern[] | undefined {
   // What divides expressions does not within brackets.

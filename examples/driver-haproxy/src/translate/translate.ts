@@ -88,7 +88,7 @@ function global(layout: string, files: readonly ConfigFile[]): Section {
       `description ${layout}`,
       'nbthread 2',
       'log stdout format raw local0 notice',
-      // What was resumed would not be verified anew.
+      // What was resumed would not be verified again.
       'tune.ssl.cachesize 0',
       'ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets',
       'ssl-default-server-options ssl-min-ver TLSv1.2 no-tls-tickets',

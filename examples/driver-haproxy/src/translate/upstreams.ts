@@ -70,7 +70,7 @@ function backend(name: string, part: UpstreamPart, mesh: MeshPart, slots: readon
       part.loadBalancing.policy === 'least-request' ? 'balance leastconn' : 'balance roundrobin',
       `timeout connect ${part.connectTimeoutMs ?? mesh.connectTimeoutMs}ms`,
       // What never got an answer may be asked again; the frontend says of which requests that holds.
-      // A connection waits a second before it is tried anew where there is no other endpoint, and its client with it.
+      // A connection waits a second before it is tried again where there is no other endpoint, and its client with it.
       ...(http ? ['retry-on conn-failure empty-response'] : ['retries 1']),
       `default-server ${tls}${priorKnowledge(part.protocol)}`,
       ...slots.map(serverLine),

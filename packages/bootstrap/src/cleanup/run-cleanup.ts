@@ -87,7 +87,7 @@ async function untilBootstrapEnded({
   } catch (error) {
     // A role without that right is no reason to leave webhooks behind.
     if (!isKubernetesError(error)) throw error
-    print(`[note] can not see whether osm-bootstrap has ended: ${error.message}\n`)
+    print(`[note] cannot see whether osm-bootstrap has ended: ${error.message}\n`)
   }
 }
 

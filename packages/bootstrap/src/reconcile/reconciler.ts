@@ -133,7 +133,7 @@ export class Reconciler {
   /** What others have done to an object; undefined if nothing, or if it is too early to answer them. */
   async #reasonOf(object: KeptObject, signal: AbortSignal): Promise<Reason | undefined> {
     const key = keyOf(object)
-    // Asked anew: the write that an event tells of may be our own.
+    // Asked again: the write that an event tells of may be our own.
     const live = await this.#options.api.get(object.type, { namespace: '', name: object.name }, signal)
     if ((live && object.fingerprint(live)) === this.#written.get(key)) return undefined
     const early = (this.#writtenAt.get(key) ?? 0) + this.#intervalMs(key) - this.#options.clock.now()
@@ -171,7 +171,7 @@ export class Reconciler {
     if (failures === 1 && isOsmError(error, 'OSM_BOOTSTRAP_TERMINATING'))
       this.#options.logger.debug(fields, 'waiting for an object to go')
     else {
-      this.#options.logger.warn(fields, 'an object can not be brought in order; trying again')
+      this.#options.logger.warn(fields, 'an object cannot be brought in order; trying again')
       this.#options.report('BootstrapWaiting', message)
     }
   }

@@ -104,7 +104,7 @@ Examples:
 function inTheWay({ namespace, to, obstacles }: MigrationPlan): Error {
   return cliError(
     'OSM_CLI_MIGRATION',
-    `namespace ${namespace} can not be migrated to class ${to}: ${obstacles.map(({ what }) => what).join('; ')}`,
+    `namespace ${namespace} cannot be migrated to class ${to}: ${obstacles.map(({ what }) => what).join('; ')}`,
     [...new Set(obstacles.map(({ advice }) => advice))].join('; '),
   )
 }

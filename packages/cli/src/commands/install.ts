@@ -32,7 +32,7 @@ Examples:
   osm install --set osm.image.registry=registry.example/mesh --set osm.enablePermissiveTrafficPolicy=false`,
     )
     .action(async (flags: InstallFlags, command: Command) => {
-      refuseManaged(host, 'OSM can not be installed in a managed environment')
+      refuseManaged(host, 'OSM cannot be installed in a managed environment')
       const { meshName, set, timeout } = flags
       const clusterFlags = clusterFlagsOf(command)
       const chart = findChart(context, flags.osmChartPath)

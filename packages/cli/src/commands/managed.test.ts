@@ -22,8 +22,8 @@ describe('where somebody else manages the mesh', () => {
   }
 
   it.each([
-    [['install'], 'OSM can not be installed in a managed environment'],
-    [['mesh', 'upgrade'], 'OSM can not be upgraded in a managed environment'],
+    [['install'], 'OSM cannot be installed in a managed environment'],
+    [['mesh', 'upgrade'], 'OSM cannot be upgraded in a managed environment'],
     [['uninstall', 'mesh', '-f', '-a', '--delete-namespace'], 'OSM CANNOT be uninstalled in a managed environment'],
   ])('%j is refused before a cluster is asked', async (args, message) => {
     const { code, stdout, stderr } = await osm(...args)

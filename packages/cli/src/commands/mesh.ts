@@ -52,7 +52,7 @@ Example:
   osm mesh upgrade --set osm.image.registry=registry.example/mesh`,
     )
     .action(async (flags: ChartFlags, command: Command) => {
-      refuseManaged(host, 'OSM can not be upgraded in a managed environment')
+      refuseManaged(host, 'OSM cannot be upgraded in a managed environment')
       const { meshName, set, timeout } = flags
       const clusterFlags = clusterFlagsOf(command)
       const chart = findChart(context, flags.osmChartPath)

@@ -47,7 +47,7 @@ function addAdd(parent: Command, host: CommandHost): void {
 function addRemove(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('remove'))
-    .description('take a namespace out of a mesh; sidecars of its pods stay until they are created anew')
+    .description('take a namespace out of a mesh; sidecars of its pods stay until they are recreated')
     .argument('<namespace>', 'namespace to take out')
     .option('--mesh-name <name>', 'name of the mesh', 'osm')
     .action(async (name: string, { meshName }: AddFlags, command: Command) => {

@@ -72,7 +72,7 @@ function choicesOf({ argChoices }: Option | Argument): readonly string[] {
 /** Words stand unquoted in lists of words of the scripts. */
 function plain(word: string): string {
   if (/^[\w. -]+$/.test(word)) return word
-  throw new Error(`${JSON.stringify(word)} can not be completed: it has characters that shells would read`)
+  throw new Error(`${JSON.stringify(word)} cannot be completed: it has characters that shells would read`)
 }
 
 /** Words of an option that takes a value, with the command they belong to: `osm proxy list -o`. */

@@ -118,6 +118,6 @@ describe('completions', () => {
     expect(commandTree(hiding)).toEqual([expect.objectContaining({ path: 'osm', commands: [] })])
     expect(completionScript('bash', hiding)).not.toMatch(/secret|gone/)
     const wrong = new Command('osm').addOption(new Option('--x <y>').choices(['a;b']))
-    expect(() => completionScript('bash', wrong)).toThrow('"a;b" can not be completed')
+    expect(() => completionScript('bash', wrong)).toThrow('"a;b" cannot be completed')
   })
 })

@@ -55,10 +55,10 @@ describe('the file of settings', () => {
     })
   })
 
-  it('is refused when it can not be read', async () => {
+  it('is refused when it cannot be read', async () => {
     await expect(loadConfig({ OSM_CONFIG: home })).rejects.toMatchObject({
       code: 'OSM_CLI_CONFIG',
-      message: `${home} can not be read`,
+      message: `${home} cannot be read`,
     })
   })
 })

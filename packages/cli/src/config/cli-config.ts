@@ -68,7 +68,7 @@ async function textOf(path: string): Promise<string | undefined> {
     if (isPlainRecord(error) && (error['code'] === 'ENOENT' || error['code'] === 'ENOTDIR')) return undefined
     throw cliError(
       'OSM_CLI_CONFIG',
-      `${path} can not be read`,
+      `${path} cannot be read`,
       'make it readable, or name another one by OSM_CONFIG',
       error,
     )

@@ -7,7 +7,7 @@ import { isPlainRecord } from '../state/json.js'
 /**
  * What a controller of the namespace answers at a path of its health server; undefined where none answers as one does.
  *
- * @throws KubernetesError if the pods can not be listed
+ * @throws KubernetesError if the pods cannot be listed
  */
 async function askController(cluster: Cluster, namespace: string, path: string): Promise<unknown> {
   const [pod] = await podsOfProgram(cluster, namespace, 'osm-controller')

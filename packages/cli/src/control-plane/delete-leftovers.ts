@@ -29,7 +29,7 @@ type Outcome = 'done' | 'failed'
  * CustomResourceDefinitions, with every policy. What a mesh needs that still stands is not touched.
  *
  * @returns kinds of which not everything could be deleted
- * @throws KubernetesError if it can not be seen which meshes stand
+ * @throws KubernetesError if it cannot be seen which meshes stand
  */
 export async function deleteLeftovers(gone: readonly GoneMesh[], options: LeftoverOptions): Promise<readonly string[]> {
   const standing = await findControlPlanes(options.cluster)

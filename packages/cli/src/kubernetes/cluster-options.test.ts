@@ -46,7 +46,7 @@ describe('the options of a cluster', () => {
       })
   })
 
-  it('name the file that can not be read', async () => {
+  it('name the file that cannot be read', async () => {
     const { code, stderr } = await osm('namespace', 'list', '--kubeconfig', join(folder, 'none'))
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(join(folder, 'none')) })
   })
@@ -57,7 +57,7 @@ describe('the options of a cluster', () => {
     expect(stderr).toMatch(/https:\/\/127\.0\.0\.1:9.*\[OSM_KUBERNETES_UNREACHABLE\]\n {2}see whether the cluster runs/)
   })
 
-  it('can not be mixed with the state of a mesh on this machine', async () => {
+  it('cannot be mixed with the state of a mesh on this machine', async () => {
     for (const option of [
       ['-n', 'shop'],
       ['--context', 'here'],

@@ -26,7 +26,7 @@ export async function getAdminPage(
     throw cliError(
       'OSM_CLI_INSTANCE',
       `pod ${shown} has no sidecar`,
-      'add its namespace to a mesh with osm namespace add, and create the pod anew',
+      'add its namespace to a mesh with osm namespace add, and recreate the pod',
     )
   const { phase } = podState(pod)
   if (phase !== 'Running')

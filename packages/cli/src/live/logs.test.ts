@@ -88,7 +88,7 @@ describe('SplitLog', () => {
     expect(log.splits()[0]).toMatchObject({ sample: 3, backends: [{ answers: 1 }, { answers: 2 }] })
   })
 
-  it('counts anew when the weights change, and only then', () => {
+  it('starts counting again when the weights change, and only then', () => {
     const log = new SplitLog()
     log.want(wanted, 0)
     log.record(request(10, { server: 'shop-v1' }))

@@ -84,7 +84,7 @@ describe('runMesh', () => {
     expect(mesh.calls).toEqual(['start', 'stop'])
   })
 
-  it('says so when the mesh can not be ended cleanly', async () => {
+  it('says so when the mesh cannot be ended cleanly', async () => {
     mesh.stop = () => Promise.reject(new Error('process 4711 does not end'))
     const { context, stderr } = fakeContext()
     await expect(runMesh(context, options(), () => Promise.resolve())).rejects.toThrow('process 4711 does not end')

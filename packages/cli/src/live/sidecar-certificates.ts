@@ -59,7 +59,7 @@ export async function readSidecarCertificate(getPage: GetPage): Promise<SeenCert
 
 /**
  * The certificate with a URI among those that `/certs` lists: the service certificate, for the others bear no SPIFFE identity. Envoy tells names, in
- * fields of their own; Pipy, which can not read URIs, shows the certificate itself.
+ * fields of their own; Pipy, which cannot read URIs, shows the certificate itself.
  */
 export function certificateIn(answer: unknown): SeenCertificate | undefined {
   const certificates = isPlainRecord(answer) ? listOf(answer['certificates']) : []

@@ -74,7 +74,7 @@ interface Entry {
 export class SplitLog {
   #entries: readonly Entry[] = []
 
-  /** Takes over what is wanted now; where that differs from before, counting starts anew. */
+  /** Takes over what is wanted now; where that differs from before, counting restarts. */
   want(splits: readonly WantedSplit[], now: number): void {
     const before = new Map(this.#entries.map((entry) => [entry.wanted.name, entry]))
     this.#entries = splits.map((wanted) => {
@@ -84,7 +84,7 @@ export class SplitLog {
     })
   }
 
-  /** Counts anew. */
+  /** Starts counting again. */
   restart(now: number): void {
     this.#entries = this.#entries.map(({ wanted }) => ({ wanted, since: now, answers: new Map() }))
   }

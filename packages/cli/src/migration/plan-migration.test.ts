@@ -61,7 +61,7 @@ describe('a plan', () => {
     expect(made).toMatchObject({ from: ['envoy', 'haproxy'], obstacles: [] })
   })
 
-  it('names pods that nothing makes anew, unless they are of the class', () => {
+  it('names pods that nothing recreates, unless they are of the class', () => {
     const left = [
       sidecarPod('alone', 'envoy'),
       { ...sidecarPod('of-job', 'envoy'), owner: 'Job/night' },

@@ -51,7 +51,7 @@ export interface MigrationPlan {
   /** The annotation of the namespace: what it says now, and what it is put back to if the migration stops; null for none. */
   readonly annotation: { readonly now: string | null; readonly before: string | null }
   readonly workloads: readonly PlannedWorkload[]
-  /** Pods of other classes that nothing makes anew. */
+  /** Pods of other classes that nothing recreates. */
   readonly left: readonly { readonly pod: string; readonly sidecarClass: string; readonly owner: string | null }[]
   readonly missing: readonly MissingFeature[]
   readonly obstacles: readonly Obstacle[]
@@ -172,7 +172,7 @@ function missingFeatures({ controllers, to, policies, allowMissing }: MigrationF
 function missingObstacle({ feature, security, objects }: CapabilityLoss): Obstacle {
   const asked = objects.length === 0 ? 'policies' : objects.join(', ')
   return {
-    what: `the class can not do ${feature}, which ${asked} ${objects.length === 1 ? 'asks' : 'ask'} for`,
+    what: `the class cannot do ${feature}, which ${asked} ${objects.length === 1 ? 'asks' : 'ask'} for`,
     advice: security
       ? `${feature} protects something, and is not given up by an option: change what asks for it, or stay with the present class`
       : `--allow-missing ${feature} goes on without it`,

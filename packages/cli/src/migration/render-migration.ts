@@ -37,7 +37,7 @@ export function renderPlan(plan: MigrationPlan, color: boolean): readonly string
       { color },
     ),
     ...section(
-      'Not migrated, because nothing makes them anew:',
+      'Not migrated, because nothing recreates them:',
       left.map(({ pod, sidecarClass, owner }) =>
         [`Pod/${pod} of class ${sidecarClass}`, owner === null ? 'stands alone' : `of ${owner}`].join(', '),
       ),

@@ -48,7 +48,7 @@ describe('the pods of a namespace', () => {
     expect(left).toEqual([])
   })
 
-  it('are left if nothing makes them anew and they have a sidecar', () => {
+  it('are left if nothing recreates them and they have a sidecar', () => {
     const { left } = sortPods(
       owners,
       [replicaSet('lone')],

@@ -5,7 +5,7 @@ import { podState } from '../kubernetes/control-planes.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { isPlainRecord } from '../state/json.js'
 
-/** Kinds whose pods a change of the pod template makes anew, one after the other. */
+/** Kinds whose pods a change of the pod template recreates, one after the other. */
 export const restartableKinds = ['Deployment', 'StatefulSet', 'DaemonSet'] as const
 
 /** A kind of {@link restartableKinds}. */
@@ -22,7 +22,7 @@ export interface SidecarPod {
   readonly summary: string
 }
 
-/** Something whose pods can be made anew, with those that it has now. */
+/** Something whose pods can be recreated, with those that it has now. */
 export interface RestartableWorkload {
   readonly kind: RestartableKind
   readonly name: string
@@ -30,7 +30,7 @@ export interface RestartableWorkload {
   readonly pods: readonly SidecarPod[]
 }
 
-/** A pod with a sidecar that nothing here makes anew. */
+/** A pod with a sidecar that nothing here recreates. */
 export interface LeftPod extends SidecarPod {
   /** `<kind>/<name>` of what it belongs to; absent for one that stands alone. */
   readonly owner?: string

@@ -42,7 +42,7 @@ export async function addNamespace(
   if ((await findControlPlanes(cluster, name)).length > 0)
     throw refused(
       `Namespace [${name}] holds a control plane and cannot be added to mesh [${meshName}]`,
-      'run workloads in other namespaces: the pods that make a mesh work can not be part of it',
+      'run workloads in other namespaces: the pods that make a mesh work cannot be part of it',
     )
   await patch(cluster, name, {
     labels: { [monitoredByLabel]: meshName },

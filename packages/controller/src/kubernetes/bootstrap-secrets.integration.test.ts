@@ -121,7 +121,7 @@ describe('BootstrapSecrets', () => {
     await until(() => api.find(Secret, secretName('late')) === undefined)
   })
 
-  it('begins to wait anew when another replica leads', async () => {
+  it('begins to wait again when another replica leads', async () => {
     putSecret('late')
     start()
     await until(() => sweeps() > 1)

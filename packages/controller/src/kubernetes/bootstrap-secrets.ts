@@ -89,7 +89,7 @@ export class BootstrapSecrets {
         if (!isEarly && (failures === 1 || failures === 5))
           logger.warn(
             { code: 'OSM_CONTROLLER_DUTY' satisfies ControllerErrorCode, namespace, reason: String(error) },
-            'Secrets of sidecars can not be looked after',
+            'Secrets of sidecars cannot be looked after',
           )
       },
     })
@@ -140,7 +140,7 @@ export class BootstrapSecrets {
     const owners = ownersOf(pods, secrets)
     const known = this.#waiting.get(namespace)
     const now = monotonic()
-    // Made anew each time, so that nothing is kept of Secrets that others have deleted; and first, so that a request that fails costs no Secret its time.
+    // Made again each time, so that nothing is kept of Secrets that others have deleted; and first, so that a request that fails costs no Secret its time.
     const waiting = new Map(
       secrets.filter(({ uuid }) => !owners.has(uuid)).map(({ uid }) => [uid, known?.get(uid) ?? now]),
     )

@@ -99,7 +99,7 @@ export class OutsideCertificates {
         if (!isEarly && (failures === 1 || failures === 5))
           logger.warn(
             { code: 'OSM_CONTROLLER_DUTY' satisfies ControllerErrorCode, namespace, reason: String(error) },
-            'certificates of callers outside the mesh can not be looked after',
+            'certificates of callers outside the mesh cannot be looked after',
           )
       },
     })

@@ -125,7 +125,7 @@ export class ObjectReviewer {
         problem(
           'OSM_ADMISSION_CAPABILITY',
           field,
-          `sidecar class ${driver.name} can not do this (${feature}); it is not enforced`,
+          `sidecar class ${driver.name} cannot do this (${feature}); it is not enforced`,
         ),
       ),
     }

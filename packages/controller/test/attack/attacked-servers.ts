@@ -31,7 +31,7 @@ export interface ServerFigures {
   readonly maxRssBytes: number
 }
 
-/** Peers of servers: each connects anew and resolves when it has its answer. */
+/** Peers of servers: each connects again and resolves when it has its answer. */
 export function peersOf({ ports, ...keys }: AttackedServers): Readonly<Record<PeerName, () => Promise<void>>> {
   const ask = async (name: 'repo' | 'webhook', method: string, path: string, tls: object, body = ''): Promise<void> => {
     const headers = { 'content-type': 'application/json' }

@@ -21,7 +21,7 @@ export async function readClientCa(path: string): Promise<string | undefined> {
     const reason = error instanceof Error ? error.message : String(error)
     throw new OsmError<AdmissionErrorCode>(
       'OSM_ADMISSION_CLIENT_CA',
-      `the file of --webhook-client-ca, ${path}, can not be used: ${reason}`,
+      `the file of --webhook-client-ca, ${path}, cannot be used: ${reason}`,
       { cause: error },
     )
   }

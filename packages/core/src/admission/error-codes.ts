@@ -6,7 +6,7 @@ export const admissionErrorCodes = {
   OSM_ADMISSION_BUSY:
     'a webhook has as many requests, or large requests, under way as it takes, in all or from one address',
   OSM_ADMISSION_CLIENT_CA:
-    'the file with the CA of those who may call a webhook can not be read or holds no certificate',
+    'the file with the CA of those who may call a webhook cannot be read or holds no certificate',
 } as const
 
 /** A code of {@link admissionErrorCodes}. */

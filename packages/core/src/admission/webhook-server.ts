@@ -31,7 +31,7 @@ export interface WebhookServerOptions {
   readonly key: ServingKey
   /** PEM. Present: whoever calls has to show a certificate of this CA. */
   readonly clientCa?: string | undefined
-  /** Octets of a request at most. */
+  /** Bytes of a request at most. */
   readonly bodyLimit: number
   /** How long the API server waits where it does not say so itself. */
   readonly timeoutMs: number

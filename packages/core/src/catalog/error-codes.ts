@@ -29,7 +29,7 @@ export const catalogErrorCodes = {
     'two Egress objects, or two ports of one, open a destination in two ways to the same workloads; the first by namespace and name holds',
   OSM_POLICY_EGRESS_MTLS: 'an Egress asks for a client certificate where the sidecar can show none; nothing is opened',
   OSM_POLICY_EGRESS_GATEWAY:
-    'an EgressGateway names a gateway that can not be used; without any that can, the traffic does not leave',
+    'an EgressGateway names a gateway that cannot be used; without any that can, the traffic does not leave',
   OSM_POLICY_INGRESS_SOURCE: 'a source of an IngressBackend or AccessControl lets nobody in',
   OSM_POLICY_INGRESS_CONFLICT:
     'two objects, or two services on one port, let in the same callers on different terms; the first one holds for them',

@@ -87,7 +87,7 @@ describe('MeshCatalog and its host', () => {
     expect(fixture.catalog.settle()).toEqual([])
   })
 
-  it('goes on with the others where the policy of one proxy can not be computed, and with that one after the next update', () => {
+  it('goes on with the others where the policy of one proxy cannot be computed, and with that one after the next update', () => {
     let works = true
     const remote: EndpointsProvider = {
       ...nothing,

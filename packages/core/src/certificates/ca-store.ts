@@ -33,7 +33,7 @@ export class CaMaterial {
  */
 export interface CaStore {
   /**
-   * The stored root, or undefined if there is none yet. What is stored but can not be read as a whole is an error,
+   * The stored root, or undefined if there is none yet. What is stored but cannot be read as a whole is an error,
    * never "none".
    *
    * @throws OsmError with code `OSM_CERT_STORE_CORRUPT`, `OSM_CERT_STORE_PERMISSIONS` or `OSM_CERT_STORE_IO`

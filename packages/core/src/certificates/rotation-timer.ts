@@ -34,7 +34,7 @@ export class RotationTimer {
     })
   }
 
-  /** Something falls due at that time; a sleep that would last longer ends now and is counted anew. */
+  /** Something falls due at that time; a sleep that would last longer ends now and is counted again. */
   wakeBefore(time: number): void {
     if (this.#sleeper !== undefined && time < this.#sleeper.until) this.#sleeper.wake()
   }

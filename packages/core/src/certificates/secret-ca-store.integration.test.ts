@@ -74,7 +74,7 @@ describe('a store of roots in Secrets', () => {
     server.fault({ action: forbidden, times: 2 })
     await expect(store.load('workload')).rejects.toMatchObject({
       code: 'OSM_CERT_STORE_IO',
-      message: expect.stringContaining('Secret osm-system/osm-ca-bundle can not be read'),
+      message: expect.stringContaining('Secret osm-system/osm-ca-bundle cannot be read'),
       cause: { status: 403 },
     })
     const error: unknown = await store.create('workload', 'certificate', 'hush').catch((reason: unknown) => reason)

@@ -106,7 +106,7 @@ function readKey(data: Readonly<Record<string, unknown>>, key: string, name: str
 /** An error of the store; others pass through. */
 function storeError(error: unknown, name: string, verb: string): unknown {
   if (!isKubernetesError(error)) return error
-  const message = `Secret ${name} can not be ${verb}: ${error.message}`
+  const message = `Secret ${name} cannot be ${verb}: ${error.message}`
   return new OsmError<CertificateErrorCode>('OSM_CERT_STORE_IO', message, { cause: error })
 }
 

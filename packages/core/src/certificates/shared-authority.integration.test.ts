@@ -91,7 +91,7 @@ describe('an authority shared by Secrets', () => {
     await until(() => authority.provider.rootCertificate('workload').chain === after)
   })
 
-  it('goes on with its root while there is none, or one that can not be used', async () => {
+  it('goes on with its root while there is none, or one that cannot be used', async () => {
     const { provider } = await watching()
     const before = provider.trustBundle('workload')
     server.remove(Secret, workload)

@@ -53,7 +53,7 @@ export class SharedAuthority {
       clock,
       random,
       onFault: (authority, error, failures) => {
-        if (failures === 1) logger.warn({ authority, reason: String(error) }, 'a new root can not be read yet')
+        if (failures === 1) logger.warn({ authority, reason: String(error) }, 'a new root cannot be read yet')
       },
     })
     const started = authorities.map((authority) => this.#watch(authority, () => queue.add(authority), signal))

@@ -270,7 +270,7 @@ describe('roots in a folder', () => {
     expect(rootsOf(await open(store()))).toHaveLength(2)
   })
 
-  it('that can not be written or read for another reason are an error with that reason', async () => {
+  it('that cannot be written or read for another reason are an error with that reason', async () => {
     await nodeFs.writeFile(join(folder, 'ca'), 'a file where a folder should be')
     await expect(open(store())).rejects.toMatchObject({
       code: 'OSM_CERT_STORE_IO',

@@ -55,7 +55,7 @@ export class TresorProvider implements CertificateProvider {
   /**
    * Loads the roots, and makes and stores those that the store does not hold yet.
    *
-   * @throws OsmError with a code of `OSM_CERT_STORE_*` or `OSM_CERT_CA_*`. A root that can not be used is never
+   * @throws OsmError with a code of `OSM_CERT_STORE_*` or `OSM_CERT_CA_*`. A root that cannot be used is never
    * replaced: sidecars trust it.
    */
   static async open(options: TresorOptions): Promise<TresorProvider> {
@@ -134,7 +134,7 @@ export class TresorProvider implements CertificateProvider {
   #authority(authority: Authority): OpenAuthority {
     const opened = this.#authorities.get(authority)
     if (opened !== undefined) return opened
-    const message = `the CA was opened without its ${authority} authority, and can not answer for it`
+    const message = `the CA was opened without its ${authority} authority, and cannot answer for it`
     throw new OsmError<CertificateErrorCode>('OSM_CERT_ISSUE', message)
   }
 

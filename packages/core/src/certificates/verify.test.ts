@@ -165,7 +165,7 @@ describe('a peer is refused', () => {
       Buffer.from(hex, 'hex'),
     )
     const codeSigning = Buffer.from('06082b06010505070303', 'hex')
-    /** The certificate with another key usage in place of one that it has, signed anew. */
+    /** The certificate with another key usage in place of one that it has, signed again. */
     const without = (usage: Buffer): Buffer => {
       const body = Buffer.from(der.subarray(4, 8 + der.readUInt16BE(6)))
       codeSigning.copy(body, body.indexOf(usage))

@@ -213,12 +213,12 @@ function validityOf({ validFrom, validTo }: X509Certificate): Validity {
 }
 
 function timeOf(time: number): string {
-  return Number.isNaN(time) ? 'a time that can not be read' : new Date(time).toISOString()
+  return Number.isNaN(time) ? 'a time that cannot be read' : new Date(time).toISOString()
 }
 
 function parse(peer: Uint8Array): X509Certificate {
   if (peer.length === 0 || peer.length > MAX_CERTIFICATE_OCTETS)
-    throw refuse('OSM_CERT_PEER_MALFORMED', `the certificate of the peer has ${peer.length} octets`)
+    throw refuse('OSM_CERT_PEER_MALFORMED', `the certificate of the peer has ${peer.length} bytes`)
   try {
     return new X509Certificate(peer)
   } catch (error) {
@@ -260,7 +260,7 @@ function asPeerError<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw refuse('OSM_CERT_PEER_NAME', error instanceof Error ? error.message : 'a name can not be read', error)
+    throw refuse('OSM_CERT_PEER_NAME', error instanceof Error ? error.message : 'a name cannot be read', error)
   }
 }
 

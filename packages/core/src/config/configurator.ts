@@ -106,7 +106,7 @@ export class MeshConfigurator {
     return () => this.#listeners.delete(entry)
   }
 
-  /** Calls the listener whenever MeshConfig was read anew, even if only its problems differ. The result ends it. */
+  /** Calls the listener whenever MeshConfig was read again, even if only its problems differ. The result ends it. */
   onRead(listener: () => void): () => void {
     const entry = (): void => {
       listener()

@@ -35,7 +35,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 function sumOfParts(text: string): bigint | undefined {
-  // The micro sign and the Greek letter. As escapes: a single character beyond Latin-1 makes the engine keep the whole bundle at two octets a character.
+  // The micro sign and the Greek letter. As escapes: a single character beyond Latin-1 makes the engine keep the whole bundle at two bytes a character.
   const part = /(\d*)(?:\.(\d*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y
   let nanoseconds = 0n
   do {

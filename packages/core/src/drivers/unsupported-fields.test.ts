@@ -86,7 +86,7 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 describe('unsupportedFields', () => {
-  it.each(cases)('names what a class can not do of %#', (yaml, expected) => {
+  it.each(cases)('names what a class cannot do of %#', (yaml, expected) => {
     expect(gaps(yaml, none)).toEqual(expected)
   })
 

@@ -150,7 +150,7 @@ export class KubernetesEndpointsProvider implements EndpointsProvider {
     const reason = cluster.staleness(namespace)
     if (reason === undefined) return known(items)
     this.#unsure.note(about, name)
-    const message = `endpoints of namespace ${namespace} can not be followed: ${reason}; what was known last stays in force`
+    const message = `endpoints of namespace ${namespace} cannot be followed: ${reason}; what was known last stays in force`
     return { state: 'stale', items, conditions: [condition('OSM_ENDPOINTS_PROVIDER_FAILED', message)] }
   }
 }

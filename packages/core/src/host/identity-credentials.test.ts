@@ -41,7 +41,7 @@ function connected() {
 }
 
 describe('credentials of identities', () => {
-  it('are issued anew for those alone that back other services, of the accounts that are named or of all', async () => {
+  it('are reissued for those alone that back other services, of the accounts that are named or of all', async () => {
     const { credentials, services, asked, first, end } = connected()
     await first()
     expect(asked).toEqual(['store: ', 'buyer: '])

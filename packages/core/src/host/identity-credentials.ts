@@ -28,7 +28,7 @@ interface Entry {
 }
 
 /**
- * Service certificates of the identities whose proxies are connected: one for each identity, shared by its proxies, issued anew when the set of services
+ * Service certificates of the identities whose proxies are connected: one for each identity, shared by its proxies, reissued when the set of services
  * behind the identity changes, released when the last proxy has gone.
  */
 export class IdentityCredentials {

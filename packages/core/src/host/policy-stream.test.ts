@@ -139,7 +139,7 @@ describe('PolicyStream', () => {
       hash: open.hash,
       id: ID,
       state: 'rejected',
-      message: 'sidecar class less can not do this (path-match:exact); the port is closed',
+      message: 'sidecar class less cannot do this (path-match:exact); the port is closed',
       element: '/rules/allow/0/match/path',
     })
     const anyPath = inbound([{ callers: ['x'] }])

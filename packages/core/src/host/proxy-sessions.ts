@@ -13,7 +13,7 @@ import type { InstanceProvider, ProxyInstance } from './policy-provider.js'
 export interface ProxySessionsOptions {
   readonly instances: InstanceProvider
   readonly certificates: Pick<CertificateManager, 'claimProxyCertificate'>
-  /** A verifier of client certificates of the control-plane root, made anew when the roots change. */
+  /** A verifier of client certificates of the control-plane root, created again when the roots change. */
   readonly verifier: () => PeerVerifier
   readonly trustDomain: TrustDomain
   /** Connections accepted at most over all classes; 0 means unlimited. */

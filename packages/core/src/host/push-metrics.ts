@@ -44,7 +44,7 @@ export class PushMetrics {
     this.#translate = stage('translate', 'Time of making the configuration of a proxy from its policy')
     this.#encode = stage('encode', 'Time of putting together what is sent to a proxy')
     this.#send = stage('send', 'Time until what is sent to a proxy has left the process')
-    this.#bytes = metrics.counter('osm_proxy_push_bytes_count', 'Octets of configuration that were sent', ['class'])
+    this.#bytes = metrics.counter('osm_proxy_push_bytes_count', 'Bytes of configuration that were sent', ['class'])
     this.#states = metrics.gauge('osm_proxy_apply_states', 'Connected proxies by what became of their policy', [
       'class',
       'state',

@@ -22,7 +22,7 @@ export function unsupportedByClass(
     if (missing === undefined) return undefined
     const { feature, pointer } = missing
     return {
-      message: `sidecar class ${sidecarClass} can not do this (${feature}); the port is closed`,
+      message: `sidecar class ${sidecarClass} cannot do this (${feature}); the port is closed`,
       element: pointer,
     }
   }

@@ -1,7 +1,7 @@
 /** Codes of errors in dealing with Kubernetes, with the meaning of each. */
 export const kubernetesErrorCodes = {
   OSM_KUBERNETES_CONFIG: 'there is no usable kubeconfig, and the program does not run in a pod',
-  OSM_KUBERNETES_CREDENTIALS: 'the token or certificate for the API server can not be obtained',
+  OSM_KUBERNETES_CREDENTIALS: 'the token or certificate for the API server cannot be obtained',
   OSM_KUBERNETES_UNREACHABLE: 'the API server gave no answer, or the connection broke before the answer was complete',
   OSM_KUBERNETES_RESPONSE: 'the answer of the API server is larger than what is accepted, or is not what was asked for',
   OSM_KUBERNETES_INVALID: 'the API server found a request invalid; nothing was stored',

@@ -207,7 +207,7 @@ export class EventRecorder {
 
   #failed(key: string, error: unknown, failures: number): void {
     if (failures >= MAX_ATTEMPTS) this.#series.delete(key)
-    this.#options.logger?.debug({ error: messageOf(error) }, 'an event can not be written')
+    this.#options.logger?.debug({ error: messageOf(error) }, 'an event cannot be written')
   }
 }
 

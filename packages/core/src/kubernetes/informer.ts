@@ -132,7 +132,7 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
     }
     const before = this.#state
     if (before.state === 'synced' || (before.state === 'syncing' && before.error === undefined)) {
-      this.#options.logger.warn(fields, 'objects can not be followed; trying again')
+      this.#options.logger.warn(fields, 'objects cannot be followed; trying again')
     } else {
       this.#options.logger.debug(fields, 'objects can still not be followed')
     }

@@ -148,7 +148,7 @@ export class LeaderElector {
     }
   }
 
-  /** Tries once to get or keep the Lease. Never rejects: whoever can not reach the API server does not get it. */
+  /** Tries once to get or keep the Lease. Never rejects: whoever cannot reach the API server does not get it. */
   async #attempt(limitMs: number, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options
     const limit = new AbortController()
@@ -161,7 +161,7 @@ export class LeaderElector {
       if (signal.aborted) return
       const fields = { lease: this.#lease.name, error: messageOf(error) }
       if (this.#isCutOff) logger.debug(fields, 'the lease can still not be read or written')
-      else logger.warn(fields, 'the lease can not be read or written; trying again')
+      else logger.warn(fields, 'the lease cannot be read or written; trying again')
       this.#isCutOff = true
     } finally {
       cancel()

@@ -7,7 +7,7 @@ import { KubernetesError } from './kubernetes-error.js'
 import { mayPass, retryAtStartup } from './retry-at-startup.js'
 
 const away = new KubernetesError('OSM_KUBERNETES_UNREACHABLE', 'no answer')
-const wrapped = (cause?: unknown): OsmError => new OsmError('OSM_CERT_STORE_IO', 'can not be read', { cause })
+const wrapped = (cause?: unknown): OsmError => new OsmError('OSM_CERT_STORE_IO', 'cannot be read', { cause })
 
 describe('an error that may pass', () => {
   it.each([
@@ -25,7 +25,7 @@ describe('an error that may pass', () => {
   })
 })
 
-describe('what a program can not start without', () => {
+describe('what a program cannot start without', () => {
   const setUp = () => {
     const clock = new FakeClock()
     const logger = new MemoryLogger()

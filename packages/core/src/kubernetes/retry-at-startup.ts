@@ -12,7 +12,7 @@ export interface StartupRetryOptions {
   readonly signal: AbortSignal
 }
 
-/** An API server that is away for longer has the program started anew. */
+/** An API server that is away for longer has the program restarted. */
 const PATIENCE_MS = 60_000
 const BACKOFF = { firstMs: 500, lastMs: 5000 }
 
@@ -40,7 +40,7 @@ export async function retryAtStartup<T>(
     } catch (error) {
       signal.throwIfAborted()
       if (!isOsmError(error) || !mayPass(error) || clock.now() >= end) throw error
-      logger.warn({ step, code: error.code, reason: error.message }, 'the API server can not be asked yet')
+      logger.warn({ step, code: error.code, reason: error.message }, 'the API server cannot be asked yet')
       const asked = isKubernetesError(error) ? (error.retryAfterMs ?? 0) : 0
       await pause(clock, Math.max(asked, backoffMs(failures, BACKOFF, random)), signal)
       signal.throwIfAborted()

@@ -92,7 +92,7 @@ describe('a work queue', () => {
     expect(keys()).toHaveLength(2)
   })
 
-  it('does not make a key wait that is added anew', async () => {
+  it('does not make a key wait that is added again', async () => {
     const { queue } = started()
     queue.add('a')
     await settled()

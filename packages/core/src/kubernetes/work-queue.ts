@@ -25,7 +25,7 @@ const BACKOFF = { firstMs: 200, lastMs: 60_000 }
  * Keys that are to be handled, each once however often it was added.
  *
  * A key is never handled twice at one time: added while it is handled, it is handled again afterwards. A key whose
- * handler fails comes again after a delay that grows with its failures; adding it anew does not wait for that.
+ * handler fails comes again after a delay that grows with its failures; adding it again does not wait for that.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions

@@ -112,7 +112,7 @@ interface Entry {
 }
 
 /**
- * Entries of a metric that the registry takes over when somebody asks for its page: for each value that it is given it sorts and joins labels anew, and some
+ * Entries of a metric that the registry takes over when somebody asks for its page: for each value that it is given it sorts and joins labels again, and some
  * values change a thousand times between two looks.
  */
 function shownWhenAsked<M>(show: (metric: M, entry: Entry) => void): {
@@ -151,7 +151,7 @@ function boundedSeries<T>(
     let key = ''
     for (const name of names) {
       const value = boundedValue(values[name] ?? '')
-      // With its length before it a value can not be mistaken for parts of two.
+      // With its length before it a value cannot be mistaken for parts of two.
       key += `${value.length}:${value}`
     }
     const found = known.get(key)

@@ -36,8 +36,8 @@ describe('the client certificate of a Secret', () => {
   it.each([
     [{ ...good, 'ca.crt': '' }, 'holds no ca.crt'],
     [{}, 'holds no tls.crt, no tls.key, no ca.crt'],
-    [{ ...good, 'tls.crt': 'nonsense' }, 'tls.crt holds no certificate, or one that can not be read'],
-    [{ ...good, 'ca.crt': chain.replace('MI', 'XX') }, 'ca.crt holds no certificate, or one that can not be read'],
+    [{ ...good, 'tls.crt': 'nonsense' }, 'tls.crt holds no certificate, or one that cannot be read'],
+    [{ ...good, 'ca.crt': chain.replace('MI', 'XX') }, 'ca.crt holds no certificate, or one that cannot be read'],
     [{ ...good, 'tls.key': 'nonsense' }, 'tls.key holds no private key that can be read without a passphrase'],
     [{ ...good, 'tls.key': encrypted() }, 'tls.key holds no private key that can be read without a passphrase'],
     [{ ...good, 'tls.key': other['tls.key'] }, 'tls.key is not the key of the first certificate of tls.crt'],

@@ -55,9 +55,9 @@ export function readClientCredential(data: Readonly<Record<string, string>>): Se
   if (missing.length > 0) return fault(`holds no ${missing.join(', no ')}`)
   const chain = certificates(data[CHAIN])
   const [leaf] = chain
-  if (leaf === undefined) return fault(`${CHAIN} holds no certificate, or one that can not be read`)
+  if (leaf === undefined) return fault(`${CHAIN} holds no certificate, or one that cannot be read`)
   const roots = certificates(data[ROOTS])
-  if (roots.length === 0) return fault(`${ROOTS} holds no certificate, or one that can not be read`)
+  if (roots.length === 0) return fault(`${ROOTS} holds no certificate, or one that cannot be read`)
   const key = privateKey(data[KEY])
   if (key === undefined) return fault(`${KEY} holds no private key that can be read without a passphrase`)
   const unsuited = unsuitable(key)

@@ -84,14 +84,14 @@ describe('Secrets of a cluster', () => {
     expect(told).toEqual([{ usable: false, fault: 'does not exist' }])
   })
 
-  it('say why they can not be read, and hold up a start no longer than some seconds', async () => {
+  it('say why they cannot be read, and hold up a start no longer than some seconds', async () => {
     server.fault({ action: { kind: 'status', status: 403, reason: 'Forbidden', message: 'not for you' } })
     put(first)
     secrets.follow([partner])
     await secrets.settled(stop.signal)
     expect(secrets.states().get(key)).toMatchObject({
       usable: false,
-      fault: expect.stringMatching(/^can not be read: /),
+      fault: expect.stringMatching(/^cannot be read: /),
     })
     await clock.pass(60_000)
     await until(() => serial() !== undefined)
@@ -104,7 +104,7 @@ describe('Secrets of a cluster', () => {
     expect(secrets.states().size).toBe(0)
   })
 
-  it('keep what was read while the API server can not be reached, and forget what nobody needs', async () => {
+  it('keep what was read while the API server cannot be reached, and forget what nobody needs', async () => {
     put(first)
     server.fault({ action: { kind: 'status', status: 403, reason: 'Forbidden' }, when: isWatch })
     secrets.follow([partner])

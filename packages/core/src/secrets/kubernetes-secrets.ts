@@ -111,10 +111,10 @@ class FollowedSecret implements ReflectorTarget {
   fault(error: Error): void {
     if (!this.#complained) {
       const code = isKubernetesError(error) ? error.code : 'OSM_KUBERNETES_FAILED'
-      this.#logger.warn({ ...this.#name, code, error: error.message }, 'a Secret can not be followed; trying again')
+      this.#logger.warn({ ...this.#name, code, error: error.message }, 'a Secret cannot be followed; trying again')
     }
     this.#complained = true
-    if (!this.#read) this.#tell({ usable: false, fault: `can not be read: ${error.message}` })
+    if (!this.#read) this.#tell({ usable: false, fault: `cannot be read: ${error.message}` })
   }
 
   ended(): void {

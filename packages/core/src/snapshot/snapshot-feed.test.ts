@@ -122,7 +122,7 @@ describe('SnapshotFeed', () => {
     expect(feed.locate(makeObjectKey('ServiceAccount', 'default', 'c'))).toBeUndefined()
   })
 
-  it('refuses sources of one name, and fails with a source that can not start', async () => {
+  it('refuses sources of one name, and fails with a source that cannot start', async () => {
     expect(() => new SnapshotFeed([new ManualSource('x'), new ManualSource('x')])).toThrow(RangeError)
     const broken = new ManualSource('x')
     broken.start = () => Promise.reject(new Error('no folder'))

@@ -1,7 +1,7 @@
 /** Codes of problems and errors of the mesh specification, with the meaning of each. */
 export const specErrorCodes = {
-  OSM_SPEC_FOLDER: 'a folder of the mesh specification does not exist or can not be read',
-  OSM_SPEC_FILE: 'a file of the mesh specification can not be read, or is larger than the limit',
+  OSM_SPEC_FOLDER: 'a folder of the mesh specification does not exist or cannot be read',
+  OSM_SPEC_FILE: 'a file of the mesh specification cannot be read, or is larger than the limit',
   OSM_SPEC_SYNTAX: 'a document is not well-formed YAML or JSON',
   OSM_SPEC_OBJECT: 'a document is no object with apiVersion, kind and metadata.name',
   OSM_SPEC_KIND: 'the kind is not one that the mesh reads',
@@ -32,7 +32,7 @@ export const specErrorCodes = {
   OSM_SPEC_PROTOCOL: 'the application protocol is not known, or clashes with another one on the same port',
   OSM_SPEC_PROVIDER: 'a MeshRootCertificate does not name exactly one provider',
   OSM_SPEC_REFERENCE: 'a referenced object does not exist, or is of a kind that is not read there',
-  OSM_SPEC_SCRIPT: 'a script is too long, or can not be read',
+  OSM_SPEC_SCRIPT: 'a script is too long, or cannot be read',
   OSM_SPEC_REF_NOT_PERMITTED:
     'an object refers to another namespace that does not permit it by a ReferenceGrant; the reference does not count',
   OSM_SPEC_REGEX: 'an expression is not valid RE2 syntax, is too long, or stands for too large a program',

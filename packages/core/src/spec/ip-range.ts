@@ -38,7 +38,7 @@ export function rangesMeet(a: IpRange, b: IpRange): boolean {
   return coversRange(a, b) || coversRange(b, a)
 }
 
-/** The octet whose first so many bits are set. */
+/** The byte whose first so many bits are set. */
 function mask(bits: number): number {
   return (0xff00 >> Math.min(8, Math.max(0, bits))) & 0xff
 }

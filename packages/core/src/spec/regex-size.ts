@@ -92,7 +92,7 @@ class RegexReader {
         last = atom
       } else {
         this.#scanner.take('?')
-        if (repeated) throw this.#fault('a repetition can not be repeated without a group', start)
+        if (repeated) throw this.#fault('a repetition cannot be repeated without a group', start)
         if (last === undefined) throw this.#fault('missing argument of a repetition', start)
         last = this.#repeat(last, bounds, start)
         repeated = true

@@ -1009,7 +1009,7 @@ const cases: readonly (readonly [title: string, text: string, expected: string, 
       ],
       ['a script among the stages', 'mine', '', 'plugin', 'put scripts into chains by a PluginChain'],
       ['a stage elsewhere', 'modules/inbound-tcp-default', '', 'priority', 'is fixed; plugins come after the rules'],
-      ['no stage', 'modules/inbound-tcp-routing', ', disable: true', 'disable', 'can not be left out'],
+      ['no stage', 'modules/inbound-tcp-routing', ', disable: true', 'disable', 'cannot be left out'],
     ] as const
   ).map(
     ([what, stage, more, field, message]) =>

@@ -232,7 +232,7 @@ export class YamlFolderSource implements ObjectSource {
   }
 
   #cannotStart(cause: unknown): OsmError<SpecErrorCode> {
-    const message = `folder ${this.#folder} can not be read: ${reasonOf(cause)}`
+    const message = `folder ${this.#folder} cannot be read: ${reasonOf(cause)}`
     return new OsmError('OSM_SPEC_FOLDER', message, { cause, details: { folder: this.#folder } })
   }
 }

@@ -33,7 +33,7 @@ export class PolicyServer {
       const listener = (request, response) => void this.#answer(request, response)
       this.#server = createServer({ ...tls(first.value), requestCert: true, rejectUnauthorized: true }, listener)
     } catch (cause) {
-      throw new OsmError('OSM_DRIVER_START', 'the control-plane certificate can not be used', { cause })
+      throw new OsmError('OSM_DRIVER_START', 'the control-plane certificate cannot be used', { cause })
     }
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket)
@@ -41,7 +41,7 @@ export class PolicyServer {
     })
     await new Promise((resolve, reject) => {
       const refuse = (cause) =>
-        reject(new OsmError('OSM_DRIVER_START', `the policy server can not listen on ${host}:${port}`, { cause }))
+        reject(new OsmError('OSM_DRIVER_START', `the policy server cannot listen on ${host}:${port}`, { cause }))
       this.#server.once('error', refuse).listen(port, host, resolve)
     })
     signal.addEventListener('abort', () => this.close(), { once: true })

@@ -90,14 +90,14 @@ describe('what is reported of parts', () => {
     const tracker = new DocumentTracker('s')
     tracker.update(step(1, ['a-part']))
     const key = '-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----'
-    const refusal = { ref: ref('a-part'), pointer: '/rules', message: `can not do ${key}` }
+    const refusal = { ref: ref('a-part'), pointer: '/rules', message: `cannot do ${key}` }
     expect(tracker.applied(1, [refusal])).toMatchObject({
       complete: false,
-      parts: [{ state: 'rejected', element: '/rules', message: 'can not do [redacted]' }],
+      parts: [{ state: 'rejected', element: '/rules', message: 'cannot do [redacted]' }],
     })
   })
 
-  it('is what a proxy can not do after all, until it can, with every step', () => {
+  it('is what a proxy cannot do after all, until it can, with every step', () => {
     const tracker = new DocumentTracker('s')
     const refusal = { ref: ref('a-part'), pointer: '/value', message: 'no' }
     tracker.update(step(1, ['a-part', 'b-part']))

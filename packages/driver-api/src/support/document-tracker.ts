@@ -23,7 +23,7 @@ interface Awaited {
 export class DocumentTracker {
   readonly #session: string
   readonly #awaited = new Map<PartHash, Awaited>()
-  /** Parts in force that the proxy can not do after all. */
+  /** Parts in force that the proxy cannot do after all. */
   readonly #failed = new Map<PartHash, Refusal>()
   /** Parts that are not in force, with what they are refused for: left out of the document, or failed. */
   #leftOut = new Map<PartHash, Refusal>()
@@ -49,7 +49,7 @@ export class DocumentTracker {
 
   /**
    * All steps up to that one are in force, but for what the document leaves out. Of one and the same step that may be less or more than before: a credential comes
-   * late, or one that takes its place can not be used.
+   * late, or one that takes its place cannot be used.
    *
    * @returns what to report; undefined if that is no news
    */
@@ -73,7 +73,7 @@ export class DocumentTracker {
   }
 
   /**
-   * These are all parts that the proxy can not do, though it has taken the document that holds them.
+   * These are all parts that the proxy cannot do, though it has taken the document that holds them.
    *
    * @returns what to report; undefined if that is no news
    */

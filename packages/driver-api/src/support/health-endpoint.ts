@@ -64,7 +64,7 @@ export async function serveHealth(
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(
-        new OsmError('OSM_DRIVER_START', `the health endpoint of the ${name} can not listen on loopback`, { cause }),
+        new OsmError('OSM_DRIVER_START', `the health endpoint of the ${name} cannot listen on loopback`, { cause }),
       ),
     )
     server.listen(0, '127.0.0.1', resolve)

@@ -59,7 +59,7 @@ describe('the part store', () => {
     expect(store.find(hashPart(c))).toBeUndefined()
   })
 
-  it('holds nothing of what can not be had whole', async () => {
+  it('holds nothing of what cannot be had whole', async () => {
     const { store } = world(a, c, inner, outer)
     await expect(store.retain([hashPart(outer), hashPart(c)])).rejects.toMatchObject({ code: 'OSM_PART_UNKNOWN' })
     expect(store.size).toBe(0)

@@ -22,7 +22,7 @@ describe('WorkTally', () => {
 
   it.each([
     ['less than nothing', { queueMs: -1 }, '/work/queueMs'],
-    ['parts of an octet', { bytes: 0.5 }, '/work/bytes'],
+    ['parts of a byte', { bytes: 0.5 }, '/work/bytes'],
   ])('is refused by the host if it says %s', (_what, wrong, pointer) => {
     const work = { queueMs: 0, translateMs: 0, encodeMs: 0, sendMs: 0, bytes: 0, ...wrong }
     expect(validateApplyReport({ ...report, work }).map((issue) => issue.pointer)).toEqual([pointer])

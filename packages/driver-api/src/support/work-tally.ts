@@ -18,18 +18,18 @@ export class WorkTally {
     this.#translateMs += ms
   }
 
-  /** Octets were put together. */
+  /** Bytes were put together. */
   encoded(ms: number): void {
     this.#encodeMs += ms
   }
 
-  /** Octets have left the process. */
+  /** Bytes have left the process. */
   sent(ms: number, bytes: number): void {
     this.#sendMs += ms
     this.#bytes += bytes
   }
 
-  /** The report with what was done since the last one; the tally then begins anew. */
+  /** The report with what was done since the last one; the tally then starts from zero. */
   on(report: ApplyReport): ApplyReport {
     if (this.#queueMs + this.#translateMs + this.#encodeMs + this.#sendMs + this.#bytes === 0) return report
     const work = {

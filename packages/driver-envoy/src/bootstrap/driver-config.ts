@@ -10,7 +10,7 @@ export interface EnvoyConfig {
   readonly concurrency?: number
   /** Seconds after which connections of a changed or removed port are closed. Absent: what the mesh's withdrawal timeout leaves time for. */
   readonly drainSeconds?: number
-  /** Seconds after which a sidecar is asked to connect anew, so that it may come to another replica; grpc-js spreads them by ±10%. */
+  /** Seconds after which a sidecar is asked to connect again, so that it may come to another replica; grpc-js spreads them by ±10%. */
   readonly connectionAgeSeconds: number
   /** Seconds from then until the connection is closed, whether the sidecar has gone or not. */
   readonly connectionGraceSeconds: number
@@ -81,7 +81,7 @@ export const configSchema = {
       maximum: 86_400,
       default: DEFAULTS.connectionAgeSeconds,
       description:
-        'Seconds, 10 % more or less, after which a sidecar is asked to connect anew: that spreads sidecars over the replicas of the controller.',
+        'Seconds, 10 % more or less, after which a sidecar is asked to connect again: that spreads sidecars over the replicas of the controller.',
     },
     connectionGraceSeconds: {
       type: 'integer',

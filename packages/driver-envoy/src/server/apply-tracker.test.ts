@@ -102,7 +102,7 @@ describe('the apply tracker', () => {
     expect(JSON.stringify(tracker.report([{ resource: made('a'), message }], false))).not.toContain('canary')
   })
 
-  it('does not blame what came before for a policy that can not be translated', () => {
+  it('does not blame what came before for a policy that cannot be translated', () => {
     const tracker = new ApplyTracker('s', wholly)
     tracker.update({ revision: 1, added: [ref('a')], removed: [] })
     expect(states(tracker.fail({ revision: 2, added: [ref('b')], removed: [] }, 'no good'))).toEqual(['b rejected'])

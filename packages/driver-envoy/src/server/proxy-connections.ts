@@ -69,7 +69,7 @@ export class ProxyConnections {
   async listen(host: string, port: number): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       const fail = (cause: Error) =>
-        reject(new OsmError('OSM_DRIVER_START', `the xDS server can not listen on ${host}:${port}`, { cause }))
+        reject(new OsmError('OSM_DRIVER_START', `the xDS server cannot listen on ${host}:${port}`, { cause }))
       this.#server.once('error', fail)
       this.#server.listen({ host, port, backlog: listenBacklog }, () => {
         this.#server.off('error', fail)

@@ -307,7 +307,7 @@ describe.each(variants)('a session over $name', ({ start, requests }) => {
 })
 
 describe('a policy follower', () => {
-  it('stays as it was when a policy can not be followed', async () => {
+  it('stays as it was when a policy cannot be followed', async () => {
     const replica = new Replica(deltaProtocol)
     await replica.follower.apply(replica.update(everyone))
     const { resources, epochs } = replica.follower

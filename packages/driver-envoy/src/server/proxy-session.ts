@@ -130,7 +130,7 @@ export class ProxySession<Request extends AnyRequest> {
       const reason = error instanceof Error ? error.message : String(error)
       this.#options.logger.error(
         { ...this.#who(), code: 'OSM_ENVOY_TRANSLATION', revision: update.revision, error: redact(reason) },
-        'policy can not be translated, the last good configuration stays',
+        'policy cannot be translated, the last good configuration stays',
       )
       return this.#tracker.fail(update, `OSM_ENVOY_TRANSLATION: ${reason}`)
     }
@@ -240,7 +240,7 @@ export class ProxySession<Request extends AnyRequest> {
     this.#showSecrets()
   }
 
-  /** Labels are made anew only where what they are made of is another. */
+  /** Labels are created again only where what they are made of is another. */
   #labelsOf(routes: ResourceSet): VersionLabels {
     const { protocol, follower } = this.#options
     const { epochs } = follower
@@ -262,7 +262,7 @@ export class ProxySession<Request extends AnyRequest> {
     this.#state.updateSecrets(secretSet(secrets), protocol.secretLabel(this.#roots, callers))
   }
 
-  /** What the policy names no more is let go of: nobody may be given it again without being asked for it anew. */
+  /** What the policy names no more is let go of: nobody may be given it again without being asked for it again. */
   #credentialSecrets(): readonly EncodedResource[] {
     const refs = this.resources?.credentials ?? []
     const named = new Set(refs.map(egressCertSecret))

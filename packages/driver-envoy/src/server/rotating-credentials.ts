@@ -17,7 +17,7 @@ export interface RotatingServerCredentials {
   /**
    * Holds for handshakes from now on; connections that are open stay as they are.
    *
-   * @throws Error if key, certificate and roots can not be used together; then nothing changes
+   * @throws Error if key, certificate and roots cannot be used together; then nothing changes
    */
   replace(trust: ServerTrust): void
 }

@@ -27,7 +27,7 @@ export function refusalOf(error: unknown): StreamRefusal {
     return new StreamRefusal(status.PERMISSION_DENIED, 'the proxy is of another sidecar class', error)
   if (isOsmError(error, 'OSM_PROXY_EVICTED'))
     return new StreamRefusal(status.RESOURCE_EXHAUSTED, 'there is no place for another proxy', error)
-  return new StreamRefusal(status.UNAVAILABLE, 'the proxy can not be accepted now', error)
+  return new StreamRefusal(status.UNAVAILABLE, 'the proxy cannot be accepted now', error)
 }
 
 /** How a proxy is told that it is cut off, and whether its connection goes with the stream. */

@@ -265,7 +265,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       expect(host.metrics.get('osm_proxy_config_update_time cluster false')).toBe(1)
     })
 
-    it('leaves a proxy as it is, and says so, when its policy can not be translated', async () => {
+    it('leaves a proxy as it is, and says so, when its policy cannot be translated', async () => {
       host.publish(uuid, state)
       const stream = admitted().delta()
       stream.send({ typeUrl: typeUrls.cluster })
@@ -322,7 +322,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       const response = await stream.next()
       const key = /BEGIN PRIVATE KEY-----\n(\S+)/.exec(secretText(response))?.[1] ?? 'no key was sent'
       expect(key).toMatch(/^[\w+/=]{20,}$/)
-      const message = `can not load ${key}`
+      const message = `cannot load ${key}`
       stream.send({ typeUrl: typeUrls.secret, responseNonce: response.nonce, errorDetail: { code: 13, message } })
       await until(() => host.logs.some(({ fields }) => fields.code === 'OSM_ENVOY_XDS_REJECTED'))
       expect(await host.everythingSaid()).not.toContain(key)

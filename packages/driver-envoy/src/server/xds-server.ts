@@ -185,7 +185,7 @@ export class XdsServer {
     try {
       this.#credentials.replace(first.value)
     } catch (cause) {
-      throw new OsmError('OSM_DRIVER_START', 'the certificate of the xDS server can not be used', { cause })
+      throw new OsmError('OSM_DRIVER_START', 'the certificate of the xDS server cannot be used', { cause })
     }
     this.#run('certificate', this.#followLater(trusts, first.value))
   }
@@ -200,7 +200,7 @@ export class XdsServer {
       } catch (error) {
         logger.error(
           { code: 'OSM_ENVOY_TRUST', serialNumber: credential.serialNumber, error: String(error) },
-          'certificate of the xDS server can not be used, the one before stays',
+          'certificate of the xDS server cannot be used, the one before stays',
         )
         continue
       }
@@ -218,9 +218,7 @@ export class XdsServer {
   #run(what: string, task: Promise<void>): void {
     const stop = (cause?: unknown) => {
       if (this.#stop.signal.aborted) return
-      this.#context.cancel(
-        new OsmError('OSM_DRIVER_START', `the xDS server can not follow ${what} any more`, { cause }),
-      )
+      this.#context.cancel(new OsmError('OSM_DRIVER_START', `the xDS server cannot follow ${what} any more`, { cause }))
     }
     void task.then(() => stop(), stop)
   }

@@ -175,7 +175,7 @@ describe('Translator', () => {
     expect(second.types.listener.get('inbound-listener')).toBeUndefined()
   })
 
-  it('makes nothing but endpoints anew where nothing else has changed', () => {
+  it('makes nothing but endpoints again where nothing else has changed', () => {
     const translator = new Translator()
     const policy = read('permissive.json')
     const first = translate(policy, translator)

@@ -44,7 +44,7 @@ const badGateway =
 const head = (fields: string, line = 'POST /a HTTP/1.1'): string => `${line}\r\nHost: a\r\n${fields}\r\n`
 
 describe('requests over HTTP/1.1', () => {
-  it('are written anew: one value a header, no headers of one hop, no trailers, no extensions', () => {
+  it('are rewritten: one value a header, no headers of one hop, no trailers, no extensions', () => {
     expect(
       requests(
         head(

@@ -293,7 +293,7 @@ describe('buckets', () => {
 describe('statistical breakers', () => {
   const settings = { windowMs: 1000, minRequests: 2, openMs: 500, errorRatio: 0.5, slowMs: 100, slowAmount: 3 }
 
-  it('open by a share of errors and close again, counting anew', () => {
+  it('open by a share of errors and close again, counting from the start', () => {
     const breaker = makeBreaker(settings, 0)
     countAnswer(breaker, 0, true, 1, 10)
     expect(isOpen(breaker, 20)).toBe(false)

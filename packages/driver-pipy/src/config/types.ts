@@ -216,7 +216,7 @@ export interface OutsideTls {
   readonly serverName?: string
   /** One of these DNS names, in lower case, or of `addresses` must stand in the certificate of the server. */
   readonly names: readonly string[]
-  /** IP addresses as hexadecimal octets. */
+  /** IP addresses as hexadecimal bytes. */
   readonly addresses: readonly string[]
   /** What is shown to the server; absent: nothing. `own` is the certificate of the sidecar's identity. */
   readonly shows?: 'own' | { readonly credential: CredentialKey }

@@ -14,7 +14,7 @@ import type { Refusal } from './worker-sessions.js'
 /** Has a worker fetch its codebase and load it. */
 const RELOAD = 'reload'
 
-/** Takes requests for a WebSocket: a worker opens one, on which it is told when to load its codebase anew. */
+/** Takes requests for a WebSocket: a worker opens one, on which it is told when to load its codebase again. */
 export class AdminLinks {
   readonly #authority: WorkerAuthority
   readonly #metrics: RepoMetrics

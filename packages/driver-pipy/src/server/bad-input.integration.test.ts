@@ -139,7 +139,7 @@ describe('an operator sees who was turned away', () => {
       const { status, headers } = await client.get(`${folderOf(uuid)}..%2fmain.js`)
       expect([status, headers.connection]).toEqual([400, turn === 5 ? 'close' : 'keep-alive'])
     }
-    // The sixth ended the connection, and on the next one it is told of anew.
+    // The sixth ended the connection, and on the next one it is told of again.
     expect(refused()).toHaveLength(7)
     expect(refused()[0]).toMatchObject({
       code: 'OSM_PIPY_REQUEST_INVALID',
@@ -167,7 +167,7 @@ describe('an operator sees what is wrong with a worker, for as long as it is', (
     await until('its end', () => codes().length === 0)
   })
 
-  it('whose policy can not be translated', async () => {
+  it('whose policy cannot be translated', async () => {
     const admitted = repo.host.admitted()
     repo.worker(admitted)
     await until('the first policy', () => repo.host.reports.some(({ complete }) => complete))
@@ -230,7 +230,7 @@ describe('an operator sees plugins', () => {
   const say = async (admitted: { readonly credential: Parameters<RepoFixture['client']>[0] }, faults: unknown) =>
     (await repo.client(admitted.credential).send('POST', '/plugins', JSON.stringify(faults))).status
 
-  it('that can not be loaded, as a part that is rejected, until there is another script', async () => {
+  it('that cannot be loaded, as a part that is rejected, until there is another script', async () => {
     const admitted = repo.host.admitted()
     give(admitted.uuid, 'one')
     repo.worker(admitted)
@@ -239,12 +239,12 @@ describe('an operator sees plugins', () => {
     expect(await say(admitted, [fault])).toBe(204)
     expect(await say(admitted, [fault])).toBe(204)
     expect(codes()).toEqual(['OSM_PIPY_PLUGIN_NOT_LOADED'])
-    expect(conditions()[0]?.message).toBe('mine can not be loaded, and refuses what comes to it: no such thing')
+    expect(conditions()[0]?.message).toBe('mine cannot be loaded, and refuses what comes to it: no such thing')
     expect(repo.host.reports.at(-1)).toMatchObject({ complete: false })
     expect(told()).toMatchObject({
       state: 'rejected',
       element: '/value/script',
-      message: 'can not be loaded: no such thing',
+      message: 'cannot be loaded: no such thing',
     })
     expect(repo.host.metrics.get('osm_pipy_plugin_fault_count load')).toBe(1)
     const step = give(admitted.uuid, 'two')

@@ -76,7 +76,7 @@ describe('a policy', () => {
       expect((await client.get(`/config?${query}`)).status).toBe(400)
   })
 
-  it('that can not be translated leaves what is in force, and the host is told why', async () => {
+  it('that cannot be translated leaves what is in force, and the host is told why', async () => {
     const admitted = repo.host.admitted()
     const worker = repo.worker(admitted)
     await until('the first policy', () => complete(1))
@@ -85,7 +85,7 @@ describe('a policy', () => {
     expect(repo.host.reports.at(-1)).toMatchObject({
       revision: step,
       complete: false,
-      parts: [{ state: 'rejected', message: 'that can not be said' }],
+      parts: [{ state: 'rejected', message: 'that cannot be said' }],
     })
     expect(worker.documents).toHaveLength(1)
     const last = repo.host.say(admitted.uuid, 'fine')
@@ -97,7 +97,7 @@ describe('a policy', () => {
   })
 })
 
-describe('a policy that Pipy can not do in full', () => {
+describe('a policy that Pipy cannot do in full', () => {
   it('is in force without that, and the host knows what', async () => {
     const admitted = repo.host.admitted()
     const worker = repo.worker(admitted)
@@ -106,7 +106,7 @@ describe('a policy that Pipy can not do in full', () => {
     await until('the report', () => repo.host.reports.at(-1)?.revision === step)
     expect(repo.host.reports.at(-1)).toMatchObject({
       complete: false,
-      parts: [{ id: 'says too much', state: 'rejected', message: 'Pipy can not', element: '/value' }],
+      parts: [{ id: 'says too much', state: 'rejected', message: 'Pipy cannot', element: '/value' }],
     })
     expect(worker.documents).toHaveLength(2)
   })
@@ -188,7 +188,7 @@ describe('a file that is watched', () => {
 })
 
 describe('a worker that has not what it should have', () => {
-  it('and never acknowledges is told of, and is asked to load everything anew, ever more rarely', async () => {
+  it('and never acknowledges is told of, and is asked to reload everything, ever more rarely', async () => {
     const worker = repo.worker(repo.host.admitted(), { silent: true })
     await until('the document', () => worker.documents.length === 1)
     await until('a link', () => session().describe().links === 1)
@@ -206,7 +206,7 @@ describe('a worker that has not what it should have', () => {
     expect(repo.host.metrics.get('osm_pipy_reload_push_count config')).toBe(1)
   })
 
-  it('because its download was lost, is asked to load everything anew', async () => {
+  it('because its download was lost, is asked to reload everything', async () => {
     const admitted = repo.host.admitted()
     const worker = repo.worker(admitted)
     await until(
@@ -298,7 +298,7 @@ describe('a worker that the host evicts', () => {
     },
   )
 
-  it('to come back gets a session anew, and nothing that it has already', async () => {
+  it('to come back gets a session again, and nothing that it has already', async () => {
     const admitted = repo.host.admitted()
     const worker = repo.worker(admitted)
     await until('the policy', () => complete(1))
@@ -384,7 +384,7 @@ describe('what stands in a Secret that a policy names', () => {
     expect(repo.host.reports.at(-1)?.parts).toMatchObject([{ state: 'applied' }])
   })
 
-  it('closes what needs it where the worker can not use it, and nothing else', async () => {
+  it('closes what needs it where the worker cannot use it, and nothing else', async () => {
     repo.host.setSecret('shop/a', secret())
     const admitted = repo.host.admitted('bookbuyer.default', { needs: 'a' })
     const client = repo.client(admitted.credential)
@@ -395,7 +395,7 @@ describe('what stands in a Secret that a policy names', () => {
     expect(repo.host.reports.at(-1)).toMatchObject({
       complete: false,
       parts: expect.arrayContaining([
-        expect.objectContaining({ state: 'rejected', message: expect.stringContaining('can not be used') }),
+        expect.objectContaining({ state: 'rejected', message: expect.stringContaining('cannot be used') }),
       ]) as unknown,
     })
     expect(logged('OSM_PIPY_CREDENTIAL_UNUSABLE')).toBe(true)

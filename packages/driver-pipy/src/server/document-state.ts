@@ -143,7 +143,7 @@ export class DocumentState {
     return [...this.#missingSince.values()].some((since) => now - since < this.#patienceMs)
   }
 
-  /** What no policy names any more is let go of: nobody may be given it again without being asked for it anew. */
+  /** What no policy names any more is let go of: nobody may be given it again without being asked for it again. */
   #forgetUnneeded(): void {
     const needs = [this.#wanted, this.#good].flatMap((made) => made?.document.needs ?? [])
     const needed = new Set(needs.map(({ key }) => key))

@@ -59,5 +59,5 @@ export const limits = {
   turnMs: 10,
 } as const
 
-/** Those of {@link limits} that a test can not wait for. */
+/** Those of {@link limits} that a test cannot wait for. */
 export type Timing = Readonly<Record<'pollTimeoutMs' | 'writeTimeoutMs' | 'sweepMs', number>>

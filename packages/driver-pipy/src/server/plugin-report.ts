@@ -87,7 +87,7 @@ export class FailingPlugins {
       if (!faults.some((fault) => fault.plugin === plugin)) this.#faults.delete(plugin)
     for (const fault of faults) {
       const before = this.#faults.get(fault.plugin)
-      // Counts begin anew with the script, and with the worker.
+      // Counts restart with the script, and with the worker.
       const known = before !== undefined && before.failures <= fault.failures ? before.failures : 0
       const more = fault.failures - known
       failures += more
@@ -101,14 +101,14 @@ export class FailingPlugins {
   get notLoaded(): readonly Refusal[] {
     return this.#current(({ isLoaded }) => !isLoaded).flatMap(({ plugin, error }) => {
       const ref = this.#parts.get(plugin)
-      return ref === undefined ? [] : [{ ref, pointer: '/value/script', message: `can not be loaded: ${error}` }]
+      return ref === undefined ? [] : [{ ref, pointer: '/value/script', message: `cannot be loaded: ${error}` }]
     })
   }
 
   /** Words for operators about those that could not be loaded; undefined if there are none. */
   get loadWords(): string | undefined {
     const all = this.#current(({ isLoaded }) => !isLoaded)
-    return words(all.map(({ plugin, error }) => `${plugin} can not be loaded, and refuses what comes to it: ${error}`))
+    return words(all.map(({ plugin, error }) => `${plugin} cannot be loaded, and refuses what comes to it: ${error}`))
   }
 
   /** Words for operators about those that have failed of late; undefined if there are none. */

@@ -16,7 +16,7 @@ describe('the times of pushes', () => {
     ])
   })
 
-  it('begin anew with the next lack', () => {
+  it('start again with the next lack', () => {
     const clock = new PushClock(1000, 60_000)
     expect(pushes(clock, 0, 8000)).toEqual([1000, 2000, 4000, 8000])
     expect(pushes(clock, 10_000, 12_000)).toEqual([11_000, 12_000])

@@ -33,7 +33,7 @@ export class RepoMetrics {
     )
     this.#refused = metrics.counter('osm_pipy_config_refused_count', 'Configurations that a worker refused', [])
     this.#failed = metrics.counter('osm_pipy_translation_error_count', 'Policies that could not be translated', [])
-    this.#overdue = metrics.counter('osm_pipy_reload_push_count', 'Workers that were asked to load everything anew', [
+    this.#overdue = metrics.counter('osm_pipy_reload_push_count', 'Workers that were asked to reload everything', [
       'lacking',
     ])
     this.#duplicates = metrics.counter(

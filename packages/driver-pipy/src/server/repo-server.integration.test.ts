@@ -21,7 +21,7 @@ const linked = () => repo.described().some(({ links }) => links === 1)
 const folderOf = (uuid: string, identity = 'bookbuyer.default') => `/repo/osm-edge-sidecar/${uuid}.sidecar.${identity}/`
 
 describe('a codebase', () => {
-  it('is loaded by a worker, and loaded anew when it changes: at once over the link', async () => {
+  it('is loaded by a worker, and reloaded when it changes: at once over the link', async () => {
     const worker = repo.worker(repo.host.admitted(), { periodMs: 5_000 })
     await until('the first load', () => worker.loads === 1)
     expect([...worker.files.keys()]).toEqual(['/main.js', '/lib/a.js', '/lib/b.js'])

@@ -139,12 +139,12 @@ export class RepoServer {
     try {
       this.#app = this.#makeApp(first.value)
     } catch (cause) {
-      throw new OsmError('OSM_DRIVER_START', 'the certificate of the repo server can not be used', { cause })
+      throw new OsmError('OSM_DRIVER_START', 'the certificate of the repo server cannot be used', { cause })
     }
     try {
       await this.#app.listen({ host, port, backlog: listenBacklog })
     } catch (cause) {
-      throw new OsmError('OSM_DRIVER_START', `the repo server can not listen on ${host}:${port}`, { cause })
+      throw new OsmError('OSM_DRIVER_START', `the repo server cannot listen on ${host}:${port}`, { cause })
     }
     this.#run('certificate', this.#followCredential(trusts))
     this.#run('evictions', this.sessions.followEvictions(proxies, logger, signal))
@@ -240,7 +240,7 @@ export class RepoServer {
       } catch (error) {
         logger.error(
           { code: 'OSM_PIPY_TRUST', serialNumber: credential.serialNumber, error: String(error) },
-          'certificate of the repo server can not be used, the one before stays',
+          'certificate of the repo server cannot be used, the one before stays',
         )
         continue
       }
@@ -259,7 +259,7 @@ export class RepoServer {
     const stop = (cause?: unknown) => {
       if (this.#stop.signal.aborted) return
       this.#context.cancel(
-        new OsmError('OSM_DRIVER_START', `the repo server can not follow ${what} any more`, { cause }),
+        new OsmError('OSM_DRIVER_START', `the repo server cannot follow ${what} any more`, { cause }),
       )
     }
     void task.then(() => stop(), stop)

@@ -33,7 +33,7 @@ export type SessionEnd = Eviction['reason'] | 'idle' | 'fault'
 
 /** An admin link: the server's way to tell a worker something. */
 export interface AdminLink {
-  /** Has the worker fetch its codebase anew. */
+  /** Has the worker fetch its codebase again. */
   reload(): void
   close(): void
 }

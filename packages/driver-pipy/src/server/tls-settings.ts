@@ -11,7 +11,7 @@ export interface ServerTrust {
 
 /**
  * Settings of TLS for new connections. Roots are named each time: a context that is replaced keeps none of the one before, and without any would trust
- * those that come with Node.js. No session is resumed: every connection proves anew who it is, by the roots of its moment.
+ * those that come with Node.js. No session is resumed: every connection proves again who it is, by the roots of its moment.
  */
 export function tlsSettings({ credential, clientRoots }: ServerTrust): SecureContextOptions {
   return {

@@ -7,7 +7,7 @@ import type { WorkerConditions } from './worker-conditions.js'
 /** What an error code says of credentials. */
 const reasons = {
   OSM_PIPY_CREDENTIAL_MISSING: 'is not to be had',
-  OSM_PIPY_CREDENTIAL_UNUSABLE: 'can not be used by Pipy',
+  OSM_PIPY_CREDENTIAL_UNUSABLE: 'cannot be used by Pipy',
 } as const
 
 /** Which of the credentials that a policy names a worker goes without, and who is told of it. */
@@ -25,7 +25,7 @@ export class WorkerCredentials {
     this.#conditions = conditions
   }
 
-  /** The worker has that revision, and can not use these credentials of it. */
+  /** The worker has that revision, and cannot use these credentials of it. */
   note(revision: string, unusable: readonly string[]): void {
     this.#unusable = { revision, keys: new Set(unusable) }
   }

@@ -151,7 +151,7 @@ export class WorkerSession {
     for (const { id, message = '' } of report?.parts ?? [])
       logger.warn(
         { code: 'OSM_PIPY_PLUGIN_NOT_LOADED', proxy: this.proxy.uuid, part: id, words: message },
-        'worker can not load a plugin; what would come to it is refused',
+        'worker cannot load a plugin; what would come to it is refused',
       )
     metrics.pluginFaults('load', report?.parts.length ?? 0)
     this.#tell(report)
@@ -183,7 +183,7 @@ export class WorkerSession {
    * The worker has that revision, and waits for another.
    *
    * @param signal - ends the wait: the worker has gone, or has waited long enough
-   * @param unusable - keys of the credentials in that revision that the worker can not use
+   * @param unusable - keys of the credentials in that revision that the worker cannot use
    * @returns what it should take; undefined if there is nothing
    */
   async poll(has: string, signal: AbortSignal, unusable: readonly string[] = []): Promise<Offer | undefined> {
@@ -243,7 +243,7 @@ export class WorkerSession {
     metrics.overdue(lacks.what)
     logger.warn(
       { code: lacks.code, proxy: this.proxy.uuid, links: this.#links.length },
-      'worker does not have what it should have; it is asked to load everything anew',
+      'worker does not have what it should have; it is asked to reload everything',
     )
     this.#conditions.set(lacks.code, `lacks its ${lacks.what} since ${new Date(lacks.since).toISOString()}`)
     if (lacks.what === 'config') this.#tell(this.#tracker.unacknowledged())
@@ -355,7 +355,7 @@ export class WorkerSession {
     const words = error instanceof Error ? error.message : String(error)
     logger.error(
       { code: 'OSM_PIPY_TRANSLATION', proxy: this.proxy.uuid, revision, error: shownWords(words) },
-      'policy can not be translated; the last good configuration stays',
+      'policy cannot be translated; the last good configuration stays',
     )
     this.#conditions.set('OSM_PIPY_TRANSLATION', shownWords(words))
     this.#tell(this.#tracker.refused(words))

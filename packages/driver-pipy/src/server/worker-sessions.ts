@@ -132,7 +132,7 @@ function refusalOf(error: unknown): Refusal {
   if (isOsmError(error, 'OSM_PROXY_UNKNOWN')) return refusal(403, 'the workload of that certificate is not known')
   if (isOsmError(error, 'OSM_PROXY_WRONG_CLASS')) return refusal(403, 'the proxy is of another sidecar class')
   if (isOsmError(error, 'OSM_PROXY_EVICTED')) return refusal(503, 'there is no place for another proxy')
-  return refusal(503, 'the worker can not be accepted now')
+  return refusal(503, 'the worker cannot be accepted now')
 }
 
 function refusal(status: Refusal['status'], reason: string): Refusal {

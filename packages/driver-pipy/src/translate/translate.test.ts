@@ -187,7 +187,7 @@ describe('plugins', () => {
     expect(config.plugins[0]?.path).not.toBe(withPlugin('export function response() {}').config.plugins[0]?.path)
   })
 
-  it('that can not go out are reported, and refuse what would come to them', () => {
+  it('that cannot go out are reported, and refuse what would come to them', () => {
     const { config, refusals } = withPlugin('while (true) {}')
     expect(refusals).toMatchObject([
       { ref: { id: 'plugin/mine' }, pointer: '/value/script', message: 'line 1: Pipy does not read WhileStatement' },

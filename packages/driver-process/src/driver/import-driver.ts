@@ -20,7 +20,7 @@ export async function importDriver(folder: string): Promise<ServedDriver> {
     const module = (await import(pathToFileURL(resolve(folder, main)).href)) as Readonly<Record<string, unknown>> // a module's exports
     exported = await exportedDriver(module)
   } catch (cause) {
-    throw processError('OSM_DRIVER_LOAD', `driver package ${name} can not be loaded: ${reasonOf(cause)}`)
+    throw processError('OSM_DRIVER_LOAD', `driver package ${name} cannot be loaded: ${reasonOf(cause)}`)
   }
   refuseContract(name, exported)
   const issues = checkDriver(exported)

@@ -83,7 +83,7 @@ export class Outbox {
         this.#entries.push({ level: 'warn', fields: { lost }, message: 'log lines or measurements were lost' })
       }
     }
-    // In the same turn as the last look: what is said from now on begins anew.
+    // In the same turn as the last look: what is said from now on goes into a new batch.
     this.#delivering = undefined
   }
 

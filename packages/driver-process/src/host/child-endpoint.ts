@@ -79,7 +79,7 @@ export function commandEndpoint(options: CommandOptions): OpenEndpoint {
     watch.unref()
     const ended = new Promise<Error>((resolve) => {
       child.on('error', (cause) =>
-        resolve(processError('OSM_DRIVER_EXITED', `driver ${options.name} can not be run: ${cause.message}`)),
+        resolve(processError('OSM_DRIVER_EXITED', `driver ${options.name} cannot be run: ${cause.message}`)),
       )
       child.on('close', (code, endedBy) => {
         clearInterval(watch)

@@ -6,14 +6,14 @@ import { defaultLimits } from './limits.js'
 describe('a process of a driver that was given up', () => {
   const start = { proxyServerAddress: '127.0.0.1', proxyServerPort: 1, osmNamespace: 'osm-system', driverConfig: {} }
 
-  it('can not be asked to start any more, whoever was about to', async () => {
+  it('cannot be asked to start any more, whoever was about to', async () => {
     const client = new DriverClient('lost', '/nowhere/driver.sock', defaultLimits)
     client.close()
     const starting = client.start(start, '/nowhere/host.sock', () => undefined, new AbortController().signal)
     await expect(starting).rejects.toMatchObject({ code: 'OSM_DRIVER_UNAVAILABLE' })
   })
 
-  it('can not be asked anything else either', async () => {
+  it('cannot be asked anything else either', async () => {
     const client = new DriverClient('lost', '/nowhere/driver.sock', defaultLimits)
     client.close()
     const ping = client.ping(new AbortController().signal)

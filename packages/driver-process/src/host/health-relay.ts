@@ -44,7 +44,7 @@ export async function relayHealth(current: () => HealthProbes | undefined, signa
   server.maxConnections = MAX_PROBE_CONNECTIONS
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
-      reject(new OsmError('OSM_DRIVER_START', 'the health of a driver can not be relayed on loopback', { cause })),
+      reject(new OsmError('OSM_DRIVER_START', 'the health of a driver cannot be relayed on loopback', { cause })),
     )
     server.listen(0, '127.0.0.1', resolve)
   })

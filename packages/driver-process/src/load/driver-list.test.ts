@@ -56,7 +56,7 @@ describe('readDriverList', () => {
 
   it('refuses a file that is no list, and a name that stands there twice', async () => {
     for (const [text, words] of [
-      ['drivers:', 'can not be read as JSON'],
+      ['drivers:', 'cannot be read as JSON'],
       ['[]', 'must have a list of drivers'],
       [JSON.stringify({ drivers: [good, good] }), 'names driver acme twice'],
     ] as const)

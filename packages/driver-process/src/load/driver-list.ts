@@ -71,7 +71,7 @@ export async function readDriverList(file: string): Promise<readonly DriverEntry
   try {
     text = await readFile(file, 'utf8')
   } catch (cause) {
-    throw listError(file, `can not be read: ${cause instanceof Error ? cause.message : String(cause)}`)
+    throw listError(file, `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`)
   }
   return parseDriverList(text, file)
 }
@@ -81,7 +81,7 @@ function parseDriverList(text: string, place: string): readonly DriverEntry[] {
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw listError(place, `can not be read as JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+    throw listError(place, `cannot be read as JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
   }
   if (!isRecord(value) || !Array.isArray(value['drivers'])) throw listError(place, 'must have a list of drivers')
   const entries = value['drivers'].map((entry: unknown, index) => readEntry(entry, place, `drivers[${index}]`))

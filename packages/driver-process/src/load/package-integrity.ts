@@ -37,7 +37,7 @@ async function readPackage(folder: string, target: string | undefined): Promise<
     return await digestOf(folder, target)
   } catch (cause) {
     if (isOsmError(cause)) throw cause
-    throw refused(folder, `can not be read: ${cause instanceof Error ? cause.message : String(cause)}`)
+    throw refused(folder, `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`)
   }
 }
 

@@ -58,7 +58,7 @@ describe('readPackageManifest', () => {
     })
   })
 
-  it('refuses what can not be read', async () => {
+  it('refuses what cannot be read', async () => {
     await expect(readPackageManifest(folder)).rejects.toMatchObject({ code: 'OSM_DRIVER_LOAD' })
     writeFileSync(join(folder, 'package.json'), '{')
     await expect(readPackageManifest(folder)).rejects.toMatchObject({ code: 'OSM_DRIVER_LOAD' })

@@ -28,7 +28,7 @@ export async function readPackageManifest(folder: string): Promise<PackageManife
   try {
     manifest = JSON.parse(await readFile(file, 'utf8'))
   } catch (cause) {
-    throw manifestError(file, `can not be read: ${cause instanceof Error ? cause.message : String(cause)}`)
+    throw manifestError(file, `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`)
   }
   if (!isRecord(manifest) || typeof manifest['name'] !== 'string' || typeof manifest['version'] !== 'string')
     throw manifestError(file, 'must have a name and a version')

@@ -45,7 +45,7 @@ export function fromServiceError(error: unknown, what: string): OsmError {
     // A call that gRPC does not even make, because the client was closed meanwhile, has no status.
     case undefined:
     case status.UNAVAILABLE:
-      return processError('OSM_DRIVER_UNAVAILABLE', `${what} can not be reached`)
+      return processError('OSM_DRIVER_UNAVAILABLE', `${what} cannot be reached`)
     default:
       return processError(
         'OSM_DRIVER_PROTOCOL',

@@ -44,7 +44,7 @@ export async function serveSocket(
     server.forceShutdown()
     throw processError(
       'OSM_DRIVER_SOCKET',
-      `can not listen on unix socket ${socket}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `cannot listen on unix socket ${socket}: ${cause instanceof Error ? cause.message : String(cause)}`,
     )
   }
   return {

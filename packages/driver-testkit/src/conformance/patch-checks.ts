@@ -148,7 +148,7 @@ export const patchChecks: readonly Check[] = [
   },
   {
     id: 'patch.errors',
-    proves: 'a context that can not be served is refused with OSM_DRIVER_PATCH, not with an accident',
+    proves: 'a context that cannot be served is refused with OSM_DRIVER_PATCH, not with an accident',
     prove: async (subject) => {
       // The types of branded names leave no room for such a one; a host with a fault does.
       const stranger = 'somebody.else' as InjectorContext['proxyCommonName']

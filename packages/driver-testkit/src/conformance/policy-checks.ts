@@ -82,7 +82,7 @@ export const policyChecks: readonly Check[] = [
   {
     ...checkHead(
       'policy.deterministic',
-      'the same policy gives the same configuration, byte for byte, in whatever order its parts and members come, to whoever starts anew',
+      'the same policy gives the same configuration, byte for byte, for any order of its parts and members and after a restart',
     ),
     prove: async (subject, signal) => {
       const seen = new Set<string>()

@@ -144,5 +144,5 @@ async function refusal(
   } finally {
     host.stop()
   }
-  return Promise.reject(new Error('start has resolved where it can not serve'))
+  return Promise.reject(new Error('start has resolved where it cannot serve'))
 }

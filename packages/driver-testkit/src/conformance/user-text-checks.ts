@@ -57,7 +57,7 @@ function expectSameStructure(file: string, hostile: string, text: string, ordina
   try {
     actual = canonicalJson(parse(text))
   } catch {
-    actual = 'what can not be read'
+    actual = 'what cannot be read'
   }
   expect(actual === expected, `${words}: it holds ${actual.slice(0, 200)}`)
 }

@@ -68,7 +68,7 @@ describe('a scenario on a runner', () => {
     }
     const { run } = stageWith(
       ['protocol:grpc', 'protocol:http2', 'protocol:tcp'],
-      [problem('OSM_ADMISSION_CAPABILITY', 'can not do this (protocol:grpc)')],
+      [problem('OSM_ADMISSION_CAPABILITY', 'cannot do this (protocol:grpc)')],
       calls,
     )
     expect(run.cases.map(({ lacks }) => lacks)).toEqual(['protocol:grpc'])

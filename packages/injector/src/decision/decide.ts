@@ -94,7 +94,7 @@ function unfitPod(pod: JsonObject, podAnnotations: Readonly<Record<string, strin
   if (objectOf(pod.spec).hostNetwork === true)
     return skip('host-network', 'pod', 'the pod uses the network of its node, whose traffic is not its own to redirect')
   if (Object.hasOwn(podAnnotations, MIRROR_ANNOTATION))
-    return skip('mirror-pod', 'pod', 'the pod is a static pod of a kubelet, which can not be changed by the API server')
+    return skip('mirror-pod', 'pod', 'the pod is a static pod of a kubelet, which cannot be changed by the API server')
   return undefined
 }
 

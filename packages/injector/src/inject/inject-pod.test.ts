@@ -169,7 +169,7 @@ describe('injectPod', () => {
   })
 
   it.each<[string, Parameters<typeof settingsOf>[1], number | undefined, unknown]>([
-    ['a cluster whose hooks can not wait', { sleepingHooks: false }, undefined, undefined],
+    ['a cluster whose hooks cannot wait', { sleepingHooks: false }, undefined, undefined],
     ['a pod that has less time', {}, 10, { preStop: { sleep: { seconds: 9 } } }],
     ['a pod that has no time', {}, 0, undefined],
   ])('waits before the end as long as it may: %s', async (_what, changes, grace, lifecycle) => {
@@ -323,7 +323,7 @@ describe('injectPod', () => {
     expect([all, last].map((text) => Buffer.from(text, 'base64').toString('utf8'))).toEqual(['one\ntwo\n', 'two\n'])
   })
 
-  it('warns of lifecycle hooks that can not come through, and leaves them alone', async () => {
+  it('warns of lifecycle hooks that cannot come through, and leaves them alone', async () => {
     const lifecycle = {
       preStop: { httpGet: { path: '/bye', port: 'web' } },
       postStart: { exec: { command: ['true'] } },

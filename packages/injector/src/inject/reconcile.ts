@@ -5,7 +5,7 @@ import { isList, isObject, type JsonObject, objectOf, objectsOf, textOf } from '
 const LISTS = ['initContainers', 'containers', 'volumes'] as const
 
 /**
- * Brings a pod that was injected anew as near to how it came as can be: its containers and volumes keep their order, and those of the mesh keep what
+ * Brings a pod that was injected again as near to how it came as can be: its containers and volumes keep their order, and those of the mesh keep what
  * others have added to them, such as defaults of the API server. An injection that changes nothing then is no change at all.
  *
  * @param isOwn - names of what injection adds

@@ -101,7 +101,7 @@ describe('MeshState', () => {
     while (!condition()) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  it('follows the MeshConfig, and keeps what it said last when it is gone or can not be used', async () => {
+  it('follows the MeshConfig, and keeps what it said last when it is gone or cannot be used', async () => {
     const api = new ListedObjects([
       namespace('shop'),
       meshConfig({ sidecar: { sidecarClass: 'envoy', logLevel: 'info' } }),
@@ -116,7 +116,7 @@ describe('MeshState', () => {
     await api.tell('MeshConfig', changed({ sidecar: { sidecarClass: 'envoy', logLevel: 'debug' } }))
     await until(() => state.settings().configView.sidecar.logLevel === 'debug')
     await api.tell('MeshConfig', changed({ sidecar: 7 }))
-    await until(() => log.some((line) => line.includes('can not be used')))
+    await until(() => log.some((line) => line.includes('cannot be used')))
     expect(state.settings().config.sidecar.logLevel).toBe('debug')
     await api.tell('MeshConfig', { type: 'DELETED', object: meshConfig({}) })
     await until(() => log.some((line) => line.includes('is gone')))
@@ -162,7 +162,7 @@ describe('MeshState', () => {
     })
     for (const [stored, message] of [
       [undefined, 'namespace shop does not exist'],
-      [new Error('no answer'), 'namespace shop can not be read: no answer'],
+      [new Error('no answer'), 'namespace shop cannot be read: no answer'],
     ] as const) {
       api.stored = stored
       await expect(state.readNamespace('shop', end.signal)).rejects.toMatchObject({

@@ -99,7 +99,7 @@ export class MeshState {
       object = await this.#options.api.get(resourceTypes.Namespace, { namespace: '', name }, signal)
     } catch (error) {
       throw notReady(
-        `namespace ${name} can not be read: ${error instanceof Error ? error.message : String(error)}`,
+        `namespace ${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
         error,
       )
     }
@@ -116,7 +116,7 @@ export class MeshState {
     if (read === undefined) {
       logger.warn({ meshConfig: name }, 'the MeshConfig is gone; what it said last holds')
     } else if ('faults' in read) {
-      logger.error({ meshConfig: name, faults: read.faults }, 'the MeshConfig can not be used; what it said last holds')
+      logger.error({ meshConfig: name, faults: read.faults }, 'the MeshConfig cannot be used; what it said last holds')
     } else {
       this.#settings = { ...base, ...resolved(read.spec, base, logger), trustBundle: trustBundle() }
     }

@@ -13,7 +13,7 @@ describe('PodReviewer and an informer that is behind', () => {
   const labels = namespaceOf().labels
   const enabled = namespaceOf()
   const notEnabled = namespaceOf({ annotations: {} })
-  const notReady = new OsmError('OSM_INJECT_NOT_READY', 'namespace shop can not be read')
+  const notReady = new OsmError('OSM_INJECT_NOT_READY', 'namespace shop cannot be read')
   let reads = 0
 
   beforeEach(() => {
@@ -77,7 +77,7 @@ describe('PodReviewer and an informer that is behind', () => {
     await expect(review(known, notReady)).resolves.toMatchObject({
       allowed: false,
       code: 503,
-      message: 'namespace shop can not be read [OSM_INJECT_NOT_READY]',
+      message: 'namespace shop cannot be read [OSM_INJECT_NOT_READY]',
     })
     expect(reads).toBe(1)
   })

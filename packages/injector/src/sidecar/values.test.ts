@@ -25,7 +25,7 @@ describe('values of a driver in a pod', () => {
     expect(literal('$(HOME) $x $$')).toBe('$$(HOME) $$x $$$$')
   })
 
-  it('can not stand in files if they are not known yet', () => {
+  it('cannot stand in files if they are not known yet', () => {
     expect(
       fileText(['a ', { ref: 'file', path: 'b' }, ' ', { ref: 'workload', field: 'namespace' }], '/f', {
         namespace: 'n',

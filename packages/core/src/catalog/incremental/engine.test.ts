@@ -188,13 +188,13 @@ describe('Engine', () => {
     expect(engine.get(fresh, '').seen).toBe(3)
   })
 
-  it('fails who reads an input that can not be read, and nobody else, until it can be read again', () => {
+  it('fails who reads an input that cannot be read, and nobody else, until it can be read again', () => {
     let isBroken = false
     const fragile = defineInput<Cells, number, number>({
       name: 'fragile',
       keyOf: String,
       read: (cells, key) => {
-        if (isBroken && key === 0) throw new Error('can not be read')
+        if (isBroken && key === 0) throw new Error('cannot be read')
         return cells[key] ?? 0
       },
     })
@@ -210,7 +210,7 @@ describe('Engine', () => {
     isBroken = true
     engine.update([1, 3], both)
     expect(engine.outdated(twice)).toEqual([0, 1])
-    expect(() => engine.get(twice, 0)).toThrow('can not be read')
+    expect(() => engine.get(twice, 0)).toThrow('cannot be read')
     expect(engine.get(twice, 1)).toBe(6)
     expect(engine.outdated(twice)).toEqual([0])
     isBroken = false

@@ -10,7 +10,7 @@ const tcp = (...keys: readonly string[]) => ({
 })
 
 describe('limits on connections that a service counts', () => {
-  it('leave out descriptors that can not be read', () => {
+  it('leave out descriptors that cannot be read', () => {
     expect(rateLimitsOf({ global: { tcp: tcp('', 'k') } }).globalTcp?.descriptors).toEqual([
       { entries: [{ key: 'k', value: 'v' }] },
     ])

@@ -41,7 +41,7 @@ describe('policies and Telemetry', () => {
     expect(accessLog(fixture, 'yard/guard-0')).toEqual({ enabled: true, format: 'json' })
   })
 
-  it('keep the usual format where one can not be read', () => {
+  it('keep the usual format where one cannot be read', () => {
     expect(accessLog(mesh(), 'bank/vault-0')).toEqual({ enabled: true, format: 'json' })
   })
 

@@ -56,7 +56,7 @@ export class InClusterAccess implements ClusterAccess {
     try {
       return await readFile(path, 'utf8')
     } catch (error) {
-      throw new KubernetesError('OSM_KUBERNETES_CREDENTIALS', `${path} can not be read: ${messageOf(error)}`, {
+      throw new KubernetesError('OSM_KUBERNETES_CREDENTIALS', `${path} cannot be read: ${messageOf(error)}`, {
         cause: error,
       })
     }

@@ -49,7 +49,7 @@ export class KubeconfigAccess implements ClusterAccess {
       const code = systemCode(error)
       // The message of an authentication plugin is its own output, which nobody vouches for.
       const named = this.#choice.path ?? 'the kubeconfig'
-      const message = `the credentials of ${named} can not be obtained: a file is missing, or the authentication plugin failed`
+      const message = `the credentials of ${named} cannot be obtained: a file is missing, or the authentication plugin failed`
       throw new KubernetesError('OSM_KUBERNETES_CREDENTIALS', message, {
         ...(code === undefined ? {} : { reason: code }),
       })
@@ -66,7 +66,7 @@ async function load({ path, context }: KubeconfigChoice): Promise<KubeConfig> {
     else config.loadFromFile(path)
   } catch (error) {
     const reason = systemCode(error) ?? 'it is not a kubeconfig'
-    const message = `${path ?? 'the kubeconfig'} can not be loaded: ${reason}` // the parser's message quotes the file
+    const message = `${path ?? 'the kubeconfig'} cannot be loaded: ${reason}` // the parser's message quotes the file
     throw new KubernetesError('OSM_KUBERNETES_CONFIG', message)
   }
   if (context === undefined) return config

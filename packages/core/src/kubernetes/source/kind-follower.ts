@@ -118,7 +118,7 @@ export class KindFollower {
     if (signal.aborted) return
     const { clock, random, logger } = this.#options
     const reason = error instanceof Error ? error.message : String(error)
-    logger.warn({ kind: this.kind, reason }, 'can not find out whether the API server serves a kind')
+    logger.warn({ kind: this.kind, reason }, 'cannot find out whether the API server serves a kind')
     await pause(clock, backoffMs(failures, RETRY, random), signal)
   }
 

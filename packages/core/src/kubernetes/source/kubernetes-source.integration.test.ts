@@ -259,7 +259,7 @@ describe('KubernetesSource', () => {
     expect(running.source.problems()).toEqual([expect.objectContaining({ code: 'OSM_SOURCE_KIND_MISSING' })])
   })
 
-  it('waits for an API server that can not say yet what it serves', async () => {
+  it('waits for an API server that cannot say yet what it serves', async () => {
     server.fault({
       action: { kind: 'status', status: 503, reason: 'ServiceUnavailable' },
       when: (request) => isList(request) && request.path.includes('traffictargets'),

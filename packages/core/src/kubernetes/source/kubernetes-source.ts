@@ -101,7 +101,7 @@ export class KubernetesSource implements ObjectSource, ClusterView {
         changed: (scope, change) => this.#changed(scope, change),
       },
       onFault: (error) => {
-        logger.error({ reason: reasonOf(error) }, 'a namespace can not be followed')
+        logger.error({ reason: reasonOf(error) }, 'a namespace cannot be followed')
       },
     })
     const discovery = new Discovery(api)

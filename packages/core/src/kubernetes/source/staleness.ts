@@ -56,6 +56,6 @@ export class Staleness {
 
 function problem(what: string, since: number, reason: string): Problem {
   const code: SourceErrorCode = 'OSM_SOURCE_STALE'
-  const message = `${what} can not be followed since ${new Date(since).toISOString()}: ${reason}; what was known then stays in force`
+  const message = `${what} cannot be followed since ${new Date(since).toISOString()}: ${reason}; what was known then stays in force`
   return { code, severity: 'warning', message }
 }

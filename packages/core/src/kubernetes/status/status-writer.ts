@@ -59,7 +59,7 @@ interface Written {
 
 /** How often it is looked whether anything is new, in milliseconds. */
 const STATUS_LOOK_MS = 1_000
-/** How many times longer than the work of a look the pause after it is: in a mesh that never rests problems are found out anew each time. */
+/** How many times longer than the work of a look the pause after it is: in a mesh that never rests problems are found out again each time. */
 const REST = 20
 /** How long an object that was just written is left alone, so that what is wrong with it can be found out. */
 const SETTLE_MS = 1_500
@@ -101,7 +101,7 @@ export class StatusWriter {
         if (failures === 1)
           logger.warn(
             { object: key, reason: error instanceof Error ? error.message : String(error) },
-            'a status can not be written',
+            'a status cannot be written',
           )
       },
     })

@@ -41,7 +41,7 @@ export function customKinds(): readonly Kind[] {
   })
 }
 
-/** What to apply to an API server so that it serves every kind of the mesh. Sorted by kind; made anew by every call. */
+/** What to apply to an API server so that it serves every kind of the mesh. Sorted by kind; created again by every call. */
 export function customResourceDefinitions(): readonly CustomResourceDefinition[] {
   return customKinds().map(define)
 }

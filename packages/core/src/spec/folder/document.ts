@@ -112,8 +112,7 @@ class Tree {
 
   read(): { readonly value: unknown; readonly faults: readonly SyntaxFault[] } {
     const document = this.#document
-    if (document === undefined)
-      return { value: undefined, faults: [this.#fault(this.#failure ?? 'can not be read', 0)] }
+    if (document === undefined) return { value: undefined, faults: [this.#fault(this.#failure ?? 'cannot be read', 0)] }
     const faults = document.errors.map((error) => this.#fault(firstLine(error.message), this.#startOfFault(error)))
     try {
       // Aliases multiply: a hundred uses are plenty for people, and harmless.

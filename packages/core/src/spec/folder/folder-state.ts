@@ -89,7 +89,7 @@ export class FolderState {
       const { files, directories, unreadable } = await listFiles(this.#options.folder)
       this.#directories = directories
       this.#folderProblems = [...unreadable].map(([path, reason]) =>
-        folderProblem('OSM_SPEC_FILE', path, `can not be read: ${reason}; what it held before stays in force`),
+        folderProblem('OSM_SPEC_FILE', path, `cannot be read: ${reason}; what it held before stays in force`),
       )
       for (const [path, stamp] of files) this.#observe(path, stamp)
       for (const path of this.#files.keys())
@@ -98,7 +98,7 @@ export class FolderState {
       return undefined
     } catch (error) {
       const { folder } = this.#options
-      const message = `the folder can not be read: ${reasonOf(error)}; what it held before stays in force`
+      const message = `the folder cannot be read: ${reasonOf(error)}; what it held before stays in force`
       this.#folderProblems = [folderProblem('OSM_SPEC_FOLDER', folder, message)]
       return error
     }

@@ -133,7 +133,7 @@ export class TrackedFile {
       const definitions = await this.#parse(text, after?.mode ?? 0)
       return { signature, definitions, endsWithNewline: text.endsWith('\n'), problems: [] }
     } catch (error) {
-      return this.#unread(`can not be read: ${reasonOf(error)}`)
+      return this.#unread(`cannot be read: ${reasonOf(error)}`)
     }
   }
 

@@ -123,7 +123,7 @@ const TrafficSchema = struct(
           port: portOrNone('gRPC port of the service.'),
           statPrefix: text('Prefix of its metrics; inboundExtAuthz when absent.'),
           timeout: Type.Optional(duration('Time to answer; 1s when absent.')),
-          failureModeAllow: bool('True: requests pass when the service can not be reached.'),
+          failureModeAllow: bool('True: requests pass when the service cannot be reached.'),
         },
         'External authorization of inbound requests.',
       ),

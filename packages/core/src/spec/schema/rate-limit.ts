@@ -99,7 +99,7 @@ const serviceProperties = {
   ),
   domain: Type.String({ description: 'Domain of the limits at the service.' }),
   timeout: Type.Optional(duration('Time to answer.')),
-  failOpen: Type.Boolean({ default: true, description: 'True: traffic passes while the service can not be asked.' }),
+  failOpen: Type.Boolean({ default: true, description: 'True: traffic passes while the service cannot be asked.' }),
 }
 
 /** A limit on new connections that a service counts for all proxies. */

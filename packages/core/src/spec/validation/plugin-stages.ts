@@ -18,7 +18,7 @@ export function checkPluginStages({ spec }: KindMap['MeshConfig']): readonly Fin
           `${plugin} is no built-in stage of ${chain} and is not called; put scripts into chains by a PluginChain`,
         )
       return findings(
-        disable && doubt('OSM_SPEC_NO_EFFECT', `${field}.disable`, `the stage ${plugin} can not be left out`),
+        disable && doubt('OSM_SPEC_NO_EFFECT', `${field}.disable`, `the stage ${plugin} cannot be left out`),
         priority !== usual &&
           doubt(
             'OSM_SPEC_NO_EFFECT',

@@ -35,7 +35,7 @@ function checkAnswer(limit: HttpLocal | undefined, field: string): readonly Find
         fault(
           'OSM_SPEC_HEADER',
           `${at}.name`,
-          `${shown(name)} with ${shown(value)} can not be added to an answer, and is left out; a header is one line, and neither its name nor its value has more than ${MAX_ANSWER_HEADER_BYTES} bytes`,
+          `${shown(name)} with ${shown(value)} cannot be added to an answer, and is left out; a header is one line, and neither its name nor its value has more than ${MAX_ANSWER_HEADER_BYTES} bytes`,
         ),
       ]
     usable += 1

@@ -12,7 +12,7 @@ const moods = {
     throw new Error('out of sorts')
   },
   refuse: () => {
-    throw Object.assign(new Error('this workload can not be served'), { code: 'OSM_DRIVER_PATCH' })
+    throw Object.assign(new Error('this workload cannot be served'), { code: 'OSM_DRIVER_PATCH' })
   },
   hang,
   spin,

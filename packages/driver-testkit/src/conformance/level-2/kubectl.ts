@@ -57,7 +57,7 @@ export class Kubectl {
     return [...this.#first, ...args]
   }
 
-  /** Runs a command to its end. @throws if it can not be run, or takes too long */
+  /** Runs a command to its end. @throws if it cannot be run, or takes too long */
   async try(
     args: readonly string[],
     { input = '', timeoutMs = TIME_LIMIT_MS, signal }: KubectlOptions = {},

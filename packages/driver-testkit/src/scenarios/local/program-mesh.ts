@@ -86,7 +86,7 @@ export class ProgramMesh implements LocalMesh {
         this.#note(`osm ${how}`)
         resolve()
       }
-      this.#child.once('error', (error) => end(`can not be run: ${error.message}`))
+      this.#child.once('error', (error) => end(`cannot be run: ${error.message}`))
       this.#child.once('exit', (code, signal) => end(`ended with ${String(signal ?? code)}`))
     })
     if (this.#child.stdout !== null)
