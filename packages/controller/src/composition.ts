@@ -11,6 +11,7 @@ import {
   MeshConfigurator,
   type EndpointsProvider,
   MergedEndpointsProvider,
+  ProxyRegistry,
   PushLog,
   type SnapshotFeed,
   systemClock,
@@ -33,6 +34,7 @@ export const tokens = {
   endpoints: token<EndpointsProvider>('endpoints'),
   host: token<DriverHost>('host'),
   instances: token<SnapshotInstances>('instances'),
+  proxies: token<ProxyRegistry>('proxies'),
   providers: token<readonly EndpointsProvider[]>('providers'),
   pushes: token<PushLog>('pushes'),
   registry: token<DriverRegistry>('registry'),
@@ -68,17 +70,19 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
         locate,
       }),
   )
+  container.bind(tokens.proxies).toResolvedValue(() => new ProxyRegistry())
   container.bind(tokens.certificates).toResolvedValue(
-    (configurator) =>
+    (configurator, proxies) =>
       new MeshCertificateManager({
         provider: timedProvider(options.certificateProvider, options.metrics),
         settings: () => certificateSettings(configurator.current().certificate),
         domains,
+        proxies,
         clock: systemClock,
         random: Math.random,
         signal,
       }),
-    [tokens.configurator],
+    [tokens.configurator, tokens.proxies],
   )
   container.bind(tokens.providers).toResolvedValue(() => options.endpointsProviders(feed))
   container
@@ -87,9 +91,9 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
   container
     .bind(tokens.catalog)
     .toResolvedValue(
-      (endpointsProviders) =>
-        new MeshCatalog({ meshName, osmNamespace, domains, endpointsProviders, enrolment, locate }),
-      [tokens.providers],
+      (endpointsProviders, proxies) =>
+        new MeshCatalog({ meshName, osmNamespace, domains, endpointsProviders, enrolment, proxies, locate }),
+      [tokens.providers, tokens.proxies],
     )
   container.bind(tokens.instances).toResolvedValue(
     (configurator) =>
@@ -105,6 +109,7 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
     (catalog, instances, certificates, configurator, endpoints, broker, pushes) =>
       new DriverHost({
         policies: catalog,
+        catalog,
         instances,
         certificates,
         secrets: options.secrets,

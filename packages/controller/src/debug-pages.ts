@@ -38,6 +38,7 @@ export interface DebugSources {
 export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage> {
   const own: Readonly<Record<string, DebugPage>> = {
     '/debug/status': async () => jsonPage(statusPage(sources.host.report())),
+    '/debug/participants': async () => jsonPage(participantsPage(sources.catalog)),
     '/debug/policy': async (request) => policyPage(sources.catalog, request),
     '/debug/problems': async () => jsonPage({ problems: (await inTurns(sources.problems(), sources.signal)) ?? [] }),
     '/debug/drivers': async () => jsonPage({ drivers: sources.drivers() }),
@@ -66,6 +67,20 @@ function statusPage({ proxies, refused }: ReturnType<DriverHost['report']>): unk
       applied: count(({ state }) => state === 'applied'),
       rejected: count(({ state }) => state === 'rejected'),
       ready: count(({ ready }) => ready),
+    },
+  }
+}
+
+/** Who takes part, as far as this replica knows: each proxy is connected to one. */
+function participantsPage(catalog: MeshCatalog): unknown {
+  const { proxies, endpointsWithoutProxy } = catalog.participation()
+  return {
+    proxies,
+    endpointsWithoutProxy,
+    summary: {
+      expected: proxies.length,
+      participants: catalog.listParticipants().length,
+      endpointsWithoutProxy: endpointsWithoutProxy.length,
     },
   }
 }

@@ -47,6 +47,15 @@ export class SnapshotInstances implements InstanceProvider {
     })
   }
 
+  onPresent(listener: (proxies: readonly ProxyKey[]) => void): () => void {
+    const { current, subscribe } = this.#options
+    listener((current()?.list('WorkloadInstance') ?? []).map(proxyKeyOfInstance))
+    return subscribe(({ snapshot, changed }) => {
+      const present = changed.flatMap((key) => instanceBehind(snapshot, key) ?? [])
+      if (present.length > 0) listener(present.map(proxyKeyOfInstance))
+    })
+  }
+
   onRemoved(listener: (proxies: readonly ProxyKey[]) => void): () => void {
     let before = this.#options.current()
     return this.#options.subscribe(({ snapshot, changed }) => {

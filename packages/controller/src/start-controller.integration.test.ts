@@ -10,6 +10,7 @@ import {
   systemClock,
   TresorProvider,
 } from '@osm-ts/core'
+import { eventually } from '@osm-ts/driver-testkit'
 import type { Eviction, PolicyUpdate, ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
 
 import { base, domains, silent, TextSource } from '../test/controller-fixture.js'
@@ -235,6 +236,33 @@ describe('startController', () => {
     expect(await refusal(Promise.resolve(new X509Certificate(leaf.chain).raw))).toMatchObject({
       code: 'OSM_PROXY_UNAUTHENTICATED',
     })
+  })
+
+  it('lists who takes part, and how far the others have got', async () => {
+    const [store, client] = [newProxyUUID(), newProxyUUID()]
+    const running = await start([service('store'), instance(store, 'store'), instance(client, 'client')].join('---'))
+    const page = async () =>
+      JSON.parse((await get(running.controller.debugPort, '/debug/participants')).body) as {
+        readonly proxies: readonly { readonly name: string; readonly state: string }[]
+        readonly endpointsWithoutProxy: readonly unknown[]
+        readonly summary: unknown
+      }
+    const states = async () => (await page()).proxies.map(({ name, state }) => `${name} ${state}`)
+    const behind = { service: { namespace: 'shop', name: 'store' }, address: '10.0.0.1', port: 8080 }
+    expect(await states()).toEqual(['shop/client-0 unclaimed', 'shop/store-0 unclaimed'])
+    expect((await page()).endpointsWithoutProxy).toEqual([{ ...behind, reason: 'notConnected' }])
+    const { proxy } = await connect(running, store, 'store')
+    await connect(running, client, 'client')
+    expect(await states()).toEqual(['shop/client-0 withoutEndpoint', 'shop/store-0 participant'])
+    expect(await page()).toMatchObject({
+      proxies: [{}, { uuid: store, commonName: proxy.commonName, services: [behind.service] }],
+      endpointsWithoutProxy: [],
+      summary: { expected: 2, participants: 1, endpointsWithoutProxy: 0 },
+    })
+    await running.fake.context().proxies.disconnected(proxy.session)
+    expect(await states()).toEqual(['shop/client-0 withoutEndpoint', 'shop/store-0 disconnected'])
+    running.source.put(instance(store, 'store').replace('serviceAccountName: store', 'serviceAccountName: clerk'))
+    await eventually(states, (names) => names[1] === 'shop/store-0 unclaimed')
   })
 
   it('evicts the older session of a proxy, and all of them when the workload is gone', async () => {

@@ -57,7 +57,17 @@ export async function debugApiOf(source: MeshSource, signal: AbortSignal): Promi
   const { namespace } = source
   if (namespace === undefined) return api
   const isThere = ({ name }: { readonly name: string }): boolean => name.startsWith(`${namespace}/`)
-  return { ...api, statuses: async () => (await api.statuses()).filter(isThere) }
+  return {
+    ...api,
+    statuses: async () => (await api.statuses()).filter(isThere),
+    participation: async () => {
+      const { proxies, endpointsWithoutProxy } = await api.participation()
+      return {
+        proxies: proxies.filter(isThere),
+        endpointsWithoutProxy: endpointsWithoutProxy.filter(({ service }) => service.namespace === namespace),
+      }
+    },
+  }
 }
 
 function namesCluster({ kubeconfig, context, osmNamespace }: ClusterFlags): boolean {

@@ -10,11 +10,13 @@ import { openCluster } from '../kubernetes/open-cluster.js'
 import { outputOption, toJson } from '../output/format.js'
 import { toText, type CommandHost } from './cli-command.js'
 import { refuseManaged, withChartOptions, type ChartFlags } from './install-options.js'
+import { addMeshParticipants } from './mesh-participants.js'
 
 /** `osm mesh` */
 export function addMesh(program: Command, host: CommandHost): void {
-  const parent = program.command('mesh').description('look at the control planes of a cluster, and upgrade them')
+  const parent = program.command('mesh').description('look at meshes and their control planes, and upgrade them')
   addList(parent, host)
+  addMeshParticipants(parent, host)
   addUpgrade(parent, host)
 }
 

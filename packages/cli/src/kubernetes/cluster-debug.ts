@@ -35,6 +35,10 @@ export async function clusterDebugApi(cluster: Cluster): Promise<DebugApi> {
   if (first === undefined) throw noController(namespace, 'is ready')
   return {
     statuses: async () => mergeStatuses(await Promise.all(replicas.map((replica) => replica.statuses()))),
+    participation: async () => {
+      const { mergeParticipation } = await import('@osm-ts/core')
+      return mergeParticipation(await Promise.all(replicas.map((replica) => replica.participation())))
+    },
     refused: async () => (await Promise.all(replicas.map((replica) => replica.refused()))).flat(),
     // Every replica computes the policy of every proxy, and all the same.
     policy: (proxy) => first.policy(proxy),

@@ -1,5 +1,15 @@
 import { isOsmError, type ProxyPolicy } from '@osm-ts/driver-api'
-import type { DriverState, ObjectRef, Problem, ProxyStatus, RefusedPeerStatus, StatusCondition } from '@osm-ts/core'
+import type {
+  DriverState,
+  EndpointWithoutProxy,
+  ObjectRef,
+  ParticipationReport,
+  Problem,
+  ProxyParticipation,
+  ProxyStatus,
+  RefusedPeerStatus,
+  StatusCondition,
+} from '@osm-ts/core'
 
 import { cliError } from '../errors.js'
 import { httpGet, type HttpAnswer } from './http-get.js'
@@ -18,6 +28,8 @@ export interface DebugApi {
   readonly statuses: () => Promise<readonly ProxyStatus[]>
   /** Who was turned away of late and is none of the proxies. */
   readonly refused: () => Promise<readonly RefusedPeerStatus[]>
+  /** Who takes part in the mesh, and who does not yet. */
+  readonly participation: () => Promise<ParticipationReport>
   readonly policy: (proxy: AskedProxy) => Promise<ExplainedPolicy>
   readonly problems: () => Promise<readonly Problem[]>
   /** Drivers that the controller has, or should have. */
@@ -92,6 +104,17 @@ export function debugApiBy(
         throw misunderstood(place, path, 'no list of refused peers')
       return answer['refused']
     },
+    participation: async () => {
+      const path = '/debug/participants'
+      const answer = await get(path)
+      if (
+        !isPlainRecord(answer) ||
+        !isListOf(answer['proxies'], isParticipation) ||
+        !isListOf(answer['endpointsWithoutProxy'], isEndpointWithoutProxy)
+      )
+        throw misunderstood(place, path, 'no list of participants')
+      return { proxies: answer['proxies'], endpointsWithoutProxy: answer['endpointsWithoutProxy'] }
+    },
     policy: async ({ uuid, identity }) => {
       const path = `/debug/policy?uuid=${encodeURIComponent(uuid)}&identity=${encodeURIComponent(identity)}`
       const answer = await get(path)
@@ -134,6 +157,27 @@ function isProxyStatus(value: unknown): value is ProxyStatus {
     Array.isArray(value['denied']) &&
     isListOf(value['conditions'], isCondition)
   )
+}
+
+function isParticipation(value: unknown): value is ProxyParticipation {
+  return (
+    isPlainRecord(value) &&
+    ['name', 'identity', 'commonName', 'state'].every((member) => typeof value[member] === 'string') &&
+    isListOf(value['services'], isServiceName)
+  )
+}
+
+function isEndpointWithoutProxy(value: unknown): value is EndpointWithoutProxy {
+  return (
+    isPlainRecord(value) &&
+    isServiceName(value['service']) &&
+    ['address', 'reason'].every((member) => typeof value[member] === 'string') &&
+    typeof value['port'] === 'number'
+  )
+}
+
+function isServiceName(value: unknown): value is EndpointWithoutProxy['service'] {
+  return isPlainRecord(value) && ['namespace', 'name'].every((member) => typeof value[member] === 'string')
 }
 
 function isCondition(value: unknown): value is StatusCondition {

@@ -59,6 +59,7 @@ export function lateDebugApi(finding: Promise<DebugApi>): DebugApi {
   return {
     statuses: async () => (await finding).statuses(),
     refused: async () => (await finding).refused(),
+    participation: async () => (await finding).participation(),
     policy: async (proxy) => (await finding).policy(proxy),
     problems: async () => (await finding).problems(),
     drivers: async () => (await finding).drivers(),

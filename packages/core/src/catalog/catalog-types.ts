@@ -79,6 +79,37 @@ export interface Participant {
   readonly services: readonly MeshService[]
 }
 
+/**
+ * How far a proxy has got. `unclaimed`: it was issued a certificate and has not connected. `disconnected`: it was connected and is not any more.
+ * `withoutEndpoint`: it is connected, and no service has an endpoint behind it. `participant`: it takes part in the mesh.
+ */
+export type ParticipationState = 'unclaimed' | 'disconnected' | 'withoutEndpoint' | 'participant'
+
+/** A proxy that was issued a certificate or is connected. */
+export interface ProxyParticipation extends Participant {
+  /** `<namespace>/<instance>`. */
+  readonly name: string
+  readonly identity: string
+  readonly state: ParticipationState
+}
+
+/** An endpoint that no connected proxy stands before. */
+export interface EndpointWithoutProxy {
+  readonly service: MeshService
+  readonly address: string
+  readonly port: number
+  /** `noSidecar`: the workload has none. `notConnected`: its proxy is not connected. `otherMesh`: its sidecar was not started by this mesh. */
+  readonly reason: 'noSidecar' | 'notConnected' | 'otherMesh'
+}
+
+/** Who takes part in the mesh, and who does not yet. */
+export interface ParticipationReport {
+  /** Sorted by name. */
+  readonly proxies: readonly ProxyParticipation[]
+  /** Sorted by service, address and port. */
+  readonly endpointsWithoutProxy: readonly EndpointWithoutProxy[]
+}
+
 /** A policy and everything it refers to, by reference. */
 export interface PolicyOverview {
   readonly version: PartHash

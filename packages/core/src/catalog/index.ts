@@ -26,7 +26,7 @@ export {
   transparentListenAddresses,
   type IpFamilies,
 } from './policy/sidecar-addresses.js'
-export type { ConnectedProxy } from './proxy-registry.js'
+export { mergeParticipation } from './views/participation.js'
 export { DEBOUNCE_CEILING_MS, DEBOUNCE_MS, Recompute, type RecomputeClock } from './recompute.js'
 export { PartStore } from './store/part-store.js'
 export { PolicyDiffs, type PolicyDiff } from './store/policy-diff.js'

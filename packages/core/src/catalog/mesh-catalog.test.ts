@@ -1,16 +1,26 @@
 import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
-import { partRefs, type InboundPart, type PartHash, type ProxyUUID } from '@osm-ts/driver-api'
+import { partRefs, type InboundPart, type PartHash, type ProxyRef, type ProxyUUID } from '@osm-ts/driver-api'
 
 import { MeshFixture, meshConfig, objectsOf, uuidOf } from '../../test/catalog/mesh-fixture.js'
 import { resolveMeshConfig } from '../config/index.js'
 import { known, type EndpointsProvider } from '../endpoints/index.js'
-import { parseMeshDomains, proxyKey, proxyKeyOfInstance, type ProxyKey } from '../identity/index.js'
+import {
+  parseMeshDomains,
+  parseProxyCommonName,
+  parseTrustDomain,
+  principalOf,
+  proxyKey,
+  proxyKeyOfInstance,
+  serviceIdentity,
+  type ProxyKey,
+} from '../identity/index.js'
 import { MeshSnapshot } from '../snapshot/index.js'
 import { makeObjectKey, type KindMap, type MeshObject } from '../spec/index.js'
 import { MeshCatalog } from './mesh-catalog.js'
 import type { PolicyPart } from './policy/policy-part.js'
+import { mergeParticipation } from './views/participation.js'
 
 const read = (scenario: string): readonly MeshObject[] => {
   const file = `${scenario}.yaml`
@@ -430,6 +440,18 @@ describe('MeshCatalog and proxies', () => {
   const commonName = (name: string, account: string): string => `${uuidOf(name)}.sidecar.${account}.cluster.local`
   const store0 = commonName('shop/store-0', 'store.shop')
   const buyer0 = commonName('shop/buyer-0', 'buyer.shop')
+  const connected = (name: string, session: string): ProxyRef => {
+    const { uuid, serviceAccount } = parseProxyCommonName(name, parseTrustDomain('cluster.local'))
+    return {
+      uuid,
+      identity: serviceIdentity(serviceAccount),
+      principal: principalOf(serviceAccount, parseTrustDomain('cluster.local')),
+      namespace: serviceAccount.namespace,
+      class: 'envoy',
+      commonName: name,
+      session,
+    }
+  }
 
   it('leads from a proxy certificate to services', () => {
     expect(catalog.getServicesFromProxyCertificate(store0)).toEqual([{ namespace: 'shop', name: 'store' }])
@@ -448,23 +470,63 @@ describe('MeshCatalog and proxies', () => {
     const names = () => catalog.listParticipants().map(({ commonName: name }) => name)
     catalog.expectProxy(store0)
     expect(names()).toEqual([])
-    catalog.registerProxy({ commonName: store0, session: 'one' })
+    catalog.registerProxy(connected(store0, 'one'))
     // Connected, but no certificate of it was ever issued here.
-    catalog.registerNewEndpoint({ commonName: commonName('shop/store-1', 'store.shop'), session: 'x' })
+    catalog.registerNewEndpoint(connected(commonName('shop/store-1', 'store.shop'), 'x'))
     // Behind no service.
     catalog.expectProxy(buyer0)
-    catalog.registerProxy({ commonName: buyer0, session: 'y' })
+    catalog.registerProxy(connected(buyer0, 'y'))
     expect(catalog.listParticipants()).toEqual([
       { uuid: uuidOf('shop/store-0'), commonName: store0, services: [{ namespace: 'shop', name: 'store' }] },
     ])
-    catalog.registerProxy({ commonName: store0, session: 'two' })
-    catalog.unregisterProxy({ commonName: store0, session: 'one' })
+    catalog.registerProxy(connected(store0, 'two'))
+    catalog.unregisterProxy(connected(store0, 'one'))
     expect(names()).toEqual([store0])
-    catalog.unregisterProxy({ commonName: store0, session: 'two' })
+    catalog.unregisterProxy(connected(store0, 'two'))
     expect(names()).toEqual([])
-    catalog.registerProxy({ commonName: store0, session: 'three' })
+    catalog.registerProxy(connected(store0, 'three'))
     fixture.apply([], [makeObjectKey('WorkloadInstance', 'shop', 'store-0')])
     expect(names()).toEqual([])
+  })
+
+  it('says how far each proxy has got, and which endpoints no connected proxy stands before', () => {
+    const plain = { namespace: 'shop', name: 'store' }
+    const own = new MeshFixture()
+    own.apply(read('traffic-target'))
+    const states = () => own.catalog.participation().proxies.map(({ name, state }) => `${name} ${state}`)
+    const lonely = () =>
+      own.catalog.participation().endpointsWithoutProxy.map(({ service, reason }) => ({ service, reason }))
+    expect(states()).toEqual([])
+    const notConnected = { service: plain, reason: 'notConnected' }
+    expect(lonely()).toEqual([notConnected, notConnected])
+    const store1 = commonName('shop/store-1', 'store.shop')
+    for (const name of [store0, store1, buyer0]) own.catalog.expectProxy(name)
+    own.catalog.registerProxy(connected(store0, 'one'))
+    own.catalog.registerProxy(connected(buyer0, 'two'))
+    expect(states()).toEqual(['shop/buyer-0 withoutEndpoint', 'shop/store-0 participant', 'shop/store-1 unclaimed'])
+    expect(lonely()).toEqual([notConnected])
+    own.catalog.proxies.claim(proxy('shop/store-1'))
+    own.catalog.registerProxy(connected(store1, 'three'))
+    own.catalog.unregisterProxy(connected(store1, 'three'))
+    expect(states()[2]).toBe('shop/store-1 disconnected')
+  })
+
+  it('knows from all replicas together who takes part', () => {
+    const replicas = [new MeshFixture(), new MeshFixture()].map((replica) => {
+      replica.apply(read('traffic-target'))
+      for (const name of [store0, commonName('shop/store-1', 'store.shop')]) replica.catalog.expectProxy(name)
+      return replica.catalog
+    })
+    const [one, two] = replicas
+    one?.registerProxy(connected(store0, 'one'))
+    expect(mergeParticipation(replicas.map((replica) => replica.participation()))).toEqual(one?.participation())
+    two?.registerProxy(connected(commonName('shop/store-1', 'store.shop'), 'two'))
+    const { proxies, endpointsWithoutProxy } = mergeParticipation(replicas.map((replica) => replica.participation()))
+    expect(proxies.map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'shop/store-0 participant',
+      'shop/store-1 participant',
+    ])
+    expect(endpointsWithoutProxy).toEqual([])
   })
 })
 

@@ -6,6 +6,7 @@ import {
   type PartHash,
   type ProxyPart,
   type ProxyPolicy,
+  type ProxyRef,
   type RouteMatch,
   type ServiceAccountRef,
 } from '@osm-ts/driver-api'
@@ -13,8 +14,9 @@ import {
 import { atOnce, type Steps } from '../async/index.js'
 import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'
 import { MergedEndpointsProvider } from '../endpoints/index.js'
-import type { ProxyKey } from '../identity/index.js'
+import { parseProxyCommonName, proxyKey, type ProxyKey } from '../identity/index.js'
 import type { Problem } from '../problem.js'
+import { ProxyRegistry } from '../proxies/index.js'
 import type { SnapshotUpdate } from '../snapshot/index.js'
 import { SnapshotMeshSpec, type Enrolment, type MeshSpec } from '../spec/index.js'
 import type {
@@ -22,6 +24,7 @@ import type {
   IngressTrafficPolicy,
   LocatedSource,
   Participant,
+  ParticipationReport,
   PolicyOverview,
   SmiPolicies,
   TrafficPolicy,
@@ -32,7 +35,6 @@ import type { QueryCount } from './incremental/index.js'
 import type { MeshNames } from './inputs/catalog-settings.js'
 import { PolicyComputation, type CatalogUpdate, type PolicyChange } from './policy-computation.js'
 import type { PolicyPart } from './policy/policy-part.js'
-import { ProxyRegistry, type ConnectedProxy } from './proxy-registry.js'
 import type { PartStore } from './store/part-store.js'
 import { PolicyDiffs } from './store/policy-diff.js'
 import { AccessViews } from './views/access-views.js'
@@ -40,6 +42,7 @@ import { ClientEndpoints } from './views/client-endpoints.js'
 import { decisionContext } from './views/decision-context.js'
 import { ingressPolicies, ingressRoutes } from './views/ingress-views.js'
 import { Listeners } from './views/listeners.js'
+import { Participation } from './views/participation.js'
 import { Membership } from './views/membership.js'
 import { Provenance, type Locate } from './views/provenance.js'
 import { resolvableHostNames, weightedUpstream } from './views/service-views.js'
@@ -49,6 +52,8 @@ export interface MeshCatalogOptions extends MeshNames {
   /** In order of precedence. */
   readonly endpointsProviders: readonly EndpointsProvider[]
   readonly enrolment: Enrolment
+  /** The record of proxies that the process shares; absent where no proxy connects. */
+  readonly proxies?: ProxyRegistry
   /** Without it, problems and origins name objects, not fields. */
   readonly locate?: Locate
 }
@@ -64,7 +69,7 @@ export class MeshCatalog {
   readonly #computation: PolicyComputation
   readonly #access: AccessViews
   readonly #clientEndpoints: ClientEndpoints
-  readonly #proxies: ProxyRegistry
+  readonly #participation: Participation
   readonly #meshSpec: MeshSpec
   readonly #membership: Membership
   readonly #provenance: Provenance
@@ -73,6 +78,8 @@ export class MeshCatalog {
   readonly #specListeners = new Listeners<SnapshotUpdate>()
   /** What listeners are to be told of when all policies are computed. */
   #toAnnounce: Announcement | undefined
+  /** The record of proxies. */
+  readonly proxies: ProxyRegistry
   /** Differences between policy versions, shared by all who need them. */
   readonly diffs = new PolicyDiffs()
 
@@ -83,8 +90,9 @@ export class MeshCatalog {
     this.#computation = new PolicyComputation({ ...options, endpoints })
     this.#access = new AccessViews(this.#computation)
     this.#clientEndpoints = new ClientEndpoints(this.#computation)
-    this.#proxies = new ProxyRegistry(domains.trustDomain)
-    this.#membership = new Membership(this.#computation, this.#proxies, domains.trustDomain)
+    this.proxies = options.proxies ?? new ProxyRegistry()
+    this.#membership = new Membership(this.#computation, domains.trustDomain)
+    this.#participation = new Participation(this.#computation, this.proxies, domains.trustDomain)
     this.#provenance = new Provenance(this.#computation, options.locate)
     this.#meshSpec = new SnapshotMeshSpec({
       current: () => this.#computation.snapshot,
@@ -134,7 +142,6 @@ export class MeshCatalog {
    */
   settle(mayGoOn?: () => boolean): readonly PolicyChange[] {
     const { changes, faults } = this.#computation.settle(mayGoOn)
-    for (const { proxy, after } of changes) if (after === undefined) this.#proxies.forget(proxy)
     const failures = [...faults]
     const tell = (listeners: () => void): void => {
       try {
@@ -351,24 +358,24 @@ export class MeshCatalog {
 
   // --- Proxies ------------------------------------------------------------------------------------------------------------------------------------
 
-  /** Notes that a certificate was issued for a proxy that is to connect. */
+  /** Notes that a certificate was issued for a proxy that is to connect. @throws OsmError with code `OSM_IDENTITY_PROXY_NAME` */
   expectProxy(commonName: string): void {
-    this.#proxies.expect(commonName)
+    this.proxies.expect(proxyKey(parseProxyCommonName(commonName, this.#options.domains.trustDomain)))
   }
 
   /** Notes that a proxy has connected. */
-  registerProxy(proxy: ConnectedProxy): void {
-    this.#proxies.register(proxy)
+  registerProxy(proxy: ProxyRef): void {
+    this.proxies.register(proxy)
   }
 
   /** The same by the name that the first of the design documents gave it. */
-  registerNewEndpoint(proxy: ConnectedProxy): void {
+  registerNewEndpoint(proxy: ProxyRef): void {
     this.registerProxy(proxy)
   }
 
   /** Notes that a proxy's session has ended. */
-  unregisterProxy(proxy: ConnectedProxy): void {
-    this.#proxies.unregister(proxy)
+  unregisterProxy(proxy: ProxyRef): void {
+    this.proxies.unregister(proxy)
   }
 
   /**
@@ -383,7 +390,12 @@ export class MeshCatalog {
 
   /** Proxies that were issued a certificate, are connected, and stand before a workload that endpoints providers know; sorted by uuid. */
   listParticipants(): readonly Participant[] {
-    return this.#membership.participants()
+    return this.#participation.participants()
+  }
+
+  /** How far each proxy has got on its way to being a participant, and endpoints that no connected proxy stands before. */
+  participation(): ParticipationReport {
+    return this.#participation.report()
   }
 
   #announce(): void {

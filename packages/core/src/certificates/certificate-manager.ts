@@ -1,9 +1,9 @@
 import type { ProxyCommonName } from '@osm-ts/driver-api'
 
+import type { ProxyCertificateState } from '../proxies/proxy-registry.js'
 import type { CertificateRef, CertificateSubject } from './certificate-subject.js'
 import type { Certificate, RootCertificate } from './certificate.js'
 import type { Authority } from './kinds.js'
-import type { ProxyCertificateState } from './proxy-certificates.js'
 
 /** Why a certificate was replaced. */
 export type RotationReason = 'lifetime' | 'names' | 'requested' | 'root'

@@ -34,7 +34,6 @@ export { generateKeyPairFor, type KeyAlgorithm, type KeyPair, type KeySpec } fro
 export { authorityOf, AUTHORITIES, type Authority, type CertificateKind, type LeafKind } from './kinds.js'
 export { MeshCertificateManager, type CertificateManagerOptions } from './mesh-certificate-manager.js'
 export { pemCertificates } from './pem.js'
-export type { ProxyCertificateState } from './proxy-certificates.js'
 export { RootBundle } from './root-bundle.js'
 export { SharedAuthority, type SharedAuthorityOptions } from './shared-authority.js'
 export { TresorProvider, type TresorOptions } from './tresor-provider.js'

@@ -3,6 +3,7 @@ import { isOsmError, OsmError, type ProxyCommonName } from '@osm-ts/driver-api'
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import { parseProxyCommonName } from '../identity/proxy-identity.js'
 import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
+import { ProxyRegistry, type ProxyCertificateState } from '../proxies/proxy-registry.js'
 import { Announcements } from './announcements.js'
 import { CertificateIssuer, type IssuerOptions } from './certificate-issuer.js'
 import type { CertificateAnnouncement, CertificateManager, CertificateOf, IssueOptions } from './certificate-manager.js'
@@ -11,7 +12,6 @@ import { certificateNames, type CertificateRef, type CertificateSubject } from '
 import type { Certificate, RootCertificate } from './certificate.js'
 import type { CertificateErrorCode } from './errors.js'
 import { authorityOf, type Authority, type LeafKind } from './kinds.js'
-import { ProxyCertificates, type ProxyCertificateState } from './proxy-certificates.js'
 import { RotationTimer } from './rotation-timer.js'
 
 /**
@@ -23,6 +23,8 @@ const ROOT_CHANGE = { delayMs: 10_000, spreadMs: 30_000 } as const
 /** What {@link MeshCertificateManager} is made from. */
 export interface CertificateManagerOptions extends IssuerOptions {
   readonly domains: MeshDomains
+  /** The record of proxies that the process shares; absent where nobody else reads it. */
+  readonly proxies?: ProxyRegistry
 }
 
 /** The {@link CertificateManager} of a process, over any provider. */
@@ -30,7 +32,7 @@ export class MeshCertificateManager implements CertificateManager {
   readonly #options: CertificateManagerOptions
   readonly #issuer: CertificateIssuer
   readonly #announcements = new Announcements()
-  readonly #proxies = new ProxyCertificates()
+  readonly #proxies: ProxyRegistry
   readonly #records = new Map<string, CertificateRecord>()
   /** What is being issued, by key: it outlives a record that is released meanwhile. */
   readonly #inFlight = new Map<string, Promise<Certificate<LeafKind>>>()
@@ -40,6 +42,7 @@ export class MeshCertificateManager implements CertificateManager {
 
   constructor(options: CertificateManagerOptions) {
     this.#options = options
+    this.#proxies = options.proxies ?? new ProxyRegistry()
     this.#issuer = new CertificateIssuer(options)
     this.#timer = new RotationTimer(options.clock)
     const ignoreRoots = options.provider.onRootChange((authority) => this.#rootChanged(authority))
@@ -193,7 +196,7 @@ export class MeshCertificateManager implements CertificateManager {
     const replaces = record.certificate !== undefined
     const reason = record.rotationReason(requested)
     record.install(certificate, plan, clock, random)
-    if (ref.kind === 'proxy') this.#proxies.issued(this.#proxyOf(ref.commonName))
+    if (ref.kind === 'proxy') this.#proxies.expect(this.#proxyOf(ref.commonName))
     this.#announcements.publish(
       replaces ? { type: 'rotated', certificate: ref, reason } : { type: 'issued', certificate: ref },
     )

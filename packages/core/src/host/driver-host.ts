@@ -29,11 +29,12 @@ import type { CertificateManager } from '../certificates/certificate-manager.js'
 import { type Authority } from '../certificates/kinds.js'
 import { PeerVerifier } from '../certificates/verify.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
-import { proxyKeyOfRef, type ProxyKey } from '../identity/proxy-key.js'
+import { proxyCommonName } from '../identity/proxy-identity.js'
+import { identityOfProxyKey, proxyKeyOfRef, type ProxyKey } from '../identity/proxy-key.js'
 import type { SecretSource } from '../secrets/secret-source.js'
 import { unsupportedByClass } from './unsupported-by-class.js'
 import { IdentityCredentials } from './identity-credentials.js'
-import type { InstanceProvider, PolicyProvider } from './policy-provider.js'
+import type { InstanceProvider, PolicyProvider, ProxyCatalog } from './policy-provider.js'
 import { HostedSession } from './hosted-session.js'
 import { PolicyStream } from './policy-stream.js'
 import type { PushLog } from './push-log.js'
@@ -47,6 +48,7 @@ import type { ProxyStatus, RefusedPeerStatus } from './status.js'
 /** What a {@link DriverHost} is made from. */
 export interface DriverHostOptions {
   readonly policies: PolicyProvider
+  readonly catalog: ProxyCatalog
   readonly instances: InstanceProvider
   readonly certificates: CertificateManager
   readonly secrets: SecretSource
@@ -127,6 +129,10 @@ export class DriverHost {
       // An identity may back another service without any policy being another one.
       options.policies.announcements((accounts) => {
         this.#credentials.servicesChanged(accounts)
+      }),
+      options.instances.onPresent((proxies) => {
+        for (const proxy of proxies)
+          options.catalog.expectProxy(proxyCommonName(identityOfProxyKey(proxy), options.domains.trustDomain))
       }),
       options.instances.onRemoved((proxies) => {
         this.#release(proxies)
@@ -314,9 +320,10 @@ export class DriverHost {
     for (const key of proxies) {
       const proxy = this.#sessions.get(key)
       this.#sessions.evict(key, 'workload-deleted')
+      // One that is not connected here may be connected to another replica, and return if its namespace does.
+      if (proxy === undefined) this.#options.catalog.proxies.forget(key)
       // The common name was verified when the session began.
-      if (proxy !== undefined)
-        this.#options.certificates.releaseCertificate({ kind: 'proxy', commonName: proxy.commonName as never })
+      else this.#options.certificates.releaseCertificate({ kind: 'proxy', commonName: proxy.commonName as never })
     }
   }
 

@@ -1,8 +1,9 @@
-import type { ProxyPart, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { ProxyCommonName, ProxyPart, ProxyRef, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { PolicyPart } from '../catalog/policy/policy-part.js'
 import type { ProxyIdentity } from '../identity/proxy-identity.js'
 import type { ProxyKey } from '../identity/proxy-key.js'
+import type { ProxyRegistry } from '../proxies/proxy-registry.js'
 
 /** Where the host gets policies from: the mesh catalog. */
 export interface PolicyProvider {
@@ -15,6 +16,17 @@ export interface PolicyProvider {
    * where any may. The result ends it.
    */
   announcements(listener: (accounts: readonly ServiceAccountRef[] | undefined) => void): () => void
+}
+
+/** Whom the host tells of proxies: the mesh catalog. */
+export interface ProxyCatalog {
+  readonly proxies: ProxyRegistry
+  /** A certificate was issued for a proxy, which is expected to connect. */
+  expectProxy(commonName: ProxyCommonName): void
+  /** A proxy has connected. */
+  registerProxy(proxy: ProxyRef): void
+  /** The session of a proxy has ended. */
+  unregisterProxy(proxy: ProxyRef): void
 }
 
 /** A workload that a sidecar stands beside. */
@@ -45,6 +57,11 @@ export interface InstanceProvider {
   instance(proxy: ProxyKey): ProxyInstance | undefined
   /** All of them, sorted by namespace and name. */
   instances(): readonly ProxyInstance[]
+  /**
+   * Calls back with the proxies of all workloads at once, then with those of each workload that is new or has changed. A workload with a proxy was admitted
+   * with a certificate for it. The result ends it.
+   */
+  onPresent(listener: (proxies: readonly ProxyKey[]) => void): () => void
   /** Calls back with proxies that belong to no workload any more. The result ends it. */
   onRemoved(listener: (proxies: readonly ProxyKey[]) => void): () => void
 }

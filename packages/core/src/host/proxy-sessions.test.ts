@@ -5,6 +5,7 @@ import type { PeerVerifier } from '../certificates/verify.js'
 import { parseTrustDomain } from '../identity/mesh-domains.js'
 import { parseProxyCommonName, proxyCommonName } from '../identity/proxy-identity.js'
 import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
+import { ProxyRegistry } from '../proxies/proxy-registry.js'
 import type { ProxyInstance } from './policy-provider.js'
 import { ProxySessions } from './proxy-sessions.js'
 
@@ -17,11 +18,22 @@ const mallory = { namespace: 'aaa', name: 'mallory' }
 function host() {
   const instances = new Map<ProxyKey, ProxyInstance>()
   const evicted: Eviction[] = []
+  const proxies = new ProxyRegistry()
   const sessions = new ProxySessions({
     instances: {
       instance: (proxy) => instances.get(proxy),
       instances: () => [...instances.values()],
+      onPresent: () => () => undefined,
       onRemoved: () => () => undefined,
+    },
+    catalog: {
+      proxies,
+      registerProxy: (proxy) => {
+        proxies.register(proxy)
+      },
+      unregisterProxy: (proxy) => {
+        proxies.unregister(proxy)
+      },
     },
     certificates: { claimProxyCertificate: () => undefined },
     verifier: () =>

@@ -5,13 +5,14 @@ import { type Eviction, OsmError, type ProxyRef } from '@osm-ts/driver-api'
 import type { CertificateManager } from '../certificates/certificate-manager.js'
 import type { PeerVerifier, VerifiedPeer } from '../certificates/verify.js'
 import type { TrustDomain } from '../identity/mesh-domains.js'
-import { proxyKey, proxyKeyOfRef, type ProxyKey } from '../identity/proxy-key.js'
+import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
 import { principalOf, serviceIdentity } from '../identity/service-identity.js'
-import type { InstanceProvider, ProxyInstance } from './policy-provider.js'
+import type { InstanceProvider, ProxyCatalog, ProxyInstance } from './policy-provider.js'
 
 /** What {@link ProxySessions} needs. */
 export interface ProxySessionsOptions {
   readonly instances: InstanceProvider
+  readonly catalog: Omit<ProxyCatalog, 'expectProxy'>
   readonly certificates: Pick<CertificateManager, 'claimProxyCertificate'>
   /** A verifier of client certificates of the control-plane root, created again when the roots change. */
   readonly verifier: () => PeerVerifier
@@ -32,8 +33,6 @@ export interface ProxySessionsOptions {
  */
 export class ProxySessions {
   readonly #options: ProxySessionsOptions
-  readonly #byProxy = new Map<ProxyKey, ProxyRef>()
-  readonly #bySession = new Map<string, ProxyRef>()
   #rejectedByCap = 0
 
   constructor(options: ProxySessionsOptions) {
@@ -42,7 +41,7 @@ export class ProxySessions {
 
   /** Sessions now. */
   get size(): number {
-    return this.#bySession.size
+    return this.#options.catalog.proxies.size
   }
 
   /** Connections that the cap turned away since the start. */
@@ -51,15 +50,15 @@ export class ProxySessions {
   }
 
   get(proxy: ProxyKey): ProxyRef | undefined {
-    return this.#byProxy.get(proxy)
+    return this.#options.catalog.proxies.get(proxy)?.session
   }
 
   find(session: string): ProxyRef | undefined {
-    return this.#bySession.get(session)
+    return this.#options.catalog.proxies.find(session)
   }
 
   list(): readonly ProxyRef[] {
-    return [...this.#bySession.values()]
+    return this.#options.catalog.proxies.connected()
   }
 
   /**
@@ -85,29 +84,26 @@ export class ProxySessions {
       commonName: verified.commonName,
       session: randomUUID(),
     })
-    this.#byProxy.set(key, proxy)
-    this.#bySession.set(proxy.session, proxy)
+    this.#options.catalog.registerProxy(proxy)
     return proxy
   }
 
   /** Ends a session that its driver reports as closed. Unknown sessions are ended already. */
   disconnected(session: string): void {
-    const proxy = this.#bySession.get(session)
+    const proxy = this.find(session)
     if (proxy !== undefined) this.#end(proxy)
   }
 
   /** Cuts a proxy off, if it is connected. */
   evict(key: ProxyKey, reason: Eviction['reason']): void {
-    const proxy = this.#byProxy.get(key)
+    const proxy = this.get(key)
     if (proxy === undefined) return
     this.#end(proxy)
     this.#options.onEvict({ uuid: proxy.uuid, session: proxy.session, reason }, proxy.class)
   }
 
   #end(proxy: ProxyRef): void {
-    this.#bySession.delete(proxy.session)
-    const key = proxyKeyOfRef(proxy)
-    if (this.#byProxy.get(key) === proxy) this.#byProxy.delete(key)
+    this.#options.catalog.unregisterProxy(proxy)
     this.#options.onEnd(proxy.session)
   }
 
@@ -146,7 +142,7 @@ export class ProxySessions {
 
   #checkCap(proxy: ProxyKey): void {
     const cap = this.#options.connectionCap()
-    if (cap === 0 || this.#byProxy.has(proxy) || this.#bySession.size < cap) return
+    if (cap === 0 || this.get(proxy) !== undefined || this.size < cap) return
     this.#rejectedByCap += 1
     throw new OsmError(
       'OSM_PROXY_EVICTED',

@@ -17,7 +17,7 @@ export {
   tryParseProxyCommonName,
   type ProxyIdentity,
 } from './proxy-identity.js'
-export { proxyKey, proxyKeyOfInstance, proxyKeyOfRef, type ProxyKey } from './proxy-key.js'
+export { identityOfProxyKey, proxyKey, proxyKeyOfInstance, proxyKeyOfRef, type ProxyKey } from './proxy-key.js'
 export { parseServerName, readsAsServerName, serverNameOf } from './server-name.js'
 export {
   checkServiceAccount,

@@ -14,6 +14,12 @@ export function proxyKey({ uuid, serviceAccount: { namespace, name } }: ProxyIde
   return `${uuid}/${namespace}/${name}` as ProxyKey
 }
 
+/** The proxy behind a key. */
+export function identityOfProxyKey(proxy: ProxyKey): ProxyIdentity {
+  const [uuid = '', namespace = '', name = ''] = proxy.split('/')
+  return { uuid: uuid as ProxyUUID, serviceAccount: { namespace, name } } // keys are made of identities alone
+}
+
 /** The key of a proxy, from members that a {@link ProxyRef} has. */
 export function proxyKeyOfRef({
   uuid,

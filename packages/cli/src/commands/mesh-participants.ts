@@ -1,0 +1,38 @@
+import type { Command } from 'commander'
+
+import { wantsColor } from '../cli-context.js'
+import { exitCodes } from '../exit-code.js'
+import { usesCluster } from '../kubernetes/cluster-options.js'
+import { outputOption, toJson } from '../output/format.js'
+import { toText, type CommandHost } from './cli-command.js'
+import { debugApiOf, meshSourceHelp, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
+import { stateOption } from './state-option.js'
+
+/** `osm mesh participants` */
+export function addMeshParticipants(parent: Command, host: CommandHost): void {
+  const { context, onExit } = host
+  usesCluster(parent.command('participants'))
+    .description('list who takes part in the mesh: proxies with a certificate, a connection and an endpoint')
+    .addOption(stateOption())
+    .addOption(namespaceOption())
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+States of a proxy:
+  participant       it has a certificate, is connected, and a service has an endpoint behind it
+  without endpoint  it is connected, and no service has an endpoint behind it
+  disconnected      it was connected and is not any more
+  unclaimed         a certificate was issued for it, and it has never connected
+Endpoints without a connected proxy are listed below the table.
+${meshSourceHelp}`,
+    )
+    .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
+      const { renderParticipation } = await import('../proxy/render-participation.js')
+      const source = await meshSourceOf(host, flags, command)
+      const report = await (await debugApiOf(source, context.signal)).participation()
+      const color = wantsColor(context.stdout, context.variables)
+      context.stdout.write(flags.output === 'json' ? toJson(report) : toText(renderParticipation(report, color)))
+      onExit(exitCodes.ok)
+    })
+}

@@ -1,0 +1,1 @@
+export { ProxyRegistry, type ProxyCertificateState, type ProxyRecord } from './proxy-registry.js'
