@@ -6,6 +6,8 @@ export interface LoadCount {
   readonly sent: number
   /** Of each that was not answered 200: what came instead, and why as far as the sidecar says. */
   readonly failures: readonly string[]
+  /** Requests by status of the answer, or by error code. */
+  readonly outcomes: Readonly<Record<string, number>>
 }
 
 /** Requests that go on until they are told to end. */
@@ -24,6 +26,7 @@ let ends = false
 let begun = false
 let sent = 0
 const failures = []
+const outcomes = {}
 process.stdin.on('end', () => { ends = true }).resume()
 const ask = (connections) => new Promise((resolve) => {
   const asked = request(url, { agent: connections, timeout: 20000 }, (response) => {
@@ -38,6 +41,8 @@ const follow = async (connections) => {
   while (!ends) {
     sent += 1
     const answer = await ask(connections)
+    const outcome = String(answer).split(' ')[0]
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
     if (answer !== 200) failures.push(String(answer))
     if (!begun) console.log('begun')
     begun = true
@@ -47,7 +52,7 @@ const follow = async (connections) => {
 const many = (count, connections) => Array.from({ length: Number(count) }, () => follow(connections))
 Promise.all([...many(kept, agent), ...many(fresh, false)]).then(() => {
   agent.destroy()
-  console.log(JSON.stringify({ sent, failures: failures.slice(0, 20) }))
+  console.log(JSON.stringify({ sent, failures: failures.slice(0, 20), outcomes }))
 })`
 
 /** Requests from a network namespace, one after the other: some on connections that are kept, some each on one of its own. */

@@ -35,7 +35,7 @@ export function egressVirtualHost(
   const hosts = [...part.hosts].sort()
   const withPort = hosts.map((host) => `${host}:${part.port}`)
   // Hosts of a wildcard are resolved with the port that the request names, which is 80 if it names none.
-  const withoutPort = hosts.filter((host) => part.port === 80 || (form === 'by-port' && !host.startsWith(ANY_HOST)))
+  const withoutPort = hosts.filter((host) => part.port === 80 || (form === 'transparent' && !host.startsWith(ANY_HOST)))
   return encode(VirtualHostSchema, {
     name: names.egressVirtualHost(part.id),
     domains: takesAnyHost(part) ? [ANY_HOST] : [...withoutPort, ...withPort].sort(),

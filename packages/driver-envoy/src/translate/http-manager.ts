@@ -15,7 +15,7 @@ import { HeaderMutationSchema } from '@osm-ts/envoy-api/envoy/extensions/http/ea
 import { accessLogs } from './access-log.js'
 import { removals } from './header-removal.js'
 import { adsSource } from './config-source.js'
-import { duration, extend, type Init, pack } from './encode.js'
+import { duration, extend, type Init, oneOf, pack } from './encode.js'
 import { type FilterConfigs, httpFilters } from './filter-order.js'
 import { downstreamHttp2Options } from './http-protocol.js'
 import { answeredWorkload, requestMetricsLog } from './request-metrics.js'
@@ -28,7 +28,9 @@ export const SERVICE_HEADER = 'x-osm-service'
 
 /** What one connection manager differs in from others. */
 export interface HttpManager {
-  readonly routes: string
+  /** Name of its route configuration; undefined for a manager to which {@link routedManager} adds one. */
+  readonly routes: string | undefined
+  readonly statPrefix: string
   readonly filters: FilterConfigs<'http'>
   readonly mesh: MeshSettings
   /** False only where requests for the outside pass, whose paths are not ours to change. */
@@ -53,12 +55,22 @@ export function choosingManager(base: Any, virtualHost: string): Any {
   return create(AnySchema, { typeUrl: base.typeUrl, value })
 }
 
+/** Adds a route configuration to a connection manager that was made without one. */
+export function routedManager(base: Any, routes: string): Any {
+  const value = extend(HttpConnectionManagerSchema, base.value, { routeSpecifier: routeSource(routes) })
+  return create(AnySchema, { typeUrl: base.typeUrl, value })
+}
+
+function routeSource(routeConfigName: string) {
+  return oneOf('rds', { routeConfigName, configSource: adsSource() })
+}
+
 /** The configuration of an HTTP connection manager. */
-export function httpManager({ routes, filters, mesh, mergeSlashes, served }: HttpManager): Any {
+export function httpManager({ routes, statPrefix, filters, mesh, mergeSlashes, served }: HttpManager): Any {
   const measured = mesh.requestMetrics && served === undefined
   return pack(HttpConnectionManagerSchema, {
-    statPrefix: routes,
-    routeSpecifier: { case: 'rds', value: { routeConfigName: routes, configSource: adsSource() } },
+    statPrefix,
+    ...(routes === undefined ? {} : { routeSpecifier: routeSource(routes) }),
     httpFilters: httpFilters({
       ...(measured ? { 'envoy.filters.http.header_to_metadata': answeredWorkload() } : {}),
       ...filters,

@@ -37,6 +37,7 @@ export const names = {
 
   inboundRoutes: (port: number) => `rds-inbound.${port}`,
   outboundRoutes: (port: number) => `rds-outbound.${port}`,
+  serviceRoutes: ({ service, port }: OutboundPart) => `rds-outbound.${port}|${serviceName(service)}`,
   ingressRoutes: 'rds-ingress',
   egressRoutes: (port: number) => `rds-egress.${port}`,
   forwardProxyRoutes: 'rds-outbound.http-proxy',

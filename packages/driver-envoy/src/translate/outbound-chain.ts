@@ -7,7 +7,7 @@ import { hostRange } from './address.js'
 import { encode, pack } from './encode.js'
 import { HTTP_SET_FILTER_STATE, networkFilters } from './filter-order.js'
 import { forwardProxyFilter } from './forward-proxy.js'
-import { choosingManager, httpManager } from './http-manager.js'
+import { choosingManager, httpManager, routedManager } from './http-manager.js'
 import { names } from './names.js'
 import { choiceOf } from './outbound-routes.js'
 import type { MeshSettings } from './settings.js'
@@ -34,10 +34,20 @@ export function outboundChain(part: OutboundPart, mesh: MeshSettings, http: Outb
     filters:
       part.rules.kind === 'http'
         ? networkFilters({
-            'envoy.filters.network.http_connection_manager': choosingManager(http(part.port), choiceOf(part)),
+            'envoy.filters.network.http_connection_manager': managerOf(part, http(part.port)),
           })
         : weightedTcpFilters(names.outboundChain(part), part.rules.targets, mesh),
   })
+}
+
+/**
+ * A service has a route configuration of its own. Envoy then uses its chain when the routes have arrived, and connections of a chain that is gone keep
+ * their routes until they are drained. Only services that share addresses share one: the host of a request may choose among them.
+ */
+function managerOf(part: OutboundPart, base: Any): Any {
+  return part.sharesAddresses === true
+    ? choosingManager(routedManager(base, names.outboundRoutes(part.port)), choiceOf(part))
+    : routedManager(base, names.serviceRoutes(part))
 }
 
 /** The only filter chain of a listener that was made for one called TCP port in explicit mode. */
@@ -85,6 +95,7 @@ export function forwardProxyChain(
     filters: networkFilters({
       'envoy.filters.network.http_connection_manager': httpManager({
         routes: names.forwardProxyRoutes,
+        statPrefix: names.forwardProxyRoutes,
         mesh,
         // Paths of the outside are not ours to change; the called side merges by itself before it decides.
         mergeSlashes: !leavesMesh,
@@ -99,10 +110,11 @@ export function forwardProxyChain(
   })
 }
 
-/** What the connection managers of all called HTTP services on a port share. */
+/** What the connection managers of all called HTTP services on a port share: all but the routes. Their statistics are of the port, as in OSM. */
 export function outboundManager(port: number, mesh: MeshSettings, hasBreakers: boolean): Any {
   return httpManager({
-    routes: names.outboundRoutes(port),
+    routes: undefined,
+    statPrefix: names.outboundRoutes(port),
     mesh,
     mergeSlashes: true,
     filters: {

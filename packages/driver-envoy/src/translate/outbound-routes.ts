@@ -18,10 +18,10 @@ type RouteInit = Init<typeof RouteSchema>
 
 /** How a client addresses a called service. */
 export type HostForm =
-  /** Transparent mode: one route configuration for each port, in which connections choose, see {@link choiceOf}. */
-  | 'by-port'
+  /** Transparent mode: the address that is dialled chooses the service. */
+  | 'transparent'
   /** Explicit mode: one for all ports, so that only the port 80 goes without saying. */
-  | 'by-host-and-port'
+  | 'explicit'
 
 /** The virtual host of a called service. */
 export function outboundVirtualHost(
@@ -32,23 +32,23 @@ export function outboundVirtualHost(
 ): Uint8Array {
   const host = fullHostName(part.service, part.hosts)
   return encode(VirtualHostSchema, {
-    name: names.outboundVirtualHost(form === 'by-port' ? host : `${host}:${part.port}`),
-    domains: form === 'by-port' ? domainsOfChoice(part, shortName) : hostsOf(part, shortName, part.port === 80),
+    name: names.outboundVirtualHost(form === 'transparent' ? host : `${host}:${part.port}`),
+    domains: form === 'transparent' ? domainsOfAddress(part, shortName) : hostsOf(part, shortName, part.port === 80),
     routes: part.rules.kind === 'http' ? part.rules.routes.map((route) => weightedRoute(route, breakers)) : [],
   })
 }
 
 /**
- * By what a connection to an address of a service chooses the virtual host: by the service. The host of its requests has a say only where several services
- * share addresses; it comes last, where domains can match it before the service.
+ * By what a connection to an address that services share chooses the virtual host: by the service, and by the host of its requests. The host comes last,
+ * where domains can match it before the service.
  */
-export function choiceOf({ id, sharesAddresses }: OutboundPart): string {
-  return sharesAddresses === true ? `${id}|%REQ(:AUTHORITY)%` : id
+export function choiceOf({ id }: OutboundPart): string {
+  return `${id}|%REQ(:AUTHORITY)%`
 }
 
-/** Envoy looks at domains with a wildcard in front before those with one at the end. */
-function domainsOfChoice(part: OutboundPart, shortName: boolean): string[] {
-  if (part.sharesAddresses !== true) return [part.id]
+/** A service has a route configuration of its own, or shares one. Envoy looks at domains with a wildcard in front before those with one at the end. */
+function domainsOfAddress(part: OutboundPart, shortName: boolean): string[] {
+  if (part.sharesAddresses !== true) return ['*']
   return [`${part.id}|*`, ...hostsOf(part, shortName, true).map((host) => `*|${host}`)]
 }
 
@@ -66,6 +66,12 @@ export function withRetries(virtualHost: Uint8Array, policy: RetryPolicy): Uint8
 /** A route configuration around virtual hosts. */
 export function outboundRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
   return appendTo(RouteConfigurationSchema, encode(RouteConfigurationSchema, { name }), 'virtualHosts', virtualHosts)
+}
+
+/** The route configuration of one called service. A header of the workload that looks like the choice of a chain goes no further. */
+export function serviceRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
+  const base = encode(RouteConfigurationSchema, { name, requestHeadersToRemove: [SERVICE_HEADER] })
+  return appendTo(RouteConfigurationSchema, base, 'virtualHosts', virtualHosts)
 }
 
 /** A route configuration whose virtual hosts are chosen by filter chains, see {@link SERVICE_HEADER}. */

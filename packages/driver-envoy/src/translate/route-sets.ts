@@ -22,6 +22,7 @@ import {
   type HostForm,
   outboundRouteConfiguration,
   outboundVirtualHost,
+  serviceRouteConfiguration,
   withRetries,
 } from './outbound-routes.js'
 import type { Served } from './policy-reader.js'
@@ -118,15 +119,33 @@ export class RouteTranslation {
     if (proxy.mode === 'explicit') return new ResourceLayer(this.#forwardProxy(called, retries, view))
     const outside = this.#httpEgress(view)
     return new ResourceLayer([
-      ...[...groupByPort(called, ({ part }) => part.port)].map(([port, members]) =>
-        configuration(
-          names.outboundRoutes(port),
-          members.map((member) => this.#virtualHost(member, retries, 'by-port', view)),
-          chosenRouteConfiguration,
-        ),
-      ),
+      ...this.#services(called, retries, view),
       ...[...groupByPort(outside, ({ part }) => part.port)].map(([port, members]) => egressPort(port, members, view)),
     ])
+  }
+
+  /** Route configurations of called services in transparent mode. */
+  #services(called: readonly PartInSet<OutboundPart>[], retries: Retries, view: ProxyView): readonly EncodedResource[] {
+    const virtualHost = (member: PartInSet<OutboundPart>): VirtualHost =>
+      this.#virtualHost(member, retries, 'transparent', view)
+    const service = (member: PartInSet<OutboundPart>): EncodedResource => {
+      const { part, ref } = member
+      const policy = retries.get(part.id)
+      const retried = policy === undefined ? [] : [policy, view.proxy.clientRules]
+      const breakers = keyOf(breakersOfOutbound(part, view.breakers.byCluster))
+      return this.#configurations.get(JSON.stringify(['service', ref.hash, breakers, ...retried]), () =>
+        configuration(names.serviceRoutes(part), [virtualHost(member)], serviceRouteConfiguration),
+      )
+    }
+    const sharing = called.filter(({ part }) => part.sharesAddresses === true)
+    // No chain uses the routes of a service that has no address.
+    const own = called.filter(({ part }) => part.sharesAddresses !== true && part.addresses.length > 0)
+    return [
+      ...own.map(service),
+      ...[...groupByPort(sharing, ({ part }) => part.port)].map(([port, members]) =>
+        configuration(names.outboundRoutes(port), members.map(virtualHost), chosenRouteConfiguration),
+      ),
+    ]
   }
 
   #httpEgress({ proxy, reader }: ProxyView): readonly PartInSet<EgressPart>[] {
@@ -139,12 +158,12 @@ export class RouteTranslation {
     view: ProxyView,
   ): readonly EncodedResource[] {
     if (view.proxy.listen.outboundHttp === undefined) return []
-    const virtualHosts = called.map((member) => this.#virtualHost(member, retries, 'by-host-and-port', view))
+    const virtualHosts = called.map((member) => this.#virtualHost(member, retries, 'explicit', view))
     const outside = this.#httpEgress(view)
     const { egressGatewayRoutes, breakers } = view
     const named = outside
       .filter(({ part }) => !takesAnyHost(part))
-      .map((member) => outsideVirtualHost(member, 'by-host-and-port', view))
+      .map((member) => outsideVirtualHost(member, 'explicit', view))
     const anyHost = outside.filter(({ part }) => takesAnyHost(part))
     const fallback = {
       value: forwardProxyFallback(
@@ -204,7 +223,7 @@ function sourcesOf(breakers: BreakersByCluster): readonly PartRef[] {
 
 function egressPort(port: number, members: readonly PartInSet<EgressPart>[], view: ProxyView): EncodedResource {
   const { settings, egressGatewayRoutes } = view
-  const virtualHosts: VirtualHost[] = members.map((member) => outsideVirtualHost(member, 'by-port', view))
+  const virtualHosts: VirtualHost[] = members.map((member) => outsideVirtualHost(member, 'transparent', view))
   if (settings.mesh.egressEnabled && !members.some(({ part }) => takesAnyHost(part))) {
     virtualHosts.push({
       value: passthroughVirtualHost(egressGatewayRoutes.others),

@@ -41,6 +41,7 @@ export function servedHttpManager(served: ServedHttp): Any {
   const { routes, virtualHost, mesh, authorization, answersHealthChecks, limit, namesWorkload } = served
   return httpManager({
     routes,
+    statPrefix: routes,
     mesh,
     mergeSlashes: true,
     served: { virtualHost },

@@ -166,7 +166,7 @@ describe('Translator', () => {
     expect(second.types.endpoints).toBe(first.types.endpoints)
     for (const [type, name] of [
       ['cluster', 'bookwarehouse/bookwarehouse|14001'],
-      ['route', 'rds-outbound.80'],
+      ['route', 'rds-outbound.80|bookwarehouse/bookwarehouse'],
       ['listener', 'outbound-listener'],
     ] as const) {
       expect(second.types[type].get(name)).toBe(first.types[type].get(name))
