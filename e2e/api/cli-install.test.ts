@@ -194,7 +194,7 @@ describe('a mesh by osm install', () => {
 
     it('is not uninstalled where nobody can be asked, nor where it is not clear which is meant', async () => {
       const piped = await osm('uninstall', 'mesh')
-      expect(piped).toMatchObject({ code: 1, stderr: expect.stringContaining('answer beforehand with --force') })
+      expect(piped).toMatchObject({ code: 1, stderr: expect.stringContaining('skip the confirmation with --force') })
       const forced = await osm('uninstall', 'mesh', '--force')
       expect(forced).toMatchObject({ code: 1, stderr: expect.stringContaining('[osm] in [osm-system], [second] in') })
       const missing = await osm('uninstall', 'mesh', '--mesh-name', 'third', '--force')

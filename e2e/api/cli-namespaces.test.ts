@@ -81,7 +81,7 @@ describe('osm namespace and osm metrics', () => {
 
   it('refuses the namespace of a control plane, one of another mesh, and one that does not exist', async () => {
     for (const [name, reason] of [
-      [system, 'holds a control plane'],
+      [system, 'contains a control plane'],
       [shop, 'belongs to mesh [cli]'],
       ['cli-nowhere', 'there is no namespace [cli-nowhere]'],
     ] as const) {
@@ -172,7 +172,7 @@ describe('osm namespace and osm metrics', () => {
     })
   })
 
-  it('tells why a pod that no node runs cannot be reached', async () => {
+  it('shows the reason a pod that no node runs cannot be reached', async () => {
     const { code, stderr } = await osm('proxy', 'get', 'certs', 'meshed', '-n', shop)
     expect(code).toBe(1)
     expect(stderr).toContain(

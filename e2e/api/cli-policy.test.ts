@@ -117,11 +117,11 @@ describe('osm policy check-pods and check-conflicts', () => {
   it('refuses pods that are not of the mesh', async () => {
     await expect(osm('policy', 'check-pods', `${shop}/nobody`, `${shop}/server`)).resolves.toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('knows no proxy of a pod shop/nobody'),
+      stderr: expect.stringContaining('has no proxy for pod shop/nobody'),
     })
     await expect(osm('policy', 'check-pods', 'default/client', `${shop}/server`)).resolves.toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('namespace default of pod client does not take part in mesh cli'),
+      stderr: expect.stringContaining('namespace default of pod client is not part of mesh cli'),
     })
   })
 
@@ -137,7 +137,7 @@ describe('osm policy check-pods and check-conflicts', () => {
     expect(code).toBe(1)
     expect(stderr).toBe(
       `osm: there is no control plane in namespace ${shop} [OSM_CLI_MESH_MISSING]\n` +
-        `  name the namespace of one with --osm-namespace: ${osmNamespace}\n`,
+        `  select one with --osm-namespace: ${osmNamespace}\n`,
     )
   })
 

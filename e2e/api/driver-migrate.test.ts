@@ -287,7 +287,7 @@ describe('osm driver migrate', () => {
       expect(answer).toMatchObject({ code: 1, result: { outcome: 'stopped', annotation: 'envoy' } })
       expect(states(answer)).toEqual({ client: 'put-back', server: 'not-begun' })
       expect(answer.stderr).toMatch(
-        /stopped: Deployment\/client: not complete within 3\.0 s: .*\[OSM_CLI_MIGRATION_STOPPED\]\n {2}go on with the same command .* osm driver migrate shop --to envoy/,
+        /stopped: Deployment\/client: not complete within 3\.0 s: .*\[OSM_CLI_MIGRATION_STOPPED\]\n {2}fix the cause and run the same command again.* osm driver migrate shop --to envoy/,
       )
       await expect(classOfNamespace()).resolves.toEqual({ [classAnnotation]: 'envoy' })
       await expect(restarts()).resolves.toEqual(before)
@@ -361,8 +361,8 @@ describe('osm driver migrate', () => {
       )
       expect(own.code).toBe(1)
       expect(own.plan.obstacles.map(({ what }) => what)).toEqual([
-        'the class cannot do retries, which Retry shop/again asks for',
-        'the pod template of Deployment/server names class envoy by its annotation, whatever the namespace says',
+        'the class does not support retries, which Retry shop/again needs',
+        'the pod template of Deployment/server selects class envoy by its annotation, which overrides that of the namespace',
       ])
       await patchTemplate({ annotations: { [classAnnotation]: null } })
       const allowed = await asJson('willing', '--dry-run', '--allow-missing', 'retries')

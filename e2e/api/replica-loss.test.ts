@@ -27,7 +27,7 @@ const adsPort = 15_128
 const replicas = 3
 const clients = ['client-0', 'client-1', 'client-2', 'client-3']
 const servers = ['server-0', 'server-1', 'server-2']
-/** Has the Service of its name; nobody may call it at first. */
+/** Has the Service of its name; no caller is allowed at first. */
 const later = 'later'
 /** Proxies that only listen to their control plane, as many of them at each replica. */
 const visitors = 30

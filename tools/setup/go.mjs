@@ -14,7 +14,7 @@ export async function goObstacle(execute = run) {
   if (found === undefined) return `"go version" says "${stdout.toString().trim()}", which names no version`
   const { major, minor } = oldestWithToolchains
   if (found.major > major || (found.major === major && found.minor >= minor)) return undefined
-  return `the Go compiler on the PATH is ${found.major}.${found.minor}; ${major}.${minor} or newer is needed`
+  return `the Go compiler on the PATH is ${found.major}.${found.minor}; ${major}.${minor} or newer is required`
 }
 
 /**

@@ -16,7 +16,7 @@ describe('goObstacle', () => {
 
   it.each([
     [undefined, 'there is no Go compiler on the PATH'],
-    ['go version go1.19.8 linux/amd64\n', 'is 1.19; 1.21 or newer is needed'],
+    ['go version go1.19.8 linux/amd64\n', 'is 1.19; 1.21 or newer is required'],
     ['gofer 3\n', '"go version" says "gofer 3", which names no version'],
   ])('says what is wrong with %j', async (output, message) => {
     await expect(goObstacle(go(output))).resolves.toContain(message)

@@ -2,36 +2,35 @@ import { OsmError } from '@osm-ts/driver-api'
 
 /** Codes of errors of the command line, with the meaning of each. */
 export const cliErrorCodes = {
-  OSM_CLI_USAGE: 'the command line itself is wrong: an unknown command or option, or a value that none takes',
-  OSM_CLI_FOLDER: 'the folder of the mesh specification does not exist or is no folder',
-  OSM_CLI_MESH_MISSING: 'no running mesh was found, or the one that was recorded has ended',
+  OSM_CLI_USAGE: 'the command line is invalid: an unknown command or option, or an invalid option value',
+  OSM_CLI_FOLDER: 'the folder of the mesh specification does not exist or is not a folder',
+  OSM_CLI_MESH_MISSING: 'no running mesh was found, or the recorded mesh has ended',
   OSM_CLI_UNREACHABLE: 'the controller or a sidecar of the mesh did not answer',
-  OSM_CLI_ANSWER: 'the controller or a sidecar answered something that this version of osm does not understand',
-  OSM_CLI_INSTANCE:
-    'the name stands for no instance of the mesh, or for several; or for a pod that has no sidecar or does not run',
+  OSM_CLI_ANSWER: 'the controller or a sidecar sent a response that this version of osm does not support',
+  OSM_CLI_INSTANCE: 'the name matches no instance of the mesh, or several; or the pod has no sidecar or does not run',
   OSM_CLI_SIDECAR_MISSING: 'the program of a sidecar was not found',
-  OSM_CLI_SIDECAR_OLD: 'the program of a sidecar is too old for what the mesh asks of it, or is another program',
+  OSM_CLI_SIDECAR_OLD: 'the program of a sidecar is too old for the mesh, or is another program',
   OSM_CLI_PROGRAM_MISSING: 'the program of the controller, which is shipped beside osm, was not found',
-  OSM_CLI_NOT_READY: 'a mesh was started, and not every sidecar had applied its configuration in time',
-  OSM_CLI_INPUT: 'a file that a command was given cannot be read, or holds no Kubernetes objects',
+  OSM_CLI_NOT_READY: 'a mesh was started, but not every sidecar applied its configuration in time',
+  OSM_CLI_INPUT: 'an input file cannot be read, or does not contain Kubernetes objects',
   OSM_CLI_NOT_FOUND: 'the service, service account or workload does not exist in the mesh specification',
-  OSM_CLI_CONFIG: 'the file of settings, which OSM_CONFIG names, cannot be read or says something else than it may',
-  OSM_CLI_HELM_MISSING: 'helm, by which control planes are installed, was not found',
-  OSM_CLI_HELM_OLD: 'the program that was found as helm is too old, or is another program',
-  OSM_CLI_HELM: 'helm did not do what it was asked for; the message is its own',
+  OSM_CLI_CONFIG: 'the settings file named by OSM_CONFIG cannot be read or is invalid',
+  OSM_CLI_HELM_MISSING: 'helm, which installs control planes, was not found',
+  OSM_CLI_HELM_OLD: 'the helm program is too old, or is another program',
+  OSM_CLI_HELM: 'helm failed; the message is from helm',
   OSM_CLI_CHART: 'the chart of the control plane was not found',
-  OSM_CLI_OBSTACLE: 'something in the cluster keeps a mesh from being installed; nothing was changed',
+  OSM_CLI_OBSTACLE: 'the cluster does not allow the installation of the mesh; nothing was changed',
   OSM_CLI_MANAGED:
-    'the file of settings says that somebody else manages the mesh, who alone installs, upgrades and uninstalls it',
-  OSM_CLI_UNCONFIRMED: 'a command that takes something away was not confirmed, and could not ask',
+    'the settings file says that the provider manages the mesh; only the provider can install, upgrade and uninstall it',
+  OSM_CLI_UNCONFIRMED: 'a command that deletes objects was not confirmed, and could not ask for confirmation',
   OSM_CLI_LEFTOVER: 'not everything that was to be deleted could be deleted',
-  OSM_CLI_ERROR_CODE: 'no error of this version has the code that was asked about',
-  OSM_CLI_OUTPUT: 'a file that a command was to write cannot be written',
+  OSM_CLI_ERROR_CODE: 'the requested error code does not exist in this version',
+  OSM_CLI_OUTPUT: 'the output file of a command cannot be written',
   OSM_CLI_NAMESPACE:
-    'a namespace cannot do what is asked of it: it does not exist, is ignored, is of no mesh or of another one, or holds a control plane',
-  OSM_CLI_MIGRATION: 'something keeps a namespace from being migrated to another sidecar class; nothing was changed',
+    'the operation is not possible for the namespace: it does not exist, is ignored, belongs to no mesh or to another mesh, or contains a control plane',
+  OSM_CLI_MIGRATION: 'the namespace cannot be migrated to another sidecar class; nothing was changed',
   OSM_CLI_MIGRATION_STOPPED:
-    'a migration to another sidecar class stopped; the message says why, and the output where each workload stands',
+    'a migration to another sidecar class stopped; the message gives the reason, and the output the state of each workload',
 } as const
 
 /** A code of {@link cliErrorCodes}. */

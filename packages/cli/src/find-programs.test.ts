@@ -61,7 +61,7 @@ describe('the Pipy that is to be run', () => {
     for (const version of ['0.90.3', '1.4.9', '2.0.2'])
       await expect(checkPipyVersion(await program('pipy-old', `Version          : ${version}`))).rejects.toMatchObject({
         code: 'OSM_CLI_SIDECAR_OLD',
-        details: { hint: expect.stringContaining('Pipy 1.5 is needed') },
+        details: { hint: expect.stringContaining('Pipy 1.5 is required') },
       })
   })
 

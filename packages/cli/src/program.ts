@@ -32,18 +32,18 @@ export function buildProgram(host: CommandHost): Command {
   const program = new Command('osm')
     .description('osm runs and inspects service meshes')
     .version(context.version)
-    .option('--verbose', 'tell more when something goes wrong')
+    .option('--verbose', 'print a stack trace with errors')
     .helpOption('-h, --help', 'show help')
     .configureOutput({
       writeOut: (text) => void context.stdout.write(text),
       writeErr: (text) => void context.stderr.write(text),
     })
     .exitOverride()
-    .showHelpAfterError('(add --help for how it is used)')
+    .showHelpAfterError('(add --help for usage)')
     .addHelpText(
       'after',
       `
-Exit codes: 0 all is well, 1 a problem was found or the command failed, 2 the command line is wrong.
+Exit codes: 0 success, 1 a problem was found or the command failed, 2 the command line is invalid.
 
 Try it:
   osm standalone run examples/bookstore/mesh
@@ -57,18 +57,18 @@ Try it:
   addStandaloneRun(standalone, host)
   addStandaloneValidate(standalone, host)
 
-  const proxy = program.command('proxy').description('look at the proxies of a running mesh')
+  const proxy = program.command('proxy').description('inspect the proxies of a running mesh')
   addProxyList(proxy, host)
   addProxyStatus(proxy, host)
   addProxyConfig(proxy, host)
   addProxyGet(proxy, host)
 
-  const policy = program.command('policy').description('ask what the policy says')
+  const policy = program.command('policy').description('query policies')
   addPolicyCan(policy, host)
   addPolicyCheckPods(policy, host)
   addPolicyCheckConflicts(policy, host)
 
-  const driver = program.command('driver').description('look at sidecar drivers, and change from one to another')
+  const driver = program.command('driver').description('inspect sidecar drivers, and migrate between them')
   addDriverList(driver, host)
   addDriverInspect(driver, host)
   addDriverMigrate(driver, host)

@@ -49,8 +49,8 @@ describe('the command line', () => {
     const { code, stderr } = await osm('standalone', 'validate', 'no-such-folder')
     expect(code).toBe(1)
     expect(stderr.split('\n')).toEqual([
-      'osm: no-such-folder is no folder [OSM_CLI_FOLDER]',
-      '  name the folder that holds the YAML files of the mesh',
+      'osm: no-such-folder is not a folder [OSM_CLI_FOLDER]',
+      '  give the folder with the YAML files of the mesh',
       '',
     ])
   })

@@ -39,7 +39,7 @@ export function describeError(error: unknown, verbose: boolean): string {
     ? [`osm: ${error.message} [${error.code}]`, ...hintOf(error)]
     : [
         `osm: ${error instanceof Error ? error.message : String(error)}`,
-        ...(verbose ? [] : ['  add --verbose for where this happened']),
+        ...(verbose ? [] : ['  add --verbose for a stack trace']),
       ]
   const stack = verbose && error instanceof Error ? [...stackLines(error), ...causes(error.cause)] : []
   return [...lines, ...stack].map((line) => `${line}\n`).join('')

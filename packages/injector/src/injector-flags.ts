@@ -26,7 +26,7 @@ const ownFlags = {
     kind: 'choice',
     values: ['auto', 'on', 'off'],
     default: 'auto',
-    meaning: 'whether sidecars are init containers that go on running; auto: where the API server is 1.32 or newer',
+    meaning: 'inject native sidecars (restartable init containers); auto: where the API server is 1.32 or newer',
   },
   'secret-rate': {
     kind: 'number',

@@ -9,12 +9,12 @@ const shells = ['bash', 'zsh', 'fish', 'powershell'] as const
 export function addCompletion(program: Command, { context, onExit }: CommandHost): void {
   program
     .command('completion')
-    .description('print a script by which a shell completes commands, options and their values')
+    .description('print a shell completion script')
     .addArgument(new Argument('<shell>', 'which shell').choices(shells))
     .addHelpText(
       'after',
       `
-Load it where the shell starts:
+Load it in the profile of the shell:
   bash        source <(osm completion bash)                      in ~/.bashrc
   zsh         source <(osm completion zsh)                       in ~/.zshrc, after compinit
   fish        osm completion fish | source                       in ~/.config/fish/config.fish

@@ -26,21 +26,21 @@ export function addDemo(parent: Command, { context, onExit }: CommandHost): void
   addSidecarOptions(
     parent
       .command('demo')
-      .description('run the bookstore: who is allowed, who is denied, and how traffic is split, live')
+      .description('run the bookstore demo with a live table of allowed, denied and split traffic')
       .option(
         '--transparent',
-        'redirect traffic by the kernel, one network namespace for each workload; needs root on Linux',
+        'redirect traffic with iptables, in one network namespace per workload; needs root on Linux',
       )
-      .option('--once', 'watch for a bounded time, hold what was seen against what the policy says, and end')
-      .option('--json', 'with the result of --once as one JSON object in the last line')
+      .option('--once', 'observe traffic for a limited time, compare it with the policy, and exit')
+      .option('--json', 'print the result of --once as one JSON object in the last line')
       .option(
         '--seconds <number>',
-        'how long --once watches, once everything is configured',
+        'how long --once observes traffic after all proxies are configured',
         wholeSeconds,
         defaultSeconds,
       )
-      .option('--folder <folder>', 'the mesh of the bookstore, or a copy of it', 'examples/bookstore/mesh')
-      .option('--state <folder>', 'where the mesh keeps its roots and sockets (default: .osm-standalone)'),
+      .option('--folder <folder>', 'folder with the bookstore mesh, or a copy of it', 'examples/bookstore/mesh')
+      .option('--state <folder>', 'state folder for roots and sockets (default: .osm-standalone)'),
   )
     .addHelpText(
       'after',

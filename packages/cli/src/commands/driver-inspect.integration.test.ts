@@ -37,7 +37,7 @@ describe('osm driver inspect', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ integrity, driver: { name: 'moody', contract: 1 } })
   })
 
-  it('tells why a host would refuse a package, and its digest all the same', async () => {
+  it('shows the reason a host would refuse a package, and its digest all the same', async () => {
     const { code, stdout } = await inspect('later-contract', '--run')
     expect(code).toBe(1)
     expect(stdout).toContain('integrity      sha512-')

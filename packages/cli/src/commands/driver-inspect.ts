@@ -24,17 +24,17 @@ export function addDriverInspect(parent: Command, { context, onExit }: CommandHo
   parent
     .command('inspect')
     .description(
-      'show the name, version, entry and digest of a driver package without running it; with --run, also what the driver declares',
+      'show the name, version, entry and digest of a driver package without running it; with --run, also the declarations of the driver',
     )
-    .argument('<folder>', 'folder of the package, with everything that it needs')
-    .option('--run', 'run the package to ask the driver what it can do')
+    .argument('<folder>', 'folder of the package with all its dependencies')
+    .option('--run', 'run the package to show the capabilities of the driver')
     .addOption(outputOption(['text', 'json']))
     .addHelpText(
       'after',
       `
-Reads files only. The digest is the integrity of the package in a list of drivers: compare it with what the author published before you use --run.
-With --run the package runs in a process of its own, with the bounds on memory and time of a host, and neither patch nor start is called. That process
-has the rights of your user. The exit code is 1 if a host would refuse the package.`,
+Reads files only. The digest is the integrity of the package in a list of drivers: compare it with the published digest before you use --run.
+With --run the package runs in a separate process with the memory and time limits of a host; patch and start are not called. That process
+has the permissions of your user. The exit code is 1 if a host would refuse the package.`,
     )
     .action(async (given: string, { output, run = false }: { readonly output: string; readonly run?: boolean }) => {
       const { inspectPackage, packageIntegrity, readPackageManifest } = await import('@osm-ts/driver-process')

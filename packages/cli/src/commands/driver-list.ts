@@ -28,19 +28,19 @@ const WIDE_COLUMNS = [...COLUMNS, 'PROTOCOLS', 'FEATURES']
 export function addDriverList(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('list'))
-    .description('show the sidecar classes that the controllers and injectors know, and how the driver of each fares')
+    .description('list the sidecar classes of the controllers and injectors, and the state of their drivers')
     .addOption(stateOption())
     .addOption(namespaceOption())
     .addOption(outputOption(['table', 'wide', 'json']))
     .addHelpText(
       'after',
       `
-With -o wide the table says what each driver can do. Below it stands why a driver is not ready. circuit-open: its process failed and is started again after a wait.
-not-started: its start failed and is tried again. loading: it was not there yet, and may come. refused: it will not be
-loaded. not-allowed: MeshConfig did not list the class when the controller started.
+With -o wide the table includes the capabilities of each driver. The reasons why drivers are not ready are listed below the table.
+circuit-open: its process failed and is restarted after a delay. not-started: its start failed and is retried. loading: it could not be loaded yet
+and is retried. refused: it is not loaded. not-allowed: MeshConfig did not list the class when the controller started.
 ${meshSourceHelp}
 
-The exit code is 1 if a driver is refused, ended, or fails.`,
+The exit code is 1 if a driver is refused, has ended, or fails.`,
     )
     .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
       const { controllers, injectors } = await driversOf(await meshSourceOf(host, flags, command), context.signal)

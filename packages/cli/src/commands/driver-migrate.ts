@@ -29,17 +29,17 @@ const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 
 export function addDriverMigrate(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('migrate'))
-    .description('give the pods of a namespace sidecars of another class, one workload after the other')
+    .description('change the sidecar class of the pods of a namespace, one workload after the other')
     .argument('<namespace>', 'namespace to migrate')
-    .requiredOption('--to <class>', 'sidecar class that its pods are to have', (text: string) => text.toLowerCase())
-    .option('--dry-run', 'print what would be done, and change nothing')
-    .option('--parallel <number>', 'workloads that are restarted at a time', parseCount, 1)
-    .addOption(timeoutOption('how long one workload may take; 0 for as long as it takes'))
-    .option('--keep', 'leave everything where it is if the migration stops')
+    .requiredOption('--to <class>', 'new sidecar class of its pods', (text: string) => text.toLowerCase())
+    .option('--dry-run', 'print the plan without changing anything')
+    .option('--parallel <number>', 'number of workloads that are restarted at the same time', parseCount, 1)
+    .addOption(timeoutOption('timeout per workload; 0 for no limit'))
+    .option('--keep', 'do not restore anything if the migration stops')
     .addOption(
       new Option(
         '--allow-missing <feature>',
-        'go on although the class lacks a feature that policies ask for; may be repeated',
+        'continue although the class lacks a feature that policies need; may be repeated',
       )
         .default([], 'none')
         .argParser((feature: string, before: readonly string[]) => [...before, feature]),
@@ -48,20 +48,20 @@ export function addDriverMigrate(parent: Command, host: CommandHost): void {
     .addHelpText(
       'after',
       `
-First everything is looked at: that the driver of the class is ready in every controller, that the class can do what the policies of the
-namespace ask for, that pods of every workload would be admitted with it, and that their restart is up to the namespace. Then the namespace
-gets the annotation of the class, and each Deployment, StatefulSet and DaemonSet a rolling restart, as kubectl rollout restart does it.
-A workload is done when all its pods are new and ready, and their sidecars have applied what the controller tells them.
+First the prerequisites are checked: the driver of the class is ready in every controller, the class supports the policies of the
+namespace, pods of every workload would be admitted with it, and a restart gives them the class of the namespace. Then the namespace
+gets the annotation of the class, and each Deployment, StatefulSet and DaemonSet a rolling restart, as with kubectl rollout restart.
+A workload is migrated when all its pods are new and ready, and their sidecars have applied their configuration.
 
-What goes wrong stops the migration, and so does Ctrl-C: the namespace and the workload that was under way get back what they had; workloads
-that were done stay of the new class. The same command goes on where it stopped, and --to the old class goes back. Pods that stand alone,
-and those of Jobs, are named and left alone.
+An error or Ctrl-C stops the migration: the namespace and the current workload are restored; migrated workloads keep the new class.
+Run the same command to continue, or use --to with the old class to revert. Pods without a controller, and those of Jobs, are
+listed and not changed.
 
-The MeshConfig has to say spec.observability.enableDebugServer: true. A role has to allow get and patch of the namespace; list and patch
+The MeshConfig must have spec.observability.enableDebugServer: true. A role has to allow get and patch of the namespace; list and patch
 of its deployments, statefulsets and daemonsets; list of its replicasets and pods; create of its pods, which is used for dry runs only and may
 be missing; and in the namespace of the control plane, list of deployments and pods, and get and create of pods/portforward.
 
-The exit code is 1 if something is in the way, or if the migration stopped.
+The exit code is 1 if a check fails or the migration stopped.
 
 Examples:
   osm driver migrate shop --to pipy --dry-run
@@ -110,12 +110,12 @@ function inTheWay({ namespace, to, obstacles }: MigrationPlan): Error {
 }
 
 function stopped({ namespace, to, from }: MigrationPlan, { reason = '', faults }: MigrationResult): Error {
-  const broken = faults.length === 0 ? '' : `; could not be put back: ${faults.join('; ')}`
+  const broken = faults.length === 0 ? '' : `; could not be restored: ${faults.join('; ')}`
   const back = from.map((name) => `osm driver migrate ${namespace} --to ${name}`).join(' or ')
   return cliError(
     'OSM_CLI_MIGRATION_STOPPED',
     `migration of namespace ${namespace} to class ${to} stopped: ${reason}${broken}`,
-    `go on with the same command once that is mended${back === '' ? '' : `, or back with ${back}`}`,
+    `fix the cause and run the same command again${back === '' ? '' : `, or revert with ${back}`}`,
   )
 }
 

@@ -56,7 +56,7 @@ describe('osm env', () => {
     const { code, stdout, stderr } = await env({ OSM_CONFIG: path })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
-      `osm: ${path}: install.kind is "hired" [OSM_CLI_CONFIG]\n  it has to be one of self-hosted, managed\n`,
+      `osm: ${path}: install.kind is "hired" [OSM_CLI_CONFIG]\n  it must be one of self-hosted, managed\n`,
     )
   })
 })

@@ -9,13 +9,13 @@ import type { CommandHost } from './cli-command.js'
 export function addEnv(program: Command, host: CommandHost): void {
   const { context, config, onExit } = host
   usesCluster(program.command('env'))
-    .description('print the settings that osm works with, in the form of its file')
+    .description('print the effective settings of osm, in the format of its settings file')
     .addOption(outputOption(['yaml', 'json']))
     .addHelpText(
       'after',
       `
-The file is the one that $OSM_CONFIG names, else ~/.osm/config.yaml. Where there is none, defaults hold. Where install.kind is
-managed, osm leaves it to others to install, upgrade and uninstall a mesh.`,
+The settings file is $OSM_CONFIG, else ~/.osm/config.yaml. Defaults apply if the file does not exist. If install.kind is
+managed, osm does not install, upgrade or uninstall a mesh.`,
     )
     .action(async ({ output }: { readonly output: string }, command: Command) => {
       const namespace = osmNamespaceOf(clusterFlagsOf(command), host)

@@ -60,15 +60,15 @@ describe('osm inject', () => {
     expect(code).toBe(0)
     for (const title of ['Rollout shop/r', 'DeploymentConfig shop/dc', 'PodTemplate shop/pt'])
       expect(stdout).toContain(`${title}: injected`)
-    expect(stdout).toContain('ConfigMap shop/c: passed over, it has no pod template\n')
+    expect(stdout).toContain('ConfigMap shop/c: skipped, it has no pod template\n')
     expect(stdout).toContain(
-      'Fleet shop/f: passed over, a pod template at spec.server.pods is at no known place; name it with --template-path spec.server.pods\n',
+      'Fleet shop/f: skipped, its pod template at spec.server.pods is not at a known path; use --template-path spec.server.pods\n',
     )
   })
 
   it('injects a pod template at the path that is given, and warns of it otherwise', async () => {
     const without = await inject('-f', 'other-kinds.yaml')
-    expect(without.stderr).toContain('Fleet shop/f: passed over')
+    expect(without.stderr).toContain('Fleet shop/f: skipped')
     const { stdout, stderr } = await inject(
       '-f',
       'other-kinds.yaml',
@@ -96,7 +96,7 @@ describe('osm inject', () => {
       '  sidecar class envoy, by MeshConfig',
       'StatefulSet elsewhere/db: skipped (unmonitored-namespace)',
       '  namespace elsewhere has no label openservicemesh.io/monitored-by=osm; osm namespace add elsewhere sets it',
-      'Service shop/books: passed over, it has no pod template',
+      'Service shop/books: skipped, it has no pod template',
       '',
     ])
   })
@@ -139,7 +139,7 @@ describe('osm inject', () => {
   it('takes a namespace that it knows nothing of for one of the mesh, and says so', async () => {
     const { stdout } = await inject('-f', 'objects.yaml', '--explain')
     expect(stdout).toContain(
-      'StatefulSet elsewhere/db: injected (envoy)\n  namespace elsewhere was not given and is taken to be of the mesh',
+      'StatefulSet elsewhere/db: injected (envoy)\n  namespace elsewhere is not in the config and is treated as part of the mesh',
     )
   })
 
@@ -157,9 +157,9 @@ describe('osm inject', () => {
   })
 
   it.each([
-    [['-f', 'missing.yaml'], /missing.yaml can't be read/],
-    [['-f', 'refused.yaml', '-c', '../../package.json'], /has no kind/],
-    [['-f', 'refused.yaml', '-c', 'nothing'], /nothing can't be read/],
+    [['-f', 'missing.yaml'], /missing.yaml cannot be read/],
+    [['-f', 'refused.yaml', '-c', '../../package.json'], /object without a kind/],
+    [['-f', 'refused.yaml', '-c', 'nothing'], /nothing cannot be read/],
   ])('says what is wrong with its files: %j', async (args, message) => {
     const { code, stderr } = await inject(...args)
     expect(code).toBe(1)

@@ -30,28 +30,31 @@ async function warnOfTemplates(results: readonly InjectedObject[], { stderr }: C
 export function addInject(program: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(program.command('inject'))
-    .description('show what osm-injector would make of pods and of what makes pods; creates nothing')
-    .requiredOption('-f, --filename <file>', 'YAML or JSON with the objects; - for standard input')
-    .option('-c, --config <file>', 'YAML with the MeshConfig and the Namespaces; defaults where it names none')
-    .option('-n, --namespace <namespace>', 'namespace of objects that name none', 'default')
+    .description('show how osm-injector would change pods and workloads; creates nothing')
+    .requiredOption('-f, --filename <file>', 'YAML or JSON file with the objects; - for standard input')
+    .option(
+      '-c, --config <file>',
+      'YAML file with the MeshConfig and the Namespaces; defaults apply to what is missing',
+    )
+    .option('-n, --namespace <namespace>', 'namespace of objects without a namespace', 'default')
     .option('--mesh-name <name>', 'name of the mesh', 'osm')
     .addOption(
-      new Option('--native-sidecar <mode>', 'whether sidecars are init containers that go on running')
+      new Option('--native-sidecar <mode>', 'inject native sidecars (restartable init containers)')
         .choices(['on', 'off'])
         .default('on'),
     )
     .option(
       '--template-path <path>',
-      'where other kinds have their pod template, such as spec.podTemplate; spec.template, template and spec.jobTemplate.spec.template are known',
+      'path of the pod template of other kinds, such as spec.podTemplate; spec.template, template and spec.jobTemplate.spec.template are built in',
     )
-    .option('--explain', 'print what was decided about each pod, and why, in place of the objects')
-    .option('--diff', 'print the changes in place of the objects')
-    .addOption(new Option('-o, --output <form>', 'form of the output').choices(['yaml', 'json']).default('yaml'))
+    .option('--explain', 'print the decision for each pod and its reason instead of the objects')
+    .option('--diff', 'print the changes instead of the objects')
+    .addOption(new Option('-o, --output <form>', 'output format').choices(['yaml', 'json']).default('yaml'))
     .addHelpText(
       'after',
       `
-A namespace that the config does not hold counts as one of the mesh with injection enabled. The uuid of the sidecar is a
-placeholder, and the Secret with its certificate is left out. The exit code is 1 if a pod would be refused.
+A namespace that is not in the config is treated as part of the mesh with injection enabled. The uuid of the sidecar is a
+placeholder, and the Secret with its certificate is omitted. The exit code is 1 if a pod would be refused.
 
 Examples:
   osm inject -f deployment.yaml --explain --diff

@@ -20,17 +20,17 @@ const durationForm = /^(0|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+)$/
 /** Adds the options to a command. */
 export function withChartOptions(command: Command): Command {
   return command
-    .addOption(meshNameOption('name of the mesh, and of its helm release').default('osm'))
-    .option('--osm-chart-path <path>', 'folder or archive of another chart than that which comes with osm')
+    .addOption(meshNameOption('name of the mesh and of its helm release').default('osm'))
+    .option('--osm-chart-path <path>', 'folder or archive of a chart to use instead of the bundled chart')
     .addOption(
       new Option(
         '--set <key=value>',
-        'set a value of the chart, as helm takes it; may be repeated, or set several as key1=a,key2=b',
+        'set a value of the chart, in the syntax of helm; may be repeated, or set several as key1=a,key2=b',
       )
         .default([], 'none')
         .argParser((value: string, before: readonly string[]) => [...before, value]),
     )
-    .addOption(timeoutOption('how long to wait until everything is ready; 0 for as long as it takes'))
+    .addOption(timeoutOption('how long to wait until everything is ready; 0 for no limit'))
     .addOption(helmOption())
 }
 
@@ -46,7 +46,7 @@ export function meshNameOption(description: string): Option {
 
 /** The `--helm` option. */
 export function helmOption(): Option {
-  return new Option('--helm <path>', 'the helm to run (default: $HELM_BIN, else helm on the PATH)')
+  return new Option('--helm <path>', 'helm executable (default: $HELM_BIN, else helm on the PATH)')
 }
 
 /** An option that scripts also write as `--flag=false`. */
@@ -73,19 +73,19 @@ export function refuseManaged({ config }: Pick<CommandHost, 'config'>, message: 
   throw cliError(
     'OSM_CLI_MANAGED',
     message,
-    `install.kind is managed, as osm env shows${distribution === '' ? '' : `; the mesh comes with ${distribution}`}: unset it only if you manage the mesh yourself (${defaultConfig.kind})`,
+    `install.kind is managed in the settings of osm env${distribution === '' ? '' : `; the mesh comes with ${distribution}`}: unset it only if you manage the mesh yourself (${defaultConfig.kind})`,
   )
 }
 
 function meshName(value: string): string {
   if (meshNameForm.test(value)) return value
   throw new InvalidArgumentError(
-    'It has up to 53 lowercase letters, digits and dashes, with none of those at its ends.',
+    'It must have at most 53 lowercase letters, digits and dashes, and start and end with a letter or digit.',
   )
 }
 
 function duration(value: string): string {
-  if (!durationForm.test(value)) throw new InvalidArgumentError('It has to be a duration such as 90s, 5m or 1h30m.')
+  if (!durationForm.test(value)) throw new InvalidArgumentError('It must be a duration such as 90s, 5m or 1h30m.')
   // Helm has no word for "no limit"; nobody waits a year.
   return /^(0|0+(\.0+)?[a-zµ]+)$/.test(value) ? '8760h' : value
 }

@@ -17,14 +17,14 @@ interface InstallFlags extends ChartFlags {
 export function addInstall(program: Command, host: CommandHost): void {
   const { context, config, onExit } = host
   withChartOptions(usesCluster(program.command('install', { hidden: config.kind === 'managed' })))
-    .description('install a control plane on a Kubernetes cluster, by helm')
-    .addOption(switchOption('--enforce-single-mesh', 'let no other mesh into the cluster', true))
-    .addOption(switchOption('--atomic', 'remove what was installed if it does not become ready in time', false))
+    .description('install a control plane on a Kubernetes cluster with helm')
+    .addOption(switchOption('--enforce-single-mesh', 'allow no other mesh in the cluster', true))
+    .addOption(switchOption('--atomic', 'remove the installation if it does not become ready in time', false))
     .addHelpText(
       'after',
       `
-The namespace is that of --osm-namespace; it is created if it is not there. Before anything is changed, osm looks for what would
-stand in the way, such as another mesh. While it waits it tells how the pods get on, and if it fails, how they stood.
+The namespace is that of --osm-namespace; it is created if it does not exist. Before any change, osm checks for conflicts, such as
+another mesh. While it waits it prints the progress of the pods, and if it fails, their last state.
 
 Examples:
   osm install

@@ -12,7 +12,7 @@ import { stateOption } from './state-option.js'
 export function addMeshParticipants(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('participants'))
-    .description('list who takes part in the mesh: proxies with a certificate, a connection and an endpoint')
+    .description('list the participants of the mesh: proxies with a certificate, a connection and an endpoint')
     .addOption(stateOption())
     .addOption(namespaceOption())
     .addOption(outputOption())
@@ -22,8 +22,8 @@ export function addMeshParticipants(parent: Command, host: CommandHost): void {
 States of a proxy:
   participant       it has a certificate, is connected, and a service has an endpoint behind it
   without endpoint  it is connected, and no service has an endpoint behind it
-  disconnected      it was connected and is not any more
-  unclaimed         a certificate was issued for it, and it has never connected
+  disconnected      it was connected before, but is not connected now
+  unclaimed         a certificate was issued for it, but it has not connected yet
 Endpoints without a connected proxy are listed below the table.
 ${meshSourceHelp}`,
     )

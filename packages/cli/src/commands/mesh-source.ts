@@ -21,12 +21,12 @@ export type MeshSource =
 
 /** What is said about the choice, below the help of each such command. */
 export const meshSourceHelp = `
-With --namespace or an option of the cluster the command speaks of a mesh on Kubernetes; without, of the mesh that runs on
-this machine, and if there is none, of the cluster of the kubeconfig.`
+With --namespace or a cluster option, the command uses a mesh on Kubernetes. Otherwise it uses the mesh that runs on
+this machine, or the cluster of the kubeconfig if there is none.`
 
 /** The `--namespace` option. */
 export function namespaceOption(): Option {
-  return new Option('-n, --namespace <namespace>', 'namespace of the pods, of a mesh on Kubernetes')
+  return new Option('-n, --namespace <namespace>', 'namespace of the pods, for a mesh on Kubernetes')
 }
 
 /**
@@ -39,7 +39,9 @@ export async function meshSourceOf(host: CommandHost, flags: MeshSourceFlags, co
   const { namespace } = flags
   if (namespace !== undefined || namesCluster(ofCluster)) {
     if (flags.state !== undefined)
-      command.error('error: --state is of a mesh on this machine, and other options are of one on Kubernetes')
+      command.error(
+        'error: --state selects a mesh on this machine and cannot be combined with options for a mesh on Kubernetes',
+      )
     return { kind: 'cluster', cluster: await openCluster(host, ofCluster), namespace }
   }
   const isLocal = flags.state !== undefined || nearestState(host.context.cwd) !== undefined

@@ -14,7 +14,7 @@ import { addMeshParticipants } from './mesh-participants.js'
 
 /** `osm mesh` */
 export function addMesh(program: Command, host: CommandHost): void {
-  const parent = program.command('mesh').description('look at meshes and their control planes, and upgrade them')
+  const parent = program.command('mesh').description('list meshes and their control planes, and upgrade them')
   addList(parent, host)
   addMeshParticipants(parent, host)
   addUpgrade(parent, host)
@@ -22,7 +22,7 @@ export function addMesh(program: Command, host: CommandHost): void {
 
 /** The `--local-port` option of OSM, whose port-forward takes a port of this machine. */
 export function localPortOption(): Option {
-  return new Option('-p, --local-port <port>', 'not used: no port of this machine is taken').default('9091')
+  return new Option('-p, --local-port <port>', 'not used; accepted for compatibility with OSM').default('9091')
 }
 
 function addList(parent: Command, host: CommandHost): void {
@@ -43,12 +43,12 @@ function addList(parent: Command, host: CommandHost): void {
 function addUpgrade(parent: Command, host: CommandHost): void {
   const { context, config, onExit } = host
   withChartOptions(usesCluster(parent.command('upgrade', { hidden: config.kind === 'managed' })))
-    .description('upgrade a control plane to the chart that comes with this osm, by helm')
+    .description('upgrade a control plane to the bundled chart with helm')
     .addHelpText(
       'after',
       `
-Values that the control plane was installed with are not carried over: name them again with --set, or keep them with helm upgrade
---reset-then-reuse-values. The MeshConfig stays as it is, and what it never had is added to it.
+Values from the installation are not kept: set them again with --set, or keep them with helm upgrade
+--reset-then-reuse-values. The MeshConfig is kept, and new fields are added to it.
 
 Example:
   osm mesh upgrade --set osm.image.registry=registry.example/mesh`,

@@ -6,13 +6,13 @@ import { openCluster } from '../kubernetes/open-cluster.js'
 import type { CommandHost } from './cli-command.js'
 
 const verbs = {
-  enable: 'have Prometheus scrape the sidecars of namespaces: of pods that run, and of those that are created',
-  disable: 'end what osm metrics enable began',
+  enable: 'enable metrics scraping of the sidecars of namespaces, for existing and new pods',
+  disable: 'disable metrics scraping of the sidecars of namespaces',
 } as const
 
 /** `osm metrics` */
 export function addMetrics(program: Command, host: CommandHost): void {
-  const parent = program.command('metrics').description('say of which namespaces Prometheus scrapes the sidecars')
+  const parent = program.command('metrics').description('enable or disable metrics scraping by namespace')
   addVerb(parent, 'enable', host)
   addVerb(parent, 'disable', host)
 }
@@ -21,7 +21,7 @@ function addVerb(parent: Command, verb: keyof typeof verbs, host: CommandHost): 
   const { context, onExit } = host
   usesCluster(parent.command(verb))
     .description(verbs[verb])
-    .requiredOption('--namespace <namespaces>', 'namespaces, separated by commas; may be given again', addNames)
+    .requiredOption('--namespace <namespaces>', 'comma-separated namespaces; may be repeated', addNames)
     .action(async ({ namespace }: { readonly namespace: readonly string[] }, command: Command) => {
       const { disableMetrics, enableMetrics } = await import('../namespaces/metrics.js')
       const cluster = await openCluster(host, clusterFlagsOf(command))

@@ -17,7 +17,7 @@ interface AddFlags {
 
 /** `osm namespace` */
 export function addNamespace(program: Command, host: CommandHost): void {
-  const parent = program.command('namespace').description('say which namespaces of a cluster are of a mesh')
+  const parent = program.command('namespace').description('manage the namespaces of a mesh')
   addAdd(parent, host)
   addRemove(parent, host)
   addIgnore(parent, host)
@@ -27,10 +27,10 @@ export function addNamespace(program: Command, host: CommandHost): void {
 function addAdd(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('add'))
-    .description('add namespaces to a mesh; pods that are created from then on get a sidecar')
+    .description('add namespaces to a mesh; new pods get a sidecar')
     .argument('<namespace...>', 'namespaces to add')
     .option('--mesh-name <name>', 'name of the mesh', 'osm')
-    .option('--disable-sidecar-injection', 'give new pods no sidecar')
+    .option('--disable-sidecar-injection', 'do not add sidecars to new pods')
     .action(async (names: readonly string[], flags: AddFlags, command: Command) => {
       const { meshName, disableSidecarInjection = false } = flags
       const { addNamespace: add } = await import('../namespaces/mesh-namespaces.js')
@@ -47,8 +47,8 @@ function addAdd(parent: Command, host: CommandHost): void {
 function addRemove(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('remove'))
-    .description('take a namespace out of a mesh; sidecars of its pods stay until they are recreated')
-    .argument('<namespace>', 'namespace to take out')
+    .description('remove a namespace from a mesh; its pods keep their sidecars until they are recreated')
+    .argument('<namespace>', 'namespace to remove')
     .option('--mesh-name <name>', 'name of the mesh', 'osm')
     .action(async (name: string, { meshName }: AddFlags, command: Command) => {
       const { removeNamespace } = await import('../namespaces/mesh-namespaces.js')
@@ -61,7 +61,7 @@ function addRemove(parent: Command, host: CommandHost): void {
 function addIgnore(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('ignore'))
-    .description('keep namespaces out of every mesh, whatever else they say')
+    .description('exclude namespaces from every mesh, regardless of their other labels')
     .argument('<namespace...>', 'namespaces to ignore')
     .action(async (names: readonly string[], _flags: object, command: Command) => {
       const { ignoreNamespace } = await import('../namespaces/mesh-namespaces.js')
@@ -77,7 +77,7 @@ function addIgnore(parent: Command, host: CommandHost): void {
 function addList(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('list'))
-    .description('list the namespaces of a mesh, or of all')
+    .description('list the namespaces of one mesh or of all meshes')
     .option('--mesh-name <name>', 'name of the mesh (default: all)')
     .addOption(outputOption())
     .action(async (flags: { readonly meshName?: string; readonly output: string }, command: Command) => {

@@ -31,32 +31,32 @@ interface CanFlags extends StateFlags {
 export function addPolicyCan(parent: Command, { context, onExit }: CommandHost): void {
   parent
     .command('can')
-    .description('tell whether a request would be allowed, and which rule decides')
+    .description('show whether a request would be allowed, and which rule decides')
     .argument(
       '<from>',
-      'who calls: <namespace>/<service account> or <namespace>/<workload>; from outside the mesh <IP address>, service:<namespace>/<service> or principal:<name>',
+      'caller: <namespace>/<service account> or <namespace>/<workload>; from outside the mesh <IP address>, service:<namespace>/<service> or principal:<name>',
       parseCaller,
     )
     .argument(
       '<to>',
-      'what is called: <namespace>/<service>, or <namespace>/<service>:<port>; outside the mesh <host> or <IP address>, with :<port> and http://, https:// or tcp:// where they matter',
+      'destination: <namespace>/<service>, or <namespace>/<service>:<port>; outside the mesh <host> or <IP address>, optionally with :<port> and http://, https:// or tcp://',
       parseCallee,
     )
-    .argument('[method]', 'HTTP method; of no account for TCP', parseMethod, 'GET')
-    .argument('[path]', 'path of the request; of no account for TCP', parsePath, '/')
-    .option('-f, --folder <folder>', 'folder of YAML to ask (default: that of the running mesh)')
+    .argument('[method]', 'HTTP method; ignored for TCP', parseMethod, 'GET')
+    .argument('[path]', 'path of the request; ignored for TCP', parsePath, '/')
+    .option('-f, --folder <folder>', 'folder of YAML files with the policy (default: that of the running mesh)')
     .addOption(stateOption())
-    .option('-H, --header <header>', "a header of the request, as 'name: value'; may be given again", parseHeader)
-    .option('--principal <name>', 'a name in the certificate of a caller outside; may be given again', addName)
-    .option('--sni <name>', 'server name that a caller outside asks for over TLS', parseName)
+    .option('-H, --header <header>', "header of the request, as 'name: value'; may be repeated", parseHeader)
+    .option('--principal <name>', 'name in the certificate of an outside caller; may be repeated', addName)
+    .option('--sni <name>', 'TLS server name (SNI) of an outside caller', parseName)
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-Nothing is sent: the answer comes from the policy in the folder. The exit code is 0 if the request is allowed, 1 if not.
+No request is sent: the answer is computed from the policy in the folder. The exit code is 0 if the request is allowed, 1 if not.
 
-A destination outside without a protocol is asked for by HTTP, on port 443 by TLS, and then as any connection. Its port is 80, with https:// 443.
-A caller outside speaks TLS where the service asks for it.
+For an outside destination without a protocol, HTTP is checked first (TLS on port 443), and then any connection. The default port is 80, or 443
+with https://. An outside caller uses TLS if the service requires it.
 
 Examples:
   osm policy can bookbuyer/bookbuyer bookstore/bookstore GET /buy-a-book/new -f examples/bookstore/mesh

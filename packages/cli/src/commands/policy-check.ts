@@ -13,15 +13,15 @@ import { toText, type CommandHost } from './cli-command.js'
 export function addPolicyCheckPods(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('check-pods'))
-    .description('tell whether one pod of a cluster may call another, and which TrafficTarget allows it')
-    .argument('<from>', 'who calls: <namespace>/<pod>', parsePod)
-    .argument('<to>', 'what is called: <namespace>/<pod>', parsePod)
+    .description('show whether one pod of a cluster may call another, and which TrafficTarget allows it')
+    .argument('<from>', 'caller: <namespace>/<pod>', parsePod)
+    .argument('<to>', 'destination: <namespace>/<pod>', parsePod)
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-The answer is computed from what the mesh is made of, as its controller computes it; the controller is not asked, and neither are the pods.
-The exit code is 0 if anything is allowed, 1 if not.`,
+The answer is computed from the objects of the mesh with the code of the controller; neither the controller nor the pods are queried.
+The exit code is 0 if any call is allowed, 1 if not.`,
     )
     .action(async (from: NamedThing, to: NamedThing, flags: { readonly output: string }, command: Command) => {
       const { loadCluster } = await import('../kubernetes/load-cluster.js')
@@ -45,14 +45,14 @@ interface ConflictFlags {
 export function addPolicyCheckConflicts(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('check-conflicts'))
-    .description('list objects of a namespace that claim the same thing')
+    .description('list conflicting objects of a namespace')
     .addArgument(new Argument('<kind>', 'kind of the objects').choices(['IngressBackend']))
     .option('-n, --namespace <namespace>', 'namespace of the objects (required)')
-    .option('--namespaces <namespace>', 'the same, as the CLI of OSM calls it')
+    .option('--namespaces <namespace>', 'alias of --namespace, for compatibility with OSM')
     .addOption(outputOption())
     .addHelpText(
       'after',
-      '\nThe exit code is 1 if there is a conflict. The first by name holds; the others are left out.',
+      '\nThe exit code is 1 if there is a conflict. The first object by name is used; the others are ignored.',
     )
     .action(async (kind: string, flags: ConflictFlags, command: Command) => {
       const namespace = flags.namespace ?? flags.namespaces

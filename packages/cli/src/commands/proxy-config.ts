@@ -13,14 +13,14 @@ import { stateOption } from './state-option.js'
 export function addProxyConfig(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('config'))
-    .description('show the policy of a proxy as the mesh sees it, whatever its sidecar class')
+    .description('show the policy of a proxy, independent of its sidecar class')
     .argument('<instance>', 'name of the instance or pod, <namespace>/<instance>, or the uuid of its proxy')
     .addOption(stateOption())
     .addOption(namespaceOption())
     .addOption(outputOption(['summary', 'json', 'yaml']))
     .addHelpText(
       'after',
-      `${meshSourceHelp}\n\nThe summary says who may call the proxy for what, and where its own calls go, with weights.`,
+      `${meshSourceHelp}\n\nThe summary shows the callers that the proxy allows, and the destinations of its own calls with their weights.`,
     )
     .action(async (instance: string, flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
       const { stringify } = await import('../output/yaml-library.js')

@@ -25,23 +25,21 @@ interface GetFlags extends MeshSourceFlags {
 export function addProxyGet(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('get'))
-    .description("print a page of a sidecar's own administration interface")
+    .description('print a page of the administration interface of a sidecar')
     // Those are offered; a sidecar may have others.
     .addArgument(new Argument('<page>', 'what to print').choices(pages).argParser(parsePage))
     .argument('<instance>', 'name of the instance or pod, <namespace>/<instance>, or the uuid of its proxy')
     .addOption(stateOption())
     .addOption(namespaceOption())
     .option('-f, --file <file>', 'write the page to a file')
-    .addOption(
-      new Option('-p, --local-port <port>', 'accepted from OSM and of no effect: no port of this machine is taken'),
-    )
+    .addOption(new Option('-p, --local-port <port>', 'not used; accepted for compatibility with OSM'))
     .addHelpText(
       'after',
       `${meshSourceHelp}
 
-A sidecar may have other pages, and a query may follow, as in 'config_dump?include_eds'. The page comes from inside
-the pod by a port-forward, for which a role has to allow get and create of pods/portforward. Without --namespace the pod is
-one of the namespace default.`,
+A sidecar may have other pages, and a query may be added, as in 'config_dump?include_eds'. The page is read by port-forward,
+which requires permission to get and create pods/portforward. The default of --namespace is
+the namespace default.`,
     )
     .action(async (page: string, instance: string, flags: GetFlags, command: Command) => {
       const source = await meshSourceOf(host, flags, command)
@@ -103,7 +101,7 @@ function write({ stdout, cwd }: CliContext, file: string | undefined, text: stri
     writeFileSync(resolve(cwd, file), text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw cliError('OSM_CLI_OUTPUT', `${file} can't be written: ${reason}`, 'name another file with --file', error)
+    throw cliError('OSM_CLI_OUTPUT', `${file} cannot be written: ${reason}`, 'use another file with --file', error)
   }
 }
 

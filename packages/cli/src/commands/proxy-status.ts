@@ -12,14 +12,14 @@ import { stateOption } from './state-option.js'
 export function addProxyStatus(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('status'))
-    .description('show whether each proxy has the configuration it should have, and what it refused')
+    .description('show whether each proxy has applied its configuration, and what it rejected')
     .addOption(stateOption())
     .addOption(namespaceOption())
     .addOption(outputOption())
     .addHelpText(
       'after',
-      `${meshSourceHelp}\n\nThe exit code is 1 if a proxy has not applied its configuration, or has a condition. Codes of conditions, and of who
-was refused, stand in docs/reference/errors.md.`,
+      `${meshSourceHelp}\n\nThe exit code is 1 if a proxy has not applied its configuration, or has a condition. Codes of conditions and of refused
+peers are listed in docs/reference/errors.md.`,
     )
     .action(async (flags: MeshSourceFlags & { readonly output: string }, command: Command) => {
       const { allInOrder, halfEnrolledServices, renderStatus } = await import('../proxy/render-status.js')

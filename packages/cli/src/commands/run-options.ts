@@ -38,21 +38,18 @@ const sidecarPrograms = {
 export function addSidecarOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--class <name>', 'the sidecar class, where the MeshConfig of the folder names none').default(
+      new Option('--class <name>', 'sidecar class, unless the MeshConfig of the folder sets one').default(
         undefined,
         `$${classVariable}, else ${defaultClass}`,
       ),
     )
-    .option('--envoy <path>', 'the Envoy to run (default: $ENVOY_BIN, else envoy on the PATH)')
-    .option('--pipy <path>', 'the Pipy to run (default: $PIPY_BIN, else pipy on the PATH)')
+    .option('--envoy <path>', 'Envoy executable (default: $ENVOY_BIN, else envoy on the PATH)')
+    .option('--pipy <path>', 'Pipy executable (default: $PIPY_BIN, else pipy on the PATH)')
     .option(
       '--driver-packages <list>',
-      'drivers beside envoy and pipy: a file with a JSON list of them, or the list itself (default: $OSM_DRIVER_PACKAGES)',
+      'drivers in addition to envoy and pipy: a JSON list, or a file with one (default: $OSM_DRIVER_PACKAGES)',
     )
-    .option(
-      '--sidecar <class=path...>',
-      'the executable that runs as sidecar of a class of such a driver (default: $<CLASS>_BIN)',
-    )
+    .option('--sidecar <class=path...>', 'sidecar executable for the class of such a driver (default: $<CLASS>_BIN)')
 }
 
 /** What those options stand for. */
@@ -93,8 +90,8 @@ async function sidecarBinaries(
   if (flags.class !== undefined && !known.includes(flags.class))
     throw cliError(
       'OSM_CLI_USAGE',
-      `--class ${flags.class} names no sidecar class; there are ${known.join(', ')}`,
-      'name the driver of another class in --driver-packages',
+      `--class ${flags.class} is not a known sidecar class; known are ${known.join(', ')}`,
+      'add the driver of another class with --driver-packages',
     )
   const found = new Map<string, string>()
   for (const [name, program] of Object.entries(sidecarPrograms)) {
@@ -125,7 +122,7 @@ function loadedBinaries(
       throw cliError(
         'OSM_CLI_USAGE',
         `--sidecar ${given} must be <class>=<path>, the class one of --driver-packages: ${names.join(', ') || 'none'}`,
-        'for Envoy and Pipy there are --envoy and --pipy',
+        'use --envoy and --pipy for Envoy and Pipy',
       )
     found.set(name, resolve(cwd, path))
   }
@@ -136,7 +133,7 @@ function loadedBinaries(
 export function meshFolder(cwd: string, folder: string): { readonly folder: string; readonly shownFolder: string } {
   const absolute = resolve(cwd, folder)
   if (!isFolder(absolute))
-    throw cliError('OSM_CLI_FOLDER', `${folder} is no folder`, 'name the folder that holds the YAML files of the mesh')
+    throw cliError('OSM_CLI_FOLDER', `${folder} is not a folder`, 'give the folder with the YAML files of the mesh')
   const nearer = relative(cwd, absolute)
   return { folder: absolute, shownFolder: nearer === '' || nearer.startsWith('..') ? absolute : nearer }
 }

@@ -11,17 +11,17 @@ export function addStandaloneRun(parent: Command, { context, onExit }: CommandHo
   addSidecarOptions(
     parent
       .command('run')
-      .description('run a whole mesh on this machine, without Kubernetes, until Ctrl-C')
+      .description('run a mesh on this machine, without Kubernetes, until Ctrl-C')
       .argument('<folder>', 'folder of YAML files: SMI and OSM objects, Services, ServiceAccounts and Workloads')
       .option(
         '--transparent',
-        'redirect traffic by the kernel, one network namespace for each workload; needs root on Linux',
+        'redirect traffic with iptables, in one network namespace per workload; needs root on Linux',
       )
-      .option('--state <folder>', 'where the mesh keeps its roots and sockets (default: .osm-standalone)')
+      .option('--state <folder>', 'state folder for roots and sockets (default: .osm-standalone)')
       .addOption(
         new Option(
           '--max-drain <seconds>',
-          'how long a workload that ends is kept serving at most, while its callers learn of it (default: as its driver says)',
+          'maximum time that a stopping workload keeps serving while its callers are updated (default: set by its driver)',
         ).argParser(seconds),
       ),
   )
@@ -29,7 +29,7 @@ export function addStandaloneRun(parent: Command, { context, onExit }: CommandHo
     .addHelpText(
       'after',
       `
-Edits of the folder take effect while it runs. On a terminal a table shows who reaches whom; elsewhere lines tell it.
+Changes in the folder take effect at runtime. On a terminal a live table shows the traffic; otherwise it is printed as lines.
 With -o json every event is one line of JSON.
 
 Example:

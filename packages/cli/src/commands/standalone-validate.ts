@@ -10,10 +10,10 @@ import { meshFolder } from './run-options.js'
 export function addStandaloneValidate(parent: Command, { context, onExit }: CommandHost): void {
   parent
     .command('validate')
-    .description('find what is wrong with a folder of YAML, without starting anything')
+    .description('validate a folder of YAML files without running a mesh')
     .argument('<folder>', 'folder of YAML files')
     .addOption(outputOption())
-    .addHelpText('after', '\nThe exit code is 1 if there are errors; warnings alone leave it at 0.')
+    .addHelpText('after', '\nThe exit code is 1 if there are errors, and 0 if there are only warnings.')
     .action(async (folder: string, flags: { readonly output: string }) => {
       const { loadFolder, standaloneNaming } = await import('../spec/load-folder.js')
       const { withShortPlaces } = await import('../spec/short-places.js')

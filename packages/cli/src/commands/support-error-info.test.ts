@@ -31,12 +31,12 @@ describe('osm support error-info', () => {
   })
 
   it.each([
-    ['OSM_NO_SUCH', 'osm support error-info lists them all'],
-    ['E4013', 'codes of that form are those of Open Service Mesh'],
+    ['OSM_NO_SUCH', 'osm support error-info lists all'],
+    ['E4013', 'this is a code of Open Service Mesh'],
   ])('ends with 1 for the code %s, which it does not know', async (wanted, hint) => {
     const { code, stdout, stderr } = await errorInfo(wanted)
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toContain(`osm: no error has the code "${wanted}" [OSM_CLI_ERROR_CODE]`)
+    expect(stderr).toContain(`osm: there is no error code "${wanted}" [OSM_CLI_ERROR_CODE]`)
     expect(stderr).toContain(hint)
   })
 })

@@ -17,7 +17,7 @@ interface ErrorMeaning {
 export function addErrorInfo(parent: Command, { context, onExit }: CommandHost): void {
   parent
     .command('error-info')
-    .description('tell what an error code means, or what all of them mean')
+    .description('explain one error code, or list all error codes')
     .addArgument(new Argument('[code]', 'code of an error, such as OSM_CLI_USAGE'))
     .addOption(outputOption())
     .action(async (code: string | undefined, { output }: { readonly output: string }) => {
@@ -35,10 +35,10 @@ function withCode(all: readonly ErrorMeaning[], wanted: string): ErrorMeaning {
   if (found !== undefined) return found
   throw cliError(
     'OSM_CLI_ERROR_CODE',
-    `no error has the code ${JSON.stringify(wanted)}`,
+    `there is no error code ${JSON.stringify(wanted)}`,
     /^E\d{4}$/i.test(wanted)
-      ? 'codes of that form are those of Open Service Mesh; here they have the form OSM_<AREA>_<WHAT>, and osm support error-info lists them all'
-      : 'codes have the form OSM_<AREA>_<WHAT>; osm support error-info lists them all',
+      ? 'this is a code of Open Service Mesh; codes of this version have the form OSM_<AREA>_<WHAT>, and osm support error-info lists all'
+      : 'codes have the form OSM_<AREA>_<WHAT>; osm support error-info lists all',
   )
 }
 

@@ -21,32 +21,32 @@ interface UninstallFlags {
 
 /** `osm uninstall` */
 export function addUninstall(program: Command, host: CommandHost): void {
-  const parent = program.command('uninstall').description('take control planes out of a cluster')
+  const parent = program.command('uninstall').description('uninstall control planes')
   addUninstallMesh(parent, host)
 }
 
 function addUninstallMesh(parent: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(parent.command('mesh'))
-    .description('uninstall control planes, after asking for each')
-    .addOption(meshNameOption('name of the mesh (default: ask for each that there is)'))
-    .option('-f, --force', 'ask nobody')
+    .description('uninstall control planes after confirmation')
+    .addOption(meshNameOption('name of the mesh (default: ask for each mesh)'))
+    .option('-f, --force', 'skip the confirmation')
     .option(
       '-a, --delete-cluster-wide-resources',
-      'delete the CRDs with every policy, webhook configurations and certificate authorities too, as far as no mesh is left that needs them',
+      'also delete the CRDs with every policy, webhook configurations and certificate authorities that no other mesh needs',
     )
-    .option('--delete-namespace', 'delete the namespace of the control plane too, with everything in it')
+    .option('--delete-namespace', 'also delete the namespace of the control plane and everything in it')
     .addOption(localPortOption())
     .addOption(
       new Option('--ca-bundle-secret-name <name>', 'Secret of the certificate authority').default('osm-ca-bundle'),
     )
-    .addOption(timeoutOption('how long to wait until everything is gone; 0 for as long as it takes'))
+    .addOption(timeoutOption('how long to wait until everything is deleted; 0 for no limit'))
     .addOption(helmOption())
     .addHelpText(
       'after',
       `
-Sidecars that run go on with what they were told last. Without -a the roots stay that they trust, so that a mesh that is installed
-again goes on with them.`,
+Running sidecars keep their last configuration. Without -a the trusted roots are kept, so that a new installation
+can reuse them.`,
     )
     .action(async (flags: UninstallFlags, command: Command) => {
       refuseManaged(host, 'OSM CANNOT be uninstalled in a managed environment')

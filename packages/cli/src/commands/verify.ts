@@ -39,13 +39,13 @@ interface IngressFlags extends OutputFlags {
 }
 
 const exitHelp = `
-Nothing is sent. The objects of the cluster are read, and policies are computed from them as the controller does. While
-spec.observability.enableDebugServer of the MeshConfig is true, the controller is asked instead what each proxy has applied, whatever its class; for that a
-role has to allow get and create of pods/portforward in the namespace of the control plane. The exit code is 0 if all checks succeed, else 1.`
+No traffic is sent. Policies are computed from the objects of the cluster with the code of the controller. If
+spec.observability.enableDebugServer of the MeshConfig is true, the controller is queried for the applied policy of each proxy instead. This
+requires permission to get and create pods/portforward in the namespace of the control plane. The exit code is 0 if all checks succeed, else 1.`
 
 /** `osm verify` */
 export function addVerify(program: Command, host: CommandHost): void {
-  const parent = program.command('verify').description('check what traffic needs, step by step')
+  const parent = program.command('verify').description('check the prerequisites of traffic, step by step')
   addConnectivity(parent, host)
   addIngress(parent, host)
   addControlPlaneHealth(parent, host)
@@ -53,22 +53,22 @@ export function addVerify(program: Command, host: CommandHost): void {
 
 function addConnectivity(parent: Command, host: CommandHost): void {
   usesCluster(parent.command('connectivity'))
-    .description('check what keeps a pod from calling another one, or something outside the mesh')
-    .requiredOption('--from-pod <pod>', 'who calls: <namespace>/<pod>', parsePod)
-    .option('--to-pod <pod>', 'what is called: <namespace>/<pod>', parsePod)
-    .option('--to-service <service>', 'name of the Service by which the pod is called; required with --to-pod')
-    .option('--to-ext-port <port>', 'port of something outside the mesh', parsePort)
-    .option('--to-ext-host <host>', 'host of something outside the mesh (default: any)')
-    .option('--app-protocol <protocol>', 'what is spoken: http, grpc, tcp; outside also https', 'http')
+    .description('check why a pod cannot call another pod, or a destination outside the mesh')
+    .requiredOption('--from-pod <pod>', 'caller: <namespace>/<pod>', parsePod)
+    .option('--to-pod <pod>', 'destination: <namespace>/<pod>', parsePod)
+    .option('--to-service <service>', 'name of the called Service; required with --to-pod')
+    .option('--to-ext-port <port>', 'port of a destination outside the mesh', parsePort)
+    .option('--to-ext-host <host>', 'host of a destination outside the mesh (default: any)')
+    .option('--app-protocol <protocol>', 'protocol: http, grpc, tcp; also https for outside destinations', 'http')
     .option('--mesh-name <name>', 'name of the mesh (default: that of the control plane)')
     .addOption(outputOption())
     .addHelpText('after', exitHelp)
     .action(async (flags: ConnectivityFlags, command: Command) => {
       const { fromPod, toPod, toService, toExtPort: port, toExtHost, appProtocol: protocol } = flags
       if ((toPod === undefined) === (port === undefined))
-        return command.error('error: give one of --to-pod and --to-ext-port')
+        return command.error('error: use exactly one of --to-pod and --to-ext-port')
       if ((toPod === undefined) !== (toService === undefined))
-        return command.error('error: --to-pod and --to-service go together')
+        return command.error('error: --to-pod and --to-service have to be used together')
       const { verifyInside, verifyOutside } = await import('../verify/connectivity.js')
       const mesh = await meshOf(host, clusterFlagsOf(command), flags.meshName)
       const check =
@@ -85,13 +85,13 @@ function addConnectivity(parent: Command, host: CommandHost): void {
 
 function addIngress(parent: Command, host: CommandHost): void {
   usesCluster(parent.command('ingress'))
-    .description('check what keeps a gateway outside the mesh from calling a pod')
+    .description('check why a gateway outside the mesh cannot call a pod')
     .requiredOption('--from-service <service>', 'Service of the gateway: <namespace>/<service>', parsePod)
-    .requiredOption('--to-pod <pod>', 'what is called: <namespace>/<pod>', parsePod)
-    .requiredOption('--to-service <service>', 'name of the Service by which the pod is called')
+    .requiredOption('--to-pod <pod>', 'destination: <namespace>/<pod>', parsePod)
+    .requiredOption('--to-service <service>', 'name of the called Service')
     .requiredOption('--ingress-backend <name>', 'name of the IngressBackend, in the namespace of the pod')
     .requiredOption('--to-port <port>', 'port of the pod', parsePort)
-    .option('--app-protocol <protocol>', 'what is spoken: http, https or grpc', 'http')
+    .option('--app-protocol <protocol>', 'protocol: http, https or grpc', 'http')
     .option('--mesh-name <name>', 'name of the mesh (default: that of the control plane)')
     .addOption(outputOption())
     .addHelpText('after', exitHelp)
@@ -106,7 +106,7 @@ function addIngress(parent: Command, host: CommandHost): void {
 
 function addControlPlaneHealth(parent: Command, host: CommandHost): void {
   usesCluster(parent.command('control-plane-health'))
-    .description('check that controller, injector and bootstrap are ready and answer')
+    .description('check that controller, injector and bootstrap are ready and respond')
     .addOption(outputOption())
     .addHelpText('after', '\nThe exit code is 0 if all checks succeed, else 1.')
     .action(async (flags: OutputFlags, command: Command) => {

@@ -25,14 +25,14 @@ type VersionedMesh = ControlPlane & { readonly says: VersionInfo | undefined }
 export function addVersion(program: Command, host: CommandHost): void {
   const { context, onExit } = host
   usesCluster(program.command('version'))
-    .description('tell the version of osm, and those of the control planes of the cluster')
-    .option('--client-only', 'tell that of osm alone; no cluster is asked')
-    .option('--version-only', 'tell versions alone, without remarks')
+    .description('print the versions of osm and of the control planes of the cluster')
+    .option('--client-only', 'print the version of osm only, without a cluster')
+    .option('--version-only', 'print versions only, without remarks')
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-Control planes tell their versions themselves. Nobody but the cluster is asked: osm does not look for newer releases.`,
+Versions of control planes are queried from the control planes. osm connects to the cluster only and does not check for new releases.`,
     )
     .action(async (flags: VersionFlags, command: Command) => {
       const { clientOnly = false, versionOnly = false } = flags

@@ -45,9 +45,9 @@ describe('the file of settings', () => {
   it.each([
     ['install:\n  kind: rented\n', 'install.kind is "rented"'],
     ['install:\n  namespace: [a]\n', 'install.namespace is ["a"]'],
-    ['install: yes\n', 'has to be a mapping'],
-    ['just a text\n', 'has to be a mapping'],
-    ['install: {\n', 'is no YAML'],
+    ['install: yes\n', 'must be a mapping'],
+    ['just a text\n', 'must be a mapping'],
+    ['install: {\n', 'is not valid YAML'],
   ])('is refused with its name and what is wrong: %j', async (text, message) => {
     await expect(write(text)).rejects.toMatchObject({
       code: 'OSM_CLI_CONFIG',

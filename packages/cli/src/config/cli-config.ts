@@ -36,21 +36,20 @@ export async function loadConfig(variables: CliContext['variables']): Promise<Cl
   try {
     content = parse(text)
   } catch (error) {
-    throw wrong('is no YAML', 'osm env prints what such a file looks like', error)
+    throw wrong('is not valid YAML', 'osm env prints an example', error)
   }
   const install = isPlainRecord(content) ? (content['install'] ?? {}) : content
   // An empty file is as good as none.
   if (install === null) return defaultConfig
-  if (!isPlainRecord(install))
-    throw wrong('has to be a mapping with the key install', 'osm env prints what such a file looks like')
+  if (!isPlainRecord(install)) throw wrong('must be a mapping with the key install', 'osm env prints an example')
   const field = (name: keyof CliConfig): string => {
     const value = install[name] ?? ''
     if (typeof value === 'string') return value || defaultConfig[name]
-    throw wrong(`install.${name} is ${JSON.stringify(value)}`, 'it has to be a text')
+    throw wrong(`install.${name} is ${JSON.stringify(value)}`, 'it must be a string')
   }
   const kind = installKinds.find((known) => known === field('kind'))
   if (kind === undefined)
-    throw wrong(`install.kind is ${JSON.stringify(field('kind'))}`, `it has to be one of ${installKinds.join(', ')}`)
+    throw wrong(`install.kind is ${JSON.stringify(field('kind'))}`, `it must be one of ${installKinds.join(', ')}`)
   return { kind, distribution: field('distribution'), namespace: field('namespace') }
 }
 
@@ -69,7 +68,7 @@ async function textOf(path: string): Promise<string | undefined> {
     throw cliError(
       'OSM_CLI_CONFIG',
       `${path} cannot be read`,
-      'make it readable, or name another one by OSM_CONFIG',
+      'make it readable, or set OSM_CONFIG to another file',
       error,
     )
   }

@@ -50,7 +50,7 @@ function isOver(mesh: GoneMesh, standing: readonly GoneMesh[], { tell }: Leftove
   const stands = standing.find(({ meshName, namespace }) => meshName === mesh.meshName || namespace === mesh.namespace)
   if (stands === undefined) return true
   tell(
-    `Ignoring - mesh [${stands.meshName}] in namespace [${stands.namespace}] stands: its webhook configurations and its CA bundle secrets stay`,
+    `Ignoring - mesh [${stands.meshName}] in namespace [${stands.namespace}] still exists: its webhook configurations and CA bundle secrets are kept`,
   )
   return false
 }
@@ -59,7 +59,7 @@ async function deleteDefinitions(standing: readonly GoneMesh[], options: Leftove
   const { cluster, tell } = options
   if (standing.length > 0) {
     const meshes = standing.map(({ meshName, namespace }) => `mesh [${meshName}] in namespace [${namespace}]`)
-    tell(`Ignoring - OSM CRDs stay, which would take every policy with them: they are in use by ${meshes.join(', ')}`)
+    tell(`Ignoring - OSM CRDs are kept, because they are in use by ${meshes.join(', ')}`)
     return 'done'
   }
   const type = resourceTypes.CustomResourceDefinition

@@ -51,7 +51,7 @@ describe('what is told of a pod', () => {
       '  not scheduled: 0/3 nodes are available',
     )
     expect(podReport(pod({ phase: 'Failed' }))).toContain(
-      '  kubectl logs --namespace osm-system osm-controller-1 tells why',
+      '  kubectl logs --namespace osm-system osm-controller-1 shows the reason',
     )
   })
 })

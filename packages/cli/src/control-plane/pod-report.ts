@@ -26,7 +26,7 @@ export function podReport(pod: KubernetesObject): readonly string[] {
         ? []
         : [`  container ${container}: ${[state, reason, message].filter(Boolean).join(', ')}`],
     ),
-    ...(phaseOf(pod) === 'Failed' ? [`  kubectl logs --namespace ${namespace} ${name} tells why`] : []),
+    ...(phaseOf(pod) === 'Failed' ? [`  kubectl logs --namespace ${namespace} ${name} shows the reason`] : []),
   ].map((line) => span(line).text)
 }
 

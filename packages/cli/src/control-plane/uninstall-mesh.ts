@@ -53,7 +53,7 @@ export async function uninstallMesh(options: UninstallOptions): Promise<void> {
     throw cliError(
       'OSM_CLI_LEFTOVER',
       `not everything was deleted of these kinds: ${failed.join(', ')}`,
-      'the lines above say why; run the command again when that is mended',
+      'the lines above say why; fix the cause and run the command again',
     )
 }
 
@@ -73,7 +73,7 @@ async function chooseMeshes(
     if (meshName !== undefined && here.length === 1) return here
     throw cliError(
       'OSM_CLI_UNCONFIRMED',
-      'the cluster has several meshes, and --force asks nobody which of them is meant',
+      'the cluster has several meshes, and --force cannot choose one',
       `choose one with --mesh-name: ${described}`,
     )
   }

@@ -101,7 +101,7 @@ describe('checkSplit', () => {
 
   it('needs a sample', () => {
     expect(checkSplit(split(0, 0)).failures).toEqual([
-      'split bookstore/bookstore-split: 0 answers were seen, 60 are needed to tell',
+      'split bookstore/bookstore-split: 0 answers were seen, 60 are needed',
     ])
     expect(checkSplit(split(9, 3)).ok).toBe(false)
   })

@@ -54,7 +54,7 @@ function failureOf(
   servers: readonly string[],
 ): string | undefined {
   const flow = `${client} → ${target} ${path}`
-  if (requests < minRequests) return `${flow}: ${requests} requests were seen, too few to tell`
+  if (requests < minRequests) return `${flow}: ${requests} requests were seen, too few for a result`
   const got = Object.entries(statuses)
     .map(([status, count]) => `${status === '0' ? 'no answer' : status} × ${count}`)
     .join(', ')

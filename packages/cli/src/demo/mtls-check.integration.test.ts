@@ -124,7 +124,7 @@ describe('checkMtls', () => {
   it('finds a sidecar with the certificate of another, or with none', async () => {
     const port = await tlsServer('bookstore', { requestCert: true, rejectUnauthorized: true })
     expect((await check(port, ['spiffe://cluster.local/bookthief/bookthief'])).ok).toBe(false)
-    expect((await check(port, [])).failures.join()).toContain('it bears no URI')
+    expect((await check(port, [])).failures.join()).toContain('it has no URI')
   })
 
   it('takes what a port shows for what a sidecar holds that need not tell', async () => {
@@ -133,7 +133,7 @@ describe('checkMtls', () => {
     const port = await tlsServer('bookstore', { requestCert: true, rejectUnauthorized: true })
     const result = await silent(port, [status.class])
     expect(result).toMatchObject({ ok: true, identities: [{ uris: [uri], ok: true }], failures: [] })
-    expect((await silent(port, ['another'])).failures.join()).toContain('it bears no URI')
+    expect((await silent(port, ['another'])).failures.join()).toContain('it has no URI')
     await new Promise((resolve) => server?.close(resolve))
     const other = await tlsServer('bookthief', { requestCert: true, rejectUnauthorized: true })
     expect((await silent(other, [status.class])).identities).toMatchObject([{ ok: false }])
@@ -142,6 +142,6 @@ describe('checkMtls', () => {
   it('proves nothing where no port was found', async () => {
     const policy = { ...samplePolicy(), proxy: { ...samplePolicy().proxy, inbound: [] } }
     const result = await checkMtls([{ status, policy }], new Map([[status.name, { uris: [uri] }]]), new Set(), signal)
-    expect(result).toMatchObject({ ok: false, failures: ['no served port was found to knock at'] })
+    expect(result).toMatchObject({ ok: false, failures: ['no served port was found to connect to'] })
   })
 })

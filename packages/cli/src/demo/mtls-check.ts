@@ -66,10 +66,10 @@ export async function checkMtls(
       .filter(({ ok }) => !ok)
       .map(
         ({ instance, expected, uris }) =>
-          `${instance}: its certificate should bear ${expected}; it bears ${uris.join(', ') || 'no URI'}`,
+          `${instance}: its certificate should have ${expected}; it has ${uris.join(', ') || 'no URI'}`,
       ),
     ...handshakes.flatMap((result) => handshakeFailures(result)),
-    ...(handshakes.length === 0 ? ['no served port was found to knock at'] : []),
+    ...(handshakes.length === 0 ? ['no served port was found to connect to'] : []),
   ]
   return { ok: failures.length === 0, identities, handshakes, failures }
 }
@@ -138,10 +138,10 @@ function handshakeFailures(result: HandshakeResult): readonly string[] {
     ...(withoutCertificate === 'refused'
       ? []
       : [`${place}: a client without a certificate should be refused; it was accepted`]),
-    ...(signedByMesh ? [] : [`${place}: the certificate shown should be signed by the root of the mesh`]),
+    ...(signedByMesh ? [] : [`${place}: the presented certificate should be signed by the root of the mesh`]),
     ...(plaintext === 'refused' && withoutCertificate === 'refused' && signedByMesh
       ? [
-          `${place}: the certificate shown bears ${serverUris.join(', ') || 'no URI'}, which is not the identity of the workload`,
+          `${place}: the presented certificate has ${serverUris.join(', ') || 'no URI'}, which is not the identity of the workload`,
         ]
       : []),
   ]

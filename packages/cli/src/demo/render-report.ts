@@ -9,7 +9,7 @@ export function renderReport(report: DemoReport, color: boolean): readonly strin
     renderSpans([span(ok ? '  ✓ ' : '  ✗ ', ok ? 'good' : 'bad'), span(text)], color)
   const { expectations, split, mtls, proxies } = report
   return [
-    renderTitle('EXPECTATIONS', 'held against what was observed', color),
+    renderTitle('EXPECTATIONS', 'compared with the observed traffic', color),
     ...expectations.map(({ client, target, path, outcome, requests, ok }) =>
       line(ok, `${client} → ${target} ${path} is ${outcome} (${requests} requests)`),
     ),
@@ -23,7 +23,7 @@ export function renderReport(report: DemoReport, color: boolean): readonly strin
     ),
     line(
       mtls.ok,
-      `mTLS: ${mtls.identities.length} certificates bear the right identity; ${mtls.handshakes.length} ports refuse plaintext and clients without a certificate`,
+      `mTLS: ${mtls.identities.length} certificates have the right identity; ${mtls.handshakes.length} ports refuse plaintext and clients without a certificate`,
     ),
     line(
       proxies.every(({ state, rejected }) => state === 'applied' && rejected === 0),

@@ -34,7 +34,7 @@ export function checkSplit({ name, apex, sample, backends }: ObservedSplit): Spl
     return { service, wanted: share, observed, tolerance, answers, ok: Math.abs(observed - share) <= tolerance }
   })
   const failures = [
-    ...(sample < minSample ? [`split ${name}: ${sample} answers were seen, ${minSample} are needed to tell`] : []),
+    ...(sample < minSample ? [`split ${name}: ${sample} answers were seen, ${minSample} are needed`] : []),
     ...compared
       .filter(({ ok }) => !ok)
       .map(

@@ -23,9 +23,9 @@ export function findChart(
   if (found !== undefined) return found
   throw cliError(
     'OSM_CLI_CHART',
-    named === undefined ? `the chart is neither at ${candidates.join(' nor at ')}` : `${named} is no chart`,
+    named === undefined ? `the chart is neither at ${candidates.join(' nor at ')}` : `${named} is not a chart`,
     named === undefined
-      ? 'name it with --osm-chart-path; in a checkout, run npm run build'
-      : '--osm-chart-path takes a folder with a Chart.yaml, or an archive that helm package has made',
+      ? 'set it with --osm-chart-path; in a checkout, run npm run build'
+      : '--osm-chart-path takes a folder with a Chart.yaml, or an archive created by helm package',
   )
 }

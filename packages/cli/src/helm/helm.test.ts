@@ -44,7 +44,7 @@ describe('finding helm', () => {
   it.each([
     ['v3.13.3+g1', /is helm v3\.13\.3, which is too old/],
     ['v2.17.0', /is helm v2\.17\.0, which is too old/],
-    ['something else', /does not answer as helm does/],
+    ['something else', /does not print a helm version/],
   ])('refuses a program that answers %j', async (said, message) => {
     const { context } = fakeContext({ variables })
     await expect(findHelm(context, script('wrong', `echo '${said}'`))).rejects.toMatchObject({
@@ -133,6 +133,6 @@ describe('finding the chart', () => {
   it('says where it looked', () => {
     const { context } = fakeContext({ cwd: folder, programFolder: '/nowhere/at/all' })
     expect(() => findChart(context, undefined)).toThrow('/nowhere/at/all/chart')
-    expect(() => findChart(context, 'missing')).toThrow('missing is no chart')
+    expect(() => findChart(context, 'missing')).toThrow('missing is not a chart')
   })
 })

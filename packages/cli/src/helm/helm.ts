@@ -28,7 +28,7 @@ export interface HelmRun {
 const oldestHelm = { major: 3, minor: 14 }
 /** A program that does not say its version by then is none of ours. */
 const versionTimeoutMs = 10_000
-const howToGetIt = `helm ${oldestHelm.major}.${oldestHelm.minor} or newer is needed; https://helm.sh/docs/intro/install says how to get it`
+const howToGetIt = `helm ${oldestHelm.major}.${oldestHelm.minor} or newer is required; see https://helm.sh/docs/intro/install`
 /** Messages of helm that are kept; charts that fail may say a lot. */
 const maxLines = 200
 
@@ -42,7 +42,7 @@ export async function findHelm(context: CliContext, named: string | undefined): 
     name: 'helm',
     variable: 'HELM_BIN',
     missing: 'OSM_CLI_HELM_MISSING',
-    hint: `name it with --helm <path> or HELM_BIN; ${howToGetIt}`,
+    hint: `set it with --helm <path> or HELM_BIN; ${howToGetIt}`,
   })
   const said = await new Promise<string>((resolve) => {
     const options = { timeout: versionTimeoutMs, env: context.variables, signal: context.signal }
@@ -51,7 +51,7 @@ export async function findHelm(context: CliContext, named: string | undefined): 
   })
   const { version, major, minor } = /^(?<version>v(?<major>\d+)\.(?<minor>\d+)[^\s+]*)/m.exec(said)?.groups ?? {}
   if (version === undefined || major === undefined || minor === undefined)
-    throw cliError('OSM_CLI_HELM_OLD', `${program} version does not answer as helm does`, howToGetIt)
+    throw cliError('OSM_CLI_HELM_OLD', `${program} version does not print a helm version`, howToGetIt)
   if (Number(major) < oldestHelm.major || (Number(major) === oldestHelm.major && Number(minor) < oldestHelm.minor))
     throw cliError('OSM_CLI_HELM_OLD', `${program} is helm ${version}, which is too old`, howToGetIt)
   return { program, version, major: Number(major) }
@@ -98,7 +98,7 @@ export async function runHelm(
   throw cliError(
     'OSM_CLI_HELM',
     `helm ${args[0] ?? ''} failed: ${said === '' ? `it ended with code ${String(code)}` : said}`,
-    `helm history and kubectl get pods, both with --namespace ${namespace}, tell more`,
+    `helm history and kubectl get pods, both with --namespace ${namespace}, show details`,
   )
 }
 

@@ -93,7 +93,7 @@ export async function injectObjects(
               reason: injection.sidecarClass,
               message:
                 known === undefined
-                  ? `namespace ${name} was not given and is taken to be of the mesh, with injection enabled`
+                  ? `namespace ${name} is not in the config and is treated as part of the mesh with injection enabled`
                   : injection.message,
               notes: injection.notes.slice(1),
               warnings: injection.warnings,

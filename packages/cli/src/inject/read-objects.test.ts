@@ -29,8 +29,8 @@ describe('a file for osm inject', () => {
   })
 
   it.each([
-    ['an alias without its anchor', 'kind: Pod\nmetadata: *a\n', 'pods.yaml is no YAML: Unresolved alias'],
-    ['an object without a kind', 'a: 1\n', 'it has no kind'],
+    ['an alias without its anchor', 'kind: Pod\nmetadata: *a\n', 'pods.yaml is not valid YAML: Unresolved alias'],
+    ['an object without a kind', 'a: 1\n', 'an object without a kind'],
   ])('is refused by its name for %s', (_what, text, message) => {
     expect(() => read(text)).toThrow(message)
     expect(() => read(text)).toThrow(expect.objectContaining({ code: 'OSM_CLI_INPUT' }))

@@ -20,7 +20,7 @@ export function readKubernetesObjects(file: string, cwd: string): readonly JsonO
   const name = file === STANDARD_INPUT ? 'standard input' : file
   return parseAllDocuments(textOf(file, cwd, name)).flatMap((document) => {
     const [fault] = document.errors
-    if (fault !== undefined) throw unusable(`${name} is no YAML: ${fault.message.split('\n')[0] ?? ''}`)
+    if (fault !== undefined) throw unusable(`${name} is not valid YAML: ${fault.message.split('\n')[0] ?? ''}`)
     const value = valueOf(document, name)
     return value === null || value === undefined ? [] : flatten(value as JsonObject, name)
   })
@@ -31,7 +31,7 @@ function valueOf(document: Document.Parsed, name: string): unknown {
   try {
     return document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown
   } catch (error) {
-    throw unusable(`${name} is no YAML: ${error instanceof Error ? error.message : String(error)}`)
+    throw unusable(`${name} is not valid YAML: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
@@ -39,17 +39,16 @@ function textOf(file: string, cwd: string, name: string): string {
   try {
     return readFileSync(file === STANDARD_INPUT ? 0 : resolve(cwd, file), 'utf8')
   } catch (error) {
-    throw unusable(`${name} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw unusable(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
 function flatten(value: JsonObject, name: string): readonly JsonObject[] {
-  if (!isObject(value) || typeof value.kind !== 'string')
-    throw unusable(`${name} holds something that is no Kubernetes object: it has no kind`)
+  if (!isObject(value) || typeof value.kind !== 'string') throw unusable(`${name} contains an object without a kind`)
   if (!value.kind.endsWith('List') || !Array.isArray(value.items)) return [value]
   return value.items.flatMap((item) => flatten(item as JsonObject, name))
 }
 
 function unusable(message: string): Error {
-  return cliError('OSM_CLI_INPUT', message, 'give YAML or JSON as `kubectl get -o yaml` prints it')
+  return cliError('OSM_CLI_INPUT', message, 'give YAML or JSON as printed by `kubectl get -o yaml`')
 }

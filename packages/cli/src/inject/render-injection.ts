@@ -27,8 +27,8 @@ export function renderExplanation(pod: PodOutcome, color: boolean): readonly str
 /** Why an object stays as it is. */
 export function renderPassedOver({ title, likelyTemplate }: PassedOver): string {
   return likelyTemplate === undefined
-    ? `${title}: passed over, it has no pod template`
-    : `${title}: passed over, a pod template at ${likelyTemplate} is at no known place; name it with --template-path ${likelyTemplate}`
+    ? `${title}: skipped, it has no pod template`
+    : `${title}: skipped, its pod template at ${likelyTemplate} is not at a known path; use --template-path ${likelyTemplate}`
 }
 
 /** Each change: where, and what stands there then. */

@@ -41,7 +41,7 @@ export async function runInject(question: InjectQuestion): Promise<readonly Inje
   })
   const fault = injector.problems.find(({ severity }) => severity === 'error')
   if (fault !== undefined)
-    throw cliError('OSM_CLI_INPUT', `MeshConfig: ${fault.field ?? ''}: ${fault.message}`, 'mend the MeshConfig')
+    throw cliError('OSM_CLI_INPUT', `MeshConfig: ${fault.field ?? ''}: ${fault.message}`, 'fix the MeshConfig')
   return injectObjects(objects, {
     injector,
     namespaces: namespacesOf(given),
@@ -60,7 +60,7 @@ function meshConfigOf(objects: readonly JsonObject[], file: string): MeshConfigS
   const [found] = read
   if (found?.kind === 'MeshConfig') return found.spec
   const reasons = problems.map(({ field = '', message }) => `${field} ${message}`.trim()).join('; ')
-  throw cliError('OSM_CLI_INPUT', `${file}: the MeshConfig can't be used: ${reasons}`, 'mend the MeshConfig')
+  throw cliError('OSM_CLI_INPUT', `${file}: the MeshConfig is invalid: ${reasons}`, 'fix the MeshConfig')
 }
 
 function namespacesOf(objects: readonly JsonObject[]): NamespaceTexts {

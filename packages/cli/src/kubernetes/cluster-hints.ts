@@ -2,11 +2,11 @@ import type { KubernetesErrorCode } from '@osm-ts/core'
 
 /** What to do about an API server that did not do what was asked, by the code of the error. */
 const hints: Readonly<Partial<Record<KubernetesErrorCode, string>>> = {
-  OSM_KUBERNETES_CONFIG: 'name the cluster with --kubeconfig and --context, or by KUBECONFIG as for kubectl',
-  OSM_KUBERNETES_CREDENTIALS: 'see whether kubectl works with the same kubeconfig',
-  OSM_KUBERNETES_UNREACHABLE: 'see whether the cluster runs, and whether kubectl reaches it with the same kubeconfig',
-  OSM_KUBERNETES_UNAUTHORIZED: 'log in to the cluster again, or choose another user of the kubeconfig with --context',
-  OSM_KUBERNETES_FORBIDDEN: 'ask for the role, or choose another user of the kubeconfig with --context',
+  OSM_KUBERNETES_CONFIG: 'select the cluster with --kubeconfig and --context, or with KUBECONFIG',
+  OSM_KUBERNETES_CREDENTIALS: 'check that kubectl works with the same kubeconfig',
+  OSM_KUBERNETES_UNREACHABLE: 'check that the cluster is running, and that kubectl works with the same kubeconfig',
+  OSM_KUBERNETES_UNAUTHORIZED: 'log in to the cluster again, or select another user with --context',
+  OSM_KUBERNETES_FORBIDDEN: 'request the permission, or select another user with --context',
   OSM_KUBERNETES_THROTTLED: 'try again in a moment',
 }
 

@@ -42,7 +42,7 @@ describe('the options of a cluster', () => {
         code: 1,
         stderr:
           `osm: ${kubeconfig} has no context there; it has here [OSM_KUBERNETES_CONFIG]\n` +
-          '  name the cluster with --kubeconfig and --context, or by KUBECONFIG as for kubectl\n',
+          '  select the cluster with --kubeconfig and --context, or with KUBECONFIG\n',
       })
   })
 
@@ -54,7 +54,9 @@ describe('the options of a cluster', () => {
   it('say what to look at where nobody answers', async () => {
     const { code, stderr } = await osm('namespace', 'list', '--kubeconfig', kubeconfig)
     expect(code).toBe(1)
-    expect(stderr).toMatch(/https:\/\/127\.0\.0\.1:9.*\[OSM_KUBERNETES_UNREACHABLE\]\n {2}see whether the cluster runs/)
+    expect(stderr).toMatch(
+      /https:\/\/127\.0\.0\.1:9.*\[OSM_KUBERNETES_UNREACHABLE\]\n {2}check that the cluster is running/,
+    )
   })
 
   it('cannot be mixed with the state of a mesh on this machine', async () => {

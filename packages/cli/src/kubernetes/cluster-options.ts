@@ -14,10 +14,10 @@ export function addClusterOptions(program: Command): void {
   program
     .option(
       '--osm-namespace <namespace>',
-      'namespace of the control plane (default: $OSM_NAMESPACE, else that of osm env)',
+      'namespace of the control plane (default: $OSM_NAMESPACE, else the settings file)',
     )
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster (default: where kubectl looks for it)')
-    .option('--context <name>', 'context of the kubeconfig (default: its current one)')
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster (default: that of kubectl)')
+    .option('--context <name>', 'context of the kubeconfig (default: the current context)')
 }
 
 /** Makes the help of a command show them. */

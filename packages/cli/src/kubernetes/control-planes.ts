@@ -58,7 +58,7 @@ export async function theControlPlane(cluster: Cluster): Promise<ControlPlane> {
     `there is no control plane in namespace ${cluster.osmNamespace}`,
     elsewhere.length === 0
       ? 'install one with osm install'
-      : `name the namespace of one with --osm-namespace: ${elsewhere.join(', ')}`,
+      : `select one with --osm-namespace: ${elsewhere.join(', ')}`,
   )
 }
 

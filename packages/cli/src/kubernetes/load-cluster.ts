@@ -70,7 +70,7 @@ export async function loadCluster({ api, signal }: Cluster, plane: ControlPlane)
     throw cliError(
       'OSM_CLI_UNREACHABLE',
       `mesh ${meshName} could not be read within ${READ_TIMEOUT_MS / 1000} s${lastFault && `; last: ${lastFault}`}`,
-      'a role has to allow list and watch of what the controller reads, in all namespaces of the mesh',
+      'a role has to allow list and watch of the objects that the controller reads, in all namespaces of the mesh',
       error,
     )
   } finally {

@@ -21,7 +21,7 @@ export async function getAdminPage(
   const shown = `${name.namespace}/${name.name}`
   const pod = await cluster.api.get(resourceTypes.Pod, name, cluster.signal)
   if (pod === undefined)
-    throw cliError('OSM_CLI_INSTANCE', `there is no pod ${shown}`, 'name its namespace with --namespace')
+    throw cliError('OSM_CLI_INSTANCE', `there is no pod ${shown}`, 'set its namespace with --namespace')
   if (pod.metadata.labels?.[proxyUuidLabel] === undefined)
     throw cliError(
       'OSM_CLI_INSTANCE',
@@ -30,6 +30,6 @@ export async function getAdminPage(
     )
   const { phase } = podState(pod)
   if (phase !== 'Running')
-    throw cliError('OSM_CLI_INSTANCE', `pod ${shown} does not run: it is ${phase}`, `see kubectl describe pod`)
+    throw cliError('OSM_CLI_INSTANCE', `pod ${shown} is not running: its phase is ${phase}`, `see kubectl describe pod`)
   return getFromPod(cluster, name, ADMIN_PORT, `/${page}`)
 }

@@ -114,7 +114,7 @@ function splitLines({ name, apex, sample, backends }: ObservedSplit, width: numb
     ]
   })
   return [
-    renderTitle('SPLIT', `${name} of service ${apex}; │ marks what is wanted`, color),
+    renderTitle('SPLIT', `${name} of service ${apex}; │ marks the target`, color),
     ...renderTable(columns, rows, { width, color, indent }),
   ]
 }

@@ -45,7 +45,7 @@ describe('runMesh', () => {
     // Progress never gets between a result and whoever reads it.
     expect(stdout.text).toBe('')
     expect(stderr.text).toMatch(
-      /Starting the controller: done[^]+configuring every sidecar: done[^]+Stopping workloads[^]+done/,
+      /Starting the controller: done[^]+configuring sidecars: done[^]+Stopping workloads[^]+done/,
     )
   })
 
@@ -56,7 +56,7 @@ describe('runMesh', () => {
     expect(mesh.calls).toEqual(['start', 'stop'])
   })
 
-  it('tells why a mesh did not get ready, with what its processes said last', async () => {
+  it('shows the reason a mesh did not get ready, with what its processes said last', async () => {
     mesh.ready = () => {
       mesh.options?.onEvent({
         type: 'output',
@@ -69,7 +69,7 @@ describe('runMesh', () => {
     }
     const { context, stderr } = fakeContext()
     await expect(runMesh(context, options(), () => Promise.resolve())).rejects.toThrow('workload shop did not start')
-    expect(stderr.text).toContain('configuring every sidecar: failed')
+    expect(stderr.text).toContain('configuring sidecars: failed')
     expect(stderr.text).toContain('  shop-0: no such file\n')
     expect(mesh.calls).toEqual(['start', 'stop'])
   })

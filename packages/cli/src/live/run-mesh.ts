@@ -85,7 +85,7 @@ export async function runMesh<T>(
     [
       { title: 'Starting the controller', reached: Promise.race([controller.promise, failed.promise]) },
       {
-        title: 'Starting workloads, and configuring every sidecar',
+        title: 'Starting workloads and configuring sidecars',
         reached: Promise.race([convergence.settled(), failed.promise]).then(
           ({ connectedAt, appliedAt }) => `${formatSeconds(appliedAt - connectedAt)} after the last one connected`,
         ),
@@ -155,7 +155,7 @@ async function deadline(milliseconds: number, signal: AbortSignal): Promise<neve
         cliError(
           'OSM_CLI_NOT_READY',
           `the mesh was not ready after ${seconds} seconds`,
-          'see osm proxy status, and the lines above, for what is missing',
+          'osm proxy status and the lines above show what is missing',
         ),
       )
     }, milliseconds)

@@ -43,7 +43,7 @@ function admissionOf({ metadata: { labels = {}, annotations = {} } }: Kubernetes
   if (labels[proxyUuidLabel] === undefined) {
     const advice =
       'see annotation openservicemesh.io/sidecar-injection of namespace and pod, and the log of osm-injector'
-    return { kind: 'refused', message: 'it is admitted without a sidecar', advice }
+    return { kind: 'refused', message: 'it would be admitted without a sidecar', advice }
   }
   return { kind: 'admitted', sidecarClass: annotations[sidecarClassAnnotation] ?? '' }
 }

@@ -106,7 +106,7 @@ describe('what is in the way of a plan', () => {
   it('is a pod template that names another class, and none that names this one', () => {
     const naming = (name: string) => sampleWorkload(name, { annotations: { [classAnnotation]: name } })
     expect(obstaclesOf([naming('envoy'), naming('PIPY')])).toEqual([
-      'the pod template of Deployment/envoy names class envoy by its annotation, whatever the namespace says',
+      'the pod template of Deployment/envoy selects class envoy by its annotation, which overrides that of the namespace',
     ])
   })
 
@@ -162,7 +162,7 @@ describe('what is in the way of a plan', () => {
     const done = sampleWorkload('done', { pods: [sidecarPod('c', 'pipy')] })
     const plain = sampleWorkload('plain', { pods: [sidecarPod('d')] })
     expect(obstaclesOf([workload, done, plain], { policies: [] })).toEqual([
-      'no controller has a policy for the pods of Deployment/fresh: whether class pipy can do what policies ask for there is unknown',
+      'no controller has a policy for the pods of Deployment/fresh: it is unknown whether class pipy supports its policies',
     ])
     expect(obstaclesOf([workload, done, plain], { policies: policiesOf([workload]).slice(1) })).toEqual([])
   })

@@ -127,7 +127,7 @@ function planWorkload(workload: RestartableWorkload, to: string): PlannedWorkloa
 
 function remarkOn(workload: RestartableWorkload, step: WorkloadStep): string | undefined {
   if (step === 'none') return workload.pods.length === 0 ? 'has no pods' : 'its pods have no sidecar'
-  return step === 'restart' && interruptsService(workload) ? 'does not serve while its pods are replaced' : undefined
+  return step === 'restart' && interruptsService(workload) ? 'is unavailable while its pods are replaced' : undefined
 }
 
 function driverObstacles({ controllers, to }: MigrationFacts): readonly Obstacle[] {
@@ -139,7 +139,7 @@ function driverObstacles({ controllers, to }: MigrationFacts): readonly Obstacle
       return [
         {
           what: `controller ${controller} has no driver of class ${to}`,
-          advice: `ready are ${ready.join(', ') || 'none'}; spec.sidecar.sidecarDrivers of the MeshConfig and osm.driverPackages of the chart add others`,
+          advice: `ready are ${ready.join(', ') || 'none'}; add others with spec.sidecar.sidecarDrivers of the MeshConfig and osm.driverPackages of the chart`,
         },
       ]
     const { state, reason } = driver
@@ -172,10 +172,10 @@ function missingFeatures({ controllers, to, policies, allowMissing }: MigrationF
 function missingObstacle({ feature, security, objects }: CapabilityLoss): Obstacle {
   const asked = objects.length === 0 ? 'policies' : objects.join(', ')
   return {
-    what: `the class cannot do ${feature}, which ${asked} ${objects.length === 1 ? 'asks' : 'ask'} for`,
+    what: `the class does not support ${feature}, which ${asked} ${objects.length === 1 ? 'needs' : 'need'}`,
     advice: security
-      ? `${feature} protects something, and is not given up by an option: change what asks for it, or stay with the present class`
-      : `--allow-missing ${feature} goes on without it`,
+      ? `${feature} is a security feature that no option gives up: change the objects that need it, or keep the present class`
+      : `use --allow-missing ${feature} to continue without it`,
   }
 }
 
@@ -192,16 +192,16 @@ function workloadObstacles(workload: RestartableWorkload, facts: MigrationFacts)
   if (workload.pods.some(({ uuid }) => uuid !== undefined) && ofTemplate !== undefined && ofTemplate !== to)
     return [
       {
-        what: `the pod template of ${id} names class ${ofTemplate} by its annotation, whatever the namespace says`,
-        advice: `take annotation ${sidecarClassAnnotation} out of the template`,
+        what: `the pod template of ${id} selects class ${ofTemplate} by its annotation, which overrides that of the namespace`,
+        advice: `remove annotation ${sidecarClassAnnotation} from the template`,
       },
     ]
   if (stepOf(workload, to) !== 'restart') return []
   if (!isCompared(workload, facts))
     return [
       {
-        what: `no controller has a policy for the pods of ${id}: whether class ${to} can do what policies ask for there is unknown`,
-        advice: 'see osm proxy status, and try again once it shows them',
+        what: `no controller has a policy for the pods of ${id}: it is unknown whether class ${to} supports its policies`,
+        advice: 'try again when osm proxy status shows them',
       },
     ]
   const unfit = unfitForRestart(workload)

@@ -6,14 +6,14 @@ import { workloadId } from './workloads.js'
 
 const steps: Readonly<Record<WorkloadStep, string>> = {
   restart: 'rolling restart, then wait for its sidecars',
-  check: 'is of the class; its sidecars are looked at',
+  check: 'has the class already; its sidecars are checked',
   none: 'nothing',
 }
 const states: Readonly<Record<MigratedWorkload['state'], string>> = {
   migrated: 'migrated',
-  unchanged: 'unchanged, there was nothing to do',
-  'put-back': 'under way when it stopped; has its former template again',
-  'under-way': 'under way when it stopped; left as it is',
+  unchanged: 'unchanged',
+  'put-back': 'in progress when the migration stopped; its template was restored',
+  'under-way': 'in progress when the migration stopped; not restored',
   'not-begun': 'not begun',
 }
 
@@ -32,19 +32,19 @@ export function renderPlan(plan: MigrationPlan, color: boolean): readonly string
     `Plan for namespace [${namespace}] of mesh [${mesh}], to class [${to}]`,
     '',
     ...renderTable(
-      [{ title: 'STEP', align: 'right' }, { title: 'OBJECT' }, { title: 'PODS' }, { title: 'WHAT IS DONE' }],
+      [{ title: 'STEP', align: 'right' }, { title: 'OBJECT' }, { title: 'PODS' }, { title: 'ACTION' }],
       rows.map(({ what, pods, how }, index) => [span(String(index + 1)), span(what), span(pods), span(how)]),
       { color },
     ),
     ...section(
-      'Not migrated, because nothing recreates them:',
+      'Not migrated, because no controller recreates them:',
       left.map(({ pod, sidecarClass, owner }) =>
         [`Pod/${pod} of class ${sidecarClass}`, owner === null ? 'stands alone' : `of ${owner}`].join(', '),
       ),
     ),
-    ...section('Missing in the class:', plan.missing.map(missingText)),
+    ...section('Not supported by the class:', plan.missing.map(missingText)),
     ...section(
-      'In the way:',
+      'Obstacles:',
       obstacles.flatMap(({ what, advice }) => [renderSpans([span(what, 'bad')], color), `  ${span(advice).text}`]),
     ),
   ]
@@ -62,9 +62,9 @@ export function renderResult(plan: MigrationPlan, result: MigrationResult, color
     ...renderTable([{ title: 'WORKLOAD' }, { title: 'STATE' }], rows, { color }),
     ...section(
       'Not migrated:',
-      left.map(({ pod, sidecarClass, owner }) => `Pod/${pod} of ${owner ?? 'nothing'}, of class ${sidecarClass}`),
+      left.map(({ pod, sidecarClass, owner }) => `Pod/${pod} of ${owner ?? 'no controller'}, class ${sidecarClass}`),
     ),
-    ...section('Could not be written:', faults),
+    ...section('Could not be restored:', faults),
     '',
     outcome === 'migrated'
       ? `Namespace [${namespace}] successfully migrated to sidecar class [${to}]`
@@ -78,7 +78,7 @@ function podsText({ pods }: PlannedWorkload): string {
 }
 
 function missingText({ feature, accepted, hadBefore, security }: MigrationPlan['missing'][number]): string {
-  const standing = accepted ? (hadBefore ? 'accepted' : 'the present class lacks it too') : 'refused'
+  const standing = accepted ? (hadBefore ? 'accepted' : 'not supported by the present class either') : 'refused'
   return `${feature}${security ? ' (security)' : ''}: ${standing}`
 }
 

@@ -30,7 +30,7 @@ describe('how far a workload is', () => {
   })
 
   it.each<[string, RestartableWorkload, readonly ProxyStatus[] | undefined, string]>([
-    ['old pods', underWay, [], '1 old pods have not ended; pod server-0: Running, not ready yet'],
+    ['old pods', underWay, [], '1 old pods have not terminated; pod server-0: Running, not ready yet'],
     ['no answer of controllers', done, undefined, 'no controller answers'],
     ['a pod of the old class', sampleWorkload('server'), [], 'pod server-0 is of class envoy'],
     ['a sidecar that nobody knows', done, [], 'no controller knows the sidecar of pod server-0'],
@@ -71,10 +71,10 @@ describe('how far a workload is', () => {
     expect(ask(underWay, [old])).toMatchObject({ kind: 'waiting' })
   })
 
-  it('is a failure when a pod was made without a sidecar', () => {
+  it('is a failure when a pod was created without a sidecar', () => {
     expect(ask(sampleWorkload('server', { pods: [sidecarPod('server-0')] }), [])).toEqual({
       kind: 'failed',
-      message: 'pod server-0 was made without a sidecar',
+      message: 'pod server-0 was created without a sidecar',
     })
   })
 })

@@ -26,7 +26,7 @@ export function rolloutStateOf(workload: RestartableWorkload, question: RolloutQ
   if (refusal !== undefined) return { kind: 'failed', message: refusal }
   if (rollout.kind === 'under-way') return { kind: 'waiting', message: withPods(rollout.message, pods, to) }
   const without = pods.find(({ uuid }) => uuid === undefined)
-  if (without !== undefined) return { kind: 'failed', message: `pod ${without.name} was made without a sidecar` }
+  if (without !== undefined) return { kind: 'failed', message: `pod ${without.name} was created without a sidecar` }
   if (statuses === undefined) return { kind: 'waiting', message: 'no controller answers' }
   const [first, ...more] = pods.flatMap((pod) => lagOf(pod, question) ?? [])
   if (first === undefined) return { kind: 'done' }
@@ -41,7 +41,7 @@ function refusalOf({ name, uuid = '' }: SidecarPod, { to, statuses, tolerated }:
   if (rejected !== undefined)
     return `the sidecar of pod ${name} has rejected ${rejected.kind} ${rejected.id}: ${rejected.message}`
   const [denied] = status.denied
-  return denied === undefined ? undefined : `the sidecar of pod ${name} lets nobody in at ${denied}`
+  return denied === undefined ? undefined : `the sidecar of pod ${name} denies all callers at ${denied}`
 }
 
 /** What a pod has not come to yet; undefined if it has. */

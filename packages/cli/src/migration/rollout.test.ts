@@ -19,7 +19,7 @@ describe('a rollout', () => {
 
   it.each<[RestartableKind, object, string]>([
     ['Deployment', { replicas: 3, updatedReplicas: 1, availableReplicas: 3 }, '1 of 2 pods are new'],
-    ['Deployment', { replicas: 3, updatedReplicas: 2, availableReplicas: 2 }, '1 old pods have not ended'],
+    ['Deployment', { replicas: 3, updatedReplicas: 2, availableReplicas: 2 }, '1 old pods have not terminated'],
     ['Deployment', { replicas: 2, updatedReplicas: 2 }, '0 of 2 pods are available'],
     ['StatefulSet', { readyReplicas: 2, currentRevision: 'a', updateRevision: 'b' }, '0 of 2 pods are new'],
     [

@@ -25,7 +25,7 @@ export function unfitForRestart({ kind, object }: Pick<RestartableWorkload, 'kin
       ? 'is paused: kubectl rollout resume lets its pods be replaced'
       : undefined
   if (memberOf(object, 'spec', 'updateStrategy', 'type') === 'OnDelete')
-    return 'has updateStrategy OnDelete: its pods are replaced when somebody deletes them'
+    return 'has updateStrategy OnDelete: its pods are replaced only when they are deleted'
   const partition = countIn(object, 'spec', 'updateStrategy', 'rollingUpdate', 'partition')
   return kind === 'StatefulSet' && partition > 0
     ? `has a partition of ${partition} in its updateStrategy: pods below it are not replaced`
@@ -51,7 +51,7 @@ function deployment(object: unknown): Rollout {
     countIn(object, 'status', count),
   ) as [number, number, number] // of three names
   if (updated < wanted) return underWay(`${updated} of ${wanted} pods are new`)
-  if (all > updated) return underWay(`${all - updated} old pods have not ended`)
+  if (all > updated) return underWay(`${all - updated} old pods have not terminated`)
   if (available < updated) return underWay(`${available} of ${updated} pods are available`)
   return { kind: 'complete' }
 }

@@ -186,7 +186,7 @@ class Migration {
       if (admission.kind === 'unknown' || admission.sidecarClass === plan.to) return
       if (performance.now() >= deadline)
         throw new Error(
-          `new pods get class ${admission.sidecarClass}, although namespace ${plan.namespace} says otherwise`,
+          `new pods get class ${admission.sidecarClass}, which differs from the annotation of namespace ${plan.namespace}`,
         )
       await pause(systemClock, roundMs / 4, this.#signal)
       this.#signal.throwIfAborted()
@@ -228,7 +228,7 @@ class Migration {
       try {
         await this.#writeRestartedAt(workload, former, signal)
         this.#states.set(id, 'put-back')
-        tell(`${id}: has its former template again`)
+        tell(`${id}: template restored`)
       } catch (error) {
         faults.push(`${id}: ${messageOf(error)}`)
       }

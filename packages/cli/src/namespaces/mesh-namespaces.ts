@@ -32,17 +32,17 @@ export async function addNamespace(
   if (Object.hasOwn(labels, ignoreLabel))
     throw refused(
       `Namespace [${name}] is ignored and cannot be added to mesh [${meshName}]`,
-      `take its label ${ignoreLabel} away first, by osm namespace remove ${name} or kubectl label`,
+      `remove its label ${ignoreLabel} first, with osm namespace remove ${name} or kubectl label`,
     )
   if (other !== meshName)
     throw refused(
       `Namespace [${name}] belongs to mesh [${other}]`,
-      `take it out first: osm namespace remove ${name} --mesh-name ${other}`,
+      `remove it first: osm namespace remove ${name} --mesh-name ${other}`,
     )
   if ((await findControlPlanes(cluster, name)).length > 0)
     throw refused(
-      `Namespace [${name}] holds a control plane and cannot be added to mesh [${meshName}]`,
-      'run workloads in other namespaces: the pods that make a mesh work cannot be part of it',
+      `Namespace [${name}] contains a control plane and cannot be added to mesh [${meshName}]`,
+      'use another namespace for workloads: the pods of the control plane cannot be part of the mesh',
     )
   await patch(cluster, name, {
     labels: { [monitoredByLabel]: meshName },
@@ -61,10 +61,7 @@ export async function removeNamespace(cluster: Namespaces, name: string, meshNam
   if (mesh === undefined && ignored === undefined)
     throw refused(`Namespace [${name}] does not belong to any mesh`, 'see osm namespace list')
   if (mesh !== undefined && mesh !== meshName)
-    throw refused(
-      `Namespace [${name}] belongs to mesh [${mesh}], not to mesh [${meshName}]`,
-      `name its mesh with --mesh-name ${mesh}`,
-    )
+    throw refused(`Namespace [${name}] belongs to mesh [${mesh}], not to mesh [${meshName}]`, `use --mesh-name ${mesh}`)
   await patch(cluster, name, {
     labels: { [monitoredByLabel]: null, [ignoreLabel]: null },
     annotations: { [injectionAnnotations.injection]: null, [injectionAnnotations.metrics]: null },

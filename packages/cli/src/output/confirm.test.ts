@@ -28,7 +28,7 @@ describe('a question', () => {
   it('says what it makes of the third wrong answer', async () => {
     const { questions, stdout } = asking(['1', '2', '3'])
     await questions.confirm('Really?')
-    expect(stdout.text).toMatch(/Answer y or n\.\n.*Answer y or n\.\n.*Taken for n\.\n$/s)
+    expect(stdout.text).toMatch(/Answer y or n\.\n.*Answer y or n\.\n.*Assuming n\.\n$/s)
   })
 
   it('gets an answer of its own, also where several were typed at once', async () => {
@@ -45,7 +45,7 @@ describe('a question', () => {
     expect(() => openQuestions(context)).toThrow(
       expect.objectContaining({
         code: 'OSM_CLI_UNCONFIRMED',
-        message: expect.stringContaining('no terminal'),
+        message: expect.stringContaining('not a terminal'),
         details: expect.objectContaining({ hint: expect.stringContaining('--force') }),
       }),
     )

@@ -24,7 +24,7 @@ export interface Questions {
  */
 export function openQuestions({ stdin, stdout, signal }: Pick<CliContext, 'stdin' | 'stdout' | 'signal'>): Questions {
   const input = stdin()
-  if (!input.isTTY) throw nobodyThere('standard input is no terminal, so that nobody can be asked')
+  if (!input.isTTY) throw nobodyThere('standard input is not a terminal, so the command cannot ask for confirmation')
   const reader = createInterface({ input, terminal: false, signal })
   const lines = reader[Symbol.asyncIterator]()
   const confirm = async (question: string): Promise<boolean> => {
@@ -36,7 +36,7 @@ export function openQuestions({ stdin, stdout, signal }: Pick<CliContext, 'stdin
       const answer = line.value.trim().toLowerCase()
       if (answer === 'y' || answer === 'yes') return true
       if (answer === 'n' || answer === 'no') return false
-      stdout.write(`${left > 1 ? 'Answer y or n.' : 'Taken for n.'}\n`)
+      stdout.write(`${left > 1 ? 'Answer y or n.' : 'Assuming n.'}\n`)
     }
     return false
   }
@@ -44,5 +44,5 @@ export function openQuestions({ stdin, stdout, signal }: Pick<CliContext, 'stdin
 }
 
 function nobodyThere(message: string): Error {
-  return cliError('OSM_CLI_UNCONFIRMED', message, 'answer beforehand with --force')
+  return cliError('OSM_CLI_UNCONFIRMED', message, 'skip the confirmation with --force')
 }

@@ -6,7 +6,7 @@ export type OutputForm = 'table' | 'json'
 /** The `-o` option of a command that has these forms; the first is the default. */
 export function outputOption(forms: readonly string[] = ['table', 'json'] satisfies OutputForm[]): Option {
   const [first] = forms
-  return new Option('-o, --output <form>', 'form of the output').choices(forms).default(first)
+  return new Option('-o, --output <form>', 'output format').choices(forms).default(first)
 }
 
 /** A value as JSON for people and programs alike. */

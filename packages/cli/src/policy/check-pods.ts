@@ -65,7 +65,7 @@ function meshedPod(
   if (!isMonitored(snapshot, namespace, { mode: 'labelled', meshName }))
     throw cliError(
       'OSM_CLI_INSTANCE',
-      `namespace ${namespace} of pod ${name} does not take part in mesh ${meshName}`,
+      `namespace ${namespace} of pod ${name} is not part of mesh ${meshName}`,
       `add it with osm namespace add ${namespace} --mesh-name ${meshName}`,
     )
   const instance = snapshot.get('WorkloadInstance', namespace, name)
@@ -73,7 +73,7 @@ function meshedPod(
   if (instance !== undefined && policy !== undefined) return { instance, policy }
   throw cliError(
     'OSM_CLI_INSTANCE',
-    `mesh ${meshName} knows no proxy of a pod ${namespace}/${name}: there is no such pod, it has no sidecar or no address yet, or it has ended`,
+    `mesh ${meshName} has no proxy for pod ${namespace}/${name}: the pod does not exist, has no sidecar, has no address yet, or has terminated`,
     `see kubectl get pod ${name} --namespace ${namespace}; pods get a sidecar when they are created`,
   )
 }
@@ -112,7 +112,7 @@ function missing(
   if (named.length === 0)
     return `missing SMI TrafficTarget policy from service account ${account(from)} to ${account(to)}`
   const names = named.map(({ namespace, name }) => `[${namespace}/${name}]`).join(', ')
-  return `SMI TrafficTarget ${names} opens no port of the pod; see its status, and the Services that select the pod`
+  return `SMI TrafficTarget ${names} allows no port of the pod; see its status, and the Services that select the pod`
 }
 
 function shown({ namespace, name }: NamedThing): string {

@@ -37,10 +37,10 @@ export function summarizePolicy(policy: ProxyPolicy, color: boolean): readonly s
     ),
     '',
     renderTitle('INBOUND', 'who may call it', color),
-    ...section(inbound, 'nobody may call it'),
+    ...section(inbound, 'no caller is allowed'),
     '',
     renderTitle('OUTBOUND', 'where its calls go', color),
-    ...section(outbound, 'it may call nothing in the mesh'),
+    ...section(outbound, 'no destination in the mesh is allowed'),
     ...(egress.length === 0 ? [] : ['', renderTitle('EGRESS', 'outside the mesh', color), ...section(egress, '')]),
   ]
 }
@@ -53,7 +53,7 @@ function inboundLines(policy: ProxyPolicy, part: InboundPart, local: string): re
   const title = `${part.service.namespace}/${part.service.name}:${part.port} (${part.protocol}) → ${local}`
   switch (part.rules.kind) {
     case 'deny':
-      return [title, '  nobody: the port is in its deny form']
+      return [title, '  no caller: the port is in its deny form']
     case 'tcp':
       return [title, `  any connection       from ${callers(policy, part.rules.allow)}`]
     case 'http':
@@ -68,7 +68,7 @@ function allowLine(policy: ProxyPolicy, { match, allow }: HttpAllowRule): string
 function callers(policy: ProxyPolicy, allow: PartHash): string {
   const principals = partOf(policy, 'principals', allow)
   if (principals === undefined) return 'unknown'
-  if (principals.match === 'trustDomain') return `everybody of ${principals.trustDomain}`
+  if (principals.match === 'trustDomain') return `every identity of ${principals.trustDomain}`
   return principals.principals.join(', ') || 'nobody'
 }
 

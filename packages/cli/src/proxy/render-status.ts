@@ -109,7 +109,7 @@ function renderRefusals({ name, rejected, denied }: ProxyStatus, color: boolean)
       '',
       line(
         [`DENIED by ${name}`, 'bad'],
-        [`: inbound ${id} lets nobody in, because the proxy refused a change that removes access`],
+        [`: inbound ${id} denies all callers, because the proxy rejected a change that removes access`],
       ),
     ]),
   ]

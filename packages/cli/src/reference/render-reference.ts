@@ -2,17 +2,17 @@ import type { Command } from 'commander'
 
 const introduction = `# The command line
 
-This page is what \`--help\` says, of every command. It is made from the commands themselves by
-\`UPDATE_GOLDEN=1 npm run check -- unit\`; change those, not the page.
+This page contains the \`--help\` output of every command. It is generated from the commands by
+\`UPDATE_GOLDEN=1 npm run check -- unit\`; change the commands, not the page.
 
-Results go to standard output, everything else to standard error. Colours are left out where the output is no terminal or \`NO_COLOR\` is
-set; \`FORCE_COLOR=1\` asks for them. With \`--verbose\`, errors tell where in the program they happened.
+Results go to standard output, everything else to standard error. Colours are disabled if the output is not a terminal or \`NO_COLOR\` is
+set; \`FORCE_COLOR=1\` enables them. With \`--verbose\`, errors include a stack trace.
 
 | exit code | meaning                                                                 |
 | --------- | ----------------------------------------------------------------------- |
-| 0         | it did what was asked, and what it was asked about is in order          |
-| 1         | it found a problem, the answer is no, or it could not do what it should |
-| 2         | the command line is wrong; nothing was done                             |
+| 0         | success                                                                 |
+| 1         | a problem was found, the answer is no, or the command failed            |
+| 2         | the command line is invalid; nothing was changed                        |
 `
 
 const helpWidth = 100

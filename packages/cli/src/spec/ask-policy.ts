@@ -42,7 +42,8 @@ export async function askPolicy(
     if (principal.length > 0 || sni !== undefined) return '--principal and --sni are for callers outside the mesh'
     return to.kind === 'service' ? askInside(loaded, from, to, request) : askHost(loaded, from, to, request)
   }
-  if (to.kind === 'outside') return 'callers outside the mesh are asked about services: write <namespace>/<service>'
+  if (to.kind === 'outside')
+    return 'for callers outside the mesh, the destination must be a service: <namespace>/<service>'
   if (from.kind === 'service' && loaded.snapshot.get('Service', from.namespace, from.name) === undefined)
     throw notFound(loaded.snapshot, 'Service', from, { wanted: 'Service', known: 'Services' })
   const caller: OutsideCaller = {

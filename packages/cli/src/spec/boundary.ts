@@ -70,7 +70,7 @@ export class Boundary {
     request: HttpRequest,
   ): BoundaryAnswer {
     if (!isParticipant(this.#loaded, from.namespace))
-      return answered([], `namespace ${from.namespace} of the caller does not take part in the mesh`)
+      return answered([], `namespace ${from.namespace} of the caller is not part of the mesh`)
     const port = written ?? (said === 'https' ? HTTPS_PORT : HTTP_PORT)
     const protocols: readonly Protocol[] = said === undefined ? [port === HTTPS_PORT ? 'https' : 'http', 'tcp'] : [said]
     const ways: WayAnswer[] = []
@@ -111,7 +111,7 @@ export class Boundary {
       ...addresses.map((host) => ({ kind: 'outside', protocol: 'tcp', host, port: port.port }) as const),
     ].map((called) => this.askEgress(from, called, request))
     const ways = answers.flatMap((answer) => answer.ways)
-    const why = `Service ${namespace}/${name} is outside the mesh, and nothing lets out to it`
+    const why = `Service ${namespace}/${name} is outside the mesh, and no Egress allows it`
     return ways.some(({ allowed }) => allowed) ? answered(ways) : answered(ways, answers[0]?.reason ?? why)
   }
 
@@ -124,7 +124,7 @@ export class Boundary {
     if (port === undefined) return answered([], `there is no Service ${named} with a port in the mesh`)
     const { outcome, reasons, by } = this.#oracle.decideOutside({ caller, to, port, request })
     const allowed = outcome === 'allow'
-    const some = outcome === 'depends' ? ['it depends on the workload that it ends up at'] : []
+    const some = outcome === 'depends' ? ['it depends on the selected workload'] : []
     const way = `${named} port ${port}, from outside the mesh`
     return answered([{ way, allowed, reasons: [...some, ...reasons], rules: this.#placed(by) }])
   }

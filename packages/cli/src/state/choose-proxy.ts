@@ -14,7 +14,7 @@ export function chooseProxy(statuses: readonly ProxyStatus[], wanted: string): P
   const names = (only === undefined ? statuses : found).map(({ name }) => name).sort()
   throw cliError(
     'OSM_CLI_INSTANCE',
-    only === undefined ? `no instance is called ${wanted}` : `${wanted} stands for several instances`,
+    only === undefined ? `there is no instance ${wanted}` : `${wanted} matches several instances`,
     names.length === 0 ? 'the mesh has no instances yet' : `choose one of ${names.join(', ')}`,
   )
 }

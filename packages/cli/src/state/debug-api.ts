@@ -50,7 +50,7 @@ interface DebuggedProgram {
 
 const controller: DebuggedProgram = {
   name: 'the controller',
-  hint: 'see whether the mesh still runs, and whether spec.observability.enableDebugServer of its MeshConfig is true',
+  hint: 'check that the mesh is running, and that spec.observability.enableDebugServer of its MeshConfig is true',
 }
 
 /** An injector has one page of the controller's, beside its health: that of its drivers. */
@@ -58,7 +58,7 @@ export function injectorDebugApiBy(
   place: string,
   getPage: (path: string) => Promise<HttpAnswer>,
 ): Pick<DebugApi, 'drivers'> {
-  return debugApiBy(place, getPage, { name: 'the injector', hint: 'see whether its pod still runs' })
+  return debugApiBy(place, getPage, { name: 'the injector', hint: 'check that its pod is running' })
 }
 
 /**
@@ -142,7 +142,7 @@ function misunderstood(place: string, path: string, what: string, cause?: unknow
   return cliError(
     'OSM_CLI_ANSWER',
     `${place}${path} answered with ${what}`,
-    'use the osm that the mesh was started with',
+    'use the osm version that started the mesh',
     cause,
   )
 }

@@ -49,9 +49,7 @@ describe('findMesh', () => {
   it('refuses what no mesh wrote, and a mesh that has ended', () => {
     for (const value of ['', '{', '[]', { ...content, pid: '1' }, { ...content, mode: 'other' }]) {
       record(join(root, STATE_FOLDER), value)
-      expect(() => findMesh({ state: undefined, cwd: root, isAlive: alive })).toThrow(
-        'is not what a running mesh writes',
-      )
+      expect(() => findMesh({ state: undefined, cwd: root, isAlive: alive })).toThrow('is not a valid mesh.json')
     }
     record(join(root, STATE_FOLDER))
     expect(() => findMesh({ state: undefined, cwd: root, isAlive: () => false })).toThrow('process 4711, has ended')

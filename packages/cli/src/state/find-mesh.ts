@@ -37,14 +37,14 @@ export function findMesh({ state, cwd, isAlive }: FindMeshOptions): FoundMesh {
     throw cliError(
       'OSM_CLI_MESH_MISSING',
       `no running mesh: neither ${cwd} nor a directory above it has ${STATE_FOLDER}/mesh.json`,
-      'start one with osm standalone run <folder>, name its state folder with --state, or name a cluster with --kubeconfig',
+      'start one with osm standalone run <folder>, set its state folder with --state, or select a cluster with --kubeconfig',
     )
   const file = join(stateFolder, 'mesh.json')
   const { pid, folder, mode, controllerUrl } = readMeshFile(file)
   if (!isAlive(pid))
     throw cliError(
       'OSM_CLI_MESH_MISSING',
-      `the mesh that ${file} speaks of, process ${pid}, has ended`,
+      `the mesh in ${file}, process ${pid}, has ended`,
       'start it again with osm standalone run <folder>',
     )
   return { stateFolder, folder, mode, controllerUrl }
@@ -64,8 +64,8 @@ function readMeshFile(file: string): { pid: number; folder: string; mode: FoundM
   if (read !== undefined) return read
   throw cliError(
     'OSM_CLI_MESH_MISSING',
-    `${file} does not exist or is not what a running mesh writes`,
-    'name the state folder of a running mesh with --state, or start one with osm standalone run <folder>',
+    `${file} does not exist or is not a valid mesh.json`,
+    'set the state folder of a running mesh with --state, or start one with osm standalone run <folder>',
   )
 }
 

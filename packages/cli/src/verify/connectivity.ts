@@ -84,7 +84,7 @@ function checkWay(policy: Told<ExplainedPolicy>, { source, service }: { source: 
   return failure(
     context,
     others === '' ? 'its policy has no routes' : `its policy has routes to ${others} only`,
-    'check that the Service exists, and allow the call by a TrafficTarget; osm policy check-pods shows what is missing',
+    'check that the Service exists, and allow the call with a TrafficTarget; osm policy check-pods shows what is missing',
   )
 }
 
@@ -116,8 +116,8 @@ function checkAccess(
     const ports = here.map((each) => `port ${each.port} (${each.protocol})`).join(', ')
     return failure(
       context,
-      `service [${service}] allows it on ${ports}, but ${protocol} was asked for`,
-      'choose --app-protocol as the port of the Service says, by its appProtocol or its name',
+      `service [${service}] allows it on ${ports}, but not over ${protocol}`,
+      'use the protocol of the Service port (its appProtocol or its name) for --app-protocol',
     )
   }
   return failure(
@@ -151,7 +151,7 @@ function checkEgress(policy: Told<ExplainedPolicy>, to: OutsideDestination, cont
   return failure(
     context,
     others.length === 0 ? 'no Egress matches' : `Egress allows only ${others.join('; ')}`,
-    'write an Egress whose sources name its service account, while spec.featureFlags.enableEgressPolicy of the MeshConfig is true',
+    'create an Egress with its service account in the sources, and set spec.featureFlags.enableEgressPolicy of the MeshConfig to true',
   )
 }
 

@@ -28,7 +28,7 @@ async function verifyProgram(cluster: Cluster, namespace: string, program: Contr
     return failure(
       context,
       `there is no Deployment ${program} in namespace ${namespace}`,
-      'install a mesh, or name its namespace with --osm-namespace',
+      'install a mesh, or set its namespace with --osm-namespace',
     )
   const pods = await podsOfProgram(cluster, namespace, program)
   if (pods.length === 0)
@@ -56,7 +56,7 @@ async function probe(cluster: Cluster, pod: Pod, page: string): Promise<Check> {
     const reason = error instanceof Error ? error.message : String(error)
     // That somebody may not ask says nothing about the answer.
     return isOsmError(error, 'OSM_KUBERNETES_FORBIDDEN')
-      ? unknown(context, reason, 'ask for a role that allows get and create of pods/portforward')
+      ? unknown(context, reason, 'request a role that allows get and create of pods/portforward')
       : failure(context, reason, logs)
   }
 }

@@ -67,7 +67,7 @@ function checkGateway(name: string, pods: readonly KubernetesObject[] | undefine
     return failure(
       context,
       'the Service selects no pod',
-      'see whether the gateway runs, and the selector of its Service',
+      'check that the gateway is running, and check the selector of its Service',
     )
   const meshed = pods.filter(({ metadata }) => metadata.labels?.[proxyUuidLabel] !== undefined)
   if (meshed.length === 0) return success(context)
