@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
+import { type ProgramOutside, startOutside } from './support/program-outside.js'
 import { loadInside } from './support/inside-load.js'
 import { inside, type Inside } from './support/inside.js'
 import { kernelTestObstacle, run } from './support/kernel.js'
@@ -35,7 +34,7 @@ const meshed = (name: string): string =>
 describe('a namespace that is enrolled step by step', () => {
   let mesh: TestMesh
   let client: Inside
-  let bare: { readonly address: string; readonly stop: () => Promise<void> }
+  let bare: ProgramOutside
 
   const old = (): string =>
     withSpec(workload('shop/old', { program: programs.idle, account: 'web', app: 'web', sidecar: false }), {
@@ -74,7 +73,7 @@ describe('a namespace that is enrolled step by step', () => {
       'transparent',
     )
     client = inside(mesh, 'shop/client')
-    bare = await startBare(client.address)
+    bare = await startOutside(client.address, 'bare', { http: HTTP, tcp: TCP })
     await mesh.write('old.yaml', old())
     await answeredBy('bare')
   })
@@ -165,23 +164,6 @@ describe('a namespace that is enrolled step by step', () => {
 function namespaceOf(mesh: TestMesh): string {
   const { pid } = mesh.instance('shop/client')
   return run('ip', ['netns', 'identify', String(pid)]).trim()
-}
-
-/** An application on this machine, which workloads reach at the gateway of their network. */
-async function startBare(peer: string): Promise<{ readonly address: string; readonly stop: () => Promise<void> }> {
-  const [route] = JSON.parse(run('ip', ['-j', 'route', 'get', peer])) as readonly { readonly prefsrc: string }[]
-  if (route === undefined) throw new Error(`no way to ${peer}`)
-  const { prefsrc: address } = route
-  const env = { ...process.env, NAME: 'bare', HOST: address, PORT_HTTP: String(HTTP), PORT_TCP: String(TCP) }
-  const child = spawn(process.execPath, [programs.httpAndTcp], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(child.stdout, 'data')
-  return {
-    address,
-    stop: async () => {
-      child.kill('SIGTERM')
-      if (child.exitCode === null) await once(child, 'exit')
-    },
-  }
 }
 
 /** Status of an answer to a caller on this machine, which has no sidecar; 000 without one. */

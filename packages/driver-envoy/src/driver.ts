@@ -6,7 +6,7 @@ import {
   serveHealth,
 } from '@osm-ts/driver-api'
 
-import { configSchema, envoyConfig, httpLimits } from './bootstrap/driver-config.js'
+import { configSchema, envoyConfig, httpLimits, longestDrainSeconds } from './bootstrap/driver-config.js'
 import { createPatch } from './bootstrap/patch.js'
 import { capabilities } from './capabilities.js'
 import { ResourceDiffer } from './resources/resource-differ.js'
@@ -48,6 +48,7 @@ async function start(context: ControllerContext): Promise<HealthProbes> {
       ageMs: connectionAgeSeconds * 1_000,
       graceMs: connectionGraceSeconds * 1_000,
       keepaliveMs: keepaliveSeconds * 1_000,
+      drainMs: longestDrainSeconds(config) * 1_000,
     },
   })
   try {

@@ -50,6 +50,11 @@ export function drainSeconds(config: EnvoyConfig, withdrawalTimeoutMs: number): 
   return Math.max(1, Math.min(LONGEST_DEFAULT_DRAIN_SECONDS, longest))
 }
 
+/** The longest time for which a sidecar of this configuration drains connections. */
+export function longestDrainSeconds({ drainSeconds: chosen }: EnvoyConfig): number {
+  return chosen ?? LONGEST_DEFAULT_DRAIN_SECONDS
+}
+
 /** JSON Schema of {@link EnvoyConfig}. */
 export const configSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',

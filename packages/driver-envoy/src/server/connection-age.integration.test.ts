@@ -38,7 +38,7 @@ describe('a connection that has reached its age', () => {
       translator: literalTranslator,
       diff: differ.diff.bind(differ),
       trace: attributeRejection,
-      times: { ...times, keepaliveMs: 30_000 },
+      times: { ...times, keepaliveMs: 30_000, drainMs: 0 },
     })
     await server.start()
     client = clientOf(server.port)

@@ -31,9 +31,15 @@ class World {
   #inbox: Push[] = []
   #desired: ProxyResources | undefined
 
-  constructor(variant: 'delta' | 'sotw', style: RefusalStyle) {
+  /** Each action takes a millisecond. */
+  #time = 0
+
+  /** @param drainMs - for which clusters that are gone stay */
+  constructor(variant: 'delta' | 'sotw', style: RefusalStyle, drainMs = 0) {
     this.proxy = new ModelProxy(style)
-    this.client = variant === 'delta' ? new DeltaClient(this.proxy) : new StateOfTheWorldClient(this.proxy)
+    const drain = { ms: drainMs, now: () => this.#time }
+    this.client =
+      variant === 'delta' ? new DeltaClient(this.proxy, drain) : new StateOfTheWorldClient(this.proxy, drain)
     this.#state = this.client.reconnect()
   }
 
@@ -42,6 +48,7 @@ class World {
   }
 
   do(action: Action): void {
+    this.#time += 1
     this.#take(action)
     // Whoever finds it settled does not look for what is not applied.
     if (this.settled) expect([...this.#state.unapplied()]).toEqual([])
@@ -75,11 +82,16 @@ class World {
 
   /** Lets everything that is on its way arrive. */
   settle(): void {
-    for (let steps = 0; this.client.outbox.length + this.#inbox.length > 0; steps += 1) {
+    for (let steps = 0; this.client.outbox.length + this.#inbox.length > 0 || this.#waits; steps += 1) {
       if (steps > 1000) throw new Error('the two never come to rest')
+      this.#time += this.#state.nextInMs ?? 0
       this.do({ kind: 'request' })
       this.do({ kind: 'response' })
     }
+  }
+
+  get #waits(): boolean {
+    return this.#state.nextInMs !== undefined
   }
 
   contents(type: TranslatedType): Record<string, string> {
@@ -153,8 +165,8 @@ const variants = ['delta', 'sotw'] as const
 describe.each(variants)('any interleaving in the %s variant', (variant) => {
   it('ends with the proxy having what it should have, and nothing more to send', () => {
     fc.assert(
-      fc.property(actions(false, true), states(false), (steps, last) => {
-        const world = new World(variant, 'named')
+      fc.property(actions(false, true), states(false), fc.constantFrom(0, 20), (steps, last, drainMs) => {
+        const world = new World(variant, 'named', drainMs)
         for (const step of steps) world.do(step)
         world.do({ kind: 'update', state: last })
         world.settle()

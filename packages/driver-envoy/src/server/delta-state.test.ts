@@ -301,6 +301,32 @@ describe('order of the delta variant', () => {
     expect(stream.state.settled).toBe(true)
   })
 
+  it('keeps a cluster that is gone for as long as connections drain, unless it is there again', () => {
+    let time = 0
+    const stream = new Stream(before, deltaState({ drain: { ms: 10_000, now: () => time } }))
+    stream.ask('cluster')
+    stream.ask('endpoints', { subscribe: ['a'] })
+    stream.ask('listener')
+    stream.ask('route', { subscribe: ['r'] })
+    stream.settle()
+    const without = { listener: { l: '2' }, route: { r: '1' } }
+    expect(stream.update(without)).toEqual(['listener l=2'])
+    expect(stream.ack('listener')).toEqual([])
+    expect(stream.state.nextInMs).toBe(10_000)
+    expect(stream.state.settled).toBe(true)
+    time = 6_000
+    expect(stream.update({ ...before, listener: { l: '3' } })).toEqual(['listener l=3'])
+    expect(stream.ack('listener')).toEqual([])
+    expect(stream.state.nextInMs).toBeUndefined()
+    expect(stream.update(without)).toEqual(['listener l=2'])
+    expect(stream.ack('listener')).toEqual([])
+    time = 15_999
+    expect(stream.pushed()).toEqual([])
+    time = 16_000
+    expect(stream.pushed()).toEqual(['cluster -a'])
+    expect(stream.state.nextInMs).toBeUndefined()
+  })
+
   it('sends the endpoints of a changed cluster again although they did not change', () => {
     expect(running().update({ ...before, cluster: { a: '2' } })).toEqual(['cluster a=2', 'endpoints a=1'])
   })

@@ -88,7 +88,7 @@ describe('HTTP/2 of the xDS server', () => {
       translator: literalTranslator,
       diff: differ.diff.bind(differ),
       trace: attributeRejection,
-      times: { ageMs: 1_800_000, graceMs: 60_000, keepaliveMs: 30_000 },
+      times: { ageMs: 1_800_000, graceMs: 60_000, keepaliveMs: 30_000, drainMs: 0 },
     })
     await server.start()
     host.publish(attacker, { cluster: { a: '1' } })

@@ -105,6 +105,7 @@ class Replica<Request extends AnyRequest> {
       metrics: new XdsMetrics(context.metrics),
       logger: context.logger,
       now: () => 0,
+      drainMs: 0,
     })
   }
 

@@ -47,6 +47,8 @@ export interface ProxySessionOptions<Request extends AnyRequest> {
   readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Milliseconds for which connections of a filter chain that is gone are drained. */
+  readonly drainMs: number
 }
 
 /** One proxy on one stream: what it is to have, what it has, and what the host is told about it. Knows nothing of connections. */
@@ -82,6 +84,7 @@ export class ProxySession<Request extends AnyRequest> {
       tag: options.tag,
       resourcesNamedBy,
       diff: options.diff,
+      drain: { ms: options.drainMs, now: options.now },
     })
     this.#tracker = new ApplyTracker(options.proxy.session, (message, resource) =>
       options.trace(message, resource, (hash) => options.follower.find(hash)),
@@ -165,6 +168,11 @@ export class ProxySession<Request extends AnyRequest> {
   /** The response that is to go out now, if any; from then on it counts as sent. */
   next(): Push | undefined {
     return this.#state.next()
+  }
+
+  /** Milliseconds until {@link next} is to be asked again even if nothing happens; undefined if it need not be. */
+  get nextInMs(): number | undefined {
+    return this.#state.nextInMs
   }
 
   /** A response went out. */

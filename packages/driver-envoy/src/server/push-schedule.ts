@@ -1,5 +1,6 @@
 import type { EncodedResource } from '../resources/types.js'
 import type { Draft, Unapplied } from './differences.js'
+import { type DrainTime, RetiredResources } from './retired-resources.js'
 import { Subscription } from './subscription.js'
 import type { DraftOptions } from './type-state.js'
 import { TypeState } from './type-state.js'
@@ -32,19 +33,32 @@ export interface VariantRules {
 export class PushSchedule {
   readonly #typeStates: ReadonlyMap<XdsType, TypeState>
   readonly #rules: VariantRules
+  readonly #retiredClusters: RetiredResources | undefined
   #yields = 0
 
-  constructor(types: readonly XdsType[], wildcardTypes: readonly XdsType[], rules: VariantRules) {
+  /** @param drain - absent: what is gone is removed at once */
+  constructor(types: readonly XdsType[], wildcardTypes: readonly XdsType[], rules: VariantRules, drain?: DrainTime) {
     this.#typeStates = new Map(
       pushOrder
         .filter((type) => types.includes(type))
         .map((type) => [type, new TypeState(new Subscription(wildcardTypes.includes(type)))]),
     )
     this.#rules = rules
+    this.#retiredClusters = drain === undefined ? undefined : new RetiredResources(drain)
   }
 
   typeState(type: XdsType): TypeState | undefined {
     return this.#typeStates.get(type)
+  }
+
+  /** These clusters have changed, or are there again. */
+  noteClusters(changed: readonly EncodedResource[]): void {
+    for (const { name } of changed) this.#retiredClusters?.revive(name)
+  }
+
+  /** Milliseconds until {@link next} has to be asked again, whatever happens; undefined if it need not. */
+  get nextInMs(): number | undefined {
+    return this.#retiredClusters?.nextInMs
   }
 
   /** Whether responses name what is gone. */
@@ -93,7 +107,7 @@ export class PushSchedule {
   get settled(): boolean {
     for (const [type, typeState] of this.#typeStates) {
       if (!typeState.opened && this.#matters(type) && (typeState.desired?.size ?? 0) > 0) return false
-      if (typeState.unsettled(this.#tellsRemovals(type)) || typeState.hasRefusals) return false
+      if (typeState.unsettled(this.#tellsRemovals(type) && !this.#outlives(type)) || typeState.hasRefusals) return false
     }
     return true
   }
@@ -126,6 +140,7 @@ export class PushSchedule {
       removals: this.#tellsRemovals(type) && this.#mayRemove(type),
       ...(type === 'endpoints' && cluster !== undefined && { holdBack: (name: string) => cluster.isDue(name) }),
       ...(stub !== undefined && { stub }),
+      ...(type === 'cluster' && this.#retiredClusters !== undefined && { retired: this.#retiredClusters }),
     }
   }
 
@@ -172,6 +187,11 @@ export class PushSchedule {
       case 'endpoints':
         return !this.#isDue('cluster')
     }
+  }
+
+  /** True if what is gone stays for a while on purpose: a proxy that has it still has all that it should have. */
+  #outlives(type: XdsType): boolean {
+    return this.#retiredClusters !== undefined && (type === 'cluster' || type === 'endpoints')
   }
 
   #mayUse(type: XdsType): boolean {

@@ -46,6 +46,8 @@ export interface StreamState<Request> {
   readonly mayBeDue: boolean
   /** The response that is to go out now, if any; from then on it counts as sent. */
   next(): Push | undefined
+  /** Milliseconds until {@link next} may give something that only time has made due; undefined if nothing waits for that. */
+  readonly nextInMs: number | undefined
   /** What is not applied of the policy's resources. */
   unapplied(): Iterable<Unapplied>
   /** True if everything that the proxy asked for is acknowledged and nothing is refused. */

@@ -2,6 +2,7 @@ import type { EncodedResource, ResourceDiff, ResourceSet } from '../resources/ty
 import { DifferenceMap } from './difference-map.js'
 import type { Draft, Held, InFlight, Unapplied } from './differences.js'
 import { difference, doubted, heldUnknown, standIn } from './differences.js'
+import type { RetiredResources } from './retired-resources.js'
 import type { Subscription } from './subscription.js'
 
 /** What a proxy says about itself in its first request for a type. */
@@ -24,6 +25,8 @@ export interface DraftOptions {
   readonly removals: boolean
   /** Resources that must wait for another type. */
   readonly holdBack?: (name: string) => boolean
+  /** What is gone and still in use. */
+  readonly retired?: RetiredResources
   /** Stands in for a resource that does not exist, where the proxy would otherwise wait for ever. */
   readonly stub?: (name: string) => EncodedResource
 }
@@ -299,6 +302,7 @@ export class TypeState {
       const target = this.#target(name)
       if (target !== undefined && options.holdBack?.(name) === true) continue
       if (target === undefined) {
+        if (!entry.forced && options.retired?.isOver(name) === false) continue
         if (entry.forced && options.stub !== undefined) stubs.add(name)
         items.set(name, entry.forced ? options.stub?.(name) : undefined)
       } else if (entry.suspect || entry.parked?.version === target.version) {

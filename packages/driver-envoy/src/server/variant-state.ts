@@ -3,6 +3,7 @@ import type { Unapplied } from './differences.js'
 import { NonceSource } from './nonce-source.js'
 import type { ScheduledDraft, VariantRules } from './push-schedule.js'
 import { PushSchedule } from './push-schedule.js'
+import type { DrainTime } from './retired-resources.js'
 import type { Acknowledgement, NamedResources, Push, StreamState, VersionLabels } from './push.js'
 import type { ErrorDetail } from './request-codec.js'
 import type { ResourceDiffer } from './translator-port.js'
@@ -23,6 +24,8 @@ export interface StreamStateOptions {
   readonly tag: string
   readonly resourcesNamedBy: NamedResources
   readonly diff: ResourceDiffer
+  /** How long clusters that are gone stay; absent: not at all. */
+  readonly drain?: DrainTime
 }
 
 /** What both variants of the protocol share. */
@@ -39,7 +42,7 @@ export abstract class VariantState<
     this.#resourcesNamedBy = options.resourcesNamedBy
     this.#diff = options.diff
     this.#nonces = new NonceSource(options.tag)
-    this.schedule = new PushSchedule(options.types, options.wildcardTypes, rules)
+    this.schedule = new PushSchedule(options.types, options.wildcardTypes, rules, options.drain)
   }
 
   request(request: Request): Acknowledgement | undefined {
@@ -60,6 +63,10 @@ export abstract class VariantState<
 
   get mayBeDue(): boolean {
     return this.schedule.mayBeDue
+  }
+
+  get nextInMs(): number | undefined {
+    return this.schedule.nextInMs
   }
 
   next(): Push | undefined {
@@ -120,7 +127,9 @@ export abstract class VariantState<
     const typeState = this.schedule.typeState(type)
     if (typeState === undefined || typeState.desired === set) return
     const before = typeState.desired
-    typeState.update(set, before === undefined ? { changed: [], removed: [] } : this.#diff(before, set))
+    const diff = before === undefined ? { changed: [], removed: [] } : this.#diff(before, set)
+    typeState.update(set, diff)
+    if (type === 'cluster') this.schedule.noteClusters(diff.changed)
     this.open(type, typeState)
   }
 }

@@ -22,7 +22,7 @@ const ports = {
   translator: literalTranslator,
   diff: differ.diff.bind(differ),
   trace: attributeRejection,
-  times: { ageMs: 1_800_000, graceMs: 60_000, keepaliveMs: 30_000 },
+  times: { ageMs: 1_800_000, graceMs: 60_000, keepaliveMs: 30_000, drainMs: 0 },
 }
 
 let host: EnvoyHost

@@ -54,6 +54,8 @@ export interface ConnectionTimes {
   readonly graceMs: number
   /** Silence after which a proxy is asked whether it is there. */
   readonly keepaliveMs: number
+  /** For which a proxy drains the connections of a filter chain that is gone. */
+  readonly drainMs: number
 }
 
 const aggregated: StreamScope = { types: pushOrder, wildcardTypes: ['cluster', 'listener'] }
@@ -117,6 +119,7 @@ export class XdsServer {
       metrics: new XdsMetrics(context.metrics),
       logger: context.logger,
       now: () => Date.now(),
+      drainMs: times.drainMs,
       randomTag: () => randomBytes(6).toString('base64url'),
     }
     this.#grpc.addService(aggregatedDiscovery, {

@@ -49,6 +49,8 @@ export interface StreamPorts extends PolicyFollowerPorts {
   readonly metrics: XdsMetrics
   readonly logger: Logger
   readonly now: () => number
+  /** See `ProxySessionOptions`. */
+  readonly drainMs: number
   /** Makes the nonces of a stream its own. */
   readonly randomTag: () => string
 }
@@ -66,6 +68,8 @@ export class XdsStream<Request extends AnyRequest> {
   readonly #work = new WorkTally()
   /** A policy was taken in of which the host has not been told yet. */
   #isNews = false
+  /** Until something is due that only time makes so. */
+  #later: NodeJS.Timeout | undefined
   /** Gives up the response that is on its way out. */
   #abandonWrite: (() => void) | undefined
 
@@ -107,6 +111,7 @@ export class XdsStream<Request extends AnyRequest> {
       ])
     } finally {
       this.#over.abort()
+      clearTimeout(this.#later)
       streams.delete(entry)
       metrics.disconnected()
       follower.close()
@@ -143,7 +148,7 @@ export class XdsStream<Request extends AnyRequest> {
   }
 
   #open(proxy: ProxyRef, follower: PolicyFollower): ProxySession<Request> {
-    const { metrics, logger, diff, trace, now, randomTag, roots } = this.#ports
+    const { metrics, logger, diff, trace, now, drainMs, randomTag, roots } = this.#ports
     const session = new ProxySession<Request>({
       proxy,
       protocol: this.#protocol,
@@ -155,6 +160,7 @@ export class XdsStream<Request extends AnyRequest> {
       metrics,
       logger,
       now,
+      drainMs,
     })
     roots.listen((resource) => {
       this.#attempt(proxy, () => session.setRoots(resource))
@@ -233,9 +239,16 @@ export class XdsStream<Request extends AnyRequest> {
       this.#isNews = false
       let sent = false
       while (await this.#sendNext(session)) sent = true
+      this.#sendLater(session.nextInMs)
       // What was sent will be answered, and the answer has more to tell. Until then the host takes what is new for neither applied nor refused.
       if (isNews && (!sent || session.reportIsUrgent)) this.#reportable.notify()
     }
+  }
+
+  #sendLater(delayMs: number | undefined): void {
+    clearTimeout(this.#later)
+    if (delayMs !== undefined && !this.#over.signal.aborted)
+      this.#later = setTimeout(() => this.#sendable.notify(), delayMs)
   }
 
   /** @returns false if nothing is due */

@@ -1,5 +1,6 @@
 import type { TranslatedType } from '../../src/resources/types.js'
 import type { Push, StreamState } from '../../src/server/push.js'
+import type { DrainTime } from '../../src/server/retired-resources.js'
 import type { DeltaRequest, StateOfTheWorldRequest } from '../../src/server/request-codec.js'
 import type { ModelProxy } from './model-proxy.js'
 import { delta, deltaState, sotw, stateOfTheWorld } from './streams.js'
@@ -20,11 +21,13 @@ const isTranslated = (type: string): type is TranslatedType => types.some((known
 export class DeltaClient implements ModelClient {
   outbox: DeltaRequest[] = []
   readonly #proxy: ModelProxy
+  readonly #drain: DrainTime
   readonly #versions = new Map<TranslatedType, Map<string, string>>(types.map((type) => [type, new Map()]))
   #asked = new Map<TranslatedType, Set<string>>()
 
-  constructor(proxy: ModelProxy) {
+  constructor(proxy: ModelProxy, drain: DrainTime) {
     this.#proxy = proxy
+    this.#drain = drain
   }
 
   reconnect(): StreamState<never> {
@@ -34,7 +37,7 @@ export class DeltaClient implements ModelClient {
       const wanted = this.#proxy.wants(type)
       if (wanted === undefined || wanted.length > 0) this.#open(type, wanted)
     }
-    return deltaState()
+    return deltaState({ drain: this.#drain })
   }
 
   receive(push: Push): void {
@@ -87,12 +90,14 @@ export class DeltaClient implements ModelClient {
 export class StateOfTheWorldClient implements ModelClient {
   outbox: StateOfTheWorldRequest[] = []
   readonly #proxy: ModelProxy
+  readonly #drain: DrainTime
   readonly #versions = new Map<TranslatedType, string>()
   #nonces = new Map<TranslatedType, string>()
   #asked = new Map<TranslatedType, string>()
 
-  constructor(proxy: ModelProxy) {
+  constructor(proxy: ModelProxy, drain: DrainTime) {
     this.#proxy = proxy
+    this.#drain = drain
   }
 
   reconnect(): StreamState<never> {
@@ -103,7 +108,7 @@ export class StateOfTheWorldClient implements ModelClient {
       const wanted = this.#proxy.wants(type)
       if (wanted === undefined || wanted.length > 0) this.#say(type)
     }
-    return stateOfTheWorld()
+    return stateOfTheWorld({ drain: this.#drain })
   }
 
   receive(push: Push): void {
