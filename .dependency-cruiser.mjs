@@ -15,7 +15,6 @@ const mayImport = {
   interception: [],
   // Independent on purpose: what it shared with the mesh it could not find fault with.
   oracle: [],
-  agent: [],
   injector: [...core, 'driver-process', 'interception'],
   controller: [...core, 'driver-process'],
   bootstrap: core,

@@ -12,6 +12,7 @@ import { localBin, root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
 import { formatSeconds } from '../lib/progress.mjs'
 import { checkScenarioReference } from '../lib/scenario-reference.mjs'
+import { checkSeedInterfaces } from '../lib/seed-interfaces.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { writeUnitGroups } from '../lib/unit-groups.mjs'
 import { checkProjectReferences } from '../lib/workspace.mjs'
@@ -44,6 +45,7 @@ const steps = {
     ]),
   errors: async (options) => findings(checkErrorReference(options)),
   features: async () => findings(checkFeatures()),
+  seeds: async () => findings(checkSeedInterfaces()),
   scenarios: async (options) => findings(await checkScenarioReference(options)),
   compatibility: async (options) => findings(await checkCompatibility(options)),
   crds: async (options) => findings(await checkCustomResources(options)),

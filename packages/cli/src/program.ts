@@ -13,6 +13,7 @@ import { addMetrics } from './commands/metrics.js'
 import { addNamespace } from './commands/namespace.js'
 import { addPolicyCan } from './commands/policy-can.js'
 import { addPolicyCheckConflicts, addPolicyCheckPods } from './commands/policy-check.js'
+import { addPolicyShow } from './commands/policy-show.js'
 import { addProxyConfig } from './commands/proxy-config.js'
 import { addProxyGet } from './commands/proxy-get.js'
 import { addProxyList } from './commands/proxy-list.js'
@@ -65,6 +66,7 @@ Try it:
 
   const policy = program.command('policy').description('query policies')
   addPolicyCan(policy, host)
+  addPolicyShow(policy, host)
   addPolicyCheckPods(policy, host)
   addPolicyCheckConflicts(policy, host)
 

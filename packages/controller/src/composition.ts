@@ -10,7 +10,6 @@ import {
   MeshCertificateManager,
   MeshConfigurator,
   type EndpointsProvider,
-  MergedEndpointsProvider,
   ProxyRegistry,
   PushLog,
   type SnapshotFeed,
@@ -31,7 +30,6 @@ export const tokens = {
   catalog: token<MeshCatalog>('catalog'),
   certificates: token<MeshCertificateManager>('certificates'),
   configurator: token<MeshConfigurator>('configurator'),
-  endpoints: token<EndpointsProvider>('endpoints'),
   host: token<DriverHost>('host'),
   instances: token<SnapshotInstances>('instances'),
   proxies: token<ProxyRegistry>('proxies'),
@@ -86,9 +84,6 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
   )
   container.bind(tokens.providers).toResolvedValue(() => options.endpointsProviders(feed))
   container
-    .bind(tokens.endpoints)
-    .toResolvedValue((providers) => new MergedEndpointsProvider('mesh', providers), [tokens.providers])
-  container
     .bind(tokens.catalog)
     .toResolvedValue(
       (endpointsProviders, proxies) =>
@@ -106,7 +101,7 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
   )
   container.bind(tokens.pushes).toResolvedValue(() => new PushLog(metrics, () => systemClock.now()))
   container.bind(tokens.host).toResolvedValue(
-    (catalog, instances, certificates, configurator, endpoints, broker, pushes) =>
+    (catalog, instances, certificates, configurator, broker, pushes) =>
       new DriverHost({
         policies: catalog,
         catalog,
@@ -116,7 +111,7 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
         headerValues: configuredHeaders(configurator),
         domains,
         configurator: configurator.forDrivers(),
-        servicesOf: (account) => endpoints.listServicesForIdentity(account).items,
+        servicesOf: (account) => catalog.endpoints.listServicesForIdentity(account).items,
         connectionCap: () => configurator.current().sidecar.maxDataPlaneConnections,
         broker,
         metrics,
@@ -128,15 +123,7 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
         setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs),
         signal,
       }),
-    [
-      tokens.catalog,
-      tokens.instances,
-      tokens.certificates,
-      tokens.configurator,
-      tokens.endpoints,
-      tokens.broker,
-      tokens.pushes,
-    ],
+    [tokens.catalog, tokens.instances, tokens.certificates, tokens.configurator, tokens.broker, tokens.pushes],
   )
   container.bind(tokens.registry).toResolvedValue(() => {
     const registry = new DriverRegistry()

@@ -19,6 +19,7 @@ import {
 
 import { type DebugPage, jsonPage } from './debug-server.js'
 import { pushesPage } from './pushes-page.js'
+import { endpointsPage, servicesPage } from './services-page.js'
 
 /** What the controller's own debug pages show. */
 export interface DebugSources {
@@ -47,7 +48,9 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
     '/debug/config': async () => jsonPage(withoutSecrets(sources.configurator.current())),
     '/debug/namespaces': async () => jsonPage({ namespaces: sources.snapshot()?.namespaces() ?? [] }),
     '/debug/feature-flags': async () => jsonPage(sources.configurator.current().featureFlags),
-    '/debug/policies': async () => jsonPage(policiesPage(sources.snapshot())),
+    '/debug/policies': async () => jsonPage(policiesPage(sources)),
+    '/debug/services': async (request) => servicesPage(sources.catalog, request),
+    '/debug/endpoints': async (request) => endpointsPage(sources.catalog, request),
     '/debug/objects': async () => jsonPage(objectsPage(sources.snapshot())),
     '/debug/counters': async () => jsonPage(Object.fromEntries(sources.catalog.counters())),
   }
@@ -75,7 +78,11 @@ function statusPage({ proxies, refused }: ReturnType<DriverHost['report']>): unk
 function participantsPage(catalog: MeshCatalog): unknown {
   const { proxies, endpointsWithoutProxy } = catalog.participation()
   return {
-    proxies,
+    // Services that select the workload, whether or not it is an endpoint of them now.
+    proxies: proxies.map((proxy) => ({
+      ...proxy,
+      memberOf: catalog.getServicesFromProxyCertificate(proxy.commonName),
+    })),
     endpointsWithoutProxy,
     summary: {
       expected: proxies.length,
@@ -121,7 +128,9 @@ function certificatesPage(certificates: CertificateManager): unknown {
   }
 }
 
-function policiesPage(snapshot: Snapshot | undefined): unknown {
+function policiesPage({ catalog, snapshot: current }: Pick<DebugSources, 'catalog' | 'snapshot'>): unknown {
+  const snapshot = current()
+  const { trafficTargets, weightedServices, serviceAccounts } = catalog.listSMIPolicies()
   const kinds = [
     'TrafficTarget',
     'HTTPRouteGroup',
@@ -132,7 +141,7 @@ function policiesPage(snapshot: Snapshot | undefined): unknown {
     'IngressBackend',
     'UpstreamTrafficSetting',
   ] as const
-  return Object.fromEntries(
+  const objects = Object.fromEntries(
     kinds.map((kind) => [
       kind,
       (snapshot?.list(kind) ?? []).map(({ apiVersion, metadata, spec, origin }) => ({
@@ -143,6 +152,11 @@ function policiesPage(snapshot: Snapshot | undefined): unknown {
       })),
     ]),
   )
+  // What of SMI has an effect.
+  return {
+    ...objects,
+    smi: { trafficTargets: trafficTargets.map((target) => objectRef(target)), weightedServices, serviceAccounts },
+  }
 }
 
 /** Which objects were read, and of which generation: what tells whether a change has arrived. Objects themselves may hold what is nobody's business. */

@@ -4,7 +4,6 @@ import {
   type CatalogUpdate,
   type CertificateManager,
   type ChangeCause,
-  type EndpointsProvider,
   type LoopWatch,
   type MeshCatalog,
   type MeshConfigurator,
@@ -21,7 +20,6 @@ const TURN_MS = 10
 /** What {@link followMesh} joins. */
 export interface FollowOptions {
   readonly catalog: MeshCatalog
-  readonly endpoints: EndpointsProvider
   readonly feed: SnapshotFeed
   readonly configurator: MeshConfigurator
   readonly certificates: CertificateManager
@@ -39,7 +37,7 @@ export interface FollowOptions {
  * Brings everything that policies depend on into the catalog: objects, endpoints, configuration and roots. Ends with the signal.
  */
 export async function followMesh(options: FollowOptions): Promise<void> {
-  const { endpoints, feed, configurator, certificates, secrets, signal } = options
+  const { catalog, feed, configurator, certificates, secrets, signal } = options
   const recompute = new Recompute((update, waitedMs) => takeIn(options, update, waitedMs), systemClock)
   const snapshot = feed.current()
   const config = configurator.current()
@@ -54,7 +52,7 @@ export async function followMesh(options: FollowOptions): Promise<void> {
     feed.subscribe((spec) => {
       recompute.add({ spec })
     }),
-    endpoints.announcements((announcement) => {
+    catalog.endpoints.announcements((announcement) => {
       recompute.add({ endpoints: announcement })
     }),
     secrets.subscribe(() => {

@@ -255,7 +255,10 @@ describe('startController', () => {
     await connect(running, client, 'client')
     expect(await states()).toEqual(['shop/client-0 withoutEndpoint', 'shop/store-0 participant'])
     expect(await page()).toMatchObject({
-      proxies: [{}, { uuid: store, commonName: proxy.commonName, services: [behind.service] }],
+      proxies: [
+        { memberOf: [] },
+        { uuid: store, commonName: proxy.commonName, services: [behind.service], memberOf: [behind.service] },
+      ],
       endpointsWithoutProxy: [],
       summary: { expected: 2, participants: 1, endpointsWithoutProxy: 0 },
     })
@@ -263,6 +266,78 @@ describe('startController', () => {
     expect(await states()).toEqual(['shop/client-0 withoutEndpoint', 'shop/store-0 disconnected'])
     running.source.put(instance(store, 'store').replace('serviceAccountName: store', 'serviceAccountName: clerk'))
     await eventually(states, (names) => names[1] === 'shop/store-0 unclaimed')
+  })
+
+  it('says of a service who may call it, under which names, and where it runs', async () => {
+    const [store, client] = [newProxyUUID(), newProxyUUID()]
+    const backend = `
+apiVersion: policy.openservicemesh.io/v1alpha1
+kind: IngressBackend
+metadata: { name: store, namespace: shop }
+spec:
+  backends: [{ name: store, port: { number: 8080, protocol: http } }]
+  sources: [{ kind: IPRange, name: 192.0.2.0/24 }]
+`
+    const limits = `
+apiVersion: policy.openservicemesh.io/v1alpha1
+kind: UpstreamTrafficSetting
+metadata: { name: limits, namespace: shop }
+spec: { host: store.shop.svc.cluster.local }
+`
+    const running = await start(
+      [
+        service('store'),
+        service('other'),
+        instance(store, 'store'),
+        instance(client, 'client'),
+        target('client'),
+        backend,
+        limits,
+      ].join('---'),
+    )
+    const page = async (path: string): Promise<unknown> =>
+      JSON.parse((await get(running.controller.debugPort, path)).body) as unknown
+    await eventually(
+      () => page('/debug/policies'),
+      (policies) => JSON.stringify(policies).includes('"smi":{"trafficTargets":[{'),
+    )
+    expect(await page('/debug/policies')).toMatchObject({
+      TrafficTarget: [{ metadata: { name: 'store' } }],
+      smi: {
+        trafficTargets: [{ kind: 'TrafficTarget', namespace: 'shop', name: 'store' }],
+        serviceAccounts: [
+          { namespace: 'shop', name: 'client' },
+          { namespace: 'shop', name: 'store' },
+        ],
+      },
+    })
+    expect(await page('/debug/services')).toEqual({
+      services: [
+        { namespace: 'shop', name: 'other', inPolicy: true },
+        { namespace: 'shop', name: 'store', inPolicy: true },
+      ],
+    })
+    expect(await page('/debug/services?service=shop/store')).toMatchObject({
+      service: { namespace: 'shop', name: 'store' },
+      accounts: [
+        { identity: 'store.shop', services: ['shop/other', 'shop/store'], inbound: ['client.shop'], outbound: [] },
+      ],
+      inboundServices: [],
+      trafficPolicies: [{ target: { name: 'store' }, source: { account: { name: 'client' } } }],
+      hosts: expect.arrayContaining(['store', 'store.shop.svc.cluster.local:80']),
+      weight: 100,
+      upstreams: ['shop/store|8080'],
+      endpoints: [{ address: '10.0.0.1', port: 8080, identity: 'store.shop' }],
+      backpressure: { kind: 'UpstreamTrafficSetting', name: 'limits' },
+      ingress: { policies: [{ ingress: { name: 'store' }, targetPort: 8080 }], routes: { '*': expect.any(Array) } },
+    })
+    await expect(get(running.controller.debugPort, '/debug/services?service=shop/none')).resolves.toMatchObject({
+      status: 404,
+    })
+    const ofClient = '/debug/endpoints?account=shop/client'
+    expect(await page(ofClient)).toMatchObject({ changed: true, endpoints: expect.any(Array) })
+    expect(await page(ofClient)).toMatchObject({ changed: false })
+    expect(await page('/debug/endpoints')).toEqual({ providers: [{ id: expect.any(String) }] })
   })
 
   it('evicts the older session of a proxy, and all of them when the workload is gone', async () => {

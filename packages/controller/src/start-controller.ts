@@ -132,7 +132,6 @@ async function start(
     observed.stopped,
     followMesh({
       catalog,
-      endpoints: container.get(tokens.endpoints),
       feed,
       configurator,
       certificates,
@@ -179,7 +178,7 @@ async function start(
     logProblems({
       problems,
       subscribe: subscribeAll([
-        (listener) => feed.subscribe(listener),
+        (listener) => catalog.getSMISpec().announcements(listener),
         (listener) => configurator.onRead(listener),
         (listener) => catalog.announcements(listener),
         (listener) => registry.subscribe(listener),

@@ -122,7 +122,10 @@ export interface Message {
   readonly payload: JsonValue
 }
 
-/** Topics: `meshconfig`, `proxy-update`, `certificate`. Payloads name things; they carry no state and no secret. */
+/**
+ * One topic: `meshconfig`, after each change of the configuration. Payloads name things; they carry no state and no secret. Policies and certificates have
+ * streams of their own.
+ */
 export interface MessageBroker {
   /** Bounded: a slow subscriber loses the oldest messages and is told so by a message with topic `overflow`. */
   subscribe(topic: string, signal: AbortSignal): AsyncIterable<Message>

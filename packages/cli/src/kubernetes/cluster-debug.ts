@@ -42,6 +42,7 @@ export async function clusterDebugApi(cluster: Cluster): Promise<DebugApi> {
     refused: async () => (await Promise.all(replicas.map((replica) => replica.refused()))).flat(),
     // Every replica computes the policy of every proxy, and all the same.
     policy: (proxy) => first.policy(proxy),
+    service: (name) => first.service(name),
     problems: () => first.problems(),
     drivers: () => first.drivers(),
   }

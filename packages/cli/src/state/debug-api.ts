@@ -1,4 +1,4 @@
-import { isOsmError, type ProxyPolicy } from '@osm-ts/driver-api'
+import { isOsmError, type MeshService, type ProxyPolicy } from '@osm-ts/driver-api'
 import type {
   DriverState,
   EndpointWithoutProxy,
@@ -8,6 +8,7 @@ import type {
   ProxyParticipation,
   ProxyStatus,
   RefusedPeerStatus,
+  ServiceReport,
   StatusCondition,
 } from '@osm-ts/core'
 
@@ -30,6 +31,8 @@ export interface DebugApi {
   readonly refused: () => Promise<readonly RefusedPeerStatus[]>
   /** Who takes part in the mesh, and who does not yet. */
   readonly participation: () => Promise<ParticipationReport>
+  /** What the mesh says of a service; undefined if it has none of that name. */
+  readonly service: (name: MeshService) => Promise<ServiceReport | undefined>
   readonly policy: (proxy: AskedProxy) => Promise<ExplainedPolicy>
   readonly problems: () => Promise<readonly Problem[]>
   /** Drivers that the controller has, or should have. */
@@ -71,7 +74,7 @@ export function debugApiBy(
   getPage: (path: string) => Promise<HttpAnswer>,
   program: DebuggedProgram = controller,
 ): DebugApi {
-  const get = async (path: string): Promise<unknown> => {
+  const find = async (path: string): Promise<unknown> => {
     const answer = await getPage(path).catch((error: unknown) => {
       // The API server, on the way there, says for itself what was wrong; that it reached nobody is what this is about.
       if (isOsmError(error) && !isOsmError(error, 'OSM_KUBERNETES_UNREACHABLE')) throw error
@@ -82,12 +85,18 @@ export function debugApiBy(
         error,
       )
     })
+    if (answer.status === 404) return undefined
     if (answer.status !== 200) throw misunderstood(place, path, `status ${answer.status}`)
     try {
       return JSON.parse(answer.body)
     } catch (error) {
       throw misunderstood(place, path, 'no JSON', error)
     }
+  }
+  const get = async (path: string): Promise<unknown> => {
+    const answer = await find(path)
+    if (answer === undefined) throw misunderstood(place, path, 'status 404')
+    return answer
   }
   return {
     statuses: async () => {
@@ -114,6 +123,12 @@ export function debugApiBy(
       )
         throw misunderstood(place, path, 'no list of participants')
       return { proxies: answer['proxies'], endpointsWithoutProxy: answer['endpointsWithoutProxy'] }
+    },
+    service: async ({ namespace, name }) => {
+      const path = `/debug/services?service=${encodeURIComponent(`${namespace}/${name}`)}`
+      const answer = await find(path)
+      if (answer !== undefined && !isServiceReport(answer)) throw misunderstood(place, path, 'no service')
+      return answer
     },
     policy: async ({ uuid, identity }) => {
       const path = `/debug/policy?uuid=${encodeURIComponent(uuid)}&identity=${encodeURIComponent(identity)}`
@@ -173,6 +188,15 @@ function isEndpointWithoutProxy(value: unknown): value is EndpointWithoutProxy {
     isServiceName(value['service']) &&
     ['address', 'reason'].every((member) => typeof value[member] === 'string') &&
     typeof value['port'] === 'number'
+  )
+}
+
+function isServiceReport(value: unknown): value is ServiceReport {
+  return (
+    isPlainRecord(value) &&
+    isServiceName(value['service']) &&
+    ['accounts', 'inboundServices', 'trafficPolicies', 'hosts', 'endpoints'].every((it) => Array.isArray(value[it])) &&
+    isPlainRecord(value['ingress'])
   )
 }
 

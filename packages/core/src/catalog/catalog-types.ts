@@ -40,7 +40,7 @@ export interface SmiPolicies {
 }
 
 /** The share of the traffic of its apexes that a service gets. */
-export interface WeightedServiceUpstream {
+export interface WeightedCluster {
   readonly service: MeshService
   /** Weight in the first TrafficSplit by name that has the service as a backend; 100 if none has. */
   readonly weight: number
@@ -63,6 +63,35 @@ export interface IngressTrafficPolicy {
   /** Names that a client certificate must hold one of; sorted. */
   readonly principals: readonly string[]
   readonly tls: 'none' | 'tls' | 'mtls'
+}
+
+/** What the mesh says of one service. Identities are `<service account>.<namespace>`, services `<namespace>/<name>`. */
+export interface ServiceReport {
+  readonly service: MeshService
+  /** Accounts that run its workloads: services that each is behind, and whom each may be called by and may call. */
+  readonly accounts: readonly {
+    readonly identity: string
+    readonly services: readonly string[]
+    readonly inbound: readonly string[]
+    readonly outbound: readonly string[]
+  }[]
+  /** Services whose workloads may call it. */
+  readonly inboundServices: readonly string[]
+  /** Traffic that TrafficTargets allow from or to its workloads; none in permissive mode. */
+  readonly trafficPolicies: readonly TrafficPolicy[]
+  /** Host names by which workloads of its own namespace can call it. */
+  readonly hosts: readonly string[]
+  /** Its share of the traffic of its apexes. */
+  readonly weight: number
+  readonly upstreams: readonly string[]
+  readonly endpoints: readonly { readonly address: string; readonly port: number; readonly identity?: string }[]
+  /** The UpstreamTrafficSetting that limits traffic to it. */
+  readonly backpressure?: ObjectRef
+  readonly ingress: {
+    /** By host name; `*` stands for any. */
+    readonly routes: Readonly<Record<string, readonly RouteMatch[]>>
+    readonly policies: readonly IngressTrafficPolicy[]
+  }
 }
 
 /** Endpoints that a client should know. */

@@ -332,7 +332,7 @@ describe('MeshCatalog and its questions', () => {
 
   it('tells the share that a service gets of a split', () => {
     const { catalog } = mesh('split-zero-weight')
-    const weight = (name: string) => catalog.getWeightedUpstreamForService({ namespace: 'default', name })
+    const weight = (name: string) => catalog.getWeightedClusterForService({ namespace: 'default', name })
     expect(weight('bookstore-v1')).toEqual({
       service: { namespace: 'default', name: 'bookstore-v1' },
       weight: 0,
@@ -341,7 +341,7 @@ describe('MeshCatalog and its questions', () => {
     expect(weight('bookstore-v2').weight).toBe(100)
     expect(weight('bookstore-apex').weight).toBe(100)
     expect(
-      mesh('split-several').catalog.getWeightedUpstreamForService({ namespace: 'shop', name: 'site-next' }).upstreams,
+      mesh('split-several').catalog.getWeightedClusterForService({ namespace: 'shop', name: 'site-next' }).upstreams,
     ).toEqual([])
   })
 
@@ -472,7 +472,7 @@ describe('MeshCatalog and proxies', () => {
     expect(names()).toEqual([])
     catalog.registerProxy(connected(store0, 'one'))
     // Connected, but no certificate of it was ever issued here.
-    catalog.registerNewEndpoint(connected(commonName('shop/store-1', 'store.shop'), 'x'))
+    catalog.registerProxy(connected(commonName('shop/store-1', 'store.shop'), 'x'))
     // Behind no service.
     catalog.expectProxy(buyer0)
     catalog.registerProxy(connected(buyer0, 'y'))

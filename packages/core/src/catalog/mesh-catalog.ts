@@ -13,7 +13,7 @@ import {
 
 import { atOnce, type Steps } from '../async/index.js'
 import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'
-import { MergedEndpointsProvider } from '../endpoints/index.js'
+import { MergedEndpointsProvider } from '../endpoints/merged-provider.js'
 import { parseProxyCommonName, proxyKey, type ProxyKey } from '../identity/index.js'
 import type { Problem } from '../problem.js'
 import { ProxyRegistry } from '../proxies/index.js'
@@ -28,7 +28,7 @@ import type {
   PolicyOverview,
   SmiPolicies,
   TrafficPolicy,
-  WeightedServiceUpstream,
+  WeightedCluster,
 } from './catalog-types.js'
 import { decide, type AccessDecision, type AccessQuestion } from './decision/decide.js'
 import type { QueryCount } from './incremental/index.js'
@@ -45,7 +45,7 @@ import { Listeners } from './views/listeners.js'
 import { Participation } from './views/participation.js'
 import { Membership } from './views/membership.js'
 import { Provenance, type Locate } from './views/provenance.js'
-import { resolvableHostNames, weightedUpstream } from './views/service-views.js'
+import { resolvableHostNames, weightedCluster } from './views/service-views.js'
 
 /** What a catalog is made of. */
 export interface MeshCatalogOptions extends MeshNames {
@@ -76,18 +76,19 @@ export class MeshCatalog {
   readonly #policyListeners = new Listeners<ReadonlySet<ProxyKey>>()
   readonly #announcementListeners = new Listeners<readonly ServiceAccountRef[] | undefined>()
   readonly #specListeners = new Listeners<SnapshotUpdate>()
+  readonly #diffs = new PolicyDiffs()
   /** What listeners are to be told of when all policies are computed. */
   #toAnnounce: Announcement | undefined
+  /** All endpoints providers as one, with what they know now; the catalog's own answers are those of the state applied last. */
+  readonly endpoints: EndpointsProvider
   /** The record of proxies. */
   readonly proxies: ProxyRegistry
-  /** Differences between policy versions, shared by all who need them. */
-  readonly diffs = new PolicyDiffs()
 
   constructor(options: MeshCatalogOptions) {
     const { endpointsProviders, enrolment, domains } = options
     this.#options = options
-    const endpoints = new MergedEndpointsProvider('mesh', endpointsProviders)
-    this.#computation = new PolicyComputation({ ...options, endpoints })
+    this.endpoints = new MergedEndpointsProvider('mesh', endpointsProviders)
+    this.#computation = new PolicyComputation({ ...options, endpoints: this.endpoints })
     this.#access = new AccessViews(this.#computation)
     this.#clientEndpoints = new ClientEndpoints(this.#computation)
     this.proxies = options.proxies ?? new ProxyRegistry()
@@ -172,13 +173,13 @@ export class MeshCatalog {
   /** Version, proxy part and references of a policy. */
   policyOverview(proxy: ProxyKey): PolicyOverview | undefined {
     const policy = this.policyFor(proxy)
-    return policy && { version: policy.hash, proxy: policy.part, refs: this.diffs.reachable(policy) }
+    return policy && { version: policy.hash, proxy: policy.part, refs: this.#diffs.reachable(policy) }
   }
 
   /** The whole document of a policy. */
   policyDocument(proxy: ProxyKey): ProxyPolicy | undefined {
     const policy = this.policyFor(proxy)
-    const refs = policy && this.diffs.reachable(policy)
+    const refs = policy && this.#diffs.reachable(policy)
     return (
       policy &&
       refs &&
@@ -314,8 +315,8 @@ export class MeshCatalog {
   }
 
   /** The share of the traffic of its apexes that a service gets. */
-  getWeightedUpstreamForService(service: MeshService): WeightedServiceUpstream {
-    return weightedUpstream(this.#computation, service)
+  getWeightedClusterForService(service: MeshService): WeightedCluster {
+    return weightedCluster(this.#computation, service)
   }
 
   /** Routes by host name that IngressBackends open to a service; `*` stands for any name. */
@@ -366,11 +367,6 @@ export class MeshCatalog {
   /** Notes that a proxy has connected. */
   registerProxy(proxy: ProxyRef): void {
     this.proxies.register(proxy)
-  }
-
-  /** The same by the name that the first of the design documents gave it. */
-  registerNewEndpoint(proxy: ProxyRef): void {
-    this.registerProxy(proxy)
   }
 
   /** Notes that a proxy's session has ended. */

@@ -67,7 +67,7 @@ export class MeshCertificateManager implements CertificateManager {
     return this.#records.get(keyOf(ref))?.certificate
   }
 
-  async rotateCertificate<R extends CertificateRef>(ref: R): Promise<CertificateOf<R>> {
+  async rotateCertificate<R extends CertificateRef>(ref: R, requested = true): Promise<CertificateOf<R>> {
     const record = this.#records.get(keyOf(ref))
     if (record === undefined) {
       throw new OsmError<CertificateErrorCode>(
@@ -75,7 +75,7 @@ export class MeshCertificateManager implements CertificateManager {
         `no ${ref.kind} certificate ${ref.commonName} is held here; issue it first`,
       )
     }
-    return this.#renew(record, true)
+    return this.#renew(record, requested)
   }
 
   getRootCertificate(authority: Authority): RootCertificate {
@@ -114,7 +114,7 @@ export class MeshCertificateManager implements CertificateManager {
       const now = this.#options.clock.now()
       for (const record of this.#records.values()) {
         if (record.nextAttempt > now || this.#runs.has(record)) continue
-        const renewal = this.#renew(record, false).then(ignore, ignore) // #failed has recorded and announced it
+        const renewal = this.rotateCertificate(refOf(record.plan), false).then(ignore, ignore) // #failed has recorded and announced it
         renewals.add(renewal)
         void renewal.finally(() => renewals.delete(renewal))
       }

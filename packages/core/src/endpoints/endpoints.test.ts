@@ -3,7 +3,6 @@ import { describe, expect, it } from '@jest/globals'
 import { SnapshotBuilder, type SnapshotUpdate } from '../snapshot/index.js'
 import { makeObjectKey, ObjectDecoder, readObjects, type MeshObject } from '../spec/index.js'
 import { known, type Answer, type Endpoint, type EndpointsAnnouncement, type EndpointsProvider } from './endpoint.js'
-import { LastGoodEndpointsProvider } from './last-good-provider.js'
 import { MergedEndpointsProvider } from './merged-provider.js'
 import { SnapshotEndpointsProvider } from './snapshot-endpoints-provider.js'
 
@@ -286,41 +285,6 @@ function endpoint(address: string, weight = 100): Endpoint {
   if (template === undefined) throw new Error('no endpoint')
   return { ...template, address, weight }
 }
-
-describe('LastGoodEndpointsProvider', () => {
-  it('does not take a failure for "no endpoints"', () => {
-    let mode: 'throw' | 'unknown' | 'known' | 'empty' = 'throw'
-    const provider = new LastGoodEndpointsProvider(
-      scripted('cloud', () => {
-        if (mode === 'throw') throw new Error('401 from the cloud')
-        if (mode === 'unknown') return { state: 'unknown', items: [], conditions: [] }
-        return known(mode === 'known' ? [endpoint('192.0.2.7')] : [])
-      }),
-    )
-    const ask = (): Answer<Endpoint> => provider.listEndpointsForService(web)
-    expect(ask()).toMatchObject({
-      state: 'unknown',
-      items: [],
-      conditions: [{ code: 'OSM_ENDPOINTS_UNKNOWN', message: expect.stringContaining('401 from the cloud') }],
-    })
-    mode = 'known'
-    expect(ask()).toMatchObject({ state: 'known', items: [{ address: '192.0.2.7' }] })
-    mode = 'throw'
-    expect(ask()).toMatchObject({
-      state: 'stale',
-      items: [{ address: '192.0.2.7' }],
-      conditions: [{ code: 'OSM_ENDPOINTS_PROVIDER_FAILED' }],
-    })
-    mode = 'unknown'
-    expect(ask()).toMatchObject({ state: 'stale', items: [{ address: '192.0.2.7' }] })
-    // Another service never had a good answer.
-    expect(provider.listEndpointsForService(db)).toMatchObject({ state: 'unknown' })
-    mode = 'empty'
-    expect(ask()).toEqual(known([]))
-    mode = 'throw'
-    expect(ask()).toMatchObject({ state: 'stale', items: [] })
-  })
-})
 
 describe('MergedEndpointsProvider', () => {
   const failing = scripted('failing', () => ({

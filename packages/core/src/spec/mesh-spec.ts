@@ -49,6 +49,8 @@ export interface MeshSpec {
   getBackpressurePolicy(service: MeshService): KindMap['UpstreamTrafficSetting'] | undefined
   /** Calls the listener after every change. The result ends it. */
   announcements(listener: (announcement: MeshSpecAnnouncement) => void): () => void
+  /** The older, narrower view of the same. */
+  topology(): MeshTopology
 }
 
 /** The name of a service that SMI policy speaks of: `<namespace>/<name>`. */
@@ -179,7 +181,6 @@ export class SnapshotMeshSpec implements MeshSpec {
     })
   }
 
-  /** The older, narrower view of the same. */
   topology(): MeshTopology {
     return {
       listTrafficSplits: () => this.listTrafficSplits(),

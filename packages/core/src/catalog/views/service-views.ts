@@ -1,6 +1,6 @@
 import type { MeshService } from '@osm-ts/driver-api'
 
-import type { WeightedServiceUpstream } from '../catalog-types.js'
+import type { WeightedCluster } from '../catalog-types.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { nameKey, sortedUnique, targetPortKey } from '../policy/keys.js'
 import { outboundPart } from '../policy/outbound.js'
@@ -30,7 +30,7 @@ export function resolvableHostNames(
 }
 
 /** The share of the traffic of its apexes that a service gets. */
-export function weightedUpstream(computation: PolicyComputation, service: MeshService): WeightedServiceUpstream {
+export function weightedCluster(computation: PolicyComputation, service: MeshService): WeightedCluster {
   const ports = computation.read(serviceModel, service)?.ports ?? []
   const upstreams = ports.flatMap(({ port }) => computation.read(upstreamOfPort, { ...service, port }) ?? [])
   return {
