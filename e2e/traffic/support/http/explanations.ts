@@ -47,12 +47,12 @@ export const httpExplanations: readonly Explanation[] = [
   },
   {
     id: 'expect',
-    what: 'servers do not see `Expect: 100-continue`',
+    what: 'in class `pipy`, servers do not see `Expect: 100-continue`',
     reason: 'the sidecar of the client answers it, and sends the body on at once',
     switch: 'none',
-    explains: (difference) => {
+    explains: (difference, _pair, sidecarClass) => {
       const header = headerOf(difference)
-      return header?.side === 'request' && header.name === 'expect'
+      return sidecarClass === 'pipy' && header?.side === 'request' && header.name === 'expect'
     },
   },
   {

@@ -22,6 +22,7 @@ import { answeredWorkload, requestMetricsLog } from './request-metrics.js'
 import { pathCopy } from './path-readings.js'
 import type { MeshSettings } from './settings.js'
 import { requestTracing } from './tracing.js'
+import { otherUpgrades, upgradeTypes } from './upgrade-types.js'
 
 /** Header that names the virtual host of the service that a connection is for, called or served; set by the proxy itself, whatever the client sent, and never forwarded. */
 export const SERVICE_HEADER = 'x-osm-service'
@@ -55,9 +56,16 @@ export function choosingManager(base: Any, virtualHost: string): Any {
   return create(AnySchema, { typeUrl: base.typeUrl, value })
 }
 
-/** Adds a route configuration to a connection manager that was made without one. */
-export function routedManager(base: Any, routes: string): Any {
-  const value = extend(HttpConnectionManagerSchema, base.value, { routeSpecifier: routeSource(routes) })
+/**
+ * Adds a route configuration to a connection manager that was made without one.
+ *
+ * @param host - host of HTTP/1.0 requests without one, such as health checks of load balancers; Envoy would refuse them
+ */
+export function routedManager(base: Any, routes: string, host: string): Any {
+  const value = extend(HttpConnectionManagerSchema, base.value, {
+    routeSpecifier: routeSource(routes),
+    httpProtocolOptions: { defaultHostForHttp10: host },
+  })
   return create(AnySchema, { typeUrl: base.typeUrl, value })
 }
 
@@ -89,11 +97,18 @@ export function httpManager({ routes, statPrefix, filters, mesh, mergeSlashes, s
     mergeSlashes,
     // Refused by routes, which say why.
     ...(served === undefined ? {} : { pathWithEscapedSlashesAction: EscapedSlashes.KEEP_UNCHANGED }),
-    upgradeConfigs: [{ upgradeType: 'websocket' }],
+    upgradeConfigs: upgradeTypes.map((upgradeType) => ({ upgradeType })),
+    // `Expect: 100-continue` is for the server to answer, and its answers 102 and 103 are for the client.
+    proxy100Continue: true,
     maxRequestHeadersKb: mesh.httpLimits.requestHeadersKiB,
     commonHttpProtocolOptions: { maxHeadersCount: mesh.httpLimits.headers },
     // HTTP/1.0 is spoken by nginx towards upstreams unless it is told otherwise. Trailers pass as they do in HTTP/2.
-    httpProtocolOptions: { acceptHttp10: true, enableTrailers: true },
+    httpProtocolOptions: {
+      acceptHttp10: true,
+      enableTrailers: true,
+      allowCustomMethods: true,
+      ignoreHttp11Upgrade: [otherUpgrades()],
+    },
     http2ProtocolOptions: downstreamHttp2Options(served === undefined ? undefined : mesh.httpLimits.concurrentStreams),
     streamIdleTimeout: duration(mesh.streamIdleTimeoutMs),
   })

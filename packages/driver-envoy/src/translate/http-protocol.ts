@@ -18,7 +18,11 @@ const windows: Init<typeof Http2ProtocolOptionsSchema> = {
 const UNLIMITED_STREAMS = 2_147_483_647
 
 /** Options of HTTP/2 towards upstreams: a sidecar opens another connection beyond 100 requests on one. */
-const upstreamHttp2Options: Init<typeof Http2ProtocolOptionsSchema> = { ...windows, maxConcurrentStreams: 100 }
+const upstreamHttp2Options: Init<typeof Http2ProtocolOptionsSchema> = {
+  ...windows,
+  allowConnect: true,
+  maxConcurrentStreams: 100,
+}
 
 /**
  * Options of HTTP/2 towards clients.
@@ -27,7 +31,7 @@ const upstreamHttp2Options: Init<typeof Http2ProtocolOptionsSchema> = { ...windo
  *   each of them first: a client may wait for ever for a connection that has reached its limit.
  */
 export function downstreamHttp2Options(concurrentStreams: number | undefined): Init<typeof Http2ProtocolOptionsSchema> {
-  return { ...windows, maxConcurrentStreams: concurrentStreams ?? UNLIMITED_STREAMS }
+  return { ...windows, allowConnect: true, maxConcurrentStreams: concurrentStreams ?? UNLIMITED_STREAMS }
 }
 
 /** True for protocols whose requests the proxy reads. */

@@ -45,9 +45,10 @@ export function outboundChain(part: OutboundPart, mesh: MeshSettings, http: Outb
  * their routes until they are drained. Only services that share addresses share one: the host of a request may choose among them.
  */
 function managerOf(part: OutboundPart, base: Any): Any {
+  const host = `${part.service.name}.${part.service.namespace}`
   return part.sharesAddresses === true
-    ? choosingManager(routedManager(base, names.outboundRoutes(part.port)), choiceOf(part))
-    : routedManager(base, names.serviceRoutes(part))
+    ? choosingManager(routedManager(base, names.outboundRoutes(part.port), host), choiceOf(part))
+    : routedManager(base, names.serviceRoutes(part), host)
 }
 
 /** The only filter chain of a listener that was made for one called TCP port in explicit mode. */

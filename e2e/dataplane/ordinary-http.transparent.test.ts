@@ -1,0 +1,119 @@
+import { fileURLToPath } from 'node:url'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+import { kernelTestObstacle, run } from './support/kernel.js'
+import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
+import { eventually } from './support/wait.js'
+import { account, meshConfig, routeGroup, service, trafficTarget, workload } from './support/yaml.js'
+
+const PORT = 8080
+const WS = 8081
+const app = (name: string): string => fileURLToPath(new URL(`./support/apps/${name}.mjs`, import.meta.url))
+const mode = (isPermissive: boolean): string =>
+  meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: isPermissive, enableEgress: false } })
+const head = (...lines: readonly string[]): string => `${lines.join('\r\n')}\r\n\r\n`
+const request = (line: string, ...fields: readonly string[]): string => head(line, 'Host: web.shop', ...fields)
+
+// What real programs send and the clients of the corpus do not. Servers answer with the request as they have seen it.
+describe('HTTP that a mesh has no reason to refuse', () => {
+  let mesh: TestMesh
+  let namespace: string
+
+  const inClient = (script: string, argument: string): string =>
+    run('ip', ['netns', 'exec', namespace, process.execPath, app(script), argument])
+  /** What comes back until it has `until`. */
+  const heard = (until: string, ...say: readonly string[]): string =>
+    inClient('raw-client', JSON.stringify({ host: 'web.shop', port: PORT, say, until })).toLowerCase()
+
+  beforeAll(async () => {
+    expect(kernelTestObstacle()).toBeUndefined()
+    mesh = await startTestMesh(
+      {
+        'config.yaml': [mode(true)],
+        'shop.yaml': [
+          ...['client', 'web', 'socket'].map((name) => account(`shop/${name}`)),
+          workload('shop/client', { program: programs.idle }),
+          workload('shop/web', { program: app('raw-http-server'), port: PORT, env: { PORT: String(PORT) } }),
+          service('shop/web', 'web', PORT, { protocol: 'http' }),
+          workload('shop/socket', { program: app('http2-websocket-server'), port: WS, env: { PORT: String(WS) } }),
+          service('shop/socket', 'socket', WS, { protocol: 'kubernetes.io/h2c' }),
+        ],
+        'policy.yaml': [
+          routeGroup('shop/routes', [{ name: 'get', methods: ['GET'] }]),
+          trafficTarget('shop/web', {
+            to: 'shop/web',
+            from: ['shop/client'],
+            rules: [{ kind: 'HTTPRouteGroup', name: 'routes', matches: ['get'] }],
+          }),
+        ],
+      },
+      'transparent',
+    )
+    namespace = run('ip', ['netns', 'identify', String(mesh.instance('shop/client').pid)]).trim()
+    await eventually(
+      () => Promise.resolve(heard('web.shop', request('GET / HTTP/1.1'))),
+      (answer) => answer.startsWith('http/1.1 200'),
+      { what: 'an answer' },
+    )
+  })
+  afterAll(async () => {
+    await mesh.stop()
+  })
+
+  it('passes early hints on before the answer', () => {
+    const answer = heard('GET /hints', request('GET /hints HTTP/1.1'))
+    expect(answer).toMatch(/^http\/1\.1 103 [^]*link: <\/style\.css>; rel=preload[^]*http\/1\.1 200 ok/)
+  })
+
+  it('leaves the answer to "Expect: 100-continue" to the server', () => {
+    const fields = ['Expect: 100-continue', 'Content-Length: 4']
+    const accepted = heard('\r\n\r\nbody', request('PUT /take HTTP/1.1', ...fields), 'body')
+    expect(accepted).toMatch(/^http\/1\.1 100 continue\r\n\r\nhttp\/1\.1 200 ok/)
+    expect(accepted).toContain('expect: 100-continue')
+    expect(heard('\r\n\r\n', request('PUT /refuse HTTP/1.1', ...fields))).toMatch(/^http\/1\.1 417 /)
+  })
+
+  it.each(['BAN', 'FOO', 'VERSION-CONTROL', 'QUERY', 'PROPFIND'])('passes the method %s on', (method) => {
+    // Servers refuse a QUERY that does not say what it sends, and Envoy does it for them.
+    const fields = ['Content-Type: text/plain', 'Content-Length: 4']
+    const answer = heard('\r\n\r\nbody', request(`${method} /x HTTP/1.1`, ...fields) + 'body')
+    expect(answer).toContain(`${method.toLowerCase()} /x http/1.1`)
+  })
+
+  it('gives a request of HTTP/1.0 without a host the name of the service that was dialled', () => {
+    const answer = heard('web.shop', head('OPTIONS / HTTP/1.0'))
+    expect(answer).toMatch(/^http\/1\.0 200 ok/)
+    expect(answer).toContain('host: web.shop')
+  })
+
+  it.each(['websocket', 'WebSocket', 'SPDY/3.1', 'tcp'])('lets a server switch to %s', (protocol) => {
+    const fields = ['Connection: Upgrade', `Upgrade: ${protocol}`]
+    const answer = heard('hello', request('GET /switch HTTP/1.1', ...fields), 'hello')
+    expect(answer).toMatch(/^http\/1\.1 101 /)
+    expect(answer).toMatch(/\r\n\r\nhello$/)
+  })
+
+  it.each(['TLS/1.2', 'h2c', 'foo'])('answers in HTTP/1.1 where a client would switch to %s', (protocol) => {
+    const fields = ['Connection: Upgrade', `Upgrade: ${protocol}`, 'Content-Length: 4']
+    const answer = heard('\r\n\r\nbody', request('POST /x HTTP/1.1', ...fields) + 'body')
+    expect(answer).toMatch(/^http\/1\.1 200 ok/)
+    expect(answer).not.toContain('upgrade:')
+  })
+
+  it('carries a WebSocket over HTTP/2', () => {
+    expect(inClient('http2-websocket-client', `http://socket.shop:${WS}`)).toBe('200 hello')
+  })
+
+  it('has a rule for GET open no other method, whatever its spelling', async () => {
+    await mesh.write('config.yaml', mode(false))
+    const status = (method: string): string => heard('\r\n\r\n', request(`${method} /x HTTP/1.1`)).split(' ')[1] ?? ''
+    await eventually(
+      () => Promise.resolve(status('BAN')),
+      (answer) => answer === '403',
+      { what: 'a refusal in SMI mode' },
+    )
+    expect(status('GET')).toBe('200')
+    for (const method of ['get', 'GETS', 'PROPFIND']) expect(status(method)).toBe('403')
+  })
+})
