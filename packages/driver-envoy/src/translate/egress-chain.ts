@@ -65,6 +65,7 @@ function httpChain(port: number, mesh: MeshSettings, hasTunnels: boolean, hasBre
     filters: networkFilters({
       'envoy.filters.network.http_connection_manager': httpManager({
         routes: names.egressRoutes(port),
+        statPrefix: names.egressRoutes(port),
         mesh,
         // Paths of the outside are not ours to change.
         mergeSlashes: false,
