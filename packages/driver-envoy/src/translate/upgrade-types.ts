@@ -20,7 +20,7 @@ export function otherUpgrades(): Init<typeof StringMatcherSchema> {
 /** An expression of RE2 for every text that is none of the words, whose case does not count. RE2 has no negation. */
 export function allBut(words: readonly string[]): string {
   const lowered = words.map((word) => word.toLowerCase())
-  const nexts = [...new Set(lowered.flatMap((word) => [...word].slice(0, 1)))].sort()
+  const nexts = [...new Set(lowered.filter((word) => word !== '').map((word) => word.charAt(0)))].sort()
   const either = (letter: string): string => [...new Set([letter, letter.toUpperCase()])].map(escaped).join('')
   const others = nexts.length === 0 ? '.+' : `[^${nexts.map(either).join('')}].*`
   const rests = nexts.map((next) => {
