@@ -1,10 +1,9 @@
 import type { PartHash } from './policy/parts.js'
 
 /**
- * What became of a part in one proxy.
+ * State of a part in one proxy.
  *
- * `applied`: acknowledged. `rejected`: refused with a reason, the last good version stays. `unknown`: sent, not acknowledged yet, or part of a
- * response whose other half was refused. `stale`: the host's own word for a proxy that it has not heard from; drivers never report it.
+ * `applied`: acknowledged. `rejected`: refused with a reason; the last good version stays in force. `unknown`: sent but not acknowledged yet, or part of a
  */
 export type ApplyState = 'applied' | 'rejected' | 'unknown' | 'stale'
 
@@ -14,31 +13,31 @@ export interface PartReport {
   readonly hash: PartHash
   /** Id of the part, for people. */
   readonly id: string
-  /** What became of it. */
+  /** The state of the part. */
   readonly state: Exclude<ApplyState, 'stale'>
-  /** The proxy's own words for a rejection, at most 4,096 characters, without key material. */
+  /** The rejection message of the proxy, at most 4,096 characters, without key material. */
   readonly message?: string
-  /** JSON pointer into the part, where the proxy's words allow to tell, such as `/rules/routes/2`. */
+  /** JSON pointer into the part, such as `/rules/routes/2`, if the message of the proxy identifies it. */
   readonly element?: string
 }
 
-/** What a driver has done for a proxy since its last report of the session. The host makes metrics and the debug page of pushes of it. */
+/** Work of a driver for a proxy since its last report of the session. The host uses it for metrics and the debug page of pushes. */
 export interface ApplyWork {
-  /** Milliseconds that work for the proxy has waited for its turn in the driver. */
+  /** Milliseconds that work for the proxy waited in the queue of the driver. */
   readonly queueMs: number
-  /** Milliseconds of making the proxy's configuration from its policy; 0 where all of it was there already. */
+  /** Milliseconds to translate the policy into the proxy's configuration; 0 if all of it was cached. */
   readonly translateMs: number
-  /** Milliseconds of putting together the bytes that are sent. */
+  /** Milliseconds to encode the configuration. */
   readonly encodeMs: number
-  /** Milliseconds from the bytes being ready until they have left the process. */
+  /** Milliseconds from the end of encoding until the bytes have left the process. */
   readonly sendMs: number
-  /** Bytes of configuration that were sent. */
+  /** Bytes of configuration sent. */
   readonly bytes: number
 }
 
-/** What a driver tells the host about a proxy. */
+/** Report of a driver to the host about a proxy. */
 export interface ApplyReport {
-  /** Session that {@link Proxies.authenticate} gave. */
+  /** Session returned by {@link Proxies.authenticate}. */
   readonly session: string
   /** Revision of the policy step that the report is about. */
   readonly revision: number
@@ -46,6 +45,6 @@ export interface ApplyReport {
   readonly complete: boolean
   /** Only parts whose state changed since the last report of the session. */
   readonly parts: readonly PartReport[]
-  /** Left out by a driver that does not measure, and where nothing was done. */
+  /** Absent if the driver does not measure, or no work was done. */
   readonly work?: ApplyWork
 }

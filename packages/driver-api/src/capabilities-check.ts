@@ -16,9 +16,9 @@ export function declares(capabilities: Capabilities, feature: RequiredFeature): 
 }
 
 /**
- * What a part needs and a driver does not declare; empty if the driver may be given the part.
+ * Requirements of a part that a driver does not declare; empty if the driver supports the part.
  *
- * The host refuses new workloads of the class for a requirement with `security`, puts the part of running ones in its deny form, and reports the others.
+ * For a requirement with `security`, the host refuses new workloads of the class and replaces the part of running ones by its deny form. It reports all others.
  */
 export function missingCapabilities(part: Part, capabilities: Capabilities): readonly Requirement[] {
   return requirementsOf(part).filter(({ feature }) => !declares(capabilities, feature))

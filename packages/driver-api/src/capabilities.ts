@@ -1,6 +1,6 @@
 import type { Protocol } from './policy/parts.js'
 
-/** Features that a driver may declare one by one. Everything not declared is refused by the host or reported, never dropped silently. */
+/** Features that a driver may declare individually. The host refuses or reports everything that is not declared; nothing is dropped silently. */
 export const optionalFeatures = [
   'retries',
   'per-try-timeout',
@@ -47,26 +47,26 @@ export const optionalFeatures = [
 /** One of {@link optionalFeatures}. */
 export type OptionalFeature = (typeof optionalFeatures)[number]
 
-/** What a driver can enforce, as data. The host checks every policy against it. No list holds anything twice; their order means nothing. */
+/** What a driver can enforce, as data. The host checks every policy against it. Lists have no duplicates; their order is not significant. */
 export interface Capabilities {
-  /** Mutual TLS, principals and the deny form are not optional and therefore not listed. */
+  /** Mutual TLS, principals and the deny form are mandatory and therefore not listed. */
   readonly protocols: readonly Protocol[]
-  /** Path matchers that the proxy has, for allow rules and routes alike. */
+  /** Path matchers that the proxy supports, for allow rules and routes. */
   readonly pathMatches: readonly ('exact' | 'prefix' | 'regex')[]
-  /** Header matchers that the proxy has; empty if it can't match headers. */
+  /** Header matchers that the proxy supports; empty if it cannot match headers. */
   readonly headerMatches: readonly ('exact' | 'prefix' | 'regex' | 'present')[]
-  /** `principal`: the upstream's SAN is checked against its principals. `serviceName`: against the SNI name, where the proxy can do no better. */
+  /** `principal`: the upstream's SAN is checked against its principals. `serviceName`: against the SNI name, if the proxy does not support more. */
   readonly upstreamIdentity: 'principal' | 'serviceName'
   /** Modes in which the proxy can run. */
   readonly modes: readonly ('explicit' | 'transparent')[]
-  /** True if the sidecar also runs as a plain process. */
+  /** True if the sidecar also runs as an ordinary process. */
   readonly standalone: boolean
-  /** Families that the proxy handles; the host refuses the other one in its network namespaces. */
+  /** IP families that the proxy supports; the host blocks the other family in its network namespaces. */
   readonly ipFamilies: readonly ('IPv4' | 'IPv6')[]
   /** Where the sidecar runs. */
   readonly operatingSystems: readonly ('linux' | 'windows' | 'darwin')[]
-  /** True if the sidecar can stop accepting, finish what is open and then end. */
+  /** True if the sidecar can stop accepting connections, complete open requests and then exit. */
   readonly drain: boolean
-  /** What it has beyond what every class has. */
+  /** Optional features that it supports. */
   readonly features: readonly OptionalFeature[]
 }

@@ -20,7 +20,7 @@ function page(): string {
   })
   return `# Capabilities
 
-What a driver may declare. What it does not declare, the mesh refuses or reports; which of both, and why, stands in
+What a driver may declare. The mesh refuses or reports everything else; the rules and reasons are in
 [the driver contract](../design/driver-contract.md#capabilities).
 
 This page is made from the contract: \`UPDATE_GOLDEN=1\` with the test \`capability-page.test.ts\` of driver-api writes it.

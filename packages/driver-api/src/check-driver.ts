@@ -5,14 +5,13 @@ import { IssueList, type PolicyIssue } from './policy/issues.js'
 import { capabilitiesSchema } from './schema/driver.js'
 import { schemaIssues } from './schema/validate.js'
 
-/** True for a contract version that this package's host speaks: its own and, once there is one, the one before it. */
+/** True for a contract version that the host of this package supports: the current version and, if it exists, the previous one. */
 export function speaksContract(version: number): boolean {
   return Number.isInteger(version) && version >= 1 && version <= CONTRACT_VERSION && version >= CONTRACT_VERSION - 1
 }
 
 /**
- * What keeps a value from being a driver. Only reads: neither `patch` nor `start` is called. Whether the host speaks the driver's contract version is
- * another question, see {@link speaksContract}.
+ * Returns the reasons why a value is not a valid driver. Reads only: neither `patch` nor `start` is called. The contract version is checked by
  */
 export function checkDriver(value: unknown): readonly PolicyIssue[] {
   const issues = new IssueList()
@@ -41,11 +40,11 @@ export function checkDriver(value: unknown): readonly PolicyIssue[] {
   return issues.issues
 }
 
-/** What keeps a value from being {@link Capabilities}: its schema, then that no list holds anything twice. */
+/** Returns the reasons why a value is not valid as {@link Capabilities}: violations of the schema, then duplicates in lists. */
 export function validateCapabilities(value: unknown): readonly PolicyIssue[] {
   const found = schemaIssues(capabilitiesSchema, value)
   if (found.length > 0) return found
-  // Without an issue the value is what its schema describes.
+  // Without an issue the value conforms to its schema.
   const capabilities = value as Capabilities
   const issues = new IssueList()
   for (const [name, list] of Object.entries(capabilities)) {

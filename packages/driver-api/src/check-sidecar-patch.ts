@@ -9,9 +9,9 @@ const BINARY = /^[A-Za-z0-9/._-]+$/
 const MAX_FILE_CHARACTERS = 1 << 20
 
 /**
- * Refuses a sidecar patch that reaches beyond what a driver may do.
+ * Refuses a sidecar patch that exceeds the permissions of a driver.
  *
- * The shape of {@link SidecarPatch} already leaves no room for host namespaces, privileges or foreign containers; this checks the values.
+ * The type {@link SidecarPatch} cannot express host namespaces, privileges or foreign containers; this function checks the values.
  *
  * @throws OsmError `OSM_DRIVER_PATCH_REFUSED`, listing every reason
  */

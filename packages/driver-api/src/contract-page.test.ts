@@ -17,7 +17,7 @@ describe('docs/design/driver-contract.md', () => {
     ['ControllerContext', 'controller-context'],
     ['HealthProbes', 'health'],
     ['HealthProbe', 'health'],
-  ])('says what every member of %s stands for', (name, file) => {
+  ])('documents every member of %s', (name, file) => {
     const members = membersOf(source(file), name)
     expect(members.length).toBeGreaterThan(2)
     expect(members.filter((member) => !named.has(member))).toEqual([])

@@ -15,9 +15,9 @@ export interface Credential {
   readonly expiry: string
   /** Hexadecimal, lower case. */
   readonly serialNumber: string
-  /** Roots that the other side is verified by, PEM, where they come with the material: that of Secrets. */
+  /** Roots to verify the peer with, PEM, for material from Secrets. */
   readonly roots?: readonly string[]
-  /** Secret. The value of an HTTP header in the place of a certificate: that of kind `egress`. Chain and key are then empty. */
+  /** Secret. The value of an HTTP header instead of a certificate, for kind `egress`. Chain and key are then empty. */
   readonly headerValue?: string
 }
 
@@ -31,43 +31,43 @@ export interface TrustBundle {
 
 /** A proxy whose certificate was accepted. */
 export interface ProxyRef {
-  /** The proxy's UUID, from its certificate. Names a proxy only together with {@link ProxyRef.identity}; {@link ProxyRef.commonName} holds both. */
+  /** The proxy's UUID, from its certificate. Identifies a proxy only together with {@link ProxyRef.identity}; {@link ProxyRef.commonName} contains both. */
   readonly uuid: ProxyUUID
-  /** Whose workload it stands beside. */
+  /** Identity of its workload. */
   readonly identity: ServiceIdentity
   /** DNS name of that identity. */
   readonly principal: Principal
   /** Namespace of the workload. */
   readonly namespace: string
-  /** Sidecar class: always that of the driver that asked. */
+  /** Sidecar class: always that of the calling driver. */
   readonly class: string
   /** Common name of the proxy certificate. */
   readonly commonName: string
-  /** One live control stream; a newer one evicts it. */
+  /** One live control stream; a newer stream evicts it. */
   readonly session: string
 }
 
-/** A proxy that must be cut off at once. */
+/** A proxy that must be disconnected immediately. */
 export interface Eviction {
   /** The proxy, for logs. */
   readonly uuid: ProxyUUID
-  /** The session that ends; another session of the same proxy is not meant. */
+  /** The session to end; other sessions of the same proxy are not affected. */
   readonly session: string
-  /** `rebalance` asks the proxy to come back, perhaps to another replica; the others are final for the session. */
+  /** `rebalance` asks the proxy to reconnect, possibly to another replica; all other reasons are final for the session. */
   readonly reason: 'released' | 'workload-deleted' | 'superseded' | 'connection-cap' | 'rebalance' | 'shutdown'
 }
 
 /** Policies and their parts. */
 export interface PolicySource {
-  /** What each proxy must do. */
+  /** The policy of each proxy. */
   readonly policies: {
-    /** Yields the policy in force as soon as there is one, then every later one, coalesced. Ends with the signal or the proxy's eviction. */
+    /** Yields the current policy as soon as it exists, then every later policy, coalesced. Ends with the signal or the eviction of the proxy. */
     watch(proxy: ProxyRef, signal: AbortSignal): AsyncIterable<PolicyUpdate>
   }
-  /** The content behind hashes. */
+  /** The content of parts by hash. */
   readonly parts: {
     /**
-     * The part with that hash. Parts stay available while any policy step that names them is in force or has not been consumed yet.
+     * Returns the part with that hash. Parts stay available while a policy step that refers to them is in force or not consumed yet.
      *
      * @throws OsmError with code `OSM_PART_UNKNOWN`
      */
@@ -75,71 +75,71 @@ export interface PolicySource {
   }
 }
 
-/** Certificates, as narrow as a driver needs them. */
+/** Certificates, limited to the needs of a driver. */
 export interface DriverCertificates {
-  /** The service certificate of that proxy's identity, then each that replaces it. */
+  /** Yields the service certificate of that proxy's identity, then each replacement. */
   identity(proxy: ProxyRef, signal: AbortSignal): AsyncIterable<Credential>
-  /** Roots that sign service certificates, then each later set. */
+  /** Yields the roots of service certificates, then each later set. */
   trustBundles(signal: AbortSignal): AsyncIterable<TrustBundle>
   /**
-   * Material behind a reference in that proxy's policy, then each that replaces it.
+   * Yields the material of a reference in that proxy's policy, then each replacement.
    *
-   * @throws OsmError with code `OSM_CREDENTIAL_DENIED` if the reference does not stand in the policy
+   * @throws OsmError with code `OSM_CREDENTIAL_DENIED` if the policy does not contain the reference
    */
   credentials(proxy: ProxyRef, ref: CredentialRef, signal: AbortSignal): AsyncIterable<Credential>
 }
 
 /** A control-plane certificate that the host replaces before it expires. */
 export interface RotatingCredential {
-  /** The credential in force, and the roots that proxies must be verified against, then each that replaces them. */
+  /** Yields the current credential and the roots to verify proxies with, then each replacement. */
   watch(signal: AbortSignal): AsyncIterable<{ readonly credential: Credential; readonly clientRoots: TrustBundle }>
 }
 
 /** Sessions of proxies. */
 export interface Proxies {
   /**
-   * Accepts or refuses a peer. The only input is the certificate that TLS has verified; nothing a proxy says about itself counts.
+   * Accepts or refuses a peer. The only input is the certificate that TLS has verified; claims of the proxy about itself are not used.
    *
    * @param peer - DER of the peer's leaf certificate
    * @throws OsmError with code `OSM_PROXY_UNAUTHENTICATED`, `OSM_PROXY_UNKNOWN`, `OSM_PROXY_WRONG_CLASS` or `OSM_PROXY_EVICTED` (cap)
    */
   authenticate(peer: Uint8Array): Promise<ProxyRef>
-  /** The stream of that session ended. */
+  /** Ends the session after its stream has closed. */
   disconnected(session: string): Promise<void>
-  /** Yields proxies to cut off. */
+  /** Yields proxies to disconnect. */
   evictions(signal: AbortSignal): AsyncIterable<Eviction>
-  /** Reports what a proxy acknowledged or refused. */
+  /** Reports what a proxy acknowledged or rejected. */
   report(report: ApplyReport): Promise<void>
-  /** Tells operators what is wrong with a proxy, or who was turned away: rows of `osm proxy status`. Sessions that have ended are ignored. */
+  /** Reports problems of a proxy or refused peers to operators, as rows of `osm proxy status`. Sessions that have ended are ignored. */
   observe(observation: ProxyObservation): Promise<void>
 }
 
 /** A message of the host's broker. */
 export interface Message {
-  /** What it is about. */
+  /** Topic of the message. */
   readonly topic: string
   /** Names of what changed. */
   readonly payload: JsonValue
 }
 
 /**
- * One topic: `meshconfig`, after each change of the configuration. Payloads name things; they carry no state and no secret. Policies and certificates have
- * streams of their own.
+ * One topic: `meshconfig`, after each change of the configuration. Payloads contain names only, no state and no secrets. Policies and certificates have
+ * their own streams.
  */
 export interface MessageBroker {
-  /** Bounded: a slow subscriber loses the oldest messages and is told so by a message with topic `overflow`. */
+  /** Bounded: a slow subscriber loses the oldest messages and receives a message with topic `overflow`. */
   subscribe(topic: string, signal: AbortSignal): AsyncIterable<Message>
 }
 
 /** A request to a debug page. */
 export interface DebugRequest {
-  /** Without the query. */
+  /** Path without the query. */
   readonly path: string
-  /** Decoded; the last of several equal names. */
+  /** Decoded query parameters; of equal names the last one. */
   readonly query: Readonly<Record<string, string>>
 }
 
-/** The answer of a debug page. Never holds key material. */
+/** The response of a debug page. It must not contain key material. */
 export interface DebugResponse {
   /** HTTP status. */
   readonly status: number
@@ -154,7 +154,7 @@ export interface DebugHandlers {
   /**
    * Mounts a page.
    *
-   * @param path - such as `/debug/proxy`; the last registration of a path wins and the host logs it
+   * @param path - such as `/debug/proxy`; the last registration of a path takes precedence, and the host logs it
    */
   register(path: string, handler: (request: DebugRequest) => Promise<DebugResponse>): void
 }
@@ -162,7 +162,7 @@ export interface DebugHandlers {
 /** Metrics under the host's registry; names and label names must be declared before use and are checked for cardinality. */
 export interface DriverMetrics {
   /**
-   * A count that only rises.
+   * Declares a counter.
    *
    * @param labels - names of labels, in order
    */
@@ -172,7 +172,7 @@ export interface DriverMetrics {
     labels: readonly string[],
   ): { inc(labels: Readonly<Record<string, string>>, by?: number): void }
   /**
-   * A value that rises and falls.
+   * Declares a gauge.
    *
    * @param labels - names of labels, in order
    */
@@ -182,7 +182,7 @@ export interface DriverMetrics {
     labels: readonly string[],
   ): { set(labels: Readonly<Record<string, string>>, value: number): void }
   /**
-   * A distribution of durations.
+   * Declares a histogram of durations.
    *
    * @param labels - names of labels, in order
    * @param buckets - upper bounds in seconds
@@ -195,35 +195,35 @@ export interface DriverMetrics {
   ): { observe(labels: Readonly<Record<string, string>>, seconds: number): void }
 }
 
-/** Structured log. Messages are fixed text; what varies stands in fields. Never keys, tokens or whole objects. */
+/** Structured log. Messages are constant; variable data goes into fields. Do not log keys, tokens or whole objects. */
 export interface Logger {
   /** For developers of the driver. */
   debug(fields: Readonly<Record<string, unknown>>, message: string): void
-  /** For operators: a decision that was taken. */
+  /** For operators: a decision. */
   info(fields: Readonly<Record<string, unknown>>, message: string): void
-  /** For operators: something to look at, service goes on. */
+  /** For operators: a problem that does not interrupt service. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void
-  /** For operators: something does not work. */
+  /** For operators: a failure. */
   error(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
-/** Everything that {@link Driver.start} may use. */
+/** The context of {@link Driver.start}. */
 export interface ControllerContext {
   /** IP address to listen on for the class's proxies. */
   readonly proxyServerAddress: string
   /** Port to listen on; 0 lets the driver choose. */
   readonly proxyServerPort: number
-  /** What the proxy control plane shows to proxies, and verifies them against. */
+  /** Certificate that the proxy control plane presents to proxies, and the roots to verify them with. */
   readonly proxyServiceCert: RotatingCredential
   /** Namespace of the control plane. */
   readonly osmNamespace: string
   /** MeshConfig, live. */
   readonly configurator: Configurator
-  /** What proxies must do. */
+  /** Policies of proxies. */
   readonly meshCatalog: PolicySource
   /** Certificates of proxies' identities. */
   readonly certManager: DriverCertificates
-  /** Announcements of the host. */
+  /** Messages of the host. */
   readonly msgBroker: MessageBroker
   /** Sessions of proxies. */
   readonly proxies: Proxies
@@ -235,8 +235,8 @@ export interface ControllerContext {
   readonly logger: Logger
   /** The driver's own `sidecarDrivers[].config`. */
   readonly driverConfig: JsonValue
-  /** Ends this driver only. If its class is the mesh's default, the controller becomes unready. */
+  /** Stops this driver only. If its class is the default class of the mesh, the controller becomes unready. */
   cancel(reason: Error): void
-  /** Aborts when the host wants the driver to stop; everything that `start` opened must then close. */
+  /** Aborts when the driver has to stop; it must then close everything that `start` opened. */
   readonly signal: AbortSignal
 }

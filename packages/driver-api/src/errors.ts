@@ -1,21 +1,21 @@
-/** Values that may stand beside an error message. Never key material, tokens or whole objects. */
+/** Additional facts of an error. Never key material, tokens or whole objects. */
 export type ErrorDetails = Readonly<Record<string, string | number | boolean | readonly string[]>>
 
 /**
  * An error with a stable code.
  *
- * Codes have the form `OSM_<AREA>_<WHAT>`; they are part of the public surface, listed in `docs/reference/errors.md` and never reused.
+ * Codes have the form `OSM_<AREA>_<WHAT>`; they are part of the public API, listed in `docs/reference/errors.md` and never reused.
  * The message is for people and may change; programs compare `code`.
  */
 export class OsmError<Code extends string = string> extends Error {
   /** Stable machine-readable code. */
   readonly code: Code
-  /** Facts that help to act on the error. Never secrets. */
+  /** Facts that help to fix the error. Never secrets. */
   readonly details: ErrorDetails
 
   /**
    * @param code - stable code from the table of the area
-   * @param message - what happened, on what, and what would be right
+   * @param message - what is wrong, where, and what is accepted
    * @param options - the cause and further facts
    */
   constructor(
@@ -35,13 +35,13 @@ export function isOsmError(error: unknown, code?: string): error is OsmError {
   return error instanceof OsmError && (code === undefined || error.code === code)
 }
 
-/** Codes of errors that cross the driver contract, with the meaning of each. */
+/** Error codes of the driver contract, with their meanings. */
 export const driverErrorCodes = {
   OSM_DRIVER_NIL: 'register was called without a driver',
   OSM_DRIVER_INVALID:
     'a driver declaration does not fit the contract: a missing method, a bad name, or an invalid capability',
   OSM_DRIVER_DUPLICATE: 'two drivers were registered under one name; names compare case-insensitively',
-  OSM_DRIVER_CONTRACT: 'the driver was written for a contract version that this host does not speak',
+  OSM_DRIVER_CONTRACT: 'the driver was written for a contract version that this host does not support',
   OSM_DRIVER_UNKNOWN: 'the sidecar class names no registered driver',
   OSM_DRIVER_NOT_INSTALLED: 'patch or start was called before a default driver was installed',
   OSM_DRIVER_CONFIG: 'the configuration of a driver does not fit its configSchema',

@@ -1,4 +1,4 @@
-/** How to ask one question of the proxy control plane's health. Exactly one of `http` and `tcpSocket` is true. */
+/** One health probe of the proxy control plane. Exactly one of `http` and `tcpSocket` is true. */
 export interface HealthProbe {
   /** HTTP path; ignored for a TCP probe. */
   readonly path: string
@@ -18,6 +18,6 @@ export interface HealthProbes {
   readonly liveness?: HealthProbe
   /** Failing: proxies should not be sent here. */
   readonly readiness?: HealthProbe
-  /** Failing: not up yet; the other two are not asked. */
+  /** Failing: not started yet; the other two probes are not used. */
   readonly startup?: HealthProbe
 }

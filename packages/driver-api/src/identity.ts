@@ -1,8 +1,8 @@
 declare const brand: unique symbol
-/** A string that only its own parser or constructor makes. */
+/** A string that only its own parser or constructor creates. */
 export type Branded<T, B extends string> = T & { readonly [brand]: B }
 
-/** `<service-account>.<namespace>`. The service account may itself hold dots; the namespace never does. */
+/** `<service-account>.<namespace>`. The service account may contain dots; the namespace cannot. */
 export type ServiceIdentity = Branded<string, 'ServiceIdentity'>
 
 /** `<service-account>.<namespace>.<trust-domain>`: the common name and a DNS SAN of service certificates. */
@@ -12,7 +12,7 @@ export type Principal = Branded<string, 'Principal'>
 export type SpiffeId = Branded<string, 'SpiffeId'>
 
 /**
- * RFC 4122 text form, lower case. New for every sidecar that is admitted, but others can write it down: it tells proxies apart only together with namespace
+ * RFC 4122 text form, lower case. New for every admitted sidecar, but not a secret: it identifies a proxy only together with namespace
  * and service account, as in {@link ProxyCommonName}.
  */
 export type ProxyUUID = Branded<string, 'ProxyUUID'>

@@ -3,13 +3,13 @@ import type { MeshConfigView } from './mesh-config.js'
 import type { HttpHeader, JsonValue, ListenAddresses, Locality } from './policy/parts.js'
 import type { Resources } from './sidecar-patch.js'
 
-/** A health probe as the user wrote it, before rewriting. */
+/** A health probe of the pod, before rewriting. */
 export interface OriginalHealthProbe {
   /** Name of the container. */
   readonly container: string
-  /** Which probe of the container. */
+  /** Kind of the probe. */
   readonly kind: 'liveness' | 'readiness' | 'startup'
-  /** How it asks. */
+  /** Protocol of the probe. */
   readonly type: 'http' | 'https' | 'tcp' | 'grpc'
   /** Named ports are resolved. */
   readonly port: number
@@ -23,7 +23,7 @@ export interface OriginalHealthProbe {
   readonly timeoutMs: number
 }
 
-/** The proxy certificate of the sidecar about to be made. The key stays with the host. */
+/** The proxy certificate of the new sidecar. The host keeps the key. */
 export interface BootstrapCertificate {
   /** PEM, leaf first. Public. */
   readonly chain: string
@@ -33,7 +33,7 @@ export interface BootstrapCertificate {
   readonly serialNumber: string
 }
 
-/** Where the proxy control plane of a class answers. */
+/** Address of the proxy control plane of a class. */
 export interface ControlPlaneAddress {
   /** DNS name or IP address. */
   readonly address: string
@@ -44,10 +44,10 @@ export interface ControlPlaneAddress {
 }
 
 /**
- * Everything that {@link Driver.patch} may know.
+ * The context of {@link Driver.patch}.
  *
- * The original contract (a Go struct of osm-edge) also held a Kubernetes client and a pod to mutate. Here the pod is frozen data and the driver
- * returns what it wants added.
+ * The original contract (a Go struct of osm-edge) also contained a Kubernetes client and a pod to mutate. Here the pod is frozen data and the driver
+ * returns its additions.
  */
 export interface InjectorContext {
   /** Name of the mesh. */
@@ -60,7 +60,7 @@ export interface InjectorContext {
   readonly pod: { readonly [key: string]: JsonValue }
   /** Operating system of the workload. */
   readonly podOS: 'linux' | 'windows' | 'darwin'
-  /** UUID of the sidecar about to be made. */
+  /** UUID of the new sidecar. */
   readonly proxyUUID: ProxyUUID
   /** Common name of its proxy certificate. */
   readonly proxyCommonName: ProxyCommonName
@@ -70,31 +70,31 @@ export interface InjectorContext {
   readonly configurator: MeshConfigView
   /** The driver's own `sidecarDrivers[].config`, checked against its `configSchema`. */
   readonly driverConfig: JsonValue
-  /** Image of this class for {@link podOS}, after the precedence of MeshConfig and environment. */
+  /** Image of this class for {@link podOS}, resolved from MeshConfig and environment. */
   readonly sidecarImage: string
   /** When the image is pulled. */
   readonly pullPolicy: 'Always' | 'IfNotPresent' | 'Never'
-  /** Of the sidecar, after the precedence of pod, namespace and MeshConfig. */
+  /** Resources of the sidecar, resolved from pod, namespace and MeshConfig. */
   readonly resources: Resources
-  /** Of the sidecar, in the vocabulary of {@link MeshConfigView}. */
+  /** Log level of the sidecar, with the values of {@link MeshConfigView}. */
   readonly logLevel: string
-  /** Ports whose inbound connections bypass the sidecar; mesh and pod together, sorted. */
+  /** Ports whose inbound connections bypass the sidecar, from mesh and pod, sorted. */
   readonly inboundPortExclusionList: readonly number[]
-  /** Ports whose outbound connections bypass the sidecar; mesh and pod together, sorted. */
+  /** Ports whose outbound connections bypass the sidecar, from mesh and pod, sorted. */
   readonly outboundPortExclusionList: readonly number[]
-  /** Not empty: only connections to these CIDRs pass the sidecar. Sorted. */
+  /** If not empty, only connections to these CIDRs are redirected to the sidecar. Sorted. */
   readonly outboundIPRangeInclusionList: readonly string[]
-  /** CIDRs that connections bypass the sidecar to. Sorted. */
+  /** CIDRs to which connections bypass the sidecar. Sorted. */
   readonly outboundIPRangeExclusionList: readonly string[]
   /** Network interfaces whose traffic bypasses the sidecar. Sorted. */
   readonly networkInterfaceExclusionList: readonly string[]
-  /** How connections reach the sidecar; `none` means that the workload is told addresses. */
+  /** How connections reach the sidecar; with `none` the workload is configured with addresses. */
   readonly interceptionMode: 'iptables' | 'ebpf' | 'none'
-  /** The same addresses that the proxy part of the policy will carry. */
+  /** The addresses that the proxy part of the policy will contain. */
   readonly listen: ListenAddresses
   /** Where the workload runs; empty strings where unknown. */
   readonly locality: Locality
-  /** True if the sidecar becomes a native one: started before and ended after the workload by the kubelet. */
+  /** True for a native sidecar, which the kubelet starts before the workload and stops after it. */
   readonly nativeSidecar: boolean
   /** Health probes of the workload's containers, before rewriting. */
   readonly originalHealthProbes: readonly OriginalHealthProbe[]
@@ -102,7 +102,7 @@ export interface InjectorContext {
   readonly controlPlane: ControlPlaneAddress
   /** Roots of the control plane, PEM, newest first. */
   readonly trustBundle: readonly string[]
-  /** True: nothing may be kept; the host creates nothing either. */
+  /** True for a dry run: the driver must not keep state, and the host creates no objects. */
   readonly dryRun: boolean
   /** Aborts when the admission request times out. */
   readonly signal: AbortSignal

@@ -1,6 +1,6 @@
 import type { TlsVersion } from './policy/parts.js'
 
-/** What drivers may read of `spec.sidecar`. */
+/** The fields of `spec.sidecar` for drivers. */
 export interface SidecarConfigView {
   /** Log level of sidecars. */
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warning' | 'error' | 'critical' | 'off'
@@ -22,7 +22,7 @@ export interface SidecarConfigView {
   readonly localDNSProxy: boolean
 }
 
-/** What drivers may read of `spec.observability`. */
+/** The fields of `spec.observability` for drivers. */
 export interface ObservabilityConfigView {
   /** Log level of the control plane. */
   readonly osmLogLevel: string
@@ -30,7 +30,7 @@ export interface ObservabilityConfigView {
   readonly enableDebugServer: boolean
 }
 
-/** What drivers may read of MeshConfig, resolved: defaults applied, durations in milliseconds. */
+/** The fields of MeshConfig for drivers, with defaults applied and durations in milliseconds. */
 export interface MeshConfigView {
   /** Name of the mesh. */
   readonly meshName: string
@@ -40,18 +40,18 @@ export interface MeshConfigView {
   readonly clusterDomain: string
   /** Settings of sidecars. */
   readonly sidecar: SidecarConfigView
-  /** Milliseconds that an open TCP connection or upgraded stream may outlive the rule that allowed it. */
+  /** Milliseconds that an open TCP connection or upgraded stream may continue after the removal of the rule that allowed it. */
   readonly policyWithdrawalTimeoutMs: number
   /** Settings of logs and debugging. */
   readonly observability: ObservabilityConfigView
-  /** By the names that MeshConfig gives them. */
+  /** Feature flags by their names in MeshConfig. */
   readonly featureFlags: Readonly<Record<string, boolean>>
 }
 
 /** Read-only access to MeshConfig. */
 export interface Configurator {
-  /** The configuration in force. */
+  /** The current configuration. */
   current(): Promise<MeshConfigView>
-  /** Yields the configuration in force, then every later one; changes coalesce. Ends with the signal. */
+  /** Yields the current configuration, then every later one; changes coalesce. Ends with the signal. */
   watch(signal: AbortSignal): AsyncIterable<MeshConfigView>
 }

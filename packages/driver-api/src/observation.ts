@@ -1,22 +1,22 @@
-/** Something that is wrong with a proxy and stands in no part of its policy. */
+/** A problem of a proxy that is not related to a part of its policy. */
 export interface ProxyCondition {
-  /** Error code of the driver: stable, and listed with its other codes. */
+  /** Stable error code of the driver, listed with its other codes. */
   readonly code: string
-  /** For operators: what is wrong, and what comes of it. At most 4,096 characters, without key material. */
+  /** For operators: the problem and its effect. At most 4,096 characters, without key material. */
   readonly message: string
 }
 
-/** Somebody who wanted to be a proxy, or asked as one for what it may not have, and was turned away. */
+/** A peer that was refused as a proxy, or a proxy whose request was refused. */
 export interface RefusedPeer extends ProxyCondition {
-  /** IP address that it came from. */
+  /** IP address of the peer. */
   readonly address: string
-  /** Common name of its certificate, which a root of the control plane has signed; absent where nothing is proven. */
+  /** Common name of its certificate, if a root of the control plane has signed it; otherwise absent. */
   readonly commonName?: string
 }
 
-/** What a driver sees of its proxies beside what became of their policies. */
+/** Observations of a driver about its proxies, in addition to apply reports. */
 export type ProxyObservation =
-  /** All that is wrong with the proxy of that session now: takes the place of what was said of it before. */
+  /** All current problems of the proxy of that session; replaces earlier reports. */
   | { readonly session: string; readonly conditions: readonly ProxyCondition[] }
-  /** It has just happened. */
+  /** A refusal that has just happened. */
   | { readonly refused: RefusedPeer }

@@ -16,7 +16,7 @@ import type {
   StringMatch,
 } from './policy/parts.js'
 
-/** A feature that an element of a policy needs: one of the optional ones, or a value that a driver declares in a list. */
+/** A feature that an element of a policy needs: an optional feature, or a value that a driver declares in a list. */
 export type RequiredFeature =
   | OptionalFeature
   | `protocol:${Protocol}`
@@ -25,15 +25,15 @@ export type RequiredFeature =
   | `mode:${'explicit' | 'transparent'}`
   | `ip-family:${'IPv4' | 'IPv6'}`
 
-/** What an element of a policy needs of a driver. */
+/** A requirement of an element of a policy. */
 export interface Requirement {
-  /** What is needed. */
+  /** The required feature. */
   readonly feature: RequiredFeature
   /** JSON pointer of the element in its part. */
   readonly pointer: string
   /**
-   * True if leaving the element out could let something pass, or leave in the clear, what the policy forbids. False if leaving it out only refuses
-   * more, or concerns availability, routing or observation.
+   * True if omitting the element could allow traffic, or plaintext, that the policy forbids. False if omitting it only refuses
+   * more, or affects availability, routing or observability.
    */
   readonly security: boolean
 }
@@ -45,7 +45,7 @@ interface Place {
   readonly path: Path
 }
 
-/** One question about parts of a kind, and where it is answered with yes. */
+/** A feature of parts of a kind, and a function that finds the elements that need it. */
 interface Row<K extends PartKind> {
   readonly security: boolean
   readonly places: (part: PartOf<K>) => readonly Place[]
@@ -57,7 +57,7 @@ const table: Table = {
   proxy: [
     { security: false, places: (part) => needs(`mode:${part.mode}`, 'mode') },
     {
-      // A family that the proxy does not handle would pass by it.
+      // Traffic of an unsupported family would bypass the proxy.
       security: true,
       places: (part) => part.ipFamilies.flatMap((family, i) => needs(`ip-family:${family}`, 'ipFamilies', i)),
     },
@@ -70,7 +70,7 @@ const table: Table = {
     { security: false, places: (part) => given(part.workloadEnded, 'workload-end', 'workloadEnded') },
   ],
   trust: [
-    // The proxy's own parameters could be weaker than those asked for. Every class speaks TLS 1.2 and prefers 1.3, so those two ask nothing more.
+    // The proxy's own parameters could be weaker than the configured ones. Every class supports TLS 1.2 and prefers 1.3, so these two need no feature.
     {
       security: true,
       places: (part) => unless(part.minVersion, ['TLSv1_2', 'TLS_AUTO'], 'tls-parameters', 'minVersion'),
@@ -84,7 +84,7 @@ const table: Table = {
   ],
   mesh: [
     {
-      // Without it a withdrawn rule lives on in open connections.
+      // Without it, open connections continue after their rule is withdrawn.
       security: true,
       places: () => needs('withdrawal-of-open-connections', 'withdrawalTimeoutMs'),
     },
@@ -108,7 +108,7 @@ const table: Table = {
   principals: [],
   inbound: [
     {
-      // Rules on requests can't be enforced on a protocol that isn't understood.
+      // Rules on requests cannot be enforced for an unsupported protocol.
       security: true,
       places: (part) => needs(`protocol:${part.protocol}`, 'protocol'),
     },
@@ -129,7 +129,7 @@ const table: Table = {
   ingress: [
     { security: true, places: (part) => needs(`protocol:${part.protocol}`, 'protocol') },
     {
-      // What the driver leaves out is refused.
+      // Requests of omitted elements are refused.
       security: false,
       places: (part) =>
         isHttp(part.protocol)
@@ -151,12 +151,12 @@ const table: Table = {
   upstream: [
     { security: false, places: (part) => needs(`protocol:${part.protocol}`, 'protocol') },
     {
-      // Without it the request would leave in the clear.
+      // Without it the request would be sent as plaintext.
       security: true,
       places: ({ tls }) => when(tls.mode === 'originate', 'egress-tls-origination', 'tls'),
     },
     {
-      // What the driver leaves out gets no traffic.
+      // Omitted elements get no traffic.
       security: false,
       places: ({ tls }) =>
         when(tls.mode === 'mesh' && tls.plaintext === true, 'plaintext-endpoints', 'tls', 'plaintext'),
@@ -199,13 +199,13 @@ const table: Table = {
         ),
     },
     {
-      // A server that is to see a certificate must not see a request without one.
+      // A server that requires a certificate must not receive a request without one.
       security: true,
       places: ({ egressCredentials }) =>
         egressCredentials.flatMap((_, i) => needs('egress-tls-origination', 'egressCredentials', i)),
     },
     {
-      // Traffic would leave past the gateway that is to see it.
+      // Traffic would bypass its gateway.
       security: true,
       places: ({ gateways }) => gateways.flatMap(({ mode }, i) => needs(`egress-gateway-${mode}`, 'gateways', i)),
     },
@@ -217,7 +217,7 @@ const table: Table = {
     { security: true, places: ({ routes }) => ofRoutes(routes, ['routes']) },
   ],
   dns: [{ security: false, places: () => needs('dns-proxy') }],
-  // Scripts add to a policy and are no part of what it forbids. What a class makes of other material of its own is its own matter.
+  // Scripts extend a policy and do not restrict it. Other extensions are the responsibility of their class.
   extension: [{ security: false, places: ({ type }) => when(type === PLUGIN_TYPE, 'plugins', 'value') }],
   set: [],
 }
@@ -229,7 +229,7 @@ const egressFeatures = {
   'tcp-server-first': 'egress-tcp',
 } as const satisfies Record<PartOf<'egress'>['protocol'], OptionalFeature>
 
-/** What a part needs of a driver, in the order of the table. Mutual TLS, principals and the deny form go without saying. */
+/** Requirements of a part, in the order of the table. Mutual TLS, principals and the deny form are always supported. */
 export function requirementsOf(part: Part): readonly Requirement[] {
   // The table gives each kind rows for that very kind.
   const rows = table[part.kind] as readonly Row<PartKind>[]

@@ -1,13 +1,13 @@
 /**
- * What a driver adds to a workload, as data. One patch becomes an injected container, a native sidecar, or a local process.
+ * The additions of a driver to a workload, as data. One patch becomes an injected container, a native sidecar, or a local process.
  *
- * The host checks a patch against an allow-list before it is used: a driver can add its own sidecar, files, init containers, volumes and annotations
- * under its own prefix, and touch nothing else of the pod.
+ * The host checks a patch against an allow-list: a driver can add its own sidecar, files, init containers, volumes and annotations
+ * under its own prefix, and cannot change anything else of the pod.
  */
 
-/** Something that only the host knows when the sidecar is about to run. */
+/** A value that only the host knows when the sidecar starts. */
 export type Reference =
-  /** Path of one of {@link SidecarPatch.files} where the sidecar sees it. */
+  /** Path of one of {@link SidecarPatch.files} in the sidecar's file system. */
   | { readonly ref: 'file'; readonly path: string }
   /** A fact of the workload. `address` is the primary IP address, `instance` the pod name or the process's name. */
   | {
@@ -18,28 +18,28 @@ export type Reference =
 /** Text with references, concatenated without separator. */
 export type Value = string | readonly (string | Reference)[]
 
-/** Content of a file of the sidecar. Key material is always a reference: the driver never sees it. */
+/** Content of a file of the sidecar. Key material is always a reference: the driver has no access to it. */
 export type FileContent =
   /** Made by the driver. */
   | { readonly text: Value }
   /**
    * `bootstrap.key` and `bootstrap.chain` are the proxy certificate (PEM, PKCS#8), replaced in place when it rotates;
-   * `trustBundle` holds the roots of the control plane, the one that signs first. `trustBundle.last` is the last of them alone, another one than the first
-   * while one takes the place of the other: for programs that read no more than the first certificate of a file.
+   * `trustBundle` contains the roots of the control plane, the signing root first. `trustBundle.last` contains only the last root, which differs from the first
+   * during a root rotation: for programs that read only the first certificate of a file.
    */
   | { readonly from: 'bootstrap.key' | 'bootstrap.chain' | 'trustBundle' | 'trustBundle.last' }
 
-/** A file that the host puts into a directory that only the sidecar reads. */
+/** A file that the host creates in a directory that only the sidecar can read. */
 export interface SidecarFile {
   /** File name of at most 128 characters: lower-case letters, digits, `.`, `_`, `-`; the first a letter or digit. */
   readonly path: string
-  /** What stands in it. */
+  /** Content of the file. */
   readonly content: FileContent
 }
 
 /** A port that the sidecar listens on. */
 export interface SidecarPort {
-  /** At most 15 characters, as Kubernetes demands. */
+  /** At most 15 characters, as required by Kubernetes. */
   readonly name: string
   /** 1 to 65535. */
   readonly port: number
@@ -49,13 +49,13 @@ export interface SidecarPort {
 
 /** Amounts in Kubernetes notation, such as `100m` and `64Mi`, by name of the resource. */
 export interface Resources {
-  /** What the sidecar can't exceed. */
+  /** Limits. */
   readonly limits?: Readonly<Record<string, string>>
-  /** What is reserved for it. */
+  /** Requests. */
   readonly requests?: Readonly<Record<string, string>>
 }
 
-/** A way to tell the sidecar something. */
+/** A command to the sidecar: a signal, an HTTP request, or a program. */
 export type Action =
   /** Sent to the sidecar's main process. */
   | { readonly kind: 'signal'; readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT' | 'SIGUSR1' | 'SIGUSR2' }
@@ -68,54 +68,54 @@ export type Action =
 export interface EnvironmentVariable {
   /** Name of the variable. */
   readonly name: string
-  /** Never a secret: environments are shown by many tools. */
+  /** Never a secret: many tools display environment variables. */
   readonly value: Value
 }
 
-/** What the sidecar process may do. */
+/** Privileges of the sidecar process. */
 export interface SidecarSecurity {
   /** Numeric user id; not 0. */
   readonly runAsUser: number
-  /** True: it writes to its own {@link SidecarPatch.volumes} only. */
+  /** True: it can write to its own {@link SidecarPatch.volumes} only. */
   readonly readOnlyRootFilesystem: boolean
 }
 
-/** The process that carries the data plane. */
+/** The data plane process. */
 export interface SidecarContainer {
   /** Container image. */
   readonly image: string
   /** Executable that a local host looks for; in a container the image's own entry point is replaced by `command`. */
   readonly binary: string
   /**
-   * What stands before the binary in a container: a program with its arguments that runs the sidecar as its child. Absent: the sidecar is the first
-   * process, to which the kernel passes no signal that it has no handler for. Hosts that run processes leave it out.
+   * Wrapper of the binary in a container: a program with its arguments that runs the sidecar as its child. Absent: the sidecar is the first
+   * process, which receives only signals that it handles. Hosts that run processes ignore it.
    */
   readonly keeper?: readonly Value[]
   /** Full command line after the binary. */
   readonly args: readonly Value[]
   /** Its environment, in order. */
   readonly env: readonly EnvironmentVariable[]
-  /** Ports that others may know of. */
+  /** Ports to declare. */
   readonly ports: readonly SidecarPort[]
-  /** Absent: what {@link InjectorContext.resources} says. */
+  /** Absent: {@link InjectorContext.resources}. */
   readonly resources?: Resources
-  /** What it may do. */
+  /** Its privileges. */
   readonly security: SidecarSecurity
 }
 
-/** What the sidecar needs from traffic interception. Absent with interception mode `none`. */
+/** Traffic interception for the sidecar. Absent with interception mode `none`. */
 export interface InterceptionNeeds {
-  /** Where redirected inbound connections go. */
+  /** Port for redirected inbound connections. */
   readonly inboundPort: number
-  /** Where redirected outbound connections go. */
+  /** Port for redirected outbound connections. */
   readonly outboundPort: number
   /** Traffic of this user is never redirected. */
   readonly proxyUid: number
-  /** Own ports that inbound redirection must leave alone, sorted. */
+  /** Own ports that are excluded from inbound redirection, sorted. */
   readonly excludedInboundPorts: readonly number[]
   /** UDP port of a local DNS proxy. */
   readonly dnsPort?: number
-  /** False makes the host refuse IPv6 in the workload's network namespace, rather than leave it open. */
+  /** False makes the host refuse IPv6 in the workload's network namespace. */
   readonly ipv6: boolean
 }
 
@@ -131,35 +131,35 @@ export interface InitContainer {
   readonly env: readonly EnvironmentVariable[]
 }
 
-/** A question that the sidecar answers over HTTP. */
+/** An HTTP check of the sidecar. */
 export interface ReadyRequest {
   /** 1 to 65535. */
   readonly port: number
   /** Path with query. */
   readonly path: string
-  /** The status that means yes. */
+  /** The status of success. */
   readonly status: number
 }
 
-/** How to ask the sidecar whether it carries traffic. */
+/** Readiness check of the sidecar. */
 export interface Ready {
-  /** The question. */
+  /** The HTTP check. */
   readonly http: ReadyRequest
-  /** Milliseconds between two questions. */
+  /** Milliseconds between two checks. */
   readonly periodMs: number
 }
 
-/** How to end the sidecar's work without cutting what is open. */
+/** How to drain the sidecar without closing open connections. */
 export interface Drain {
-  /** Stops accepting. */
+  /** Command to stop accepting connections. */
   readonly action: Action
-  /** Milliseconds to wait in any case, so that clients learn of it. */
+  /** Minimum time to wait in milliseconds, so that clients are informed. */
   readonly minMs: number
-  /** Milliseconds after which the sidecar is ended although connections are open. */
+  /** Milliseconds after which the sidecar is stopped even if connections are open. */
   readonly maxMs: number
 }
 
-/** Where the sidecar shows metrics. */
+/** Metrics endpoint of the sidecar. */
 export interface MetricsEndpoint {
   /** 1 to 65535. */
   readonly port: number
@@ -167,17 +167,17 @@ export interface MetricsEndpoint {
   readonly path: string
 }
 
-/** Where the sidecar is administered. */
+/** Administration endpoint of the sidecar. */
 export interface AdminEndpoint {
   /** 1 to 65535, on the loopback address. */
   readonly port: number
 }
 
-/** An empty directory of the sidecar's own. */
+/** An empty directory for the sidecar. */
 export interface OwnVolume {
   /** A DNS label that starts with `<driver name>-`. */
   readonly name: string
-  /** Absolute path at which the sidecar sees it. */
+  /** Absolute path in the sidecar. */
   readonly mountPath: string
   /** Kubernetes notation, such as `16Mi`. */
   readonly sizeLimit?: string
@@ -189,7 +189,7 @@ export interface SidecarPatch {
   readonly sidecar: SidecarContainer
   /** Files that it reads. */
   readonly files: readonly SidecarFile[]
-  /** True answer: the first configuration has been applied. "The process runs" is not enough. */
+  /** Succeeds when the first configuration has been applied. A running process is not sufficient. */
   readonly ready: Ready
   /** Stops accepting new work and waits; absent if {@link Capabilities.drain} is false. */
   readonly drain?: Drain

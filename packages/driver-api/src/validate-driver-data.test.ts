@@ -65,7 +65,7 @@ describe('validateSidecarPatch', () => {
       ['/sidecar/ports/0/name'],
     ],
     ['a keeper that is nothing', sidecar({ keeper: [] }), ['/sidecar/keeper']],
-    ['an amount that is none', sidecar({ resources: { limits: { cpu: 'much' } } }), ['/sidecar/resources/limits/cpu']],
+    ['an invalid amount', sidecar({ resources: { limits: { cpu: 'much' } } }), ['/sidecar/resources/limits/cpu']],
     ['a path outside', { ...patch, files: [{ path: '../key', content: { text: '' } }] }, ['/files/0/path']],
     [
       'key material of the driver',
@@ -95,7 +95,7 @@ describe('validateApplyReport', () => {
     ['a state that only the host gives', { state: 'stale' }, ['/parts/0/state']],
     ['a long message', { message: 'x'.repeat(4097) }, ['/parts/0/message']],
     ['an element that is no pointer', { element: 'rules' }, ['/parts/0/element']],
-    ['a hash that is none', { hash: 'abc' }, ['/parts/0/hash']],
+    ['an invalid hash', { hash: 'abc' }, ['/parts/0/hash']],
   ])('refuses %s', (_what, change, expected) => {
     const value = { ...report, parts: report.parts.map((part) => ({ ...part, ...change })) }
     expect(validateApplyReport(value).map(({ pointer }) => pointer)).toEqual(expected)

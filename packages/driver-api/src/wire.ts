@@ -1,8 +1,8 @@
 /**
- * Constants of the wire between sidecars, which every class must use so that classes mix.
+ * Constants of the protocol between sidecars. Every class must use them, so that classes can be mixed.
  */
 
-/** ALPN protocol that a sidecar offers to a sidecar. It marks mesh traffic; no server selects it. */
+/** ALPN protocol that a sidecar offers to other sidecars. It marks mesh traffic; servers do not select it. */
 export const MESH_ALPN = 'osm'
 
 /** Path that a called proxy answers itself, with 200, while {@link MeshPart.activeHealthChecks} is true. */

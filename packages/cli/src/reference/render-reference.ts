@@ -8,11 +8,11 @@ This page contains the \`--help\` output of every command. It is generated from 
 Results go to standard output, everything else to standard error. Colours are disabled if the output is not a terminal or \`NO_COLOR\` is
 set; \`FORCE_COLOR=1\` enables them. With \`--verbose\`, errors include a stack trace.
 
-| exit code | meaning                                                                 |
-| --------- | ----------------------------------------------------------------------- |
-| 0         | success                                                                 |
-| 1         | a problem was found, the answer is no, or the command failed            |
-| 2         | the command line is invalid; nothing was changed                        |
+| exit code | meaning                                                      |
+| --------- | ------------------------------------------------------------ |
+| 0         | success                                                      |
+| 1         | a problem was found, the answer is no, or the command failed |
+| 2         | the command line is invalid; nothing was changed             |
 `
 
 const helpWidth = 100

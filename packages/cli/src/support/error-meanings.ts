@@ -87,7 +87,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_CREDENTIAL_DENIED: "the credential reference does not occur in the policy of the proxy that asked",
   OSM_DRIVER_CHANGED: "a driver that was started again is another one than before",
   OSM_DRIVER_CONFIG: "the configuration of a driver does not fit its configSchema",
-  OSM_DRIVER_CONTRACT: "the driver was written for a contract version that this host does not speak",
+  OSM_DRIVER_CONTRACT: "the driver was written for a contract version that this host does not support",
   OSM_DRIVER_DUPLICATE: "two drivers were registered under one name; names compare case-insensitively",
   OSM_DRIVER_EXITED: "the process of a driver ended by itself",
   OSM_DRIVER_INTEGRITY: "a driver package is not the one whose digest the list names, so it is not loaded",

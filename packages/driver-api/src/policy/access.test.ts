@@ -142,7 +142,7 @@ describe('removesAccess', () => {
     )
   })
 
-  it('says yes when a rule that somebody used goes without a substitute', () => {
+  it('is true when a rule with callers is removed without a substitute', () => {
     fc.assert(
       fc.property(match, caller, (where, who) => {
         const allow = bag.add({ kind: 'principals', id: 'l', match: 'list', principals: [who] })
@@ -183,7 +183,7 @@ describe('removesAccess', () => {
     ['a list opens to everyone', httpPart([{ match: {}, allow: few }]), open, false],
     ['everyone shrinks to all names that are known', open, httpPart([{ match: {}, allow: few }]), true],
     [
-      'a rule for nobody goes',
+      'a rule without callers is removed',
       httpPart([{ match: {}, allow: nobody }]),
       httpPart([{ match: { methods: ['GET'] }, allow: few }]),
       false,
@@ -297,7 +297,7 @@ describe('removesIngressAccess', () => {
 })
 
 describe('denyForm', () => {
-  it('keeps what selects the port, lets nobody in, and asks nothing optional', () => {
+  it('keeps the selector of the port, denies every caller, and needs no optional feature', () => {
     fc.assert(
       fc.property(partArbitraries.inbound, (open) => {
         const denied = denyForm(open)

@@ -11,18 +11,18 @@ import type {
 } from './parts.js'
 
 /**
- * Gives the principals behind a hash. Undefined where they are not known any more: then they count as many before the change and as none after it.
+ * Returns the principals of a hash. Undefined if they are no longer known: then all callers are assumed before the change and none after it.
  */
 export type PrincipalsLookup = (hash: PartHash) => PrincipalsPart | undefined
 
 /**
- * True unless everything that a served port let in before is provably still let in.
+ * True unless every request that a served port allowed before is provably still allowed.
  *
- * The proof goes rule by rule: the callers of a rule must be among the callers of those later rules whose match asks for nothing that the earlier match
- * does not ask for. A new or changed external authorization may deny, so it counts as removal; limits bound how much, not who, and do not.
+ * The proof compares rules: the callers of an earlier rule must be among the callers of the later rules whose match has no additional conditions.
+ * A new or changed external authorization may deny requests, so it counts as removal. Rate limits do not count as removal.
  *
  * @param before - the part in force
- * @param after - the part that replaces it; undefined if none does
+ * @param after - the part that replaces it; undefined if there is none
  */
 export function removesAccess(
   before: InboundPart,
@@ -34,17 +34,17 @@ export function removesAccess(
   if (before.id !== after.id || before.targetPort !== after.targetPort) return true
   if (!isSubset(before.serverNames, after.serverNames)) return true
   if (!keepsAuthorization(before.externalAuthorization, after.externalAuthorization)) return true
-  // Bytes that a TCP rule let in are no requests that an HTTP rule could let in.
+  // Bytes that a TCP rule allowed are not requests that an HTTP rule could allow.
   if (before.rules.kind === 'tcp' && after.rules.kind === 'http') return true
   const later = allowRules(after)
   return allowRules(before).some((rule) => !isStillAllowed(rule, later, principals))
 }
 
 /**
- * True unless every caller from outside the mesh that an ingress part let in before is provably still let in. Another TLS mode counts as removal.
+ * True unless every outside caller that an ingress part allowed before is provably still allowed. A changed TLS mode counts as removal.
  *
  * @param before - the part in force
- * @param after - the part that replaces it; undefined if none does
+ * @param after - the part that replaces it; undefined if there is none
  */
 export function removesIngressAccess(
   before: IngressPart,
@@ -54,7 +54,7 @@ export function removesIngressAccess(
   if (after === undefined) return true
   if (before.id !== after.id || before.targetPort !== after.targetPort || before.tls !== after.tls) return true
   if (!isSubset(before.sources, after.sources)) return true
-  // No name stands for any name.
+  // An empty list matches any name.
   const sameNames = before.serverNames.length > 0 && isSubset(before.serverNames, after.serverNames)
   if (after.serverNames.length > 0 && !sameNames) return true
   if (!keepsAuthorization(before.externalAuthorization, after.externalAuthorization)) return true
@@ -66,14 +66,14 @@ export function removesIngressAccess(
 }
 
 /**
- * The form of a part that lets nobody in: it is selected as before, and refuses. It asks no optional feature of a driver.
+ * The deny form of a part: it has the same selector and refuses every caller. It needs no optional feature of a driver.
  */
 export function denyForm(part: InboundPart): InboundPart {
   const { kind, id, service, port, targetPort, protocol, serverNames } = part
   return { kind, id, service, port, targetPort, protocol, serverNames, rules: { kind: 'deny' } }
 }
 
-/** The rules of a part; a TCP part has one that asks for nothing, a deny form has none. */
+/** The rules of a part; a TCP part has one without conditions, a deny form has none. */
 function allowRules({ rules }: InboundPart): readonly HttpAllowRule[] {
   if (rules.kind === 'http') return rules.allow
   return rules.kind === 'tcp' ? [{ match: {}, allow: rules.allow }] : []
@@ -99,13 +99,13 @@ function areAmong(callers: PrincipalsPart, others: readonly PartHash[], principa
   return callers.principals.every((name) => names.has(name) || [...domains].some((domain) => isOf(name, domain)))
 }
 
-/** `<service account>.<namespace>.<trust domain>`: two labels at least stand before the trust domain. */
+/** `<service account>.<namespace>.<trust domain>`: at least two labels precede the trust domain. */
 function isOf(principal: Principal, trustDomain: string): boolean {
   const suffix = `.${trustDomain}`
   return principal.endsWith(suffix) && principal.slice(0, -suffix.length).includes('.')
 }
 
-/** True if every request that `inner` matches is matched by `outer`, because `outer` asks for nothing else or for less. */
+/** True if every request that `inner` matches is matched by `outer`, because `outer` has the same or fewer conditions. */
 function covers(outer: RouteMatch, inner: RouteMatch): boolean {
   if (outer.path !== undefined && !isEqual(outer.path, inner.path)) return false
   if (outer.methods !== undefined && (inner.methods === undefined || !isSubset(inner.methods, outer.methods)))

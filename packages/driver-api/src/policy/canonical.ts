@@ -5,7 +5,7 @@ import type { Part, PartHash } from './parts.js'
 /**
  * JSON with sorted keys and no white space. Members with the value `undefined` are left out, as `JSON.stringify` does.
  *
- * @throws TypeError for values that JSON can't carry faithfully: functions, symbols, bigints, non-finite numbers, `undefined` inside an array.
+ * @throws TypeError for values that JSON cannot represent faithfully: functions, symbols, bigints, non-finite numbers, `undefined` inside an array.
  */
 export function canonicalJson(value: unknown): string {
   switch (typeof value) {
@@ -35,7 +35,7 @@ function canonicalObject(value: Readonly<Record<string, unknown>>): string {
   return `{${text}}`
 }
 
-/** Sorting takes memory even where nothing is to be sorted, and most objects of a policy are written with their members in order. */
+/** Sorting allocates memory even for sorted members, and most objects of a policy have their members in order. */
 function sortedKeys(value: object): readonly string[] {
   const keys = Object.keys(value)
   return keys.every((key, at) => at === 0 || (keys[at - 1] ?? '') < key) ? keys : keys.sort()
@@ -46,7 +46,7 @@ export function hashPart(part: Part): PartHash {
   return hashCanonicalPart(canonicalJson(part))
 }
 
-/** The content address of a part whose {@link canonicalJson} is known already. */
+/** The content address of a part with known {@link canonicalJson}. */
 export function hashCanonicalPart(text: string): PartHash {
   // 192 bits, which are the first 32 characters: a user who can write policy must not be able to find two parts with one address.
   return hash('sha256', text, 'base64url').slice(0, 32) as PartHash

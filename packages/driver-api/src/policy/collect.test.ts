@@ -51,7 +51,7 @@ describe('collectPolicy', () => {
 })
 
 describe('partRefs', () => {
-  it('names every hash that stands in a part, and nothing else', () => {
+  it('returns every hash in a part, and nothing else', () => {
     fc.assert(
       fc.property(anyPart, (part) => {
         fc.pre(part.kind !== 'extension')

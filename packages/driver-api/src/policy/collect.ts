@@ -4,7 +4,7 @@ import type { Part, PartHash, ProxyPart } from './parts.js'
 import { POLICY_VERSION, type PartRef, type ProxyPolicy } from './policy.js'
 import { partRefs } from './references.js'
 
-/** What is reachable in one version of a policy and was not, or no longer is, in the other. */
+/** Difference of the reachable parts of two versions of a policy. */
 export interface RefsDiff {
   /** In the later version only, in its order. */
   readonly added: readonly PartRef[]
@@ -20,7 +20,7 @@ export function refOf(part: Part, hash: PartHash): PartRef {
 /**
  * The whole document below a proxy part.
  *
- * @param get - gives the part of a hash, and throws if there is none; what it throws passes through
+ * @param get - returns the part of a hash, and throws if there is none; its errors are passed on
  */
 export function collectPolicy(proxy: ProxyPart, get: (hash: PartHash) => Part): ProxyPolicy {
   const reached = new Map<PartHash, Part>()
@@ -34,7 +34,7 @@ export function collectPolicy(proxy: ProxyPart, get: (hash: PartHash) => Part): 
   return policyDocument(proxy, reached)
 }
 
-/** Puts a document together from its parts, which are not looked into. */
+/** Assembles a document from its parts without checking them. */
 export function policyDocument(proxy: ProxyPart, parts: Iterable<readonly [PartHash, Part]>): ProxyPolicy {
   const sorted = [...parts].sort(([a], [b]) => compareText(a, b))
   return { policyVersion: POLICY_VERSION, version: hashPart(proxy), proxy, parts: Object.fromEntries(sorted) }

@@ -1,30 +1,29 @@
 import type { RouteMatch } from './parts/matching.js'
 
 /**
- * Applications behind CGI or WSGI read `x_role` and `x-role` as one header. A header that a rule names must not come in under another spelling, which no
- * rule has looked at.
+ * Applications behind CGI or WSGI read `x_role` and `x-role` as one header. A header that a rule names must not be accepted in another spelling, because rules do not check it.
  */
 
-/** Headers that applications take for the identity of a caller. No header is proof of one, so none comes in from a client, in whatever spelling. */
+/** Headers that applications treat as the identity of a caller. A header is no proof of identity, so they are removed from requests of clients, in any spelling. */
 export const IDENTITY_HEADERS: readonly string[] = ['serviceidentity', 'x-forwarded-client-cert']
 
-/** True for such a header in any spelling. A condition on one is never met: it is taken away before rules look at a request. */
+/** True for such a header in any spelling. A condition on such a header never matches, because it is removed before rules are evaluated. */
 export function isIdentityHeader(name: string): boolean {
   return IDENTITY_HEADERS.includes(name.toLowerCase().replaceAll('_', '-'))
 }
 
 /**
- * Headers that give a proxy orders: timeouts, retries, hedging, another path in its logs. OSM's sidecars took them from any client. Policy alone decides these
- * things, so no client's orders come in, in whatever spelling and class.
+ * Headers that control a proxy: timeouts, retries, hedging, another path in its logs. OSM's sidecars accepted them from any client. Here only policy
+ * controls these settings, so the headers are removed in any spelling, for every class.
  */
 const ORDER_HEADERS = 'x[-_]envoy[-_].*'
 
-/** True for such a header. A condition on one is never met, as of {@link isIdentityHeader}. */
+/** True for such a header. A condition on it never matches, as with {@link isIdentityHeader}. */
 export function isOrderHeader(name: string): boolean {
   return name.toLowerCase().replaceAll('_', '-').startsWith('x-envoy-')
 }
 
-/** Expressions for all headers that a served port removes before any rule looks at a request; for the whole name in lower case. */
+/** Expressions for all headers that a served port removes before rules are evaluated; for the whole name in lower case. */
 export function withheldHeaders(): readonly string[] {
   return [ORDER_HEADERS, ...allSpellings(IDENTITY_HEADERS)]
 }
@@ -51,7 +50,7 @@ export function otherSpellings(names: readonly string[]): readonly string[] {
   return found.filter((expression) => expression !== undefined).sort()
 }
 
-/** Expressions for every spelling of the given names, those that are given included. Sorted. */
+/** Expressions for every spelling of the given names, including the names themselves. Sorted. */
 export function allSpellings(names: readonly string[]): readonly string[] {
   return names.map((name) => name.split(SEPARATOR).map(escaped).join('[-_]')).sort()
 }

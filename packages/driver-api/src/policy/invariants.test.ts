@@ -268,7 +268,7 @@ describe('checkPolicy', () => {
     expect(found(policy)).toEqual(expected)
   })
 
-  it('finds an id that stands in a set and in one inside it', () => {
+  it('finds an id that is in a set and in a nested set', () => {
     const policy = ledger()
     const service = partOf(policy, 'outbound')
     const twice = rebuilt(

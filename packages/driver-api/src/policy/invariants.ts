@@ -9,7 +9,7 @@ import type { Part } from './parts.js'
 import type { ProxyPolicy } from './policy.js'
 
 /**
- * What a part that fits its schema still does wrong by itself: unsorted lists, fields that contradict each other, addresses that are none.
+ * Returns the errors of a part that its schema cannot detect: unsorted lists, contradictory fields, invalid addresses.
  */
 export function checkPart(part: Part): readonly PolicyIssue[] {
   const issues = new IssueList()
@@ -18,11 +18,11 @@ export function checkPart(part: Part): readonly PolicyIssue[] {
 }
 
 /**
- * What a document whose parts fit their schemas still does wrong: everything {@link checkPart} finds, hashes that do not match, references that do not
- * resolve or resolve to the wrong kind, parts that nothing refers to, ids twice in the closure of a set, private keys, and whatever selects traffic
- * and has two owners: (address, port), (host, port), (SNI name, port), (source, port).
+ * Returns the errors of a document that its schemas cannot detect: everything that {@link checkPart} finds, wrong hashes, unresolved references or
+ * references of the wrong kind, unreferenced parts, duplicate ids in the closure of a set, private keys, and selectors of traffic with two owners:
+ * (address, port), (host, port), (SNI name, port), (source, port).
  *
- * Meant for tests, for the edge of a process and for tools; the work grows with the document.
+ * For tests, for the boundary of a process and for tools; the cost grows with the document.
  */
 export function checkPolicy(policy: ProxyPolicy): readonly PolicyIssue[] {
   const issues = new IssueList()

@@ -4,7 +4,7 @@ import type { HttpAllowRule } from './parts.js'
 /** Less than, equal to or greater than 0, as `Array.prototype.sort` wants it. */
 export type Compare<T> = (a: T, b: T) => number
 
-/** The order of sorted lists of a policy: by UTF-16 code unit, never by locale, so that every replica agrees. */
+/** The order of sorted lists of a policy: by UTF-16 code unit, independent of the locale, so that all replicas produce the same order. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1

@@ -84,7 +84,7 @@ describe('PartIndex', () => {
     expect(names(removed)).toEqual(['set outbound/bank', 'set outbound/ledger.bank'])
   })
 
-  it('reads a set once, whoever asks, until it is evicted', () => {
+  it('reads a set once for all references, until it is evicted', () => {
     const policy = ledger()
     const reads: string[] = []
     const bag = bagOf(policy)

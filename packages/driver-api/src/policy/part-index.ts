@@ -3,7 +3,7 @@ import type { Part, PartHash, ProxyPart, SetPart } from './parts.js'
 import type { PartRef, ProxyPolicy } from './policy.js'
 import { partRefs } from './references.js'
 
-/** A set as this process knows it: what it holds itself, and the sets inside it, which others may share. */
+/** A set in memory: its direct members, and its nested sets, which other sets may share. */
 interface SetNode {
   readonly ref: PartRef
   /** Members by hash, in the order of the set. */
@@ -12,22 +12,22 @@ interface SetNode {
 }
 
 /**
- * Closures of policies, with those of sets remembered by hash.
+ * Closures of policies, with a cache of the closures of sets by hash.
  *
- * Nearly all of a policy is sets that many proxies share. A set is read once, whoever refers to it; to compare two versions of a policy, sets with equal
- * hashes are skipped whole, so that the work follows what changed and not what there is. Nothing is forgotten by itself: whoever drops a set's part
- * calls {@link evict}.
+ * Nearly all of a policy is sets that many proxies share. A set is read once for all references. When two versions of a policy are compared, sets with equal
+ * hashes are skipped, so that the cost depends on the size of the change. Entries are not evicted automatically: call {@link evict} when the part of a
+ * set is dropped.
  */
 export class PartIndex {
   readonly #get: (hash: PartHash) => Part
   readonly #sets = new Map<PartHash, SetNode>()
 
-  /** @param get - gives the part of a hash, and throws if there is none; what it throws passes through every method */
+  /** @param get - returns the part of a hash, and throws if there is none; every method passes its errors on */
   constructor(get: (hash: PartHash) => Part) {
     this.#get = get
   }
 
-  /** Number of sets that are remembered. */
+  /** Number of cached sets. */
   get size(): number {
     return this.#sets.size
   }
@@ -49,8 +49,8 @@ export class PartIndex {
   }
 
   /**
-   * What leads from one version of a proxy's policy, or from none, to another: `added` and `removed` of a PolicyUpdate. The parts of both versions must
-   * be there.
+   * Returns the difference of two versions of a proxy's policy: `added` and `removed` of a PolicyUpdate. The parts of both versions
+   * must be available.
    */
   diff(before: ProxyPart | undefined, after: ProxyPart): RefsDiff {
     if (before === undefined) return { added: this.refs(after), removed: [] }
@@ -59,12 +59,12 @@ export class PartIndex {
     return { added: beyond(now, old), removed: beyond(old, now) }
   }
 
-  /** Forgets a set. Sets around it that are still remembered keep what they know of it, so evict outer sets as well. */
+  /** Removes a set from the cache. Cached sets that contain it keep their copy, so evict outer sets as well. */
   evict(set: PartHash): boolean {
     return this.#sets.delete(set)
   }
 
-  /** Forgets every set. */
+  /** Removes every set from the cache. */
   clear(): void {
     this.#sets.clear()
   }
@@ -93,7 +93,7 @@ export class PartIndex {
   #node(hash: PartHash): SetNode {
     const known = this.#sets.get(hash)
     if (known !== undefined) return known
-    // Set hashes stand only where the contract has sets.
+    // Only members that the contract defines as sets contain hashes of sets.
     const part = this.#get(hash) as SetPart
     const node: SetNode = {
       ref: refOf(part, hash),

@@ -3,10 +3,10 @@
  *
  * A part is a frozen, JSON-safe value. Its hash covers its canonical JSON (see `canonicalJson`), so that equal hashes mean equal bytes on every
  * replica. Parts that a translation must read together refer to each other by hash; parts that only need to name each other (a route its upstream,
- * an upstream its endpoints) do so by id, so that an endpoint change leaves the hashes of routes and upstreams alone.
+ * an upstream its endpoints) do so by id, so that a change of endpoints does not change the hashes of routes and upstreams.
  *
- * Lists whose order has no meaning are sorted by the producer with `compareText` and hold nothing twice; lists whose order matters say so. Durations
- * are integer milliseconds, counts and weights integers from 0 to 4,294,967,295. No part holds a secret: credentials are references.
+ * Lists without significant order are sorted by the producer with `compareText` and have no duplicates; ordered lists say so. Durations
+ * are integer milliseconds, counts and weights integers from 0 to 4,294,967,295. Parts contain no secrets: credentials are references.
  */
 import type { EndpointsPart, OutboundPart, UpstreamPart } from './parts/called-parts.js'
 import type { ClientRulesPart, DnsPart, EgressPart, ExtensionPart } from './parts/client-parts.js'

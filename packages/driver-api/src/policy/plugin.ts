@@ -3,7 +3,7 @@ import type { JsonValue } from './parts/values.js'
 /** Type of the `extension` parts that hold user scripts. */
 export const PLUGIN_TYPE = 'plugin.flomesh.io/v1alpha1 Plugin'
 
-/** Longest script that goes to a sidecar, in bytes. */
+/** Maximum size of a script for a sidecar, in bytes. */
 export const MAX_PLUGIN_BYTES = 1_000_000
 
 /** Where scripts of a plugin are called. */
@@ -13,7 +13,7 @@ export type PluginChain = 'inbound-tcp' | 'inbound-http' | 'outbound-tcp' | 'out
 export interface PluginValue {
   /** Name of the plugin. */
   readonly plugin: string
-  /** The higher one comes first; the parts of a proxy come in that order. */
+  /** Higher priorities run first; the parts of a proxy have that order. */
   readonly priority: number
   /** Sorted. */
   readonly chains: readonly PluginChain[]
@@ -23,7 +23,7 @@ export interface PluginValue {
   readonly configs: readonly PluginServiceConfig[]
 }
 
-/** What a script reads for the service that is called. */
+/** Configuration of a script for the called service. */
 export interface PluginServiceConfig {
   /** `<namespace>/<name>`. */
   readonly service: string

@@ -2,17 +2,17 @@ import type { PartHash, PartKind, PartOf, SetMemberKind } from './parts.js'
 import type { PartRef } from './policy.js'
 import { membersOf, type PartInSet, type PartLookup, readPart } from './read-parts.js'
 
-/** An element of a policy that a sidecar is not told, because its class can't do it. What it protects is closed, so that nothing passes that the policy forbids. */
+/** An element of a policy that is not sent to a sidecar, because its class does not support it. Traffic that the element protects is refused. */
 export interface Refusal {
-  /** The part that it stands in. */
+  /** The part that contains it. */
   readonly ref: PartRef
   /** JSON pointer of the element in its part; empty for the whole part. */
   readonly pointer: string
-  /** What can't be done, in words for the author of the policy. */
+  /** The unsupported feature, described for the author of the policy. */
   readonly message: string
 }
 
-/** Reads the parts of one proxy's policy for a driver that translates all of it at once, and collects what can't be done of them. */
+/** Reads the parts of one proxy's policy for a driver that translates the whole policy at once, and collects its unsupported elements. */
 export class PolicyReader {
   /** In the order in which they were found. */
   readonly refusals: Refusal[] = []
@@ -33,7 +33,7 @@ export class PolicyReader {
     return membersOf(this.#parts, hash, kind)
   }
 
-  /** Notes what is left out. The caller closes what it protects. */
+  /** Records an omitted element. The caller refuses the traffic that it protects. */
   refuse(ref: PartRef, pointer: string, message: string): void {
     this.refusals.push({ ref, pointer, message })
   }

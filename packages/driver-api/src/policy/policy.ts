@@ -1,9 +1,9 @@
 import type { Part, PartHash, PartKind, ProxyPart } from './parts.js'
 
-/** Version of the policy document's shape. Additions keep it; a removed or re-interpreted field raises it. */
+/** Version of the policy document. Additions do not change it; removed or reinterpreted fields increase it. */
 export const POLICY_VERSION = 1
 
-/** Names a part and pins its content. */
+/** Identifies a part and its content. */
 export interface PartRef {
   /** What it is. */
   readonly kind: PartKind
@@ -16,12 +16,12 @@ export interface PartRef {
 /**
  * One step of a proxy's policy stream.
  *
- * Steps coalesce: a reader that is slow sees fewer steps, never stale ones, and `added` and `removed` are relative to the step it saw last.
+ * Steps coalesce: a slow reader sees fewer steps, but no stale ones, and `added` and `removed` are relative to the last step that it read.
  */
 export interface PolicyUpdate {
   /** Rises with every step of this proxy on this host process; echoed in apply reports. */
   readonly revision: number
-  /** Hash of the proxy part, which pins the whole document. */
+  /** Hash of the proxy part, which identifies the whole document. */
   readonly version: PartHash
   /** The root of the document. */
   readonly proxy: ProxyPart
@@ -31,11 +31,11 @@ export interface PolicyUpdate {
   readonly removed: readonly PartRef[]
 }
 
-/** A whole policy document: what golden files, `osm proxy config` and the conformance kit read. */
+/** A whole policy document, as used by golden files, `osm proxy config` and the conformance kit. */
 export interface ProxyPolicy {
   /** Which shape the document has. */
   readonly policyVersion: typeof POLICY_VERSION
-  /** Hash of the proxy part, which pins the whole document. */
+  /** Hash of the proxy part, which identifies the whole document. */
   readonly version: PartHash
   /** The root of the document. */
   readonly proxy: ProxyPart

@@ -1,6 +1,6 @@
 import type { Protocol } from './parts.js'
 
-/** True if proxies read the requests of ports that speak a protocol. */
+/** True if proxies parse the requests of ports with this protocol. */
 export function isHttp(protocol: Protocol): boolean {
   return protocol === 'http' || protocol === 'http2' || protocol === 'grpc'
 }

@@ -2,10 +2,10 @@ import { OsmError } from '../errors.js'
 import type { Part, PartHash, PartKind, PartOf, SetMemberKind } from './parts.js'
 import type { PartRef } from './policy.js'
 
-/** Gives the part of a hash. Throws if there is none. */
+/** Returns the part of a hash. Throws if there is none. */
 export type PartLookup = (hash: PartHash) => Part
 
-/** A part as a set holds it. */
+/** A member of a set. */
 export interface PartInSet<P extends Part> {
   /** What the set refers to. */
   readonly part: P

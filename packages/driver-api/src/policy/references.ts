@@ -6,11 +6,11 @@ export interface PartReference {
   readonly pointer: string
   /** What is referred to. */
   readonly hash: PartHash
-  /** Kind that it must have. */
+  /** Required kind. */
   readonly kind: PartKind
-  /** Id that it must have; absent where any will do. */
+  /** Required id; absent for any id. */
   readonly id?: string
-  /** What a set must be of. */
+  /** Required kind of the members of a set. */
   readonly of?: SetMemberKind
 }
 
@@ -82,7 +82,7 @@ export function partRefs(part: Part): readonly PartHash[] {
   return [...(part.kind === 'proxy' ? proxyHashes(part) : new Set(partReferences(part).map(({ hash }) => hash)))]
 }
 
-/** Drivers ask for those of a proxy with every change, and need no pointers. */
+/** Drivers use the references of a proxy on every change, and need no pointers. */
 function proxyHashes(part: ProxyPart): ReadonlySet<PartHash> {
   const { outbound, upstreams, endpoints, egress, clientRules, dns } = part
   const hashes = new Set<PartHash>([part.trust, part.mesh])

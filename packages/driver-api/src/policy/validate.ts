@@ -5,7 +5,7 @@ import type { Part } from './parts.js'
 import type { ProxyPolicy } from './policy.js'
 import { partSchemas, policyUpdateSchema, proxyPolicySchema } from './schema.js'
 
-/** What keeps a value from being a part: its schema first, and what {@link checkPart} finds once that holds. */
+/** Returns the reasons why a value is not a valid part: violations of its schema, and if there are none, the issues of {@link checkPart}. */
 export function validatePart(value: unknown): readonly PolicyIssue[] {
   if (typeof value !== 'object' || value === null) return [{ pointer: '', message: 'expected an object' }]
   const kind: unknown = 'kind' in value ? value.kind : undefined
@@ -13,17 +13,17 @@ export function validatePart(value: unknown): readonly PolicyIssue[] {
     return [{ pointer: '/kind', message: `expected one of ${Object.keys(partSchemas).join(', ')}` }]
   }
   const issues = schemaIssues(partSchemas[kind], value)
-  // Without an issue the value is what its schema describes.
+  // Without an issue the value conforms to its schema.
   return issues.length > 0 ? issues : checkPart(value as Part)
 }
 
-/** What keeps a value from being a whole document: its schema first, and what {@link checkPolicy} finds once that holds. */
+/** Returns the reasons why a value is not a valid document: violations of its schema, and if there are none, the issues of {@link checkPolicy}. */
 export function validatePolicy(value: unknown): readonly PolicyIssue[] {
   const issues = schemaIssues(proxyPolicySchema, value)
   return issues.length > 0 ? issues : checkPolicy(value as ProxyPolicy)
 }
 
-/** What keeps a value from being a step of a policy stream. */
+/** Returns the reasons why a value is not a valid step of a policy stream. */
 export function validatePolicyUpdate(value: unknown): readonly PolicyIssue[] {
   return schemaIssues(policyUpdateSchema, value)
 }

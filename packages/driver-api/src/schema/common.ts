@@ -77,7 +77,7 @@ export const credentialRefSchema = Type.Union([
   closed({ kind: Type.Literal('secret'), namespace: nameSchema, name: nameSchema }),
 ])
 
-/** Schema of {@link HttpHeader}: a token, and a value that can't end the line. */
+/** Schema of {@link HttpHeader}: a token, and a value without line breaks. */
 const httpHeaderSchema = closed({
   name: Type.String({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" }),
   value: Type.String({ pattern: '^[^\\r\\n\\u0000]*$' }),

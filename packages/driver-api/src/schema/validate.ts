@@ -4,7 +4,7 @@ import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 
 import type { PolicyIssue } from '../policy/issues.js'
 
-/** Issues that {@link schemaIssues} reports at most; a document with more is beyond mending one by one. */
+/** Issues that {@link schemaIssues} reports at most; further issues do not help the reader. */
 export const MAX_SCHEMA_ISSUES = 100
 
 /**

@@ -2,7 +2,7 @@ import { createConnection } from 'node:net'
 
 import type { HealthProbe } from '../health.js'
 
-/** Asks one health probe on loopback. Never throws: what can't be reached is not healthy. */
+/** Asks one health probe on loopback. Never throws: an unreachable endpoint is unhealthy. */
 export async function askProbe(probe: HealthProbe | undefined, signal: AbortSignal): Promise<boolean> {
   if (probe === undefined) return true
   // AbortSignal.any would stay in memory for as long as the signal lives, which is that of the program.

@@ -49,7 +49,7 @@ describe('the client certificates that a policy names', () => {
     await following.finished()
   })
 
-  it('are asked for again by the next policy if they were not to be had', async () => {
+  it('are requested again by the next policy if they were unavailable', async () => {
     let denied = true
     const { following, given, warnings, stop } = follower((name, signal) => {
       if (denied) throw new Error('denied')

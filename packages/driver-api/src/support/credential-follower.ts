@@ -13,9 +13,9 @@ export interface CredentialFollowerOptions<Ref extends NamedCredentialRef> {
   readonly proxy: ProxyRef
   /** Where the certificates come from. */
   readonly certificates: Pick<DriverCertificates, 'credentials'>
-  /** Told of those that are not to be had. */
+  /** Called for unavailable credentials. */
   readonly logger: Logger
-  /** Told of what is behind a reference, and of whatever replaces it. */
+  /** Called with the material of a reference, and with every replacement. */
   readonly onCredential: (ref: Ref, credential: Credential) => void
   /** Ends all. */
   readonly signal: AbortSignal
@@ -26,7 +26,7 @@ export class CredentialFollower<Ref extends NamedCredentialRef = SecretCredentia
   readonly #options: CredentialFollowerOptions<Ref>
   readonly #followed = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>()
 
-  /** @param options - whose certificates are followed, and who is told */
+  /** @param options - whose certificates are followed, and the callbacks */
   constructor(options: CredentialFollowerOptions<Ref>) {
     this.#options = options
   }
@@ -65,7 +65,7 @@ export class CredentialFollower<Ref extends NamedCredentialRef = SecretCredentia
       const { kind: _, ...names } = ref
       logger.warn(
         { proxy: proxy.uuid, ...names, error: String(error) },
-        'a credential that the policy names is not to be had',
+        'a credential that the policy references is unavailable',
       )
     }
   }

@@ -12,7 +12,7 @@ export function dictionary<T>(entries: Iterable<readonly [string, T]>): Record<s
   return made
 }
 
-/** Value of a key in a dictionary; undefined where the dictionary itself has no such key, whatever it inherits. */
+/** Value of a key in a dictionary; undefined if the dictionary itself has no such key, even if it inherits one. */
 export function ownValue<T>(values: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(values, key) ? values[key] : undefined
 }

@@ -15,10 +15,10 @@ interface Awaited {
 }
 
 /**
- * For a driver that makes one document of a whole policy: turns what became of documents into what became of the parts that they were made of.
+ * For a driver that translates a whole policy into one document: derives the states of parts from the states of documents.
  *
- * A document is taken as a whole or not at all. Of a refused one, the new parts that the proxy's words name are rejected and the others as little in
- * force; if they name none, all are rejected.
+ * A document is accepted or refused as a whole. If it is refused, the new parts that the message of the proxy names are rejected, and the others are not
+ * in force either; if the message names none, all are rejected.
  */
 export class DocumentTracker {
   readonly #session: string
@@ -51,7 +51,7 @@ export class DocumentTracker {
    * All steps up to that one are in force, but for what the document leaves out. Of one and the same step that may be less or more than before: a credential comes
    * late, or one that takes its place cannot be used.
    *
-   * @returns what to report; undefined if that is no news
+   * @returns what to report; undefined if nothing changed
    */
   applied(revision: number, ofDocument: readonly Refusal[]): ApplyReport | undefined {
     if (revision < this.#complete) return undefined
@@ -60,7 +60,7 @@ export class DocumentTracker {
     const due = [...this.#awaited.values()].filter((awaited) => awaited.revision <= revision).map(({ ref }) => ref)
     for (const { hash } of due) this.#awaited.delete(hash)
     const refusals = [...ofDocument, ...this.#failed.values()]
-    // The first word on a part counts.
+    // The first report on a part is used.
     const leftOut = new Map(refusals.toReversed().map((refusal) => [refusal.ref.hash, refusal]))
     const before = this.#leftOut
     this.#leftOut = leftOut
@@ -75,36 +75,36 @@ export class DocumentTracker {
   /**
    * These are all parts that the proxy cannot do, though it has taken the document that holds them.
    *
-   * @returns what to report; undefined if that is no news
+   * @returns what to report; undefined if nothing changed
    */
   failed(refusals: readonly Refusal[]): ApplyReport | undefined {
     for (const [hash, { ref }] of this.#failed) {
       if (refusals.some((refusal) => refusal.ref.hash === hash)) continue
-      // It does now: with the next acknowledgement that is news.
+      // The proxy supports it now: the next acknowledgement reports it.
       this.#failed.delete(hash)
       this.#leftOut.delete(hash)
       this.#awaited.set(hash, { ref, revision: this.#latest, reported: 'rejected' })
       this.#complete = -1
     }
-    const news = refusals.filter(({ ref }) => !this.#failed.has(ref.hash))
-    for (const refusal of news) {
+    const changed = refusals.filter(({ ref }) => !this.#failed.has(ref.hash))
+    for (const refusal of changed) {
       this.#failed.set(refusal.ref.hash, refusal)
       this.#leftOut.set(refusal.ref.hash, refusal)
       this.#awaited.delete(refusal.ref.hash)
     }
-    if (news.length === 0) return undefined
+    if (changed.length === 0) return undefined
     return {
       session: this.#session,
       revision: this.#latest,
       complete: false,
-      parts: news.map((refusal) => partReport(refusal.ref, refusal)),
+      parts: changed.map((refusal) => partReport(refusal.ref, refusal)),
     }
   }
 
   /**
    * The proxy has not taken the newest step in the time that it has.
    *
-   * @returns what to report; undefined if that is no news
+   * @returns what to report; undefined if nothing changed
    */
   unacknowledged(): ApplyReport | undefined {
     return this.#report(this.#latest, ({ reported }) => reported ?? 'unknown', '')
@@ -115,7 +115,7 @@ export class DocumentTracker {
    *
    * @param words - the proxy's own, or why there is no document
    * @param revision - of the step that the document was made from; the newest if absent
-   * @returns what to report; undefined if that is no news
+   * @returns what to report; undefined if nothing changed
    */
   refused(words: string, revision = this.#latest): ApplyReport | undefined {
     const message = shownWords(words)
@@ -123,7 +123,7 @@ export class DocumentTracker {
     const named = judged.filter(({ ref }) => message.includes(ref.id))
     const blamed = new Set((named.length === 0 ? judged : named).map(({ ref }) => ref.hash))
     const report = this.#report(revision, ({ ref }) => (blamed.has(ref.hash) ? 'rejected' : 'unknown'), message)
-    // A step may change the proxy part alone, which is no part of the list: the host is told all the same that it is not in force.
+    // A step may change the proxy part alone, which is no part of the list: the host is still informed that it is not in force.
     const isNews = revision > Math.max(this.#complete, this.#refused)
     this.#refused = Math.max(revision, this.#refused)
     return report ?? (isNews ? { session: this.#session, revision, complete: false, parts: [] } : undefined)

@@ -9,7 +9,7 @@ import type { PartStore } from './part-store.js'
  * it any more.
  *
  * @param signal - ends the stream
- * @throws OsmError with code `OSM_PART_UNKNOWN` if a part can't be had
+ * @throws OsmError with code `OSM_PART_UNKNOWN` if a part is unavailable
  */
 export async function* followPolicies(
   policies: PolicySource['policies'],

@@ -92,7 +92,7 @@ async function accepts(host: string, port: number): Promise<void> {
   })
 }
 
-/** An address that stands for all of the host's is no address to connect to. */
+/** A wildcard address is not an address to connect to. */
 function connectable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '::1' : host

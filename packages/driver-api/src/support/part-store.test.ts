@@ -76,7 +76,7 @@ describe('the part store', () => {
     expect(store.get(hashPart(a))).toBe(a)
   })
 
-  it('holds what is held, and nothing else, whatever the order of things', async () => {
+  it('holds what is held, and nothing else, in any order of calls', async () => {
     const parts = [a, b, c, inner, outer]
     const hashes = parts.map(hashPart)
     const closure = (hash: PartHash): readonly PartHash[] => {

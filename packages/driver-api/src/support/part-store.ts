@@ -31,7 +31,7 @@ export class PartStore {
   }
 
   /**
-   * Holds the parts, and whatever they refer to, until they are released as often. If one can't be had, none is held.
+   * Holds the parts and all parts that they refer to, until they are released as often. If one is unavailable, none is held.
    *
    * @throws OsmError with code `OSM_PART_UNKNOWN`
    */
@@ -70,7 +70,7 @@ export class PartStore {
   /**
    * A part that is held.
    *
-   * @throws TypeError for any other: whoever asks forgot to hold it
+   * @throws TypeError for any other: the caller forgot to hold it
    */
   get(hash: PartHash): Part {
     const part = this.find(hash)
@@ -94,7 +94,7 @@ export class PartStore {
     const entry: Entry = { references: 1, part: undefined, ready: Promise.resolve() }
     this.#entries.set(hash, entry)
     entry.ready = this.#load(hash, entry)
-    // Whoever asked is told by `retain`; a failure that nobody waits for any more is no fault.
+    // `retain` reports the failure to its caller; a failure without a waiting caller is not an error.
     entry.ready.catch(() => undefined)
     return entry
   }
@@ -103,7 +103,7 @@ export class PartStore {
     const part = await this.#fetch(hash)
     const references = partRefs(part)
     await this.retain(references)
-    // Given up while it was on its way: what it refers to is held by nobody on its behalf.
+    // Released while it was loading: the parts that it refers to are not held for it.
     if (entry.references === 0) this.release(references)
     else entry.part = part
   }

@@ -1,6 +1,6 @@
 import type { ApplyReport } from '../apply-state.js'
 
-/** Adds up what a driver does for one proxy between two reports, and goes with the next of them. */
+/** Adds up what a driver does for one proxy between two reports, and attaches the sum to the next report. */
 export class WorkTally {
   #queueMs = 0
   #translateMs = 0

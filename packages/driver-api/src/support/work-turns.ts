@@ -20,7 +20,7 @@ export class WorkTurns {
     this.#now = now
   }
 
-  /** Runs the work in its turn. A failure is its caller's; whoever comes next is not concerned. */
+  /** Runs the work in its turn. A failure is passed to its caller and does not affect later work. */
   async run<T>(work: () => T): Promise<T> {
     await new Promise<void>((resolve) => {
       this.#waiting.push(resolve)

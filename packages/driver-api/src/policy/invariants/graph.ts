@@ -5,7 +5,7 @@ import type { Part, PartHash } from '../parts.js'
 import type { ProxyPolicy } from '../policy.js'
 import { partReferences } from '../references.js'
 
-/** Checks that the document is its own address book: hashes match, references resolve to the right kind, and nothing is left over. */
+/** Checks that the document is self-contained: hashes match, references resolve to the right kind, and every part is referenced. */
 export function checkGraph(policy: ProxyPolicy, issues: IssueList): void {
   const { proxy, parts } = policy
   checkHash(proxy, policy.version, issues.below('version'), 'is not the hash of the proxy part')
@@ -13,7 +13,7 @@ export function checkGraph(policy: ProxyPolicy, issues: IssueList): void {
   const unsorted = firstUnsorted(keys, compareText)
   if (unsorted >= 0) issues.below('parts').add(`/${String(keys[unsorted])}`, 'keys must be sorted')
   for (const [hash, part] of Object.entries(parts)) {
-    checkHash(part, hash, issues.below('parts', hash), 'stands under a key that is not its hash')
+    checkHash(part, hash, issues.below('parts', hash), 'has a key that is not its hash')
     checkSecrets(part, issues.below('parts', hash))
   }
   checkSecrets(proxy, issues.below('proxy'))

@@ -3,7 +3,7 @@ import type { OutboundRoute, WeightedUpstream } from '../parts.js'
 import type { ProxyPolicy } from '../policy.js'
 import type { PolicyView } from './policy-view.js'
 
-/** Checks references by id, and that all parts speak of one identity in one trust domain. */
+/** Checks references by id, and that all parts have one identity and one trust domain. */
 export function checkNames({ proxy }: ProxyPolicy, view: PolicyView, issues: IssueList): void {
   const outbound = new Map(view.outbound.map(({ part }) => [part.id, part]))
   const egress = new Set(view.egress.map(({ part }) => part.id))

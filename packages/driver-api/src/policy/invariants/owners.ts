@@ -6,8 +6,7 @@ import type { ProxyPolicy } from '../policy.js'
 import type { PolicyView } from './policy-view.js'
 
 /**
- * Checks that whatever selects a listener, a served port or a destination has one owner. The host resolves overlaps; a driver that met one would have to
- * invent a precedence.
+ * Checks that every selector of a listener, a served port or a destination has one owner. The host resolves overlaps, so that drivers need no precedence rules.
  */
 export function checkOwners(policy: ProxyPolicy, view: PolicyView, issues: IssueList): void {
   checkListeners(policy, view, issues)
@@ -15,7 +14,7 @@ export function checkOwners(policy: ProxyPolicy, view: PolicyView, issues: Issue
   checkCalled(view, issues)
 }
 
-/** Remembers who has what and reports whoever comes second. */
+/** Records owners and reports every second owner. */
 class Owners {
   readonly #owners = new Map<string, string>()
   readonly #issues: IssueList
@@ -35,7 +34,7 @@ interface Listener {
   readonly socket: SocketAddress
   readonly name: string
   readonly pointer: string
-  /** Listeners of equal groups may share an address: probes are told apart by their paths, callers from outside by source and SNI name. */
+  /** Listeners of equal groups may share an address: probes differ by their paths, callers from outside by source and SNI name. */
   readonly group?: string
 }
 
@@ -89,7 +88,7 @@ function checkListeners({ proxy }: ProxyPolicy, view: PolicyView, issues: IssueL
   checkProbeTargets(proxy, issues)
 }
 
-/** A probe is answered without TLS: one of the proxy's own ports would be open to everybody, its administration among them. */
+/** A probe is answered without TLS: otherwise any client could reach the proxy's own ports, including its administration interface. */
 function checkProbeTargets({ listen, probes }: ProxyPart, issues: IssueList): void {
   const listeners: readonly SocketAddress[] = Object.values(listen)
   const own = new Set([...listeners, ...probes.map((probe) => probe.listen)].map(({ port }) => port))
@@ -167,7 +166,7 @@ function checkCalled(view: PolicyView, issues: IssueList): void {
   }
   for (const { part, pointer } of view.egress) {
     const other = part.protocol === 'https' ? serverFirst.get(part.port) : undefined
-    // SNI is only known once the client has spoken, and a server-first client waits.
+    // SNI is known only after the client has sent data, but a server-first client waits.
     issues.expect(other === undefined, `${pointer}/port`, `${String(other)} is server-first on the same port`)
   }
 }

@@ -117,7 +117,7 @@ describe('checkPart', () => {
     ['requests of a TCP port', { ...ingress, protocol: 'tcp', matches: [{ methods: ['GET'] }] }, ['/matches']],
     ['callers of a TCP port', { ...ingress, protocol: 'tcp', matches: [{}] }, []],
     [
-      'an address that is none',
+      'an invalid address',
       { ...endpoints, endpoints: endpoints.endpoints.map((endpoint) => ({ ...endpoint, address: 'a.b' })) },
       ['/endpoints/0/address'],
     ],
@@ -142,7 +142,7 @@ describe('checkPart', () => {
     ],
     ['a transparent proxy without listeners', { ...client, listen: {} }, ['/listen/inbound', '/listen/outbound']],
     [
-      'a transparent proxy that is told addresses',
+      'a transparent proxy with listener addresses',
       { ...client, listen: { ...client.listen, outboundHttp: socket } },
       ['/listen/outboundHttp'],
     ],

@@ -17,7 +17,7 @@ import type {
   UpstreamPart,
 } from '../parts.js'
 
-/** Checks what fields of one part promise each other and no schema can say. */
+/** Checks constraints between fields of one part, which a schema cannot express. */
 export function checkPartFields(part: Part, issues: IssueList): void {
   switch (part.kind) {
     case 'proxy':
@@ -63,7 +63,7 @@ export function checkPartFields(part: Part, issues: IssueList): void {
   }
 }
 
-/** True for an address that only the machine itself reaches. */
+/** True for an address that is reachable only from the same machine. */
 function isLoopback(address: string): boolean {
   return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
 }
@@ -217,7 +217,7 @@ function checkEgress(part: EgressPart, issues: IssueList): void {
   issues.expect(
     !part.hosts.includes('*') || part.hosts.length === 1,
     '/hosts',
-    'must hold nothing beside *, which stands for any',
+    'must have no other entries beside *, which matches any',
   )
   part.cidrs.forEach((range, index) => {
     cidr(range, issues.below('cidrs', index))

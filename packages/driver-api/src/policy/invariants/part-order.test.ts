@@ -84,7 +84,7 @@ describe('checkPart', () => {
     )
   })
 
-  it('finds every address that is none', () => {
+  it('finds every invalid address', () => {
     const address = partWith(
       (value, pointer) => typeof value === 'string' && /\/(address|addresses\/\d+|upstreamServers\/\d+)$/.test(pointer),
     )
@@ -97,7 +97,7 @@ describe('checkPart', () => {
     )
   })
 
-  it('finds every range that is none', () => {
+  it('finds every invalid range', () => {
     const range = partWith((value, pointer) => typeof value === 'string' && /\/(cidrs|sources)\/\d+$/.test(pointer))
     fc.assert(
       fc.property(

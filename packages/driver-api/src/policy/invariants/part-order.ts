@@ -17,7 +17,7 @@ import type {
   WeightedUpstream,
 } from '../parts.js'
 
-/** Checks that every list whose order has no meaning is sorted and holds nothing twice, so that equal meaning has equal bytes. */
+/** Checks that every unordered list is sorted and has no duplicates, so that equal policies have equal bytes. */
 export function checkPartOrder(part: Part, issues: IssueList): void {
   switch (part.kind) {
     case 'proxy':

@@ -33,7 +33,7 @@ export interface LocatedOutbound extends Located<OutboundPart> {
 
 /** A served part and its binding. */
 export interface Served<B, P> {
-  /** What of it is the proxy's own. */
+  /** Its proxy-specific properties. */
   readonly binding: B
   /** Place of the binding in its list. */
   readonly index: number
@@ -41,7 +41,7 @@ export interface Served<B, P> {
   readonly part: P
 }
 
-/** A document with its references resolved; what does not resolve is left out. */
+/** A document with its references resolved; unresolved references are omitted. */
 export interface PolicyView {
   /** Trust of the proxy. */
   readonly trust: TrustPart | undefined
@@ -49,11 +49,11 @@ export interface PolicyView {
   readonly inbound: readonly Served<InboundBinding, InboundPart>[]
   /** Ports served to others. */
   readonly ingress: readonly Served<IngressBinding, IngressPart>[]
-  /** Ports that may be called. */
+  /** Service ports that the proxy may call. */
   readonly outbound: readonly LocatedOutbound[]
-  /** What traffic can be sent to. */
+  /** Upstreams of traffic. */
   readonly upstreams: readonly Located<UpstreamPart>[]
-  /** Addresses of it. */
+  /** Addresses of the upstreams. */
   readonly endpoints: readonly Located<EndpointsPart>[]
   /** Destinations outside the mesh. */
   readonly egress: readonly Located<EgressPart>[]

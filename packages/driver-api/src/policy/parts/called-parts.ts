@@ -37,12 +37,12 @@ export interface OutboundPart {
   readonly service: MeshService
   /** Port of the service. */
   readonly port: number
-  /** What clients speak. */
+  /** Protocol of clients. */
   readonly protocol: Protocol
   /** Addresses that select this service in transparent mode: virtual IPs, or endpoint IPs of a headless service. Sorted. */
   readonly addresses: readonly string[]
   /**
-   * Absent: a connection to one of `addresses` is for this service, whatever host its requests name. Present: the addresses are those of workloads, and the
+   * Absent: a connection to one of `addresses` is for this service, regardless of the host of its requests. Present: the addresses are those of workloads, and the
    * host of a request may select another service with this mark on the same port. A host that names none of them changes nothing.
    */
   readonly sharesAddresses?: true
@@ -53,7 +53,7 @@ export interface OutboundPart {
   readonly hosts: readonly string[]
   /** The name that only proxies of the same namespace may use (see {@link SetRef.shortNames}). */
   readonly shortHost: string
-  /** Where traffic goes. */
+  /** Destinations of the traffic. */
   readonly rules: OutboundRules
 }
 
@@ -61,7 +61,7 @@ export interface OutboundPart {
 export type UpstreamTls =
   /**
    * mTLS of the mesh: own service certificate, SNI, ALPN `osm`; the peer must hold one of `principals` (sorted, never empty). With `plaintext`, endpoints
-   * whose own `tls` is `none` have no sidecar and are spoken to in the clear. Without it nothing is sent to such endpoints.
+   * whose own `tls` is `none` have no sidecar and receive plaintext. Without it nothing is sent to such endpoints.
    */
   | {
       readonly mode: 'mesh'
@@ -70,8 +70,7 @@ export type UpstreamTls =
       readonly plaintext?: true
     }
   /**
-   * TLS towards an outside server, with the given or no client credential. One of `subjectAltNames` (sorted; empty means `serverName`) must stand in
-   * its certificate. Without `roots` the proxy's system roots count; with those of kind `service`, the roots of the `trust` part;
+   * TLS towards an outside server, with the given or no client credential. One of `subjectAltNames` (sorted; empty means `serverName`) must be in its certificate. Without `roots` the proxy's system roots are used; with those of kind `service`, the roots of the `trust` part;
    * with those of kind `secret`, the roots that come with that credential.
    */
   | {
@@ -81,23 +80,23 @@ export type UpstreamTls =
       readonly credential?: CredentialRef
       readonly roots?: CredentialRef
     }
-  /** Plaintext. Towards a service of the mesh only for single endpoints, where the upstream says so. */
+  /** Plaintext. For a service of the mesh only for single endpoints, if the upstream allows it. */
   | { readonly mode: 'none' }
 
 /** Where the addresses of an upstream come from. */
 export type Discovery =
   /** The `endpoints` part of the same id. */
   | { readonly kind: 'endpoints' }
-  /** The addresses that DNS gives for `host`, followed as they change. */
+  /** The addresses that DNS returns for `host`, updated when they change. */
   | { readonly kind: 'dns'; readonly host: string; readonly port: number }
   /** The address that the workload dialled; `port` restricts it. */
   | { readonly kind: 'originalDestination'; readonly port?: number }
   /** The host that the HTTP request names; for other protocols, the server name of the TLS connection, on the port of the upstream. */
   | { readonly kind: 'forwardProxy' }
-  /** These, sorted by address and port. */
+  /** A fixed list, sorted by address and port. */
   | { readonly kind: 'static'; readonly addresses: readonly SocketAddress[] }
 
-/** Something that traffic can be sent to. */
+/** A destination of traffic. */
 export interface UpstreamPart {
   readonly kind: 'upstream'
   /** In-mesh: `<namespace>/<service>|<targetPort>`. Outside: `<host>:<port>` or `<port>`. */
@@ -106,21 +105,21 @@ export interface UpstreamPart {
   readonly service?: MeshService
   /** Port of the workload, or of the outside server. */
   readonly port: number
-  /** What the upstream speaks. */
+  /** Protocol of the upstream. */
   readonly protocol: Protocol
   /** How to connect. */
   readonly tls: UpstreamTls
-  /** Whereto. */
+  /** Source of its addresses. */
   readonly discovery: Discovery
   /** How to choose among addresses. */
   readonly loadBalancing: LoadBalancing
-  /** Overrides the mesh's, in milliseconds. */
+  /** Overrides the timeout of the mesh, in milliseconds. */
   readonly connectTimeoutMs?: number
   /** Absent: unlimited. */
   readonly limits?: ConnectionLimits
-  /** Absent: never breaks. */
+  /** Absent: no circuit breaker. */
   readonly circuitBreaker?: StatisticalCircuitBreaker
-  /** Absent: every endpoint counts as healthy. */
+  /** Absent: every endpoint is treated as healthy. */
   readonly healthCheck?: ActiveHealthCheck
 }
 
@@ -138,7 +137,7 @@ export interface PolicyEndpoint {
   readonly locality: Locality
   /** Key of the cluster; empty for the own one. */
   readonly cluster: string
-  /** Whose workload it is; absent where unknown. */
+  /** Identity of the workload; absent if unknown. */
   readonly identity?: ServiceIdentity
   /** Sidecar class; absent without a sidecar. */
   readonly class?: string
@@ -151,7 +150,7 @@ export interface PolicyEndpoint {
   readonly tls?: UpstreamTls
 }
 
-/** The addresses of the upstream of the same id. Empty means that the service has none now. */
+/** The addresses of the upstream of the same id. Empty if the service currently has none. */
 export interface EndpointsPart {
   readonly kind: 'endpoints'
   /** Id of the `upstream` part. */

@@ -20,7 +20,7 @@ export interface ClientPreFilter {
   readonly allow: readonly RouteMatch[]
 }
 
-/** The client certificate that this identity shows to one outside destination. */
+/** The client certificate that this identity presents to one outside destination. */
 export interface ClientEgressCredential {
   /** Id of an `egress` part. */
   readonly egress: string
@@ -30,15 +30,15 @@ export interface ClientEgressCredential {
 
 /** The gateway through which this identity reaches an outside destination. */
 export interface ClientGateway {
-  /** Id of an `egress` part; `*` stands for every destination without a gateway of its own. */
+  /** Id of an `egress` part; `*` means every destination without its own gateway. */
   readonly egress: string
-  /** How the destination is told to the gateway. */
+  /** How the gateway receives the destination. */
   readonly mode: 'http2tunnel' | 'socks5'
   /** The gateway's `upstream` parts, sorted by upstream. */
   readonly targets: readonly WeightedUpstream[]
 }
 
-/** What depends on the caller's identity rather than on what is called. */
+/** Rules that depend on the caller's identity rather than on the called service. */
 export interface ClientRulesPart {
   readonly kind: 'clientRules'
   /** The identity. */
@@ -63,11 +63,11 @@ export interface EgressPart {
   readonly id: string
   /** Port that the workload dials. */
   readonly port: number
-  /** What the workload speaks. */
+  /** Protocol of the workload. */
   readonly protocol: 'http' | 'https' | 'tcp' | 'tcp-server-first'
-  /** `http`: host names without ports, sorted; `*.<domain>` stands for every name below a domain, `*` alone for any. IPv6 addresses have brackets. */
+  /** `http`: host names without ports, sorted; `*.<domain>` matches every name below a domain, `*` alone matches any name. IPv6 addresses have brackets. */
   readonly hosts: readonly string[]
-  /** `https`: SNI names, sorted; `*.<domain>` stands for every name below a domain, `*` alone for any, and for none. */
+  /** `https`: SNI names, sorted; `*.<domain>` matches every name below a domain, `*` alone matches any name and connections without SNI. */
   readonly serverNames: readonly string[]
   /** `tcp`, `tcp-server-first`: destinations, sorted; empty means any. */
   readonly cidrs: readonly Cidr[]
@@ -94,18 +94,18 @@ export interface DnsPart {
   readonly ttlSeconds: number
   /** Sorted by name. */
   readonly records: readonly DnsRecord[]
-  /** IP addresses of the servers that other names are forwarded to, in order of preference. Empty: those that the proxy's own system knows, but for itself. */
+  /** IP addresses of the servers that other names are forwarded to, in order of preference. Empty: the nameservers of the proxy's system, except the proxy itself. */
   readonly upstreamServers: readonly string[]
 }
 
-/** Material for one sidecar class, opaque to core and to every other class. */
+/** Data for one sidecar class, opaque to core and to every other class. */
 export interface ExtensionPart {
   readonly kind: 'extension'
   /** Chosen by the host. */
   readonly id: string
   /** The class that reads it. */
   readonly class: string
-  /** Names what `value` is, such as `plugin.flomesh.io/v1alpha1 Plugin`. */
+  /** Type of `value`, such as `plugin.flomesh.io/v1alpha1 Plugin`. */
   readonly type: string
   /** As the user wrote it. */
   readonly value: JsonValue

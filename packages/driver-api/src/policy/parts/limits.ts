@@ -21,7 +21,7 @@ export interface TcpLocalRateLimit {
 export interface HttpLocalRateLimit {
   /** One token per request. */
   readonly bucket: TokenBucket
-  /** 400 to 599; 429 where nothing was said. */
+  /** 400 to 599; 429 by default. */
   readonly statusCode: number
   /** Added to the answer of excess requests, in this order. */
   readonly responseHeaders: readonly HttpHeader[]
@@ -49,21 +49,21 @@ export interface TcpGlobalRateLimit {
   readonly domain: string
   /** Longest wait for an answer, in milliseconds. */
   readonly timeoutMs: number
-  /** True lets traffic pass while the service cannot be asked. */
+  /** True allows traffic while the service is unavailable. */
   readonly failOpen: boolean
   /** In the order in which the service sees them. */
   readonly descriptors: readonly TcpRateLimitDescriptor[]
 }
 
-/** An entry of a descriptor of a global limit on requests. An entry that can't be made drops its whole descriptor. */
+/** An entry of a descriptor of a global limit on requests. If an entry cannot be created, its whole descriptor is dropped. */
 export type HttpRateLimitDescriptorEntry =
   /** A constant. */
   | { readonly kind: 'constant'; readonly key: string; readonly value: string }
   /** Key `remote_address` and the caller's IP address. */
   | { readonly kind: 'remoteAddress' }
-  /** `key` and the value of a request header; can't be made without that header. `header` is lower case. */
+  /** `key` and the value of a request header; cannot be created without that header. `header` is lower case. */
   | { readonly kind: 'requestHeader'; readonly key: string; readonly header: string }
-  /** `key` and `value`; can't be made unless all of `headers` match, or, with `expectMatch` false, unless not all do. */
+  /** `key` and `value`; created only if all of `headers` match or, with `expectMatch` false, if not all of them match. */
   | {
       readonly kind: 'headerMatch'
       readonly key: string
@@ -86,9 +86,9 @@ export interface HttpGlobalRateLimit {
   readonly domain: string
   /** Longest wait for an answer, in milliseconds. */
   readonly timeoutMs: number
-  /** True lets traffic pass while the service cannot be asked. */
+  /** True allows traffic while the service is unavailable. */
   readonly failOpen: boolean
-  /** 400 to 599; 429 where nothing was said. */
+  /** 400 to 599; 429 by default. */
   readonly statusCode: number
   /** True adds `x-ratelimit-limit`, `x-ratelimit-remaining` and `x-ratelimit-reset` to answers. */
   readonly limitHeaders: boolean
@@ -126,7 +126,7 @@ export interface ExternalAuthorization {
   readonly statPrefix: string
   /** Longest wait for an answer, in milliseconds. */
   readonly timeoutMs: number
-  /** True lets requests pass while the service cannot be asked. */
+  /** True allows requests while the service is unavailable. */
   readonly failureModeAllow: boolean
 }
 
@@ -156,23 +156,23 @@ export interface ConnectionLimits {
   readonly maxRetries?: number
 }
 
-/** Breaks a circuit on statistics of the last window; while broken, requests get the degraded response. */
+/** A circuit breaker on statistics of the last window; while it is open, requests get the degraded response. */
 export interface StatisticalCircuitBreaker {
   /** Length of the window, in milliseconds. */
   readonly statWindowMs: number
-  /** Requests in a window below which nothing breaks. */
+  /** Minimum number of requests in a window for the breaker to open. */
   readonly minRequests: number
-  /** How long a broken circuit stays broken, in milliseconds. */
+  /** Time that the circuit stays open, in milliseconds. */
   readonly degradedWindowMs: number
   /** Milliseconds after which an answer counts as slow. */
   readonly slowThresholdMs?: number
-  /** Slow answers in a window that break the circuit. */
+  /** Number of slow responses in a window that opens the circuit. */
   readonly slowAmount?: number
-  /** Share of slow answers that breaks the circuit, 0 to 1. */
+  /** Share of slow responses that opens the circuit, 0 to 1. */
   readonly slowRatio?: number
-  /** Failed requests in a window that break the circuit. */
+  /** Number of failed requests in a window that opens the circuit. */
   readonly errorAmount?: number
-  /** Share of failed requests that breaks the circuit, 0 to 1. */
+  /** Share of failed requests that opens the circuit, 0 to 1. */
   readonly errorRatio?: number
   /** Status of the degraded response. */
   readonly degradedStatusCode: number
@@ -180,9 +180,9 @@ export interface StatisticalCircuitBreaker {
   readonly degradedBody: string
 }
 
-/** Probes every endpoint at an interval and stops using those that fail. */
+/** Probes every endpoint at an interval and stops using failed endpoints. */
 export interface ActiveHealthCheck {
-  /** `http` asks for `path` with the header of `HEALTH_CHECK_HEADER`; `tcp` opens a connection. */
+  /** `http` requests `path` with the header `HEALTH_CHECK_HEADER`; `tcp` opens a connection. */
   readonly type: 'http' | 'tcp'
   /** Milliseconds between probes of one endpoint. */
   readonly intervalMs: number

@@ -4,7 +4,7 @@ import type { CredentialRef } from './values.js'
 /** TLS protocol versions in the vocabulary of MeshConfig. `TLS_AUTO` leaves the choice to the proxy. */
 export type TlsVersion = 'TLS_AUTO' | 'TLSv1_0' | 'TLSv1_1' | 'TLSv1_2' | 'TLSv1_3'
 
-/** What peers of the mesh are verified against, and with which TLS parameters. Holds public material only. */
+/** Roots and TLS parameters for the verification of peers of the mesh. Contains public data only. */
 export interface TrustPart {
   readonly kind: 'trust'
   readonly id: 'trust'
@@ -14,7 +14,7 @@ export interface TrustPart {
   readonly roots: readonly string[]
   /** Never below TLSv1_2: the host raises or refuses. */
   readonly minVersion: TlsVersion
-  /** Below `minVersion`: no connection is accepted or made. */
+  /** If below `minVersion`, no connection is accepted or opened. */
   readonly maxVersion: TlsVersion
   /** In order of preference; empty means the proxy's defaults. */
   readonly cipherSuites: readonly string[]
@@ -52,11 +52,11 @@ export interface AccessLog {
   readonly format: 'json' | 'text'
   /** Replaces the default keys or line; in the notation of Envoy's format strings, as OSM's Telemetry takes it. */
   readonly template?: string
-  /** Goes there as well as to standard output. */
+  /** Sink in addition to standard output. */
   readonly openTelemetry?: OpenTelemetryAccessLog
 }
 
-/** Where spans go. */
+/** Collector of spans. */
 export interface Tracing {
   /** `zipkin`: version 2, JSON over HTTP. `opentelemetry`: OTLP over HTTP. */
   readonly provider: 'zipkin' | 'opentelemetry'
@@ -108,13 +108,13 @@ export interface MeshPart {
   readonly tcpIdleTimeoutMs: number
   /** Milliseconds without a byte in either direction after which an HTTP request is ended; 0 keeps it. */
   readonly streamIdleTimeoutMs: number
-  /** True chooses an endpoint for each HTTP/1.1 request. False promises nothing: one for each connection of the workload will do. */
+  /** True chooses an endpoint for each HTTP/1.1 request. False allows one endpoint for each connection of the workload. */
   readonly http1PerRequestLoadBalancing: boolean
-  /** True chooses an endpoint for each HTTP/2 request. False promises nothing: one for each connection of the workload will do. */
+  /** True chooses an endpoint for each HTTP/2 request. False allows one endpoint for each connection of the workload. */
   readonly http2PerRequestLoadBalancing: boolean
   /** True passes traffic to destinations unknown to the mesh. */
   readonly egressEnabled: boolean
-  /** Longest time that an open TCP connection or upgraded stream outlives the rule that allowed it, in milliseconds. */
+  /** Maximum time that an open TCP connection or upgraded stream continues after the removal of the rule that allowed it, in milliseconds. */
   readonly withdrawalTimeoutMs: number
   /** True: a called HTTP proxy itself answers `HEALTH_CHECK_PATH` with the header `HEALTH_CHECK_HEADER`, 200 without asking the workload. */
   readonly activeHealthChecks: boolean
@@ -131,11 +131,11 @@ export interface MeshPart {
   readonly keepsEscapedSlashes?: true
 }
 
-/** Who may call. Two ways only: everyone of the trust domain, or a list. Never "any valid certificate". */
+/** The allowed callers: either every identity of the trust domain, or a list. "Any valid certificate" cannot be expressed. */
 export type PrincipalsPart =
   /** Every principal of `trustDomain`; `id` is free text that names the purpose. */
   | { readonly kind: 'principals'; readonly id: string; readonly match: 'trustDomain'; readonly trustDomain: string }
-  /** These principals, sorted; an empty list allows nobody. */
+  /** These principals, sorted; an empty list allows no caller. */
   | {
       readonly kind: 'principals'
       readonly id: string

@@ -1,7 +1,7 @@
 import type { Principal, ProxyUUID, ServiceIdentity, SpiffeId } from '../../identity.js'
 import type { HttpHeader, Locality, PartHash, SocketAddress } from './values.js'
 
-/** What a rewritten health probe asks of the workload. */
+/** The original health probe of the workload. */
 export interface ProbeTarget {
   /** As the user wrote it. */
   readonly type: 'http' | 'https' | 'tcp' | 'grpc'
@@ -16,26 +16,25 @@ export interface ProbeTarget {
 }
 
 /**
- * A health probe of one container that the sidecar answers for, so that a kubelet without a certificate can ask. It is a way past mutual TLS, so that nothing
- * but the probe may pass: of `http`, `https` and `tcp` a GET or HEAD of that path over HTTP/1.1, without a query, a body or headers that applications take for a
+ * A health probe of one container that the sidecar answers for, so that a kubelet without a certificate can ask. It bypasses mutual TLS, so only the probe may pass: of `http`, `https` and `tcp` a GET or HEAD of that path over HTTP/1.1, without a query, a body or headers that applications take for a
  * caller's identity; of `grpc` a call of that path over HTTP/2.
  */
 export interface ProbeBinding {
   /** Name of the container. */
   readonly container: string
-  /** Which probe of the container. */
+  /** Kind of the probe. */
   readonly probe: 'liveness' | 'readiness' | 'startup'
   /** Where the sidecar listens, without TLS. Bindings may share an address. */
   readonly listen: SocketAddress
   /** Path under which the sidecar answers, without query; never empty, and unique at its address. That of the health protocol for `grpc`. */
   readonly path: string
-  /** What is asked of the workload. */
+  /** The request to the workload. */
   readonly target: ProbeTarget
   /** Milliseconds until an unanswered probe counts as failed. */
   readonly timeoutMs: number
 }
 
-/** One service port that this proxy serves: the shared rules, and what of them is this proxy's own. */
+/** One service port that this proxy serves: the shared rules and the proxy-specific properties. */
 export interface InboundBinding {
   /** The `inbound` part; the same for every proxy behind that service port, unless the host put it in its deny form. */
   readonly part: PartHash
@@ -43,7 +42,7 @@ export interface InboundBinding {
   readonly id: string
   /** Explicit mode: the address of this binding's own TLS listener. Absent in transparent mode, where the original destination port selects. */
   readonly listen?: SocketAddress
-  /** Where the application answers. */
+  /** Address of the application. */
   readonly local: SocketAddress
 }
 
@@ -55,7 +54,7 @@ export interface IngressBinding {
   readonly id: string
   /** Explicit mode: where callers connect. Bindings of one port of a service share it, as they do the port in transparent mode. */
   readonly listen?: SocketAddress
-  /** Where the application answers. */
+  /** Address of the application. */
   readonly local: SocketAddress
 }
 
@@ -85,7 +84,7 @@ export interface ListenAddresses {
 
 /** The workload beside the proxy: labels of its metrics, never an identity. */
 export interface WorkloadName {
-  /** Kind of the controlling object, such as `Deployment`; of the workload itself where nothing controls it. */
+  /** Kind of the controlling object, such as `Deployment`; of the workload itself if it has no controller. */
   readonly kind: string
   /** Name of the controlling object. */
   readonly name: string
@@ -93,12 +92,12 @@ export interface WorkloadName {
   readonly instance: string
 }
 
-/** The root of a ProxyPolicy: the only part that belongs to one proxy alone. */
+/** The root of a ProxyPolicy: the only part that belongs to a single proxy. */
 export interface ProxyPart {
   readonly kind: 'proxy'
   /** The proxy's UUID. */
   readonly id: ProxyUUID
-  /** Whose certificate the proxy holds. */
+  /** Identity in the proxy's service certificate. */
   readonly identity: ServiceIdentity
   /** DNS name of that identity. */
   readonly principal: Principal
@@ -106,15 +105,15 @@ export interface ProxyPart {
   readonly spiffeId: SpiffeId
   /** Sidecar class, lower case. */
   readonly class: string
-  /** `transparent`: connections are redirected to the proxy by the kernel. `explicit`: the workload is told addresses. */
+  /** `transparent`: connections are redirected to the proxy by the kernel. `explicit`: the workload is configured with addresses. */
   readonly mode: 'transparent' | 'explicit'
   /** Namespace of the workload. */
   readonly namespace: string
   /** For metrics and logs. */
   readonly workload: WorkloadName
   /**
-   * Present: the workload has ended for good and waits for its sidecar, as the pod of a Job with a classic one does. The proxy is to end by itself,
-   * successfully. Nobody but the control plane can ask that of it.
+   * Present: the workload has ended for good and waits for its sidecar, like the pod of a Job with a classic sidecar. The proxy has to exit by itself
+   * with success. Only the control plane can request this.
    */
   readonly workloadEnded?: true
   /** Where the proxy runs. */

@@ -10,7 +10,7 @@ import type { Cidr, PartHash, Protocol } from './values.js'
 export interface HttpAllowRule {
   /** Which requests. */
   readonly match: RouteMatch
-  /** From whom: a `principals` part. */
+  /** Allowed callers: a `principals` part. */
   readonly allow: PartHash
 }
 
@@ -22,7 +22,7 @@ export interface RouteLimits {
   readonly rateLimits: RouteRateLimits
 }
 
-/** What a served port lets in. */
+/** Rules of a served port. */
 export type InboundRules =
   /** Ports that speak HTTP/1.1, HTTP/2 or gRPC. */
   | {
@@ -32,7 +32,7 @@ export type InboundRules =
        * under the same rules, because the SNI name has chosen the service already.
        */
       readonly hosts: readonly string[]
-      /** Sorted by canonical JSON of the match, then by `allow`. Never empty: a port that nobody may call has no inbound part. */
+      /** Sorted by canonical JSON of the match, then by `allow`. Never empty: a port without allowed callers has no inbound part. */
       readonly allow: readonly HttpAllowRule[]
       /** In order. */
       readonly routeLimits: readonly RouteLimits[]
@@ -57,21 +57,21 @@ export interface InboundPart {
   readonly port: number
   /** Port of the workload; the original destination port in transparent mode. */
   readonly targetPort: number
-  /** What the application speaks. */
+  /** Protocol of the application. */
   readonly protocol: Protocol
   /** SNI names that select this port; sorted. Several services on one port differ by them. */
   readonly serverNames: readonly string[]
-  /** Whom it lets in. */
+  /** Its allow rules. */
   readonly rules: InboundRules
   /** Limits of the whole port. */
   readonly rateLimits?: RateLimits
-  /** Asked for requests that the rules allow. HTTP ports only. */
+  /** External authorization of requests that the rules allow. HTTP ports only. */
   readonly externalAuthorization?: ExternalAuthorization
 }
 
 /**
- * Callers from outside the mesh that may reach a service port. Has no deny form: what the host withdraws, it leaves out of the policy, and what no
- * ingress part lets in is refused.
+ * Allowed callers of a service port from outside the mesh. It has no deny form: the host removes withdrawn parts from the policy, and callers that no
+ * ingress part allows are refused.
  */
 export interface IngressPart {
   readonly kind: 'ingress'
@@ -86,25 +86,24 @@ export interface IngressPart {
   readonly port: number
   /** Port of the workload; the original destination port in transparent mode. */
   readonly targetPort: number
-  /** What the application speaks. Of ports that do not speak HTTP, bytes pass as they come, with TLS of the caller's own or without. */
+  /** What the application speaks. For other protocols than HTTP, bytes are forwarded unchanged, with or without TLS of the caller. */
   readonly protocol: Protocol
   /** Source addresses; sorted; never empty. */
   readonly sources: readonly Cidr[]
-  /** `none`: plaintext; always for ports that do not speak HTTP. `mtls`: client certificate of an allowed principal. `tls`: server side only. */
+  /** `none`: plaintext; always used for other protocols than HTTP. `mtls`: client certificate of an allowed principal. `tls`: server side only. */
   readonly tls: 'none' | 'tls' | 'mtls'
   /** SNI names that select this part, sorted; empty means any. Empty with `none`. */
   readonly serverNames: readonly string[]
   /** A `principals` part, with `mtls` only: DNS names in client certificates, which the roots of `trust` have signed. */
   readonly allow?: PartHash
   /**
-   * A request passes if one of these matches it, and is answered 403 otherwise; sorted by canonical JSON, never empty. Of ports that do not speak HTTP one
-   * that matches everything.
+   * A request passes if one of these matches it, and is answered 403 otherwise; sorted by canonical JSON, never empty. For other protocols than HTTP, one match without conditions.
    */
   readonly matches: readonly RouteMatch[]
   /** In order. */
   readonly routeLimits: readonly RouteLimits[]
   /** Limits of the whole port, counted apart from those of the inbound part. */
   readonly rateLimits?: RateLimits
-  /** Asked for requests that are let in. */
+  /** External authorization of allowed requests. */
   readonly externalAuthorization?: ExternalAuthorization
 }

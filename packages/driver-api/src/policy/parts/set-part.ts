@@ -17,7 +17,7 @@ export interface SetRef {
   readonly id: string
   /** The set. */
   readonly hash: PartHash
-  /** `outbound` sets: the reader is in the namespace of the members, so that their short host names hold as well, in nested sets too. */
+  /** `outbound` sets: the reader is in the namespace of the members, so that their short host names are valid too, also in nested sets. */
   readonly shortNames?: true
 }
 
@@ -26,7 +26,7 @@ export interface SetPart {
   readonly kind: 'set'
   /** Chosen by the host, such as `outbound/shop`. */
   readonly id: string
-  /** What the members are. */
+  /** Kind of the members. */
   readonly of: SetMemberKind
   /** Sorted by id. */
   readonly members: readonly SetMember[]

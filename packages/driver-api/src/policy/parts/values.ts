@@ -44,7 +44,7 @@ export interface Locality {
 }
 
 /**
- * A credential that the host hands out over `credentials(proxy, ref)`, and only while the reference stands in that proxy's policy.
+ * A credential that the host provides by `credentials(proxy, ref)`, only while that proxy's policy contains the reference.
  *
  * `service` is the proxy's own service certificate; the others name material that policy objects mention.
  */

@@ -129,7 +129,7 @@ describe('the guard of a server', () => {
     await dial('127.0.0.3', hello)
     while (guard.sizeOf('handshaking') > 0 && injected.length < 7) {
       const connection = accepted.get(injected.at(-1)?.remotePort ?? 0)
-      if (connection !== undefined) guard.open(connection, 'somebody')
+      if (connection !== undefined) guard.open(connection, 'a-peer')
     }
     expect(
       sources()
@@ -146,7 +146,7 @@ describe('the guard of a server', () => {
     expect(sources()).toHaveLength(3)
   })
 
-  it('begins handshakes that take long one by one, so that others have the event loop between them', async () => {
+  it('starts long handshakes one after the other, so that other work runs between them', async () => {
     let [now, mayBegin] = [0, false]
     const { guard, dial, injected } = await guarded({ limits, now: () => (now += 2), mayBegin: () => mayBegin })
     for (let count = 0; count < 4; count += 1) await dial(`127.0.0.${2 + count}`, hello)

@@ -7,7 +7,7 @@ import { FairQueue } from './fair-queue.js'
 import { type ConnectionLimit, LimitReport, type LimitReportOptions } from './limit-report.js'
 import { sourceOf } from './source-address.js'
 
-/** Pieces in which a first message may come; each has a price of its own. */
+/** Pieces in which a first message may come; each costs time. */
 const MAX_PIECES = 64
 /** Bytes that a peer may send before its handshake. A ClientHello has 200 to 3,000. */
 const MAX_FIRST_BYTES = 8 * 1024
@@ -57,7 +57,7 @@ interface Guarded extends GuardedConnection {
 /**
  * Watches over connections of a server from the moment they are accepted, before TLS costs anything.
  *
- * A connection is a raw socket until its first message is complete: silence costs a socket for a few seconds, and nobody's turn. Handshakes take turns by
+ * A connection is a raw socket until its first message is complete: a silent peer costs a socket for a few seconds, and no turn of others. Handshakes take turns by
  * source address. Connections are bounded in each stage, for each peer and in all; the one that has to go is the oldest of the peer with most. Peers with a
  * verified certificate have places of their own, which no others can take.
  */
@@ -75,7 +75,7 @@ export class ConnectionGuard {
   #acceptedInPause = false
   #stopped = false
 
-  /** Listens to nothing: whoever accepts connections hands them over. */
+  /** Does not listen: the server that accepts connections passes them on. */
   constructor(options: ConnectionGuardOptions) {
     const { limits, now = () => performance.now() } = options
     this.#options = options

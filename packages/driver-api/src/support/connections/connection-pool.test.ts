@@ -20,7 +20,7 @@ describe('a pool of connections', () => {
     expect([pool.size, pool.sizeOf('a'), pool.sizeOf('c')]).toEqual([4, 1, 2])
   })
 
-  it('never exceeds its limits by more than the member that was just added, whatever comes and goes', () => {
+  it('never exceeds its limits by more than the member that was just added, in any order of changes', () => {
     const pool = new ConnectionPool<number>({ max: 20, maxPerKey: 6 })
     const keys = new Map<number, string>()
     let seed = 1

@@ -9,7 +9,7 @@ export interface PoolLimits {
 /** Why a member has to leave. */
 export type PoolLimit = 'in all' | 'per key'
 
-/** A member that has to leave, and the limit that it stands for. */
+/** A member that has to leave, and the limit that it exceeds. */
 export interface Surplus<T> {
   /** The oldest of the key with most members, or of the key itself. */
   readonly member: T
@@ -18,7 +18,7 @@ export interface Surplus<T> {
 }
 
 /**
- * Members with a key, bounded for each key and in all. The one that has to leave is always the oldest of whoever has most: many of one peer never push
+ * Members with a key, bounded for each key and in all. The member that has to leave is always the oldest of the key with most members: many of one peer never push
  * out the few of another.
  */
 export class ConnectionPool<T> {

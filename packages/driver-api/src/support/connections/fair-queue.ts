@@ -9,8 +9,7 @@ type Line<T> = Map<T, Waiting<T>>
 /**
  * A queue that gives sources their turn one after the other, however many items each of them has in it.
  *
- * Within a source the oldest item comes first. Once the oldest has waited longer than its peer is likely to, the newest comes first: of a queue that is
- * too long, somebody is served in time, instead of everybody too late.
+ * Within a source the oldest item comes first. Once the oldest has waited longer than its peer is likely to, the newest comes first: with a queue that is too long, some are served in time instead of all too late.
  */
 export class FairQueue<T> {
   readonly #newestFirstAfterMs: number

@@ -18,7 +18,7 @@ const COLLECT_MS = 1_000
 const LOG_INTERVAL_MS = 60_000
 const CODE: ConnectionErrorCode = 'OSM_CONNECTION_LIMIT'
 
-/** Who is told about connections that a server has closed. */
+/** Where closed connections of a server are reported. */
 export interface LimitReportOptions {
   /** Name of the server, for the label and the log, such as `xds`. */
   readonly server: string
