@@ -1,47 +1,20 @@
-import { type Clock, inTurns, pause, type Problem, problemChanges, type ProcessLogger, type Steps } from '@osm-ts/core'
+import { type Problem, problemChanges, type ProcessLogger } from '@osm-ts/core'
 
-/** What {@link logProblems} reads, and where it writes. */
-export interface LogProblemsOptions {
-  /** Finds everything that is wrong with what users wrote. */
-  readonly problems: () => Steps<readonly Problem[]>
-  /** Calls the listener when problems may be others than before. The result ends it. */
-  readonly subscribe: (listener: () => void) => () => void
-  readonly clock: Clock
-  readonly logger: ProcessLogger
-  readonly signal: AbortSignal
-}
+import type { ProblemWatch } from './problem-watch.js'
 
-/** How often it is looked whether anything is new, in milliseconds. */
-const LOOK_MS = 1_000
-/** How many times longer than the work of a look the pause after it is. */
-const REST = 20
 /** Problems that are logged one by one at one time. */
 const MAX_LOGGED = 50
 
 /**
- * Logs each problem in full when it appears, and counts those that were mended, until the signal aborts. A problem that stands is not logged again. Of many at one time the first are logged, the
- * others counted.
+ * Logs each problem in full when it appears, and counts those that were mended. A problem that stands is not logged again. Of many at one time the first are logged, the others counted.
+ *
+ * @returns ends it
  */
-export async function logProblems({ problems, subscribe, clock, logger, signal }: LogProblemsOptions): Promise<void> {
-  let stale = true
-  const end = subscribe(() => {
-    stale = true
-  })
+export function logProblems(watch: Pick<ProblemWatch, 'current' | 'subscribe'>, logger: ProcessLogger): () => void {
   let standing: ReadonlySet<string> = new Set()
-  try {
-    while (!signal.aborted) {
-      let workedMs = 0
-      if (stale) {
-        stale = false
-        const found = await inTurns(problems(), signal, { onTurn: (milliseconds) => (workedMs += milliseconds) })
-        if (found === undefined) return
-        standing = report(found, standing, logger)
-      }
-      await pause(clock, Math.max(LOOK_MS, workedMs * REST), signal)
-    }
-  } finally {
-    end()
-  }
+  return watch.subscribe(() => {
+    standing = report(watch.current() ?? [], standing, logger)
+  })
 }
 
 function report(found: readonly Problem[], before: ReadonlySet<string>, logger: ProcessLogger): ReadonlySet<string> {

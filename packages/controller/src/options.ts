@@ -15,13 +15,13 @@ import type {
   Metrics,
   NamedEndpointsProvider,
   ObjectSource,
-  Problem,
   ProcessLogger,
   SecretSource,
   SnapshotFeed,
   SpecRules,
-  Steps,
 } from '@osm-ts/core'
+
+import type { ProblemWatch } from './problem-watch.js'
 
 /** Reads endpoints of Services that are named one by one. */
 export type OutsideServices = Pick<NamedEndpointsProvider, 'follow' | 'settled'>
@@ -100,8 +100,8 @@ export interface ControllerParts {
   readonly registry: DriverRegistry
   readonly rules: SpecRules
   readonly metrics: Metrics
-  /** Finds everything that is wrong with what users wrote, sorted by place. */
-  readonly problems: () => Steps<readonly Problem[]>
+  /** Everything that is wrong with what users wrote, sorted by place. */
+  readonly problems: ProblemWatch
   readonly logger: ProcessLogger
   readonly signal: AbortSignal
 }

@@ -26,6 +26,7 @@ import { followNamed } from './follow-named.js'
 import { logProblems } from './log-problems.js'
 import { followMesh } from './policy-loop.js'
 import { meshMetrics } from './mesh-metrics.js'
+import { ProblemWatch } from './problem-watch.js'
 import { findProblems } from './problems.js'
 import { smiVersions } from './smi-versions.js'
 import { subscribeAll } from './subscribe-all.js'
@@ -158,6 +159,17 @@ async function start(
   followConfiguration({ configurator, broker: container.get(tokens.broker), logger })
   const drivers = () => driverStates({ registry, runner })
   const problems = () => findProblems({ feed, rules, configurator, catalog, registry, drivers })
+  const watch = new ProblemWatch({
+    find: problems,
+    subscribe: subscribeAll([
+      (listener) => feed.subscribe(listener),
+      (listener) => catalog.getSMISpec().announcements(listener),
+      (listener) => configurator.onRead(listener),
+      (listener) => catalog.announcements(listener),
+      (listener) => registry.subscribe(listener),
+    ]),
+    clock: systemClock,
+  })
   const parts: ControllerParts = {
     meshName: options.meshName,
     osmNamespace: options.osmNamespace,
@@ -170,24 +182,12 @@ async function start(
     registry,
     rules,
     metrics,
-    problems,
+    problems: watch,
     logger,
     signal,
   }
-  loops.push(
-    logProblems({
-      problems,
-      subscribe: subscribeAll([
-        (listener) => catalog.getSMISpec().announcements(listener),
-        (listener) => configurator.onRead(listener),
-        (listener) => catalog.announcements(listener),
-        (listener) => registry.subscribe(listener),
-      ]),
-      clock: systemClock,
-      logger,
-      signal,
-    }),
-  )
+  logProblems(watch, logger)
+  loops.push(watch.run(signal))
   // Before MeshConfig is waited for: a webhook may be what it has to pass.
   const attached: RunningAttachment[] = []
   for (const attachment of options.attachments ?? []) {

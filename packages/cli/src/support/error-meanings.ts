@@ -239,7 +239,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_SPEC_NAMESPACE_BOUND: "the objects of a namespace have more expressions, or longer or larger ones, than one namespace may have",
   OSM_SPEC_NO_EFFECT: "an object, or a part of it, says nothing that could have an effect",
   OSM_SPEC_OBJECT: "a document is no object with apiVersion, kind and metadata.name",
-  OSM_SPEC_OBJECT_BOUND: "an object has more expressions, values or items of a list, or longer or larger expressions, than one object may have",
+  OSM_SPEC_OBJECT_BOUND: "an object has more expressions, values, items of a list or combinations of them, or longer or larger expressions, than one object may have",
   OSM_SPEC_PRINCIPAL: "clients must show a certificate, but no source says whose, or one says a name that no certificate holds",
   OSM_SPEC_PROTOCOL: "the application protocol is not known, or clashes with another one on the same port",
   OSM_SPEC_PROVIDER: "a MeshRootCertificate does not name exactly one provider",

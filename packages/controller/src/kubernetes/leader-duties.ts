@@ -38,8 +38,7 @@ export interface LeaderDutiesOptions {
 export function leaderDuties(options: LeaderDutiesOptions): Attachment {
   return async (parts) => {
     const { api, source, identity, accounts, enrolment, secretGraceMs, configName, clock, random } = options
-    const { meshName, osmNamespace, metrics, feed, configurator, catalog, host, registry, rules, problems, signal } =
-      parts
+    const { meshName, osmNamespace, metrics, feed, configurator, host, rules, problems, signal } = parts
     const logger = parts.logger.child('leader')
     const elector = new LeaderElector({
       api,
@@ -96,23 +95,29 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       api,
       targets: source,
       events,
+      // eslint-disable-next-line require-yield -- they were found out in turns already
       *problems() {
-        return [...(yield* problems()), ...outside.problems()]
+        return [...(problems.current() ?? []), ...outside.problems()]
       },
       proxies: () => host.refusingStatuses(),
-      subscribe: subscribeAll([
-        (listener) => feed.subscribe(listener),
-        (listener) => source.subscribe(listener),
-        (listener) => configurator.onRead(listener),
-        (listener) => catalog.announcements(listener),
-        (listener) => registry.subscribe(listener),
-        (listener) => outside.onProblems(listener),
-      ]),
+      subscribe: subscribeAll([(listener) => problems.subscribe(listener), (listener) => outside.onProblems(listener)]),
       clock,
       random,
       logger,
       metrics,
     })
+    const writeStatuses = async (term: AbortSignal): Promise<void> => {
+      // Without problems all would seem to be well.
+      await problems.found(term)
+      if (term.aborted) return
+      // What is no object of the mesh changes nothing for the log, and may have a status all the same.
+      const end = source.subscribe(() => problems.touch())
+      try {
+        await statuses.run(term)
+      } finally {
+        end()
+      }
+    }
     const lead = async (term: AbortSignal): Promise<void> => {
       leads.set({}, 1)
       try {
@@ -120,7 +125,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
           ...bindings.map((it) => it.run(term)),
           secrets.run(term),
           outside.run(term),
-          statuses.run(term),
+          writeStatuses(term),
         ])
       } finally {
         leads.set({}, 0)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
-import { coversRange, parseIpRange, rangesMeet, type IpRange } from './ip-range.js'
+import { coversRange, IpRangeSet, parseIpRange, type IpRange } from './ip-range.js'
 
 function range(text: string): IpRange {
   const parsed = parseIpRange(text)
@@ -56,7 +56,24 @@ describe('ranges', () => {
   })
 
   it('meet where one holds the other', () => {
-    expect(rangesMeet(range('10.9.0.0/16'), range('10.0.0.0/8'))).toBe(true)
-    expect(rangesMeet(range('10.9.0.0/16'), range('10.8.0.0/16'))).toBe(false)
+    const set = (...texts: readonly string[]): IpRangeSet => new IpRangeSet(texts.map(range))
+    expect(set('10.9.0.0/16').meets(set('10.0.0.0/8'))).toBe(true)
+    expect(set('10.0.0.0/8').meets(set('10.9.0.0/16'))).toBe(true)
+    expect(set('10.9.0.0/16').meets(set('10.8.0.0/16'))).toBe(false)
+  })
+
+  it('of a set hold what one of them holds', () => {
+    const anyRange = fc
+      .oneof(
+        fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 })),
+        fc.tuple(fc.constantFrom('fd00::1', 'fd7f::1', 'fd00:0:0:1::'), fc.integer({ min: 0, max: 128 })),
+        fc.tuple(fc.constantFrom('10.0.0.1', '10.0.1.1', '10.9.0.1'), fc.integer({ min: 0, max: 32 })),
+      )
+      .map(([address, bits]) => range(`${address}/${bits}`))
+    fc.assert(
+      fc.property(fc.array(anyRange, { maxLength: 6 }), anyRange, (ranges, asked) => {
+        expect(new IpRangeSet(ranges).covers(asked)).toBe(ranges.some((each) => coversRange(each, asked)))
+      }),
+    )
   })
 })

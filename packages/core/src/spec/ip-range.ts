@@ -33,9 +33,36 @@ export function coversRange(outer: IpRange, inner: IpRange): boolean {
   return outer.octets.every((octet, index) => octet === ((inner.octets[index] ?? 0) & mask(outer.bits - index * 8)))
 }
 
-/** True if some address is in both. Of two ranges that meet, one holds the other. */
-export function rangesMeet(a: IpRange, b: IpRange): boolean {
-  return coversRange(a, b) || coversRange(b, a)
+/** Ranges that are asked again and again whether they hold others. A question takes a look for each length of a prefix that occurs, however many ranges there are. */
+export class IpRangeSet {
+  readonly ranges: readonly IpRange[]
+  readonly #texts: ReadonlySet<string>
+  readonly #lengths: readonly number[]
+
+  constructor(ranges: readonly IpRange[]) {
+    this.ranges = ranges
+    this.#texts = new Set(ranges.map(keyOf))
+    this.#lengths = [...new Set(ranges.map(({ bits }) => bits))]
+  }
+
+  /** True if one of the ranges holds every address of this one. */
+  covers(range: IpRange): boolean {
+    return this.#lengths.some((bits) => bits <= range.bits && this.#texts.has(keyOf(shortened(range, bits))))
+  }
+
+  /** True if some address is in a range of both. */
+  meets(other: IpRangeSet): boolean {
+    return this.ranges.some((range) => other.covers(range)) || other.ranges.some((range) => this.covers(range))
+  }
+}
+
+function keyOf({ octets, bits }: Pick<IpRange, 'octets' | 'bits'>): string {
+  return `${octets.join('.')}/${bits}`
+}
+
+/** The range with a shorter prefix that holds this one. */
+function shortened({ octets }: IpRange, bits: number): Pick<IpRange, 'octets' | 'bits'> {
+  return { octets: octets.map((octet, index) => octet & mask(bits - index * 8)), bits }
 }
 
 /** The byte whose first so many bits are set. */

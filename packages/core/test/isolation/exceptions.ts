@@ -1,5 +1,6 @@
 import type { EgressPart, OutboundPart } from '@osm-ts/driver-api'
 
+import { coversRange, parseIpRange, type IpRange } from '../../src/spec/ip-range.js'
 import type { Change, Facts } from './observe.js'
 import type { Scenario } from './scenario.js'
 
@@ -111,11 +112,28 @@ function takesNothing(text: string | undefined, proxy: string, before: Facts): b
     }
     if (kind === 'egress') {
       const held = JSON.parse(bare(value)) as EgressPart
-      if (held.port === port && hosts.some((host) => held.hosts.includes(host) || held.serverNames.includes(host)))
-        return false
+      if (held.port !== port) continue
+      if (hosts.some((host) => held.hosts.includes(host) || held.serverNames.includes(host))) return false
+      if (addresses.some((address) => !isGivenOut(address) && reaches(held, address))) return false
     }
   }
   return true
+}
+
+/** True for addresses that the cluster gives out to pods and services: nobody writes down that of another one, or one outside the cluster. */
+function isGivenOut(address: string): boolean {
+  return address.startsWith('10.')
+}
+
+/** True if a destination of addresses outside the mesh takes in an address. */
+function reaches({ protocol, cidrs }: EgressPart, address: string): boolean {
+  if (protocol === 'http' || protocol === 'https') return false
+  const asked = parseIpRange(address)
+  return cidrs.length === 0 || cidrs.some((cidr) => isHeldBy(asked, parseIpRange(cidr)))
+}
+
+function isHeldBy(inner: IpRange | undefined, outer: IpRange | undefined): boolean {
+  return inner !== undefined && outer !== undefined && coversRange(outer, inner)
 }
 
 /** What is written behind a part that holds by its short name too: see `observe.ts`. */

@@ -3,6 +3,9 @@ import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 import type { KindMap } from '../../spec/index.js'
 import type { NamespacedName } from '../policy/keys.js'
 
+/** RFC 1035, section 2.3.4. */
+const MAX_HOST_LENGTH = 253
+
 /** Service account that a TrafficTarget opens. */
 export function destinationOf(target: KindMap['TrafficTarget']): ServiceAccountRef {
   const { name, namespace = target.metadata.namespace } = target.spec.destination
@@ -51,6 +54,8 @@ export function retrySourceOf(retry: KindMap['Retry']): ServiceAccountRef {
  */
 export function settingHostCandidates(setting: KindMap['UpstreamTrafficSetting']): readonly MeshService[] {
   const { namespace } = setting.metadata
+  // No longer text is a host name, and each of its labels may be the name of the namespace: the candidates together are as long as its square.
+  if (setting.spec.host.length > MAX_HOST_LENGTH) return []
   const labels = setting.spec.host.toLowerCase().split('.')
   return labels.flatMap((label, index) =>
     index > 0 && label === namespace ? [{ namespace, name: labels.slice(0, index).join('.') }] : [],

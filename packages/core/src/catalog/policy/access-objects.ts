@@ -7,6 +7,7 @@ import type { KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { endpointsOfService, objectInputs, settingInputs } from '../inputs/inputs.js'
+import { MAX_ACCESS_BACKENDS, objectCombinations, reportTooMany } from './combinations.js'
 import { nameKey, sortedUnique, type NamespacedName } from './keys.js'
 import type { SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
@@ -112,6 +113,7 @@ function analyse(context: Context, object: AccessObject): AccessAnalysis {
   const problems = new ProblemList(objectRefOf(object.kind, metadata))
   const callers = callersOf(context, object, problems)
   const { matches, origins } = referencedMatches(context, metadata.namespace, spec.matches ?? [], problems)
+  if (isTooLarge(spec, callers, matches.length, problems)) return { backends: [], problems: problems.items }
   const backends: AccessBackend[] = []
   for (const [index, backend] of spec.backends.entries()) {
     const field = `spec.backends[${index}]`
@@ -130,6 +132,25 @@ function analyse(context: Context, object: AccessObject): AccessAnalysis {
     backends.push({ service, targetPort: port.number, object: reference, field, opening })
   }
   return { backends, problems: problems.items }
+}
+
+/** True for an object that lets nobody in, because each of too many backends would be opened to too many. */
+function isTooLarge(
+  { backends }: AccessObject['spec'],
+  callers: Callers,
+  matches: number,
+  problems: ProblemList,
+): boolean {
+  const { sources, principals } = callers
+  const names = backends.reduce((sum, { tls }) => sum + (tls?.sniHosts ?? []).length, 0)
+  const pairs = backends.length * (sources.length + principals.length + matches) + names
+  if (backends.length > MAX_ACCESS_BACKENDS)
+    reportTooMany(problems, 'spec.backends', `has ${backends.length} backends, and lets nobody in`, MAX_ACCESS_BACKENDS)
+  else if (pairs > objectCombinations.access) {
+    const what = `has ${pairs} combinations of backend and source, host name or match, and lets nobody in`
+    reportTooMany(problems, 'spec', what, objectCombinations.access)
+  } else return false
+  return true
 }
 
 function callersOf(context: Context, { metadata, spec }: AccessObject, problems: ProblemList): Callers {

@@ -68,6 +68,11 @@ export function egressDestinations(
   })
 }
 
+/** Destinations that an Egress may open at the most, without making them. */
+export function countDestinations({ hosts = [], ipAddresses = [], ports }: Egress['spec']): number {
+  return ports.length * Math.max(1, hosts.length, ipAddresses.length)
+}
+
 function hostsOf(context: Context, spec: Egress['spec'], problems: ProblemList): readonly Named<EgressHost>[] {
   return (spec.hosts ?? []).flatMap((written, index): readonly Named<EgressHost>[] => {
     const field = `spec.hosts[${index}]`

@@ -3,6 +3,7 @@ import { canonicalJson, type ServiceAccountRef } from '@osm-ts/driver-api'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, settingInputs } from '../inputs/inputs.js'
+import { combinationsInAll, reportTooMany } from './combinations.js'
 import { inPrecedence } from './consent.js'
 import { ANYWHERE, nameOfTheMesh, type EgressDestination, type EgressProtocol } from './egress-destinations.js'
 import { gatewaysOfEgress, isGatewayAccount, type GatewayChoice } from './egress-gateways.js'
@@ -71,21 +72,78 @@ export const egressPlan = defineQuery<CatalogState, ServiceAccountRef, EgressPla
     const names = context.get(settingInputs.egressPolicies, '')
       ? context.get(indexInputs.egressBySource, nameKey(account))
       : []
-    const openings = inPrecedence(context, account.namespace, names).flatMap((name) =>
-      openingsOf(context, name, account),
+    const problems = new Map<string, ProblemList>()
+    const problemsOf = (egress: NamespacedName): ProblemList => {
+      const list = problems.get(nameKey(egress)) ?? new ProblemList(objectRefOf('Egress', egress))
+      problems.set(nameKey(egress), list)
+      return list
+    }
+    const openings = withinBounds(
+      inPrecedence(context, account.namespace, names).map((name) => openingsOf(context, name, account)),
+      account,
+      problemsOf,
     )
-    const problems: PolicyProblem[] = []
+    const neighbours = neighboursOf(context, account, openings)
     const claims = new Map<string, Claim>()
     for (const opening of openings) {
-      const refusal = clash(context, opening, { account, openings }) ?? claim(claims, opening)
-      if (refusal === undefined) continue
-      const list = new ProblemList(objectRefOf('Egress', opening.rules.egress))
-      list.error(refusal.code, refusal.field, refusal.message)
-      problems.push(...list.items)
+      const refusal = clash(context, opening, account, neighbours) ?? claim(claims, opening)
+      if (refusal !== undefined) problemsOf(opening.rules.egress).error(refusal.code, refusal.field, refusal.message)
     }
-    return { destinations: [...claims.values()].map(({ planned }) => planned), problems }
+    return {
+      destinations: [...claims.values()].map(({ planned }) => planned),
+      problems: [...problems.values()].flatMap(({ items }) => items),
+    }
   },
 })
+
+/** Openings of the first objects. From the first one on that is beyond what an account may have, the others are left out as a whole. */
+function withinBounds(
+  byObject: readonly (readonly Opening[])[],
+  account: ServiceAccountRef,
+  problemsOf: (egress: NamespacedName) => ProblemList,
+): readonly Opening[] {
+  const limit = combinationsInAll.egress
+  const kept: Opening[] = []
+  let opened = 0
+  for (const openings of byObject) {
+    const [first] = openings
+    if (first === undefined) continue
+    opened += openings.length * Math.max(1, first.rules.routes.length)
+    if (opened <= limit) for (const opening of openings) kept.push(opening)
+    else
+      reportTooMany(
+        problemsOf(first.rules.egress),
+        'spec',
+        `is left out for service account ${nameKey(account)}, which has ${opened} combinations of destination and match with it`,
+        limit,
+      )
+  }
+  return kept
+}
+
+/** What else is on the ports of an account, as far as it keeps destinations from being told apart. */
+interface Neighbours {
+  /** Something on a port whose server speaks first, in words. */
+  readonly serverFirst: (port: number) => string | undefined
+  /** An Egress that opens a port for `http`, in words. */
+  readonly http: (port: number) => string | undefined
+}
+
+function neighboursOf(context: Context, account: ServiceAccountRef, openings: readonly Opening[]): Neighbours {
+  const byPort = new Map<string, string>()
+  for (const { destination, rules } of openings) {
+    const key = `${destination.protocol} ${destination.port}`
+    if (!byPort.has(key)) byPort.set(key, `Egress ${nameKey(rules.egress)}`)
+  }
+  const services = new Map<number, string | undefined>()
+  return {
+    serverFirst: (port) => {
+      if (!services.has(port)) services.set(port, serverFirstService(context, account.namespace, port))
+      return services.get(port) ?? byPort.get(`tcp-server-first ${port}`)
+    },
+    http: (port) => byPort.get(`http ${port}`),
+  }
+}
 
 function openingsOf(context: Context, name: NamespacedName, account: ServiceAccountRef): readonly Opening[] {
   const rules = context.get(egressRules, name)
@@ -106,7 +164,8 @@ function openingsOf(context: Context, name: NamespacedName, account: ServiceAcco
 function clash(
   context: Context,
   { destination }: Opening,
-  { account, openings }: { readonly account: ServiceAccountRef; readonly openings: readonly Opening[] },
+  account: ServiceAccountRef,
+  neighbours: Neighbours,
 ): Refusal | undefined {
   const { protocol, port, target, field, targetField } = destination
   if ((protocol === 'http' || protocol === 'https') && !target.startsWith(ANYWHERE)) {
@@ -115,19 +174,13 @@ function clash(
     if (owner !== undefined)
       return { code: 'OSM_POLICY_EGRESS_MESH', field: targetField, message: nameOfTheMesh(target, owner) }
   }
-  const beside = (other: EgressProtocol): string | undefined => {
-    const found = openings.find(
-      (opening) => opening.destination.port === port && opening.destination.protocol === other,
-    )
-    return found && `Egress ${nameKey(found.rules.egress)}`
-  }
   if (protocol === 'https') {
-    const rival = serverFirstService(context, account.namespace, port) ?? beside('tcp-server-first')
+    const rival = neighbours.serverFirst(port)
     if (rival === undefined) return undefined
     const message = `https on port ${port} waits for the client, but ${rival} lets the server speak first there; use another port for one of them`
     return { code: 'OSM_SPEC_PROTOCOL', field: `${field}.protocol`, message }
   }
-  const http = target === ANYWHERE && protocol !== 'http' ? beside('http') : undefined
+  const http = target === ANYWHERE && protocol !== 'http' ? neighbours.http(port) : undefined
   if (http === undefined) return undefined
   const message = `every address on port ${port} is told by hosts already, because of ${http}, which holds; name addresses in spec.ipAddresses`
   return { code: 'OSM_POLICY_EGRESS_CONFLICT', field: `${field}.protocol`, message }

@@ -1,11 +1,12 @@
-import type { CredentialRef, RouteMatch, ServiceAccountRef } from '@osm-ts/driver-api'
+import { canonicalJson, type CredentialRef, type RouteMatch, type ServiceAccountRef } from '@osm-ts/driver-api'
 
 import { SOURCE_UNCHANGED, type CrossReference, type KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { objectInputs, secretState } from '../inputs/inputs.js'
+import { objectCombinations, reportTooMany } from './combinations.js'
 import { mayConcern, reportRefused } from './consent.js'
-import { ANYWHERE, egressDestinations, type EgressDestination } from './egress-destinations.js'
+import { ANYWHERE, countDestinations, egressDestinations, type EgressDestination } from './egress-destinations.js'
 import { nameKey, sortedUnique, type NamespacedName } from './keys.js'
 import type { SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
@@ -61,21 +62,35 @@ export const egressRules = defineQuery<CatalogState, NamespacedName, EgressRules
     const egress = context.get(objectInputs.Egress, key)
     if (egress === undefined) return undefined
     const problems = new ProblemList(objectRefOf('Egress', key))
-    const destinations = egressDestinations(context, egress, problems)
+    const routes = routesIn(context, egress, problems)
+    const destinations = isTooLarge(egress, routes, problems) ? [] : egressDestinations(context, egress, problems)
     return {
       egress: key,
       sources: sourcesIn(context, egress, destinations, problems),
       destinations,
-      routes: routesIn(context, egress, problems),
+      routes,
       settings: settingsOf(context, egress, problems),
       problems: problems.items,
     }
   },
 })
 
+/** True for an Egress that opens nothing, because it would open too much. */
+function isTooLarge({ spec }: Egress, routes: readonly EgressRoute[], problems: ProblemList): boolean {
+  const limit = objectCombinations.egress
+  const opened = countDestinations(spec) * Math.max(1, routes.length)
+  if (opened <= limit) return false
+  reportTooMany(problems, 'spec', `opens ${opened} combinations of host or range, port and match`, limit)
+  return true
+}
+
 /** False where the sidecar was to speak TLS and can't: nothing then leaves in the clear or without the certificate. */
-export function opensTo({ originate }: EgressSource, { protocol, target }: EgressDestination): boolean {
-  return originate === undefined || (protocol === 'http' && !target.startsWith(ANYWHERE))
+export function opensTo({ originate }: EgressSource, destination: EgressDestination): boolean {
+  return originate === undefined || takesOrigination(destination)
+}
+
+function takesOrigination({ protocol, target }: EgressDestination): boolean {
+  return protocol === 'http' && !target.startsWith(ANYWHERE)
 }
 
 function sourcesIn(
@@ -84,6 +99,8 @@ function sourcesIn(
   destinations: readonly EgressDestination[],
   problems: ProblemList,
 ): readonly EgressSource[] {
+  const closed = closedToOriginators(destinations)
+  const seen = new Set<string>()
   return spec.sources.flatMap(({ namespace, name, mtls }, index): readonly EgressSource[] => {
     const field = `spec.sources[${index}].mtls`
     const account = { namespace, name }
@@ -95,6 +112,10 @@ function sourcesIn(
       reportRefused(problems, `spec.sources[${index}].namespace`, reference, SOURCE_UNCHANGED)
       return []
     }
+    // What is written down twice counts once: each entry is opened to its account by itself.
+    const text = canonicalJson({ ...account, ...(mtls === undefined ? {} : { mtls }) })
+    if (seen.has(text)) return []
+    seen.add(text)
     if (mtls === undefined) return [{ account, originate: undefined }]
     const unavailable = mtls.issuer === 'osm' ? undefined : whyUnavailable(context, metadata.namespace, mtls)
     if (unavailable !== undefined) {
@@ -102,14 +123,24 @@ function sourcesIn(
       problems.error('OSM_POLICY_EGRESS_MTLS', `${field}.${unavailable.field}`, message)
     }
     const source: EgressSource = { account, originate: unavailable === undefined ? originationOf(mtls) : 'unavailable' }
-    const closed = destinations.filter((destination) => !opensTo(source, destination))
-    if (closed.length > 0) {
-      const named = sortedUnique(closed.map(({ protocol, target, port }) => `${protocol} ${target} port ${port}`))
-      const message = `is for http to hosts that are named in full; not opened to this source: ${named.join(', ')}`
+    if (closed !== undefined) {
+      const message = `is for http to hosts that are named in full; not opened to this source: ${closed}`
       problems.error('OSM_POLICY_EGRESS_MTLS', field, message)
     }
     return [source]
   })
+}
+
+/** Destinations that are named in a message at the most. */
+const NAMED_DESTINATIONS = 20
+
+/** Destinations that nobody reaches who is to speak TLS there, in words; undefined if there are none. */
+function closedToOriginators(destinations: readonly EgressDestination[]): string | undefined {
+  const closed = destinations.filter((destination) => !takesOrigination(destination))
+  if (closed.length === 0) return undefined
+  const named = sortedUnique(closed.map(({ protocol, target, port }) => `${protocol} ${target} port ${port}`))
+  const rest = named.length - NAMED_DESTINATIONS
+  return `${named.slice(0, NAMED_DESTINATIONS).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
 type Mtls = NonNullable<Egress['spec']['sources'][number]['mtls']>
@@ -160,6 +191,7 @@ function routesIn(context: Context, { spec, metadata }: Egress, problems: Proble
   const references = (spec.matches ?? []).map((reference, index) => ({ ...reference, field: `spec.matches[${index}]` }))
   const limits = references.filter(({ apiGroup, kind }) => apiGroup !== POLICIES || kind !== 'UpstreamTrafficSetting')
   if (limits.length === 0) return [{ match: {}, origins: [] }]
+  const followed = new Set<string>()
   return limits.flatMap(({ apiGroup, kind, name, field }): readonly EgressRoute[] => {
     if (apiGroup !== ROUTE_GROUPS && apiGroup !== POLICIES) {
       const message = `must be ${ROUTE_GROUPS} or ${POLICIES}, not ${JSON.stringify(apiGroup)}`
@@ -172,6 +204,9 @@ function routesIn(context: Context, { spec, metadata }: Egress, problems: Proble
       problems.error('OSM_SPEC_REFERENCE', `${field}.kind`, message)
       return []
     }
+    // Named again, a group adds nothing.
+    if (followed.has(name)) return []
+    followed.add(name)
     const key = { namespace: metadata.namespace, name }
     const group = context.get(routeGroup, key)
     if (group === undefined)

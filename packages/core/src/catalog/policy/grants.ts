@@ -7,7 +7,8 @@ import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
 import { destinationOf, sourcesOf } from '../inputs/references.js'
 import { canHoldCertificate, isAccountName } from './accounts.js'
-import { nameKey, uniqueNames, type NamespacedName } from './keys.js'
+import { combinationsInAll, reportTooMany } from './combinations.js'
+import { nameKey, sameName, uniqueNames, type NamespacedName } from './keys.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 import { targetRules, type Grant } from './target-rules.js'
 
@@ -43,13 +44,49 @@ export const grantsTo = defineQuery<CatalogState, ServiceAccountRef, readonly Ta
   name: 'grants-to-account',
   keyOf: nameKey,
   equal: deepEqual,
-  compute: (context, account) =>
-    context.get(indexInputs.targetsByDestination, nameKey(account)).flatMap((name) => {
-      const analysis = context.get(targetAnalysis, name)
-      if (analysis?.effective !== true) return []
-      const { target, sources, grants } = analysis
-      return [{ target, sources, grants }]
-    }),
+  compute: (context, account) => targetsTo(context, account).kept,
+})
+
+/** TrafficTargets that are left out, because those before them by name open the account in as many ways as are taken. */
+export const targetsBeyond = defineQuery<CatalogState, ServiceAccountRef, readonly NamespacedName[]>({
+  name: 'targets-beyond',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, account) => targetsTo(context, account).beyond,
+})
+
+function targetsTo(
+  context: Context,
+  account: ServiceAccountRef,
+): { readonly kept: readonly TargetGrants[]; readonly beyond: readonly NamespacedName[] } {
+  const kept: TargetGrants[] = []
+  const beyond: NamespacedName[] = []
+  let pairs = 0
+  for (const name of context.get(indexInputs.targetsByDestination, nameKey(account))) {
+    const analysis = context.get(targetAnalysis, name)
+    if (analysis?.effective !== true) continue
+    const { target, sources, grants } = analysis
+    pairs += sources.length * grants.length
+    if (pairs > combinationsInAll.trafficTarget) beyond.push(target)
+    else kept.push({ target, sources, grants })
+  }
+  return { kept, beyond }
+}
+
+/** What is wrong with a TrafficTarget, alone and beside others. */
+export const targetProblems = defineQuery<CatalogState, NamespacedName, readonly PolicyProblem[]>({
+  name: 'target-problems',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, key) => {
+    const analysis = context.get(targetAnalysis, key)
+    if (analysis === undefined) return []
+    if (!context.get(targetsBeyond, analysis.destination).some((name) => sameName(name, key))) return analysis.problems
+    const list = new ProblemList(objectRefOf('TrafficTarget', key))
+    const what = `is left out: with those before it by name, service account ${nameKey(analysis.destination)} has more combinations of source and route`
+    reportTooMany(list, 'spec', what, combinationsInAll.trafficTarget)
+    return [...analysis.problems, ...list.items]
+  },
 })
 
 /** Accounts that some TrafficTarget lets an account reach; sorted. */

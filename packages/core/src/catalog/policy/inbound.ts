@@ -129,7 +129,7 @@ function merge(
       const opening = merged.get(text) ?? { match, callers: new Set<Principal>(), origins: [] }
       merged.set(text, opening)
       for (const caller of callers) opening.callers.add(caller)
-      opening.origins.push(...grant.origins)
+      for (const origin of grant.origins) opening.origins.push(origin)
     }
   }
   return [...merged].sort(([a], [b]) => compareText(a, b)).map(([, opening]) => opening)

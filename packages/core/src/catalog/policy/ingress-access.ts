@@ -1,6 +1,6 @@
 import { canonicalJson, compareText, type IngressPart, type Principal, type RouteMatch } from '@osm-ts/driver-api'
 
-import { coversRange, parseIpRange, rangesMeet, type IpRange } from '../../spec/ip-range.js'
+import { IpRangeSet, parseIpRange, type IpRange } from '../../spec/ip-range.js'
 import type { AccessBackend, Opening } from './access-objects.js'
 import { sortedUnique } from './keys.js'
 import { unionOfMatches } from './referenced-matches.js'
@@ -23,7 +23,8 @@ export interface Contradiction {
 interface OpenBackend {
   readonly backend: AccessBackend
   readonly opening: Opening
-  readonly ranges: readonly IpRange[]
+  readonly names: NameSet
+  readonly ranges: IpRangeSet
 }
 
 /** What is the same for all callers of a group. */
@@ -46,7 +47,8 @@ export function mergeIngressAccess(backends: readonly AccessBackend[]): {
 } {
   const open = backends.flatMap((backend): readonly OpenBackend[] => {
     const { opening } = backend
-    return opening === undefined ? [] : [{ backend, opening, ranges: rangesOf(opening.sources) }]
+    if (opening === undefined) return []
+    return [{ backend, opening, names: new NameSet(opening.serverNames), ranges: rangesOf(opening.sources) }]
   })
   const contradictions = new Map<AccessBackend, AccessBackend>()
   const overTls = (tls: boolean): readonly OpenBackend[] =>
@@ -67,13 +69,10 @@ export function accessGroupsOverlap(
   b: Omit<IngressAccessGroup, 'backends'>,
 ): boolean {
   if ((a.tls === 'none') !== (b.tls === 'none')) return false
+  const [names, others] = [new NameSet(a.serverNames), new NameSet(b.serverNames)]
   const anyName = a.serverNames.length === 0 || b.serverNames.length === 0
-  const sameName = a.serverNames.some((name) =>
-    b.serverNames.some((other) => covers(name, other) || covers(other, name)),
-  )
-  if (!anyName && !sameName) return false
-  const others = rangesOf(b.sources)
-  return rangesOf(a.sources).some((range) => others.some((other) => rangesMeet(range, other)))
+  const sameName = a.serverNames.some((name) => others.takes(name)) || b.serverNames.some((name) => names.takes(name))
+  return (anyName || sameName) && rangesOf(a.sources).meets(rangesOf(b.sources))
 }
 
 function groupsOver(
@@ -89,39 +88,64 @@ function groupsOver(
   const names = sortedUnique(
     open.flatMap(({ opening: { serverNames } }) => (serverNames.length === 0 ? [OTHER_NAMES] : serverNames)),
   )
-  const ranges = [...new Map(open.flatMap((each) => each.ranges).map((range) => [range.text, range])).values()]
-  const byTerms = new Map<string, { readonly terms: Terms; readonly sources: Map<string, string[]> }>()
-  for (const name of names)
-    for (const range of ranges) {
-      const letIn = open.filter(
-        (each) => takesName(each.opening, name) && each.ranges.some((it) => coversRange(it, range)),
-      )
+  const ranges = [...new Map(open.flatMap((each) => each.ranges.ranges).map((range) => [range.text, range])).values()]
+  // Names and ranges that the same backends take are treated alike: there are few such classes, and any number of names and ranges.
+  const nameClasses = classesOf(names, (name) => open.map((each) => each.names.takes(name)))
+  const rangeClasses = classesOf(ranges, (range) => open.map((each) => each.ranges.covers(range)))
+  const byTerms = new Map<string, { readonly terms: Terms; readonly sources: Map<NameClass, string[]> }>()
+  for (const named of nameClasses)
+    for (const ranged of rangeClasses) {
+      const letIn = open.filter((_, index) => named.takenBy[index] === true && ranged.takenBy[index] === true)
       if (letIn.length === 0) continue
       const terms = termsOf(letIn, contradictions)
       const { tls, protocol, principals, matches } = terms
       const key = canonicalJson({ tls, protocol, principals, matches })
-      const group = byTerms.get(key) ?? { terms, sources: new Map<string, string[]>() }
+      const group = byTerms.get(key) ?? { terms, sources: new Map<NameClass, string[]>() }
       byTerms.set(key, group)
-      group.sources.set(name, [...(group.sources.get(name) ?? []), range.text])
+      const sources = ranged.members.map(({ text }) => text)
+      group.sources.set(named, [...(group.sources.get(named) ?? []), ...sources])
     }
   return [...byTerms.values()].flatMap(({ terms, sources }) =>
     namesBySources(sources).map((selected) => ({ ...terms, ...selected })),
   )
 }
 
+/** What the same backends take. */
+interface Class<T> {
+  readonly members: readonly T[]
+  /** Of each backend, whether it takes the members. */
+  readonly takenBy: readonly boolean[]
+}
+
+type NameClass = Class<string>
+
+function classesOf<T>(items: readonly T[], takenByOf: (item: T) => readonly boolean[]): readonly Class<T>[] {
+  const classes = new Map<string, { readonly members: T[]; readonly takenBy: readonly boolean[] }>()
+  for (const item of items) {
+    const takenBy = takenByOf(item)
+    const known = classes.get(takenBy.join(' '))
+    if (known === undefined) classes.set(takenBy.join(' '), { members: [item], takenBy })
+    else known.members.push(item)
+  }
+  return [...classes.values()]
+}
+
 /** Names with equal sources share a group. Those that nobody names have one of their own. */
 function namesBySources(
-  sourcesByName: ReadonlyMap<string, readonly string[]>,
+  sourcesByNames: ReadonlyMap<NameClass, readonly string[]>,
 ): readonly Pick<IngressAccessGroup, 'serverNames' | 'sources'>[] {
   const groups = new Map<string, { readonly serverNames: string[]; readonly sources: readonly string[] }>()
-  for (const [name, unsorted] of sourcesByName) {
+  for (const [{ members }, unsorted] of sourcesByNames) {
     const sources = sortedUnique(unsorted)
-    const key = `${String(name === OTHER_NAMES)} ${sources.join(' ')}`
-    const group = groups.get(key) ?? { serverNames: [], sources }
-    groups.set(key, group)
-    if (name !== OTHER_NAMES) group.serverNames.push(name)
+    const text = sources.join(' ')
+    for (const name of members) {
+      const key = `${String(name === OTHER_NAMES)} ${text}`
+      const group = groups.get(key) ?? { serverNames: [], sources }
+      groups.set(key, group)
+      if (name !== OTHER_NAMES) group.serverNames.push(name)
+    }
   }
-  return [...groups.values()]
+  return [...groups.values()].map(({ serverNames, sources }) => ({ serverNames: sortedUnique(serverNames), sources }))
 }
 
 /** What these backends let in together. One that can't be joined with those before it is left out. */
@@ -149,17 +173,25 @@ function join(terms: Terms, opening: Opening): Pick<Terms, 'principals' | 'match
   return samePrincipals || sameMatches ? { principals, matches } : undefined
 }
 
-function takesName({ serverNames }: Opening, name: string): boolean {
-  return serverNames.length === 0 || serverNames.some((own) => covers(own, name))
+/** Names that clients may ask for, some of them wildcards; none stands for all. A question takes a look for each label of the name that is asked for. */
+class NameSet {
+  readonly #names: ReadonlySet<string>
+
+  constructor(names: readonly string[]) {
+    this.#names = new Set(names)
+  }
+
+  /** True if whoever asks for the name, which may be a wildcard itself, asks for one of these. */
+  takes(asked: string): boolean {
+    if (this.#names.size === 0 || this.#names.has(asked)) return true
+    for (let dot = asked.indexOf('.'); dot !== -1; dot = asked.indexOf('.', dot + 1))
+      if (this.#names.has(`*${asked.slice(dot)}`)) return true
+    return false
+  }
 }
 
-/** True if whoever asks for the second name asks for the first, which may be a wildcard. */
-function covers(name: string, asked: string): boolean {
-  return name === asked || (name.startsWith('*.') && asked.endsWith(name.slice(1)))
-}
-
-function rangesOf(sources: readonly string[]): readonly IpRange[] {
-  return sources.flatMap((source) => parseIpRange(source) ?? [])
+function rangesOf(sources: readonly string[]): IpRangeSet {
+  return new IpRangeSet(sources.flatMap((source): readonly IpRange[] => parseIpRange(source) ?? []))
 }
 
 function selector({

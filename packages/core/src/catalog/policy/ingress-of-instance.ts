@@ -31,12 +31,17 @@ export const ingressOfInstance = defineQuery<CatalogState, NamespacedName, Insta
     const problems = ports.flatMap(({ ref }) => context.get(openedPort, ref).problems)
     const explicit = context.get(objectInputs.WorkloadInstance, name)?.spec.mode === 'explicit'
     const held: OpenedGroups[] = []
+    const heldByPort = new Map<number, OpenedGroups[]>()
     for (const port of ports) {
-      const rival = explicit ? undefined : held.find((other) => meet(port, other))
+      const { targetPort } = port.ref
+      const others = heldByPort.get(targetPort) ?? []
+      const rival = explicit ? undefined : others.find((other) => meet(port, other))
       // Doors that no object opens let in everybody, whichever service they are of.
       const owner = rival?.groups.flatMap(({ backends }) => backends)[0]?.object
-      if (rival === undefined) held.push(port)
-      else if (owner !== undefined)
+      if (rival === undefined) {
+        held.push(port)
+        heldByPort.set(targetPort, [...others, port])
+      } else if (owner !== undefined)
         problems.push(...port.groups.flatMap(({ backends }) => backends.flatMap((each) => contradicted(each, owner))))
     }
     return { groups: held.flatMap(({ ref, groups }) => groups.map((_, group) => ({ ...ref, group }))), problems }
@@ -63,7 +68,7 @@ function openedPorts(context: Context, name: NamespacedName): readonly OpenedGro
   })
 }
 
+/** True if some caller of one port fits both. */
 function meet(a: OpenedGroups, b: OpenedGroups): boolean {
-  if (a.ref.targetPort !== b.ref.targetPort) return false
   return a.groups.some((group) => b.groups.some((other) => accessGroupsOverlap(group, other)))
 }

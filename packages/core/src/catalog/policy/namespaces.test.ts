@@ -373,3 +373,34 @@ describe('names that only callers of a namespace know', () => {
     expect(partsOf(fixture, 'aaa/mal-0').filter(({ kind }) => kind === 'egress')).toEqual([])
   })
 })
+
+describe('an address outside that a namespace writes down', () => {
+  it('takes no traffic of others who are let out to it, not where the mesh speaks plaintext either', () => {
+    const fixture = new MeshFixture()
+    const settings = "enablePermissiveTrafficPolicyMode: true, plaintextNamespaces: ['*']"
+    const port = 'name: tcp-db, port: 5432, targetPort: 5432'
+    fixture.apply(
+      objectsOf(
+        mesh(settings) +
+          object(
+            policy,
+            'Egress',
+            'victim/database',
+            `{ sources: [${teller}], ipAddresses: [198.51.100.0/24], ports: [{ number: 5432, protocol: tcp }] }`,
+          ) +
+          object('v1', 'Service', 'aaa/trap', `{ clusterIP: None, selector: { app: none }, ports: [{ ${port} }] }`) +
+          object(
+            'flomesh.io/v1alpha1',
+            'ServiceImport',
+            'aaa/trap',
+            "{ serviceAccountName: mal, ports: [{ port: 5432, endpoints: [{ clusterKey: a/b/c/d, target: { host: x, ip: 198.51.100.9, port: 5432, path: '' } }] }] }",
+          ) +
+          object('flomesh.io/v1alpha1', 'GlobalTrafficPolicy', 'aaa/trap', '{ lbType: ActiveActive }'),
+      ),
+    )
+    const parts = Object.values(fixture.document('victim/teller-0').parts)
+    const trap = parts.filter((part) => part.kind === 'outbound' && part.id === 'aaa/trap|5432')
+    expect(trap).toMatchObject([{ addresses: [] }])
+    expect(parts).toContainEqual(expect.objectContaining({ kind: 'egress', port: 5432, cidrs: ['198.51.100.0/24'] }))
+  })
+})

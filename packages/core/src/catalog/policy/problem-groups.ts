@@ -8,7 +8,7 @@ import type { AccessKind } from './access-objects.js'
 import { isUsableAccount } from './accounts.js'
 import { contestedAddresses } from './claims.js'
 import { retryAnalysis } from './client-rules.js'
-import { targetAnalysis } from './grants.js'
+import { targetProblems } from './grants.js'
 import { egressGatewayProblems } from './egress-gateways.js'
 import { egressPlan } from './egress-plan.js'
 import { egressRules } from './egress-rules.js'
@@ -38,7 +38,7 @@ const access =
     context.get(accessProblems, { kind, ...name })
 
 const finders = {
-  TrafficTarget: (context, name) => context.get(targetAnalysis, name)?.problems ?? [],
+  TrafficTarget: (context, name) => context.get(targetProblems, name),
   HTTPRouteGroup: (context, name) => context.get(routeGroup, name)?.problems ?? [],
   TrafficSplit: (context, name) => context.get(splitAnalysis, name)?.problems ?? [],
   Retry: (context, name) => context.get(retryAnalysis, name)?.problems ?? [],

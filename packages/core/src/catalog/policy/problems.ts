@@ -17,24 +17,41 @@ export function objectRefOf(kind: string, { namespace, name }: NamespacedName): 
   return { kind, namespace, name }
 }
 
-/** Collects problems of one object. */
+/** Problems of one object that are listed. One of ten thousand wrong entries is told of some of them, and nobody reads the rest. */
+const MAX_PROBLEMS = 50
+
+/** Collects problems of one object: the first {@link MAX_PROBLEMS}, and their number. */
 export class ProblemList {
   readonly #object: ObjectRef
   readonly #problems: PolicyProblem[] = []
+  #unlisted = 0
+  #hasUnlistedError = false
 
   constructor(object: ObjectRef) {
     this.#object = object
   }
 
   get items(): readonly PolicyProblem[] {
-    return this.#problems
+    if (this.#unlisted === 0) return this.#problems
+    const message = `has ${this.#unlisted} more problems of this kind of check, which are not listed`
+    const severity = this.#hasUnlistedError ? 'error' : 'warning'
+    return [...this.#problems, { code: 'OSM_SPEC_MORE', severity, message, object: this.#object, field: 'spec' }]
   }
 
   error(code: PolicyProblem['code'], field: string, message: string): void {
-    this.#problems.push({ code, severity: 'error', message, object: this.#object, field })
+    this.#add({ code, severity: 'error', message, object: this.#object, field })
   }
 
   warning(code: PolicyProblem['code'], field: string, message: string): void {
-    this.#problems.push({ code, severity: 'warning', message, object: this.#object, field })
+    this.#add({ code, severity: 'warning', message, object: this.#object, field })
+  }
+
+  #add(problem: PolicyProblem): void {
+    if (this.#problems.length < MAX_PROBLEMS) {
+      this.#problems.push(problem)
+      return
+    }
+    this.#unlisted += 1
+    this.#hasUnlistedError ||= problem.severity === 'error'
   }
 }

@@ -30,7 +30,12 @@ export function referencedMatches(
   problems: ProblemList,
 ): ReferencedMatches {
   if (references.length === 0) return { matches: [{}], origins: [] }
+  const followed = new Set<string>()
   const found = references.map(({ apiGroup, kind, name }, index): readonly [RouteMatch, SourceRef][] => {
+    // Named again, a group adds nothing.
+    const reference = `${apiGroup} ${kind} ${name}`
+    if (followed.has(reference)) return []
+    followed.add(reference)
     const field = `spec.matches[${index}]`
     if (kind !== 'HTTPRouteGroup' || apiGroup.split('/')[0] !== GROUP) {
       const message = `must be HTTPRouteGroup of ${GROUP}, not ${kind} of ${apiGroup}; it lets no request through`

@@ -34,10 +34,11 @@ export const routeGroup = defineQuery<CatalogState, NamespacedName, RouteGroup |
     if (group === undefined) return undefined
     const problems = new ProblemList(objectRefOf('HTTPRouteGroup', key))
     const matches: NamedMatch[] = []
+    const taken = new Set<string>()
     for (const [index, source] of group.spec.matches.entries()) {
       const field = `spec.matches[${index}]`
       // A match that can't be used holds its name all the same: what comes after it must not slip into its place.
-      if (group.spec.matches.slice(0, index).some(({ name }) => name === source.name)) {
+      if (taken.has(source.name)) {
         problems.error(
           'OSM_SPEC_CONFLICT',
           `${field}.name`,
@@ -45,6 +46,7 @@ export const routeGroup = defineQuery<CatalogState, NamespacedName, RouteGroup |
         )
         continue
       }
+      taken.add(source.name)
       const translated = translateMatch(source)
       if (translated.ok) matches.push({ name: source.name, match: translated.match, field })
       else

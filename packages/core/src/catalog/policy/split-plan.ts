@@ -5,6 +5,7 @@ import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, objectInputs } from '../inputs/inputs.js'
 import { apexOf } from '../inputs/references.js'
+import { combinationsInAll, objectCombinations, reportTooMany } from './combinations.js'
 import { nameKey, type NamespacedName } from './keys.js'
 import type { SourceRef } from './policy-part.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
@@ -47,8 +48,8 @@ export const splitAnalysis = defineQuery<CatalogState, NamespacedName, SplitAnal
     if (split === undefined) return undefined
     const problems = new ProblemList(objectRefOf('TrafficSplit', key))
     const apex = usableApex(context, split, problems)
-    const backends = usableBackends(context, split, problems)
     const matches = splitMatches(context, split, problems)
+    const backends = isTooLarge(split, matches, problems) ? [] : usableBackends(context, split, problems)
     return { split: key, apex, backends, matches, problems: problems.items }
   },
 })
@@ -68,10 +69,17 @@ export const splitsOf = defineQuery<CatalogState, MeshService, ApexSplits>({
   keyOf: nameKey,
   equal: deepEqual,
   compute: (context, apex) => {
+    let pairs = 0
+    const beyond: NamespacedName[] = []
     const plans = context.get(indexInputs.splitsByApex, nameKey(apex)).flatMap((name) => {
       const analysis = context.get(splitAnalysis, name)
       if (analysis?.apex === undefined || analysis.backends.length === 0) return []
       const { split, backends, matches } = analysis
+      pairs += backends.length * Math.max(1, matches?.length ?? 0)
+      if (pairs > combinationsInAll.trafficSplit) {
+        beyond.push(split)
+        return []
+      }
       return [{ split, backends, matches }]
     })
     const limited = plans.filter(({ matches }) => matches !== undefined)
@@ -83,9 +91,28 @@ export const splitsOf = defineQuery<CatalogState, MeshService, ApexSplits>({
       list.error('OSM_SPEC_CONFLICT', 'spec.service', message)
       return list.items
     })
-    return { plans: whole === undefined ? limited : [...limited, whole], problems }
+    const leftOut = beyond.flatMap((split) => {
+      const list = new ProblemList(objectRefOf('TrafficSplit', split))
+      const what = `is left out: with those before it by name, Service ${nameKey(apex)} has more combinations of backend and match`
+      reportTooMany(list, 'spec', what, combinationsInAll.trafficSplit)
+      return list.items
+    })
+    return { plans: whole === undefined ? limited : [...limited, whole], problems: [...problems, ...leftOut] }
   },
 })
+
+/** True for a TrafficSplit that is ignored, because each of too many requests would be shared out among too many. */
+function isTooLarge(
+  { spec }: KindMap['TrafficSplit'],
+  matches: readonly SplitMatch[] | undefined,
+  problems: ProblemList,
+): boolean {
+  const limit = objectCombinations.trafficSplit
+  const pairs = spec.backends.length * Math.max(1, matches?.length ?? 0)
+  if (pairs <= limit) return false
+  reportTooMany(problems, 'spec', `has ${pairs} combinations of backend and match, and is ignored`, limit)
+  return true
+}
 
 function usableApex(
   context: QueryContext<CatalogState>,
@@ -140,7 +167,11 @@ function splitMatches(
   const references = split.spec.matches ?? []
   if (references.length === 0) return undefined
   // A reference that leads nowhere must not widen the split to all requests, so the result is a list in any case.
+  const followed = new Set<string>()
   return references.flatMap(({ name }, index) => {
+    // Named again, a group adds nothing.
+    if (followed.has(name)) return []
+    followed.add(name)
     const key = { namespace: split.metadata.namespace, name }
     const group = context.get(routeGroup, key)
     if (group === undefined)

@@ -1,9 +1,10 @@
-import type { RouteMatch } from '@osm-ts/driver-api'
+import { canonicalJson, type RouteMatch } from '@osm-ts/driver-api'
 
 import type { KindMap } from '../../spec/index.js'
 import type { QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { objectInputs } from '../inputs/inputs.js'
+import { objectCombinations, reportTooMany } from './combinations.js'
 import { nameKey } from './keys.js'
 import type { SourceRef } from './policy-part.js'
 import { objectRefOf, type ProblemList } from './problems.js'
@@ -42,7 +43,7 @@ type Target = KindMap['TrafficTarget']
  * of the SMI text have it. A TCPRoute that does not exist names no port, so that it can't widen what it was to narrow.
  */
 export function targetRules(context: Context, target: Target, problems: ProblemList): readonly Grant[] {
-  const at = target.spec.rules.map((rule, index) => ({ target, rule, field: `spec.rules[${index}]`, problems }))
+  const at = distinctRules(target).map(([rule, index]) => ({ target, rule, field: `spec.rules[${index}]`, problems }))
   const http = at.flatMap((rule) => (rule.rule.kind === 'HTTPRouteGroup' ? httpRules(context, rule) : []))
   const tcp = at.flatMap((rule) => (rule.rule.kind === 'TCPRoute' ? tcpRules(context, rule) : []))
   for (const { rule, field } of at)
@@ -56,6 +57,12 @@ export function targetRules(context: Context, target: Target, problems: ProblemL
   const named = has('TCPRoute') ? union(tcp.map(({ ports }) => ports)) : undefined
   const ports = intersection(named, own)
   const portOrigins = tcp.flatMap(({ origins }) => origins)
+  const pairs = (http.length + tcp.length) * (target.spec.sources.length + tcp.length)
+  if (pairs > objectCombinations.trafficTarget) {
+    const what = `has ${pairs} combinations of source, route and port, and allows nothing`
+    reportTooMany(problems, 'spec', what, objectCombinations.trafficTarget)
+    return []
+  }
   return [
     ...http.map(({ match, origins }): Grant => ({ kind: 'http', match, ports, origins: [...origins, ...portOrigins] })),
     ...tcp.map((rule): Grant => ({
@@ -65,6 +72,16 @@ export function targetRules(context: Context, target: Target, problems: ProblemL
       origins: rule.origins,
     })),
   ]
+}
+
+/** Rules of a TrafficTarget, each with its place. What is written down twice allows nothing more. */
+function distinctRules({ spec }: Target): readonly (readonly [Target['spec']['rules'][number], number])[] {
+  const rules = new Map<string, readonly [Target['spec']['rules'][number], number]>()
+  for (const [index, rule] of spec.rules.entries()) {
+    const text = canonicalJson({ kind: rule.kind, name: rule.name, matches: rule.matches ?? [] })
+    if (!rules.has(text)) rules.set(text, [rule, index])
+  }
+  return [...rules.values()]
 }
 
 /** Sorted; undefined, which stands for all ports, if one of the lists is. */
@@ -82,7 +99,8 @@ function intersection(
   b: readonly number[] | undefined,
 ): readonly number[] | undefined {
   if (a === undefined || b === undefined) return a ?? b
-  return a.filter((port) => b.includes(port))
+  const others = new Set(b)
+  return a.filter((port) => others.has(port))
 }
 
 interface RuleContext {
@@ -103,12 +121,14 @@ function httpRules(context: Context, { target, rule, field, problems }: RuleCont
   }
   // No names, or an empty list of them, stand for all matches of the group, as the SMI text has it.
   const wanted = rule.matches ?? []
+  const names = new Set(wanted.length === 0 ? [] : group.names)
   for (const [index, match] of wanted.entries()) {
     const message = `HTTPRouteGroup ${nameKey(name)} has no match ${match}`
-    if (!group.names.includes(match)) problems.error('OSM_SPEC_ROUTE', `${field}.matches[${index}]`, message)
+    if (!names.has(match)) problems.error('OSM_SPEC_ROUTE', `${field}.matches[${index}]`, message)
   }
+  const chosen = new Set(wanted)
   return group.matches
-    .filter((match) => wanted.length === 0 || wanted.includes(match.name))
+    .filter((match) => wanted.length === 0 || chosen.has(match.name))
     .map((match) => ({
       match: match.match,
       origins: [originOf(target, field), { object: objectRefOf('HTTPRouteGroup', name), field: match.field }],

@@ -228,6 +228,32 @@ describe('StatusWriter', () => {
     await eventually('it is taken back', () => condition('Programmed')?.status === 'True')
   })
 
+  it('does not repeat what a sidecar of another namespace says that it refuses', async () => {
+    await start()
+    await eventually('the status is there', () => status() !== undefined)
+    const sources = [{ object, field: 'spec.sources' }]
+    const refusing = (name: string, message: string): ProxyStatus => ({
+      uuid: name,
+      name,
+      identity: 'store.shop',
+      class: 'envoy',
+      connected: true,
+      ready: true,
+      state: 'rejected',
+      revision: 1,
+      appliedRevision: 0,
+      rejected: [{ kind: 'ingress', id: 'i', message, sources }],
+      denied: [],
+      conditions: [],
+    })
+    proxies = [refusing('aaa/attacker-0', 'call mallory.example'), refusing('shop/store-0', 'no such filter')]
+    await eventually('what the own sidecar says is told', () => condition('Programmed')?.status === 'False')
+    expect(JSON.stringify(stored())).not.toContain('mallory')
+    proxies = [refusing('aaa/attacker-0', 'call mallory.example')]
+    await eventually('nobody refuses it', () => condition('Programmed')?.status === 'True')
+    expect(JSON.stringify(stored())).not.toContain('mallory')
+  })
+
   it('restores what others wrote over, and leaves their conditions alone', async () => {
     await start()
     await eventually('the status is there', () => status() !== undefined)

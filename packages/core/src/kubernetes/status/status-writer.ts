@@ -35,7 +35,7 @@ export interface StatusWriterOptions {
   readonly problems: () => Steps<readonly Problem[]>
   /** Where those proxies stand that refuse something; others may be among them. */
   readonly proxies: () => readonly ProxyStatus[]
-  /** Calls the listener when problems may be others than before. The result ends it. */
+  /** Calls the listener when {@link problems} may be others than before. The result ends it. */
   readonly subscribe: (listener: () => void) => () => void
   readonly clock: Clock
   readonly random: Random
@@ -61,8 +61,8 @@ interface Written {
 const STATUS_LOOK_MS = 1_000
 /** How many times longer than the work of a look the pause after it is: in a mesh that never rests problems are found out again each time. */
 const REST = 20
-/** How long an object that was just written is left alone, so that what is wrong with it can be found out. */
-const SETTLE_MS = 1_500
+/** How long an object that was just written is left alone, so that what is wrong with it can be found out, and taken over with the next look. */
+const SETTLE_MS = 2_500
 /** By when what was written has come back from the API server, in milliseconds. */
 const ECHO_MS = 10_000
 const CONCURRENCY = 4

@@ -55,12 +55,16 @@ export function refKey({ kind, namespace, name }: ObjectRef): string {
   return `${kind}/${namespace}/${name}`
 }
 
-/** Refusals by the object that what is refused was made from. */
+/**
+ * Refusals by the object that what is refused was made from, for objects in the namespace of the proxy. Whoever has the certificate of a proxy writes the
+ * text of a refusal, and could otherwise say anything in the status of every object that its policy is made of.
+ */
 export function refusalsByObject(proxies: readonly ProxyStatus[]): ReadonlyMap<string, readonly Refusal[]> {
   const found = new Map<string, Refusal[]>()
   for (const { name: proxy, rejected } of proxies)
     for (const { message, sources } of rejected)
       for (const { object, field } of sources) {
+        if (object.namespace !== namespaceOf(proxy)) continue
         const refusal = { proxy, message, field }
         const known = found.get(refKey(object))
         if (known === undefined) found.set(refKey(object), [refusal])
@@ -68,6 +72,11 @@ export function refusalsByObject(proxies: readonly ProxyStatus[]): ReadonlyMap<s
       }
   for (const refusals of found.values()) refusals.sort((a, b) => (a.proxy < b.proxy ? -1 : 1))
   return found
+}
+
+/** Names of proxies are `<namespace>/<instance>`. */
+function namespaceOf(proxy: string): string {
+  return proxy.slice(0, proxy.indexOf('/'))
 }
 
 function acceptance(problems: readonly Problem[], errors: readonly Problem[]): Finding {
@@ -97,7 +106,7 @@ function programming(errors: readonly Problem[], refusals: readonly Refusal[]): 
     const message = 'what is not accepted does not reach any sidecar; what was accepted before may'
     return { type: PROGRAMMED, status: 'False', reason: 'NotAccepted', message }
   }
-  const message = 'no sidecar that is connected to the leading controller refuses it'
+  const message = 'no sidecar of its namespace that is connected to the leading controller refuses it'
   return { type: PROGRAMMED, status: 'True', reason: 'Programmed', message }
 }
 
