@@ -11,7 +11,7 @@ const WARM_UP_ROUNDS = 30
 const MIN_ATTACK_MS = 3_000
 /** An attack that has had so many answers has shown what it does. A busy machine takes longer for them. */
 const ENOUGH_ANSWERS = 50
-const MAX_ATTACK_MS = 15_000
+const MAX_ATTACK_MS = 45_000
 /** As the chart has it. */
 const execArgv = ['--max-semi-space-size=8']
 /** Patches and denials are told in part: a test looks for what is in them. */
@@ -31,7 +31,7 @@ const TOLD = 32_768
  * @typedef {object} ReviewAttackFigures
  * @property {readonly { readonly status: number, readonly bytes: number, readonly text: string }[]} alone answers to the attacker's reviews, each sent alone
  * @property {number} answered reviews of the attacker in its stream; others were refused
- * @property {{ readonly review: number, readonly health: number }} slowest milliseconds of the server's work that honest reviews and probes waited for
+ * @property {{ readonly review: number, readonly health: number }} slowest milliseconds that honest reviews and probes waited for, see `waitsFor`
  * @property {readonly string[]} failures of these
  * @property {number} longestBlockMs
  * @property {number} growthBytes by how much the resident memory of the server has grown, at its highest
@@ -71,7 +71,7 @@ async function measureOnce({ program, path, bodies, atOnce, honest }) {
     const [ports] = /** @type {[{ readonly webhook: number, readonly health: number }]} */ (
       await once(server, 'message')
     )
-    const peers = honestPeers({ ports, path, review: honest, worked: workedBy(server.pid) })
+    const peers = honestPeers({ ports, path, review: honest, waits: waitsFor(server.pid) })
     for (let round = 0; round < WARM_UP_ROUNDS; round += 1) await peers.ask()
     peers.reset()
     const before = await figuresOf(server)
@@ -102,39 +102,51 @@ async function measureOnce({ program, path, bodies, atOnce, honest }) {
 }
 
 /**
- * Milliseconds of processor time that the thread of a process has used since another moment; where the kernel does not tell, all that have passed.
+ * Milliseconds that have passed since another moment, without those in which the thread of a process, or this one, was ready to work and the machine gave its processors
+ * to others. Never less than the processor time of that thread. Where the kernel does not tell, all that have passed.
  * @param {number | undefined} pid
  * @returns {() => () => number}
  */
-function workedBy(pid) {
-  const read = () => {
-    try {
-      return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[0]) / 1e6
-    } catch {
-      return performance.now()
-    }
-  }
+function waitsFor(pid) {
   return () => {
-    const begin = read()
-    return () => read() - begin
+    const [begin, server, own] = [performance.now(), schedule(String(pid)), schedule('self')]
+    return () => {
+      const passed = performance.now() - begin
+      const [after, ownAfter] = [schedule(String(pid)), schedule('self')]
+      const kept = after.keptMs - server.keptMs + ownAfter.keptMs - own.keptMs
+      return Math.max(after.workedMs - server.workedMs, passed - kept)
+    }
   }
 }
 
 /**
- * Others than the attacker. What they wait while the server is not at work is due to a machine that is busy with other things.
- * @param {{ readonly ports: { readonly webhook: number, readonly health: number }, readonly path: string, readonly review: string, readonly worked: () => () => number }} peers
+ * What the first thread of a process has worked, and how long it was kept from working.
+ * @param {string} pid
  */
-function honestPeers({ ports, path, review, worked }) {
+function schedule(pid) {
+  try {
+    const [worked, kept] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')
+    return { workedMs: Number(worked) / 1e6, keptMs: Number(kept) / 1e6 }
+  } catch {
+    return { workedMs: 0, keptMs: 0 }
+  }
+}
+
+/**
+ * Others than the attacker.
+ * @param {{ readonly ports: { readonly webhook: number, readonly health: number }, readonly path: string, readonly review: string, readonly waits: () => () => number }} peers
+ */
+function honestPeers({ ports, path, review, waits }) {
   let slowest = { review: 0, health: 0 }
   /** @type {string[]} */
   const failures = []
   return {
     ask: async () => {
-      const reviewing = worked()
+      const reviewing = waits()
       const { status, text } = await ask(ports.webhook, path, review)
       const reviewMs = reviewing()
       if (status !== 200 || !text.includes('"allowed":true')) failures.push(`review: ${status} ${text.slice(0, 200)}`)
-      const probing = worked()
+      const probing = waits()
       const health = await fetch(`http://127.0.0.1:${ports.health}/health/alive`)
       await health.arrayBuffer()
       if (health.status !== 200) failures.push(`health: ${health.status}`)

@@ -87,13 +87,14 @@ const config: fc.Arbitrary<Manifest> = fc
     permissive: fc.constantFrom(false, false, true),
     egress: fc.boolean(),
     dns: fc.boolean(),
+    plaintextNamespaces: fc.constantFrom([], [], ['*']),
   })
-  .map(({ permissive, egress, dns }) => ({
+  .map(({ permissive, egress, dns, plaintextNamespaces }) => ({
     apiVersion: 'config.openservicemesh.io/v1alpha2',
     kind: 'MeshConfig',
     metadata: { name: 'osm-mesh-config', namespace: CONTROL_PLANE },
     spec: {
-      traffic: { enablePermissiveTrafficPolicyMode: permissive, enableEgress: egress },
+      traffic: { enablePermissiveTrafficPolicyMode: permissive, enableEgress: egress, plaintextNamespaces },
       sidecar: { localDNSProxy: { enable: dns } },
       certificate: {
         ingressGateway: {
