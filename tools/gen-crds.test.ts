@@ -52,13 +52,13 @@ const rowsOf = (kind: string): readonly string[] => {
 
 describe('the page of custom resources', () => {
   it.each([
-    ['Retry', '| `retryPolicy.numRetries` \\* | integer 0–4294967295 | – | Attempts after the first. | OSM |'],
+    ['Retry', '| `retryPolicy.numRetries` \\* | integer 0–4294967295 | – | Maximum number of retries. | OSM |'],
     [
       'AccessCert',
-      '| `subjectAltNames` \\* | list of string, exactly 1 | – | The one name that the certificate is issued for. | osm-edge |',
+      '| `subjectAltNames` \\* | list of string, exactly 1 | – | The name in the certificate. | osm-edge |',
     ],
     ['ServiceImport', '| `ports[].protocol` | string | `"TCP"`, stored | Transport protocol. | osm-edge |'],
-    ['TrafficTarget', '| `sources` | list of object | `[]` | Who gets access. | OSM |'],
+    ['TrafficTarget', '| `sources` | list of object | `[]` | Identities that are allowed. | OSM |'],
   ])('tells of a field of %s what it takes, what holds without it and whose it is', (kind, row) => {
     expect(rowsOf(kind)).toContain(row)
   })

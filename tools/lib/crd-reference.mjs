@@ -7,15 +7,14 @@ import { originOf } from './field-origins.mjs'
 
 const introduction = `# Custom resources
 
-Every kind that the mesh reads from an API server, with every field. \`osm-bootstrap\` applies their definitions, which
+All kinds that the mesh reads from an API server, with all fields. \`osm-bootstrap\` applies their definitions, which
 are in [packages/bootstrap/crds](../../packages/bootstrap/crds) too.
 
 - **Type** is what the mesh takes; \`*\` marks a field that has to be there. The API server stores more than that where the
   definitions of OSM or osm-edge did, so that no object of theirs is refused: those fields are listed below each table.
   What the mesh cannot use, it reports in the conditions of the object.
-- **Default** is what holds when the field is absent. Where **stored** stands beside it, the API server writes it into the
-  object, as it did for OSM.
-- **From** is the product that had the field first: OSM stands for its release 1.2.
+- **Default** is the value of an absent field. **stored** means that the API server writes the default into the object, as in OSM.
+- **From** is the product that introduced the field; OSM means release 1.2.
 
 All kinds of a mesh are listed by \`kubectl get osm\`, those of SMI by \`kubectl get smi\`.
 

@@ -16,13 +16,13 @@ const age: PrinterColumn = {
   jsonPath: '.metadata.creationTimestamp',
   description: 'Time since the object was created.',
 }
-const status = column('Status', '.status.currentStatus', 'Whether the mesh could use the object.')
+const status = column('Status', '.status.currentStatus', 'Whether the object is valid and in use.')
 
 /** Columns besides the age. Kinds that are not listed show their status, as most kinds of OSM did. */
 const ownColumns: Partial<Record<Kind, readonly PrinterColumn[]>> = {
   TrafficSplit: [column('Service', '.spec.service', 'Apex service of the split.'), status],
   MeshRootCertificate: [
-    column('Role', '.spec.role', 'Part that the root plays in a rotation.'),
+    column('Role', '.spec.role', 'Role of the root in a rotation.'),
     column('State', '.status.state', 'Stage of the rotation that the root is in.'),
   ],
 }
@@ -103,7 +103,7 @@ function objectSchema(kind: Kind, { spec }: KindDefinition): StructuralSchema {
 /** An API server refuses to forget a version by which it may have stored objects once. */
 const unservedSchema: StructuralSchema = {
   type: 'object',
-  description: 'Not served; listed for clusters in which objects were stored by this version.',
+  description: 'Not served; listed for clusters with objects that were stored in this version.',
   'x-kubernetes-preserve-unknown-fields': true,
 }
 

@@ -6,33 +6,33 @@ const text = (description: string): StructuralSchema => ({ type: 'string', descr
 const generation: StructuralSchema = {
   type: 'integer',
   format: 'int64',
-  description: 'Generation of the object that this was found for.',
+  description: 'Generation of the object for which the condition was set.',
 }
 
 const conditions: StructuralSchema = {
   type: 'array',
-  description: 'What the mesh found out about the object, one entry a type.',
+  description: 'Conditions of the object, one entry per type.',
   // Each controller that writes conditions owns its own types.
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': ['type'],
   items: {
     type: 'object',
-    description: 'One finding.',
+    description: 'A condition.',
     required: ['type', 'status'],
     properties: {
       type: text('What it is about.'),
-      status: { type: 'string', enum: ['True', 'False', 'Unknown'], description: 'Whether it holds.' },
+      status: { type: 'string', enum: ['True', 'False', 'Unknown'], description: 'Status of the condition.' },
       observedGeneration: generation,
-      lastTransitionTime: { type: 'string', format: 'date-time', description: 'When status changed last.' },
-      reason: text('Why, in one word for programs.'),
-      message: text('Why, for people.'),
+      lastTransitionTime: { type: 'string', format: 'date-time', description: 'Time of the last change of status.' },
+      reason: text('Reason in one word, for programs.'),
+      message: text('Message for people.'),
     },
   },
 }
 
 const clusters: StructuralSchema = {
   type: 'array',
-  description: 'Clusters that offer the service.',
+  description: 'Clusters that export the service.',
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': ['cluster'],
   items: {
@@ -62,7 +62,7 @@ const ownMembers: Partial<Record<Kind, Readonly<Record<string, StructuralSchema>
 export function statusSchema(kind: Kind): StructuralSchema {
   return {
     type: 'object',
-    description: 'What the mesh found out about the object. Written by the leading controller.',
+    description: 'Status of the object. Written by the leading controller.',
     'x-kubernetes-preserve-unknown-fields': true,
     properties: {
       observedGeneration: generation,

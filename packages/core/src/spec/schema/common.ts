@@ -122,12 +122,12 @@ export function labelSelector(description: string) {
           struct(
             {
               key: Type.String({ description: 'Label key.' }),
-              operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist'], 'How key and values relate.'),
+              operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist'], 'Relation of key and values.'),
               values: Type.Optional(Type.Array(Type.String(), { description: 'Values for In and NotIn.' })),
             },
             'One requirement.',
           ),
-          { description: 'Further requirements; all must hold.' },
+          { description: 'Additional requirements; all must be met.' },
         ),
       ),
     },

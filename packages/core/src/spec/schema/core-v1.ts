@@ -15,12 +15,12 @@ const ServicePortSchema = struct(
       Type.String({ description: 'Name of the port; its prefix chooses the protocol where appProtocol is absent.' }),
     ),
     port: portNumber('Port that clients connect to.'),
-    targetPort: Type.Optional(portOrName('Port of the workload, by number or by name. Equal to port when absent.')),
-    protocol: oneOf(['TCP', 'UDP', 'SCTP'], 'Transport protocol. Only TCP is carried by the mesh.', { default: 'TCP' }),
+    targetPort: Type.Optional(portOrName('Port of the workload, by number or by name. Defaults to port.')),
+    protocol: oneOf(['TCP', 'UDP', 'SCTP'], 'Transport protocol. The mesh supports TCP only.', { default: 'TCP' }),
     appProtocol: Type.Optional(
       Type.String({
         description:
-          'Application protocol: http, http2, grpc, tcp, tcp-server-first, https, or a name of Kubernetes such as kubernetes.io/h2c. An unknown one counts as tcp.',
+          'Application protocol: http, http2, grpc, tcp, tcp-server-first, https, or a name of Kubernetes such as kubernetes.io/h2c. An unknown protocol is treated as tcp.',
       }),
     ),
   },
@@ -41,24 +41,23 @@ export const ServiceSpecSchema = struct(
   {
     selector: Type.Optional(textMap('Labels of the workloads behind the service.')),
     ports: Type.Array(ServicePortSchema, { default: [], description: 'Ports of the service.' }),
-    type: Type.Optional(
-      oneOf(['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'], 'How the service is exposed.'),
-    ),
+    type: Type.Optional(oneOf(['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'], 'Type of the service.')),
     clusterIP: Type.Optional(Type.String({ description: 'Virtual address, or None for a headless service.' })),
     clusterIPs: Type.Optional(Type.Array(Type.String(), { description: 'Virtual addresses of both IP families.' })),
     externalName: Type.Optional(Type.String({ description: 'DNS name behind a service of type ExternalName.' })),
     trafficDistribution: Type.Optional(
       Type.String({
         description:
-          'PreferClose or PreferSameZone: endpoints in the zone of the client first. PreferSameNode counts as PreferSameZone; it is reported.',
+          'PreferClose or PreferSameZone: endpoints in the zone of the client first. PreferSameNode is treated as PreferSameZone and reported.',
       }),
     ),
     publishNotReadyAddresses: Type.Optional(
-      Type.Boolean({ description: 'True: endpoints count before they are ready.' }),
+      Type.Boolean({ description: 'True: endpoints are used before they are ready.' }),
     ),
     sessionAffinity: Type.Optional(
       Type.String({
-        description: 'ClientIP: a client stays with one endpoint as long as the endpoints stay. None otherwise.',
+        description:
+          'ClientIP: requests of a client go to the same endpoint while the endpoints do not change. None: no affinity.',
       }),
     ),
     sessionAffinityConfig: Type.Optional(
@@ -70,11 +69,11 @@ export const ServiceSpecSchema = struct(
                 timeoutSeconds: Type.Optional(
                   Type.Integer({
                     description:
-                      'Has no effect in the mesh, which forgets no client; other values than 10800 are reported.',
+                      'Has no effect, because session affinity does not expire in the mesh; values other than 10800 are reported.',
                   }),
                 ),
               },
-              'How long a client stays with an endpoint.',
+              'Duration of the affinity.',
             ),
           ),
         },
@@ -82,7 +81,7 @@ export const ServiceSpecSchema = struct(
       ),
     ),
     internalTrafficPolicy: Type.Optional(
-      Type.String({ description: 'Local has no effect in the mesh, which knows no nodes; it is reported.' }),
+      Type.String({ description: 'Local has no effect, because the mesh does not consider nodes; it is reported.' }),
     ),
   },
   'A named group of workloads behind one or more ports.',

@@ -8,9 +8,9 @@ const text = (description: string) => Type.Optional(Type.String({ description })
 const textList = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
 const portList = (description: string) => Type.Optional(Type.Array(portNumber('A port.'), { description }))
 
-// Nought stands for "not said", as it does in Go.
+// Zero means unset, as in Go.
 const portOrNone = (description: string) =>
-  Type.Optional(Type.Integer({ minimum: 0, maximum: 65535, description: `${description} 0 counts as absent.` }))
+  Type.Optional(Type.Integer({ minimum: 0, maximum: 65535, description: `${description} 0 means unset.` }))
 
 /** Log levels of sidecars. */
 export const sidecarLogLevels = ['trace', 'debug', 'info', 'warning', 'warn', 'error', 'critical', 'off'] as const
@@ -25,9 +25,9 @@ const images = {
 const SidecarSchema = struct(
   {
     enablePrivilegedInitContainer: bool('True: the init container runs privileged.'),
-    logLevel: Type.Optional(oneOf(sidecarLogLevels, 'Log level of sidecars; error when absent.')),
+    logLevel: Type.Optional(oneOf(sidecarLogLevels, 'Log level of sidecars. Defaults to error.')),
     maxDataPlaneConnections: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Sidecars that one controller serves at most; 0 means no limit.' }),
+      Type.Integer({ minimum: 0, description: 'Maximum number of sidecars per controller; 0 means no limit.' }),
     ),
     sidecarClass: text('Default sidecar class: the name of a driver.'),
     ...images,
@@ -41,13 +41,13 @@ const SidecarSchema = struct(
             ...images,
             proxyServerPort: Type.Optional(portNumber('Port on which the proxy control plane of the driver listens.')),
             sidecarDisabledMTLS: bool(
-              'Accepted for compatibility and never obeyed: traffic between sidecars is always mutual TLS.',
+              'Accepted for compatibility and ignored: traffic between sidecars always uses mutual TLS.',
             ),
             config: Type.Optional(freeObject('Settings of the driver, checked by its own schema.')),
           },
           'A driver.',
         ),
-        { description: 'Drivers that workloads may choose.' },
+        { description: 'Drivers that workloads may select.' },
       ),
     ),
     resources: Type.Optional(
@@ -59,23 +59,23 @@ const SidecarSchema = struct(
         'Resources of sidecar containers.',
       ),
     ),
-    configResyncInterval: Type.Optional(duration('Period of full resends; 0s turns them off.')),
+    configResyncInterval: Type.Optional(duration('Interval of full resends; 0s disables them.')),
     sidecarTimeout: Type.Optional(
       Type.Integer({
         description:
-          'Seconds of idleness after which TCP connections and HTTP requests are ended. Absent or not positive: traffic.tcpIdleTimeout and traffic.streamIdleTimeout hold, or their defaults.',
+          'Idle timeout of TCP connections and HTTP requests, in seconds. If absent or not positive, traffic.tcpIdleTimeout and traffic.streamIdleTimeout apply, or their defaults.',
       }),
     ),
     tlsMinProtocolVersion: Type.Optional(
-      oneOf(tlsVersions, 'Lowest TLS version between sidecars; TLSv1_2 when absent.'),
+      oneOf(tlsVersions, 'Minimum TLS version between sidecars. Defaults to TLSv1_2.'),
     ),
     tlsMaxProtocolVersion: Type.Optional(
-      oneOf(tlsVersions, 'Highest TLS version between sidecars; TLSv1_3 when absent.'),
+      oneOf(tlsVersions, 'Maximum TLS version between sidecars. Defaults to TLSv1_3.'),
     ),
     cipherSuites: textList('Cipher suites for TLS up to 1.2.'),
     ecdhCurves: textList('Curves for the key exchange.'),
     localProxyMode: Type.Optional(
-      oneOf(['Localhost', 'PodIP'], 'Address at which the sidecar reaches its application; Localhost when absent.'),
+      oneOf(['Localhost', 'PodIP'], 'Address that the sidecar uses to reach its application. Defaults to Localhost.'),
     ),
     localDNSProxy: Type.Optional(
       struct(
@@ -94,36 +94,36 @@ const SidecarSchema = struct(
 const TrafficSchema = struct(
   {
     interceptionMode: Type.Optional(
-      oneOf(['iptables', 'ebpf', 'none'], 'How traffic reaches the sidecar; iptables when absent.'),
+      oneOf(['iptables', 'ebpf', 'none'], 'Traffic interception mode. Defaults to iptables.'),
     ),
-    enableEgress: bool('True: traffic to unknown destinations passes through.'),
+    enableEgress: bool('True: traffic to unknown destinations is allowed.'),
     outboundIPRangeExclusionList: textList('CIDR ranges whose outbound traffic bypasses the sidecar.'),
     outboundIPRangeInclusionList: textList(
-      'When given, only outbound traffic to these CIDR ranges goes through the sidecar.',
+      'If set, only outbound traffic to these CIDR ranges is redirected to the sidecar.',
     ),
     outboundPortExclusionList: portList('Ports whose outbound traffic bypasses the sidecar.'),
     inboundPortExclusionList: portList('Ports whose inbound traffic bypasses the sidecar.'),
     networkInterfaceExclusionList: textList('Network interfaces whose traffic bypasses the sidecar.'),
-    http1PerRequestLoadBalancing: bool('True: HTTP/1 requests of one connection are balanced one by one.'),
+    http1PerRequestLoadBalancing: bool('True: HTTP/1 requests are balanced individually, not per connection.'),
     http2PerRequestLoadBalancing: bool(
-      'True: HTTP/2 requests of one connection are balanced one by one; true when absent.',
+      'True: HTTP/2 requests are balanced individually, not per connection. Defaults to true.',
     ),
     enablePermissiveTrafficPolicyMode: bool(
-      'True: every workload of the mesh may reach every service; SMI policy is not read.',
+      'True: every workload of the mesh may call every service; SMI policies are ignored.',
     ),
     plaintextNamespaces: textList(
-      'Namespaces whose services take and get plaintext where a sidecar is missing, while they are enrolled or withdrawn; * for all. Holds in permissive mode only.',
+      'Namespaces with plaintext from and to pods without a sidecar, while they are enrolled or withdrawn; * for all. Applies in permissive mode only.',
     ),
-    useHTTPSIngress: bool('Of v1alpha1; accepted and not read. IngressBackend says it per backend.'),
+    useHTTPSIngress: bool('Field of v1alpha1; accepted and ignored. Set it per backend in IngressBackend.'),
     inboundExternalAuthorization: Type.Optional(
       struct(
         {
           enable: bool('True: inbound requests are authorized by an external service.'),
           address: text('Host of the service.'),
           port: portOrNone('gRPC port of the service.'),
-          statPrefix: text('Prefix of its metrics; inboundExtAuthz when absent.'),
-          timeout: Type.Optional(duration('Time to answer; 1s when absent.')),
-          failureModeAllow: bool('True: requests pass when the service cannot be reached.'),
+          statPrefix: text('Prefix of its metrics. Defaults to inboundExtAuthz.'),
+          timeout: Type.Optional(duration('Timeout. Defaults to 1s.')),
+          failureModeAllow: bool('True: requests are allowed while the service is unavailable.'),
         },
         'External authorization of inbound requests.',
       ),
@@ -141,68 +141,62 @@ const TrafficSchema = struct(
           pluginConfig: bool('True: a PluginConfig may be for services of any namespace, without a ReferenceGrant.'),
           pluginChain: bool('True: the selectors of a PluginChain may select workloads of every namespace.'),
         },
-        'Kinds whose objects act on other namespaces without the consent of those, as in osm-edge.',
+        'Kinds of objects that may refer to other namespaces without their consent, as in osm-edge.',
       ),
     ),
     escapedSlashes: Type.Optional(
       oneOf(
         ['Reject', 'Keep'],
-        'Requests whose path holds an escaped slash (%2F) or backslash (%5C): Reject answers 400; Keep forwards the path as it was sent, and rules must allow every reading of it. Reject when absent.',
+        'Handling of requests with an escaped slash (%2F) or backslash (%5C) in the path: Reject answers 400; Keep forwards the path unchanged, and rules must allow every interpretation of it. Defaults to Reject.',
       ),
     ),
     keepUnderscoreHeaders: bool(
-      'True: request headers that differ from those that rules name in `_` for `-` alone reach the workload. They are removed otherwise: many application servers read both as one header.',
+      'True: request headers that differ from headers in rules only in `_` instead of `-` are forwarded to the workload. Otherwise they are removed, because many application servers treat both as one header.',
     ),
     tcpIdleTimeout: Type.Optional(
-      duration(
-        'Time without a byte after which a TCP connection is closed; 0s for never; sidecarTimeout, or else 1h, when absent.',
-      ),
+      duration('Idle timeout of TCP connections; 0s for none. Defaults to sidecarTimeout, or else 1h.'),
     ),
     streamIdleTimeout: Type.Optional(
-      duration(
-        'Time without a byte after which an HTTP request is ended; 0s for never; sidecarTimeout, or else 5m, when absent.',
-      ),
+      duration('Idle timeout of HTTP requests; 0s for none. Defaults to sidecarTimeout, or else 5m.'),
     ),
     policyWithdrawalTimeout: Type.Optional(
-      duration(
-        'Time within which open connections are closed after the access that let them in was withdrawn; 30s when absent.',
-      ),
+      duration('Time until open connections are closed after their access is withdrawn. Defaults to 30s.'),
     ),
   },
   'Traffic management.',
 )
 
 const endpointProperties = {
-  enable: bool('True: it is on.'),
+  enable: bool('True: enabled.'),
   port: portOrNone('Port of the collector; that of the address where it has one.'),
   address: text('Host of the collector; host:port is read too.'),
   endpoint: text('Path at the collector.'),
-  sampledFraction: text('Share of requests between 0 and 1; 1.0 when absent.'),
+  sampledFraction: text('Share of requests between 0 and 1. Defaults to 1.0.'),
 }
 
 const ObservabilitySchema = struct(
   {
-    osmLogLevel: text('Log level of the control plane; info when absent.'),
+    osmLogLevel: text('Log level of the control plane. Defaults to info.'),
     enableDebugServer: bool('True: the controller serves debug pages.'),
     tracing: Type.Optional(
       struct(
         {
           ...endpointProperties,
           provider: Type.Optional(
-            oneOf(['zipkin', 'opentelemetry'], 'What the collector speaks, both over HTTP; zipkin when absent.'),
+            oneOf(['zipkin', 'opentelemetry'], 'Protocol of the collector, over HTTP. Defaults to zipkin.'),
           ),
         },
-        'Where spans are sent.',
+        'Collector of spans.',
       ),
     ),
     remoteLogging: Type.Optional(
       struct(
         {
           ...endpointProperties,
-          level: Type.Optional(Type.Integer({ minimum: 0, maximum: 2, description: 'How much is logged.' })),
+          level: Type.Optional(Type.Integer({ minimum: 0, maximum: 2, description: 'Level of detail: 0, 1 or 2.' })),
           authorization: text('Value of the Authorization header.'),
         },
-        'Where request logs are sent.',
+        'Collector of request logs.',
       ),
     ),
   },
@@ -211,12 +205,12 @@ const ObservabilitySchema = struct(
 
 const CertificateSchema = struct(
   {
-    serviceCertValidityDuration: Type.Optional(duration('Validity of service certificates; 24h when absent.')),
-    certKeyBitSize: Type.Optional(Type.Integer({ description: 'Size of RSA keys, 2048 to 4096; 2048 when absent.' })),
+    serviceCertValidityDuration: Type.Optional(duration('Validity of service certificates. Defaults to 24h.')),
+    certKeyBitSize: Type.Optional(Type.Integer({ description: 'Size of RSA keys, 2048 to 4096. Defaults to 2048.' })),
     keyAlgorithm: Type.Optional(
       oneOf(
         ['ECDSA', 'RSA'],
-        'Key algorithm of certificates; ECDSA (P-256) when absent. certKeyBitSize applies to RSA.',
+        'Key algorithm of certificates. Defaults to ECDSA (P-256). certKeyBitSize applies to RSA.',
       ),
     ),
     ingressGateway: Type.Optional(
@@ -227,7 +221,7 @@ const CertificateSchema = struct(
             description: 'Names in the certificate.',
           }),
           validityDuration: duration('Validity of the certificate.'),
-          secret: secretRef('Secret that the certificate is written to.'),
+          secret: secretRef('Secret for the certificate.'),
         },
         'Client certificate of the ingress gateway.',
       ),
@@ -252,7 +246,7 @@ export const featureFlagNames = [
   'enablePluginPolicy',
 ] as const
 
-const flag = Type.Optional(Type.Boolean({ description: 'True: the feature is on.' }))
+const flag = Type.Optional(Type.Boolean({ description: 'True: the feature is enabled.' }))
 const FeatureFlagsSchema = struct(
   {
     enableWASMStats: flag,
@@ -268,7 +262,7 @@ const FeatureFlagsSchema = struct(
     enableRetryPolicy: flag,
     enablePluginPolicy: flag,
   } satisfies Record<(typeof featureFlagNames)[number], unknown>,
-  'Switches for parts of the mesh.',
+  'Feature flags.',
 )
 
 const chain = Type.Optional(
@@ -276,8 +270,8 @@ const chain = Type.Optional(
     struct(
       {
         plugin: Type.String({ minLength: 1, description: 'Name of the built-in stage or plugin.' }),
-        priority: Type.Number({ description: 'Place in the chain; higher comes first.' }),
-        disable: bool('True: the stage is left out.'),
+        priority: Type.Number({ description: 'Position in the chain; higher priorities run first.' }),
+        disable: bool('True: the stage is disabled.'),
       },
       'A stage.',
     ),

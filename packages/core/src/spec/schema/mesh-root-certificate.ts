@@ -10,9 +10,9 @@ export const MeshRootCertificateSpecSchema = struct(
       minLength: 1,
       description: 'Trust domain of the identities.',
     }),
-    role: Type.Optional(oneOf(['active', 'passive', 'inactive'], 'Part that the root plays in a rotation.')),
+    role: Type.Optional(oneOf(['active', 'passive', 'inactive'], 'Role of the root in a rotation.')),
     spiffeEnabled: Type.Optional(
-      Type.Boolean({ description: 'Accepted for compatibility: certificates always carry a SPIFFE identity.' }),
+      Type.Boolean({ description: 'Accepted for compatibility: certificates always contain a SPIFFE identity.' }),
     ),
     provider: struct(
       {
@@ -38,7 +38,7 @@ export const MeshRootCertificateSpecSchema = struct(
                       ...secretRef('').properties,
                       key: Type.String({ minLength: 1, description: 'Key in the Secret.' }),
                     },
-                    'Where the token is kept.',
+                    'Secret with the token.',
                   ),
                 },
                 'Access token.',
@@ -58,7 +58,7 @@ export const MeshRootCertificateSpecSchema = struct(
           ),
         ),
       },
-      'Who issues certificates. Exactly one member.',
+      'Provider of certificates. Exactly one field.',
     ),
   },
   'A root of trust of the mesh.',

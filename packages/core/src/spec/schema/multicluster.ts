@@ -8,13 +8,13 @@ export const ServiceExportSpecSchema = struct(
     pathRewrite: Type.Optional(
       struct(
         {
-          from: Type.Optional(Type.String({ description: 'Expression for the part that is replaced.' })),
+          from: Type.Optional(Type.String({ description: 'Expression for the replaced part.' })),
           to: Type.Optional(Type.String({ description: 'Replacement.' })),
         },
-        'How the path is changed on its way to the service.',
+        'Rewrite of the path.',
       ),
     ),
-    sessionSticky: Type.Optional(Type.Boolean({ description: 'True: a client keeps its endpoint.' })),
+    sessionSticky: Type.Optional(Type.Boolean({ description: 'True: requests of a client go to the same endpoint.' })),
     loadBalancer: oneOf(['RoundRobinLoadBalancer', 'HashingLoadBalancer', 'LeastWorkLoadBalancer'], 'Balancing.', {
       default: 'RoundRobinLoadBalancer',
     }),
@@ -23,8 +23,8 @@ export const ServiceExportSpecSchema = struct(
         struct(
           {
             portNumber: Type.Optional(portNumber('Port of the service.')),
-            path: Type.Optional(Type.String({ description: 'Path under which the gateway offers the service.' })),
-            pathType: oneOf(['Exact', 'Prefix'], 'How the path is compared.'),
+            path: Type.Optional(Type.String({ description: 'Path of the service at the gateway.' })),
+            pathType: oneOf(['Exact', 'Prefix'], 'Type of the path match.'),
           },
           'A path of the gateway.',
         ),
@@ -33,12 +33,12 @@ export const ServiceExportSpecSchema = struct(
     ),
     targetClusters: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Clusters that import the service, as region/zone/group/cluster; all when absent.',
+        description: 'Clusters that import the service, as region/zone/group/cluster. Defaults to all.',
       }),
     ),
     serviceAccountName: Type.Optional(Type.String({ description: 'Identity of the service.' })),
   },
-  'Offers the service of the same name to other clusters.',
+  'Exports the service of the same name to other clusters.',
 )
 /** Spec of a ServiceExport. */
 export type ServiceExportSpec = Spec<typeof ServiceExportSpecSchema>
@@ -64,7 +64,7 @@ export const ServiceImportSpecSchema = struct(
                     port: portNumber('Port of the gateway.'),
                     path: Type.String({ description: 'Path of the service at the gateway.' }),
                   },
-                  'Gateway that leads to the endpoint.',
+                  'Gateway to the endpoint.',
                 ),
               },
               'An endpoint in another cluster.',
@@ -77,7 +77,7 @@ export const ServiceImportSpecSchema = struct(
       { description: 'Ports of the service.' },
     ),
     ips: Type.Optional(Type.Array(Type.String(), { maxItems: 1, description: 'Virtual address.' })),
-    type: Type.Optional(oneOf(['ClusterSetIP', 'Headless'], 'How the service is reached.')),
+    type: Type.Optional(oneOf(['ClusterSetIP', 'Headless'], 'Type of the service.')),
     sessionAffinity: Type.Optional(Type.String({ description: 'ClientIP or None.' })),
     sessionAffinityConfig: Type.Optional(
       struct(
@@ -94,7 +94,7 @@ export const ServiceImportSpecSchema = struct(
     ),
     serviceAccountName: Type.Optional(Type.String({ description: 'Identity of the service; * for any.' })),
   },
-  'A service that other clusters offer.',
+  'A service that other clusters export.',
 )
 /** Spec of a ServiceImport. */
 export type ServiceImportSpec = Spec<typeof ServiceImportSpecSchema>
@@ -102,7 +102,7 @@ export type ServiceImportSpec = Spec<typeof ServiceImportSpecSchema>
 /** flomesh.io GlobalTrafficPolicy. */
 export const GlobalTrafficPolicySpecSchema = struct(
   {
-    lbType: oneOf(['Locality', 'ActiveActive', 'FailOver'], 'How traffic is shared between clusters.', {
+    lbType: oneOf(['Locality', 'ActiveActive', 'FailOver'], 'Distribution of traffic between clusters.', {
       default: 'Locality',
     }),
     targets: Type.Optional(
@@ -114,11 +114,11 @@ export const GlobalTrafficPolicySpecSchema = struct(
           },
           'A cluster.',
         ),
-        { description: 'Clusters that take part.' },
+        { description: 'Clusters that receive traffic.' },
       ),
     ),
   },
-  'Shares the traffic of the service of the same name between clusters.',
+  'Distributes the traffic of the service of the same name between clusters.',
 )
 /** Spec of a GlobalTrafficPolicy. */
 export type GlobalTrafficPolicySpec = Spec<typeof GlobalTrafficPolicySpecSchema>

@@ -8,11 +8,13 @@ export const pluginChainNames = ['inbound-tcp', 'inbound-http', 'outbound-tcp', 
 /** plugin.flomesh.io Plugin, cluster-scoped. */
 export const PluginSpecSchema = struct(
   {
-    priority: Type.Optional(Type.Number({ minimum: 0, description: 'Place in the chain; higher comes first.' })),
+    priority: Type.Optional(
+      Type.Number({ minimum: 0, description: 'Position in the chain; higher priorities run first.' }),
+    ),
     pipyscript: Type.String({ description: 'The script.' }),
-    matches: Type.Optional(typedReferences('Accepted for compatibility; not read.')),
+    matches: Type.Optional(typedReferences('Accepted for compatibility; ignored.')),
   },
-  'A script for sidecars that run scripts.',
+  'A script for sidecars that support scripts.',
 )
 /** Spec of a Plugin. */
 export type PluginSpec = Spec<typeof PluginSpecSchema>
@@ -23,7 +25,7 @@ export const PluginChainSpecSchema = struct(
     chains: Type.Array(
       struct(
         {
-          name: oneOf(pluginChainNames, 'Chain that the plugins join.'),
+          name: oneOf(pluginChainNames, 'Chain of the plugins.'),
           plugins: Type.Array(Type.String({ minLength: 1 }), { description: 'Names of plugins.' }),
         },
         'Plugins for one chain.',
@@ -32,12 +34,14 @@ export const PluginChainSpecSchema = struct(
     ),
     selectors: struct(
       {
-        podSelector: Type.Optional(labelSelector('Workloads that get the plugins; all when absent.')),
-        namespaceSelector: Type.Optional(labelSelector('Namespaces whose workloads get the plugins; all when absent.')),
+        podSelector: Type.Optional(labelSelector('Workloads that run the plugins. Defaults to all workloads.')),
+        namespaceSelector: Type.Optional(
+          labelSelector('Namespaces of the selected workloads. Defaults to all namespaces.'),
+        ),
       },
-      'Who gets the plugins.',
+      'Workloads that run the plugins.',
     ),
-    matches: Type.Optional(typedReferences('Accepted for compatibility; not read.')),
+    matches: Type.Optional(typedReferences('Accepted for compatibility; ignored.')),
   },
   'Puts plugins into the chains of selected workloads.',
 )
@@ -57,10 +61,10 @@ export const PluginConfigSpecSchema = struct(
         },
         'A destination.',
       ),
-      { description: 'Services that the configuration is for.' },
+      { description: 'Services for which the configuration applies.' },
     ),
-    config: freeObject('What the plugin reads.'),
-    matches: Type.Optional(typedReferences('Accepted for compatibility; not read.')),
+    config: freeObject('Configuration of the plugin.'),
+    matches: Type.Optional(typedReferences('Accepted for compatibility; ignored.')),
   },
   'Configuration of a plugin for some services.',
 )

@@ -14,7 +14,7 @@ export const EgressSpecSchema = struct(
           mtls: Type.Optional(
             struct(
               {
-                issuer: oneOf(['osm', 'other'], 'Who issued the client certificate.'),
+                issuer: oneOf(['osm', 'other'], 'Issuer of the client certificate.'),
                 cert: Type.Optional(
                   struct(
                     {
@@ -22,10 +22,10 @@ export const EgressSpecSchema = struct(
                       subjectAltNames: Type.Optional(
                         Type.Array(Type.String(), { description: 'Names expected in the server certificate.' }),
                       ),
-                      expiration: Type.String({ description: 'End of validity, RFC 3339.' }),
+                      expiration: Type.String({ description: 'Expiration time, RFC 3339.' }),
                       secret: secretRef('Secret with ca.crt, tls.crt and tls.key.'),
                     },
-                    'The certificate, when another issuer made it.',
+                    'The certificate of another issuer.',
                   ),
                 ),
               },
@@ -33,9 +33,9 @@ export const EgressSpecSchema = struct(
             ),
           ),
         },
-        'Who may leave the mesh by this policy.',
+        'Service accounts that may use this policy.',
       ),
-      { description: 'Who may leave the mesh by this policy.' },
+      { description: 'Service accounts that may use this policy.' },
     ),
     hosts: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), { description: 'External hosts, for protocols http and https.' }),
@@ -87,16 +87,16 @@ const accessProperties = {
                 description: 'True: clients need no certificate.',
               }),
               sniHosts: Type.Optional(
-                Type.Array(Type.String(), { description: 'Server names that clients may ask for.' }),
+                Type.Array(Type.String(), { description: 'Server names (SNI) that clients may use.' }),
               ),
             },
             'TLS towards the backend, for protocol https.',
           ),
         ),
       },
-      'A service that is opened.',
+      'A service that accepts callers from outside the mesh.',
     ),
-    { description: 'Services that are opened.' },
+    { description: 'Services that accept callers from outside the mesh.' },
   ),
   sources: Type.Array(
     struct(
@@ -105,22 +105,22 @@ const accessProperties = {
         name: Type.String({ minLength: 1, description: 'Name of the service, the principal, or the CIDR range.' }),
         namespace: Type.Optional(Type.String({ description: 'Namespace of the service.' })),
       },
-      'Who may come in.',
+      'Allowed callers.',
     ),
-    { description: 'Who may come in.' },
+    { description: 'Allowed callers.' },
   ),
   matches: Type.Optional(
-    typedReferences('HTTPRouteGroups that limit the requests; without any, all requests are let in.'),
+    typedReferences('HTTPRouteGroups that limit the allowed requests; without any, all requests are allowed.'),
   ),
 }
 
 /** policy.openservicemesh.io IngressBackend. */
-export const IngressBackendSpecSchema = struct(accessProperties, 'Opens services to an ingress gateway.')
+export const IngressBackendSpecSchema = struct(accessProperties, 'Allows an ingress gateway to call services.')
 /** Spec of an IngressBackend. */
 export type IngressBackendSpec = Spec<typeof IngressBackendSpecSchema>
 
 /** policy.openservicemesh.io AccessControl. */
-export const AccessControlSpecSchema = struct(accessProperties, 'Opens services to clients that have no sidecar.')
+export const AccessControlSpecSchema = struct(accessProperties, 'Allows clients without a sidecar to call services.')
 /** Spec of an AccessControl. */
 export type AccessControlSpec = Spec<typeof AccessControlSpecSchema>
 
@@ -130,10 +130,10 @@ export const AccessCertSpecSchema = struct(
     subjectAltNames: Type.Array(Type.String({ minLength: 1 }), {
       minItems: 1,
       maxItems: 1,
-      description: 'The one name that the certificate is issued for.',
+      description: 'The name in the certificate.',
     }),
-    secret: secretRef('Secret that the certificate is written to.'),
-    matches: Type.Optional(typedReferences('Accepted for compatibility; not read.')),
+    secret: secretRef('Secret for the certificate.'),
+    matches: Type.Optional(typedReferences('Accepted for compatibility; ignored.')),
   },
   'Issues a certificate of the mesh to a client outside it.',
 )
@@ -154,18 +154,20 @@ const RetryRefSchema = (kind: string) =>
 export const RetrySpecSchema = struct(
   {
     source: RetryRefSchema('ServiceAccount'),
-    destinations: Type.Array(RetryRefSchema('Service'), { description: 'Services whose requests are retried.' }),
+    destinations: Type.Array(RetryRefSchema('Service'), {
+      description: 'Destination services of the retried requests.',
+    }),
     retryPolicy: struct(
       {
         retryOn: Type.String({
           minLength: 1,
           description: 'Conditions, comma-separated, such as 5xx,connect-failure.',
         }),
-        perTryTimeout: duration('Time for each attempt.'),
-        numRetries: Type.Integer({ minimum: 0, maximum: maxCount, description: 'Attempts after the first.' }),
-        retryBackoffBaseInterval: duration('First pause between attempts.'),
+        perTryTimeout: duration('Timeout of each attempt.'),
+        numRetries: Type.Integer({ minimum: 0, maximum: maxCount, description: 'Maximum number of retries.' }),
+        retryBackoffBaseInterval: duration('Base interval of the backoff between attempts.'),
       },
-      'When and how often a request is tried again.',
+      'Conditions and limits of retries.',
     ),
   },
   'Retries requests of one identity to some services.',
@@ -191,7 +193,7 @@ const gatewayList = (description: string) =>
 /** policy.openservicemesh.io EgressGateway. */
 export const EgressGatewaySpecSchema = struct(
   {
-    global: Type.Optional(gatewayList('Gateways for all egress traffic that no rule names.')),
+    global: Type.Optional(gatewayList('Gateways for all egress traffic without a matching rule.')),
     rules: Type.Optional(
       Type.Array(
         struct(
@@ -204,16 +206,16 @@ export const EgressGatewaySpecSchema = struct(
                 },
                 'An Egress policy.',
               ),
-              { description: 'Egress policies whose traffic takes these gateways.' },
+              { description: 'Egress policies that use these gateways.' },
             ),
-            egressGateways: gatewayList('Gateways that the traffic takes.'),
+            egressGateways: gatewayList('Gateways for the traffic.'),
           },
           'Gateways for some Egress policies.',
         ),
         { description: 'Gateways by Egress policy.' },
       ),
     ),
-    matches: Type.Optional(typedReferences('Accepted for compatibility; not read.')),
+    matches: Type.Optional(typedReferences('Accepted for compatibility; ignored.')),
   },
   'Sends egress traffic through gateway workloads.',
 )

@@ -9,9 +9,9 @@ const ProbeSchema = struct(
     httpGet: Type.Optional(
       struct(
         {
-          path: Type.Optional(Type.String({ description: 'Path that is asked for; / when absent.' })),
+          path: Type.Optional(Type.String({ description: 'Path of the request. Defaults to /.' })),
           port: portOrName('Port of the application.'),
-          scheme: Type.Optional(oneOf(['HTTP', 'HTTPS'], 'Scheme; HTTP when absent.')),
+          scheme: Type.Optional(oneOf(['HTTP', 'HTTPS'], 'Scheme. Defaults to HTTP.')),
           httpHeaders: Type.Optional(
             Type.Array(
               struct(
@@ -25,27 +25,29 @@ const ProbeSchema = struct(
             ),
           ),
         },
-        'Asks by HTTP.',
+        'Probes over HTTP.',
       ),
     ),
-    tcpSocket: Type.Optional(struct({ port: portOrName('Port of the application.') }, 'Opens a connection.')),
+    tcpSocket: Type.Optional(
+      struct({ port: portOrName('Port of the application.') }, 'Probes by opening a TCP connection.'),
+    ),
     grpc: Type.Optional(
       struct(
         {
           port: portNumber('Port of the application.'),
           service: Type.Optional(Type.String({ description: 'Service of the gRPC health protocol.' })),
         },
-        'Asks by the gRPC health protocol.',
+        'Probes with the gRPC health protocol.',
       ),
     ),
     exec: Type.Optional(
       struct({ command: Type.Array(Type.String(), { description: 'Command and arguments.' }) }, 'Runs a command.'),
     ),
-    initialDelaySeconds: seconds('Pause before the first probe.'),
-    periodSeconds: seconds('Pause between probes; 10 when absent.'),
-    timeoutSeconds: seconds('Time to answer; 1 when absent.'),
-    successThreshold: seconds('Successes in a row that count as success; 1 when absent.'),
-    failureThreshold: seconds('Failures in a row that count as failure; 3 when absent.'),
+    initialDelaySeconds: seconds('Delay before the first probe.'),
+    periodSeconds: seconds('Interval of probes. Defaults to 10.'),
+    timeoutSeconds: seconds('Timeout. Defaults to 1.'),
+    successThreshold: seconds('Number of consecutive successes until the probe succeeds. Defaults to 1.'),
+    failureThreshold: seconds('Number of consecutive failures until the probe fails. Defaults to 3.'),
   },
   'A health probe.',
 )

@@ -2,19 +2,19 @@ import { Type } from '@sinclair/typebox'
 
 import { duration, maxCount, oneOf, portNumber, struct } from './common.js'
 
-const unit = oneOf(['second', 'minute', 'hour'], 'Span of time that the limit counts over.')
+const unit = oneOf(['second', 'minute', 'hour'], 'Time unit of the limit.')
 const burst = Type.Optional(
   Type.Integer({
     minimum: 0,
     maximum: maxCount,
-    description: 'Excess over the limit that is let through for a short time.',
+    description: 'Burst above the limit that is allowed for a short time.',
   }),
 )
 const statusCode = Type.Integer({
   minimum: 400,
   maximum: 599,
   default: 429,
-  description: 'Status of the answer to limited requests.',
+  description: 'Response status for limited requests.',
 })
 const text = (description: string) => Type.String({ minLength: 1, description })
 
@@ -27,7 +27,7 @@ export const HttpLocalRateLimitSchema = struct(
     responseStatusCode: statusCode,
     responseHeadersToAdd: Type.Optional(
       Type.Array(struct({ name: text('Header name.'), value: text('Header value.') }, 'A header.'), {
-        description: 'Headers of the answer to limited requests.',
+        description: 'Response headers for limited requests.',
       }),
     ),
   },
@@ -43,21 +43,21 @@ export const TcpLocalRateLimitSchema = struct(
 const HeaderMatcherSchema = struct(
   {
     name: text('Header name.'),
-    exact: Type.Optional(text('The whole value.')),
-    prefix: Type.Optional(text('Beginning of the value.')),
-    suffix: Type.Optional(text('End of the value.')),
+    exact: Type.Optional(text('Exact value.')),
+    prefix: Type.Optional(text('Prefix of the value.')),
+    suffix: Type.Optional(text('Suffix of the value.')),
     regex: Type.Optional(text('RE2 expression that must match the whole value.')),
-    contains: Type.Optional(text('Part of the value.')),
-    present: Type.Optional(Type.Boolean({ description: 'True: the header is there; false: it is not.' })),
+    contains: Type.Optional(text('Substring of the value.')),
+    present: Type.Optional(Type.Boolean({ description: 'True: the header is present; false: it is absent.' })),
   },
-  'A header that must match. Besides the name exactly one member.',
+  'A header that must match. Exactly one field besides the name.',
 )
 
 const HttpDescriptorEntrySchema = struct(
   {
     genericKey: Type.Optional(
       struct(
-        { value: text('Value of the entry.'), key: Type.Optional(text('Key of the entry; generic_key when absent.')) },
+        { value: text('Value of the entry.'), key: Type.Optional(text('Key of the entry. Defaults to generic_key.')) },
         'A constant.',
       ),
     ),
@@ -70,17 +70,17 @@ const HttpDescriptorEntrySchema = struct(
         {
           value: text('Value of the entry.'),
           headers: Type.Array(HeaderMatcherSchema, { minItems: 1, description: 'Headers that must all match.' }),
-          key: Type.Optional(Type.String({ description: 'Key of the entry; header_match when absent.' })),
+          key: Type.Optional(Type.String({ description: 'Key of the entry. Defaults to header_match.' })),
           expectMatch: Type.Boolean({
             default: true,
-            description: 'False: the entry is made when the headers do not match.',
+            description: 'False: the entry is created when the headers do not match.',
           }),
         },
-        'A constant, made when headers match.',
+        'A constant, created when headers match.',
       ),
     ),
   },
-  'An entry. Exactly one member.',
+  'An entry. Exactly one field.',
 )
 
 /** Descriptors that tell a rate-limit service about a request. */
@@ -89,17 +89,17 @@ export const HttpRateLimitDescriptorsSchema = Type.Array(
     { entries: Type.Array(HttpDescriptorEntrySchema, { minItems: 1, description: 'Entries, in order.' }) },
     'A descriptor.',
   ),
-  { minItems: 1, description: 'What the service is told about a request.' },
+  { minItems: 1, description: 'Descriptors of a request for the service.' },
 )
 
 const serviceProperties = {
   rateLimitService: struct(
     { host: text('Host of the service.'), port: portNumber('gRPC port of the service.') },
-    'The service that counts.',
+    'The rate limit service.',
   ),
   domain: Type.String({ description: 'Domain of the limits at the service.' }),
-  timeout: Type.Optional(duration('Time to answer.')),
-  failOpen: Type.Boolean({ default: true, description: 'True: traffic passes while the service cannot be asked.' }),
+  timeout: Type.Optional(duration('Timeout.')),
+  failOpen: Type.Boolean({ default: true, description: 'True: traffic is allowed while the service is unavailable.' }),
 }
 
 /** A limit on new connections that a service counts for all proxies. */
@@ -119,7 +119,7 @@ export const TcpGlobalRateLimitSchema = struct(
         },
         'A descriptor.',
       ),
-      { minItems: 1, description: 'What the service is told about a connection.' },
+      { minItems: 1, description: 'Descriptors of a connection for the service.' },
     ),
   },
   'Limit on new connections.',
@@ -130,7 +130,10 @@ export const HttpGlobalRateLimitSchema = struct(
   {
     ...serviceProperties,
     descriptors: Type.Optional(HttpRateLimitDescriptorsSchema),
-    enableXRateLimitHeaders: Type.Boolean({ default: false, description: 'True: answers carry x-ratelimit headers.' }),
+    enableXRateLimitHeaders: Type.Boolean({
+      default: false,
+      description: 'True: responses contain x-ratelimit headers.',
+    }),
     responseStatusCode: statusCode,
   },
   'Limit on requests.',

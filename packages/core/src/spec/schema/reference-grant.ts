@@ -11,33 +11,33 @@ export const ReferenceGrantSpecSchema = struct(
     from: Type.Array(
       struct(
         {
-          group: group('API group of the objects that refer; empty for Kubernetes itself.'),
+          group: group('API group of the referring objects; empty for the core group.'),
           kind: kind('Kind of the objects that refer.'),
-          namespace: Type.String({ minLength: 1, maxLength: 63, description: 'Namespace of the objects that refer.' }),
+          namespace: Type.String({ minLength: 1, maxLength: 63, description: 'Namespace of the referring objects.' }),
         },
         'Objects that may refer to this namespace.',
       ),
-      { minItems: 1, maxItems: 16, description: 'Who may refer to objects of this namespace.' },
+      { minItems: 1, maxItems: 16, description: 'Objects that may refer to objects of this namespace.' },
     ),
     to: Type.Array(
       struct(
         {
-          group: group('API group of the objects that may be referred to; empty for Kubernetes itself.'),
+          group: group('API group of the referenced objects; empty for the core group.'),
           kind: kind('Kind of the objects that may be referred to.'),
           name: Type.Optional(
             Type.String({
               minLength: 1,
               maxLength: 253,
-              description: 'Name of the one object that may be referred to; all objects of the kind when absent.',
+              description: 'Name of the referenced object. Defaults to all objects of the kind.',
             }),
           ),
         },
-        'Objects of this namespace that may be referred to.',
+        'Objects of this namespace that may be referenced.',
       ),
-      { minItems: 1, maxItems: 16, description: 'What may be referred to.' },
+      { minItems: 1, maxItems: 16, description: 'Objects that may be referenced.' },
     ),
   },
-  'Lets objects of other namespaces refer to objects of its own namespace.',
+  'Allows objects of other namespaces to refer to objects of its own namespace.',
 )
 /** Spec of a ReferenceGrant. */
 export type ReferenceGrantSpec = Spec<typeof ReferenceGrantSpecSchema>

@@ -5,10 +5,10 @@ import { oneOf, portNumber, struct, textMap, type Spec } from './common.js'
 const IdentityRefSchema = (description: string) =>
   struct(
     {
-      kind: Type.String({ description: 'Kind of the identity; ServiceAccount is the one that exists.' }),
+      kind: Type.String({ description: 'Kind of the identity; only ServiceAccount is supported.' }),
       name: Type.String({ minLength: 1, description: 'Name of the service account.' }),
       namespace: Type.Optional(
-        Type.String({ description: 'Namespace of the service account; that of the TrafficTarget when absent.' }),
+        Type.String({ description: 'Namespace of the service account. Defaults to that of the TrafficTarget.' }),
       ),
     },
     description,
@@ -21,12 +21,10 @@ export const TrafficTargetSpecSchema = struct(
       {
         ...IdentityRefSchema('').properties,
         port: Type.Optional(
-          portNumber(
-            'Only in v1alpha1 and v1alpha2: access is limited to this port. Later versions say it with a TCPRoute.',
-          ),
+          portNumber('Only in v1alpha1 and v1alpha2: limits access to this port. Later versions use a TCPRoute.'),
         ),
       },
-      'Identity that is accessed. Its namespace must be the one of the TrafficTarget.',
+      'Identity of the destination. Its namespace must be that of the TrafficTarget.',
     ),
     rules: Type.Array(
       struct(
@@ -38,20 +36,20 @@ export const TrafficTargetSpecSchema = struct(
           }),
           matches: Type.Optional(
             Type.Array(Type.String(), {
-              description: 'Names of matches of the HTTPRouteGroup; all of them when absent.',
+              description: 'Names of matches of the HTTPRouteGroup. Defaults to all of them.',
             }),
           ),
         },
-        'Traffic that is allowed.',
+        'Allowed traffic.',
       ),
-      { default: [], description: 'What is allowed; at least one rule is needed.' },
+      { default: [], description: 'Allowed traffic; at least one rule is required.' },
     ),
-    sources: Type.Array(IdentityRefSchema('An identity that gets access.'), {
+    sources: Type.Array(IdentityRefSchema('An identity that is allowed.'), {
       default: [],
-      description: 'Who gets access.',
+      description: 'Identities that are allowed.',
     }),
   },
-  'Allows sources to reach a destination on the routes that its rules name.',
+  'Allows sources to call a destination on the routes in its rules.',
 )
 /** Spec of a TrafficTarget. */
 export type TrafficTargetSpec = Spec<typeof TrafficTargetSpecSchema>
@@ -66,25 +64,26 @@ export const HTTPRouteGroupSpecSchema = struct(
         {
           name: Type.String({ minLength: 1, description: 'Name that TrafficTargets refer to.' }),
           pathRegex: Type.Optional(
-            Type.String({ description: 'RE2 expression that must match the whole path; any path when absent.' }),
+            Type.String({ description: 'RE2 expression that must match the whole path. Defaults to any path.' }),
           ),
           methods: Type.Optional(
             Type.Array(oneOf(httpMethods, 'An HTTP method, or * for any.'), {
-              description: 'Methods that match; any when absent or empty.',
+              description: 'Methods that match; any if absent or empty.',
             }),
           ),
           headers: Type.Optional(
-            Type.Array(textMap('One header name with the RE2 expression its whole value must match.'), {
-              description: 'Headers that must all match. Every entry holds one name; of equal names the last holds.',
+            Type.Array(textMap('A header name with an RE2 expression that must match the whole value.'), {
+              description:
+                'Headers that must all match. Every entry has one name; of equal names the last one is used.',
             }),
           ),
         },
-        'One kind of request.',
+        'A named set of requests.',
       ),
-      { description: 'Kinds of requests.' },
+      { description: 'Named sets of requests.' },
     ),
   },
-  'Names kinds of HTTP requests for TrafficTargets, TrafficSplits and Egress policies.',
+  'Named sets of HTTP requests for TrafficTargets, TrafficSplits and Egress policies.',
 )
 /** Spec of an HTTPRouteGroup. */
 export type HTTPRouteGroupSpec = Spec<typeof HTTPRouteGroupSpecSchema>
@@ -97,11 +96,11 @@ export const TCPRouteSpecSchema = struct(
     matches: Type.Optional(
       struct(
         { ports: Type.Array(portNumber('A destination port.'), { description: 'Destination ports; any when empty.' }) },
-        'Which connections match; all when absent.',
+        'Connections that match. Defaults to all.',
       ),
     ),
   },
-  'Names TCP connections for TrafficTargets.',
+  'Named TCP connections for TrafficTargets.',
 )
 /** Spec of a TCPRoute. */
 export type TCPRouteSpec = Spec<typeof TCPRouteSpecSchema>
@@ -111,7 +110,7 @@ export const TrafficSplitSpecSchema = struct(
   {
     service: Type.String({
       minLength: 1,
-      description: 'Apex service whose traffic is split. May be the host name of the service; its first label counts.',
+      description: 'Apex service whose traffic is split. May be the host name of the service; its first label is used.',
     }),
     backends: Type.Array(
       struct(
@@ -122,9 +121,9 @@ export const TrafficSplitSpecSchema = struct(
             description: 'Share of the traffic, relative to the sum of all weights.',
           }),
         },
-        'A service that gets a share.',
+        'A service that receives a share of the traffic.',
       ),
-      { default: [], description: 'Services that share the traffic; at least one is needed.' },
+      { default: [], description: 'Services that share the traffic; at least one is required.' },
     ),
     matches: Type.Optional(
       Type.Array(
@@ -138,11 +137,11 @@ export const TrafficSplitSpecSchema = struct(
           },
           'Requests that the split applies to.',
         ),
-        { description: 'Limits the split to these requests; all when absent or empty.' },
+        { description: 'Limits the split to these requests; all if absent or empty.' },
       ),
     ),
   },
-  'Shares the traffic of one service among several.',
+  'Splits the traffic of one service among several.',
 )
 /** Spec of a TrafficSplit. */
 export type TrafficSplitSpec = Spec<typeof TrafficSplitSpecSchema>

@@ -5,13 +5,11 @@ import { duration, portNumber, struct, textMap, type Spec } from './common.js'
 /** policy.openservicemesh.io Telemetry. */
 export const TelemetrySpecSchema = struct(
   {
-    selector: Type.Optional(textMap('Labels of the workloads it is for; all of the namespace when absent.')),
+    selector: Type.Optional(textMap('Labels of the selected workloads. Defaults to all workloads of the namespace.')),
     accessLog: Type.Optional(
       struct(
         {
-          format: Type.Optional(
-            Type.String({ minLength: 1, description: 'Line, or JSON object, in the notation of format strings.' }),
-          ),
+          format: Type.Optional(Type.String({ minLength: 1, description: 'Line or JSON object with format strings.' })),
           openTelemetry: Type.Optional(
             struct(
               {
@@ -22,9 +20,9 @@ export const TelemetrySpecSchema = struct(
                   },
                   'The collector.',
                 ),
-                attributes: Type.Optional(textMap('Attributes that every record gets.')),
+                attributes: Type.Optional(textMap('Attributes of every record.')),
               },
-              'Sends the log to an OpenTelemetry collector as well.',
+              'Also sends the log to an OpenTelemetry collector.',
             ),
           ),
         },
@@ -43,7 +41,7 @@ export const ExtensionServiceSpecSchema = struct(
     host: Type.String({ minLength: 1, description: 'Host of the service.' }),
     port: portNumber('Port of the service.'),
     protocol: Type.Optional(Type.String({ description: 'Protocol of the service.' })),
-    connectTimeout: Type.Optional(duration('Time for a connection to come about.')),
+    connectTimeout: Type.Optional(duration('Connect timeout.')),
   },
   'A service outside the mesh that sidecars use.',
 )

@@ -13,26 +13,24 @@ const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, 
 const ratio = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))
 const CircuitBreakingSchema = struct(
   {
-    statTimeWindow: Type.Optional(duration('Window that slow and failed requests are counted in.')),
+    statTimeWindow: Type.Optional(duration('Time window for counting slow and failed requests.')),
     minRequestAmount: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: maxCount,
-        description: 'Requests in a window below which the breaker stays closed.',
+        description: 'Minimum number of requests in a window for the breaker to open.',
       }),
     ),
-    degradedTimeWindow: Type.Optional(duration('How long the breaker stays open.')),
-    slowTimeThreshold: Type.Optional(duration('Response time from which a request counts as slow.')),
+    degradedTimeWindow: Type.Optional(duration('Time that the breaker stays open.')),
+    slowTimeThreshold: Type.Optional(duration('Response time above which a request is slow.')),
     slowAmountThreshold: count('Slow requests that open the breaker.'),
     slowRatioThreshold: ratio('Share of slow requests that opens the breaker.'),
     errorAmountThreshold: count('Failed requests that open the breaker.'),
     errorRatioThreshold: ratio('Share of failed requests that opens the breaker.'),
     degradedStatusCode: Type.Optional(
-      Type.Integer({ minimum: 100, maximum: 599, description: 'Status of the answer while the breaker is open.' }),
+      Type.Integer({ minimum: 100, maximum: 599, description: 'Response status while the breaker is open.' }),
     ),
-    degradedResponseContent: Type.Optional(
-      Type.String({ description: 'Body of the answer while the breaker is open.' }),
-    ),
+    degradedResponseContent: Type.Optional(Type.String({ description: 'Response body while the breaker is open.' })),
   },
   'A breaker over statistics of slow and failed requests.',
 )
@@ -42,7 +40,7 @@ export const UpstreamTrafficSettingSpecSchema = struct(
   {
     host: Type.String({
       minLength: 1,
-      description: 'Host name of the service or of the external host the settings are for.',
+      description: 'Host name of the service or of the external host.',
     }),
     connectionSettings: Type.Optional(
       struct(
@@ -50,8 +48,8 @@ export const UpstreamTrafficSettingSpecSchema = struct(
           tcp: Type.Optional(
             struct(
               {
-                maxConnections: count('Connections that a client opens at most.'),
-                connectTimeout: Type.Optional(duration('Time for a connection to come about.')),
+                maxConnections: count('Maximum number of connections of a client.'),
+                connectTimeout: Type.Optional(duration('Connect timeout.')),
               },
               'Settings for all connections.',
             ),
@@ -59,17 +57,17 @@ export const UpstreamTrafficSettingSpecSchema = struct(
           http: Type.Optional(
             struct(
               {
-                maxRequests: count('Requests in flight at most.'),
+                maxRequests: count('Maximum number of concurrent requests.'),
                 maxRequestsPerConnection: count('Requests after which a connection is closed.'),
-                maxPendingRequests: count('Requests that wait for a connection at most.'),
-                maxRetries: count('Retries in flight at most.'),
+                maxPendingRequests: count('Maximum number of requests that wait for a connection.'),
+                maxRetries: count('Maximum number of concurrent retries.'),
                 circuitBreaking: Type.Optional(CircuitBreakingSchema),
               },
               'Settings for HTTP.',
             ),
           ),
         },
-        'Limits that clients keep towards the host.',
+        'Limits of clients for the host.',
       ),
     ),
     rateLimit: Type.Optional(
@@ -78,17 +76,17 @@ export const UpstreamTrafficSettingSpecSchema = struct(
           local: Type.Optional(
             struct(
               { tcp: Type.Optional(TcpLocalRateLimitSchema), http: Type.Optional(HttpLocalRateLimitSchema) },
-              'Limits that each instance keeps on its own.',
+              'Limits of each instance.',
             ),
           ),
           global: Type.Optional(
             struct(
               { tcp: Type.Optional(TcpGlobalRateLimitSchema), http: Type.Optional(HttpGlobalRateLimitSchema) },
-              'Limits that a service counts for all instances.',
+              'Limits that a rate limit service enforces for all instances.',
             ),
           ),
         },
-        'Limits that the server side keeps.',
+        'Limits of the server side.',
       ),
     ),
     httpRoutes: Type.Optional(
@@ -103,7 +101,7 @@ export const UpstreamTrafficSettingSpecSchema = struct(
                   global: Type.Optional(
                     struct(
                       { descriptors: HttpRateLimitDescriptorsSchema },
-                      'Descriptors in place of those of the host.',
+                      'Descriptors that replace those of the host.',
                     ),
                   ),
                 },

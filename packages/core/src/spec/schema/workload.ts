@@ -9,7 +9,7 @@ const WorkloadPortSchema = struct(
       Type.String({ minLength: 1, maxLength: 15, description: 'Name that targetPort of a Service may use.' }),
     ),
     port: portNumber('Port of the workload as Services see it.'),
-    localPort: Type.Optional(portNumber('Port that the process really listens on; equal to port when absent.')),
+    localPort: Type.Optional(portNumber('Port that the process listens on. Defaults to port.')),
   },
   'A port of the workload.',
 )
@@ -18,7 +18,7 @@ const WorkloadPortSchema = struct(
 export const WorkloadSpecSchema = struct(
   {
     serviceAccountName: Type.String({ default: 'default', minLength: 1, description: 'Identity of the workload.' }),
-    replicas: Type.Integer({ default: 1, minimum: 0, maximum: 1000, description: 'Instances that are started.' }),
+    replicas: Type.Integer({ default: 1, minimum: 0, maximum: 1000, description: 'Number of instances.' }),
     ports: Type.Array(WorkloadPortSchema, { default: [], description: 'Ports of the workload.' }),
     command: Type.Optional(Type.Array(Type.String(), { minItems: 1, description: 'Program and first arguments.' })),
     args: Type.Optional(Type.Array(Type.String(), { description: 'Further arguments.' })),
@@ -35,21 +35,21 @@ export const WorkloadSpecSchema = struct(
     workingDir: Type.Optional(
       Type.String({ minLength: 1, description: 'Working directory, relative to the file of the object.' }),
     ),
-    restartPolicy: oneOf(['Always', 'OnFailure', 'Never'], 'When the process is started again.', { default: 'Always' }),
+    restartPolicy: oneOf(['Always', 'OnFailure', 'Never'], 'Restart policy of the process.', { default: 'Always' }),
     probes: Type.Optional(ProbesSchema),
     address: Type.Optional(
-      Type.String({ minLength: 1, description: 'Address of a workload that runs elsewhere and is not started here.' }),
+      Type.String({ minLength: 1, description: 'Address of an external workload that is not started here.' }),
     ),
     sidecar: Type.Boolean({
       default: true,
       description:
-        'False: the workload has no sidecar. The mesh reaches it only in a namespace that traffic.plaintextNamespaces of the MeshConfig names.',
+        'False: the workload has no sidecar. The mesh can call it only if traffic.plaintextNamespaces of the MeshConfig includes its namespace.',
     }),
     sidecarClass: Type.Optional(
-      Type.String({ minLength: 1, description: 'Sidecar class; that of MeshConfig when absent.' }),
+      Type.String({ minLength: 1, description: 'Sidecar class. Defaults to that of MeshConfig.' }),
     ),
   },
-  'A program that takes part in the mesh. Services select it by its labels.',
+  'A program in the mesh. Services select it by its labels.',
 )
 /** Spec of a Workload. */
 export type WorkloadSpec = Spec<typeof WorkloadSpecSchema>
@@ -68,13 +68,13 @@ const ListenAddressSchema = (description: string) =>
 /** A probe that the sidecar answers for a container. */
 export const ProbeBindingSchema = struct(
   {
-    container: Type.String({ minLength: 1, description: 'Container that has the probe.' }),
-    probe: oneOf(['liveness', 'readiness', 'startup'], 'Which probe of the container.'),
+    container: Type.String({ minLength: 1, description: 'Container of the probe.' }),
+    probe: oneOf(['liveness', 'readiness', 'startup'], 'Kind of the probe.'),
     port: portNumber('Port on which the sidecar answers.'),
-    path: Type.String({ pattern: '^/[^?#]*$', description: 'Path under which it answers, without query.' }),
+    path: Type.String({ pattern: '^/[^?#]*$', description: 'Path of its endpoint, without query.' }),
     target: struct(
       {
-        type: oneOf(['http', 'https', 'tcp', 'grpc'], 'How the workload is asked.'),
+        type: oneOf(['http', 'https', 'tcp', 'grpc'], 'Protocol of the probe.'),
         port: portNumber('Port of the workload; none of the sidecar.'),
         path: Type.Optional(Type.String({ description: 'Path with query, for http and https.' })),
         headers: Type.Optional(
@@ -91,7 +91,7 @@ export const ProbeBindingSchema = struct(
         ),
         service: Type.Optional(Type.String({ description: 'Service of the gRPC health protocol.' })),
       },
-      'What is asked of the workload.',
+      'Original probe of the workload.',
     ),
     timeoutMs: Type.Integer({ minimum: 1, description: 'Milliseconds until an unanswered probe counts as failed.' }),
   },
@@ -112,8 +112,11 @@ export const WorkloadInstanceSpecSchema = struct(
     }),
     workload: Type.String({ minLength: 1, description: 'Name of the Workload, in the namespace of the instance.' }),
     serviceAccountName: Type.String({ minLength: 1, description: 'Identity of the workload.' }),
-    sidecarClass: Type.String({ minLength: 1, description: 'Sidecar class that the instance was started with.' }),
-    mode: oneOf(['transparent', 'explicit'], 'Whether traffic is redirected or the workload is told addresses.'),
+    sidecarClass: Type.String({ minLength: 1, description: 'Sidecar class of the instance.' }),
+    mode: oneOf(
+      ['transparent', 'explicit'],
+      'Interception mode: traffic is redirected, or the workload is configured with addresses.',
+    ),
     hostname: Type.Optional(
       Type.String({ minLength: 1, description: 'Name of the instance under a headless service.' }),
     ),
@@ -123,39 +126,39 @@ export const WorkloadInstanceSpecSchema = struct(
       struct(
         {
           inbound: mapOf(
-            ListenAddressSchema('Where the sidecar accepts connections.'),
+            ListenAddressSchema('Address for connections.'),
             'Listener of the sidecar by namespace/service|port.',
             { default: {} },
           ),
           ingress: Type.Optional(
             mapOf(
-              ListenAddressSchema('Where the sidecar accepts connections from outside the mesh.'),
+              ListenAddressSchema('Address for connections from outside the mesh.'),
               'Listener of the sidecar by namespace/service|port, the port being that of the workload.',
             ),
           ),
-          outboundHttp: Type.Optional(ListenAddressSchema('Where the sidecar takes outbound HTTP requests.')),
+          outboundHttp: Type.Optional(ListenAddressSchema('Address of the forward proxy for HTTP.')),
           outboundTcp: mapOf(
-            ListenAddressSchema('Where the sidecar takes outbound connections.'),
+            ListenAddressSchema('Address for outbound connections.'),
             'Local listener by upstream namespace/service|port.',
             { default: {} },
           ),
-          metrics: Type.Optional(ListenAddressSchema('Where the sidecar serves metrics.')),
-          admin: Type.Optional(ListenAddressSchema('Where the sidecar serves its administration interface.')),
+          metrics: Type.Optional(ListenAddressSchema('Address of the metrics endpoint.')),
+          admin: Type.Optional(ListenAddressSchema('Address of the administration interface.')),
         },
-        'Addresses given to the sidecar in explicit mode.',
+        'Addresses of the sidecar in explicit mode.',
       ),
     ),
     probes: Type.Optional(ProbesSchema),
     probeBindings: Type.Optional(
       Type.Array(ProbeBindingSchema, {
-        description: 'What the sidecar answers, as whoever started the instance rewrote its probes. Replaces probes.',
+        description: 'Rewritten probes that the sidecar answers. Replaces probes.',
       }),
     ),
-    ready: Type.Boolean({ default: false, description: 'True: the instance takes traffic.' }),
+    ready: Type.Boolean({ default: false, description: 'True: the instance accepts traffic.' }),
     ended: Type.Optional(
-      Type.Boolean({ description: 'True: the workload has ended for good, and waits for the end of its sidecar.' }),
+      Type.Boolean({ description: 'True: the workload has terminated and waits for its sidecar to exit.' }),
     ),
-    createdAt: Type.String({ description: 'When the instance was made, RFC 3339.' }),
+    createdAt: Type.String({ description: 'Creation time of the instance, RFC 3339.' }),
   },
   'A running instance of a Workload.',
 )
