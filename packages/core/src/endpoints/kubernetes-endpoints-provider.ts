@@ -6,6 +6,7 @@ import type { SliceEndpoint } from '../kubernetes/source/endpoint-slice.js'
 import type { NamespaceScope } from '../kubernetes/source/namespace-scope.js'
 import { podAccount, podAddresses, podLabels, type PodItem } from '../kubernetes/source/pod.js'
 import type { Snapshot, SnapshotUpdate } from '../snapshot/snapshot.js'
+import { dialledPorts } from '../spec/dialled-ports.js'
 import type { KindMap } from '../spec/objects.js'
 import {
   known,
@@ -164,41 +165,39 @@ function endpointsOf({ scope, service, hostname }: Query): readonly Endpoint[] {
   const { namespace, name } = service.metadata
   const slices = scope.slicesOf(name)
   const pods = new PodFinder(scope)
-  return service.spec.ports
-    .filter(({ protocol }) => protocol === 'TCP')
-    .flatMap(({ name: portName = '', port: servicePort }) => {
-      const found = slices.flatMap(({ ports, endpoints }) => {
-        const port = ports.find((candidate) => candidate.name === portName)?.port
-        if (port === undefined) return []
-        return endpoints
-          .filter((endpoint) => hostname === undefined || endpoint.hostname === hostname)
-          .map((endpoint) => ({ endpoint, port }))
-      })
-      const ready = found.filter(({ endpoint }) => endpoint.state === 'ready')
-      const taking = ready.length > 0 ? ready : found.filter(({ endpoint }) => endpoint.state === 'draining')
-      return taking.flatMap(({ endpoint, port }) =>
-        endpoint.addresses.flatMap((address): readonly Endpoint[] => {
-          const pod = pods.find(endpoint, address)
-          const unsure = pod === undefined ? endpoint.pod !== undefined : pod.instance === undefined && pod.awaited
-          if (unsure) return []
-          return [
-            {
-              address,
-              port,
-              servicePort,
-              targetPort: port,
-              weight: 100,
-              priority: 0,
-              account: pod && { namespace, name: podAccount(pod) },
-              sidecar: sidecarOf(pod),
-              hostname: endpoint.hostname,
-              locality: localityOf(pod && podLabels(pod), endpoint.zone),
-              cluster: '',
-            },
-          ]
-        }),
-      )
+  return dialledPorts(service).flatMap(({ name: portName = '', port: servicePort }) => {
+    const found = slices.flatMap(({ ports, endpoints }) => {
+      const port = ports.find((candidate) => candidate.name === portName)?.port
+      if (port === undefined) return []
+      return endpoints
+        .filter((endpoint) => hostname === undefined || endpoint.hostname === hostname)
+        .map((endpoint) => ({ endpoint, port }))
     })
+    const ready = found.filter(({ endpoint }) => endpoint.state === 'ready')
+    const taking = ready.length > 0 ? ready : found.filter(({ endpoint }) => endpoint.state === 'draining')
+    return taking.flatMap(({ endpoint, port }) =>
+      endpoint.addresses.flatMap((address): readonly Endpoint[] => {
+        const pod = pods.find(endpoint, address)
+        const unsure = pod === undefined ? endpoint.pod !== undefined : pod.instance === undefined && pod.awaited
+        if (unsure) return []
+        return [
+          {
+            address,
+            port,
+            servicePort,
+            targetPort: port,
+            weight: 100,
+            priority: 0,
+            account: pod && { namespace, name: podAccount(pod) },
+            sidecar: sidecarOf(pod),
+            hostname: endpoint.hostname,
+            locality: localityOf(pod && podLabels(pod), endpoint.zone),
+            cluster: '',
+          },
+        ]
+      }),
+    )
+  })
 }
 
 /** Accounts of everything behind the service, whether or not it takes traffic now: what does not may soon. */

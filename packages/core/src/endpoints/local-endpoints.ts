@@ -1,6 +1,7 @@
 import type { MeshService } from '@osm-ts/driver-api'
 
 import type { Snapshot } from '../snapshot/snapshot.js'
+import { type DialledPort, dialledPorts } from '../spec/dialled-ports.js'
 import type { KindMap } from '../spec/objects.js'
 import type { ServicePort } from '../spec/schema/core-v1.js'
 import type { WorkloadPort } from '../spec/schema/workload.js'
@@ -38,8 +39,7 @@ export function resolveTargetPort(
 
 /** Endpoints of running instances of this machine, and of workloads that run elsewhere at a known address. */
 export function localEndpoints(snapshot: Snapshot, { service, hostname }: ServiceQuery): readonly Endpoint[] {
-  // Only TCP is carried by the mesh.
-  const ports = service.spec.ports.filter(({ protocol }) => protocol === 'TCP')
+  const ports = dialledPorts(service)
   const evenUnready = service.spec.publishNotReadyAddresses === true
   const instances = snapshot
     .instancesOf(service)
@@ -53,7 +53,7 @@ export function localEndpoints(snapshot: Snapshot, { service, hostname }: Servic
 
 function ofInstance(
   service: KindMap['Service'],
-  port: ServicePort,
+  port: DialledPort,
   { metadata, spec }: KindMap['WorkloadInstance'],
 ): Endpoint[] {
   const targetPort = resolveTargetPort(port, spec.ports)
@@ -62,7 +62,7 @@ function ofInstance(
   const listener =
     spec.mode === 'transparent'
       ? { address, port: targetPort }
-      : spec.allocations?.inbound[allocationKey(service.metadata, port.port)]
+      : spec.allocations?.inbound[allocationKey(service.metadata, service.spec.ports[port.index]?.port ?? port.port)]
   // The supervisor has not heard of the service port yet: it will publish a listener for it.
   if (listener === undefined) return []
   return [

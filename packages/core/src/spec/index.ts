@@ -1,4 +1,5 @@
 export { sameContent, sameValue } from './content.js'
+export { dialledPorts, type DialledPort } from './dialled-ports.js'
 export type * from './crd/custom-resource-definition.js'
 export { customKinds, customResourceDefinitions } from './crd/custom-resource-definitions.js'
 export type { StructuralSchema } from './crd/structural-schema.js'

@@ -1,7 +1,7 @@
 import type { MeshService } from '@osm-ts/driver-api'
 
 import type { Snapshot } from '../../snapshot/index.js'
-import { portProtocol, type KindMap } from '../../spec/index.js'
+import { dialledPorts, portProtocol, type KindMap } from '../../spec/index.js'
 import { matchFault, namedMatches, unmetConditions, type MatchableRequest } from './match-request.js'
 
 type Split = KindMap['TrafficSplit']
@@ -31,9 +31,9 @@ export function speaksHttp(port: ServicePort): boolean {
 }
 
 /** TCP ports of a service in the order of their numbers. */
-export function tcpPorts({ spec }: KindMap['Service']): readonly ServicePort[] {
-  if (spec.type === 'ExternalName') return []
-  return spec.ports.filter(({ protocol }) => protocol === 'TCP').toSorted((a, b) => a.port - b.port)
+export function tcpPorts(service: KindMap['Service']): readonly ServicePort[] {
+  if (service.spec.type === 'ExternalName') return []
+  return dialledPorts(service).toSorted((a, b) => a.port - b.port)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import { SortedIndex, type Edit } from '../../snapshot/sorted-index.js'
-import { isOfKind, type Kind, type KindMap, type MeshObject } from '../../spec/index.js'
+import { dialledPorts, isOfKind, type Kind, type KindMap, type MeshObject } from '../../spec/index.js'
 import { nameKey, sortedUnique, type NamespacedName } from '../policy/keys.js'
 import {
   apexOf,
@@ -65,7 +65,7 @@ const indexDefinitions: IndexDefinitions = {
   gatewaysByService: { kind: 'EgressGateway', keysOf: (gateway) => names(gatewayServicesOf(gateway)) },
   servicesByPort: {
     kind: 'Service',
-    keysOf: (service) => sortedUnique(service.spec.ports.map(({ port }) => String(port))),
+    keysOf: (service) => sortedUnique(dialledPorts(service).map(({ port }) => String(port))),
   },
   settingsByService: { kind: 'UpstreamTrafficSetting', keysOf: (setting) => names(settingHostCandidates(setting)) },
 }

@@ -3,7 +3,7 @@ import { ownValue, type MeshService, type Protocol, type ServiceAccountRef } fro
 import { isDnsLabel } from '../../identity/index.js'
 import type { Endpoint } from '../../endpoints/index.js'
 import { isAddress } from '../../spec/addresses.js'
-import { portProtocol, type KindMap } from '../../spec/index.js'
+import { dialledPorts, portProtocol, type KindMap } from '../../spec/index.js'
 import { topologyAnnotations } from '../../spec/schema/core-v1.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
@@ -87,9 +87,8 @@ function isServed(context: Context, { spec, metadata: { namespace, name } }: Kin
 /** Ports in the order of their numbers. */
 function servedPorts(service: KindMap['Service'], problems: ProblemList): readonly MeshServicePort[] {
   const ports: MeshServicePort[] = []
-  const declared = service.spec.ports
-    .map((port, index) => ({ ...port, field: `spec.ports[${index}]` }))
-    .filter(({ protocol }) => protocol === 'TCP')
+  const declared = dialledPorts(service)
+    .map(({ index, ...port }) => ({ ...port, field: `spec.ports[${index}]` }))
     // The sort is stable: of two ports with one number the first written down comes first.
     .sort((a, b) => a.port - b.port)
   for (const { port, name, targetPort = port, field, ...rest } of declared) {
