@@ -38,16 +38,18 @@ export interface CallSettings {
   readonly http2: boolean
   /** For `tcp`: the line to send. Without it, the line that the server says first is read. */
   readonly send?: string | undefined
+  /** Milliseconds of silence after which there is no answer. */
+  readonly timeoutMs?: number
 }
 
 /** The call that a URL stands for: `http`, `https`, `grpc`, `grpcs` or `tcp`. */
-export function parseCall(url: URL, { method, header, body, http2, send }: CallSettings): Call {
+export function parseCall(url: URL, { method, header, body, http2, send, timeoutMs }: CallSettings): Call {
   const { protocol } = url
   // URLs have IPv6 addresses in brackets, sockets have not.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const port = url.port === '' ? defaultPorts[protocol] : Number(url.port)
   if (port === undefined) throw new Error(`${url.href} names no port`)
-  const target = { host, port }
+  const target = { host, port, ...(timeoutMs !== undefined && { timeoutMs }) }
   if (protocol === 'tcp:') return { kind: 'tcp', target, ...(send !== undefined && { send }) }
   const scheme = protocol === 'https:' || protocol === 'grpcs:' ? ('https' as const) : ('http' as const)
   const request = {

@@ -5,7 +5,7 @@ import type { Answered, Asked, Call, CallAnswer } from '../../../packages/driver
 import { parseCall, type CallSettings } from '../app/call.js'
 import type { SharedCluster } from './shared-cluster.js'
 
-const answerTimeoutMs = 60_000
+const answerTimeoutMs = 150_000
 const settingsOfCalls: CallSettings = { method: 'GET', header: [], http2: false }
 
 /** What a call can be given besides its URL; see `CallSettings`. */

@@ -13,11 +13,20 @@ export interface Pace {
 
 const usualPace: Pace = { callsAtATime: 4 }
 
+/** No load reaches it: a call that takes longer is lost. */
+const timeoutMs = 120_000
+
+/** A call that was not answered as it should be. */
+export type LostCall = CallAnswer & {
+  readonly caller: string
+  /** When it was made, in ISO 8601. */
+  readonly at: string
+}
+
 /** What became of calls that were made one after the other. */
 export interface LoadReport {
   readonly calls: number
-  /** Answers that were none. */
-  readonly lost: readonly CallAnswer[]
+  readonly lost: readonly LostCall[]
 }
 
 /**
@@ -31,16 +40,17 @@ export async function underLoad(
   work: (made: () => number) => Promise<void>,
   { callsAtATime, callsPerSecond = Infinity }: Pace = usualPace,
 ): Promise<LoadReport> {
-  const lost: CallAnswer[] = []
+  const lost: LostCall[] = []
   let calls = 0
   let isOver = false
   const betweenMs = (1000 * callsAtATime) / callsPerSecond
   const load = Array.from({ length: callsAtATime }, async () => {
     while (!isOver) {
       const next = performance.now() + betweenMs
-      const answer = await caller.call(url)
+      const at = new Date().toISOString()
+      const answer = await caller.call(url, { timeoutMs })
       calls += 1
-      if (!isSuccess(answer)) lost.push(answer)
+      if (!isSuccess(answer)) lost.push({ ...answer, caller: caller.name, at })
       await setTimeout(Math.max(0, next - performance.now()))
     }
   })

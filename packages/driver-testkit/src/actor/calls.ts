@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls'
 
 import type { Call, CallAnswer, CallTls, Target } from './protocol.js'
 
-const TIME_LIMIT_MS = 10_000
+const DEFAULT_TIMEOUT_MS = 10_000
 
 /** Sends what is asked for. Never rejects: what went wrong is an answer too. */
 export async function perform(call: Exclude<Call, { readonly kind: 'tcp' | 'upgrade' | 'kept' }>): Promise<CallAnswer> {
@@ -24,7 +24,7 @@ export function failed(error: unknown): CallAnswer {
 
 /** Opens the connection below a call, with TLS where the call asks for it. */
 export function openSocket(target: Target, tls: CallTls | undefined): Promise<Socket> {
-  const { host, port, source } = target
+  const { host, port, source, timeoutMs = DEFAULT_TIMEOUT_MS } = target
   const where = { host, port, ...(source === undefined ? {} : { localAddress: source }) }
   return new Promise((resolve, reject) => {
     const socket =
@@ -39,7 +39,7 @@ export function openSocket(target: Target, tls: CallTls | undefined): Promise<So
             ...(tls.certificate === undefined ? {} : { cert: tls.certificate.chain, key: tls.certificate.privateKey }),
             ...(tls.maxVersion === undefined ? {} : { maxVersion: tls.maxVersion }),
           })
-    socket.setTimeout(TIME_LIMIT_MS, () => socket.destroy(new Error('no answer in time')))
+    socket.setTimeout(timeoutMs, () => socket.destroy(new Error('no answer in time')))
     socket.once('error', reject)
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
       socket.off('error', reject)

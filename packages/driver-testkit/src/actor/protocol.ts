@@ -18,6 +18,8 @@ export interface Target {
   readonly absolute?: boolean
   /** Local address of the connection. */
   readonly source?: string
+  /** Milliseconds of silence after which there is no answer; 10,000 when left out. */
+  readonly timeoutMs?: number
 }
 
 /** TLS that the caller speaks itself. */
