@@ -118,13 +118,14 @@ function clientGateway({ egress, choice: { mode, targets } }: GatewayRule): Clie
 /** A destination, or `*` in place of its name, its namespace or both. */
 const WILDCARD = '*'
 
-/** How much a destination leaves open: 0 names one service. Less holds before more. */
-function openness({ namespace, name }: NamespacedName): number {
-  return (name === WILDCARD ? 1 : 0) + (namespace === WILDCARD ? 2 : 0)
-}
-
-function covers(destination: NamespacedName, service: NamespacedName): boolean {
-  return (['namespace', 'name'] as const).every((key) => [WILDCARD, service[key]].includes(destination[key]))
+/** Destinations that name a service, the closest first: they hold in this order. */
+function destinationsOf({ namespace, name }: NamespacedName): readonly NamespacedName[] {
+  return [
+    { namespace, name },
+    { namespace, name: WILDCARD },
+    { namespace: WILDCARD, name },
+    { namespace: WILDCARD, name: WILDCARD },
+  ]
 }
 
 /** For each service that the account may call, the Retry that names it most closely; of several the first by name. */
@@ -135,19 +136,20 @@ function retriesOf(
   const names = context.get(settingInputs.retries, '') ? context.get(indexInputs.retriesBySource, nameKey(account)) : []
   if (names.length === 0) return []
   const reachable = context.get(allServicesInScope, context.get(scopeOf, account))
-  const found = new Map<string, { readonly retry: ClientRetry; readonly origin: SourceRef }>()
-  const offers = names.flatMap((name) => {
+  // Each destination is looked up by its name: a Retry may have thousands, and a mesh thousands of services.
+  const offers = new Map<string, { readonly name: NamespacedName; readonly policy: RetryPolicy }>()
+  for (const name of names) {
     const { policy, destinations = [] } = context.get(retryAnalysis, name) ?? {}
-    return policy === undefined ? [] : destinations.map((destination) => ({ name, policy, destination }))
-  })
-  // The sort is stable: what is equally close stays in the order of names.
-  for (const { name, policy, destination } of offers.sort(
-    (a, b) => openness(a.destination) - openness(b.destination),
-  )) {
-    const origin: SourceRef = { object: objectRefOf('Retry', name) }
-    for (const service of reachable.filter((candidate) => covers(destination, candidate)))
-      for (const outbound of httpPorts(context, service))
-        if (!found.has(outbound)) found.set(outbound, { retry: { outbound, policy }, origin })
+    if (policy === undefined) continue
+    for (const key of destinations.map(nameKey)) if (!offers.has(key)) offers.set(key, { name, policy })
+  }
+  const found = new Map<string, { readonly retry: ClientRetry; readonly origin: SourceRef }>()
+  for (const service of reachable) {
+    const [offer] = destinationsOf(service).flatMap((destination) => offers.get(nameKey(destination)) ?? [])
+    if (offer === undefined) continue
+    const origin: SourceRef = { object: objectRefOf('Retry', offer.name) }
+    for (const outbound of httpPorts(context, service))
+      found.set(outbound, { retry: { outbound, policy: offer.policy }, origin })
   }
   return [...found].sort(([a], [b]) => compareText(a, b)).map(([, entry]) => entry)
 }

@@ -74,6 +74,7 @@ const mesh: readonly Manifest[] = [
         enableEgressPolicy: true,
         enableIngressBackendPolicy: true,
         enableAccessControlPolicy: true,
+        enableRetryPolicy: true,
       },
     },
   },
@@ -272,6 +273,33 @@ describe('objects of some kilobytes that stand for millions of pairs', () => {
     ])
     expect(outcome.problems).not.toContainEqual(refused('TrafficSplit', 's1'))
     expect(outcome.problems).toContainEqual(refused('TrafficSplit', 's2'))
+  })
+
+  it('a Retry of thousands of destinations that all name every service costs no more than one', () => {
+    const outcome = computed([
+      ...times(300, (n) => service(`s${n}`, [webPort])),
+      object(SPECS, 'TCPRoute', 't', {}),
+      target('t', { rules: [{ kind: 'TCPRoute', name: 't' }] }),
+      object(POLICY, 'Retry', 'r', {
+        source: account,
+        destinations: times(5000, (n) => ({
+          kind: 'Service',
+          name: n % 2 === 0 ? '*' : `s${n % 300}`,
+          namespace: '*',
+        })),
+        retryPolicy: {
+          retryOn: '5xx',
+          numRetries: 1,
+          perTryTimeout: '1s',
+          retryBackoffBaseInterval: '1s',
+        },
+      }),
+    ])
+    const [rules] = Object.values(outcome.fixture.document('aaa/web-0').parts).filter(
+      (part) => part.kind === 'clientRules',
+    )
+    expect(rules?.retries).toHaveLength(301)
+    expect(outcome.cpuMs).toBeLessThan(MAX_CPU_MS)
   })
 
   it('an UpstreamTrafficSetting whose host repeats the name of its namespace costs nothing', () => {

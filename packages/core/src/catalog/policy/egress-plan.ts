@@ -4,7 +4,7 @@ import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { indexInputs, settingInputs } from '../inputs/inputs.js'
 import { combinationsInAll, reportTooMany } from './combinations.js'
-import { inPrecedence } from './consent.js'
+import { inPrecedence, mayConcern } from './consent.js'
 import { ANYWHERE, nameOfTheMesh, type EgressDestination, type EgressProtocol } from './egress-destinations.js'
 import { gatewaysOfEgress, isGatewayAccount, type GatewayChoice } from './egress-gateways.js'
 import { egressRules, opensTo, type EgressRoute, type EgressRules, type EgressSource } from './egress-rules.js'
@@ -69,9 +69,12 @@ export const egressPlan = defineQuery<CatalogState, ServiceAccountRef, EgressPla
   keyOf: nameKey,
   equal: deepEqual,
   compute: (context, account) => {
-    const names = context.get(settingInputs.egressPolicies, '')
+    const named = context.get(settingInputs.egressPolicies, '')
       ? context.get(indexInputs.egressBySource, nameKey(account))
       : []
+    // Objects of namespaces that may say nothing about the account, however many there are, must cost nothing here.
+    const to = { kind: 'ServiceAccount', ...account } as const
+    const names = named.filter(({ namespace }) => mayConcern(context, { from: { kind: 'Egress', namespace }, to }))
     const problems = new Map<string, ProblemList>()
     const problemsOf = (egress: NamespacedName): ProblemList => {
       const list = problems.get(nameKey(egress)) ?? new ProblemList(objectRefOf('Egress', egress))

@@ -11,7 +11,7 @@ import type { PluginChainName } from '../../config/index.js'
 import { selectsLabels, type KindMap } from '../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { nameInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
+import { grantsInNamespace, nameInputs, objectInputs, settingInputs } from '../inputs/inputs.js'
 import { concernsAll, inPrecedence, mayConcern } from './consent.js'
 import { nameKey, sortedUnique, type NamespacedName } from './keys.js'
 import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
@@ -44,7 +44,13 @@ const configsOfPlugin = defineQuery<CatalogState, PluginOfNamespace, PluginValue
   equal: deepEqual,
   compute: (context, { plugin, namespace }) => {
     const configs = new Map<string, JsonValue>()
-    for (const name of inPrecedence(context, namespace, context.get(nameInputs.PluginConfig, ''))) {
+    const isOpen =
+      context.get(grantsInNamespace, namespace).length > 0 || context.get(settingInputs.crossNamespace, '').pluginConfig
+    const osmNamespace = context.get(settingInputs.osmNamespace, '')
+    const candidates = context
+      .get(nameInputs.PluginConfig, '')
+      .filter((name) => isOpen || name.namespace === namespace || name.namespace === osmNamespace)
+    for (const name of inPrecedence(context, namespace, candidates)) {
       const spec = context.get(objectInputs.PluginConfig, name)?.spec
       if (spec?.plugin !== plugin) continue
       const concerned = spec.destinationRefs.filter(
@@ -101,8 +107,10 @@ export function pluginParts(context: Context, instance: Instance): readonly Poli
   const { namespace } = instance.metadata
   const chains = new Map<string, PluginChainName[]>()
   for (const name of context.get(nameInputs.PluginChain, '')) {
+    // Asked first: chains of others, however many there are, must cost nothing here.
+    if (!mayChain(context, name, namespace)) continue
     const spec = context.get(objectInputs.PluginChain, name)?.spec
-    if (spec === undefined || !mayChain(context, name, namespace)) continue
+    if (spec === undefined) continue
     if (!isSelected(context, instance, spec.selectors)) continue
     for (const chain of spec.chains)
       for (const plugin of chain.plugins) chains.set(plugin, [...(chains.get(plugin) ?? []), chain.name])
