@@ -217,6 +217,22 @@ describe('BootstrapSecrets', () => {
     await until(() => owners('a') !== undefined)
   })
 
+  it('deletes nothing while an upgrade takes its rights away, and goes on when they are bound again', async () => {
+    putSecret('a')
+    putPod('a')
+    start()
+    await until(() => owners('a') !== undefined)
+    const forbidden = new KubernetesError('OSM_KUBERNETES_FORBIDDEN', 'no', { status: 403, reason: 'Forbidden' })
+    for (const call of ['list secrets', 'get secrets', 'patch secrets', 'delete secrets'])
+      api.faults.set(call, forbidden)
+    api.drop(Pod, { namespace, name: 'a' })
+    const seen = sweeps()
+    await until(() => sweeps() > seen + 2)
+    expect(api.find(Secret, secretName('a'))).toBeDefined()
+    api.faults.clear()
+    await until(() => api.find(Secret, secretName('a')) === undefined)
+  })
+
   it('leaves namespaces alone that have left the mesh', async () => {
     start()
     await until(() => sweeps() > 0)

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { resourceTypes } from '@osm-ts/core'
+import { KubernetesError, resourceTypes } from '@osm-ts/core'
 
 import type { FakeCluster } from '../../test/fake-cluster.js'
 import { LeaderDuty } from '../../test/leader-duty.js'
@@ -61,6 +61,20 @@ describe('RoleBindings', () => {
     cluster.leave('shop')
     await until(() => binding('shop') === undefined)
     expect(api.calls.filter((call) => call.startsWith('create'))).toHaveLength(2)
+  })
+
+  it('are written when an upgrade has given back the right to write them', async () => {
+    await until(() => binding('shop') !== undefined)
+    api.faults.set(
+      'create rolebindings',
+      new KubernetesError('OSM_KUBERNETES_FORBIDDEN', 'no', { status: 403, reason: 'Forbidden' }),
+    )
+    cluster.join('late')
+    await until(() => api.calls.filter((call) => call === 'create rolebindings').length > 2)
+    expect(binding('late')).toBeUndefined()
+    expect(binding('shop')).toBeDefined()
+    api.faults.clear()
+    await until(() => binding('late') !== undefined)
   })
 
   it('are restored, and never widened by somebody else', async () => {

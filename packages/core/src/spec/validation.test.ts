@@ -1287,7 +1287,14 @@ describe('references to other namespaces', () => {
       ],
       'which workloads of the mesh have',
     ],
-    ['that a rule names', gatewayConfig(edge), [grantedTo('edge')], 'which TrafficTarget default/target names'],
+    [
+      'that a rule of its namespace names',
+      gatewayConfig(edge),
+      [grantedTo('edge').replace('name: target', 'name: target, namespace: edge')],
+      'which TrafficTarget edge/target names',
+    ],
+    // A rule of another namespace would take the certificate away from who is not concerned.
+    ['that a rule of another namespace names', gatewayConfig(edge), [grantedTo('edge')], undefined],
     ['of another namespace', certOf(edge), [], 'which only namespace edge and that of the control plane may ask for'],
     ['of its own namespace', certOf('a.aaa.trust.example'), [namespaceOf('aaa')], undefined],
   ])(

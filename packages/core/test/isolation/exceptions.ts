@@ -1,6 +1,7 @@
 import type { EgressPart, OutboundPart } from '@osm-ts/driver-api'
 
 import { coversRange, parseIpRange, type IpRange } from '../../src/spec/ip-range.js'
+import type { Manifest } from './manifest.js'
 import type { Change, Facts } from './observe.js'
 import type { Scenario } from './scenario.js'
 
@@ -34,7 +35,7 @@ export const exceptions: readonly Exception[] = [
       if (proxy === undefined || change.before !== undefined || !mayCall(scenario, proxy, before)) return false
       switch (kind) {
         case 'outbound':
-          return isOwn(scenario, id) && takesNothing(change.after, proxy, before)
+          return isOwn(scenario, id) && takesNothing(change.after, proxy, before, scenario)
         case 'upstream':
         case 'endpoints':
           return isOwn(scenario, id)
@@ -98,7 +99,7 @@ interface TargetSpec {
 }
 
 /** True if a service has no host name and no address that another service, or a destination outside, had for the proxy before. */
-function takesNothing(text: string | undefined, proxy: string, before: Facts): boolean {
+function takesNothing(text: string | undefined, proxy: string, before: Facts, { attack }: Scenario): boolean {
   const { port, hosts, addresses } = JSON.parse(bare(text)) as OutboundPart
   for (const [key, value] of before) {
     const { proxy: reader, kind } = parse(key)
@@ -114,15 +115,20 @@ function takesNothing(text: string | undefined, proxy: string, before: Facts): b
       const held = JSON.parse(bare(value)) as EgressPart
       if (held.port !== port) continue
       if (hosts.some((host) => held.hosts.includes(host) || held.serverNames.includes(host))) return false
-      if (addresses.some((address) => !isGivenOut(address) && reaches(held, address))) return false
+      if (addresses.some((address) => !isGivenOut(address, attack) && reaches(held, address))) return false
     }
   }
   return true
 }
 
-/** True for addresses that the cluster gives out to pods and services: nobody writes down that of another one, or one outside the cluster. */
-function isGivenOut(address: string): boolean {
-  return address.startsWith('10.')
+/**
+ * True for addresses that the cluster gives out to pods and services, and for those of Workloads, which only the one owner of a folder writes down. Others
+ * are perhaps outside the mesh.
+ */
+function isGivenOut(address: string, attack: readonly Manifest[]): boolean {
+  const isOfWorkload = ({ kind, spec }: Manifest): boolean =>
+    kind === 'Workload' && (spec as { readonly address?: string }).address === address
+  return address.startsWith('10.') || attack.some(isOfWorkload)
 }
 
 /** True if a destination of addresses outside the mesh takes in an address. */

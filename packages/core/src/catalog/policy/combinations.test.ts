@@ -302,6 +302,21 @@ describe('objects of some kilobytes that stand for millions of pairs', () => {
     expect(outcome.cpuMs).toBeLessThan(MAX_CPU_MS)
   })
 
+  it('a Service of too many ports is served at the lowest of them, and is told', () => {
+    const ports = times(4_000, (n) => ({ name: `p${n}`, port: 40_000 - n, targetPort: 8080 }))
+    const outcome = computed([
+      service('wide', ports),
+      object(SPECS, 'TCPRoute', 't', {}),
+      target('t', { rules: [{ kind: 'TCPRoute', name: 't' }] }),
+    ])
+    expect(outcome.problems).toContainEqual(refused('Service', 'wide'))
+    const wide = parts(outcome, 'outbound').filter((id) => id.startsWith('aaa/wide|'))
+    expect(wide).toHaveLength(1_000)
+    expect(wide).toContain('aaa/wide|36001')
+    expect(wide).toContain('aaa/wide|37000')
+    expect(outcome.cpuMs).toBeLessThan(MAX_CPU_MS)
+  })
+
   it('an UpstreamTrafficSetting whose host repeats the name of its namespace costs nothing', () => {
     const host = times(40_000, () => 'aaa').join('.')
     expect(computed([object(POLICY, 'UpstreamTrafficSetting', 'u', { host })]).cpuMs).toBeLessThan(MAX_CPU_MS)

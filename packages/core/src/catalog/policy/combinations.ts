@@ -27,6 +27,9 @@ export const combinationsInAll = Object.freeze({
   trafficSplit: 20_000,
 })
 
+/** Ports of one Service. Every sidecar that may call the Service is told each of them. */
+export const MAX_SERVICE_PORTS = 1_000
+
 /** Backends of one IngressBackend or AccessControl. */
 export const MAX_ACCESS_BACKENDS = 1_000
 

@@ -9,6 +9,7 @@ import { deepEqual, defineQuery, type QueryContext } from '../incremental/index.
 import type { CatalogState } from '../inputs/catalog-state.js'
 import { accountsOfService, endpointsOfService, indexInputs, objectInputs } from '../inputs/inputs.js'
 import { isUsableAccount } from './accounts.js'
+import { MAX_SERVICE_PORTS, reportTooMany } from './combinations.js'
 import { nameKey, sortedUnique } from './keys.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 
@@ -93,7 +94,7 @@ function servedPorts(service: KindMap['Service'], problems: ProblemList): readon
     .sort((a, b) => a.port - b.port)
   for (const { port, name, targetPort = port, field, ...rest } of declared) {
     const { protocol } = portProtocol({ ...rest, ...(name !== undefined && { name }) })
-    if (ports.some((other) => other.port === port)) {
+    if (ports.at(-1)?.port === port) {
       problems.error(
         'OSM_SPEC_SERVICE_PORT',
         `${field}.port`,
@@ -103,7 +104,14 @@ function servedPorts(service: KindMap['Service'], problems: ProblemList): readon
     }
     ports.push({ port, name, protocol, target: targetPort, field })
   }
-  return ports
+  if (ports.length > MAX_SERVICE_PORTS)
+    reportTooMany(
+      problems,
+      'spec.ports',
+      `has ${ports.length} ports, of which the mesh does not serve those with the highest numbers`,
+      MAX_SERVICE_PORTS,
+    )
+  return ports.slice(0, MAX_SERVICE_PORTS)
 }
 
 /** Accounts behind a service that can hold a certificate; sorted. */

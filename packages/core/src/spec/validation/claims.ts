@@ -43,7 +43,7 @@ export class Claims {
     return this.#trusting.get(canonicalName(name)) ?? []
   }
 
-  /** The first TrafficTarget that names the account, as a source or as its destination. */
+  /** The first TrafficTarget in the namespace of an account that names it, as a source or as its destination. */
   granting({ namespace, name }: { readonly namespace: string; readonly name: string }): MeshObject | undefined {
     this.#granting ??= grantedAccounts(this.#snapshot)
     return this.#granting.get(`${namespace}/${name}`)
@@ -109,12 +109,13 @@ function trustedNames(snapshot: Snapshot): ReadonlyMap<string, readonly AccessOb
   return trusting
 }
 
+/** Those of other namespaces do not count: they would decide about a certificate that is not theirs. */
 function grantedAccounts(snapshot: Snapshot): ReadonlyMap<string, MeshObject<'TrafficTarget'>> {
   const granting = new Map<string, MeshObject<'TrafficTarget'>>()
   for (const target of snapshot.list('TrafficTarget'))
     for (const { namespace = target.metadata.namespace, name } of [...target.spec.sources, target.spec.destination]) {
       const account = `${namespace}/${name}`
-      if (!granting.has(account)) granting.set(account, target)
+      if (namespace === target.metadata.namespace && !granting.has(account)) granting.set(account, target)
     }
   return granting
 }
