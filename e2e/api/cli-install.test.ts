@@ -226,7 +226,7 @@ describe('a mesh by osm install', () => {
         )
         expect({ code, shown }).toMatchObject({ code: 0 })
         expect(shown).toContain('OSM [mesh name: second] in namespace [second-system] uninstalled\n')
-        expect(shown).toContain('OSM namespace [second-system] deleted successfully\n')
+        expect(shown).toContain('OSM namespace [second-system] is being deleted, with everything in it\n')
         expect(shown).toContain('they are in use by mesh [osm] in namespace [osm-system]\n')
         expect(shown).toContain('Successfully deleted OSM secret: osm-ca-bundle in namespace second-system\n')
         await expect(present(resourceTypes.CustomResourceDefinition, crds)).resolves.toEqual(crds)
@@ -257,7 +257,7 @@ describe('a mesh by osm install', () => {
       const again = await osm('uninstall', 'mesh', '-f', '-a', '--delete-namespace')
       expect(again.code).toBe(0)
       expect(again.stdout).toContain('No OSM control planes found\n')
-      expect(again.stdout).toContain('OSM namespace [osm-system] deleted successfully\n')
+      expect(again.stdout).toContain('OSM namespace [osm-system] is being deleted, with everything in it\n')
       expect(again.stdout).toContain('Ignoring - did not find OSM secret: osm-ca-bundle in namespace osm-system\n')
     },
     patientMs,

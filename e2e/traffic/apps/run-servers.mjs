@@ -13,8 +13,16 @@ const children = JSON.parse(SERVERS).map(({ name, argv: [file, ...args], env }) 
   return child
 })
 
+/** Servers remove their folders when they end. They must do so first: what still runs after this program is killed. */
 function stop(code) {
-  for (const child of children) child.removeAllListeners('exit').kill()
-  process.exit(code)
+  const running = new Set(children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null))
+  if (running.size === 0) process.exit(code)
+  for (const child of running) {
+    child.removeAllListeners('exit').once('exit', () => {
+      running.delete(child)
+      if (running.size === 0) process.exit(code)
+    })
+    child.kill()
+  }
 }
 process.on('SIGTERM', () => stop(0))

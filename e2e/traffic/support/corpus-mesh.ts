@@ -7,7 +7,16 @@ import type { MeshEvent } from '@osm-ts/standalone'
 import { run } from '../../dataplane/support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from '../../dataplane/support/mesh.js'
 import { eventually } from '../../dataplane/support/wait.js'
-import { account, meshConfig, service, withSpec, workload } from '../../dataplane/support/yaml.js'
+import {
+  account,
+  meshConfig,
+  routeGroup,
+  service,
+  tcpRoute,
+  trafficTarget,
+  withSpec,
+  workload,
+} from '../../dataplane/support/yaml.js'
 import type { Observations } from './compare.js'
 import type { SidecarClass, TrafficClient, TrafficServer, TrafficTarget } from './types.js'
 
@@ -16,6 +25,12 @@ const runServers = fileURLToPath(new URL('../apps/run-servers.mjs', import.meta.
 
 /** A client that takes longer hangs. */
 const CLIENT_TIMEOUT_MS = 240_000
+
+/**
+ * What lets clients in: permissive mode; or SMI mode, with a rule that looks at the path of each request, and with
+ * `traffic.escapedSlashes: Keep`.
+ */
+export type CorpusRules = 'permissive' | 'SMI'
 
 /** Where a client runs. */
 export type Place = 'beside' | 'through'
@@ -41,11 +56,12 @@ export interface CorpusMesh {
 export async function startCorpusMesh(
   servers: readonly TrafficServer[],
   sidecarClass: SidecarClass,
+  rules: CorpusRules,
 ): Promise<CorpusMesh> {
   const commands = servers.map(({ name, argv, env = {} }) => ({ name, argv, env }))
   const mesh = await startTestMesh(
     {
-      'config.yaml': [meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true, enableEgress: false } })],
+      'config.yaml': [configOf(rules)],
       'corpus.yaml': [
         account(`${NAMESPACE}/clients`),
         workload(`${NAMESPACE}/clients`, { program: programs.idle }),
@@ -56,6 +72,16 @@ export async function startCorpusMesh(
             ports: servers.map(({ name, port }) => ({ name, port })),
           },
         ),
+        routeGroup(`${NAMESPACE}/requests`, [{ name: 'any', pathRegex: '/.*', methods: ['*'] }]),
+        tcpRoute(`${NAMESPACE}/connections`, []),
+        trafficTarget(`${NAMESPACE}/servers`, {
+          to: `${NAMESPACE}/servers`,
+          from: [`${NAMESPACE}/clients`],
+          rules: [
+            { kind: 'HTTPRouteGroup', name: 'requests', matches: ['any'] },
+            { kind: 'TCPRoute', name: 'connections' },
+          ],
+        }),
         ...servers.map(({ name, port, appProtocol }) =>
           service(`${NAMESPACE}/${name}`, 'servers', port, { protocol: appProtocol }),
         ),
@@ -99,6 +125,14 @@ export async function startCorpusMesh(
       return answer as Readonly<Record<string, Observations>>
     },
   }
+}
+
+function configOf(rules: CorpusRules): string {
+  const isPermissive = rules === 'permissive'
+  const escapedSlashes = isPermissive ? {} : { escapedSlashes: 'Keep' }
+  return meshConfig({
+    traffic: { enablePermissiveTrafficPolicyMode: isPermissive, enableEgress: false, ...escapedSlashes },
+  })
 }
 
 function failureOf(events: readonly MeshEvent[]): string | undefined {

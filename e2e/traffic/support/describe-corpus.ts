@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { kernelTestObstacle } from '../../dataplane/support/kernel.js'
 import { compareObservations, type Difference, formatDifference, type Observations } from './compare.js'
-import { type CorpusMesh, type Place, startCorpusMesh } from './corpus-mesh.js'
+import { type CorpusMesh, type CorpusRules, type Place, startCorpusMesh } from './corpus-mesh.js'
 import { compareExplanations, comparePairs } from './page.js'
 import type { Corpus, Explanation, SidecarClass, TrafficClient, TrafficPair } from './types.js'
 
@@ -14,15 +14,19 @@ const TIMEOUT_MS = 600_000
 type ClientResult = Readonly<Record<string, Observations>> | Error
 type Results = ReadonlyMap<TrafficClient, ClientResult>
 
-/** Tests of a corpus: no pair differs in a way that no explanation covers, and the page says what was seen. */
-export function describeCorpus(corpus: Corpus, sidecarClass: SidecarClass): void {
-  describe(`traffic of ${corpus.name} with sidecars of class ${sidecarClass}`, () => {
+/**
+ * Tests of a corpus: no pair differs in a way that no explanation covers. The page says what was seen in permissive mode.
+ *
+ * @param rules - what lets the clients in
+ */
+export function describeCorpus(corpus: Corpus, sidecarClass: SidecarClass, rules: CorpusRules = 'permissive'): void {
+  describe(`traffic of ${corpus.name} with sidecars of class ${sidecarClass}, by ${rules} rules`, () => {
     let mesh: CorpusMesh
     let results: Readonly<Record<Place, Results>>
 
     beforeAll(async () => {
       expect(kernelTestObstacle()).toBeUndefined()
-      mesh = await startCorpusMesh(corpus.servers, sidecarClass)
+      mesh = await startCorpusMesh(corpus.servers, sidecarClass, rules)
       results = await runAll(mesh, corpus.pairs)
     }, TIMEOUT_MS)
     afterAll(async () => {
@@ -55,6 +59,7 @@ export function describeCorpus(corpus: Corpus, sidecarClass: SidecarClass): void
       },
     )
 
+    if (rules !== 'permissive') return
     it('is what the page says', () => {
       const rows = corpus.pairs.map((pair) => {
         const used = new Set(

@@ -45,7 +45,10 @@ export class DifferentialMesh {
   static async open(): Promise<DifferentialMesh> {
     const bare = await startBare()
     return new DifferentialMesh(
-      await startTestMesh({ 'topology.yaml': topology, [FILE]: [configOf({ permissive: false, plaintext: [] })] }),
+      await startTestMesh({
+        'topology.yaml': topology,
+        [FILE]: [configOf({ permissive: false, plaintext: [], keepsEscapedSlashes: false })],
+      }),
       bare,
     )
   }

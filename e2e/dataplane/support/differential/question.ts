@@ -10,6 +10,8 @@ export interface Policy {
   readonly permissive: boolean
   /** Namespaces in which a missing sidecar means plaintext. */
   readonly plaintext: readonly string[]
+  /** `traffic.escapedSlashes` is `Keep`. */
+  readonly keepsEscapedSlashes: boolean
   readonly documents: readonly string[]
 }
 
@@ -24,11 +26,12 @@ export function documentsOf(policy: Policy): readonly string[] {
 }
 
 /** The configuration of a policy. */
-export function configOf({ permissive, plaintext }: Omit<Policy, 'documents'>): string {
+export function configOf({ permissive, plaintext, keepsEscapedSlashes }: Omit<Policy, 'documents'>): string {
   return meshConfig({
     traffic: {
       enablePermissiveTrafficPolicyMode: permissive,
       enableEgress: false,
+      escapedSlashes: keepsEscapedSlashes ? 'Keep' : 'Reject',
       ...(permissive ? { plaintextNamespaces: plaintext } : {}),
     },
     featureFlags: { enableEgressPolicy: true, enableIngressBackendPolicy: true, enableRetryPolicy: true },

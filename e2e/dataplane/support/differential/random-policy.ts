@@ -103,6 +103,32 @@ const trafficTarget = fc
     }),
   )
 
+/** Objects that fit together, so that much of what they are about is let in. */
+const opening = fc
+  .tuple(
+    fc.nat(5),
+    fc.constantFrom(...servers),
+    fc.subarray([...clients], { minLength: 1 }),
+    fc.oneof(pathRegex, fc.constantFrom('.*', '/.*', '/a/.*', '/[^/]*')),
+  )
+  .map(([number, server, callers, path]) => {
+    const [namespace = '', name = ''] = server.split('/')
+    const own = `open${number}`
+    const sources = callers.map((caller) => {
+      const [home = '', account = ''] = caller.split('/')
+      return { kind: 'ServiceAccount', namespace: home, name: account }
+    })
+    const rules = [{ kind: 'HTTPRouteGroup', name: own, matches: ['m0'] }]
+    return [
+      document('specs.smi-spec.io/v1alpha4', 'HTTPRouteGroup', `${namespace}/${own}`, {
+        spec: { matches: [{ name: 'm0', pathRegex: path, methods: ['*'] }] },
+      }),
+      document('access.smi-spec.io/v1alpha3', 'TrafficTarget', `${namespace}/${own}`, {
+        spec: { destination: { kind: 'ServiceAccount', namespace, name }, rules, sources },
+      }),
+    ]
+  })
+
 const backend = fc.record({ service: fc.constantFrom('web', 'twin', 'both', 'store', 'none'), weight: fc.nat(3) })
 const trafficSplit = fc
   .tuple(
@@ -125,16 +151,19 @@ const trafficSplit = fc
 export const anyPolicy: fc.Arbitrary<{
   readonly permissive: boolean
   readonly plaintext: readonly string[]
+  readonly keepsEscapedSlashes: boolean
   readonly documents: readonly string[]
 }> = fc.record({
   permissive: fc.nat(5).map((number) => number === 0),
   plaintext: fc.constantFrom([], ['a'], ['*'], ['b']),
+  keepsEscapedSlashes: fc.boolean(),
   documents: fc
     .tuple(
       fc.array(routeGroup, { minLength: 2, maxLength: 4 }),
       fc.array(tcpRoute, { maxLength: 3 }),
       fc.array(trafficTarget, { minLength: 2, maxLength: 8 }),
       fc.array(trafficSplit, { maxLength: 3 }),
+      fc.array(opening, { maxLength: 3 }).map((openings) => openings.flat()),
     )
     .map((lists) => withoutDoubles(lists.flat())),
 })
@@ -175,6 +204,8 @@ const segment = fc.constantFrom(
   '%2e%2e',
   '..;',
   '%2f',
+  'a%2Fc',
+  'a%5cb',
   'caf%C3%A9',
   '%ff',
   '%',

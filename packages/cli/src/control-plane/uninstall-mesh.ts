@@ -123,7 +123,9 @@ async function deleteNamespaceOf(namespace: string, options: UninstallOptions): 
   const { api, signal } = options.cluster
   const found = await api.delete(resourceTypes.Namespace, { namespace: '', name: namespace }, { signal })
   teller(options)(
-    found ? `OSM namespace [${namespace}] deleted successfully` : `OSM namespace [${namespace}] not found`,
+    found
+      ? `OSM namespace [${namespace}] is being deleted, with everything in it`
+      : `OSM namespace [${namespace}] not found`,
   )
 }
 

@@ -12,6 +12,7 @@ export interface Asking {
 export const askingSettings: readonly { readonly feature: OptionalFeature; readonly spec: object }[] = [
   { feature: 'dns-proxy', spec: { sidecar: { localDNSProxy: { enable: true } } } },
   { feature: 'remote-logging', spec: { observability: { remoteLogging: { enable: true } } } },
+  { feature: 'escaped-slashes', spec: { traffic: { escapedSlashes: 'Keep' } } },
 ]
 
 const policies = 'policy.openservicemesh.io/v1alpha1'
