@@ -8,7 +8,7 @@
  * @property {'covered' | 'partly' | 'differs' | 'not covered'} outcome
  * @property {string} [note] what is different, or left out; always there unless it is covered
  * @property {readonly string[]} tests
- * @property {string} [walked] what of it was run by hand on the local cluster, class envoy, as a reader would
+ * @property {string} [walked] what of it was run by hand, class envoy, as a reader would: on the local cluster, or in standalone mode where it says so
  */
 
 const scenario = (/** @type {string} */ name) => `packages/driver-testkit/scenarios/${name}.yaml`
@@ -37,6 +37,8 @@ const guides = [
     name: 'bookstore: deploy, permissive mode, SMI access',
     of: 'both',
     outcome: 'covered',
+    walked:
+      'standalone: buyer and thief in permissive mode; then the HTTPRouteGroup and the TrafficTarget: 200 for the buyer, nothing for the thief until it is a source, 403 for a path without a rule',
     tests: [cluster('bookstore'), dataplane('demo')],
   },
   {
@@ -63,10 +65,25 @@ const guides = [
     name: 'TCP traffic routing',
     of: 'both',
     outcome: 'covered',
+    walked:
+      'standalone: an echo in permissive mode; in SMI mode refused before the TCPRoute and the TrafficTarget, answered after',
     tests: [scenario('tcp-connectivity'), scenario('tcp-server-first')],
   },
-  { name: 'StatefulSets', of: 'OSM', outcome: 'covered', tests: [scenario('statefulset')] },
-  { name: 'egress passthrough', of: 'both', outcome: 'covered', tests: [scenario('egress')] },
+  {
+    name: 'StatefulSets',
+    of: 'OSM',
+    outcome: 'covered',
+    walked:
+      'standalone: the Services of the guide before three instances, by the name of the Service and of each instance, on three ports',
+    tests: [scenario('statefulset'), dataplane('ordinary-services.transparent')],
+  },
+  {
+    name: 'egress passthrough',
+    of: 'both',
+    outcome: 'covered',
+    walked: 'standalone: a server outside with the switch off, nothing; with it on, 200',
+    tests: [scenario('egress')],
+  },
   {
     name: 'egress policy, by host and by address',
     of: 'both',
@@ -106,6 +123,8 @@ const guides = [
     of: 'osm-edge',
     outcome: 'covered',
     note: 'the Service may be outside the mesh',
+    walked:
+      'standalone: a caller outside the mesh, refused without an AccessControl, 200 with its address, refused with another range',
     tests: [scenario('ingress-access-control'), 'packages/core/src/endpoints/named-services.test.ts'],
   },
   {
@@ -120,6 +139,8 @@ const guides = [
     of: 'both',
     outcome: 'partly',
     note: 'that the objects are taken, also for a Service outside the mesh, is a test; the limits are tested on another host',
+    walked:
+      'standalone: ten calls at once to a host of an Egress with one connection and one pending request: two 200, eight 503',
     tests: ['packages/core/src/spec/validation.test.ts', dataplane('upstream-settings')],
   },
   {
@@ -127,7 +148,8 @@ const guides = [
     of: 'both',
     outcome: 'differs',
     note: 'the Retry has to be in the namespace of its source; one in another namespace is told so in its status',
-    walked: 'the objects of the guide are committed',
+    walked:
+      'the objects of the guide are committed; standalone: five retries of a 503 in the statistics, as the guide shows, and six requests at the server',
     tests: [
       dataplane('retry'),
       scenario('retry-policy'),
@@ -261,7 +283,7 @@ export function renderGuides() {
   })
   return [
     '## Guides of OSM and osm-edge\n',
-    'None of them is run as it stands by a test: they need public images and programs of others. The tests do the same with inputs of our own. `partly` and `differs` say in the note what a reader has to know. The last column is what was run by hand on a [local cluster](../guides/cluster.md), class envoy, with the test application in place of public images.\n',
+    'None of them is run as it stands by a test: they need public images and programs of others. The tests do the same with inputs of our own. `partly` and `differs` say in the note what a reader has to know. The last column is what was run by hand with class envoy and test applications in place of public images: on a [local cluster](../guides/cluster.md), or in [standalone mode](../guides/standalone.md) where it says so.\n',
     '| guide | of | outcome | note | tests | run by hand |',
     '| --- | --- | --- | --- | --- | --- |',
     ...lines,
