@@ -8,9 +8,9 @@ import type { ProblemList } from './problems.js'
 /** Pairs that one object may stand for, by what it pairs. */
 export const objectCombinations = Object.freeze({
   /** Destinations of an Egress, with each kind of request that it lets out there. */
-  egress: 2_500,
+  egress: 1_000,
   /** Requests that a TrafficTarget allows, with each of its sources and TCPRoutes. */
-  trafficTarget: 50_000,
+  trafficTarget: 10_000,
   /** Backends of an IngressBackend or AccessControl, with each source, name and kind of request. */
   access: 50_000,
   /** Backends of a TrafficSplit, with each kind of request that it is for. */
@@ -20,9 +20,9 @@ export const objectCombinations = Object.freeze({
 /** Pairs that all objects together may stand for towards one account, or one service. */
 export const combinationsInAll = Object.freeze({
   /** For each account that Egress objects let out. */
-  egress: 2_500,
+  egress: 1_000,
   /** For each account that TrafficTargets open. */
-  trafficTarget: 100_000,
+  trafficTarget: 20_000,
   /** For each service that TrafficSplits share out. */
   trafficSplit: 20_000,
 })
