@@ -207,6 +207,14 @@ describe('the network policies of the chart', () => {
     expect(ports.map(({ port }) => port).sort()).toEqual(served.filter((port) => port !== 9092).sort())
   })
 
+  it('let controllers alone reach the port by which they report to each other', () => {
+    const { spec } = find(manifests.get('default') ?? [], 'NetworkPolicy', 'osm-controller')
+    const rules = spec?.ingress as readonly { readonly from?: unknown; readonly ports: readonly { port: number }[] }[]
+    expect(rules.filter(({ ports }) => ports.some(({ port }) => port === 9094))).toEqual([
+      { from: [{ podSelector: { matchLabels: { app: 'osm-controller' } } }], ports: [{ protocol: 'TCP', port: 9094 }] },
+    ])
+  })
+
   it('are left out when asked to', () => {
     expect((manifests.get('another-mesh') ?? []).filter(({ kind }) => kind === 'NetworkPolicy')).toEqual([])
   })

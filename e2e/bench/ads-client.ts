@@ -7,6 +7,8 @@ import {
   DeltaDiscoveryResponseSchema,
 } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
+import { type Status, StatusSchema } from '@osm-ts/envoy-api/google/rpc/status_pb.js'
+
 import { CLUSTER, ENDPOINTS, LISTENER, ReferenceReader, ROUTES, SECRET } from './references.js'
 
 /** What a simulated proxy connects with. */
@@ -23,12 +25,14 @@ export interface AdsClientOptions {
   readonly onError: (error: Error) => void
   /** Called with every response, before it is acknowledged. */
   readonly onResponse?: (response: DeltaDiscoveryResponse) => void
+  /** Why a response is refused; it is acknowledged where this gives nothing. */
+  readonly refuse?: (response: DeltaDiscoveryResponse) => string | undefined
   /** Names of secrets to subscribe to: none, unless given. */
   readonly secrets?: readonly string[]
 }
 
 /**
- * A proxy as the control plane sees one: subscribes in the order in which Envoy does, over delta ADS, and acknowledges everything.
+ * A proxy as the control plane sees one: subscribes in the order in which Envoy does, over delta ADS, and acknowledges everything that it is not told to refuse.
  *
  * It decodes listeners to learn the names of route configurations, and nothing else.
  */
@@ -76,7 +80,12 @@ export class AdsClient {
   #take(response: DeltaDiscoveryResponse): void {
     this.#options.onResponse?.(response)
     const names = response.resources.map(({ name }) => name)
-    this.#send(response.typeUrl, { responseNonce: response.nonce })
+    const refusal = this.#options.refuse?.(response)
+    this.#send(response.typeUrl, {
+      responseNonce: response.nonce,
+      ...(refusal !== undefined && { errorDetail: create(StatusSchema, { code: 3, message: refusal }) }),
+    })
+    if (refusal !== undefined) return
     if (response.typeUrl === CLUSTER)
       this.#subscribe(
         ENDPOINTS,
@@ -102,7 +111,11 @@ export class AdsClient {
 
   #send(
     typeUrl: string,
-    fields: { readonly responseNonce?: string; readonly resourceNamesSubscribe?: string[] },
+    fields: {
+      readonly responseNonce?: string
+      readonly resourceNamesSubscribe?: string[]
+      readonly errorDetail?: Status
+    },
   ): void {
     const node = this.#first ? { node: { id: this.#options.nodeId, cluster: 'bench' } } : {}
     this.#first = false

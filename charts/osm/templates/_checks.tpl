@@ -56,8 +56,8 @@ compatibility stands in values.yaml as such; nothing that was asked for is left 
 {{- if hasKey $ports $port -}}
 {{- fail (printf "osm.sidecarDrivers: %s and %s both have proxyServerPort %s; each class needs a port of its own" (get $ports $port) .sidecarName $port) -}}
 {{- end -}}
-{{- if has $port (list "9091" "9092" "9093") -}}
-{{- fail (printf "osm.sidecarDrivers: %s has proxyServerPort %s, which the controller needs for itself (9091 health, 9092 debug, 9093 webhook)" .sidecarName $port) -}}
+{{- if has $port (list "9091" "9092" "9093" "9094") -}}
+{{- fail (printf "osm.sidecarDrivers: %s has proxyServerPort %s, which the controller needs for itself (9091 health, 9092 debug, 9093 webhook, 9094 replicas)" .sidecarName $port) -}}
 {{- end -}}
 {{- $_ := set $ports $port .sidecarName -}}
 {{- end -}}

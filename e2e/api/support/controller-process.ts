@@ -41,7 +41,7 @@ export interface Answer {
 export class ControllerProcess {
   readonly program: ChildProgram
   readonly address: string
-  readonly ports: Readonly<Record<'health' | 'debug' | 'webhook', number>>
+  readonly ports: Readonly<Record<'health' | 'debug' | 'webhook' | 'replicas', number>>
 
   private constructor(program: ChildProgram, address: string, ports: ControllerProcess['ports']) {
     this.program = program
@@ -55,6 +55,7 @@ export class ControllerProcess {
       health: await freePort(address),
       debug: await freePort(address),
       webhook: options.webhookPort ?? (await freePort(address)),
+      replicas: await freePort(address),
     }
     const args = [
       bundle,
@@ -64,6 +65,7 @@ export class ControllerProcess {
       `--health-port=${String(ports.health)}`,
       `--debug-port=${String(ports.debug)}`,
       `--webhook-port=${String(ports.webhook)}`,
+      `--replica-port=${String(ports.replicas)}`,
       ...flags,
     ]
     const env = {

@@ -5,6 +5,8 @@ import { proxyCredential, type ProxyCredentialOptions } from './proxy-credential
 export interface SimulatedProxyOptions extends ProxyCredentialOptions {
   /** `host:port`. */
   readonly target: string
+  /** Why a response is refused; it is acknowledged where this gives nothing. */
+  readonly refuse?: ConstructorParameters<typeof AdsClient>[0]['refuse']
 }
 
 /** A proxy with the certificate that the injector would have given it, which keeps what it is told. */
@@ -37,7 +39,8 @@ export class SimulatedProxy {
   static async prepare(options: SimulatedProxyOptions): Promise<() => SimulatedProxy> {
     const { commonName, chain, privateKey, roots } = await proxyCredential(options)
     const serverName = `osm-controller.${options.osmNamespace}.svc.cluster.local`
-    const fields = { target: options.target, serverName, roots, chain, privateKey, nodeId: commonName }
+    const { target, refuse } = options
+    const fields = { target, serverName, roots, chain, privateKey, nodeId: commonName, ...(refuse && { refuse }) }
     return () => new SimulatedProxy(fields)
   }
 

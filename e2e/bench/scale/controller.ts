@@ -79,6 +79,7 @@ export class Controller {
         `--health-port=${health}`,
         `--debug-port=${debug}`,
         `--webhook-port=${webhook}`,
+        '--replica-port=0',
         '--verbosity=warn',
       ],
       {

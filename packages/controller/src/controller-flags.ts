@@ -38,6 +38,7 @@ const ownFlags = {
   'health-port': port(9091, 'port of health, version and metrics'),
   'debug-port': port(9092, 'port of the debug server'),
   'webhook-port': port(9093, 'port of the validating webhook'),
+  'replica-port': port(9094, 'port by which the leader hears the other replicas'),
   'bootstrap-secret-grace': {
     kind: 'number',
     min: 1,

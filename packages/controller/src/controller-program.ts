@@ -32,6 +32,7 @@ import { validatingWebhook } from './webhook/validating-webhook.js'
 
 const NAME = 'osm-controller'
 const POD_NAME_VARIABLE = 'CONTROLLER_POD_NAME'
+const POD_IP_VARIABLE = 'CONTROLLER_POD_IP'
 
 /** osm-controller. */
 export const controllerProgram: Program<ControllerFlags> = {
@@ -160,6 +161,7 @@ function attachments(
       identity: `${environment[POD_NAME_VARIABLE] || hostname()}_${randomUUID()}`,
       accounts: { controller: flags.osmServiceAccount, injector: flags.injectorServiceAccount },
       enrolment: { mode: 'labelled', meshName: flags.meshName },
+      replicas: { host: flags.bindAddress, port: flags.replicaPort, podIP: environment[POD_IP_VARIABLE] },
       secretGraceMs: flags.bootstrapSecretGrace * 1000,
       configName: flags.osmConfigName,
       clock: systemClock,

@@ -84,6 +84,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_CONTROLLER_CERTIFICATE: "a certificate for a caller outside the mesh cannot be issued into its Secret",
   OSM_CONTROLLER_DUTY: "a duty of the leading controller failed and is tried again",
   OSM_CONTROLLER_IMAGE: "the image of a sidecar is older than the driver of its class serves",
+  OSM_CONTROLLER_REPORT: "a replica cannot tell the leading controller what its sidecars refuse; it tries again, and statuses of objects lack it meanwhile",
   OSM_CREDENTIAL_DENIED: "the credential reference does not occur in the policy of the proxy that asked",
   OSM_DRIVER_CHANGED: "a driver that was started again is another one than before",
   OSM_DRIVER_CONFIG: "the configuration of a driver does not fit its configSchema",

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
 import {
   type Clock,
   type Enrolment,
@@ -6,13 +8,21 @@ import {
   type KubernetesApi,
   type KubernetesSource,
   LeaderElector,
+  listen,
   meshObjectLabels,
   type Random,
+  replicaLimits,
   StatusWriter,
+  summarizeRefusals,
 } from '@osm-ts/core'
 
 import type { Attachment } from '../options.js'
+import { ownAddress } from '../replicas/own-address.js'
+import { ReplicaReports } from '../replicas/replica-report.js'
+import { replicaServer } from '../replicas/replica-server.js'
+import { reportToLeader } from '../replicas/report-to-leader.js'
 import { changesOf, subscribeAll } from '../subscribe-all.js'
+import { untilAborted } from '../supervision.js'
 import { BootstrapSecrets } from './bootstrap-secrets.js'
 import { OutsideCertificates } from './outside-certificates.js'
 import { RoleBindings } from './role-bindings.js'
@@ -28,18 +38,36 @@ export interface LeaderDutiesOptions {
   readonly accounts: SecretAccounts
   readonly enrolment: Enrolment
   readonly secretGraceMs: number
+  /** Where the leader hears the other replicas, and the address of the pod where that is every address. */
+  readonly replicas: { readonly host: string; readonly port: number; readonly podIP: string | undefined }
   /** Name of the MeshConfig. */
   readonly configName: string
   readonly clock: Clock
   readonly random: Random
 }
 
+/** On the Lease: `host:port` where the leader hears the other replicas. Whoever writes another address gets nothing: servers there show a certificate. */
+const leaderAddressAnnotation = 'openservicemesh.io/leader-address'
+/** Longer than candidates take to look at the Lease again, and to report to who holds it then. Milliseconds. */
+const HEAR_MS = 5_000
+
 /** Elects a leader among the replicas. Any of them serves proxies; only the leader writes. */
 export function leaderDuties(options: LeaderDutiesOptions): Attachment {
   return async (parts) => {
     const { api, source, identity, accounts, enrolment, secretGraceMs, configName, clock, random } = options
-    const { meshName, osmNamespace, metrics, feed, configurator, host, rules, problems, signal } = parts
+    const { meshName, osmNamespace, domains, metrics, certificates, feed, configurator } = parts
+    const { host, rules, problems, signal } = parts
     const logger = parts.logger.child('leader')
+    const reports = new ReplicaReports(() => performance.now())
+    const server = await replicaServer({
+      certificates,
+      domains,
+      onReport: (report) => report.replica === identity || reports.take(report),
+      now: () => clock.now(),
+    })
+    const { replicas } = options
+    const port = await listen(server.app, replicas, { name: 'replicas', limits: replicaLimits, metrics, logger })
+    const address = ownAddress(replicas.host, replicas.podIP, port)
     const elector = new LeaderElector({
       api,
       namespace: osmNamespace,
@@ -49,6 +77,8 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       random,
       logger,
       labels: meshObjectLabels(meshName),
+      // A leader that nobody can reach takes back the address of the one before.
+      annotations: { [leaderAddressAnnotation]: address ?? '' },
     })
     const leads = metrics.gauge('osm_leader', '1 while this replica leads', [])
     leads.set({}, 0)
@@ -100,6 +130,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
         return [...(problems.current() ?? []), ...outside.problems()]
       },
       proxies: () => host.refusingStatuses(),
+      elsewhere: () => reports.refusals(),
       subscribe: subscribeAll([(listener) => problems.subscribe(listener), (listener) => outside.onProblems(listener)]),
       clock,
       random,
@@ -125,17 +156,40 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
           ...bindings.map((it) => it.run(term)),
           secrets.run(term),
           outside.run(term),
-          writeStatuses(term),
+          // After a change of leaders the other replicas are heard first: nobody should read meanwhile that no sidecar refuses anything.
+          (elector.transitions > 0 ? sleep(HEAR_MS, term) : Promise.resolve()).then(() => writeStatuses(term)),
         ])
       } finally {
         leads.set({}, 0)
       }
     }
-    const run = async (): Promise<void> => {
+    const stand = async (): Promise<void> => {
       try {
         await elector.run(signal, lead)
       } finally {
         await events.close()
+      }
+    }
+    const run = async (): Promise<void> => {
+      try {
+        await Promise.all([
+          stand(),
+          server.follow(signal),
+          reportToLeader(
+            {
+              replica: identity,
+              leader: () => elector.other?.annotations[leaderAddressAnnotation] || undefined,
+              refusals: () => summarizeRefusals(host.refusingStatuses()),
+              certificates,
+              domains,
+              logger,
+            },
+            signal,
+          ),
+          untilAborted(signal),
+        ])
+      } finally {
+        await server.app.close()
       }
     }
     return { ready: async () => true, stopped: run() }
@@ -145,4 +199,8 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
 /** A MeshConfig has fields that say nothing of certificates. */
 function isOfCertificate(kind: 'AccessCert' | 'MeshConfig', field: string): boolean {
   return kind === 'AccessCert' || field.startsWith(gatewayCertificateField)
+}
+
+async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await pause(milliseconds, undefined, { signal }).catch(() => undefined)
 }

@@ -99,6 +99,20 @@ describe('an election', () => {
     expect(one.terms[0]?.to).toBeDefined()
   })
 
+  it('tells the other candidates who leads, and what that one has written for them', async () => {
+    const at = (address: string) => ({ options: { annotations: { address } } })
+    const one = stand('one', at('10.0.0.1'))
+    await settled()
+    const two = stand('two', at('10.0.0.2'))
+    await clock.pass(10 * SECOND)
+    expect([one.elector.other, one.elector.transitions]).toEqual([undefined, 0])
+    expect(two.elector.other).toEqual({ identity: 'one', annotations: { address: '10.0.0.1' } })
+    leases.cutOff('one')
+    await clock.pass(30 * SECOND)
+    expect([two.elector.leading, two.elector.other, two.elector.transitions]).toEqual([true, undefined, 1])
+    expect(leases.stored?.metadata.annotations).toEqual({ address: '10.0.0.2' })
+  })
+
   it('goes on when somebody else has only touched the lease', async () => {
     const one = stand('one')
     await settled()

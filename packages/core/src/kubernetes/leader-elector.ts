@@ -30,6 +30,8 @@ export interface LeaderElectorOptions {
   readonly logger: Logger
   /** Of the Lease, when it is made. */
   readonly labels?: Readonly<Record<string, string>>
+  /** Annotations that the leader writes on the Lease, for the other candidates. */
+  readonly annotations?: Readonly<Record<string, string>>
   /** How long others wait after a last sign of life. */
   readonly leaseDurationMs?: number
   /** How long a leader goes on without having renewed; shorter than the lease by what clocks and pauses may differ. */
@@ -44,6 +46,13 @@ const RENEW_DEADLINE_MS = 10_000
 const RETRY_PERIOD_MS = 2_000
 /** Candidates spread over this many retry periods more. */
 const CANDIDATE_JITTER = 1.2
+
+/** Who leads, as a candidate saw it last. */
+export interface ObservedLeader {
+  readonly identity: string
+  /** Annotations of the Lease. */
+  readonly annotations: Readonly<Record<string, string>>
+}
 
 /** The Lease as it was last seen. */
 interface Observed {
@@ -89,6 +98,19 @@ export class LeaderElector {
   /** True while this candidate leads. Ask right before a write: it turns false with the deadline, not with the next task. */
   get leading(): boolean {
     return this.#monotonic() < this.#leadsUntil
+  }
+
+  /** Another candidate that leads; undefined while this one does, or nobody is known to. */
+  get other(): ObservedLeader | undefined {
+    const { record, metadata } = this.#observed ?? {}
+    if (this.leading || record === undefined || record.holder === '' || record.holder === this.#options.identity)
+      return undefined
+    return { identity: record.holder, annotations: metadata?.annotations ?? {} }
+  }
+
+  /** How often the Lease has passed from one candidate to another. */
+  get transitions(): number {
+    return this.#observed?.record.transitions ?? 0
   }
 
   /**
@@ -216,13 +238,17 @@ export class LeaderElector {
   }
 
   async #store(record: LeaseRecord, before: Observed | undefined, signal: AbortSignal): Promise<KubernetesObject> {
-    const { api, labels } = this.#options
+    const { api, labels, annotations } = this.#options
     if (before === undefined) {
-      const manifest = writeLease(this.#lease, record, labels === undefined ? {} : { labels })
+      const manifest = writeLease(this.#lease, record, {
+        ...(labels && { labels }),
+        ...(annotations && { annotations }),
+      })
       return api.create(resourceTypes.Lease, manifest, { signal })
     }
     const { metadata, resourceVersion } = before
-    const manifest = writeLease(this.#lease, record, { ...metadata, resourceVersion })
+    const own = annotations && { annotations: { ...metadata.annotations, ...annotations } }
+    const manifest = writeLease(this.#lease, record, { ...metadata, ...own, resourceVersion })
     return api.replace(resourceTypes.Lease, manifest, { signal })
   }
 

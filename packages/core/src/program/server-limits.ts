@@ -15,6 +15,13 @@ export const webhookLimits: ServerConnectionLimits = {
   authenticated: { max: 1_024, maxPerKey: 512 },
 }
 
+/** Connections of the server by which a leader hears the other replicas. A client without a certificate of the control plane fails to shake hands. */
+export const replicaLimits: ServerConnectionLimits = {
+  ...admissionLimits,
+  anonymous: none,
+  authenticated: { max: 256, maxPerKey: 256 },
+}
+
 /** Connections of a health server: those of the kubelet and of whatever reads metrics. */
 export const healthLimits: ServerConnectionLimits = {
   ...admissionLimits,

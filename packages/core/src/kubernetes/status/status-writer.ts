@@ -14,7 +14,7 @@ import { apiVersionOf } from '../resource-types.js'
 import type { ServedObject } from '../source/kubernetes-source.js'
 import { WorkQueue } from '../work-queue.js'
 import { nextStatus, saysAll, type ObjectStatus, type WantedStatus } from './condition.js'
-import { refKey, refusalsByObject, wantedStatus, type Refusal } from './wanted-status.js'
+import { refKey, refusalsByObject, summarizeRefusals, wantedStatus, type ObjectRefusals } from './wanted-status.js'
 
 /** Objects whose statuses are written. */
 export interface StatusTargets {
@@ -33,9 +33,11 @@ export interface StatusWriterOptions {
   readonly events: Pick<EventRecorder, 'record'>
   /** Finds everything that is wrong with what users wrote. */
   readonly problems: () => Steps<readonly Problem[]>
-  /** Where those proxies stand that refuse something; others may be among them. */
+  /** Where those proxies of this replica stand that refuse something; others may be among them. */
   readonly proxies: () => readonly ProxyStatus[]
-  /** Calls the listener when {@link problems} may be others than before. The result ends it. */
+  /** What proxies of the other replicas refuse; absent where there are none. */
+  readonly elsewhere?: () => readonly ObjectRefusals[]
+  /** Calls the listener when problems may be others than before. The result ends it. */
   readonly subscribe: (listener: () => void) => () => void
   readonly clock: Clock
   readonly random: Random
@@ -66,6 +68,7 @@ const SETTLE_MS = 2_500
 /** By when what was written has come back from the API server, in milliseconds. */
 const ECHO_MS = 10_000
 const CONCURRENCY = 4
+const none = { first: [], count: 0 } as const
 /** Owner of what is written. */
 const FIELD_MANAGER = 'osm-controller'
 
@@ -83,7 +86,7 @@ export class StatusWriter {
   readonly #told = new Map<ObjectKey, string>()
   readonly #count: (result: 'written' | 'failed') => void
   #problems: ReadonlyMap<string, readonly Problem[]> = new Map()
-  #refusals: ReadonlyMap<string, readonly Refusal[]> = new Map()
+  #refusals: ReadonlyMap<string, ObjectRefusals> = new Map()
   #stale = true
 
   constructor(options: StatusWriterOptions) {
@@ -127,13 +130,13 @@ export class StatusWriter {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { clock, problems, proxies, targets } = this.#options
+    const { clock, problems, proxies, elsewhere, targets } = this.#options
     while (!signal.aborted) {
       let workedMs = 0
       const onTurn = (milliseconds: number): void => {
         workedMs += milliseconds
       }
-      const refusals = refusalsByObject(proxies())
+      const refusals = refusalsByObject([...summarizeRefusals(proxies()), ...(elsewhere?.() ?? [])])
       const news = this.#stale || !sameRefusals(refusals, this.#refusals)
       if (this.#stale) {
         this.#stale = false
@@ -254,7 +257,7 @@ export class StatusWriter {
   #wanted(key: ObjectKey, { facts }: ServedObject): WantedStatus {
     const { kind } = nameOf(key)
     const problems = this.#problems.get(key) ?? []
-    return wantedStatus({ kind, generation: facts.generation, problems, refusals: this.#refusals.get(key) ?? [] })
+    return wantedStatus({ kind, generation: facts.generation, problems, refusals: this.#refusals.get(key) ?? none })
   }
 
   #formOf(key: ObjectKey, served: ServedObject): Form {
@@ -287,7 +290,7 @@ function byObject(problems: readonly Problem[]): ReadonlyMap<string, readonly Pr
   return found
 }
 
-function sameRefusals(a: ReadonlyMap<string, readonly Refusal[]>, b: ReadonlyMap<string, readonly Refusal[]>): boolean {
+function sameRefusals(a: ReadonlyMap<string, ObjectRefusals>, b: ReadonlyMap<string, ObjectRefusals>): boolean {
   return sameValue(Object.fromEntries(a), Object.fromEntries(b))
 }
 

@@ -1,3 +1,5 @@
+import { compareText } from '@osm-ts/driver-api'
+
 import type { ProxyStatus } from '../../host/status.js'
 import type { ObjectRef, Problem } from '../../problem.js'
 import type { Finding, WantedStatus } from './condition.js'
@@ -7,7 +9,16 @@ export interface Refusal {
   /** `<namespace>/<instance>` of the proxy. */
   readonly proxy: string
   readonly message: string
-  readonly field: string | undefined
+  readonly field?: string
+}
+
+/** That proxies refuse what was made from one object. */
+export interface ObjectRefusals {
+  /** Key of the object: `<kind>/<namespace>/<name>`. */
+  readonly object: string
+  /** The first of them by proxy, as many as a status tells one by one. */
+  readonly first: readonly Refusal[]
+  readonly count: number
 }
 
 /** What the status of an object is made from. */
@@ -15,7 +26,7 @@ export interface StatusFacts {
   readonly kind: string
   readonly generation: number | undefined
   readonly problems: readonly Problem[]
-  readonly refusals: readonly Refusal[]
+  readonly refusals: Omit<ObjectRefusals, 'object'>
 }
 
 /** The condition that an object is used at all. */
@@ -30,6 +41,10 @@ const COMMITTED = 'successfully committed by the system'
 const RESTART_CODE = 'OSM_CONFIG_RESTART'
 /** Kubernetes takes more, people don't. */
 const MAX_MESSAGE = 1_024
+/** Objects whose refusals a replica tells the leader. */
+const MAX_OBJECTS = 1_000
+/** Characters of a proxy's words that it tells. */
+const MAX_TOLD = 512
 /** Refusals that are told one by one. */
 const MAX_REFUSALS = 3
 
@@ -56,27 +71,73 @@ export function refKey({ kind, namespace, name }: ObjectRef): string {
 }
 
 /**
- * Refusals by the object that what is refused was made from, for objects in the namespace of the proxy. Whoever has the certificate of a proxy writes the
- * text of a refusal, and could otherwise say anything in the status of every object that its policy is made of.
+ * What proxies refuse, by the object that it was made from, for objects in the namespace of the proxy; bounded, so that it can be told to another replica.
+ * Whoever has the certificate of a proxy writes the text of a refusal, and could otherwise say anything in the status of every object that its policy is made
+ * of.
  */
-export function refusalsByObject(proxies: readonly ProxyStatus[]): ReadonlyMap<string, readonly Refusal[]> {
+export function summarizeRefusals(proxies: readonly ProxyStatus[]): readonly ObjectRefusals[] {
   const found = new Map<string, Refusal[]>()
   for (const { name: proxy, rejected } of proxies)
     for (const { message, sources } of rejected)
       for (const { object, field } of sources) {
         if (object.namespace !== namespaceOf(proxy)) continue
-        const refusal = { proxy, message, field }
+        const refusal = { proxy, message: message.slice(0, MAX_TOLD), ...(field === undefined ? {} : { field }) }
         const known = found.get(refKey(object))
         if (known === undefined) found.set(refKey(object), [refusal])
         else known.push(refusal)
       }
-  for (const refusals of found.values()) refusals.sort((a, b) => (a.proxy < b.proxy ? -1 : 1))
+  return [...found]
+    .sort(([a], [b]) => compareText(a, b))
+    .slice(0, MAX_OBJECTS)
+    .map(([object, refusals]) => ({ object, first: firstOf(refusals), count: refusals.length }))
+}
+
+/** Refusals by object, of several replicas together. */
+export function refusalsByObject(refusals: readonly ObjectRefusals[]): ReadonlyMap<string, ObjectRefusals> {
+  const found = new Map<string, ObjectRefusals>()
+  for (const one of refusals) {
+    const { first = [], count = 0 } = found.get(one.object) ?? {}
+    found.set(one.object, {
+      object: one.object,
+      first: firstOf([...first, ...one.first]),
+      count: count + one.count,
+    })
+  }
   return found
 }
 
 /** Names of proxies are `<namespace>/<instance>`. */
 function namespaceOf(proxy: string): string {
   return proxy.slice(0, proxy.indexOf('/'))
+}
+
+/** True for what another replica may have told. */
+export function isObjectRefusals(value: unknown): value is ObjectRefusals {
+  if (typeof value !== 'object' || value === null) return false
+  const { object, first, count } = value as Readonly<Partial<Record<keyof ObjectRefusals, unknown>>>
+  return typeof object === 'string' && Number.isSafeInteger(count) && Array.isArray(first) && first.every(isRefusal)
+}
+
+function isRefusal(value: unknown): value is Refusal {
+  if (typeof value !== 'object' || value === null) return false
+  const { proxy, message, field } = value as Readonly<Partial<Record<keyof Refusal, unknown>>>
+  return typeof proxy === 'string' && typeof message === 'string' && (field === undefined || typeof field === 'string')
+}
+
+function firstOf(refusals: readonly Refusal[]): readonly Refusal[] {
+  const seen = new Map<string, number>()
+  const ranked = refusals
+    .toSorted((a, b) => compareText(a.proxy, b.proxy))
+    .map((refusal) => {
+      const rank = seen.get(refusal.proxy) ?? 0
+      seen.set(refusal.proxy, rank + 1)
+      return { refusal, rank }
+    })
+  // As many sidecars as possible, and then what else each of them refuses.
+  return ranked
+    .toSorted((a, b) => a.rank - b.rank)
+    .slice(0, MAX_REFUSALS)
+    .map(({ refusal }) => refusal)
 }
 
 function acceptance(problems: readonly Problem[], errors: readonly Problem[]): Finding {
@@ -93,12 +154,12 @@ function acceptance(problems: readonly Problem[], errors: readonly Problem[]): F
   return { type: ACCEPTED, status: 'True', reason: 'Accepted', message: 'the mesh uses the object' }
 }
 
-function programming(errors: readonly Problem[], refusals: readonly Refusal[]): Finding {
-  if (refusals.length > 0) {
-    const told = refusals
-      .slice(0, MAX_REFUSALS)
-      .map(({ proxy, message, field }) => `the sidecar of ${proxy} refuses ${field ?? 'it'}: ${message}`)
-    const more = refusals.length - told.length
+function programming(errors: readonly Problem[], { first, count }: StatusFacts['refusals']): Finding {
+  if (count > 0) {
+    const told = first.map(
+      ({ proxy, message, field }) => `the sidecar of ${proxy} refuses ${field ?? 'it'}: ${message}`,
+    )
+    const more = count - told.length
     const message = bounded([...told, ...(more > 0 ? [`${more} more refuse it too`] : [])].join('; '))
     return { type: PROGRAMMED, status: 'False', reason: 'Refused', message }
   }
@@ -106,7 +167,7 @@ function programming(errors: readonly Problem[], refusals: readonly Refusal[]): 
     const message = 'what is not accepted does not reach any sidecar; what was accepted before may'
     return { type: PROGRAMMED, status: 'False', reason: 'NotAccepted', message }
   }
-  const message = 'no sidecar of its namespace that is connected to the leading controller refuses it'
+  const message = 'no connected sidecar of its namespace refuses it'
   return { type: PROGRAMMED, status: 'True', reason: 'Programmed', message }
 }
 

@@ -1,0 +1,55 @@
+import { isObjectRefusals, type ObjectRefusals } from '@osm-ts/core'
+
+/** What a replica tells the leader. */
+export interface ReplicaReport {
+  /** Identity of the replica. */
+  readonly replica: string
+  /** What its sidecars refuse, by object. */
+  readonly refusals: readonly ObjectRefusals[]
+}
+
+/** A replica tells the leader this often, whether anything is new or not. Milliseconds. */
+export const REPORT_PERIOD_MS = 5_000
+/** A replica that has been silent for this long has no sidecars any more: they have connected to another one. Milliseconds. */
+const SILENT_MS = 3 * REPORT_PERIOD_MS
+/** Replicas that are heard. */
+const MAX_REPLICAS = 256
+
+/** Reads a report; undefined where it is none. */
+export function parseReplicaReport(value: unknown): ReplicaReport | undefined {
+  if (typeof value !== 'object' || value === null || !('replica' in value) || !('refusals' in value)) return undefined
+  const { replica, refusals } = value
+  if (typeof replica !== 'string' || replica === '' || !Array.isArray(refusals)) return undefined
+  const known: readonly unknown[] = refusals
+  return known.every(isObjectRefusals) ? { replica, refusals: known } : undefined
+}
+
+/** What the other replicas have told the leader last. */
+export class ReplicaReports {
+  readonly #monotonic: () => number
+  readonly #reports = new Map<string, { readonly report: ReplicaReport; readonly at: number }>()
+
+  /** @param monotonic - milliseconds that never run backwards */
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic
+  }
+
+  /** False if there are too many replicas to hear this one. */
+  take(report: ReplicaReport): boolean {
+    this.#forgetSilent()
+    if (!this.#reports.has(report.replica) && this.#reports.size >= MAX_REPLICAS) return false
+    this.#reports.set(report.replica, { report, at: this.#monotonic() })
+    return true
+  }
+
+  /** What sidecars of all other replicas refuse. */
+  refusals(): readonly ObjectRefusals[] {
+    this.#forgetSilent()
+    return [...this.#reports.values()].flatMap(({ report }) => report.refusals)
+  }
+
+  #forgetSilent(): void {
+    const oldest = this.#monotonic() - SILENT_MS
+    for (const [replica, { at }] of this.#reports) if (at < oldest) this.#reports.delete(replica)
+  }
+}
