@@ -35,6 +35,8 @@ brings a new sidecar, unless the MeshConfig says otherwise.
 {{- $dns := dict "enable" $osm.localDNSProxy.enable -}}
 {{- with $osm.localDNSProxy.primaryUpstreamDNSServerIPAddr }}{{- $_ := set $dns "primaryUpstreamDNSServerIPAddr" . -}}{{- end -}}
 {{- with $osm.localDNSProxy.secondaryUpstreamDNSServerIPAddr }}{{- $_ := set $dns "secondaryUpstreamDNSServerIPAddr" . -}}{{- end -}}
+{{- $timeout := dict -}}
+{{- with int $osm.sidecarTimeout }}{{- $_ := set $timeout "sidecarTimeout" . -}}{{- end -}}
 {{- dict
   "enablePrivilegedInitContainer" $osm.enablePrivilegedInitContainer
   "logLevel" ($osm.envoyLogLevel | default $osm.sidecarLogLevel)
@@ -42,11 +44,10 @@ brings a new sidecar, unless the MeshConfig says otherwise.
   "sidecarClass" $osm.sidecarClass
   "sidecarDrivers" $drivers
   "configResyncInterval" $osm.configResyncInterval
-  "sidecarTimeout" (int $osm.sidecarTimeout)
   "localProxyMode" $osm.localProxyMode
   "localDNSProxy" $dns
   "resources" (include "osm.quantities" $osm.sidecarResources | fromYaml)
-  | toYaml }}
+  | merge $timeout | toYaml }}
 {{- end }}
 
 {{/* Resources with every amount as text, as MeshConfig wants it. */}}

@@ -185,6 +185,12 @@ describe('resolveMeshConfig', () => {
     ],
     ['certificate: { keyAlgorithm: RSA, certKeyBitSize: 8192 }', 'not 8192; 2048 holds', 'certificate.key.bits', 2048],
     [
+      'sidecar: { sidecarTimeout: 0 }',
+      'warning OSM_CONFIG_DURATION spec.sidecar.sidecarTimeout: 0 has no effect: traffic.tcpIdleTimeout and traffic.streamIdleTimeout apply, or else 1h and 5m',
+      'sidecar.sidecarTimeoutMs',
+      undefined,
+    ],
+    [
       'sidecar: { tlsMinProtocolVersion: TLSv1_0 }',
       'warning OSM_CONFIG_TLS spec.sidecar.tlsMinProtocolVersion: TLSv1_0 is too old; TLSv1_2 holds',
       'sidecar.tlsMinProtocolVersion',

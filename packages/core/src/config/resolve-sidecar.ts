@@ -13,7 +13,6 @@ const defaultClass = 'pipy'
 
 /** `spec.sidecar` with all defaults. */
 export function resolveSidecar(spec: SidecarSpec, environment: ConfigEnvironment, findings: Findings): SidecarConfig {
-  const timeout = spec.sidecarTimeout ?? 0
   return {
     enablePrivilegedInitContainer: spec.enablePrivilegedInitContainer ?? false,
     logLevel: spec.logLevel === 'warn' ? 'warning' : (spec.logLevel ?? 'error'),
@@ -24,8 +23,7 @@ export function resolveSidecar(spec: SidecarSpec, environment: ConfigEnvironment
     drivers: resolveDrivers(spec.sidecarDrivers ?? [], findings),
     resources: { limits: spec.resources?.limits ?? {}, requests: spec.resources?.requests ?? {} },
     configResyncIntervalMs: resolveResync(spec.configResyncInterval, findings),
-    // Zero means unset, as in Go.
-    sidecarTimeoutMs: timeout > 0 ? timeout * 1000 : undefined,
+    sidecarTimeoutMs: resolveTimeout(spec.sidecarTimeout, findings),
     ...resolveTls(spec, findings),
     cipherSuites: knownCipherSuites(spec.cipherSuites ?? [], findings),
     ecdhCurves: knownCurves(spec.ecdhCurves ?? [], findings),
@@ -90,6 +88,19 @@ function resolveResync(written: string | undefined, findings: Findings): number 
   if (milliseconds === 0 || milliseconds >= minResyncMs) return milliseconds
   findings.report('OSM_CONFIG_DURATION', field, 'must be 0s (off) or at least 30s; 30s holds', 'warning')
   return minResyncMs
+}
+
+/** Zero means unset, as in Go. Users of other proxies take it for never. */
+function resolveTimeout(seconds: number | undefined, findings: Findings): number | undefined {
+  if (seconds === undefined) return undefined
+  if (seconds > 0) return seconds * 1000
+  findings.report(
+    'OSM_CONFIG_DURATION',
+    'spec.sidecar.sidecarTimeout',
+    `${seconds} has no effect: traffic.tcpIdleTimeout and traffic.streamIdleTimeout apply, or else 1h and 5m; write 0s there for never`,
+    'warning',
+  )
+  return undefined
 }
 
 const tlsOrder: readonly TlsVersion[] = ['TLSv1_0', 'TLSv1_1', 'TLSv1_2', 'TLSv1_3']
