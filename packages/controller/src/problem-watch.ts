@@ -4,17 +4,17 @@ import { type Clock, inTurns, pause, type Problem, type Steps } from '@osm-ts/co
 export interface ProblemWatchOptions {
   /** Finds everything that is wrong with what users wrote. */
   readonly find: () => Steps<readonly Problem[]>
-  /** Calls the listener when problems may be others than before. The result ends it. */
+  /** Calls the listener when problems may have changed. The result ends it. */
   readonly subscribe: (listener: () => void) => () => void
   readonly clock: Clock
 }
 
-/** How often it is looked whether anything is new, in milliseconds. */
+/** Interval between two checks for changes, in milliseconds. */
 const LOOK_MS = 1_000
-/** How many times longer than the work of a look the pause after it is: in a mesh that never rests problems are found out anew each time. */
+/** Ratio of the pause after a search to the time of the search. It bounds the load of a mesh that changes all the time. */
 const REST = 20
 
-/** Finds out what is wrong in the mesh whenever that may have changed, once for everybody who tells of it: the log, and the statuses of objects. */
+/** Finds the problems of a mesh after each change. The log and the statuses of objects share the result. */
 export class ProblemWatch {
   readonly #options: ProblemWatchOptions
   readonly #listeners = new Set<() => void>()
@@ -25,18 +25,18 @@ export class ProblemWatch {
     this.#options = options
   }
 
-  /** What was found last; undefined before anything was. */
+  /** The problems of the last search; undefined before the first one. */
   current(): readonly Problem[] | undefined {
     return this.#found
   }
 
-  /** Calls the listener whenever problems were found out. The result ends it. */
+  /** Calls the listener after each search. The result ends it. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Resolves once anything was found out, or the signal aborts. */
+  /** Resolves after the first search, or when the signal aborts. */
   async found(signal: AbortSignal): Promise<void> {
     if (this.#found !== undefined || signal.aborted) return
     await new Promise<void>((resolve) => {
@@ -50,12 +50,12 @@ export class ProblemWatch {
     })
   }
 
-  /** Problems may be others than before. */
+  /** Signals that the problems of the last search may be stale. */
   touch(): void {
     this.#stale = true
   }
 
-  /** Looks until the signal aborts. */
+  /** Searches until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { find, subscribe, clock } = this.#options
     const end = subscribe(() => this.touch())

@@ -102,8 +102,8 @@ async function measureOnce({ program, path, bodies, atOnce, honest }) {
 }
 
 /**
- * Milliseconds that have passed since another moment, without those in which the thread of a process, or this one, was ready to work and the machine gave its processors
- * to others. Never less than the processor time of that thread. Where the kernel does not tell, all that have passed.
+ * Measures elapsed milliseconds without the time in which the main thread of the process, or this thread, waited for a processor. The result is at least the processor
+ * time of the main thread. Where the kernel has no such figures, the result is all elapsed time.
  * @param {number | undefined} pid
  * @returns {() => () => number}
  */
@@ -120,7 +120,7 @@ function waitsFor(pid) {
 }
 
 /**
- * What the first thread of a process has worked, and how long it was kept from working.
+ * Processor time of the main thread of a process, and the time that it waited for a processor.
  * @param {string} pid
  */
 function schedule(pid) {

@@ -125,7 +125,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       api,
       targets: source,
       events,
-      // eslint-disable-next-line require-yield -- they were found out in turns already
+      // eslint-disable-next-line require-yield -- the search has run in turns already
       *problems() {
         return [...(problems.current() ?? []), ...outside.problems()]
       },
@@ -138,10 +138,10 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       metrics,
     })
     const writeStatuses = async (term: AbortSignal): Promise<void> => {
-      // Without problems all would seem to be well.
+      // Before the first search every object would be reported as accepted.
       await problems.found(term)
       if (term.aborted) return
-      // What is no object of the mesh changes nothing for the log, and may have a status all the same.
+      // An object outside the mesh has a status, too, although the mesh does not announce its changes.
       const end = source.subscribe(() => problems.touch())
       try {
         await statuses.run(term)

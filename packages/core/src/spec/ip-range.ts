@@ -33,7 +33,7 @@ export function coversRange(outer: IpRange, inner: IpRange): boolean {
   return outer.octets.every((octet, index) => octet === ((inner.octets[index] ?? 0) & mask(outer.bits - index * 8)))
 }
 
-/** Ranges that are asked again and again whether they hold others. A question takes a look for each length of a prefix that occurs, however many ranges there are. */
+/** A set of ranges. A lookup costs one step for each distinct prefix length, however many ranges there are. */
 export class IpRangeSet {
   readonly ranges: readonly IpRange[]
   readonly #texts: ReadonlySet<string>

@@ -1293,7 +1293,7 @@ describe('references to other namespaces', () => {
       [grantedTo('edge').replace('name: target', 'name: target, namespace: edge')],
       'which TrafficTarget edge/target names',
     ],
-    // A rule of another namespace would take the certificate away from who is not concerned.
+    // Another namespace must not be able to withdraw the certificate.
     ['that a rule of another namespace names', gatewayConfig(edge), [grantedTo('edge')], undefined],
     ['of another namespace', certOf(edge), [], 'which only namespace edge and that of the control plane may ask for'],
     ['of its own namespace', certOf('a.aaa.trust.example'), [namespaceOf('aaa')], undefined],

@@ -54,7 +54,7 @@ export function retrySourceOf(retry: KindMap['Retry']): ServiceAccountRef {
  */
 export function settingHostCandidates(setting: KindMap['UpstreamTrafficSetting']): readonly MeshService[] {
   const { namespace } = setting.metadata
-  // No longer text is a host name, and each of its labels may be the name of the namespace: the candidates together are as long as its square.
+  // A longer text is not a host name. The candidates together can be as long as the square of the host: each label may be the name of the namespace.
   if (setting.spec.host.length > MAX_HOST_LENGTH) return []
   const labels = setting.spec.host.toLowerCase().split('.')
   return labels.flatMap((label, index) =>

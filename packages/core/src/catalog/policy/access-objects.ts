@@ -134,7 +134,7 @@ function analyse(context: Context, object: AccessObject): AccessAnalysis {
   return { backends, problems: problems.items }
 }
 
-/** True for an object that lets nobody in, because each of too many backends would be opened to too many. */
+/** True for an object that exceeds its limits and lets nobody in. */
 function isTooLarge(
   { backends }: AccessObject['spec'],
   callers: Callers,

@@ -28,7 +28,7 @@ interface Claim {
 /**
  * Addresses by which clients dial a service port; sorted. Those of a headless service are its endpoints'; an instance with a host name claims its own,
  * and the service only those that no instance claims. Workloads without interception are dialled elsewhere and claim nothing, and so do those without
- * a sidecar, unless the mesh speaks plaintext to them. Endpoints that are no workloads claim nothing in any case.
+ * a sidecar, unless the mesh speaks plaintext to them. An endpoint that is not a workload never claims an address.
  *
  * Virtual addresses are the strongest claim: whoever can list endpoints by hand could otherwise list the virtual address of somebody else, and get
  * the traffic. For the same reason an instance that the mesh has started is a stronger claim than an address that somebody wrote down.
@@ -46,7 +46,7 @@ const claims = defineQuery<CatalogState, ServicePortRef, readonly Claim[]>({
     const found = new Map<string, Strength>()
     for (const { address, servicePort, sidecar, ...endpoint } of context.get(endpointsOfService, parent).items) {
       if (servicePort !== port || endpoint.hostname !== hostname) continue
-      // An address that somebody wrote down, in a slice or for another cluster, is perhaps that of a destination outside which others are let out to.
+      // A tenant can write any address into a slice or a ServiceImport, also one that the Egress of another namespace opens.
       const isOfWorkload = endpoint.account !== undefined && endpoint.cluster === ''
       const inTheClear = sidecar === undefined && isOfWorkload && context.get(allowsPlaintext, namespace)
       if (!isAddress(address) || (sidecar?.mode !== 'transparent' && !inTheClear)) continue

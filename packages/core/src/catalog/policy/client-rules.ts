@@ -118,7 +118,7 @@ function clientGateway({ egress, choice: { mode, targets } }: GatewayRule): Clie
 /** A destination, or `*` in place of its name, its namespace or both. */
 const WILDCARD = '*'
 
-/** Destinations that name a service, the closest first: they hold in this order. */
+/** The destinations that match a service, the most specific first. The first one that a Retry names applies. */
 function destinationsOf({ namespace, name }: NamespacedName): readonly NamespacedName[] {
   return [
     { namespace, name },
@@ -136,7 +136,7 @@ function retriesOf(
   const names = context.get(settingInputs.retries, '') ? context.get(indexInputs.retriesBySource, nameKey(account)) : []
   if (names.length === 0) return []
   const reachable = context.get(allServicesInScope, context.get(scopeOf, account))
-  // Each destination is looked up by its name: a Retry may have thousands, and a mesh thousands of services.
+  // Looked up by name: a Retry may have thousands of destinations, and a mesh thousands of services.
   const offers = new Map<string, { readonly name: NamespacedName; readonly policy: RetryPolicy }>()
   for (const name of names) {
     const { policy, destinations = [] } = context.get(retryAnalysis, name) ?? {}

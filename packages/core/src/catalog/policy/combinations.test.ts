@@ -5,10 +5,10 @@ import { MeshFixture } from '../../../test/catalog/mesh-fixture.js'
 import { ManifestReader, type Manifest } from '../../../test/isolation/manifest.js'
 import type { PolicyProblem } from './problems.js'
 
-// A bound against hanging: without bounds some of these objects take minutes, and others all memory.
+// Without the limits some of these objects take minutes, and others exhaust memory.
 jest.setTimeout(600_000)
 
-/** Processor time of a computation with a hostile object. One without bounds takes more than a hundred times as much. */
+/** Maximum processor time of a computation. Without the limits it takes more than a hundred times as long. */
 const MAX_CPU_MS = 4_000
 
 const POLICY = 'policy.openservicemesh.io/v1alpha1'
@@ -91,7 +91,7 @@ interface Outcome {
   readonly fixture: MeshFixture
 }
 
-/** What becomes of the mesh with more objects, and what that costs. */
+/** Adds objects to the mesh and measures the computation. */
 function computed(objects: readonly Manifest[]): Outcome {
   const reader = new ManifestReader()
   const fixture = new MeshFixture()
@@ -117,11 +117,11 @@ const refused = (kind: string, name: string): unknown =>
 
 describe('objects of some kilobytes that stand for millions of pairs', () => {
   beforeAll(() => {
-    // Compiles what the measurements are not about.
+    // Warms up the compiler.
     computed([egress('e', { hosts: ['a.example'], ports: [{ number: 443, protocol: 'https' }] })])
   })
 
-  it('an Egress of too many hosts on too many ports opens nothing, and is told', () => {
+  it('an Egress of too many hosts on too many ports opens nothing and is reported', () => {
     const outcome = computed([
       egress('e', { hosts: hosts(1000, 'h'), ports: times(1000, (n) => ({ number: n + 1, protocol: 'https' })) }),
     ])
@@ -130,7 +130,7 @@ describe('objects of some kilobytes that stand for millions of pairs', () => {
     expect(outcome.cpuMs).toBeLessThan(MAX_CPU_MS)
   })
 
-  it('an Egress of too many requests to too many hosts opens nothing, and is told', () => {
+  it('an Egress of too many requests to too many hosts opens nothing and is reported', () => {
     const outcome = computed([
       routes(900),
       egress('e', {
@@ -144,7 +144,7 @@ describe('objects of some kilobytes that stand for millions of pairs', () => {
     expect(outcome.cpuMs).toBeLessThan(MAX_CPU_MS)
   })
 
-  it('Egress objects that open too much to one account together: the first ones by name hold, the others are told', () => {
+  it('Egress objects that open too much to one account together: the first ones by name hold, the others are reported', () => {
     const outcome = computed(
       times(30, (n) =>
         egress(`e${String(n).padStart(2, '0')}`, {
@@ -181,7 +181,7 @@ describe('objects of some kilobytes that stand for millions of pairs', () => {
     expect(outcome.cpuMs).toBeLessThan(MAX_CPU_MS)
   })
 
-  it('a TrafficTarget of too many sources and routes allows nothing, and is told', () => {
+  it('a TrafficTarget of too many sources and routes allows nothing and is reported', () => {
     const outcome = computed([
       routes(900),
       target('t', {
@@ -194,7 +194,7 @@ describe('objects of some kilobytes that stand for millions of pairs', () => {
     expect(outcome.cpuMs).toBeLessThan(MAX_CPU_MS)
   })
 
-  it('TrafficTargets that open one account in too many ways together: the first ones by name hold, the others are told', () => {
+  it('TrafficTargets that open one account in too many ways together: the first ones by name hold, the others are reported', () => {
     const outcome = computed([
       routes(900),
       ...times(6, (n) =>
@@ -242,13 +242,13 @@ describe('objects of some kilobytes that stand for millions of pairs', () => {
   it.each([
     ['sources', times(60, (n) => ({ name: 'web', port: { number: 8080 + n, protocol: 'http' } })), ranges(1000, 1)],
     ['backends', times(1001, (n) => ({ name: 'web', port: { number: 8080 + n, protocol: 'http' } })), ranges(1, 1)],
-  ])('an IngressBackend of too many %s lets nobody in, and is told', (_what, backends, sources) => {
+  ])('an IngressBackend of too many %s lets nobody in and is reported', (_what, backends, sources) => {
     const outcome = computed([object(POLICY, 'IngressBackend', 'i', { backends, sources })])
     expect(outcome.problems).toContainEqual(refused('IngressBackend', 'i'))
     expect(parts(outcome, 'ingress')).toEqual([])
   })
 
-  it('a TrafficSplit of too many backends and matches is ignored, and is told', () => {
+  it('a TrafficSplit of too many backends and matches is ignored and is reported', () => {
     const outcome = computed([
       routes(900),
       service('b', [webPort]),
@@ -260,7 +260,7 @@ describe('objects of some kilobytes that stand for millions of pairs', () => {
     expect(outcome.problems).toContainEqual(refused('TrafficSplit', 's'))
   })
 
-  it('TrafficSplits of one service that have too many together: the first ones by name hold, the others are told', () => {
+  it('TrafficSplits of one service that have too many together: the first ones by name hold, the others are reported', () => {
     const outcome = computed([
       routes(900),
       service('b', [webPort]),
@@ -302,7 +302,7 @@ describe('objects of some kilobytes that stand for millions of pairs', () => {
     expect(outcome.cpuMs).toBeLessThan(MAX_CPU_MS)
   })
 
-  it('a Service of too many ports is served at the lowest of them, and is told', () => {
+  it('a Service of too many ports is served at the lowest of them and is reported', () => {
     const ports = times(4_000, (n) => ({ name: `p${n}`, port: 40_000 - n, targetPort: 8080 }))
     const outcome = computed([
       service('wide', ports),

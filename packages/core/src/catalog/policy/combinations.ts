@@ -1,39 +1,45 @@
 import type { ProblemList } from './problems.js'
 
 /*
- * Some objects say two lists and mean every pair: an Egress each host on each port, a TrafficTarget each request by each source. So an object of some kilobytes
- * may stand for millions of pairs. Their number is computed from the lengths of the lists, before any of them is made.
+ * Some objects have two lists and apply to every pair of their items: an Egress opens each host on each port, a TrafficTarget allows each request from each
+ * source. An object of a few kilobytes can have millions of pairs. Their number is computed from the lengths of the lists, before any pair is created.
  */
 
-/** Pairs that one object may stand for, by what it pairs. */
+/** Maximum number of pairs of one object. */
 export const objectCombinations = Object.freeze({
-  /** Destinations of an Egress, with each kind of request that it lets out there. */
+  /** Destinations of an Egress times the requests that it allows. */
   egress: 1_000,
-  /** Requests that a TrafficTarget allows, with each of its sources and TCPRoutes. */
+  /** Routes of a TrafficTarget times its sources and TCPRoutes. */
   trafficTarget: 10_000,
-  /** Backends of an IngressBackend or AccessControl, with each source, name and kind of request. */
+  /** Backends of an IngressBackend or AccessControl times its sources, names and requests. */
   access: 50_000,
-  /** Backends of a TrafficSplit, with each kind of request that it is for. */
+  /** Backends of a TrafficSplit times the requests that it applies to. */
   trafficSplit: 10_000,
 })
 
-/** Pairs that all objects together may stand for towards one account, or one service. */
+/** Maximum number of pairs of all objects that concern one account or one service. */
 export const combinationsInAll = Object.freeze({
-  /** For each account that Egress objects let out. */
+  /** For each source of Egress objects. */
   egress: 1_000,
-  /** For each account that TrafficTargets open. */
+  /** For each destination of TrafficTargets. */
   trafficTarget: 20_000,
-  /** For each service that TrafficSplits share out. */
+  /** For each apex of TrafficSplits. */
   trafficSplit: 20_000,
 })
 
-/** Ports of one Service. Every sidecar that may call the Service is told each of them. */
+/** Maximum number of ports of a Service. Each sidecar that may call the Service receives all of them. */
 export const MAX_SERVICE_PORTS = 1_000
 
-/** Backends of one IngressBackend or AccessControl. */
+/** Maximum number of backends of an IngressBackend or AccessControl. */
 export const MAX_ACCESS_BACKENDS = 1_000
 
-/** Says that an object stands for more pairs than are taken, which leaves it without effect. */
-export function reportTooMany(problems: ProblemList, field: string, what: string, limit: number): void {
-  problems.error('OSM_SPEC_OBJECT_BOUND', field, `${what}; at most ${limit} are taken: divide the object`)
+/** Reports that an object exceeds a limit. The object has no effect. */
+export function reportTooMany(
+  problems: ProblemList,
+  field: string,
+  what: string,
+  limit: number,
+  remedy = 'divide the object',
+): void {
+  problems.error('OSM_SPEC_OBJECT_BOUND', field, `${what}; at most ${limit} are accepted: ${remedy}`)
 }

@@ -68,7 +68,7 @@ export function egressDestinations(
   })
 }
 
-/** Destinations that an Egress may open at the most, without making them. */
+/** The largest number of destinations that an Egress can open, computed without creating them. */
 export function countDestinations({ hosts = [], ipAddresses = [], ports }: Egress['spec']): number {
   return ports.length * Math.max(1, hosts.length, ipAddresses.length)
 }

@@ -72,7 +72,7 @@ export const egressPlan = defineQuery<CatalogState, ServiceAccountRef, EgressPla
     const named = context.get(settingInputs.egressPolicies, '')
       ? context.get(indexInputs.egressBySource, nameKey(account))
       : []
-    // Objects of namespaces that may say nothing about the account, however many there are, must cost nothing here.
+    // Filtered first: objects of namespaces without permission must not slow down this computation, however many there are.
     const to = { kind: 'ServiceAccount', ...account } as const
     const names = named.filter(({ namespace }) => mayConcern(context, { from: { kind: 'Egress', namespace }, to }))
     const problems = new Map<string, ProblemList>()
@@ -99,7 +99,7 @@ export const egressPlan = defineQuery<CatalogState, ServiceAccountRef, EgressPla
   },
 })
 
-/** Openings of the first objects. From the first one on that is beyond what an account may have, the others are left out as a whole. */
+/** The openings of the first objects. An object that exceeds the limit of the account opens nothing to it, and neither do the objects after it. */
 function withinBounds(
   byObject: readonly (readonly Opening[])[],
   account: ServiceAccountRef,
@@ -119,16 +119,17 @@ function withinBounds(
         'spec',
         `is left out for service account ${nameKey(account)}, which has ${opened} combinations of destination and match with it`,
         limit,
+        'open fewer destinations to the account',
       )
   }
   return kept
 }
 
-/** What else is on the ports of an account, as far as it keeps destinations from being told apart. */
+/** Other destinations on the ports of an account that make a destination ambiguous. */
 interface Neighbours {
-  /** Something on a port whose server speaks first, in words. */
+  /** Describes a destination on the port whose server speaks first. */
   readonly serverFirst: (port: number) => string | undefined
-  /** An Egress that opens a port for `http`, in words. */
+  /** Describes an Egress that opens the port for `http`. */
   readonly http: (port: number) => string | undefined
 }
 

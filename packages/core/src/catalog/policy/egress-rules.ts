@@ -75,7 +75,7 @@ export const egressRules = defineQuery<CatalogState, NamespacedName, EgressRules
   },
 })
 
-/** True for an Egress that opens nothing, because it would open too much. */
+/** True for an Egress that exceeds its limit and opens nothing. */
 function isTooLarge({ spec }: Egress, routes: readonly EgressRoute[], problems: ProblemList): boolean {
   const limit = objectCombinations.egress
   const opened = countDestinations(spec) * Math.max(1, routes.length)
@@ -112,7 +112,7 @@ function sourcesIn(
       reportRefused(problems, `spec.sources[${index}].namespace`, reference, SOURCE_UNCHANGED)
       return []
     }
-    // What is written down twice counts once: each entry is opened to its account by itself.
+    // A source that is written down twice counts once.
     const text = canonicalJson({ ...account, ...(mtls === undefined ? {} : { mtls }) })
     if (seen.has(text)) return []
     seen.add(text)
@@ -131,10 +131,10 @@ function sourcesIn(
   })
 }
 
-/** Destinations that are named in a message at the most. */
+/** Maximum number of destinations that a message names. */
 const NAMED_DESTINATIONS = 20
 
-/** Destinations that nobody reaches who is to speak TLS there, in words; undefined if there are none. */
+/** Describes the destinations that are closed to sources with TLS origination; undefined if there are none. */
 function closedToOriginators(destinations: readonly EgressDestination[]): string | undefined {
   const closed = destinations.filter((destination) => !takesOrigination(destination))
   if (closed.length === 0) return undefined
@@ -204,7 +204,7 @@ function routesIn(context: Context, { spec, metadata }: Egress, problems: Proble
       problems.error('OSM_SPEC_REFERENCE', `${field}.kind`, message)
       return []
     }
-    // Named again, a group adds nothing.
+    // A group that is named twice counts once.
     if (followed.has(name)) return []
     followed.add(name)
     const key = { namespace: metadata.namespace, name }

@@ -47,7 +47,7 @@ export const grantsTo = defineQuery<CatalogState, ServiceAccountRef, readonly Ta
   compute: (context, account) => targetsTo(context, account).kept,
 })
 
-/** TrafficTargets that are left out, because those before them by name open the account in as many ways as are taken. */
+/** TrafficTargets that exceed the limit of the account, together with the TrafficTargets before them by name. They allow nothing. */
 export const targetsBeyond = defineQuery<CatalogState, ServiceAccountRef, readonly NamespacedName[]>({
   name: 'targets-beyond',
   keyOf: nameKey,
@@ -73,7 +73,7 @@ function targetsTo(
   return { kept, beyond }
 }
 
-/** What is wrong with a TrafficTarget, alone and beside others. */
+/** Problems of a TrafficTarget, alone and in combination with others. */
 export const targetProblems = defineQuery<CatalogState, NamespacedName, readonly PolicyProblem[]>({
   name: 'target-problems',
   keyOf: nameKey,
@@ -84,7 +84,7 @@ export const targetProblems = defineQuery<CatalogState, NamespacedName, readonly
     if (!context.get(targetsBeyond, analysis.destination).some((name) => sameName(name, key))) return analysis.problems
     const list = new ProblemList(objectRefOf('TrafficTarget', key))
     const what = `is left out: with those before it by name, service account ${nameKey(analysis.destination)} has more combinations of source and route`
-    reportTooMany(list, 'spec', what, combinationsInAll.trafficTarget)
+    reportTooMany(list, 'spec', what, combinationsInAll.trafficTarget, 'allow fewer')
     return [...analysis.problems, ...list.items]
   },
 })

@@ -89,7 +89,7 @@ function groupsOver(
     open.flatMap(({ opening: { serverNames } }) => (serverNames.length === 0 ? [OTHER_NAMES] : serverNames)),
   )
   const ranges = [...new Map(open.flatMap((each) => each.ranges.ranges).map((range) => [range.text, range])).values()]
-  // Names and ranges that the same backends take are treated alike: there are few such classes, and any number of names and ranges.
+  // Names and ranges that match the same backends form one class. There are few classes, however many names and ranges there are.
   const nameClasses = classesOf(names, (name) => open.map((each) => each.names.takes(name)))
   const rangeClasses = classesOf(ranges, (range) => open.map((each) => each.ranges.covers(range)))
   const byTerms = new Map<string, { readonly terms: Terms; readonly sources: Map<NameClass, string[]> }>()
@@ -110,10 +110,10 @@ function groupsOver(
   )
 }
 
-/** What the same backends take. */
+/** Names or ranges that match the same backends. */
 interface Class<T> {
   readonly members: readonly T[]
-  /** Of each backend, whether it takes the members. */
+  /** For each backend, whether it matches the members. */
   readonly takenBy: readonly boolean[]
 }
 
@@ -173,7 +173,7 @@ function join(terms: Terms, opening: Opening): Pick<Terms, 'principals' | 'match
   return samePrincipals || sameMatches ? { principals, matches } : undefined
 }
 
-/** Names that clients may ask for, some of them wildcards; none stands for all. A question takes a look for each label of the name that is asked for. */
+/** Server names, some of them wildcards. An empty set matches every name. A lookup costs one step for each label of the name. */
 class NameSet {
   readonly #names: ReadonlySet<string>
 
@@ -181,7 +181,7 @@ class NameSet {
     this.#names = new Set(names)
   }
 
-  /** True if whoever asks for the name, which may be a wildcard itself, asks for one of these. */
+  /** True if the set matches the name, which may be a wildcard itself. */
   takes(asked: string): boolean {
     if (this.#names.size === 0 || this.#names.has(asked)) return true
     for (let dot = asked.indexOf('.'); dot !== -1; dot = asked.indexOf('.', dot + 1))

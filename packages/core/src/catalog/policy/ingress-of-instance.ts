@@ -68,7 +68,7 @@ function openedPorts(context: Context, name: NamespacedName): readonly OpenedGro
   })
 }
 
-/** True if some caller of one port fits both. */
+/** True if some connection to the port matches both. */
 function meet(a: OpenedGroups, b: OpenedGroups): boolean {
   return a.groups.some((group) => b.groups.some((other) => accessGroupsOverlap(group, other)))
 }

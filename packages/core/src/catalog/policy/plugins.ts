@@ -107,7 +107,7 @@ export function pluginParts(context: Context, instance: Instance): readonly Poli
   const { namespace } = instance.metadata
   const chains = new Map<string, PluginChainName[]>()
   for (const name of context.get(nameInputs.PluginChain, '')) {
-    // Asked first: chains of others, however many there are, must cost nothing here.
+    // Filtered first: chains of other namespaces must not slow down this computation, however many there are.
     if (!mayChain(context, name, namespace)) continue
     const spec = context.get(objectInputs.PluginChain, name)?.spec
     if (spec === undefined) continue

@@ -17,10 +17,10 @@ export function objectRefOf(kind: string, { namespace, name }: NamespacedName): 
   return { kind, namespace, name }
 }
 
-/** Problems of one object that are listed. One of ten thousand wrong entries is told of some of them, and nobody reads the rest. */
+/** Maximum number of problems that are listed for one object. */
 const MAX_PROBLEMS = 50
 
-/** Collects problems of one object: the first {@link MAX_PROBLEMS}, and their number. */
+/** Collects problems of one object. Lists the first {@link MAX_PROBLEMS} and counts the others. */
 export class ProblemList {
   readonly #object: ObjectRef
   readonly #problems: PolicyProblem[] = []
@@ -33,7 +33,7 @@ export class ProblemList {
 
   get items(): readonly PolicyProblem[] {
     if (this.#unlisted === 0) return this.#problems
-    const message = `has ${this.#unlisted} more problems of this kind of check, which are not listed`
+    const message = `has ${this.#unlisted} more problems, which are not listed`
     const severity = this.#hasUnlistedError ? 'error' : 'warning'
     return [...this.#problems, { code: 'OSM_SPEC_MORE', severity, message, object: this.#object, field: 'spec' }]
   }

@@ -32,7 +32,7 @@ export function referencedMatches(
   if (references.length === 0) return { matches: [{}], origins: [] }
   const followed = new Set<string>()
   const found = references.map(({ apiGroup, kind, name }, index): readonly [RouteMatch, SourceRef][] => {
-    // Named again, a group adds nothing.
+    // A group that is named twice counts once.
     const reference = `${apiGroup} ${kind} ${name}`
     if (followed.has(reference)) return []
     followed.add(reference)

@@ -110,6 +110,7 @@ function servedPorts(service: KindMap['Service'], problems: ProblemList): readon
       'spec.ports',
       `has ${ports.length} ports, of which the mesh does not serve those with the highest numbers`,
       MAX_SERVICE_PORTS,
+      'divide the Service',
     )
   return ports.slice(0, MAX_SERVICE_PORTS)
 }

@@ -94,14 +94,14 @@ export const splitsOf = defineQuery<CatalogState, MeshService, ApexSplits>({
     const leftOut = beyond.flatMap((split) => {
       const list = new ProblemList(objectRefOf('TrafficSplit', split))
       const what = `is left out: with those before it by name, Service ${nameKey(apex)} has more combinations of backend and match`
-      reportTooMany(list, 'spec', what, combinationsInAll.trafficSplit)
+      reportTooMany(list, 'spec', what, combinationsInAll.trafficSplit, 'use fewer')
       return list.items
     })
     return { plans: whole === undefined ? limited : [...limited, whole], problems: [...problems, ...leftOut] }
   },
 })
 
-/** True for a TrafficSplit that is ignored, because each of too many requests would be shared out among too many. */
+/** True for a TrafficSplit that exceeds its limit and is ignored. */
 function isTooLarge(
   { spec }: KindMap['TrafficSplit'],
   matches: readonly SplitMatch[] | undefined,
@@ -169,7 +169,7 @@ function splitMatches(
   // A reference that leads nowhere must not widen the split to all requests, so the result is a list in any case.
   const followed = new Set<string>()
   return references.flatMap(({ name }, index) => {
-    // Named again, a group adds nothing.
+    // A group that is named twice counts once.
     if (followed.has(name)) return []
     followed.add(name)
     const key = { namespace: split.metadata.namespace, name }

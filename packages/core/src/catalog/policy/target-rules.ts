@@ -74,7 +74,7 @@ export function targetRules(context: Context, target: Target, problems: ProblemL
   ]
 }
 
-/** Rules of a TrafficTarget, each with its place. What is written down twice allows nothing more. */
+/** Rules of a TrafficTarget, each with its index. A rule that is written down twice counts once. */
 function distinctRules({ spec }: Target): readonly (readonly [Target['spec']['rules'][number], number])[] {
   const rules = new Map<string, readonly [Target['spec']['rules'][number], number]>()
   for (const [index, rule] of spec.rules.entries()) {

@@ -63,7 +63,7 @@ interface Written {
 const STATUS_LOOK_MS = 1_000
 /** How many times longer than the work of a look the pause after it is: in a mesh that never rests problems are found out again each time. */
 const REST = 20
-/** How long an object that was just written is left alone, so that what is wrong with it can be found out, and taken over with the next look. */
+/** Delay before the status of a new version of an object is written. By then its problems are known. */
 const SETTLE_MS = 2_500
 /** By when what was written has come back from the API server, in milliseconds. */
 const ECHO_MS = 10_000

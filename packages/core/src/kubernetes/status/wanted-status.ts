@@ -71,9 +71,8 @@ export function refKey({ kind, namespace, name }: ObjectRef): string {
 }
 
 /**
- * What proxies refuse, by the object that it was made from, for objects in the namespace of the proxy; bounded, so that it can be told to another replica.
- * Whoever has the certificate of a proxy writes the text of a refusal, and could otherwise say anything in the status of every object that its policy is made
- * of.
+ * Refusals by the object that what is refused was made from, for objects in the namespace of the proxy. The result is bounded, so that one replica can send it to
+ * another. Any holder of a proxy certificate can write the text of a refusal, and could otherwise write into the status of objects of other namespaces.
  */
 export function summarizeRefusals(proxies: readonly ProxyStatus[]): readonly ObjectRefusals[] {
   const found = new Map<string, Refusal[]>()

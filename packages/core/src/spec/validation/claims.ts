@@ -109,7 +109,7 @@ function trustedNames(snapshot: Snapshot): ReadonlyMap<string, readonly AccessOb
   return trusting
 }
 
-/** Those of other namespaces do not count: they would decide about a certificate that is not theirs. */
+/** The first TrafficTarget of each account. Targets of other namespaces do not count: another namespace must not be able to withdraw a certificate. */
 function grantedAccounts(snapshot: Snapshot): ReadonlyMap<string, MeshObject<'TrafficTarget'>> {
   const granting = new Map<string, MeshObject<'TrafficTarget'>>()
   for (const target of snapshot.list('TrafficTarget'))
