@@ -85,10 +85,29 @@ export function summarizeRefusals(proxies: readonly ProxyStatus[]): readonly Obj
         if (known === undefined) found.set(refKey(object), [refusal])
         else known.push(refusal)
       }
-  return [...found]
-    .sort(([a], [b]) => compareText(a, b))
+  return fairShare([...found].sort(([a], [b]) => compareText(a, b))).map(([object, refusals]) => ({
+    object,
+    first: firstOf(refusals),
+    count: refusals.length,
+  }))
+}
+
+/** The first objects of each namespace: the refusals of one namespace must not displace those of others. */
+function fairShare<T>(sorted: readonly (readonly [string, T])[]): readonly (readonly [string, T])[] {
+  if (sorted.length <= MAX_OBJECTS) return sorted
+  const counts = new Map<string, number>()
+  const ranked = sorted.map((entry) => {
+    const namespace = entry[0].split('/')[1] ?? ''
+    const rank = counts.get(namespace) ?? 0
+    counts.set(namespace, rank + 1)
+    return { entry, rank }
+  })
+  // The sort is stable: objects of equal rank stay in the order of their keys.
+  return ranked
+    .sort((a, b) => a.rank - b.rank)
     .slice(0, MAX_OBJECTS)
-    .map(([object, refusals]) => ({ object, first: firstOf(refusals), count: refusals.length }))
+    .map(({ entry }) => entry)
+    .sort(([a], [b]) => compareText(a, b))
 }
 
 /** Refusals by object, of several replicas together. */
