@@ -12,8 +12,11 @@ export class KindProvider implements ClusterProvider {
   readonly #name: string
   readonly #nodes: number
   readonly #kubeconfig: string
+  readonly #nodeImage: string | undefined
 
-  constructor({ name, nodes }: ClusterSettings) {
+  /** @param nodeImage - decides the version of Kubernetes; kind has a default */
+  constructor({ name, nodes }: ClusterSettings, nodeImage?: string) {
+    this.#nodeImage = nodeImage
     this.#name = `osm-cluster-${name}`
     this.#nodes = nodes
     this.#kubeconfig = join(homedir(), '.kube', `${this.#name}.kubeconfig`)
@@ -33,6 +36,7 @@ export class KindProvider implements ClusterProvider {
         '120s',
         '--config',
         '-',
+        ...(this.#nodeImage === undefined ? [] : ['--image', this.#nodeImage]),
       ]
       await runCommand('kind', args, { input: kindConfiguration(this.#nodes), timeoutMs: createTimeoutMs, signal })
     }

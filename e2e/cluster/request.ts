@@ -18,6 +18,8 @@ export interface ClusterRequest {
   readonly output: 'json' | 'text'
   /** Paths of programs. */
   readonly kubectl: string
+  /** For `up` of `kind`. */
+  readonly nodeImage?: string
   /** For `existing`. */
   readonly kubeconfig?: string
   /** For `existing`: a program that takes an archive and the image's name. */
@@ -63,14 +65,14 @@ export async function performRequest(request: ClusterRequest, signal: AbortSigna
 }
 
 function providerFor(
-  { provider, name, nodes, ipFamily, kubectl, kubeconfig, pushWith, local }: ClusterRequest,
+  { provider, name, nodes, nodeImage, ipFamily, kubectl, kubeconfig, pushWith, local }: ClusterRequest,
   signal: AbortSignal,
 ): ClusterProvider {
   switch (provider) {
     case 'existing':
       return new ExistingProvider({ kubectl, kubeconfig, pushWith })
     case 'kind':
-      return new KindProvider({ name, nodes })
+      return new KindProvider({ name, nodes }, nodeImage)
     case 'local':
       return new LocalProvider(name, kubectl, async () => {
         if (local === undefined) throw new Error('the request names no programs')

@@ -18,6 +18,7 @@ Options:
   --name <name>        name of the cluster (osm)
   --nodes <number>     nodes that run pods (2)
   --ip-family <which>  for local: ipv4 (the default), or dual for addresses of IPv6 beside them
+  --node-image <name>  for kind: the image of its nodes, which decides the version of Kubernetes
   --kubeconfig <path>  for existing: its kubeconfig (KUBECONFIG)
   --registry <name>    what stands in front of the names of our images (localhost/osm-ts)
   --push-with <path>   for existing: a program that takes an archive and the image's name, and pushes it
@@ -37,6 +38,7 @@ Options:
  * @property {IpFamily} ipFamily
  * @property {string} registry
  * @property {'json' | 'text'} output
+ * @property {string | undefined} nodeImage
  * @property {string | undefined} kubeconfig
  * @property {string | undefined} pushWith
  */
@@ -74,6 +76,8 @@ export function readClusterArguments(args, env) {
   if (output !== 'json' && output !== 'text') throw new SetUpError(`-o ${output}: expected json or text`)
   if (provider !== 'existing' && values['push-with'] !== undefined)
     throw new SetUpError(`--push-with is for provider existing; nodes of ${provider} get the archives themselves`)
+  if (provider !== 'kind' && values['node-image'] !== undefined)
+    throw new SetUpError(`--node-image is for provider kind, not ${provider}`)
   return {
     command,
     provider,
@@ -82,6 +86,7 @@ export function readClusterArguments(args, env) {
     ipFamily,
     registry: values.registry,
     output,
+    nodeImage: values['node-image'],
     kubeconfig: values.kubeconfig ?? env.KUBECONFIG,
     pushWith: values['push-with'],
   }
@@ -98,6 +103,7 @@ function parse(args) {
         name: { type: 'string', default: 'osm' },
         nodes: { type: 'string', default: '2' },
         'ip-family': { type: 'string', default: 'ipv4' },
+        'node-image': { type: 'string' },
         kubeconfig: { type: 'string' },
         registry: { type: 'string', default: 'localhost/osm-ts' },
         'push-with': { type: 'string' },

@@ -22,6 +22,11 @@ describe('readClusterArguments', () => {
     expect(readClusterArguments(['status', '--kubeconfig=/two'], env)).toMatchObject({ kubeconfig: '/two' })
   })
 
+  it('takes the image of nodes for kind', () => {
+    const args = ['up', '--provider=kind', '--node-image=kindest/node:v1.37.0']
+    expect(readClusterArguments(args, {})).toMatchObject({ provider: 'kind', nodeImage: 'kindest/node:v1.37.0' })
+  })
+
   it('gives help wherever it is asked for', () => {
     expect(readClusterArguments(['up', '--help'], {})).toBe('help')
     expect(readClusterArguments(['-h'], {})).toBe('help')
@@ -36,6 +41,7 @@ describe('readClusterArguments', () => {
     [['up', '--ip-family=ipv6'], '--ip-family ipv6: expected one of ipv4, dual'],
     [['up', '--provider=kind', '--ip-family=dual'], '--ip-family is for provider local'],
     [['up', '-o', 'yaml'], '-o yaml: expected json or text'],
+    [['up', '--node-image=kindest/node:v1.37.0'], '--node-image is for provider kind, not local'],
     [['load', '--push-with=/x'], '--push-with is for provider existing'],
     [['up', '--colour'], "Unknown option '--colour'"],
   ])('refuses %j', (args, message) => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { checkCompatibility } from '../gen-compatibility.mjs'
 import { checkCustomResources } from '../gen-crds.mjs'
 import { checkChart } from '../chart/check-chart.mjs'
+import { checkWorkflows } from '../ci/check-workflows.mjs'
 import { hashInputs } from '../lib/cache.mjs'
 import { partLine } from '../lib/counts.mjs'
 import { checkErrorReference } from '../lib/error-reference.mjs'
@@ -14,6 +15,7 @@ import { formatSeconds } from '../lib/progress.mjs'
 import { checkScenarioReference } from '../lib/scenario-reference.mjs'
 import { checkSeedInterfaces } from '../lib/seed-interfaces.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
+import { checkLinks } from '../lint/links.mjs'
 import { writeUnitGroups } from '../lib/unit-groups.mjs'
 import { checkProjectReferences } from '../lib/workspace.mjs'
 
@@ -51,6 +53,8 @@ const steps = {
   crds: async (options) => findings(await checkCustomResources(options)),
   projects: async (options) => findings(checkProjectReferences(options)),
   chart: async (options) => findings(await checkChart(options)),
+  links: async () => findings(await checkLinks()),
+  workflows: async () => findings(await checkWorkflows()),
   unit: unitTests,
 }
 
