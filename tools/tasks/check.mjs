@@ -17,6 +17,7 @@ import { checkSeedInterfaces } from '../lib/seed-interfaces.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { checkLinks } from '../lint/links.mjs'
 import { writeUnitGroups } from '../lib/unit-groups.mjs'
+import { checkUnusedMembers } from '../lib/unused-members.mjs'
 import { checkProjectReferences } from '../lib/workspace.mjs'
 
 /** @typedef {{ readonly ok: boolean, readonly output: string }} StepResult output is shown when the step failed */
@@ -35,6 +36,8 @@ const steps = {
   types: ({ fix }) => program('oxlint', fix ? ['--fix'] : []),
   format: ({ fix }) => program('prettier', ['.', fix ? '--write' : '--check', '--log-level=warn', '--cache']),
   unused: () => program('knip', ['--no-progress', '--no-config-hints']),
+  // Knip does not see members of classes.
+  members: async () => findings(checkUnusedMembers()),
   layers: () =>
     program('depcruise', [
       '--config',

@@ -1,12 +1,4 @@
-import type {
-  MeshService,
-  PartHash,
-  PartRef,
-  ProxyPart,
-  ProxyUUID,
-  RouteMatch,
-  ServiceAccountRef,
-} from '@osm-ts/driver-api'
+import type { MeshService, ProxyUUID, RouteMatch, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { Endpoint } from '../endpoints/index.js'
 import type { ObjectOrigin, ObjectRef } from '../problem.js'
@@ -36,6 +28,7 @@ export interface SmiPolicies {
   readonly weightedServices: readonly WeightedService[]
   readonly serviceAccounts: readonly ServiceAccountRef[]
   readonly httpRouteGroups: readonly KindMap['HTTPRouteGroup'][]
+  readonly tcpRoutes: readonly KindMap['TCPRoute'][]
   readonly trafficTargets: readonly KindMap['TrafficTarget'][]
 }
 
@@ -137,13 +130,6 @@ export interface ParticipationReport {
   readonly proxies: readonly ProxyParticipation[]
   /** Sorted by service, address and port. */
   readonly endpointsWithoutProxy: readonly EndpointWithoutProxy[]
-}
-
-/** A policy and everything it refers to, by reference. */
-export interface PolicyOverview {
-  readonly version: PartHash
-  readonly proxy: ProxyPart
-  readonly refs: readonly PartRef[]
 }
 
 /** An object that an element of a policy came from, and where it is written down. */

@@ -202,7 +202,7 @@ describe('MeshCatalog and its host', () => {
     })
     expect(() => fixture.apply([], [makeObjectKey('TrafficTarget', 'shop', 'buyer-buys')])).toThrow(AggregateError)
     expect(heard).toBe(1)
-    expect(fixture.catalog.policyOverview(proxy('shop/buyer-0'))?.proxy.outbound).toBeUndefined()
+    expect(fixture.catalog.policyFor(proxy('shop/buyer-0'))?.part.outbound).toBeUndefined()
   })
 })
 

@@ -25,7 +25,6 @@ import type {
   LocatedSource,
   Participant,
   ParticipationReport,
-  PolicyOverview,
   SmiPolicies,
   TrafficPolicy,
   WeightedCluster,
@@ -170,12 +169,6 @@ export class MeshCatalog {
     return this.#computation.policyFor(proxy)
   }
 
-  /** Version, proxy part and references of a policy. */
-  policyOverview(proxy: ProxyKey): PolicyOverview | undefined {
-    const policy = this.policyFor(proxy)
-    return policy && { version: policy.hash, proxy: policy.part, refs: this.#diffs.reachable(policy) }
-  }
-
   /** The whole document of a policy. */
   policyDocument(proxy: ProxyKey): ProxyPolicy | undefined {
     const policy = this.policyFor(proxy)
@@ -275,6 +268,7 @@ export class MeshCatalog {
       weightedServices: spec.listTrafficSplitServices(),
       serviceAccounts: spec.listServiceAccounts(),
       httpRouteGroups: spec.listHTTPTrafficSpecs(),
+      tcpRoutes: spec.listTCPTrafficSpecs(),
       trafficTargets: spec.listTrafficTargets(),
     }
   }

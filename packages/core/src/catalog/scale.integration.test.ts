@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
+import type { PartRef } from '@osm-ts/driver-api'
 
 import { largeMesh } from '../../test/catalog/large-mesh.js'
 import { MeshFixture, meshConfig, uuidOf } from '../../test/catalog/mesh-fixture.js'
 import type { ProxyKey } from '../identity/index.js'
 import type { KindMap } from '../spec/index.js'
+import { PolicyDiffs } from './store/policy-diff.js'
 
 const REACH = 5
 const size = { services: 1000, namespaces: 10, reach: REACH }
@@ -20,13 +22,21 @@ function instance(fixture: MeshFixture): KindMap['WorkloadInstance'] {
   return found
 }
 
+const diffs = new PolicyDiffs()
+
+/** Everything that a policy refers to. */
+function refsOf({ catalog }: MeshFixture, proxy: ProxyKey): readonly PartRef[] {
+  const policy = catalog.policyFor(proxy)
+  return policy === undefined ? [] : diffs.reachable(policy)
+}
+
 describe('a mesh of 1,000 services', () => {
   const fixture = new MeshFixture()
   fixture.apply(largeMesh(size))
 
   it('gives every workload a policy of what it may call and no more', () => {
     expect(fixture.catalog.listProxies()).toHaveLength(1000)
-    const refs = fixture.catalog.policyOverview(callers[0] as ProxyKey)?.refs ?? []
+    const refs = refsOf(fixture, callers[0] as ProxyKey)
     expect(refs.filter(({ kind }) => kind === 'outbound')).toHaveLength(REACH)
     expect(refs.filter(({ kind }) => kind === 'endpoints')).toHaveLength(REACH)
   })
@@ -103,7 +113,7 @@ describe('a mesh of 1,000 services', () => {
     fixture.apply([meshConfig({ traffic: { enablePermissiveTrafficPolicyMode: true } })])
     const sets = new Set<string>()
     for (const proxy of fixture.catalog.listProxies())
-      for (const ref of fixture.catalog.policyOverview(proxy)?.refs ?? []) if (ref.kind === 'set') sets.add(ref.hash)
+      for (const ref of refsOf(fixture, proxy)) if (ref.kind === 'set') sets.add(ref.hash)
     // For each of three kinds a set for each namespace; roots: one for endpoints, one for upstreams, one for outbound by namespace of the reader.
     expect(sets.size).toBe(3 * size.namespaces + 2 + size.namespaces)
     fixture.catalog.resetCounters()

@@ -1,6 +1,5 @@
 import type { ProxyCommonName } from '@osm-ts/driver-api'
 
-import type { ProxyCertificateState } from '../proxies/proxy-registry.js'
 import type { CertificateRef, CertificateSubject } from './certificate-subject.js'
 import type { Certificate, RootCertificate } from './certificate.js'
 import type { Authority } from './kinds.js'
@@ -82,9 +81,6 @@ export interface CertificateManager {
    * @throws OsmError with code `OSM_CERT_RELEASED`, or `OSM_IDENTITY_PROXY_NAME`
    */
   claimProxyCertificate(commonName: ProxyCommonName): void
-
-  /** Where a proxy certificate stands, or undefined if this process knows nothing of it. */
-  proxyCertificateState(commonName: ProxyCommonName): ProxyCertificateState | undefined
 
   /**
    * Announcements from the time of the call on. Bounded: a slow subscriber loses the oldest and is told so. Ends with

@@ -23,18 +23,18 @@ describe('proxies', () => {
   it('are unclaimed, then claimed, then released for good', async () => {
     const proxy = newProxy()
     const ref = { kind: 'proxy', commonName: proxy.commonName } as const
-    expect(manager.proxyCertificateState(proxy.commonName)).toBeUndefined()
+    expect(fixture.stateOf(proxy.commonName)).toBeUndefined()
     await manager.issueCertificate(proxy)
-    expect(manager.proxyCertificateState(proxy.commonName)).toBe('unclaimed')
+    expect(fixture.stateOf(proxy.commonName)).toBe('unclaimed')
     manager.claimProxyCertificate(proxy.commonName)
     manager.claimProxyCertificate(proxy.commonName) // it reconnects
-    expect(manager.proxyCertificateState(proxy.commonName)).toBe('claimed')
+    expect(fixture.stateOf(proxy.commonName)).toBe('claimed')
     await manager.rotateCertificate(ref)
-    expect(manager.proxyCertificateState(proxy.commonName)).toBe('claimed')
+    expect(fixture.stateOf(proxy.commonName)).toBe('claimed')
     const announced = fixture.listen()
     manager.releaseCertificate(ref)
     manager.releaseCertificate(ref)
-    expect(manager.proxyCertificateState(proxy.commonName)).toBe('released')
+    expect(fixture.stateOf(proxy.commonName)).toBe('released')
     expect(await announced()).toEqual([{ type: 'released', certificate: ref }])
     expect(manager.getCertificate(ref)).toBeUndefined()
     expect(manager.listCertificates()).toEqual([])
@@ -50,7 +50,7 @@ describe('proxies', () => {
     const { commonName } = newProxy()
     const announced = fixture.listen()
     manager.claimProxyCertificate(commonName)
-    expect(manager.proxyCertificateState(commonName)).toBe('claimed')
+    expect(fixture.stateOf(commonName)).toBe('claimed')
     manager.releaseCertificate({ kind: 'proxy', commonName })
     expect(() => manager.claimProxyCertificate(commonName)).toThrow(
       expect.objectContaining({ code: 'OSM_CERT_RELEASED' }),
@@ -67,7 +67,7 @@ describe('proxies', () => {
     await provider.letGo()
     await outcome
     expect(manager.listCertificates()).toEqual([])
-    expect(manager.proxyCertificateState(proxy.commonName)).toBe('released')
+    expect(fixture.stateOf(proxy.commonName)).toBe('released')
   })
 
   it('have names of proxies', () => {

@@ -127,7 +127,7 @@ describe('issuing', () => {
     expect(certificate.privateKey()).toBe('secret key')
     expect(manager.listCertificates()).toEqual([])
     expect(manager.getCertificate({ kind: 'proxy', commonName: proxy.commonName })).toBeUndefined()
-    expect(manager.proxyCertificateState(proxy.commonName)).toBeUndefined()
+    expect(fixture.stateOf(proxy.commonName)).toBeUndefined()
     expect(await announced()).toEqual([])
   })
 

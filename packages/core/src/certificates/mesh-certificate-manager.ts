@@ -3,7 +3,7 @@ import { isOsmError, OsmError, type ProxyCommonName } from '@osm-ts/driver-api'
 import type { MeshDomains } from '../identity/mesh-domains.js'
 import { parseProxyCommonName } from '../identity/proxy-identity.js'
 import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
-import { ProxyRegistry, type ProxyCertificateState } from '../proxies/proxy-registry.js'
+import { ProxyRegistry } from '../proxies/proxy-registry.js'
 import { Announcements } from './announcements.js'
 import { CertificateIssuer, type IssuerOptions } from './certificate-issuer.js'
 import type { CertificateAnnouncement, CertificateManager, CertificateOf, IssueOptions } from './certificate-manager.js'
@@ -98,10 +98,6 @@ export class MeshCertificateManager implements CertificateManager {
 
   claimProxyCertificate(commonName: ProxyCommonName): void {
     if (!this.#proxies.claim(this.#proxyOf(commonName))) throw released(commonName)
-  }
-
-  proxyCertificateState(commonName: ProxyCommonName): ProxyCertificateState | undefined {
-    return this.#proxies.state(this.#proxyOf(commonName))
   }
 
   subscribe(signal: AbortSignal): AsyncIterable<CertificateAnnouncement> {

@@ -132,11 +132,6 @@ export class DriverRegistry {
     return this.#installed
   }
 
-  /** The mesh's default driver, if one was installed. */
-  get installed(): Driver | undefined {
-    return this.#installed
-  }
-
   /**
    * Asks the default driver, or that of `sidecarClass`, for a patch and checks it.
    *

@@ -215,11 +215,6 @@ export class DriverHost {
     return this.#sessions.rejectedByCap
   }
 
-  /** Parts held for proxies of this process. */
-  get partsHeld(): number {
-    return this.#store.size
-  }
-
   /** Where every proxy stands, sorted by name. */
   statuses(): readonly ProxyStatus[] {
     return this.report().proxies

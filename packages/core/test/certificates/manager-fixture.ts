@@ -11,7 +11,9 @@ import {
 } from '../../src/certificates/certificate-subject.js'
 import { MeshCertificateManager } from '../../src/certificates/mesh-certificate-manager.js'
 import { parseMeshDomains } from '../../src/identity/mesh-domains.js'
-import { newProxyUUID, proxyCommonName } from '../../src/identity/proxy-identity.js'
+import { newProxyUUID, parseProxyCommonName, proxyCommonName } from '../../src/identity/proxy-identity.js'
+import { ProxyRegistry, type ProxyCertificateState } from '../../src/proxies/proxy-registry.js'
+import { proxyKey } from '../../src/identity/proxy-key.js'
 import { FakeClock, settled } from './fake-clock.js'
 import { FakeProvider } from './fake-provider.js'
 
@@ -28,7 +30,9 @@ export class ManagerFixture {
   readonly #running: Promise<void>[] = []
   settings: CertificateSettings = defaultCertificateSettings
   random: () => number = () => 0.5
+  readonly proxies = new ProxyRegistry()
   readonly manager = new MeshCertificateManager({
+    proxies: this.proxies,
     provider: this.provider,
     domains,
     settings: () => this.settings,
@@ -36,6 +40,11 @@ export class ManagerFixture {
     random: () => this.random(),
     signal: this.closing.signal,
   })
+
+  /** Where the certificate of a proxy stands. */
+  stateOf(commonName: ProxyCommonName): ProxyCertificateState | undefined {
+    return this.proxies.state(proxyKey(parseProxyCommonName(commonName, domains.trustDomain)))
+  }
 
   /** Starts rotation. */
   run(): void {

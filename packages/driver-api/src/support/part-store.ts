@@ -78,13 +78,6 @@ export class PartStore {
     return part
   }
 
-  /** A part that is held, if it is of that kind. */
-  findOf<K extends Part['kind']>(kind: K, hash: PartHash): PartOf<K> | undefined {
-    const part = this.find(hash)
-    // The discriminator has just been compared.
-    return part?.kind === kind ? (part as PartOf<K>) : undefined
-  }
-
   #hold(hash: PartHash): Entry {
     const known = this.#entries.get(hash)
     if (known !== undefined) {

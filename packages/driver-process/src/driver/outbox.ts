@@ -42,11 +42,6 @@ export class Outbox {
     error: (fields, message) => this.#log({ level: 'error', fields, message }),
   }
 
-  /** Resolves when everything that was said before is delivered, or the host is gone. */
-  async flushed(): Promise<void> {
-    await this.#delivering
-  }
-
   #log(entry: LogEntry): void {
     this.#keep(this.#entries, entry)
   }
