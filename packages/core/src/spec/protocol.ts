@@ -21,8 +21,19 @@ const byAppProtocol: ReadonlyMap<string, Protocol> = new Map([
   ['tcp-server-first', 'tcp-server-first'],
 ])
 
-/** Protocols that a port name may begin with; a name that begins with another is listed before it. */
-const byPrefix = ['tcp-server-first', 'https', 'http2', 'http', 'grpc', 'tcp'] as const
+/**
+ * Protocols that a port name may begin with; a name that begins with another is listed before it. gRPC-Web is not gRPC: browsers send it over HTTP/1.1 as
+ * well, to servers that speak nothing else.
+ */
+const byPrefix: ReadonlyMap<string, Protocol> = new Map([
+  ['tcp-server-first', 'tcp-server-first'],
+  ['https', 'https'],
+  ['http2', 'http2'],
+  ['http', 'http'],
+  ['grpc-web', 'http'],
+  ['grpc', 'grpc'],
+  ['tcp', 'tcp'],
+])
 
 /** Words in port names that stand for a protocol other than HTTP, from charts and manifests of the programs that speak it. */
 const otherProtocols: readonly string[] = [
@@ -100,8 +111,9 @@ export function portProtocol(port: { readonly name?: string; readonly appProtoco
       ? { protocol: 'tcp', toldBy: 'default', unknown: appProtocol }
       : { protocol, toldBy: 'appProtocol' }
   }
-  const prefix = byPrefix.find((protocol) => name === protocol || name?.startsWith(`${protocol}-`) === true)
-  return prefix === undefined ? { protocol: 'http', toldBy: 'default' } : { protocol: prefix, toldBy: 'name' }
+  for (const [prefix, protocol] of byPrefix)
+    if (name === prefix || name?.startsWith(`${prefix}-`) === true) return { protocol, toldBy: 'name' }
+  return { protocol: 'http', toldBy: 'default' }
 }
 
 /**
