@@ -29,7 +29,7 @@ interface TargetAnalysis extends TargetGrants {
 type Context = QueryContext<CatalogState>
 
 /** What a TrafficTarget says, with all its references followed; undefined if there is none of that name. */
-export const targetAnalysis = defineQuery<CatalogState, NamespacedName, TargetAnalysis | undefined>({
+const targetAnalysis = defineQuery<CatalogState, NamespacedName, TargetAnalysis | undefined>({
   name: 'target-analysis',
   keyOf: nameKey,
   equal: deepEqual,
@@ -48,7 +48,7 @@ export const grantsTo = defineQuery<CatalogState, ServiceAccountRef, readonly Ta
 })
 
 /** TrafficTargets that exceed the limit of the account, together with the TrafficTargets before them by name. They allow nothing. */
-export const targetsBeyond = defineQuery<CatalogState, ServiceAccountRef, readonly NamespacedName[]>({
+const targetsBeyond = defineQuery<CatalogState, ServiceAccountRef, readonly NamespacedName[]>({
   name: 'targets-beyond',
   keyOf: nameKey,
   equal: deepEqual,

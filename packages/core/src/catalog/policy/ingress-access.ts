@@ -1,6 +1,6 @@
 import { canonicalJson, compareText, type IngressPart, type Principal, type RouteMatch } from '@osm-ts/driver-api'
 
-import { IpRangeSet, parseIpRange, type IpRange } from '../../spec/ip-range.js'
+import { IpRangeSet, parseIpRange } from '../../spec/ip-range.js'
 import type { AccessBackend, Opening } from './access-objects.js'
 import { sortedUnique } from './keys.js'
 import { unionOfMatches } from './referenced-matches.js'
@@ -191,7 +191,7 @@ class NameSet {
 }
 
 function rangesOf(sources: readonly string[]): IpRangeSet {
-  return new IpRangeSet(sources.flatMap((source): readonly IpRange[] => parseIpRange(source) ?? []))
+  return new IpRangeSet(sources.map(parseIpRange).filter((range) => range !== undefined))
 }
 
 function selector({
