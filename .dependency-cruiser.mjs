@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** core re-exports the contract, so whoever may import core may name the contract's own package too. */
+/** core re-exports the contract, so anyone who may import core may name the contract's own package too. */
 const core = ['core', 'driver-api']
 
 /** Which workspace package may import which; see docs/design for the reasons. What is not listed is forbidden. */

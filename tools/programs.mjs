@@ -1,5 +1,5 @@
 /**
- * The programs shipped as one file each, with folders that are copied beside it. Whoever adds a program adds its line; a listed entry
+ * The programs shipped as one file each, with folders that are copied beside it. Anyone who adds a program adds its line; a listed entry
  * that does not exist fails the build.
  * One with `chunks` is shipped with that folder: what it imports only when it needs it lies there, so that it starts without reading it.
  * @type {Readonly<Record<string, { readonly entry: string, readonly bundle: string, readonly chunks?: string, readonly folders?: Readonly<Record<string, string>> }>>}

@@ -41,7 +41,7 @@ describe('the rights of the chart', () => {
     expect(wild.map(({ where }) => where)).toEqual([])
   })
 
-  it('let nobody raise his own', () => {
+  it('let no one raise his own', () => {
     const raising = rules.flatMap(({ where, rule }) => {
       const verbs = rule.verbs.filter((verb) => ['escalate', 'impersonate', 'bind', 'sign', 'approve'].includes(verb))
       return verbs.map((verb) => `${where}: ${verb} ${rule.resources.join()} ${rule.resourceNames?.join() ?? 'any'}`)
@@ -110,7 +110,7 @@ describe('the rights of the chart', () => {
     )
   })
 
-  it('let nobody but bootstrap and its hooks write what the whole cluster obeys', () => {
+  it('let no one but bootstrap and its hooks write what the whole cluster obeys', () => {
     const clusterWide = [
       'customresourcedefinitions',
       'mutatingwebhookconfigurations',

@@ -31,8 +31,8 @@ const acme = { name: 'acme', path: '/drivers/acme', integrity: `sha512-${'A'.rep
 
 describe('values that say something wrong', () => {
   it.each<[string, object, string]>([
-    ['a log level that is none', { controllerLogLevel: 'loud' }, "'/osm/controllerLogLevel': value must be one of"],
-    ['a sidecar log level that is none', { sidecarLogLevel: 'loud' }, "'/osm/sidecarLogLevel': value must be one of"],
+    ['an invalid log level', { controllerLogLevel: 'loud' }, "'/osm/controllerLogLevel': value must be one of"],
+    ['an invalid sidecar log level', { sidecarLogLevel: 'loud' }, "'/osm/sidecarLogLevel': value must be one of"],
     [
       'text for a number',
       { osmController: { replicaCount: 'two' } },
@@ -48,7 +48,7 @@ describe('values that say something wrong', () => {
       { outboundIPRangeExclusionList: ['10.0.0.1'] },
       "'/osm/outboundIPRangeExclusionList/0'",
     ],
-    ['a duration that is none', { configResyncInterval: 'often' }, "'/osm/configResyncInterval'"],
+    ['an invalid duration', { configResyncInterval: 'often' }, "'/osm/configResyncInterval'"],
     [
       'a key that is too short',
       { certificateProvider: { certKeyBitSize: 1024 } },
@@ -66,9 +66,9 @@ describe('values that say something wrong', () => {
     ['a package by a relative path', { driverPackages: [{ ...acme, path: 'acme' }] }, "'/osm/driverPackages/0/path'"],
     ['no driver at all', { sidecarDrivers: [] }, "'/osm/sidecarDrivers': minItems"],
     ['a share above one', { tracing: { sampledFraction: 2 } }, "'/osm/tracing/sampledFraction'"],
-    ['a digest that is none', { image: { digest: { osmController: 'latest' } } }, "'/osm/image/digest/osmController'"],
+    ['an invalid digest', { image: { digest: { osmController: 'latest' } } }, "'/osm/image/digest/osmController'"],
     [
-      'an amount that is none',
+      'an invalid amount',
       { injector: { resource: { limits: { cpu: 'much' } } } },
       "'/osm/injector/resource/limits/cpu'",
     ],

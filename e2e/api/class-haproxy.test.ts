@@ -98,7 +98,7 @@ describe('a mesh of a class whose driver was installed by its name', () => {
     expect((await requestFrom(client, `http://server.${shop}:81/`)).status).toBe(0)
   })
 
-  it('shows a certificate of the mesh to whoever comes, and answers nobody who has none', async () => {
+  it('shows a certificate of the mesh to anyone who comes, and answers no one who has none', async () => {
     const address = addressOf('server')
     await expect(ask('server', 8080, '/books')).rejects.toThrow()
     const bare = connect({
@@ -137,7 +137,7 @@ describe('a mesh of a class whose driver was installed by its name', () => {
   })
 })
 
-/** One that holds, and one that does not: nobody listens on that port. */
+/** One that holds, and one that does not: no one listens on that port. */
 const probes = {
   readinessProbe: { httpGet: { path: '/books', port: 8080 } },
   livenessProbe: { tcpSocket: { port: 4711 } },

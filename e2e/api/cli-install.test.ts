@@ -192,7 +192,7 @@ describe('a mesh by osm install', () => {
       await expect(osm('install', ...flags, ...waitAtMost)).resolves.toMatchObject({ code: 0 })
     }, patientMs)
 
-    it('is not uninstalled where nobody can be asked, nor where it is not clear which is meant', async () => {
+    it('is not uninstalled where no one can be asked, nor where it is not clear which is meant', async () => {
       const piped = await osm('uninstall', 'mesh')
       expect(piped).toMatchObject({ code: 1, stderr: expect.stringContaining('skip the confirmation with --force') })
       const forced = await osm('uninstall', 'mesh', '--force')

@@ -153,7 +153,7 @@ describe('osm namespace and osm metrics', () => {
     })
   })
 
-  it('tells whoever lacks a role that he does', async () => {
+  it('tells anyone who lacks a role that he does', async () => {
     await objects.apply(`apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: guest, namespace: ${shop} }\n`)
     const guest = osmProgram({ kubeconfig: await server.kubeconfigFor({ namespace: shop, name: 'guest' }) })
     const { code, stderr } = await guest('namespace', 'list')
@@ -161,7 +161,7 @@ describe('osm namespace and osm metrics', () => {
     expect(stderr).toMatch(/cannot list resource "namespaces".*\[OSM_KUBERNETES_FORBIDDEN\]\n {2}ask for the role/)
   })
 
-  it('tells whoever asks a pod that has no sidecar, or that there is none', async () => {
+  it('tells anyone who asks a pod that has no sidecar, or that there is none', async () => {
     await expect(osm('proxy', 'get', 'certs', 'plain', '-n', shop)).resolves.toMatchObject({
       code: 1,
       stderr: expect.stringContaining(`pod ${shop}/plain has no sidecar`),

@@ -319,7 +319,7 @@ describe('osm verify', () => {
     })
   })
 
-  it('says that it does not know where nobody may be asked', async () => {
+  it('says that it does not know where no one may be asked', async () => {
     await objects.apply(`apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: { name: verify-reader }

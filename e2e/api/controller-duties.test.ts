@@ -387,7 +387,7 @@ describe('the leading controller', () => {
     const [leader, other] = leads[0] === 1 ? ['one', 'two'] : ['two', 'one']
     expect(leads.toSorted()).toEqual([0, 1])
     expect(by(leader)).toEqual(expect.arrayContaining(['rolebindings', 'secrets', 'ingressbackends']))
-    // Whoever was first has made the roots.
+    // Anyone who was first has made the roots.
     const written = writes.filter(({ userAgent }) => userAgent === `osm-controller/${other}`)
     const elsewhere = written.filter(
       ({ objectRef }) => objectRef?.resource !== 'leases' && objectRef?.namespace !== osmNamespace,

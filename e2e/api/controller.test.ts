@@ -275,7 +275,7 @@ describe('osm-controller on an API server', () => {
     const late = await SimulatedProxy.prepare(asClient(started(second)))
     await server.pause()
     try {
-      // Longer than the lease: nobody leads now.
+      // Longer than the lease: no one leads now.
       await eventually(
         () => controller.metric('osm_leader'),
         (leads) => leads === 0,

@@ -81,7 +81,7 @@ describe('driver packages that the chart names', () => {
     await expect(create('forged')).rejects.toThrow(/whose driver is refused \(.*digest.*\[OSM_DRIVER_INTEGRITY\]/)
   })
 
-  it('that hang keep nobody out where the list says so', async () => {
+  it('that hang keep no one out where the list says so', async () => {
     expect(imagesOf(await create('hanging'))).toEqual(['localhost/nothing:v1'])
   })
 

@@ -201,7 +201,7 @@ describe('writing to a real API server', () => {
     expect(await api.delete(ConfigMap, name, { signal, uid: created.metadata.uid! })).toBe(true)
   })
 
-  it('does not send a Secret back to whoever asks for its metadata alone', async () => {
+  it('does not send a Secret back to anyone who asks for its metadata alone', async () => {
     const metadata = { namespace: await newNamespace(), name: 'quiet' }
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata, data: { key: 'aHVzaA==' } }
     for (const write of ['create', 'replace'] as const) {

@@ -55,7 +55,7 @@ const REPLACED_MS = 120_000
 /** The certificate that a server shows. */
 function shownBy(host: string, port: number): Promise<X509Certificate | undefined> {
   return new Promise((resolve, reject) => {
-    // What it shows is looked at, whoever has signed it.
+    // What it shows is looked at, no matter who has signed it.
     const socket = connect({ host, port, rejectUnauthorized: false }, () => {
       resolve(socket.getPeerX509Certificate())
       socket.destroy()
@@ -81,7 +81,7 @@ describe('two controllers and two injectors', () => {
     return (file) => Buffer.from(data[file] ?? '', 'base64').toString()
   }
 
-  /** Has another root in place of the one in a Secret. Gives both, that of before first. */
+  /** Replaces the root in a Secret. Returns both, the previous one first. */
   async function replaceRoot(authority: Authority): Promise<readonly [X509Certificate, X509Certificate]> {
     const store = new MemoryCaStore()
     const rootKey = { algorithm: 'ECDSA' } as const

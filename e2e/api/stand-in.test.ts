@@ -92,7 +92,7 @@ describe('what stands in for the rest of a cluster', () => {
     })
   })
 
-  it('mounts volumes and the token of the service account, for nobody but the pod', async () => {
+  it('mounts volumes and the token of the service account, for no one but the pod', async () => {
     const settings = { metadata: { name: 'settings', namespace }, data: { colour: 'green' } }
     await server.api.create(resourceTypes.ConfigMap, { apiVersion: 'v1', kind: 'ConfigMap', ...settings }, { signal })
     const account = '/var/run/secrets/kubernetes.io/serviceaccount'

@@ -5,7 +5,7 @@ import type { ClientsCommand, ClientsReport } from './clients.js'
 // which is the same in every process.
 const clients: AdsClient[] = []
 const report = (message: ClientsReport): void => {
-  // After the parent has hung up there is nobody to tell.
+  // After the parent has hung up there is no one to tell.
   if (process.connected) process.send?.(message)
 }
 

@@ -19,7 +19,7 @@ server.put(resourceTypes.Namespace, {
 })
 server.put(resourceTypes.MeshConfig, { name: 'osm-mesh-config', namespace: 'osm-system' }, { spec: meshConfigSpec })
 
-// Secrets of pods are read, answered and forgotten. Nobody asks for them, tens of thousands of them would make this process pause for its own heap in the middle of
+// Secrets of pods are read, answered and forgotten. No one asks for them, tens of thousands of them would make this process pause for its own heap in the middle of
 // reviews, and whatever else it did would count as the injector's time.
 let created = 0
 server.takeFirst = (request, response) => {

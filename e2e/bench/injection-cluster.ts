@@ -65,7 +65,7 @@ export async function measureClusterInjection(options: ClusterInjectionOptions):
   }
 }
 
-/** What a mesh needs that nobody of its control plane but the injector runs of. */
+/** What a mesh needs that no one of its control plane but the injector runs of. */
 async function prepare({ client: { api } }: OwnApiServer, signal: AbortSignal): Promise<void> {
   for (const definition of customResourceDefinitions())
     await api.apply(resourceTypes.CustomResourceDefinition, definition, { fieldManager: 'bench', force: true, signal })

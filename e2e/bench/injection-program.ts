@@ -28,7 +28,7 @@ export class InjectorProgram {
         if (healthPort !== undefined) health = healthPort
         if (port === undefined || message !== 'injecting sidecars') return
         resolve(new InjectorProgram(child, { webhook: port, health }))
-        // Whoever stops reading would stop the program with a later line, and whoever reads a line for each review takes the processor from it.
+        // Anyone who stops reading would stop the program with a later line, and anyone who reads a line for each review takes the processor from it.
         lines.close()
         child.stderr.resume()
       })

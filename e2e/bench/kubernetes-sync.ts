@@ -184,7 +184,7 @@ async function settledHeap(): Promise<number> {
     const next = process.memoryUsage().heapUsed
     if (next > heap * 0.999) return Math.min(heap, next)
     heap = next
-    // Sockets and timers let go of what they hold when they have closed.
+    // Sockets and timers release their memory when they have closed.
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
 }

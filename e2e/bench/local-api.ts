@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 
-/** A kubeconfig for an API server of a benchmark, which asks nobody who he is. */
+/** A kubeconfig for an API server of a benchmark, which asks no one who he is. */
 export function kubeconfigFor(server: string): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -12,7 +12,7 @@ export function kubeconfigFor(server: string): string {
   })
 }
 
-/** A port of loopback that nobody has. */
+/** A port of loopback that no one has. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {

@@ -9,7 +9,7 @@ const request = JSON.parse(process.argv[2] ?? '{}') as ClusterRequest
 const abort = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
-    // Whoever asks twice does not want to wait for the end of cleaning up; `down` removes what that leaves.
+    // Anyone who asks twice does not want to wait for the end of cleaning up; `down` removes what that leaves.
     if (abort.signal.aborted) process.exit(130)
     abort.abort(new ClusterError(`${request.command} was interrupted`))
   })

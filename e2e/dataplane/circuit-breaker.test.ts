@@ -126,7 +126,7 @@ describe('Statistical circuit breakers on real Envoys', () => {
       egress('shop/outside', {
         from: ['shop/client'],
         hosts: ['localhost'],
-        // Nobody listens there.
+        // No one listens there.
         ports: ['1/http'],
         settings: 'outside',
       }),
@@ -169,8 +169,8 @@ describe('Statistical circuit breakers on real Envoys', () => {
     )
     expect(await statuses(['/a?status=503', '/a'])).toEqual([503, 409])
     const answers = await Promise.all(Array.from({ length: 60 }, () => get('/a', 'both.shop:8080')))
-    const seen = answers.map(({ status, server }) => `${status} ${server ?? 'nobody'}`)
-    expect(new Set(seen)).toEqual(new Set(['200 twin', '409 nobody']))
+    const seen = answers.map(({ status, server }) => `${status} ${server ?? 'none'}`)
+    expect(new Set(seen)).toEqual(new Set(['200 twin', '409 none']))
   })
 
   it('say what a user has written to the letter, and do not run it', async () => {

@@ -93,7 +93,7 @@ function outcomeOf({ status, body }: RawAnswer): string {
   return status === 403 || status === 404 ? 'deny' : `fails with ${status}: ${body}`
 }
 
-/** A server that belongs to nobody's mesh. */
+/** A server that belongs to no one's mesh. */
 function listening(): Promise<Server> {
   const server = createServer((request, response) => {
     request.resume()

@@ -52,7 +52,7 @@ describe('real Envoys, while somebody adds objects to a namespace of his own', (
     await fc.assert(
       fc.asyncProperty(
         anyPolicy,
-        // Half of the meshes let nobody out.
+        // Half of the meshes let no one out.
         fc.oneof(fc.constant([]), anyEgressPolicies(ports, 2)),
         anyAttack(ports),
         fc.array(anyAttempt, exactly(ATTEMPTS)),

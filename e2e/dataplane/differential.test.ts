@@ -119,7 +119,7 @@ async function counterExample(differential: DifferentialMesh, policy: Policy, at
   const verdict = verdictOn(oracleOf(smallest), attempt)
   const fault = await lastingFault(differential, verdict, attempt, TRIES_FOR_MS)
   return [
-    fault ?? 'the disagreement went away while it was made smaller',
+    fault ?? 'the disagreement disappeared while it was shrunk',
     `attempt: ${JSON.stringify(attempt)}`,
     `oracle: ${verdict.reason}`,
     `permissive: ${policy.permissive}, plaintext in ${policy.plaintext.join(' ')}, escaped slashes kept: ${policy.keepsEscapedSlashes}`,

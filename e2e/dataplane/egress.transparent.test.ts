@@ -45,7 +45,7 @@ describe('egress by address and by name in transparent mode', () => {
   const at: Record<string, Inside> = {}
   const known = (name: string): Inside => {
     const found = at[name]
-    if (found === undefined) throw new Error(`nobody is called ${name}`)
+    if (found === undefined) throw new Error(`there is no workload ${name}`)
     return found
   }
   const ask = (question: Question, from = 'shop/client'): Promise<InsideAnswer> => known(from).ask(question)

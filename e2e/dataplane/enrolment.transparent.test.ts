@@ -146,7 +146,7 @@ describe('a namespace that is enrolled step by step', () => {
     for (const config of [strict, smi]) {
       await mesh.apply('config.yaml', config)
       await eventually(ask, ({ status, error }) => status === 503 || error !== undefined, {
-        what: 'that nobody answers',
+        what: 'that no one answers',
       })
     }
     // An instance that ends still counts as one that is to have a sidecar.

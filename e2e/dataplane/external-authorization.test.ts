@@ -106,7 +106,7 @@ describe('a service that authorizes inbound requests', () => {
     await expect(ask('/books/denied')).resolves.toMatchObject({ status: 403 })
   })
 
-  it('refuses where nobody answers at its address, unless failures let requests in', async () => {
+  it('refuses where no one answers at its address, unless failures let requests in', async () => {
     const gone = await startAuthorizationService()
     gone.stop()
     await mesh.apply('config.yaml', config({ port: gone.port }))

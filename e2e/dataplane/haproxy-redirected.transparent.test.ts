@@ -104,7 +104,7 @@ describe('class haproxy where the kernel redirects connections', () => {
     expect(await reply(store.address, 15_010, 'GET /ready HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.[01] 200 /)
   })
 
-  it('does not call itself, whoever dials its listeners', async () => {
+  it('does not call itself, no matter who dials its listeners', async () => {
     for (const dial of ['127.0.0.1', client.address])
       for (const port of [15_001, 15_003])
         expect(await client.ask({ kind: 'tcp', dial, port, say: 'hello' })).toEqual(cut)

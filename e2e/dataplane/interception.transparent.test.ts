@@ -351,7 +351,7 @@ if (obstacle !== undefined) {
 
     it('brings DNS queries for the captured nameserver to the port of the sidecar', () => {
       intercept({ dnsCapture: { nameserver: '127.0.0.153', port: 5300 } })
-      // One process is both sides; without the rule the query finds nobody on port 53 and the process ends by ECONNREFUSED.
+      // One process is both sides; without the rule the query finds no one on port 53 and the process ends by ECONNREFUSED.
       const program = `
         const dgram = require('node:dgram')
         const server = dgram.createSocket('udp4')

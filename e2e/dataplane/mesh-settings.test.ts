@@ -16,7 +16,7 @@ describe('settings of the mesh on real Envoys', () => {
 
   const get = (): Promise<Answer> => throughProxy(mesh.proxyOf('shop/client'), 'http://store.shop:8080/any')
 
-  /** Counters of a sidecar by name, without those that are nought. */
+  /** Counters of a sidecar by name, without zeros. */
   async function counters(workloadName: string, filter: string): Promise<ReadonlyMap<string, number>> {
     const { address = '', port = 0 } = mesh.instance(workloadName).admin ?? {}
     const text = await (

@@ -65,7 +65,7 @@ function hostState(...pids: readonly number[]) {
   }
 }
 
-/** Connects from the host; the error code where nobody takes it. */
+/** Connects from the host; the error code where no one takes it. */
 async function dial(host: string, port: number): Promise<string> {
   const socket = connect({ host, port })
   try {
@@ -104,7 +104,7 @@ if (obstacle !== undefined) {
       expect(await transparentModeObstacles(signal)).toEqual([])
     })
 
-    it('joins workloads with each other and with the host, and with nobody else', async () => {
+    it('joins workloads with each other and with the host, and with no one else', async () => {
       const [one, two] = await Promise.all(['one', 'two'].map((name) => network.addWorkload({ name, ...none }, signal)))
       const greeters = [
         await startGreeters(inside(one!), 'one', [{ host: '0.0.0.0', port: 80 }]),

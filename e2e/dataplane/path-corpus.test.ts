@@ -203,7 +203,7 @@ function http2ClientOf(open: () => Promise<Socket>): Client {
 
 const AUTHORITY = 'store.shop:8080'
 
-/** Undefined: it is no HTTP, and whoever lets it in is wrong. */
+/** Undefined: it is no HTTP, and anyone who lets it in is wrong. */
 function verdictOn(oracle: Oracle, { method, target, headers }: Variant): Verdict | undefined {
   const names = headers.map(([name]) => name.toLowerCase())
   if (names.some((name) => !/^[-!#$%&'*+.^_`|~0-9a-z]+$/.test(name))) return undefined

@@ -65,7 +65,7 @@ describe('probes that a real Envoy answers for the workload', () => {
         response.writeHead(request.headers['x-probe'] === 'sick' ? 500 : 204).end()
       }),
     )
-    const { chain, privateKey } = testAuthority('nobody knows').issue('somebody.else', { dns: ['somebody.else'] })
+    const { chain, privateKey } = testAuthority('unknown').issue('somebody.else', { dns: ['somebody.else'] })
     const tls = { cert: chain, key: privateKey }
     const secure = (name: Name): Promise<void> =>
       open(
@@ -156,7 +156,7 @@ describe('probes that a real Envoy answers for the workload', () => {
     expect(heard.filter((line) => line.startsWith('silent'))).toEqual([])
   })
 
-  it('fails a TCP probe of a port that nobody listens on, as soon as that is so', async () => {
+  it('fails a TCP probe of a port that no one listens on, as soon as that is so', async () => {
     const server = createTcpServer((socket) => socket.on('error', () => undefined))
     const port = ports.get('greeting') ?? 0
     await close('greeting')

@@ -129,7 +129,7 @@ function overHttp2(proxyUrl: string): Promise<OverOneConnection> {
   })
 }
 
-/** The instance that has answered; else the answer itself, such as that there is nobody yet. */
+/** The instance that has answered; else the answer itself, such as that there is no one yet. */
 function serverIn(body: string): string {
   return body.startsWith('{') ? (JSON.parse(body) as { readonly server: string }).server : body
 }

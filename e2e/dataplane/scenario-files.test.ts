@@ -98,7 +98,7 @@ describe('judging answers', () => {
     expect(judge({ ...http, responseHeaders: { x: 'y' } }, [from('c')])).toHaveLength(1)
   })
 
-  it('allows shares five standard deviations, and nothing for nought', () => {
+  it('allows shares five standard deviations, and none for a share of 0', () => {
     const answers = [...Array<string>(310).fill('b'), ...Array<string>(90).fill('c')].map(from)
     expect(judge({ ...http, shares: { b: 0.75, c: 0.25 } }, answers)).toEqual([])
     expect(judge({ ...http, shares: { b: 0.5, c: 0.5 } }, answers)).toHaveLength(2)

@@ -138,7 +138,7 @@ describe('UpstreamTrafficSettings on real Envoys', () => {
         rateLimit: {
           global: {
             http: {
-              // Nobody listens there.
+              // No one listens there.
               rateLimitService: { host: '127.0.0.1', port: 1 },
               domain: 'requests',
               failOpen,

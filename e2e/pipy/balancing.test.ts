@@ -117,7 +117,7 @@ describe('how a real sidecar chooses among endpoints', () => {
       const server = await ask()
       counts[server] = (counts[server] ?? 0) + 1
     }
-    // The request that finds out is the only one that is lost; nobody goes further than to the next.
+    // The request that finds out is the only one that is lost; no one goes further than to the next.
     expect(counts).toEqual({ 503: 1, a: 3, b: 3 })
     await call('round-robin', [alike([address(2)]), alike([address(0)])])
     expect(await ask()).toBe('c')

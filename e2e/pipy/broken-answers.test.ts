@@ -71,7 +71,7 @@ describe('answers that break off, through real sidecars', () => {
         ({ status }) => String(status),
         (error: unknown) => String(error),
       )
-      // What was broken off before anything of it had gone on is an answer of nobody.
+      // What was broken off before anything of it had gone on is an answer of no one.
       expect(seen).toMatch(early)
       // The next one has a connection of its own.
       expect((await ask('whole')).body).toBe(body)

@@ -95,7 +95,7 @@ describe('changes of what real sidecars do', () => {
       while (!enough.signal.aborted) statuses.push((await get()).status)
     }
     const load = Promise.all(Array.from({ length: 4 }, caller))
-    // A root is taken away when everybody has had its certificates replaced for a while, and no handshake of before goes on.
+    // A root is removed when all certificates have been replaced for a while, and no earlier handshake is in progress.
     const answered = async (): Promise<void> => {
       const before = statuses.length
       // Of each caller one that began afterwards.

@@ -85,7 +85,7 @@ describe('the DNS proxy of a real sidecar', () => {
     expect(server.asked).toEqual(expect.arrayContaining(['www.example', 'none.example', 'shop']))
   })
 
-  it('believes nobody else than the server that it has asked', async () => {
+  it('believes no one else than the server that it has asked', async () => {
     expect(await resolver.resolve4('forged.example')).toEqual(['192.0.2.1'])
   })
 

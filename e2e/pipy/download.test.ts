@@ -12,7 +12,7 @@ import { eventually, injectorContext, resolveValue, testAuthority } from '@osm-t
 import { patch } from '../../packages/driver-pipy/src/bootstrap/patch.js'
 import { CONTROL_PLANE, sidecarName } from './support/base-config.js'
 
-const before = testAuthority('the root of before')
+const before = testAuthority('the previous root')
 const next = testAuthority('the root that takes its place')
 
 /** A list of one script, and that script, over mutual TLS. */

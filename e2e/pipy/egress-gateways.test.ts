@@ -119,7 +119,7 @@ describe.each(modes)('gateways of mode %s that real sidecars reach', (mode: Mode
     expect(await times(10)).toEqual({ east: 5, west: 5 })
   })
 
-  it('let nobody out whom their sidecar does not let in', async () => {
+  it('let no one out whom their sidecar does not let in', async () => {
     await shop.apply(leaving([1, 0]), gatewayConfig(shop, gateways, 'nobody'))
     expect(await times(3)).toEqual({ '503': 3 })
     expect(gateways[0].told).toEqual([])

@@ -13,7 +13,7 @@ const CALLERS = 8
 
 describe.each([
   ['a container', inContainer, 0],
-  // By force, and so without an exit code: nobody waits for more than its end.
+  // By force, and so without an exit code: no one waits for more than its end.
   ['a process', undefined, null],
 ])('a real sidecar in %s that is to end', (_where, enter, code) => {
   let shop: Shop
@@ -60,7 +60,7 @@ describe.each([
     expect(await shop.workers.server.ended).toBe(code)
   })
 
-  it('waits for nobody who went away', async () => {
+  it('does not wait for a caller that has disconnected', async () => {
     const caller = open(shop.at.proxy)
     caller.socket.write('GET http://server.demo:8080/books/held HTTP/1.1\r\nhost: server.demo:8080\r\n\r\n')
     await shop.until(app.held, 1, 'a request that waits')

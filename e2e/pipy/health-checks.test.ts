@@ -65,7 +65,7 @@ describe('active health checks of real sidecars', () => {
     },
   )
 
-  it('leave out whoever is somebody else, and take who is there', async () => {
+  it('leave out anyone who is somebody else, and take who is there', async () => {
     await shop.apply(watch({ tls: { serverName: SERVICE, principals: [principalOf('other')] } }), answering())
     await settled('membership_healthy', 0)
     await shop.give('client', watch({}))

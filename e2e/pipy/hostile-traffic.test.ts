@@ -169,7 +169,7 @@ describe('hostile traffic', () => {
     ['a target of https', 'GET https://server.demo:8080/books/a HTTP/1.1\r\nHost: server.demo:8080\r\n\r\n', 400],
     ['an empty host in its target', 'GET http:///books/a HTTP/1.1\r\nHost: server.demo:8080\r\n\r\n', 400],
     ['CONNECT', 'CONNECT server.demo:8080 HTTP/1.1\r\nHost: server.demo:8080\r\n\r\n', 400],
-    ['a host that is none', 'GET /books/a HTTP/1.1\r\nHost: a@b\r\n\r\n', 400],
+    ['an invalid host', 'GET /books/a HTTP/1.1\r\nHost: a@b\r\n\r\n', 400],
     ['a length of 2^31', 'POST /books/a HTTP/1.1\r\nHost: server.demo:8080\r\ncontent-length: 2147483648\r\n\r\n', 413],
     ['no HTTP at all', 'hello\r\n\r\n', 400],
     ['a target in capitals', 'GET HTTP://server.demo:8080/books/a HTTP/1.1\r\nHost: server.demo:8080\r\n\r\n', 200],
@@ -181,7 +181,7 @@ describe('hostile traffic', () => {
     ['a trailer', head('transfer-encoding: chunked\r\n') + `1\r\nx\r\n0\r\nx-sum: 1\r\n\r\n${last}`],
     ['an extension of a chunk', head('transfer-encoding: chunked\r\n') + `1;a=b\r\nx\r\n0\r\n\r\n${last}`],
     ['an empty line behind it', head('', 'GET /books/a HTTP/1.1') + `\r\n${last}`],
-    ['a coding that nobody knows', head('transfer-encoding: xchunked\r\n') + `0\r\n\r\n${last}`],
+    ['a coding that is unknown', head('transfer-encoding: xchunked\r\n') + `0\r\n\r\n${last}`],
     ['two codings', head('transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n') + `0\r\n\r\n${last}`],
     ['bytes that are no request behind it', head('', 'GET /books/a HTTP/1.1') + `\0\r\n\r\n`],
   ]

@@ -148,9 +148,9 @@ describe('HTTP/2 and gRPC through real sidecars', () => {
   })
 
   it.each<[string, (session: ClientHttp2Session, socket: Socket) => void]>([
-    ['says that it goes away', (session) => session.destroy()],
+    ['sends GOAWAY', (session) => session.destroy()],
     ['vanishes', (_session, socket) => socket.destroy()],
-  ])('end the calls of a caller that %s, and those of nobody else', async (_how, leave) => {
+  ])('end the calls of a caller that %s, and those of no one else', async (_how, leave) => {
     const headers = (method: string) => ({
       ':method': 'POST',
       ':authority': 'server.demo:8080',

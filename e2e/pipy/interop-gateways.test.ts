@@ -88,14 +88,14 @@ describe('gateways in a mesh with sidecars of class envoy and of class pipy', ()
     expect(asked).toBe(before + 1)
   })
 
-  it('let nobody out any more who is no longer named', async () => {
+  it('let no one out any more who is no longer named', async () => {
     await mesh.apply('policy.yaml', ...policies(['nobody']))
     // Tunnels that are open end when the time of a withdrawn rule is up.
     for (const from of classes)
       await eventually(
         () => status(`${from}/client`),
         (answer) => answer === 503,
-        { what: `nobody to be let out of class ${from}` },
+        { what: `that class ${from} has no egress` },
       )
     const before = asked
     expect([await status('envoy/client'), await status('pipy/client')]).toEqual([503, 503])

@@ -94,7 +94,7 @@ describe('a mesh with sidecars of class envoy and of class pipy', () => {
       await expect(status(`${from}/client`, to, '/books/1', 'POST')).resolves.toBe(403)
     })
 
-    it('lets nobody in who is not named, on one connection or another', async () => {
+    it('lets no one in who is not named, on one connection or another', async () => {
       await expect(status(`${from}/thief`, to)).resolves.toBe(403)
       await expect(status(`${from}/client`, to)).resolves.toBe(200)
       await expect(status(`${from}/thief`, to)).resolves.toBe(403)

@@ -70,7 +70,7 @@ describe('bounds on what a real sidecar asks of an upstream', () => {
     expect(app.connections()).toBe(1)
   })
 
-  it('let the next request have the place of one whose caller went away', async () => {
+  it('give the slot of a request to the next one when its caller disconnects', async () => {
     await call({ maxConnections: 1 })
     const gone = open(shop.at.proxy)
     gone.socket.write('GET http://direct:8080/gone HTTP/1.1\r\nhost: direct:8080\r\n\r\n')

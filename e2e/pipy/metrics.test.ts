@@ -70,7 +70,7 @@ describe('metrics of a real sidecar', () => {
     const half = meshUpstream([nowhere, shop.at.servedHttp], { connectTimeoutMs: 500 })
     await shop.give('client', { ...client, called, upstreams: { ...client.upstreams, http: half } })
     const before = await upstream('upstream_rq_total', 'http')
-    // The first of two turns leads to nobody.
+    // The first of two turns leads to no one.
     expect([await get('/books'), await get('/books')]).toEqual([200, 200])
     expect(await upstream('upstream_rq_retry_success', 'http')).toBe(1)
     expect(await upstream('upstream_rq_retry', 'http')).toBe(1)

@@ -62,7 +62,7 @@ describe('the remote log of a mesh of class pipy', () => {
       { what: `a list that shows ${authorization}` },
     )
 
-  it('goes to the collector with the header of the MeshConfig, also when that changes, and nobody else sees it', async () => {
+  it('goes to the collector with the header of the MeshConfig, also when that changes, and no one else sees it', async () => {
     await shows('Basic shibboleth-1')
     await mesh.write('config.yaml', config('Basic shibboleth-2'))
     await shows('Basic shibboleth-2')

@@ -196,7 +196,7 @@ describe('records of requests by real sidecars', () => {
     expect(recordsOf('/books/share-none')).toEqual([])
   })
 
-  it('show the collector what it asks for, nobody else, and go nowhere without it', async () => {
+  it('show the collector what it asks for, no one else, and go nowhere without it', async () => {
     const config = { ...clientConfig(shop), remoteLog: settings({ authorization: KEY }) }
     const give = (value: string | undefined) =>
       shop.give('client', config, shop.issue('client'), value === undefined ? {} : { [KEY]: { headerValue: value } })

@@ -78,7 +78,7 @@ describe('two real sidecars of class pipy', () => {
     await shop.apply(clientConfig(shop), serverConfig(shop))
   })
 
-  it('answer for hosts that nobody has named', async () => {
+  it('answer for hosts that no one has named', async () => {
     expect((await through(shop.at.proxy, 'http://elsewhere.example/')).status).toBe(403)
     expect((await through(shop.at.proxy, 'http://server.demo:9999/')).status).toBe(403)
   })
@@ -111,7 +111,7 @@ describe('two real sidecars of class pipy', () => {
       )
   }
 
-  it('forget TCP connections that have ended, whoever ended them', async () => {
+  it('forget TCP connections that have ended, no matter who ended them', async () => {
     await tracks(0)
     const connections = Array.from({ length: 5 }, () => open(shop.at.clientTcp))
     for (const { received } of connections) await shop.until(received, 'hello\n', 'the greeting')

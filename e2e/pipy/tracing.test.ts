@@ -102,7 +102,7 @@ describe('spans of real sidecars', () => {
     expect(headers).toMatchObject({ 'x-b3-traceid': TRACE, 'x-b3-parentspanid': SPAN, 'x-b3-spanid': client?.id })
   })
 
-  it('are not kept where nobody wants them; the trace goes on all the same', async () => {
+  it('are not kept where no one wants them; the trace goes on all the same', async () => {
     const before = await metric('outbound_http_tracing_sampled_0')
     await trace(0)
     const chance = seenBy(await call('/books/chance'))

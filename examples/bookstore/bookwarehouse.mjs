@@ -1,4 +1,4 @@
-// Sends books to the bookstore. Nobody else may ask, and it relies on the mesh for that: it checks nothing itself.
+// Sends books to the bookstore. No one else may ask, and it relies on the mesh for that: it checks nothing itself.
 import { httpServer, listen } from './lib/server.mjs'
 
 const identity = process.env.IDENTITY ?? 'bookwarehouse'

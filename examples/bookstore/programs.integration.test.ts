@@ -97,7 +97,7 @@ describe('the programs of the bookstore', () => {
     })
   })
 
-  it('report status 0 and the reason where nobody answers', async () => {
+  it('report status 0 and the reason where no one answers', async () => {
     const buyer = start('bookbuyer.mjs', { HTTP_PROXY: 'http://127.0.0.1:1' })
     expect(await buyer.line()).toMatchObject({ status: 0, error: 'ECONNREFUSED', succeeded: 0, failed: 1 })
   })

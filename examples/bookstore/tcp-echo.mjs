@@ -3,7 +3,7 @@ import net from 'node:net'
 import { listen } from './lib/server.mjs'
 
 const server = net.createServer((socket) => {
-  // A client that goes away in the middle is no concern of the others.
+  // A client that disconnects in the middle does not affect others.
   socket.on('error', () => socket.destroy())
   socket.pipe(socket)
 })

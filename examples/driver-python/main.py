@@ -1,4 +1,4 @@
-"""The program of the driver: `python3 main.py <socket>`. It ends when its standard input does, so that it never outlives whoever started it."""
+"""The program of the driver: `python3 main.py <socket>`. It ends when its standard input does, so that it never outlives anyone who started it."""
 
 import asyncio
 import os

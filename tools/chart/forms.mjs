@@ -25,7 +25,7 @@ const chain = { type: 'array', items: stage }
  */
 export const forms = {
   free: { type: 'object' },
-  // Helm hands the other values of a subchart to nobody when there is no subchart.
+  // Helm hands the other values of a subchart to no one when there is no subchart.
   subchart: { additionalProperties: true },
   objects: { type: 'array', items: { type: 'object' } },
   labels: { type: 'object', additionalProperties: text },

@@ -46,7 +46,7 @@ mesh:
     ['a value without a comment', 'name: osm\n', 'name has no comment'],
     ['a comment of nothing but a directive', '# @form port\nport: 1\n', 'port has no comment'],
     ['an unknown directive', '# Port.\n# @from port\nport: 1\n', '"@from port" is neither @form nor @schema'],
-    ['YAML that is none', '# Port.\nport: [\n', 'values.yaml:'],
+    ['invalid YAML', '# Port.\nport: [\n', 'values.yaml:'],
   ])('refuses %s', (_name, text, message) => {
     expect(() => readChartValues(text)).toThrow(message)
   })

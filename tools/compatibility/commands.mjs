@@ -40,7 +40,7 @@ export const commands = {
       word: 'osm verify',
     }),
     works('osm version', 'e2e/api/cli-install.test.ts', {
-      note: 'asks nobody but the cluster: it does not look for newer releases',
+      note: 'connects to the cluster only: it does not check for newer releases',
       word: "osm('version')",
     }),
     missing('osm dashboard', 'open', 'the chart brings no Grafana'),

@@ -40,7 +40,7 @@ export function imageSettings({ registry, tag }) {
  * @param {readonly string[]} names
  * @param {ImageSettings} settings
  * @param {string} folder
- * @param {import('./oci-image.mjs').Layer} [nodeBase] the layer of Node.js, from whoever has it already
+ * @param {import('./oci-image.mjs').Layer} [nodeBase] the layer of Node.js, from anyone who has it already
  * @returns {AsyncGenerator<AssembledImage>}
  */
 export async function* assembleImages(names, settings, folder, nodeBase) {

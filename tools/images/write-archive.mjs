@@ -11,7 +11,7 @@ import { join } from 'node:path'
 export async function writeArchive(image, folder, name) {
   await mkdir(folder, { recursive: true })
   const path = join(folder, `${name}.tar`)
-  // Whoever reads the archive meanwhile sees the old one or the new one.
+  // Anyone who reads the archive meanwhile sees the old one or the new one.
   await writeFile(`${path}.partial`, image.archive)
   await rename(`${path}.partial`, path)
   return { name: image.name, digest: image.digest, size: image.size, path }

@@ -17,7 +17,7 @@ export function hashInputs(inputs) {
 
 /**
  * The cached folder of that name. If it is missing, `fill` makes it in a temporary folder that is then renamed, so
- * that nobody ever sees half of it. Of two processes filling it at once the first to finish wins.
+ * that no one ever sees half of it. Of two processes filling it at once the first to finish wins.
  * @param {string} name
  * @param {(folder: string) => Promise<void>} fill
  * @param {string} [parent]

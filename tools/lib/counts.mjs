@@ -21,7 +21,7 @@ export function sumCounts(parts) {
 }
 
 /**
- * The form of a run's last line, and of nothing else: whoever reads the output finds one such line.
+ * The form of a run's last line, and of nothing else: anyone who reads the output finds one such line.
  * @param {Counts} counts
  */
 export function finalLine({ passed, failed, skipped }) {

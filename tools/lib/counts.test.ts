@@ -17,7 +17,7 @@ describe('counts', () => {
     expect(finalLine(some)).toBe('3 passed, 1 failed, 2 skipped')
   })
 
-  it('gives a part a form that nobody takes for the final line', () => {
+  it('gives a part a form that no one takes for the final line', () => {
     expect(partLine('unit', some)).not.toMatch(/\d+ passed, \d+ failed, \d+ skipped/)
   })
 

@@ -34,7 +34,7 @@ export async function withLock(path, work, isAlive = processIsAlive) {
 }
 
 /**
- * A link appears together with its content, so nobody ever reads a lock without an owner.
+ * A link appears together with its content, so no one ever reads a lock without an owner.
  * @param {string} path
  */
 function tryAcquire(path) {

@@ -82,7 +82,7 @@ async function traffic(running) {
 }
 
 /**
- * Calls the sidecar of the shop as nobody: its certificate is one of the mesh, and without one of ours nothing is answered.
+ * Calls the sidecar of the shop as no one: its certificate is one of the mesh, and without one of ours nothing is answered.
  * @param {Inbound} config
  * @param {string} sidecarClass
  * @returns {Promise<string>}

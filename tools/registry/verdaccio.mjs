@@ -58,7 +58,7 @@ export async function startRegistry(folder) {
 
 /** @param {string} folder */
 function configuration(folder) {
-  // Whoever reaches loopback may publish: nothing but this task asks, and the registry ends with it.
+  // Anyone who reaches loopback may publish: nothing but this task asks, and the registry ends with it.
   const anybody = { access: '$all', publish: '$all', unpublish: '$all' }
   return JSON.stringify({
     storage: join(folder, 'storage'),

@@ -49,7 +49,7 @@ import { root } from '../lib/paths.mjs'
  */
 
 const folderNote = /\(report: (?<folder>[^)\n]+)\)/g
-// Jest colours what it says, whoever reads it.
+// Jest colours what it says, no matter who reads it.
 // eslint-disable-next-line no-control-regex
 const colours = /\u001B\[[0-9;]*m/g
 

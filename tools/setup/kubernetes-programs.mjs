@@ -95,7 +95,7 @@ async function missing(names, folder, version) {
  */
 async function build(names, folder, version) {
   await mkdir(folder, { recursive: true })
-  // Beside their place, so that moving them there is one step and nobody ever sees half of one.
+  // Beside their place, so that moving them there is one step and no one ever sees half of one.
   const partial = await mkdtemp(`${folder}.partial-`)
   try {
     await buildGoPrograms({

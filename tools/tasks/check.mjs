@@ -19,6 +19,7 @@ import { checkLinks } from '../lint/links.mjs'
 import { writeUnitGroups } from '../lib/unit-groups.mjs'
 import { checkUnusedMembers } from '../lib/unused-members.mjs'
 import { checkProjectReferences } from '../lib/workspace.mjs'
+import { checkPlainEnglish } from '../lint/plain-english.mjs'
 
 /** @typedef {{ readonly ok: boolean, readonly output: string }} StepResult output is shown when the step failed */
 /** @typedef {(options: { fix: boolean }) => Promise<StepResult>} Step */
@@ -58,6 +59,7 @@ const steps = {
   chart: async (options) => findings(await checkChart(options)),
   links: async () => findings(await checkLinks()),
   workflows: async () => findings(await checkWorkflows()),
+  words: async () => findings(checkPlainEnglish()),
   unit: unitTests,
 }
 

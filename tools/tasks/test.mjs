@@ -18,7 +18,7 @@ const tiers = {
     process.stderr.write(output)
     return counts
   },
-  // Whoever names files wants each by itself; all of them take two thirds of the time in groups.
+  // Anyone who names files wants each by itself; all of them take two thirds of the time in groups.
   unit: async (args, env) => {
     if (args.length > 0) return runJestVisibly('unit', args, env)
     await writeUnitGroups()

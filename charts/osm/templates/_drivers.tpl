@@ -10,8 +10,7 @@
 {{- end }}
 
 {{/*
-The variable that lists the driver packages, as a YAML list. The list stands in the Deployment, so that another one rolls the pods, and nobody can change it
-who may not change what the pods run.
+The variable that lists the driver packages, as a YAML list. The list is part of the Deployment, so that a change restarts the pods, and only users who can change the Deployment can change the list.
 */}}
 {{- define "osm.driverEnvironment" -}}
 {{- if .Values.osm.driverPackages }}

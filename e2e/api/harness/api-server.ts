@@ -9,7 +9,7 @@ export interface ApiServerDescription {
   readonly url: string
   /** Address of this host on which it listens. */
   readonly address: string
-  /** Addresses of services: nobody has them, and nothing sent there leaves this machine. */
+  /** Addresses of services: no one has them, and nothing sent there leaves this machine. */
   readonly serviceRange: string
   readonly caPem: string
   /** PEM of the CA of the certificate that it shows to the webhooks of the namespace `known-system`. */

@@ -28,7 +28,7 @@ try {
     await server.stop()
   }
 } catch (error) {
-  // Whoever asked it to end while it started need not be told that it did not.
+  // Anyone who asked it to end while it started need not be told that it did not.
   if (!abort.signal.aborted) throw error
 } finally {
   process.stdin.destroy()

@@ -16,7 +16,7 @@ export interface ApiServerPrograms {
   readonly apiServer: string
 }
 
-/** Ports on an address that nobody else has. */
+/** Ports on an address that no one else has. */
 const ports = { apiServer: 6443, etcd: 2379, etcdPeers: 2380 }
 const startTimeoutMs = 90_000
 const pollMs = 100
@@ -60,7 +60,7 @@ interface OwnApiServerOptions {
   readonly serviceRange: string
 }
 
-/** An API server that whoever started it may also stop, pause and kill. */
+/** An API server that anyone who started it may also stop, pause and kill. */
 export class OwnApiServer {
   readonly description: ApiServerDescription
   readonly #options: OwnApiServerOptions

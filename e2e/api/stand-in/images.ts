@@ -22,7 +22,7 @@ const applications = {
 }
 
 /**
- * What each image runs here. Containers run as users who may not get to the home folder of whoever runs the tests: what lies there is
+ * What each image runs here. Containers run as users who may not get to the home folder of anyone who runs the tests: what lies there is
  * copied to where they do.
  */
 export function prepareImages(folder: string, env: NodeJS.ProcessEnv): Images {

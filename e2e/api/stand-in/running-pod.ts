@@ -29,7 +29,7 @@ const pollMs = 100
 const restartDelayMs = 300
 /** `netns exec <namespace>`, the beginning of every command of a workload. */
 const enterWords = 3
-/** Nobody in particular, as images of the control plane name it. */
+/** No one in particular, as images of the control plane name it. */
 const defaultUser = 65_532
 
 /**
@@ -153,7 +153,7 @@ export class RunningPod {
     workload.setHosts(hosts(this.namespace))
     chmodSync(this.#folder, 0o755)
     const uid = container.securityContext?.runAsUser ?? defaultUser
-    // Whoever is root sets up the network; anybody else has no rights at all.
+    // Anyone who is root sets up the network; anybody else has no rights at all.
     const user =
       uid === 0
         ? argv

@@ -1,4 +1,4 @@
-/** SMI as YAML that lets the account `client` of a namespace get `/books…` of its account `server`, and nobody anything else. */
+/** SMI as YAML that lets the account `client` of a namespace get `/books…` of its account `server`, and no one anything else. */
 export function clientMayReadBooks(namespace: string): string {
   return `apiVersion: specs.smi-spec.io/v1alpha4
 kind: HTTPRouteGroup

@@ -95,7 +95,7 @@ export class ControllerProcess {
     return new ControllerProcess(program, address, ports)
   }
 
-  /** `/health/<which>`: its status, or 0 while nobody answers. */
+  /** `/health/<which>`: its status, or 0 while no one answers. */
   async health(which: 'alive' | 'ready'): Promise<number> {
     return (await this.#get(this.ports.health, `/health/${which}`)).status
   }
@@ -158,7 +158,7 @@ const inPod = [
   'exec "$@"',
 ].join('\n')
 
-/** A port that nobody has. Somebody else could take it meanwhile, which the addresses of tests make unlikely. */
+/** A port that no one has. Somebody else could take it meanwhile, which the addresses of tests make unlikely. */
 async function freePort(address: string): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, address, resolve))

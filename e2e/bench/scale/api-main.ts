@@ -15,7 +15,7 @@ for (const version of new Set(Object.values(smiVersions))) {
 }
 
 const report = (message: ApiReport): void => {
-  // After the parent has hung up there is nobody to tell.
+  // After the parent has hung up there is no one to tell.
   if (process.connected) process.send?.(message)
 }
 

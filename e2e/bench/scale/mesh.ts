@@ -117,7 +117,7 @@ export function hubSlice(size: ScaleSize, proxies: number, both: boolean): MeshO
   return slice(app, namespace, [first, ...(both ? [second] : [])])
 }
 
-/** A service with all that belongs to it, which nobody may call yet. */
+/** A service with all that belongs to it, which no one may call yet. */
 export function serviceObjects(app: string, namespace: string, pods: readonly ScalePod[]): readonly MeshObject[] {
   const number = pods[0]?.index ?? 0
   return [

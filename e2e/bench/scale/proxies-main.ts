@@ -67,7 +67,7 @@ function open(server: Connect['server'], prepared: PreparedProxy, retries: numbe
     onError: (error) => {
       proxy.close()
       if (retries === 0 || configuredAt.has(index)) errors.push(`proxy ${index}: ${error.message}`)
-      // One that has been replaced or told to end since is nobody's any more.
+      // One that has been replaced or told to end since is no one's any more.
       else if (proxies.get(index) === proxy) open(server, prepared, retries - 1)
     },
   })

@@ -133,7 +133,7 @@ export class Proxies {
     timeoutMs: number,
   ): Promise<Reached> {
     const reached = this.#child.ask<Report<'times'>>({ type: 'await', ...resource })
-    // Messages to a process arrive in their order: whoever answers a later one has seen the one before.
+    // Messages to a process arrive in their order: anyone who answers a later one has seen the one before.
     await this.#child.ask({ type: 'counters' })
     const start = await act()
     const { times, message } = await this.#within(reached, timeoutMs, `acknowledged ${resource.name}`)

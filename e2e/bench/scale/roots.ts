@@ -73,7 +73,7 @@ export async function measureRootRotation(
   }
 }
 
-/** The Secret of a root that nobody has seen yet. */
+/** The Secret of a root that no one has seen yet. */
 export async function newRoot(): Promise<MeshObject> {
   const store = new MemoryCaStore()
   const provider = await TresorProvider.open({ store, clock: systemClock, rootKey: { algorithm: 'ECDSA' } })

@@ -61,7 +61,7 @@ export class Churn {
     }
   }
 
-  /** Comes back when whoever was concerned has acknowledged everything. */
+  /** Comes back when anyone who was concerned has acknowledged everything. */
   async cycle(): Promise<void> {
     const { size } = this.#world
     const { app, namespace } = serviceOf(0)

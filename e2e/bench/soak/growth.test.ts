@@ -17,7 +17,7 @@ describe('growthOf', () => {
     expect(growthOf(around(50_000, 500), around(50_400, 500), 20, 8)).toMatchObject({ passed: true })
   })
 
-  it('fails what leaves more in each cycle than it may', () => {
+  it('fails if each cycle leaves more than the limit', () => {
     const growth = growthOf(around(50_000, 100), around(50_600, 100), 20, 8)
     expect(growth).toMatchObject({ atN: 50_000, at2N: 50_600, passed: false })
     expect(growth.perCycle.mean).toBe(30)
@@ -26,7 +26,7 @@ describe('growthOf', () => {
     expect(growth.perCycle.high).toBeCloseTo(30 + (2.31 * 50) / 20, 2)
   })
 
-  it('passes what shrinks, and what grows by less than it may', () => {
+  it('passes if it shrinks, or grows by less than the limit', () => {
     expect(growthOf(around(50_000, 10), around(40_000, 10), 20, 8).passed).toBe(true)
     expect(growthOf(around(50_000, 10), around(50_100, 10), 20, 8).passed).toBe(true)
   })

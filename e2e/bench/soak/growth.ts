@@ -17,7 +17,7 @@ export interface Growth {
   /** KiB that a cycle may leave. */
   readonly allowedPerCycle: number
   readonly descriptors: { readonly atN: number; readonly at2N: number }
-  /** False: each cycle leaves more than it may, and that is no accident of the samples; or descriptors were left. */
+  /** False: each cycle leaves more than the limit, with statistical significance; or descriptors were left. */
   readonly passed: boolean
 }
 

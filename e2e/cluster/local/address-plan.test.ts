@@ -42,7 +42,7 @@ describe('addressPlan', () => {
 })
 
 describe('chooseBlock', () => {
-  it('takes the first block that nobody uses', () => {
+  it('takes the first block that no one uses', () => {
     expect(chooseBlock(['default', '192.0.2.0/24'], [])).toBe(208)
     expect(chooseBlock(['default'], [208, 209])).toBe(210)
   })

@@ -1,7 +1,7 @@
 const labels = { 'k8s-app': 'kube-dns' }
 const metadata = { name: 'coredns', namespace: 'kube-system', labels }
 
-/** The DNS of a cluster, as objects of one list. It knows the cluster and nothing else: there is nobody to forward to. */
+/** The DNS of a cluster, as objects of one list. It knows the cluster and nothing else: there is no one to forward to. */
 export function dnsManifests(options: {
   readonly image: string
   readonly address: string

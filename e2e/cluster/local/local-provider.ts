@@ -118,7 +118,7 @@ export class LocalProvider implements ClusterProvider {
   }
 
   async down(_signal: AbortSignal): Promise<void> {
-    // An interruption would leave the rest: whoever is impatient starts it again.
+    // An interruption would leave the rest: anyone who is impatient starts it again.
     await this.#alone(() => removeCluster(this.#names))
   }
 
@@ -276,7 +276,7 @@ export class LocalProvider implements ClusterProvider {
   #remember(record: ClusterRecord): void {
     const path = join(this.#names.folder, recordFile)
     writeFileSync(`${path}.partial`, JSON.stringify(record))
-    // Whoever reads it meanwhile finds a whole one.
+    // Anyone who reads it meanwhile finds a whole one.
     renameSync(`${path}.partial`, path)
   }
 

@@ -102,7 +102,7 @@ export function controlPlaneSteps(plan: AddressPlan, programs: LocalPrograms): M
         name: 'etcd',
         command: withFlags(programs.etcd, {
           name: 'etcd',
-          // In memory: nobody waits for a disk, and nothing of it is wanted after the end.
+          // In memory: no one waits for a disk, and nothing of it is wanted after the end.
           'data-dir': '/run/etcd',
           'listen-client-urls': 'http://127.0.0.1:2379',
           'advertise-client-urls': 'http://127.0.0.1:2379',

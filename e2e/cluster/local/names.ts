@@ -11,7 +11,7 @@ export interface ClusterNames {
   /** All files of the cluster. */
   readonly folder: string
   readonly kubeconfig: string
-  /** By this in its environment every process of the cluster is known, whoever has started it. */
+  /** By this in its environment every process of the cluster is known, no matter who has started it. */
   readonly marker: Readonly<Record<string, string>>
   /** Control group of the nodes, in every hierarchy. */
   readonly cgroup: string

@@ -61,7 +61,7 @@ async function route(
   pids: MachinePids,
   options: NetworkOptions,
 ): Promise<void> {
-  // Nobody else is on these links: an IPv6 address need not wait for an objection.
+  // No one else is on these links: an IPv6 address need not wait for an objection.
   const ofLink = (address: string): string => `${address}/${linkPrefix[family]}${family === 'ipv6' ? ' nodad' : ''}`
   const onControlPlane = (lines: readonly string[]): Promise<void> => ip(family, pids.controlPlane, lines, options)
   await ip(family, undefined, [`address add ${ofLink(plan.host)} dev ${hostLink}`], options)

@@ -52,7 +52,7 @@ function kubelet({ plan, node, cgroup }: NodeFileOptions): object {
     // The default is a folder below /usr, which nodes share with this machine.
     volumePluginDir: '/var/lib/kubelet/volume-plugins',
     serializeImagePulls: false,
-    // The disk is that of this machine. How full others keep it is no reason to evict pods, and images that went away would not come back.
+    // The disk is that of this machine. How full others keep it is no reason to evict pods, and evicted images would not be restored.
     evictionHard: {
       'memory.available': '100Mi',
       'nodefs.available': '1%',

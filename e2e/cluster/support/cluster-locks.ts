@@ -36,7 +36,7 @@ export class ClusterLocks {
     return new ClusterLocks(join(this.#folder, `cluster-${cluster}`), this.#isAlive)
   }
 
-  /** Waits for whoever is alone with it, or wants to be, and holds it together with others. */
+  /** Waits for anyone who is alone with it, or wants to be, and holds it together with others. */
   async share(resource: SharedResource): Promise<Release> {
     for (;;) {
       const held = await this.#guarded(resource, () =>

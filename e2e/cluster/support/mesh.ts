@@ -127,7 +127,7 @@ export class Mesh {
     await reportOnFailure(this.cluster, `uninstall ${this.name}`, () => this.uninstallRelease())
     const left = await this.#clusterWideObjects()
     if (left !== '') throw new Error(`uninstalling mesh ${this.name} has left:\n${left}`)
-    // Whoever runs this file again in the same cluster recreates them.
+    // Anyone who runs this file again in the same cluster recreates them.
     const namespaces = [this.namespace, ...this.#namespaces.map(({ name }) => name)]
     const args = ['delete', 'namespace', ...namespaces, '--ignore-not-found']
     await this.cluster.kubectl.run(args, { timeoutMs: helmTimeoutMs })

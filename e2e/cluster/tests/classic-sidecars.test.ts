@@ -169,7 +169,7 @@ describe('a Job whose sidecar is a container like others', () => {
 })
 
 describe('a classic sidecar', () => {
-  test('can be ended by nobody who reaches its pod', async () => {
+  test('can be ended by no one who reaches its pod', async () => {
     const { pod } = await podOf('server')
     const stranger = outside.caller('deploy/stranger')
     const quit = (port: number, accept: (answer: CallAnswer) => boolean) =>

@@ -61,7 +61,7 @@ const run = async (signal: AbortSignal, ...more: readonly string[]) => {
   return { code, ...said }
 }
 
-/** Namespaces of the suite that nobody has told to go. */
+/** Namespaces of the suite that no one has told to go. */
 const left = async (): Promise<readonly string[]> => {
   interface Namespace {
     readonly metadata: { readonly name: string; readonly deletionTimestamp?: string }

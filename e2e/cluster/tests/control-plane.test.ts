@@ -15,7 +15,7 @@ const setUpTimeoutMs = 540_000
 const testTimeoutMs = 400_000
 const limitMs = 120_000
 const outageMs = 60_000
-/** What the API server says while nobody answers its webhook. */
+/** What the API server says while no one answers its webhook. */
 const noInjector = /failed calling webhook "osm-inject\.k8s\.io": .*osm-injector/
 const url = 'http://server.plane-shop:8080/'
 
@@ -203,7 +203,7 @@ describe('health_probe: probes of a kubelet reach workloads behind sidecars', ()
     ])
   })
 
-  test('and a port that nobody serves never makes a pod ready', async () => {
+  test('and a port that no one serves never makes a pod ready', async () => {
     const nobody = { readinessProbe: { tcpSocket: { port: 8081 }, periodSeconds: 1 } }
     const { image, name: namespace } = shop
     await shop.apply(deployment({ name: 'wrong', namespace, image, ports: { [port]: 'http' }, container: nobody }))
@@ -265,7 +265,7 @@ describe('reconciler: what the mesh needs in the cluster', () => {
     const before = await shortNames()
     const patch = JSON.stringify({ spec: { names: { shortNames: ['altered'] } } })
     await cluster.kubectl.run(['patch', ...definition, '--type=merge', '-p', patch])
-    await until('the short names of before', async () =>
+    await until('the previous short names', async () =>
       JSON.stringify(await shortNames()) === JSON.stringify(before) ? true : undefined,
     )
   })

@@ -119,7 +119,7 @@ describe('egress_policy: an Egress opens a destination to service accounts', () 
 })
 
 describe('tcp_egress: an Egress opens a port to connections', () => {
-  test('whoever speaks first, until it is removed', async () => {
+  test('anyone who speaks first, until it is removed', async () => {
     const policy = egress('mail', {
       ports: [
         { number: 2525, protocol: 'tcp-server-first' },
@@ -152,7 +152,7 @@ describe('ingressbackend: a gateway outside of the mesh is let in', () => {
     return found.status?.currentStatus
   }
 
-  test('by the Service that it is behind, and nobody else is', async () => {
+  test('by the Service that it is behind, and no one else is', async () => {
     const [gateway, stranger] = [edge.caller('deploy/gateway'), outside.caller('deploy/stranger')]
     await denied(gateway, store)
     const policy = backend({ kind: 'Service', name: 'gateway', namespace: edge.name })

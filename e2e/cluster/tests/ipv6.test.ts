@@ -25,7 +25,7 @@ let outside: TestNamespace
 const test = (name: string, run: () => Promise<void>): void => clusterTest(name, () => cluster, run)
 
 const families = ['IPv4', 'IPv6'] as const
-/** A Service that is known by an address of one family alone, so that whoever calls it does so over that. */
+/** A Service that is known by an address of one family alone, so that anyone who calls it does so over that. */
 const serviceOf = (family: (typeof families)[number], name: string, app: string): object => {
   const ports = [
     { port: 8080, appProtocol: 'http' },
@@ -104,7 +104,7 @@ if (obstacle !== undefined) {
   }, setUpTimeoutMs)
 
   describe.each(families)('in a cluster with both families, over %s', (family) => {
-    test('who may call gets through by HTTP and TCP, and nobody else', async () => {
+    test('who may call gets through by HTTP and TCP, and no one else', async () => {
       const host = `${nameOf(family, 'server')}.dual-shop`
       const [client, thief] = [shop.caller('deploy/client'), shop.caller('deploy/thief')]
       await works(client, `http://${host}:8080/`)

@@ -72,7 +72,7 @@ afterAll(async () => {
   await mesh.uninstall()
 }, setUpTimeoutMs)
 
-/** What `osm driver inspect` tells whoever was given the package. */
+/** What `osm driver inspect` tells anyone who was given the package. */
 async function integrityOf(files: ReturnType<typeof testDriverFiles>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'acme-driver-'))
   try {

@@ -66,7 +66,7 @@ afterAll(async () => {
 }, setUpTimeoutMs)
 
 describe('permissive: everybody of the mesh may call everybody', () => {
-  test('a pod of the mesh is answered, one outside is refused, and without the mode nobody is answered', async () => {
+  test('a pod of the mesh is answered, one outside is refused, and without the mode no one is answered', async () => {
     const [client, stranger] = [shop.caller('deploy/client'), outside.caller('deploy/stranger')]
     await works(client, url)
     await denied(stranger, url)

@@ -90,7 +90,7 @@ const target = (source: string): object =>
 describe('smi_traffic_target: a TrafficTarget opens a server to service accounts', () => {
   const url = 'http://server.smi-servers:8080/'
 
-  test('the account it names is answered, another one is not, and nobody once it is gone', async () => {
+  test('the account it names is answered, another one is not, and no one once it is gone', async () => {
     const [allowed, other] = [callers.caller('deploy/allowed'), callers.caller('deploy/other')]
     await denied(allowed, url)
     await servers.apply(anyHttp(servers.name), target('allowed'))

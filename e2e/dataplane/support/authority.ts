@@ -10,7 +10,7 @@ import {
 } from '@osm-ts/core'
 import type { CaStore, CertificateNames, CertificateSubject } from '@osm-ts/core'
 
-/** Issues certificates by the roots of a mesh, as nobody but the mesh should: for tests of what a wrong identity can do. */
+/** Issues certificates by the roots of a mesh, as no one but the mesh should: for tests of what a wrong identity can do. */
 export async function issueLike(
   stateFolder: string,
   subject: CertificateSubject,

@@ -1,7 +1,7 @@
 import type { ControllerContext, Driver, Part } from '@osm-ts/driver-api'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 
-/** A driver that forgets which requests are allowed: whoever may send one to a service may send all. The rest is as it should be. */
+/** A driver that forgets which requests are allowed: anyone who may send one to a service may send all. The rest is as it should be. */
 export function createDriver(): Driver {
   const envoy = createEnvoyDriver()
   return { ...envoy, name: 'careless', start: (context) => envoy.start(withoutRules(context)) }

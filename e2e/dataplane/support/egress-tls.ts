@@ -183,7 +183,7 @@ export function describeEgressTls(sidecarClass: string, driverPages: (uuid: stri
       beforeAll(() => mesh.write('config.yaml', config(false)))
       afterEach(() => mesh.write('secret.yaml'))
 
-      it('shows it, and nobody gets to see its key', async () => {
+      it('shows it, and no one gets to see its key', async () => {
         const port = await serve(partner.issue('localhost'), partner.certificate)
         const client = partner.issue('buyer-1')
         await show(client)

@@ -130,7 +130,7 @@ export class PipyCluster {
     return address
   }
 
-  /** Lets a pod have a way to an address that nobody has, such as that of a service. */
+  /** Lets a pod have a way to an address that no one has, such as that of a service. */
   route(pod: string, address: string): void {
     run('ip', ['-n', this.#namespaceOf(pod), 'route', 'replace', `${address}/32`, 'via', this.#network.hostAddress])
   }

@@ -21,8 +21,7 @@ export interface SlowApp extends App {
 }
 
 /**
- * Holds every request, until it is released; `/once` only the first time; `/stall` in the middle of the answer; and `/now` never. Requests that go away
- * are no longer held.
+ * Holds every request, until it is released; `/once` only the first time; `/stall` in the middle of the answer; and `/now` never. Requests of disconnected callers are no longer held.
  */
 export async function slowApp(): Promise<SlowApp> {
   const waiting = new Set<() => void>()

@@ -92,7 +92,7 @@ export class NetnsTopology {
     return this.#pods[name].address
   }
 
-  /** An address that nobody has: that of the server's services. */
+  /** An address that no one has: that of the server's services. */
   get vip(): string {
     return this.#network.vipRange.replace(/\.0\/\d+$/, '.7')
   }

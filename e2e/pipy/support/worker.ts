@@ -46,7 +46,7 @@ export interface Worker {
   readonly hasEnded: () => boolean
   /** All that it has said so far. */
   readonly output: () => string
-  /** Replaces the certificate and the roots in place, as whoever rotates them does. */
+  /** Replaces the certificate and the roots in place, as anyone who rotates them does. */
   readonly renew: (credential: Credential, roots: readonly string[]) => Promise<void>
   /** Has it load its scripts again. */
   readonly reload: () => void
@@ -64,7 +64,7 @@ export async function startWorker({
   enter = ([file, ...args]) => ({ file, args }),
 }: WorkerBootstrap): Promise<Worker> {
   const folder = await mkdtemp(join(tmpdir(), 'osm-pipy-'))
-  // Whoever runs the program reads it; the keys are those of a test.
+  // Anyone who runs the program reads it; the keys are those of a test.
   await chmod(folder, 0o755)
   const file = async (name: string, content: string): Promise<string> => {
     await writeFile(join(folder, name), content)

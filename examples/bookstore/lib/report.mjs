@@ -1,4 +1,4 @@
-// Every result is one line of JSON on standard output, for whoever watches: a person, a script, or the table of the demo.
+// Every result is one line of JSON on standard output, for anyone who watches: a person, a script, or the table of the demo.
 
 /**
  * Makes the function that tries something against `target` and reports how it went.

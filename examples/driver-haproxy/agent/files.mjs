@@ -18,7 +18,7 @@ export const CERTIFICATE = 'service.pem'
  */
 
 /**
- * Writes everything that HAProxy reads. Each file is there as a whole or not at all, and nobody else reads it.
+ * Writes everything that HAProxy reads. Each file is there as a whole or not at all, and no one else reads it.
  * @param {string} folder
  * @param {Document} document
  */

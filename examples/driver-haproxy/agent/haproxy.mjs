@@ -160,7 +160,7 @@ export class Haproxy {
         return isThere
       })
     } catch (error) {
-      // The workers of before go on. What is loaded next must not be what has failed now.
+      // The previous workers continue. The next load must not use the configuration that has failed.
       if (running !== undefined) await writeFiles(this.#folder, running)
       throw error
     }
@@ -170,7 +170,7 @@ export class Haproxy {
   }
 
   #start() {
-    // Without the agent nobody would tell HAProxy anything: it ends with it, whatever ends the agent.
+    // Without the agent no one would tell HAProxy anything: it ends with it, whatever ends the agent.
     const args = ['--pdeathsig', 'TERM', '--', this.#binary, '-W', '-f', CONFIG]
     const master = spawn('setpriv', args, { cwd: this.#folder, stdio: ['ignore', 'inherit', 'pipe'] })
     this.#master = master
@@ -198,7 +198,7 @@ export class Haproxy {
    * @param {number} milliseconds
    */
   #withdraw(current, milliseconds) {
-    // Asked of the kernel: a signal that was sent twice has left a worker that nobody here has seen.
+    // Asked of the kernel: a signal that was sent twice has left a worker that no one here has seen.
     const former = childrenOf(this.#master?.pid).filter((pid) => pid !== current)
     const timer = setTimeout(() => {
       this.#withdrawals.delete(timer)

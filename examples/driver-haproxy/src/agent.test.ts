@@ -58,7 +58,7 @@ describe('places of endpoints', () => {
 describe('files of the agent', () => {
   const document = { revision: '', layout: '', access: [], withdrawalMs: 0, slots: [], config: 'c', certificate: 'k' }
 
-  it('are read by nobody else', async () => {
+  it('are read by no one else', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'osm-haproxy-'))
     await writeFiles(folder, { ...document, files: [{ name: 'roots.pem', content: 'r' }] })
     expect((await stat(join(folder, 'service.pem'))).mode & 0o777).toBe(0o600)

@@ -49,7 +49,7 @@ describe('probes', () => {
       heard.push(`${url} ${headers.host ?? ''} ${String(headers['x-probe'])}`)
       response.writeHead(url === '/sick' ? 500 : 204).end()
     }
-    const { chain: cert, privateKey: key } = testAuthority('nobody knows').issue('somebody.else')
+    const { chain: cert, privateKey: key } = testAuthority('unknown').issue('somebody.else')
     const secure = await open(createHttpsServer({ cert, key }, answer))
     const plain = await open(createHttpServer(answer))
     const grpc = createHttp2Server().on('stream', (stream, headers) => {

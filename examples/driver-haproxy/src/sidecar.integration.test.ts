@@ -173,7 +173,7 @@ describe('two sidecars with a real HAProxy', () => {
       parts: [...parts, mesh],
     })
     await Promise.all([fixture.apply(server, 'shop', keeping(serves)), fixture.apply(client, 'buyer', keeping(calls))])
-    // A connection of before gets one more answer.
+    // An existing connection gets one more answer.
     const kept = '/open/a%2Fb%5Cc?d=%2f'
     await until(
       () => `no 200 for ${kept}`,
@@ -211,7 +211,7 @@ describe('two sidecars with a real HAProxy', () => {
     expect(await exchange(tcp, 'hello')).toBe('db\nhello')
   })
 
-  it('take nobody without a certificate of the mesh, and no other name', async () => {
+  it('take no one without a certificate of the mesh, and no other name', async () => {
     const { chain, privateKey } = fixture.host.controlPlane.issue('buyer.default.cluster.local')
     const good = fixture.certify('buyer')
     const name = 'shop.default.svc.cluster.local'

@@ -195,7 +195,7 @@ async function endOf(process: ChildProcess): Promise<void> {
   await ended
 }
 
-/** A port that nobody listens on at the moment. */
+/** A port that no one listens on at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -24,7 +24,7 @@ async def serve_health(address: str, port: int) -> tuple[asyncio.Server, dict[st
                 else:
                     await respond(writer, 503, "text/plain", "the policy server takes no connection\n")
         except (OSError, EOFError, TimeoutError, ValueError):
-            pass  # whoever asked has gone, or speaks something else
+            pass  # anyone who asked has gone, or speaks something else
         finally:
             writer.close()
 

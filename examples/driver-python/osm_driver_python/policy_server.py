@@ -14,7 +14,7 @@ from .refusal import Refusal, code_of
 
 HANDSHAKE_SECONDS = 10
 REQUEST_SECONDS = 30
-# More than the proxies of a large mesh, and a bound for whoever connects without being one.
+# More than the proxies of a large mesh, and a bound for anyone who connects without being one.
 MAX_CONNECTIONS = 4096
 
 
@@ -44,7 +44,7 @@ class PolicyServer:
         tls.options |= ssl.OP_NO_TICKET
         try:
             tls.load_verify_locations(cadata="\n".join(trust["clientRoots"]["certificates"]))
-            # The module reads keys from files only. Nobody else may read this one, and it is gone at once.
+            # The module reads keys from files only. No one else may read this one, and it is gone at once.
             with tempfile.NamedTemporaryFile("w") as file:
                 file.write(f"{credential['chain']}\n{credential['privateKey']}")
                 file.flush()

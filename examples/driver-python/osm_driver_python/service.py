@@ -85,7 +85,7 @@ async def run(host: Host, start: dict, context: grpc.aio.ServicerContext) -> Non
 
 
 async def serve(socket: str) -> None:
-    """Serves the driver on that unix socket, which nobody else may use, until the process is ended."""
+    """Serves the driver on that unix socket, which no one else may use, until the process is ended."""
     os.umask(0o077)
     server = grpc.aio.server(options=OPTIONS)
     driver_pb2_grpc.add_DriverServicer_to_server(Service(), server)

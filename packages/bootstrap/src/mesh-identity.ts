@@ -4,7 +4,7 @@ import { instanceLabel, meshObjectLabels, nameLabel, nameValue } from '@osm-ts/c
 export interface MeshIdentity {
   readonly meshName: string
   readonly osmNamespace: string
-  /** Version of the control plane; empty where nobody said. */
+  /** Version of the control plane; empty if unset. */
   readonly osmVersion: string
 }
 

@@ -12,7 +12,7 @@ export interface RefusableStepOptions {
   readonly report: (reason: string, message: string) => void
 }
 
-/** What a user has written is mended by the user, and nobody says when. */
+/** What a user has written is mended by the user, and no one says when. */
 const AGAIN_MS = 60_000
 
 /**

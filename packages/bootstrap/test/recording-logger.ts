@@ -1,6 +1,6 @@
 import type { Logger } from '@osm-ts/driver-api'
 
-/** A log that is read by nobody but the test. */
+/** A log that is read by no one but the test. */
 export class RecordingLogger implements Logger {
   readonly lines: { readonly level: string; readonly message: string; readonly fields: unknown }[] = []
 

@@ -1,6 +1,6 @@
 /** What a command knows of the process that it runs in. */
 export interface CliContext {
-  /** Where answers of the user come from; opened for whoever asks. */
+  /** Input of the user; opened when it is needed. */
   readonly stdin: () => NodeJS.ReadStream
   /** For results: what was asked for, and nothing else. */
   readonly stdout: NodeJS.WriteStream

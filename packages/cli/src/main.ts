@@ -13,12 +13,12 @@ const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 const ending = new AbortController()
 for (const [name, code] of Object.entries(signals))
   process.on(name, () => {
-    // Whoever asks twice does not want to wait for a clean end.
+    // A second signal skips the clean shutdown.
     if (ending.signal.aborted) process.exit(code)
     ending.abort(new Error(`ended by ${name}`))
   })
 
-// A reader that goes away, such as head, ends the program without a complaint.
+// A reader that closes the pipe, such as head, ends the program without an error.
 process.stdout.on('error', () => ending.abort(new Error('standard output was closed')))
 process.stderr.on('error', () => undefined)
 

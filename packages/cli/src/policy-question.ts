@@ -23,7 +23,7 @@ export interface CalledService extends NamedThing {
 /** A destination outside the mesh, or a service by its host name. */
 export interface CalledHost {
   readonly kind: 'outside'
-  /** Absent: nobody said how it is spoken to. */
+  /** Absent: no protocol was given. */
   readonly protocol?: 'http' | 'https' | 'tcp'
   /** A name or an address, without brackets. */
   readonly host: string

@@ -28,7 +28,7 @@ describe('the command line', () => {
       ['proxy', 'status', '-o', 'xml'],
       ['standalone', 'run'],
       ['demo', '--seconds', '0'],
-      ['policy', 'can', 'nobody', 'a/b'],
+      ['policy', 'can', 'absent', 'a/b'],
       ['policy', 'can', 'a/b', 'a/b:99999'],
       ['policy', 'can', 'a/b', 'a/b', 'GET', 'no-slash'],
       ['policy', 'can', 'a/b', 'a/b', '-H', 'no colon'],
@@ -157,7 +157,7 @@ describe('osm policy can', () => {
     })
   })
 
-  it('knows nobody who is not there', async () => {
+  it('refuses an unknown caller', async () => {
     const { code, stderr } = await osm('policy', 'can', 'a/b', 'bookstore/bookstore', '-f', '.')
     expect(code).toBe(1)
     expect(stderr).toContain('[OSM_CLI_NOT_FOUND]')
@@ -270,7 +270,7 @@ describe('osm proxy', () => {
   })
 
   it('says which instances there are when it does not know one', async () => {
-    const { code, stderr } = await proxy('config', 'nobody')
+    const { code, stderr } = await proxy('config', 'absent')
     expect(code).toBe(1)
     expect(stderr).toContain('[OSM_CLI_INSTANCE]\n  choose one of bookbuyer/bookbuyer-0, bookstore/bookstore-v2-0\n')
   })

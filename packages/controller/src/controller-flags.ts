@@ -33,7 +33,7 @@ const ownFlags = {
     kind: 'text',
     default: '',
     meaning:
-      'file with the CA by whose certificates alone the webhook may be called; without it whoever reaches it may',
+      'file with a CA: clients of the webhook have to present a certificate of it; by default no client certificate is required',
   },
   'health-port': port(9091, 'port of health, version and metrics'),
   'debug-port': port(9092, 'port of the debug server'),

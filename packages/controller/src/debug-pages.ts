@@ -62,7 +62,7 @@ function statusPage({ proxies, refused }: ReturnType<DriverHost['report']>): unk
   const count = (is: (status: ProxyStatus) => boolean): number => proxies.filter(is).length
   return {
     proxies,
-    // Nobody's, as far as certificates prove.
+    // No one's, as far as certificates prove.
     refused,
     summary: {
       expected: proxies.length,
@@ -159,7 +159,7 @@ function policiesPage({ catalog, snapshot: current }: Pick<DebugSources, 'catalo
   }
 }
 
-/** Which objects were read, and of which generation: what tells whether a change has arrived. Objects themselves may hold what is nobody's business. */
+/** Which objects were read, and of which generation: what tells whether a change has arrived. Objects themselves may hold what is no one's business. */
 function objectsPage(snapshot: Snapshot | undefined): unknown {
   const objects = allKinds().flatMap((kind): readonly MeshObject[] => snapshot?.list(kind) ?? [])
   return {

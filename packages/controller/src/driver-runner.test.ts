@@ -77,7 +77,7 @@ describe('DriverRunner', () => {
     await expect(Promise.all([runner.ready(), runner.alive()])).resolves.toEqual([true, true])
     await until(() => states().throws === 'ready')
     expect([throwing.contexts.length, hanging.contexts.length]).toEqual([3, 1])
-    // Whoever tells users of it hears of both.
+    // Anyone who tells users of it hears of both.
     await until(() => seen.has('OSM_DRIVER_START') && seen.has('ready'))
     // What a start that failed has opened does not stand in the way of the next one.
     expect(throwing.contexts.map(({ signal }) => signal.aborted)).toEqual([true, true, false])

@@ -77,7 +77,7 @@ describe('ProblemWatch', () => {
     await fixture.end()
   })
 
-  it('has whoever waits for the first problems go on when the program ends', async () => {
+  it('has anyone who waits for the first problems go on when the program ends', async () => {
     const end = new AbortController()
     const watch = new ProblemWatch({
       *find() {

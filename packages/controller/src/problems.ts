@@ -43,7 +43,7 @@ const asking: readonly Kind[] = [
 ]
 
 /**
- * Finds everything that is wrong with what users wrote, sorted by place. Looks at all of the mesh, so whoever serves others meanwhile takes the steps in turns;
+ * Finds everything that is wrong with what users wrote, sorted by place. Looks at all of the mesh, so anyone who serves others meanwhile takes the steps in turns;
  * of what changes in between, either version may be told.
  */
 export function* findProblems(sources: ProblemSources): Steps<readonly Problem[]> {

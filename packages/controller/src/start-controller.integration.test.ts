@@ -206,7 +206,7 @@ describe('startController', () => {
     })
   })
 
-  it('accepts nobody but the holder of the certificate of a workload of that class', async () => {
+  it('accepts no one but the holder of the certificate of a workload of that class', async () => {
     const [store, foreign] = [newProxyUUID(), newProxyUUID()]
     const other = startedDriver('other')
     const running = await start(

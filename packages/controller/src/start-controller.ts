@@ -237,7 +237,7 @@ async function start(
   }
 }
 
-/** Nothing is served by defaults that nobody chose. */
+/** Nothing is served by defaults that no one chose. */
 async function untilConfigured(
   { logger, meshConfig, osmNamespace }: ControllerOptions,
   feed: SnapshotFeed,

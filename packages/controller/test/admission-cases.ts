@@ -59,7 +59,7 @@ export const refused: readonly AdmissionCase[] = [
     'spec.sources[0].namespace',
   ],
   [
-    'a range that is none',
+    'an invalid range',
     policy(
       'IngressBackend',
       '{ backends: [{ name: web, port: { number: 80, protocol: http } }], sources: [{ kind: IPRange, name: 10.0.0.0 }] }',
@@ -184,7 +184,7 @@ export const refused: readonly AdmissionCase[] = [
     'spec.rateLimit.local.http.responseStatusCode',
   ],
   [
-    'a timeout that is none',
+    'an invalid timeout',
     policy(
       'UpstreamTrafficSetting',
       '{ host: web.shop.svc.cluster.local, connectionSettings: { tcp: { connectTimeout: soon } } }',
@@ -260,7 +260,7 @@ export const refused: readonly AdmissionCase[] = [
     'spec.matches[0].headers[0].host',
   ],
   [
-    'a header name that is none',
+    'an invalid header name',
     routes('{ matches: [{ name: a, headers: [{ "a b": x }] }] }'),
     'spec.matches[0].headers[0]',
   ],
@@ -353,7 +353,7 @@ export const warned: readonly AdmissionCase[] = [
     { mesh: service('web'), features: ['connection-limits'] },
   ],
   ['an expression that can hurt', routes('{ matches: [{ name: a, pathRegex: "(a+)+b" }] }'), 'OSM_SPEC_REGEX_COSTLY'],
-  ['a field that nobody reads', routes('{ matches: [{ name: a, pathRegexp: "/" }] }'), 'pathRegex'],
+  ['a field that no one reads', routes('{ matches: [{ name: a, pathRegexp: "/" }] }'), 'pathRegex'],
   [
     'a second class without a driver',
     meshConfig('{ sidecar: { sidecarClass: fake, sidecarDrivers: [{ sidecarName: pipy }] } }'),

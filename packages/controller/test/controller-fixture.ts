@@ -35,7 +35,7 @@ export const base = {
   debugServer: 'always',
   version: { version: '1', git_commit: 'c', build_date: 'd' },
 } satisfies Partial<ControllerOptions>
-/** A logger that nobody hears. */
+/** A logger that no one hears. */
 export const silent = () => createLogger('test', 'disabled', { write: () => undefined })
 
 const decoders = [new ObjectDecoder('user'), new ObjectDecoder('runtime')]

@@ -33,7 +33,7 @@ export function worstObjects(): readonly WorstObject[] {
       what: 'expressions as long as they may be together',
       object: expressions(128, (i) => `/${i}${'(a|b)*c'.repeat(144)}`),
     },
-    { what: 'expressions that are none', object: expressions(9_000, (i) => `/${i}(`) },
+    { what: 'invalid expressions', object: expressions(9_000, (i) => `/${i}(`) },
     { what: 'brackets that are not closed', object: expressions(120, (i) => `/${i}${'[[:'.repeat(330)}`) },
     {
       what: 'headers with expressions',

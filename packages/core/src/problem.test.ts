@@ -15,7 +15,7 @@ const messages = (problems: readonly Problem[]): readonly string[] => problems.m
 
 describe('joinProblems', () => {
   it('takes what two finders say of one field by one code for one problem', () => {
-    expect(messages(joinProblems([[problem('is empty')], [problem('names nobody')]]))).toEqual(['is empty'])
+    expect(messages(joinProblems([[problem('is empty')], [problem('has no name')]]))).toEqual(['is empty'])
   })
 
   it('keeps all that one finder says of a field, each once', () => {

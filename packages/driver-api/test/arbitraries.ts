@@ -1,6 +1,6 @@
 /**
  * Arbitrary parts: every value fits its schema and everything `checkPart` asks for. They do not belong together; see `policy-arbitraries.ts` for whole
- * documents. Kept out of `src`, so that fast-check is no dependency of whoever writes a driver.
+ * documents. Kept out of `src`, so that driver authors do not depend on fast-check.
  */
 import fc from 'fast-check'
 

@@ -6,11 +6,11 @@ import { beginRecord, endRecord, keepBody } from './remote-log.js'
 import { beginSpan, endSpan } from './spans.js'
 import { state } from './state.js'
 
-// Standard output as a file: `toStdout` opens standard error, and Pipy ends at once when its own log, or the scripts of before a reload, have done so too.
+// Standard output as a file: `toStdout` opens standard error, and Pipy ends at once when its own log, or the scripts before a reload, have done so too.
 var logger = new logging.TextLogger('access').toFile('-')
 
 /**
- * What is known of a request or connection so far. Whoever serves it adds the rest: `head` of the answer, `isLocal` if that is of the sidecar itself, `cluster`
+ * What is known of a request or connection so far. Anyone who serves it adds the rest: `head` of the answer, `isLocal` if that is of the sidecar itself, `cluster`
  * and `address` of what was called, the `gateway` to it if there is one, `attempts`, and `flag`, why there was no answer from there. The headers of a request name its trace afterwards.
  *
  * @param conn - `{ source, sourcePort, local, hello, session }`
@@ -29,7 +29,7 @@ export function noteData(entry, side, data) {
   if (entry.record) keepBody(entry.record, side, data)
 }
 
-/** Writes the line of what is over, and reports its span; once, whoever sees the end first. */
+/** Writes the line of what is over, and reports its span; once, no matter who sees the end first. */
 export function writeEntry(entry) {
   if (entry.ended) return
   state.underWay = state.underWay - 1

@@ -6,7 +6,7 @@ var ID_LENGTH = 16
  * What the headers of a request say.
  *
  * @returns {unknown} `{ trace, span, parent, sampled }`; `trace` and `span` are undefined where no trace is named, or not as B3 has it, and `sampled` where
- *   nobody has decided yet
+ *   no one has decided yet
  */
 export function readTrace(headers) {
   var single = headers.b3
@@ -38,7 +38,7 @@ export function writeTrace(headers, trace) {
  *
  * @param known - see readTrace
  * @param makeId - gives an id that nothing else has
- * @param decide - whether spans of a request are kept that nobody has decided on yet
+ * @param decide - whether spans of a request are kept that no one has decided on yet
  */
 export function continueTrace(known, isInbound, makeId, decide) {
   var sampled = known.sampled === undefined ? decide() : known.sampled

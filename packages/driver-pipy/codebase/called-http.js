@@ -40,7 +40,7 @@ var UNKNOWN = 2
 var UNAVAILABLE = 14
 var failures = [UNKNOWN, 4, 13, UNAVAILABLE]
 
-// What the pool calls an answer of nobody, where there was no connection.
+// What the pool calls an answer of no one, where there was no connection.
 var connectErrors = ['Connection Refused', 'Cannot Resolve', 'Gateway Timeout']
 
 var tryOnce = pipeline(($) =>
@@ -62,7 +62,7 @@ export var callHTTP = pipeline(($) =>
   })
     .replaceData((data) => requestsOf($conn, data))
     .replaceStreamEnd((end) => onceEnded($conn, end))
-    // Pipy waits for the answers to callers that went away.
+    // Pipy waits for the answers to callers that have disconnected.
     .handleStreamEnd(() => $conn.calls.forEach(abandonCall))
     .demuxHTTP(serverOptions)
     .to(($) =>
@@ -230,14 +230,14 @@ function use(upstream, retries, timeoutMs, way) {
   return undefined
 }
 
-// Asked when the try has what it needs: the answer of nobody where it has no connection.
+// Asked when the try has what it needs: the answer of no one where it has no connection.
 function attempt() {
   return $call.slot ? requestUpstream : nowhere
 }
 
 var nowhere = pipeline(($) => $.replaceData().replaceMessage(() => new Message({ status: 502 })))
 
-// The head of an answer: repeat, or let it pass. What the pool makes itself where nobody answers has no headers.
+// The head of an answer: repeat, or let it pass. What the pool makes itself where no one answers has no headers.
 function judge(start) {
   var head = start.head
   var headers = head.headers || {}
@@ -276,7 +276,7 @@ function noteFailure(reason) {
   link.isLost = true
 }
 
-// Why nobody answered.
+// Why no one answered.
 function failure(isPoolsWord) {
   if ($call.failed) return $call.failed
   return failedToConnect($call) || isPoolsWord ? 'connect' : 'reset'
@@ -307,7 +307,7 @@ function again(end) {
   // A connection that breaks, or fails in its handshake, ends without a word.
   if (!$call.again && !wantsRepeat({ status: reason === 'timeout' ? 504 : 503, local: reason })) return false
   $call.again = false
-  // Whoever has failed does not go on, so that what others share is not closed for it. What nobody shares is: tries of one request have variables in common.
+  // Anyone who has failed does not go on, so that what others share is not closed for it. What no one shares is: tries of one request have variables in common.
   $call.isAnswered = $call.capacity > 1
   endTry($call)
   beginPause($call)
@@ -344,7 +344,7 @@ function endStream(end) {
 
 var localAnswers = {
   timeout: { status: 504, body: 'upstream request timeout' },
-  // Nobody sees this one; it is for the log.
+  // No one sees this one; it is for the log.
   gone: { status: 499, body: '' },
   overflow: { status: 503, body: 'too many connections' },
   invalid: { status: 502, body: 'invalid answer' },

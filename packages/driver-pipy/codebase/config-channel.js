@@ -43,7 +43,7 @@ function later(channel) {
   new Timeout(WAIT_AFTER_ERROR_SECONDS).wait().then(() => ask(channel, ''))
 }
 
-// Certificate, key and roots are replaced in place when they rotate. While they do not fit together, those of before go on.
+// Certificate, key and roots are replaced in place when they rotate. While they do not match, the previous ones stay in use.
 function refresh(channel) {
   var settings = channel.settings
   try {

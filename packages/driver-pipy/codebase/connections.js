@@ -12,7 +12,7 @@ export function makePool(end) {
  * Asks for a connection.
  *
  * @param wish - `{ key, address, capacity, isWhole, isSingle, limits, give(slot) }`: connections with equal keys are alike; so many requests share one; a
- *   whole one is shared with nobody, a single one is nobody's before and after. With a `gateway` it leads through that one. `limits` are the settings of the upstream. `give` is called later if there is none now.
+ *   whole one is shared with no one, a single one is no one's before and after. With a `gateway` it leads through that one. `limits` are the settings of the upstream. `give` is called later if there is none now.
  * @returns {unknown} a slot, `wait`, or `full`
  */
 export function takeSlot(pool, wish) {
@@ -26,7 +26,7 @@ export function takeSlot(pool, wish) {
   return 'wait'
 }
 
-/** Gives a slot back, or the wish for one up. A connection with something under way on it that nobody waits for any more is closed. */
+/** Gives a slot back, or the wish for one up. A connection with something under way on it without a waiter is closed. */
 export function leaveSlot(pool, wish, isDone) {
   settle(pool, wish)
   pool.waiting = pool.waiting.filter((each) => each !== wish)
@@ -44,7 +44,7 @@ export function leaveSlot(pool, wish, isDone) {
 }
 
 /**
- * A connection that nobody shares, for what is no HTTP.
+ * A connection that no one shares, for what is no HTTP.
  *
  * @returns {unknown} its link, or undefined if there may be no more
  */
@@ -149,7 +149,7 @@ function forget(pool, slot) {
   pool.slots = pool.slots.filter((each) => each !== slot)
 }
 
-// It counts as closed from now on: what waits need not wait for the end of what nobody uses.
+// It counts as closed from now on: what waits need not wait for the end of what no one uses.
 function end(pool, link) {
   if (link.isClosed) return
   link.isClosed = true

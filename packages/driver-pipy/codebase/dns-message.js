@@ -39,7 +39,7 @@ export function readQuestion(bytes) {
     hasOptions: false,
     error: 0,
   }
-  // Standard questions have a code of nought.
+  // Standard queries have the code 0.
   if ((bytes[2] >> 3) % 16 !== 0) return failed(question, NOT_IMPLEMENTED)
   if (word(bytes, 4) !== 1 || word(bytes, 6) !== 0) return failed(question, FORMAT_ERROR)
   var labels = []

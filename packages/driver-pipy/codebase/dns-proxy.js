@@ -29,7 +29,7 @@ export var serveDNS = pipeline(($) =>
     }),
 )
 
-// Gives data, a promise for it, or nothing where nobody has asked.
+// Gives data, a promise for it, or nothing where no one has asked.
 function answer(asked) {
   var question = readQuestion(asked)
   var world = state.world
@@ -80,7 +80,7 @@ function askAll(asked, question, servers, index) {
   })
 }
 
-// Each question has a socket of its own, and so a port that nobody can guess who wants to answer in a server's place.
+// Each question has a socket of its own, and so a port that no one can guess who wants to answer in a server's place.
 function askServer(asked, question, server) {
   return new Promise((resolve) => {
     var clock = new Timeout(SERVER_SECONDS)

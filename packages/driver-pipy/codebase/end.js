@@ -19,7 +19,7 @@ export function endWhenIdle() {
   if (state.isEnding) return
   state.isEnding = true
   state.isDraining = true
-  // Not at once: whoever has asked for it gets an answer.
+  // Not at once: anyone who has asked for it gets an answer.
   after(LOOK_SECONDS, lookForEnd)
 }
 

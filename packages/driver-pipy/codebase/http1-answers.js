@@ -69,7 +69,7 @@ function readHead(reader, data, out) {
     out.push(writeRefusedAnswer())
     return true
   }
-  // Nobody who asks through a sidecar waits for these: the answer follows.
+  // No one who asks through a sidecar waits for these: the answer follows.
   if (head.code < 200 && head.code !== 101) return false
   out.push(writeAnswerHead(head))
   reader.next = head.isLast ? 'over' : 'idle'

@@ -10,7 +10,7 @@ export var MAX_BODY_BYTES = 2147483647
 export var MAX_HEAD_BYTES = 61440
 var MAX_HEADERS = 100
 
-/** What these scripts tell themselves in a head: nobody else may use the name. */
+/** What these scripts tell themselves in a head: no one else may use the name. */
 export var OWN_HEADER = 'osm-sidecar-framing'
 
 // Pipy reads these methods. Others pass it under the name of a known one.
@@ -211,7 +211,7 @@ function readFields(head, lines, first) {
     var name = nameOf(line.substring(0, colon))
     if (name === undefined) return refused(400, 'header name')
     var value = line.substring(colon + 1).trim()
-    // Nobody else may use the name.
+    // No one else may use the name.
     if (name !== OWN_HEADER) {
       if (all[name] === undefined) all[name] = [value]
       else all[name].push(value)

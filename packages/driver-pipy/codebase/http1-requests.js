@@ -35,7 +35,7 @@ export function readRequests(reader, data) {
     } else if (reader.at === 'head') {
       readHead(reader, data, out)
     } else if (reader.at === 'upgrading') {
-      // Nobody knows yet what these bytes are.
+      // No one knows yet what these bytes are.
       return cut(reader, 'upgrade')
     } else {
       out.push(readBody(reader.body, data))

@@ -1,4 +1,4 @@
-// How long connections are kept that nobody uses.
+// How long connections are kept that no one uses.
 
 /**
  * To a workload, or to a server outside of the mesh, in seconds. Servers close idle connections after as little as five (Node, Apache), and what is on its way then

@@ -27,7 +27,7 @@ export var inboundConnection = pipeline(($) =>
   }),
 )
 
-/** Templates that end TLS with the trust of a world. They are created again with it: roots are fixed when a filter is made, and tickets of before are void. */
+/** Templates that end TLS with the trust of a world. They are created again with it: roots are fixed when a filter is created, and earlier session tickets are void. */
 export function serverTemplates(world) {
   var versions = world.config.trust.versions
   if (!world.certificate || !versions) return { mesh: closed, tls: closed, mtls: closed }

@@ -1,4 +1,4 @@
-// Where connections are taken. Listeners come and go with configurations; those of before stay open.
+// Where connections are taken. Listeners change with configurations; earlier ones stay open.
 
 import { addOwn, removeOwn } from './own-listeners.js'
 import { inboundConnection } from './inbound.js'

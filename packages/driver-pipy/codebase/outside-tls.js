@@ -1,4 +1,4 @@
-// TLS towards servers outside the mesh. Whatever of it is not there, there is no connection: never one in the clear, or to a server that nobody has verified.
+// TLS towards servers outside the mesh. Whatever of it is not there, there is no connection: never one in the clear, or to a server that no one has verified.
 
 import { certificatesOf } from './certificates.js'
 import { holdsName } from './server-names.js'

@@ -82,7 +82,7 @@ function isUtf8(path) {
   return awaited === 0
 }
 
-// A digit of a hexadecimal number; far below nought for anything else, so that no sum with it is a byte.
+// A digit of a hexadecimal number; a large negative number for anything else, so that no sum with it is a byte.
 function hexValue(code) {
   if (code >= 48 && code <= 57) return code - 48
   if (code >= 65 && code <= 70) return code - 55

@@ -1,4 +1,4 @@
-// Which requests are probes. Whoever asks has no certificate: nothing else may get past mutual TLS here.
+// Which requests are probes. Anyone who asks has no certificate: nothing else may get past mutual TLS here.
 
 // Headers that applications have been known to take for a caller's identity. No header is proof of one.
 var identityHeaders = ['x-forwarded-client-cert', 'serviceidentity']

@@ -32,7 +32,7 @@ export var serveProbes = pipeline(($) =>
           $.replaceData()
             .muxHTTP(() => $probe, { maxQueue: 1 })
             .to(($) => $.pipe(askerOf(0), () => [connectProbe])),
-        // Whoever asks speaks gRPC itself.
+        // Anyone who asks speaks gRPC itself.
         grpc: ($) =>
           $.muxHTTP(() => $probe, { version: 2 }).to(($) =>
             $.connect(

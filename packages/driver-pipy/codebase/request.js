@@ -76,7 +76,7 @@ export function splitStatus(start) {
 
 /**
  * Sees to the headers by which a connection becomes one of another protocol. Pipy takes `connection` away when it reads. WebSockets are the only protocol
- * that a request may change to: what follows would be read by nobody here.
+ * that a request may change to: what follows would be read by no one here.
  */
 export function settleUpgrade(headers) {
   var upgrade = headers.upgrade

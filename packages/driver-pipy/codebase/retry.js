@@ -7,7 +7,7 @@ var grpcWords = { cancelled: 1, 'deadline-exceeded': 4, 'resource-exhausted': 8,
  * True if an answer, or none, is one of those that are tried again.
  *
  * @param conditions - words as Envoy has them, or statuses
- * @param answer - `{ status, grpcStatus, local }`; `local` where nobody answered: `connect`, `reset`, `timeout`, or `overflow` for want of a connection
+ * @param answer - `{ status, grpcStatus, local }`; `local` where no one answered: `connect`, `reset`, `timeout`, or `overflow` for want of a connection
  */
 export function isRetriable(conditions, answer) {
   // More tries are no help against too many of them.

@@ -51,7 +51,7 @@ export var serveHTTP = pipeline(($) =>
   })
     .replaceData((data) => requestsOf($conn, data))
     .replaceStreamEnd((end) => onceEnded($conn, end))
-    // Pipy waits for the answers to callers that went away.
+    // Pipy waits for the answers to callers that have disconnected.
     .handleStreamEnd(() => {
       if ($conn.shared) closeAll($conn.shared)
       if ($conn.tunnel) $conn.tunnel.close()
@@ -194,13 +194,13 @@ function decide(head) {
   $local = { key: $conn.keys[name], address: $port.local }
   $entry.cluster = $port.id
   $entry.address = $port.local
-  // An upgraded connection has nobody else on it, so that it can be ended when access is withdrawn.
+  // An upgraded connection has no one else on it, so that it can be ended when access is withdrawn.
   if ($request.headers.upgrade) $local.key = $local
   else if ($port.protocol === 'http2') $local.shared = connectionsFor($conn)
   return undefined
 }
 
-// No rule may look at them either: whoever calls could meet it.
+// No rule may look at them either: anyone who calls could meet it.
 function removeWithheldHeaders(headers) {
   Object.keys(headers || {}).forEach((name) => {
     var folded = fold(name)

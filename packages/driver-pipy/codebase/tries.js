@@ -23,7 +23,7 @@ export function beginTry(call) {
   call.limits = settings
   call.capacity = settings.http2 ? 100 : 1
   call.isSingle = call.isAlone
-  // A try is cut off by closing its connection, which nobody else may have then.
+  // A try is cut off by closing its connection, which no one else may have then.
   call.isWhole = call.timeoutMs > 0 || tryTimeout(call) > 0
   var found = takeSlot(call.upstream.pool, call)
   if (found === 'full') {
@@ -63,13 +63,13 @@ export function stopTryClock(call) {
   stop(call, 'tryClock')
 }
 
-/** Nobody waits for the answer any more. */
+/** No one waits for the answer any more. */
 export function leaveCall(call) {
   stop(call, 'clock')
   endTry(call)
 }
 
-/** The caller went away. What others are on ends when theirs have ended. */
+/** The caller disconnected. Connections of other calls are closed when those calls have ended. */
 export function abandonCall(call) {
   call.isOver = true
   if (call.link) countUpstream(call.upstream, 'upstream_rq_tx_reset')

@@ -10,7 +10,7 @@ import { makeSocksAnswer, readSocksAnswer } from './gateway-words.js'
 import { meshClient } from './mesh-client.js'
 import { state } from './state.js'
 
-// `{ gateway, timeoutMs, vacate, endIfIdle, note(state, close) }`, see gateways.js. Whoever opens it is told `connecting`, `connected` and `closed`.
+// `{ gateway, timeoutMs, vacate, endIfIdle, note(state, close) }`, see gateways.js. Anyone who opens it is told `connecting`, `connected` and `closed`.
 var $tunnel
 
 /** A tunnel through a gateway. */

@@ -42,7 +42,7 @@ describe('the Pipy driver', () => {
     expect(host.cancelled).toEqual([])
   })
 
-  it('does not start with a certificate that is none', async () => {
+  it('does not start with an invalid certificate', async () => {
     const host = new PipyHost()
     const credential = { chain: 'nonsense', privateKey: 'nonsense', expiry: '', serialNumber: '1' }
     host.serverTrust.set({ credential, clientRoots: { id: '1', certificates: [host.controlPlane.certificate] } })

@@ -7,7 +7,7 @@ export const pipyErrorCodes = {
   OSM_PIPY_CONFIG_REFUSED:
     'a worker refused its configuration; what it has stays in force, and it is not sent that one again before it changes',
   OSM_PIPY_CREDENTIAL_MISSING:
-    'what stands in a Secret that a policy names is not to be had; what needs it is closed until it is there',
+    'a Secret that a policy references is unavailable; parts that need it are closed until it is available',
   OSM_PIPY_CREDENTIAL_UNUSABLE:
     'a worker cannot use what stands in a Secret that a policy names; what needs it is closed, and everything else goes on',
   OSM_PIPY_DOWNLOAD_LOST:

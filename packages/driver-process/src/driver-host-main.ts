@@ -3,7 +3,7 @@ import { serveDriver } from './driver/serve-driver.js'
 
 /**
  * The process of a loaded driver package: `node osm-driver-host.mjs <folder> <socket>`. It ends when its standard input does, so that it never outlives
- * whoever has started it; what the driver throws outside of a call ends it too, and it is started again.
+ * anyone who has started it; what the driver throws outside of a call ends it too, and it is started again.
  */
 const [folder = '', socket = ''] = process.argv.slice(2)
 process.stdin.on('end', () => process.exit(0))

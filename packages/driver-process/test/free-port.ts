@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 
-/** A port of the loopback address that nobody listens on. */
+/** A port of the loopback address that no one listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

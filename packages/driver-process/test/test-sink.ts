@@ -6,7 +6,7 @@ import type { DriverSink, RefusedDriver } from '../src/load/load-drivers.js'
 export class TestSink implements DriverSink {
   readonly drivers = new Map<string, Driver>()
   readonly refused = new Map<string, RefusedDriver>()
-  /** How often a driver fared otherwise than before. */
+  /** Number of state changes of a driver. */
   changes = 0
   readonly #builtIn: readonly string[]
 

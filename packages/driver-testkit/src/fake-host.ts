@@ -288,7 +288,7 @@ export function proxyPart(uuid: string, sidecarClass: string): ProxyPart {
   }
 }
 
-/** Whoever writes to what a host hands out is found by it. */
+/** Anyone who writes to what a host hands out is found by it. */
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   for (const member of Object.values(value)) frozen(member)

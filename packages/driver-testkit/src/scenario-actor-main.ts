@@ -35,7 +35,7 @@ control.on('error', (error) => {
   console.error(error.message)
   process.exit(1)
 })
-// Without a runner there is nobody to play for.
+// Without a runner there is no one to play for.
 control.on('close', () => process.exit(0))
 process.on('SIGTERM', () => process.exit(0))
 say({

@@ -55,12 +55,12 @@ export function trustOf(...roots: readonly string[]): TrustPart {
   }
 }
 
-/** Those and nobody else, by their principals. */
+/** Those and no one else, by their principals. */
 export function callers(...names: readonly string[]): PrincipalsPart {
   return { kind: 'principals', id: names.join(), match: 'list', principals: names as Principal[] }
 }
 
-/** Whoever is of the trust domain. */
+/** Anyone who is of the trust domain. */
 export const everybody: PrincipalsPart = {
   kind: 'principals',
   id: 'everybody',

@@ -46,7 +46,7 @@ const ownFlags = {
     kind: 'text',
     default: '',
     meaning:
-      'file with the CA by whose certificates alone the webhook may be called; without it whoever reaches it may',
+      'file with a CA: clients of the webhook have to present a certificate of it; by default no client certificate is required',
   },
   'webhook-port': { kind: 'number', min: 0, max: 65535, default: 9090, meaning: 'port of the webhook' },
   'health-port': { kind: 'number', min: 0, max: 65535, default: 9091, meaning: 'port of health, version and metrics' },

@@ -51,7 +51,7 @@ export function chainLines(chains: readonly string[]): readonly string[] {
 }
 
 function ruleLines(rules: readonly Rule[]): readonly string[] {
-  // Nameservers that nobody has named are none.
+  // Nameservers that no one has named are none.
   const told = rules.filter(({ matches }) => !matches.some(({ kind }) => kind === 'nameserver'))
   return told.map((rule) => {
     if (rule.target.kind === 'dnat' && rule.target.to.kind === 'podAddress') {

@@ -15,7 +15,7 @@ export function allowing(
     .find((target) => opens(objects, target, place, request))
 }
 
-/** Headers that rules for a place name, whoever they let in. */
+/** Headers that rules for a place name, no matter who they let in. */
 export function namedHeaders(objects: Objects, place: Place): readonly string[] {
   return objects
     .list('TrafficTarget')

@@ -5,7 +5,7 @@ export function isAddress(text: string): boolean {
   return isIP(text) !== 0
 }
 
-/** True if the address lies in a range such as 10.0.0.0/8. A range that is none holds no address. */
+/** True if the address lies in a range such as 10.0.0.0/8. An invalid range contains no address. */
 export function isInRange(address: string, range: string): boolean {
   const [first = '', length = ''] = range.split('/')
   const family = isIP(first)

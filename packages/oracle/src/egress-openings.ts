@@ -128,7 +128,7 @@ function rangesOf(objects: Objects, { spec }: Known<'Egress'>, port: number, fie
     .filter(({ target }) => !isSingle(target) || !isMeshAddress(objects, target, port))
 }
 
-/** Whoever may write an Egress gets at no Secret of another namespace by it. */
+/** Anyone who may write an Egress gets at no Secret of another namespace by it. */
 function originationOf({ mtls }: Source, namespace: string): string {
   if (mtls === undefined) return ''
   const { issuer, cert } = mtls

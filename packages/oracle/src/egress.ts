@@ -72,7 +72,7 @@ function decideRequest(
   )
 }
 
-/** TLS with a server name is let out by whoever opens the name, or the port to every address; other connections by ranges. */
+/** TLS with a server name is let out by anyone who opens the name, or the port to every address; other connections by ranges. */
 function takesConnection({ protocol, target }: EgressOpening, asked: 'https' | 'tcp', host: string): boolean {
   if (protocol === 'tcp') return target === ANY || (asked === 'tcp' && isInRange(host, target))
   return protocol === 'https' && asked === 'https' && covers(target, host.toLowerCase())

@@ -36,7 +36,7 @@ export interface Destination {
 export interface Verdict {
   /**
    * `allow`: wherever it ends up it is let in. `deny`: nowhere is. `depends`: on where it ends up. `refuse`: its path is answered 400 wherever the
-   * service is served. `nowhere`: there is nobody to answer.
+   * service is served. `nowhere`: there is no one to answer.
    */
   readonly outcome: 'allow' | 'deny' | 'depends' | 'refuse' | 'nowhere'
   readonly destinations: readonly Destination[]
@@ -112,10 +112,10 @@ export class Oracle {
     const found = places(this.#objects, service, port, read).filter(({ service: { namespace }, account }) =>
       this.#canHoldCertificate({ namespace, name: account }),
     )
-    // Sidecars of the called side refuse paths. Where there is none, nobody does.
+    // Sidecars of the called side refuse paths. Where there is none, no one does.
     if (target?.refused === true && !found.some((place) => !place.hasSidecar && this.#isReachable(place)))
       return { outcome: 'refuse', destinations: [], reason: `the path is refused: ${target.reason}` }
-    if (found.length === 0) return nowhere(`nobody is behind Service ${shown(to)}`)
+    if (found.length === 0) return nowhere(`Service ${shown(to)} has no endpoints`)
     if (!found.some((place) => this.#isReachable(place)))
       return nowhere(`no workload behind Service ${shown(to)} has a sidecar`)
     // While some workloads behind a service have sidecars, those without get nothing.
@@ -157,7 +157,7 @@ export class Oracle {
       this.#canHoldCertificate({ namespace: service.namespace, name: account }),
     )
     const targetPorts = [...new Set(found.map(({ targetPort }) => targetPort))]
-    if (targetPorts.length === 0) return ends('nowhere', `nobody is behind Service ${shown(to)}`)
+    if (targetPorts.length === 0) return ends('nowhere', `Service ${shown(to)} has no endpoints`)
     if (this.#allowsPlaintext(service.namespace))
       return { outcome: 'allow', reasons: [`plaintextNamespaces names ${service.namespace}`], by: [] }
     const read = { ...request, ...target }

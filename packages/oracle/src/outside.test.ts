@@ -64,7 +64,7 @@ describe.each(['IngressBackend', 'AccessControl'])('the oracle on %s', (kind) =>
     ['an endpoint of a service by its address', { address: '192.0.2.7' }, 'allow'],
     ['a service by its name', { service: { namespace: 'edge', name: 'gateway' } }, 'allow'],
     ['another service', { service: { namespace: 'edge', name: 'other' } }, 'deny'],
-    ['a caller of whom nobody knows more', {}, 'deny'],
+    ['a caller of whom no one knows more', {}, 'deny'],
   ])('answers for %s', (_what, caller, outcome) => {
     expect(verdict([plain], caller).outcome).toBe(outcome)
   })
@@ -84,7 +84,7 @@ describe.each(['IngressBackend', 'AccessControl'])('the oracle on %s', (kind) =>
     expect(verdict([access(kind, 'in', [range])], caller).outcome).toBe('deny')
   })
 
-  it('is about the port of the workloads, and about nobody where it is not said', () => {
+  it('is about the port of the workloads, and about no one where it is not said', () => {
     expect(verdict([access(kind, 'in', [range], { number: 80 })], inRange).outcome).toBe('deny')
     expect(verdict([], inRange)).toMatchObject({ outcome: 'deny', reasons: [expect.stringContaining('port 8080')] })
     expect(verdict([plain], inRange, { port: 81 }).outcome).toBe('nowhere')
@@ -102,7 +102,7 @@ describe.each(['IngressBackend', 'AccessControl'])('the oracle on %s', (kind) =>
     expect(verdict([access(kind, 'in', [range], { protocol: 'https' })], { ...inRange, ...holder }).outcome).toBe(
       'deny',
     )
-    // Without TLS nobody shows a certificate.
+    // Without TLS no one shows a certificate.
     expect(verdict([access(kind, 'in', [principal])], holder).outcome).toBe('deny')
   })
 

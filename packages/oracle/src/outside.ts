@@ -8,7 +8,7 @@ import { workloadsOf } from './services.js'
 
 /** Somebody without a sidecar, by what the mesh can see of him. */
 export interface OutsideCaller {
-  /** Where he calls from. If nobody says, he is let in by what is open to every address. */
+  /** Where he calls from. If no one says, he is let in by what is open to every address. */
   readonly address?: string
   /** Service of which he is an endpoint. */
   readonly service?: Ref
@@ -150,7 +150,7 @@ function isFrom(
     return addresses.every((each) => isInRange(each, name))
   }
   if (kind !== 'Service' || namespace === undefined) return false
-  // Of namespaces that take no part nobody knows the endpoints.
+  // Of namespaces that take no part no one knows the endpoints.
   if (service?.name === name && service.namespace === namespace) return objects.find('Service', service) !== undefined
   return address !== undefined && addressesOf(objects, { namespace, name }).includes(address)
 }

@@ -22,7 +22,7 @@ export type ReadRequest = Omit<HttpRequest, 'target'> & {
   readonly readings?: readonly string[]
 }
 
-/** True if a match of an HTTPRouteGroup is about the request. One with an expression that is none is about no request. */
+/** True if a match of an HTTPRouteGroup matches the request. One with an invalid expression matches no request. */
 export function isAbout(match: HttpMatch, method: string, path: string, headers: HttpRequest['headers']): boolean {
   const values = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   // Of several conditions for one header the last holds.
@@ -51,7 +51,7 @@ export function letsIn(match: HttpMatch, request: ReadRequest): boolean {
   )
 }
 
-/** False for a match with an expression that is none, or a name of a header that no request can have. */
+/** False for a match with an invalid expression or an invalid header name. */
 export function isUsable({ pathRegex = '', headers = [] }: HttpMatch): boolean {
   const entries = headers.flatMap((entry) => Object.entries(entry))
   return isExpression(pathRegex) && entries.every(([name, pattern]) => HEADER_NAME.test(name) && isExpression(pattern))

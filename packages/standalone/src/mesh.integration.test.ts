@@ -184,7 +184,7 @@ describe('a mesh on one machine', () => {
     expect(test.instance('client-0').environment).toMatchObject({ HTTP_PROXY: client.HTTP_PROXY })
   })
 
-  it('gives each sidecar its files, which nobody else reads', async () => {
+  it('gives each sidecar its files, which no one else reads', async () => {
     const test = await startTestMesh({ 'mesh.yaml': workload('web') })
     await test.mesh.ready(READY_MS)
     const home = join(test.state, 'run', 'shop.web-0')
@@ -236,7 +236,7 @@ describe('a mesh on one machine', () => {
     )
   })
 
-  it('keeps a workload that ends no longer than it may, whatever its driver says', async () => {
+  it('keeps a stopping workload no longer than its limit, even if its driver asks for more', async () => {
     // Ten minutes are more than this test gets.
     const test = await startTestMesh({ 'web.yaml': workload('web') }, { drainMs: 600_000, maxDrainMs: 50 })
     await test.mesh.ready(READY_MS)

@@ -12,7 +12,7 @@ export class ProblemSet {
     this.#onChange = onChange
   }
 
-  /** Nobody is told of anything any more: what is taken down has no problems. */
+  /** No one is told of anything any more: what is taken down has no problems. */
   close(): void {
     this.#isClosed = true
   }

@@ -87,7 +87,7 @@ async function run(mesh: Mesh, signal: AbortSignal, unlock: () => Promise<void>)
     }
   }
   const stop = (): Promise<void> => (stopping ??= stopOnce())
-  // Whoever waits for the end calls stop too and learns what went wrong.
+  // Anyone who waits for the end calls stop too and learns what went wrong.
   const abort = (): void => void stop().catch(() => undefined)
   signal.addEventListener('abort', abort, { once: true })
   try {

@@ -257,7 +257,7 @@ const hostCases: readonly Http1Case[] = [
 const upgrade = (name: string, fields: string, target: string): Http1Case => ({
   name,
   bytes: head(fields, `GET ${target} HTTP/1.1`) + SMUGGLED + lastRequest,
-  // Whoever does not change the protocol reads a request behind it, which is refused.
+  // Anyone who does not change the protocol reads a request behind it, which is refused.
   targets: target === '/secret' ? [LAST] : [target, LAST],
   upgrades: true,
 })

@@ -5,7 +5,7 @@ const SILENCE_MS = 10_000
 /** What came back over a connection until the other side ended it. */
 export interface Http1Exchange {
   readonly text: string
-  /** False: nobody ended the connection. */
+  /** False: no one ended the connection. */
   readonly ended: boolean
 }
 

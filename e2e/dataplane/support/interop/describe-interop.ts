@@ -8,7 +8,7 @@ import { startVault, type Vault } from './vault.js'
 
 /** What a column of the matrix stands for. */
 const meanings: Readonly<Record<Property, string>> = {
-  identity: 'shows who calls, and takes nobody else for it',
+  identity: 'identifies the caller, and accepts no other identity',
   http: 'carries requests that a rule allows by path and method, and no others',
   split: 'shares requests out by weight',
   tcp: 'carries TCP for whom a rule names, and closes what others open',

@@ -8,7 +8,7 @@ import { type LoadedClass, startTestMesh } from '../mesh.js'
 
 const actor = fileURLToPath(new URL('../../../dist/scenario-actor.mjs', import.meta.url))
 const FILE = 'scenario.yaml'
-/** Nobody calls a workload that a scenario takes away, and its successor waits until it has ended. */
+/** No one calls a workload that a scenario takes away, and its successor waits until it has ended. */
 const MAX_DRAIN_MS = 100
 
 /** The runner of scenarios on a mesh that runs in the process of the tests. */

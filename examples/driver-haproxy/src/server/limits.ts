@@ -1,6 +1,6 @@
 /** Bounds of the server. All times are in milliseconds. */
 export const limits = {
-  /** Connections at the same time, whoever they come from. */
+  /** Connections at the same time, no matter who they come from. */
   maxConnections: 16_384,
   handshakeTimeoutMs: 10_000,
   requestTimeoutMs: 10_000,

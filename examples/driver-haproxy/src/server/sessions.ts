@@ -25,7 +25,7 @@ export class Sessions {
   }
 
   /**
-   * The session of whoever holds a certificate, begun if there is none; undefined if the host does not accept it.
+   * The session of anyone who holds a certificate, begun if there is none; undefined if the host does not accept it.
    *
    * @param peer - DER of the leaf that TLS has verified
    */

@@ -21,7 +21,7 @@ import { removals } from './removals.js'
 import { priorKnowledge, type Section, speaksHttp } from './section.js'
 import { hostName, quoted, sectionName, socketName } from './words.js'
 
-/** Sections of the ports that a proxy serves. What can't be served as written is served to nobody. */
+/** Sections of the ports that a proxy serves. What can't be served as written is served to no one. */
 export function servedSections(proxy: ProxyPart, reader: HaproxyPolicyReader): readonly Section[] {
   const isOwn = ownListeners(proxy)
   const ports = [...proxy.inbound]
@@ -30,7 +30,7 @@ export function servedSections(proxy: ProxyPart, reader: HaproxyPolicyReader): r
       const part = reader.part(binding.part, 'inbound')
       const ref: PartRef = { kind: 'inbound', id: part.id, hash: binding.part }
       if (isOwn(binding.local)) {
-        reader.refuse(ref, '', 'the port of the application is one of the proxy itself; it is served to nobody')
+        reader.refuse(ref, '', 'the port of the application is one of the proxy itself; it accepts no caller')
         return []
       }
       if (binding.listen === undefined && proxy.listen.inbound === undefined) {

@@ -10,7 +10,7 @@ const ANY = '0.0.0.0'
 
 /**
  * Where a section takes connections: at an address of its own, or, without one, from the section that all redirected connections reach. That one hands them
- * over through a socket in the folder of the sidecar, which nobody else may enter, and says in front of each where it was to go.
+ * over through a socket in the folder of the sidecar, which no one else may enter, and says in front of each where it was to go.
  */
 export function bindWords(section: string, listen: SocketAddress | undefined): string {
   return listen === undefined ? `bind unix@${handOver(section)} mode 600 accept-proxy` : `bind ${socketName(listen)}`

@@ -153,7 +153,7 @@ function destinationOf(
     const shared = only === undefined ? shares.of(`${name}:${index}`, targets, sectionOf) : []
     for (const { condition, section } of shared)
       routes.push(`use_backend ${section} if ${[...terms, condition].join(' ')}`)
-    // If all weigh nothing, nobody has a share.
+    // If all weigh nothing, no one has a share.
     routes.push(`use_backend ${only === undefined ? UNAVAILABLE : sectionOf(only.upstream)} if ${terms.join(' ')}`)
   })
   return name
@@ -250,7 +250,7 @@ function tcpRules(
   if (last === undefined) return ['tcp-request content reject']
   return [
     `tcp-request content ${draw}`,
-    // If all weigh nothing, nobody has a share.
+    // If all weigh nothing, no one has a share.
     `tcp-request content reject unless ${last.condition}`,
     ...shared.flatMap(({ section, condition }, index) => {
       const before = shared[index - 1]

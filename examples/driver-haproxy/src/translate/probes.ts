@@ -62,7 +62,7 @@ function listener(at: string, group: readonly { readonly probe: ProbeBinding; re
   return { head, lines: ['mode http', `bind ${at}`, ...removals, ...choices] }
 }
 
-/** Headers that applications have been known to take for a caller's identity: whoever asks has proven none. */
+/** Headers that applications have been known to take for a caller's identity: anyone who asks has proven none. */
 const removals = ['x-forwarded-client-cert', 'serviceidentity'].map((name) => `http-request del-header ${name}`)
 
 /** What a request must be like, beside its path without a query, to be a probe. HTTP/2 can bring a body without a word about it. */

@@ -20,7 +20,7 @@ export interface RedirectedPort {
 
 /**
  * The listener that the kernel redirects connections to: to the workload. The port that was dialled and the name in the beginning of the handshake tell whose
- * they are; HAProxy asks the kernel for the former, which it can for IPv4. What is for nobody is closed.
+ * they are; HAProxy asks the kernel for the former, which it can for IPv4. What is for no one is closed.
  */
 export function redirectedIn({ listen }: ProxyPart, all: readonly RedirectedPort[]): readonly Section[] {
   if (listen.inbound === undefined) return []

@@ -27,7 +27,7 @@ interface Doomed {
 }
 
 /**
- * Removes what outlives a control plane and would do harm without it: webhook configurations, which refuse pods that nobody
+ * Removes what outlives a control plane and would do harm without it: webhook configurations, which refuse pods that no one
  * answers for, the RoleBindings in namespaces of the mesh, and the Lease of its leader. Says what it leaves and how to remove that.
  *
  * @returns true if all that was to be removed is gone

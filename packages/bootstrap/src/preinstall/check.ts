@@ -9,7 +9,7 @@ export interface CheckContext {
   readonly namespace: string
   /** True: the mesh shall be the only one in the cluster. */
   readonly enforceSingleMesh: boolean
-  /** Class of sidecars that the mesh is to be installed with; undefined if nobody said. */
+  /** Class of sidecars that the mesh is to be installed with; undefined if no one said. */
   readonly sidecarClass?: string | undefined
   /** Classes whose drivers are in the programs. */
   readonly availableClasses: readonly string[]

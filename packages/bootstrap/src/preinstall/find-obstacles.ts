@@ -6,7 +6,7 @@ import { meshNameIsFree, namespaceIsFree, singleMeshIsKept } from './mesh-checks
 const checks: readonly Check[] = [apiServerIsRecent, namespaceIsFree, singleMeshIsKept, meshNameIsFree, definitionsFit]
 
 /**
- * What whoever installs can see beforehand, with rights of their own, to stand in the way of a mesh.
+ * What anyone who installs can see beforehand, with rights of their own, to stand in the way of a mesh.
  *
  * @throws KubernetesError if it could not look
  */

@@ -20,7 +20,7 @@ export const installChecks: readonly Check[] = [
 export const upgradeChecks: readonly Check[] = [apiServerIsRecent, permissionsAreThere, classHasDriver, definitionsFit]
 
 /**
- * Runs every check, so that whoever has to mend something sees all of it at once, and prints a line for each.
+ * Runs every check, so that anyone who has to mend something sees all of it at once, and prints a line for each.
  *
  * @returns true if nothing stands in the way
  */

@@ -102,7 +102,7 @@ export class Reconciler {
       if (signal.aborted) return
       throw error
     }
-    // The first list is told to nobody, and a change may lie between the write and the list.
+    // The first list is told to no one, and a change may lie between the write and the list.
     for (const object of this.#objects.values()) {
       if (object.type.kind !== informer.type.kind) continue
       this.#check(keyOf(object), informer.get({ namespace: '', name: object.name }))

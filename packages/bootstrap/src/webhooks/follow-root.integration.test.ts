@@ -30,7 +30,7 @@ describe('a new root', () => {
     await until(() => trustOf(validatingOf(cluster)) === rootOf(other) + before)
   })
 
-  it('is trusted beside the one before it when it came while nobody ran', async () => {
+  it('is trusted beside the one before it when it came while no one ran', async () => {
     const [cluster, other] = [clusterWithPreset(), clusterWithPreset()]
     await bootstraps.run(other)
     await bootstraps.run(cluster)

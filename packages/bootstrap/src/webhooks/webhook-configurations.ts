@@ -20,7 +20,7 @@ export interface WebhookTrust {
 
 /** Namespaces that no webhook of ours is ever asked about: the cluster has to work while the mesh does not. */
 const CLUSTER_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease']
-/** The API server gives every namespace this label with the namespace's name, and lets nobody change it. */
+/** The API server gives every namespace this label with the namespace's name, and lets no one change it. */
 const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name'
 
 /** The two kinds of configuration. */

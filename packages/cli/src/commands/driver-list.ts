@@ -18,7 +18,7 @@ import { toText, type CommandHost } from './cli-command.js'
 import { meshSourceHelp, type MeshSource, meshSourceOf, namespaceOption, type MeshSourceFlags } from './mesh-source.js'
 import { stateOption } from './state-option.js'
 
-/** States that nobody has to do anything about. */
+/** States that need no action. */
 const CALM: ReadonlySet<DriverState['state']> = new Set(['ready', 'starting', 'not-allowed'])
 const COLUMNS = ['CLASS', 'VERSION', 'CONTRACT', 'ORIGIN', 'STATE', 'RESTARTS', 'ON FAILURE']
 /** What a driver can do: more than most terminals have room for. */

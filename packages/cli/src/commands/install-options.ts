@@ -63,7 +63,7 @@ export function isOn(value: string | boolean): boolean {
 }
 
 /**
- * Refuses what is left to whoever manages the mesh.
+ * Refuses commands that only the provider of a managed mesh may run.
  *
  * @throws OsmError `OSM_CLI_MANAGED`
  */
@@ -86,6 +86,6 @@ function meshName(value: string): string {
 
 function duration(value: string): string {
   if (!durationForm.test(value)) throw new InvalidArgumentError('It must be a duration such as 90s, 5m or 1h30m.')
-  // Helm has no word for "no limit"; nobody waits a year.
+  // Helm has no value for "no limit"; a year is long enough.
   return /^(0|0+(\.0+)?[a-zµ]+)$/.test(value) ? '8760h' : value
 }

@@ -11,7 +11,7 @@ const installKinds = ['self-hosted', 'managed'] as const
 export interface CliConfig {
   /** `managed`: somebody else installs, upgrades and uninstalls the mesh, such as the provider of the cluster. */
   readonly kind: (typeof installKinds)[number]
-  /** Who distributes the mesh; empty where nobody said. */
+  /** Distributor of the mesh; empty if unset. */
   readonly distribution: string
   /** Namespace of the control plane where the command line names none. */
   readonly namespace: string
@@ -23,7 +23,7 @@ export const defaultConfig: CliConfig = { kind: 'self-hosted', distribution: '',
 /**
  * Reads the file that `OSM_CONFIG` names, else `~/.osm/config.yaml`. No file means defaults.
  *
- * @throws OsmError when there is a file that can't be read, or that says something else than it may
+ * @throws OsmError if the file exists but cannot be read or is invalid
  */
 export async function loadConfig(variables: CliContext['variables']): Promise<CliConfig> {
   const path = configPath(variables)

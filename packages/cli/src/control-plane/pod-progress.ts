@@ -48,7 +48,7 @@ export class PodProgress {
         if (pod.metadata.deletionTimestamp === undefined || !this.#pods.has(uid)) this.#pods.set(uid, pod)
       }
     } catch (error) {
-      // Helm is at work, and says what is wrong; whoever only watches has nothing to add.
+      // Helm reports its own errors; the watcher does not repeat them.
       if (!signal.aborted && !isKubernetesError(error)) throw error
     }
   }

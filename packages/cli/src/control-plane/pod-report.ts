@@ -12,7 +12,7 @@ export function podSummary(pod: KubernetesObject): string {
   return span([standing, ...(ready ? ['ready'] : notReady)].join(', ')).text
 }
 
-/** Everything that a pod says of why it does not run, for whoever has to find out. */
+/** Everything that explains why a pod does not run. */
 export function podReport(pod: KubernetesObject): readonly string[] {
   const { name, namespace = '' } = pod.metadata
   const scheduled = conditionOf(pod, 'PodScheduled')

@@ -19,7 +19,7 @@ export interface UninstallOptions {
   readonly context: CliContext
   /** Absent: every mesh that is agreed to. */
   readonly meshName: string | undefined
-  /** Ask nobody. */
+  /** Skips the confirmation. */
   readonly force: boolean
   readonly deleteNamespace: boolean
   /** CRDs, webhook configurations and certificate authorities as well. */

@@ -33,7 +33,7 @@ function observe(flow: typeof allowed, statuses: readonly number[], server?: str
 }
 
 describe('checkFlows', () => {
-  it('holds when every request fared as it should', () => {
+  it('holds when every request had the expected result', () => {
     expect(observe(allowed, [200, 200, 200], 'bookstore-v1')).toMatchObject({
       ok: true,
       requests: 3,
@@ -43,7 +43,7 @@ describe('checkFlows', () => {
     expect(observe(unreachable, [0, 502, 404])).toMatchObject({ ok: true })
   })
 
-  it('fails by a single request that fared otherwise', () => {
+  it('fails on a single request with another result', () => {
     expect(observe(allowed, [200, 200, 503]).failure).toContain('got 200 × 2, 503 × 1')
     expect(observe(denied, [403, 403, 200]).ok).toBe(false)
     expect(observe(denied, [403, 403, 0]).ok).toBe(false)

@@ -4,7 +4,7 @@ import type { FlowExpectation } from './bookstore.js'
 /** Fewer observations than these prove nothing. */
 const minRequests = 3
 
-/** How an expectation fared. */
+/** Result of an expectation. */
 export interface FlowResult extends FlowExpectation {
   /** Requests seen. */
   readonly requests: number

@@ -102,7 +102,7 @@ async function withSocket<T>(
     return await new Promise<T>((resolve) => listen(socket, resolve))
   } finally {
     signal.removeEventListener('abort', destroy)
-    // Nobody listens any more; an error that comes late must not end the program.
+    // The listeners are removed; a late error must not end the program.
     socket.on('error', () => undefined).destroy()
   }
 }

@@ -58,7 +58,7 @@ export async function findHelm(context: CliContext, named: string | undefined): 
 }
 
 /**
- * Runs helm on the cluster that the options name. What it warns of goes to standard error; what it prints otherwise is for nobody.
+ * Runs helm on the cluster that the options name. Its warnings go to standard error; its other output is discarded.
  *
  * @throws OsmError `OSM_CLI_HELM` with what helm said
  */

@@ -19,7 +19,7 @@ export interface InjectQuestion {
   readonly signal: AbortSignal
 }
 
-/** What the chart gives an injector where nobody says anything. */
+/** Defaults of the chart for an injector. */
 const environment = {
   OSM_DEFAULT_SIDECAR_CLASS: 'envoy',
   OSM_DEFAULT_SIDECAR_IMAGE: 'envoyproxy/envoy:distroless-v1.40.0',

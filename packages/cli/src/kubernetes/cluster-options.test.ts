@@ -17,7 +17,7 @@ beforeAll(() => {
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'here',
-    // Port 9 of loopback is nobody's.
+    // Nothing listens on port 9 of loopback.
     clusters: [{ name: 'gone', cluster: { server: 'https://127.0.0.1:9' } }],
     contexts: [{ name: 'here', context: { cluster: 'gone', user: 'me' } }],
     users: [{ name: 'me', user: { token: 'x' } }],
@@ -51,7 +51,7 @@ describe('the options of a cluster', () => {
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(join(folder, 'none')) })
   })
 
-  it('say what to look at where nobody answers', async () => {
+  it('say what to check if the API server does not answer', async () => {
     const { code, stderr } = await osm('namespace', 'list', '--kubeconfig', kubeconfig)
     expect(code).toBe(1)
     expect(stderr).toMatch(

@@ -26,7 +26,7 @@ const READ_TIMEOUT_MS = 60_000
  */
 export async function loadCluster({ api, signal }: Cluster, plane: ControlPlane): Promise<MeshModel> {
   const { meshName, namespace: osmNamespace, flags } = plane
-  // What follows tries again and again. Whoever can't read namespaces is told so before.
+  // The following steps retry forever, so missing permission to read namespaces is reported first.
   await listAll(api, resourceTypes.Namespace, { labelSelector: 'none', limit: 1 }, signal)
   let lastFault = ''
   const logger: Logger = {

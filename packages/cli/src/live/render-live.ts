@@ -92,7 +92,7 @@ function trafficCells({ client, target, path, allowed, denied, last, rate }: Tra
 
 function refusal({ status, error }: TrafficRow['last']): string {
   if (error !== undefined) return error
-  return status === 0 ? 'nobody' : 'a sidecar'
+  return status === 0 ? 'no response' : 'a sidecar'
 }
 
 function splitLines({ name, apex, sample, backends }: ObservedSplit, width: number, color: boolean): readonly string[] {

@@ -42,7 +42,7 @@ describe('runMesh', () => {
       splits: [{ name: 'bookstore/bookstore-split', backends: [{ share: 0.75 }, { share: 0.25 }] }],
     })
     expect(mesh.options).toMatchObject({ mode: 'explicit', sidecarBinaries: { envoy: '/envoy' } })
-    // Progress never gets between a result and whoever reads it.
+    // Progress output is never mixed with results.
     expect(stdout.text).toBe('')
     expect(stderr.text).toMatch(
       /Starting the controller: done[^]+configuring sidecars: done[^]+Stopping workloads[^]+done/,

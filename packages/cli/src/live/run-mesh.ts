@@ -71,7 +71,7 @@ export async function runMesh<T>(
   const convergence = new Convergence()
   const controller = deferred<undefined>()
   const failed = deferred<never>()
-  // Milestones that nobody waits for any more must not count as unhandled.
+  // Milestones without a waiter must not count as unhandled rejections.
   failed.promise.catch(() => undefined)
   const onEvent = (event: MeshEvent): void => {
     observer.record(event)

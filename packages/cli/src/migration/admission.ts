@@ -11,7 +11,7 @@ import type { Cluster } from '../kubernetes/open-cluster.js'
 import { isPlainRecord } from '../state/json.js'
 import { memberOf, templateAnnotations, type RestartableWorkload } from './workloads.js'
 
-/** What becomes of a new pod. `unknown`: whoever asks may not create pods. */
+/** Admission of a new pod. `unknown`: the user may not create pods. */
 export type Admission =
   | { readonly kind: 'admitted'; readonly sidecarClass: string }
   | { readonly kind: 'refused'; readonly message: string; readonly advice: string }

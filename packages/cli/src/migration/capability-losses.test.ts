@@ -70,7 +70,7 @@ describe('what a change of class loses', () => {
     ])
   })
 
-  it('is no loss where not supported by the present class either, and is one where nobody knows the present class', () => {
+  it('is no loss where not supported by the present class either, and is one if the present class is unknown', () => {
     expect(losses(without('retries'), without('retries'))).toMatchObject([{ feature: 'retries', hadBefore: false }])
     expect(losses(without('retries'), undefined)).toMatchObject([{ feature: 'retries', hadBefore: true }])
   })

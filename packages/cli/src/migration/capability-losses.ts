@@ -34,7 +34,7 @@ export function capabilityLosses(
   const losses = new Map<RequiredFeature, CapabilityLoss>()
   for (const { sidecarClass, policy } of policies) {
     if (sidecarClass === to.name) continue
-    // A class that nobody knows any more is taken to have had everything.
+    // An unknown class is assumed to support every feature.
     const present = capabilitiesOf(sidecarClass)
     const { proxy, version, parts } = policy
     for (const [hash, part] of [[version, proxy] as const, ...Object.entries(parts)]) {

@@ -33,7 +33,7 @@ describe('how far a workload is', () => {
     ['old pods', underWay, [], '1 old pods have not terminated; pod server-0: Running, not ready yet'],
     ['no answer of controllers', done, undefined, 'no controller answers'],
     ['a pod of the old class', sampleWorkload('server'), [], 'pod server-0 is of class envoy'],
-    ['a sidecar that nobody knows', done, [], 'no controller knows the sidecar of pod server-0'],
+    ['an unknown sidecar', done, [], 'no controller knows the sidecar of pod server-0'],
     ['one that is not connected', done, [{ ...applied, connected: false }], 'is connected to no controller'],
     ['one that has not answered', done, [{ ...applied, state: 'unknown' }], 'has not applied its configuration'],
     [

@@ -164,7 +164,7 @@ class Migration {
     }
   }
 
-  /** A controller may be replaced meanwhile: whoever does not answer is asked again in the next round. */
+  /** A controller may be replaced meanwhile: one that does not answer is queried again in the next round. */
   async #statuses(): Promise<ReturnType<typeof byUuid> | undefined> {
     try {
       return byUuid(await this.#run.statuses(), this.#run.plan.namespace)
@@ -182,7 +182,7 @@ class Migration {
     for (;;) {
       const admission = await tryPod(cluster, workload, undefined, this.#signal)
       if (admission.kind === 'refused') throw new Error(`a new pod of ${workloadId(workload)}: ${admission.message}`)
-      // Whoever may not try pods sees in the end what class they have got.
+      // Without permission for dry runs, the class of the pods is checked at the end.
       if (admission.kind === 'unknown' || admission.sidecarClass === plan.to) return
       if (performance.now() >= deadline)
         throw new Error(

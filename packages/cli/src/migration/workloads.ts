@@ -53,7 +53,7 @@ export async function readWorkloads(
       (await listAll(api, resourceTypes[kind], { namespace }, signal)).map((object) => ({ kind, object })),
     ),
   )
-  // After their owners: one that says that its rollout is complete has let go of older pods by then.
+  // After their owners: an owner with a complete rollout has released older pods by then.
   const [replicaSets, pods] = await Promise.all([
     listAll(api, resourceTypes.ReplicaSet, { namespace, answer: 'metadata' }, signal),
     listAll(api, resourceTypes.Pod, { namespace }, signal),

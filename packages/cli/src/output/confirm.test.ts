@@ -40,7 +40,7 @@ describe('a question', () => {
     questions.close()
   })
 
-  it('that nobody can be asked is an error that says what to do', () => {
+  it('fails with a hint if it cannot ask', () => {
     const { context, stdout } = fakeContext({ stdin: () => typedInput(['y']) })
     expect(() => openQuestions(context)).toThrow(
       expect.objectContaining({

@@ -8,19 +8,19 @@ const tries = 3
 /** Somebody at a terminal who is asked questions. */
 export interface Questions {
   /**
-   * Asks for y or n. Whoever answers neither, three times, has not agreed.
+   * Asks for y or n. Three other answers count as n.
    *
    * @throws OsmError `OSM_CLI_UNCONFIRMED` when the input ends before there is an answer
    */
   confirm(question: string): Promise<boolean>
-  /** Lets go of the input. */
+  /** Releases the input. */
   close(): void
 }
 
 /**
  * Opens the input for questions. There is one for all questions of a command, because what was typed ahead is kept in it.
  *
- * @throws OsmError `OSM_CLI_UNCONFIRMED` where nobody can be asked
+ * @throws OsmError `OSM_CLI_UNCONFIRMED` if the user cannot be asked
  */
 export function openQuestions({ stdin, stdout, signal }: Pick<CliContext, 'stdin' | 'stdout' | 'signal'>): Questions {
   const input = stdin()

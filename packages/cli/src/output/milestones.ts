@@ -11,7 +11,7 @@ export interface Milestone {
 
 /**
  * Shows how a start or an end gets on: as a list that is kept up to date on a terminal, else as a line for each milestone. Resolves when all are
- * reached or have failed; it never rejects, for whoever made the promises looks after their errors.
+ * reached or have failed; it never rejects, because the creator of the promises handles their errors.
  */
 export async function showMilestones(milestones: readonly Milestone[], stream: NodeJS.WriteStream): Promise<void> {
   const started = performance.now()

@@ -69,7 +69,7 @@ function callers(policy: ProxyPolicy, allow: PartHash): string {
   const principals = partOf(policy, 'principals', allow)
   if (principals === undefined) return 'unknown'
   if (principals.match === 'trustDomain') return `every identity of ${principals.trustDomain}`
-  return principals.principals.join(', ') || 'nobody'
+  return principals.principals.join(', ') || 'no caller'
 }
 
 function outboundLines(part: OutboundPart): readonly string[] {

@@ -63,7 +63,7 @@ export class Boundary {
     return this.#oracle.serviceNamed(host, namespace)
   }
 
-  /** May this workload reach that destination outside the mesh? Where nobody said how, it is asked by what the port is for, then as any connection. */
+  /** May this workload reach that destination outside the mesh? Without a protocol, that of the port is checked first, then any connection. */
   askEgress(
     from: ServiceAccountRef,
     { protocol: said, host, port: written }: CalledHost,

@@ -71,7 +71,7 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
   })
   const config = configurator.current()
   const catalog = new MeshCatalog({ meshName, osmNamespace, domains, enrolment, endpointsProviders, locate })
-  // Of a first snapshot everything counts as changed. No certificate is issued here, so nobody asks for roots.
+  // Of a first snapshot everything counts as changed. No certificate is issued here, so roots are not needed.
   catalog.apply({ spec: { snapshot, changed: [] }, config, roots: [] })
   return {
     problems: joinProblems([

@@ -76,7 +76,7 @@ export function debugApiBy(
 ): DebugApi {
   const find = async (path: string): Promise<unknown> => {
     const answer = await getPage(path).catch((error: unknown) => {
-      // The API server, on the way there, says for itself what was wrong; that it reached nobody is what this is about.
+      // Errors of the API server itself are passed on; only an unreachable program is handled here.
       if (isOsmError(error) && !isOsmError(error, 'OSM_KUBERNETES_UNREACHABLE')) throw error
       throw cliError(
         'OSM_CLI_UNREACHABLE',

@@ -13,7 +13,7 @@ const maxBytes = 256 * 1024 * 1024
 export interface HttpGetOptions {
   readonly signal: AbortSignal
   readonly timeoutMs?: number
-  /** A connection to whoever answers, for this request alone. Absent: the URL says where to connect. */
+  /** An existing connection for this request only. Absent: the URL says where to connect. */
   readonly connection?: Duplex
 }
 

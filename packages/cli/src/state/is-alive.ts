@@ -1,4 +1,4 @@
-/** True if there is a process of that id, whoever owns it. */
+/** True if there is a process of that id, of any user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -4,14 +4,14 @@ import { failure, success, together, unknown } from './check.js'
 import { renderCheck } from './render-check.js'
 
 describe('checks', () => {
-  it('hold together if all of them do; a failure outweighs what nobody knows', () => {
+  it('hold together if all of them do; a failure outweighs an unknown result', () => {
     const [good, bad, open] = [success('a'), failure('b', 'why', 'do'), unknown('c', 'why', 'do')]
     expect(together('all', [good, good]).status).toBe('Success')
     expect(together('all', [good, open]).status).toBe('Unknown')
     expect(together('all', [open, bad, good]).status).toBe('Failure')
   })
 
-  it('are one where nobody can tell several of them for the same reason', () => {
+  it('are merged if several of them are unknown for the same reason', () => {
     const [first, second] = [
       unknown('Verify a', 'no debug server', 'turn it on'),
       unknown('Verify b', 'no debug server', 'x'),

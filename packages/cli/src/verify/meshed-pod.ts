@@ -54,7 +54,7 @@ export function verifiedMesh(cluster: Cluster, plane: ControlPlane, debug: Debug
 
 /** Debug servers that are looked for when they are asked: where there are none, checks that need none still tell something. */
 export function lateDebugApi(finding: Promise<DebugApi>): DebugApi {
-  // Whoever asks hears of it.
+  // The caller handles the rejection.
   finding.catch(() => undefined)
   return {
     statuses: async () => (await finding).statuses(),

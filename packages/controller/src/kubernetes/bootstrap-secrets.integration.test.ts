@@ -56,7 +56,7 @@ describe('BootstrapSecrets', () => {
     putSecret('foreign', 'another')
     putPod('foreign')
     cluster.pod(namespace, 'foreign')
-    // Owned by nobody: its pod may be still to come.
+    // Owned by no one: its pod may be still to come.
     putSecret('untied')
     cluster.pod(namespace, 'untied', true)
     putSecret('a')
@@ -200,7 +200,7 @@ describe('BootstrapSecrets', () => {
     await until(() => owners('a')?.length === 1)
     api.drop(Pod, { namespace, name: 'first' })
     const again = putPod('a', 'second')
-    // Between the two nobody has looked, or the Secret went with its pod: both are right.
+    // Between the two no one has looked, or the Secret went with its pod: both are right.
     await until(() => owners('a') === undefined || owners('a')?.[0] === again.metadata.uid)
   })
 

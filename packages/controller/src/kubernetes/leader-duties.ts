@@ -46,7 +46,7 @@ export interface LeaderDutiesOptions {
   readonly random: Random
 }
 
-/** On the Lease: `host:port` where the leader hears the other replicas. Whoever writes another address gets nothing: servers there show a certificate. */
+/** On the Lease: `host:port` where the leader hears the other replicas. Anyone who writes another address gets nothing: servers there show a certificate. */
 const leaderAddressAnnotation = 'openservicemesh.io/leader-address'
 /** Longer than candidates take to look at the Lease again, and to report to who holds it then. Milliseconds. */
 const HEAR_MS = 5_000
@@ -77,7 +77,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
       random,
       logger,
       labels: meshObjectLabels(meshName),
-      // A leader that nobody can reach takes back the address of the one before.
+      // A leader that no one can reach takes back the address of the one before.
       annotations: { [leaderAddressAnnotation]: address ?? '' },
     })
     const leads = metrics.gauge('osm_leader', '1 while this replica leads', [])
@@ -156,7 +156,7 @@ export function leaderDuties(options: LeaderDutiesOptions): Attachment {
           ...bindings.map((it) => it.run(term)),
           secrets.run(term),
           outside.run(term),
-          // After a change of leaders the other replicas are heard first: nobody should read meanwhile that no sidecar refuses anything.
+          // After a change of leaders the other replicas are heard first: no one should read meanwhile that no sidecar refuses anything.
           (elector.transitions > 0 ? sleep(HEAR_MS, term) : Promise.resolve()).then(() => writeStatuses(term)),
         ])
       } finally {

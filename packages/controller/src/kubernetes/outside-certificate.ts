@@ -65,7 +65,7 @@ function askedBy({ kind, namespace, name }: ObjectRef): string {
 /**
  * When to replace what a Secret holds, in milliseconds since 1970; 0 if it is not what is wanted.
  *
- * @param roots - PEM that whoever reads the Secret should trust
+ * @param roots - PEM that anyone who reads the Secret should trust
  */
 export function renewalTime(secret: KubernetesObject, wanted: WantedCertificate, roots: string): number {
   const text = (key: string): string => textOf(secret, key)

@@ -59,7 +59,7 @@ const LEAST_MS = 500
 const { Secret } = resourceTypes
 
 /**
- * Issues certificates to callers outside the mesh into Secrets, replaces them in time, and removes those that nobody asks for any more. What is there is read from
+ * Issues certificates to callers outside the mesh into Secrets, replaces them in time, and removes those that no one asks for any more. What is there is read from
  * the Secret itself, so that a new leader goes on where the last one was. One keeper at a time: the leader.
  */
 export class OutsideCertificates {
@@ -218,7 +218,7 @@ export class OutsideCertificates {
       const { name, uid } = secret.metadata
       if (wanted.some((each) => each.secret.name === name && isOf(secret, each))) continue
       const removed = await api.delete(Secret, { namespace, name }, { signal, ...(uid === undefined ? {} : { uid }) })
-      if (removed) logger.info({ namespace, name }, 'removed a certificate that nobody asks for any more')
+      if (removed) logger.info({ namespace, name }, 'removed a certificate that is no longer requested')
     }
   }
 

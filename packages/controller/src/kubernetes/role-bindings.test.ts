@@ -99,7 +99,7 @@ describe('RoleBindings', () => {
     expect(binding('stranger')).toBeUndefined()
   })
 
-  it('are removed where a namespace left while nobody led', async () => {
+  it('are removed where a namespace left while no one led', async () => {
     api.put(RoleBinding, { metadata: { namespace: 'gone', name, labels: {} }, roleRef: { name } })
     await until(() => binding('gone') === undefined)
   })

@@ -54,7 +54,7 @@ export async function replicaServer(options: ReplicaServerOptions): Promise<Repl
     try {
       if (peer !== undefined && isReplica(verifier.verify(peer.raw, now()), domains)) return undefined
     } catch {
-      // Said to nobody but those who hold a certificate of the control plane.
+      // Said to no one but those who hold a certificate of the control plane.
     }
     return reply.code(403).send({ error: `only ${replicaName(domains)} may report` })
   })

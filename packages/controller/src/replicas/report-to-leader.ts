@@ -12,7 +12,7 @@ import { REPORT_PATH } from './replica-server.js'
 export interface ReportToLeaderOptions {
   /** Identity of this replica. */
   readonly replica: string
-  /** `host:port` of the leader; undefined while this replica leads, or nobody is known to. */
+  /** `host:port` of the leader; undefined while this replica leads, or no one is known to. */
   readonly leader: () => string | undefined
   readonly refusals: () => readonly ObjectRefusals[]
   readonly certificates: CertificateManager

@@ -117,7 +117,7 @@ describe('ObjectReviewer', () => {
     expect(review(yaml, { mesh: service('web') })).toEqual({ denials: [], warnings: [] })
   })
 
-  it('lets whoever has a bad object change everything but its spec, and repair it', () => {
+  it('lets anyone who has a bad object change everything but its spec, and repair it', () => {
     const bad = policy('IngressBackend', backend('tcp'))
     expect(review(bad.replace('metadata: {', 'metadata: { labels: { a: b },'), {}, bad)).toEqual({
       denials: [],

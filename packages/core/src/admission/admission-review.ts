@@ -37,7 +37,7 @@ export type AdmissionAnswer = {
 )
 
 const API_VERSION = 'admission.k8s.io/v1'
-/** Deeper than any object that a schema describes, with room for fields that nobody here reads. */
+/** Deeper than any object that a schema describes, with room for fields that no one here reads. */
 const MAX_DEPTH = 128
 /** Two objects of the largest size that an API server stores, of short fields, with the history of their fields. */
 const MAX_VALUES = 100_000

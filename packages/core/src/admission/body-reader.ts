@@ -41,7 +41,7 @@ export class BodyReader {
     if (announced !== undefined && announced > this.#limit) throw tooLarge(this.#limit)
     let buffer = this.#take(announced ?? 0)
     let length = 0
-    // Whoever sent too much is told so: the connection stays for the answer.
+    // Anyone who sent too much is told so: the connection stays for the answer.
     for await (const part of body.iterator({ destroyOnReturn: false })) {
       const chunk = part as Buffer // of a stream of bytes
       const end = length + chunk.length

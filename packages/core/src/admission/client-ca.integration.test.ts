@@ -76,7 +76,7 @@ describe('a webhook that asks for a client certificate', () => {
     })
   }
 
-  it('answers who has one of that CA, and nobody else', async () => {
+  it('answers who has one of that CA, and no one else', async () => {
     const known = keyOf(await clients.issue(proxy))
     const stranger = keyOf(await roots.issue(proxy))
     for (const replaced of [false, true]) {

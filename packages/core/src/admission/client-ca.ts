@@ -7,7 +7,7 @@ import { pemCertificates } from '../certificates/pem.js'
 import type { AdmissionErrorCode } from './error-codes.js'
 
 /**
- * The certificates of the CA that whoever calls a webhook has to be known by, PEM; undefined where no file is named.
+ * The certificates of the CA that anyone who calls a webhook has to be known by, PEM; undefined where no file is named.
  *
  * @throws OsmError with code `OSM_ADMISSION_CLIENT_CA`
  */

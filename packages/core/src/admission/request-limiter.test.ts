@@ -6,7 +6,7 @@ const limiter = (): RequestLimiter =>
   new RequestLimiter({ inAll: { requests: 4, large: 3 }, perPeer: { requests: 3, large: 2 } })
 
 describe('RequestLimiter', () => {
-  it('refuses more requests of one address than it may have, and takes those of others', () => {
+  it('refuses requests of one address above its limit, and accepts those of others', () => {
     const limits = limiter()
     for (let sent = 0; sent < 3; sent += 1) expect(limits.take('a', false)).toBeInstanceOf(Function)
     expect(limits.take('a', false)).toBe('peer')

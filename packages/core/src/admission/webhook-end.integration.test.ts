@@ -50,7 +50,7 @@ describe('a webhook that ends', () => {
 
   const target = () => ({ host: '127.0.0.1', port: (server.app.server.address() as AddressInfo).port })
 
-  it('waits for nobody who has asked nothing, and answers who has', async () => {
+  it('waits for no one who has asked nothing, and answers who has', async () => {
     const silent = connect({ ...target(), ca, servername: 'localhost', checkServerIdentity: () => undefined })
     await once(silent, 'secureConnect')
     // Node waits two minutes for a handshake.

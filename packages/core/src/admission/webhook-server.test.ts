@@ -122,7 +122,7 @@ describe('a webhook', () => {
     const ask = (url: string) => server.app.inject({ method: 'POST', url, headers, payload })
     const message = async (url: string) =>
       (await ask(url)).json<{ response: { allowed: boolean; status: { code: number; message: string } } }>().response
-    // The time that it has ends before the work that it may take, unless the machine lets nobody look in between.
+    // The time that it has ends before the work that it may take, unless the machine lets no one look in between.
     const { allowed, status } = await message('/review?timeout=30s')
     expect(allowed).toBe(false)
     expect(status.message).toContain('[OSM_ADMISSION_WORK]')
@@ -142,7 +142,7 @@ describe('a webhook', () => {
     ])
   })
 
-  it("measures answers as OSM's web servers do, with one path for all that nobody serves", async () => {
+  it("measures answers as OSM's web servers do, with one path for all that no one serves", async () => {
     await post('', 'Pod')
     await server.app.inject({ method: 'GET', url: '/a' })
     await server.app.inject({ method: 'PUT', url: '/b' })

@@ -29,7 +29,7 @@ export interface WebhookServerOptions {
   /** Answers within the time given, in milliseconds. */
   readonly review: (request: AdmissionRequest, patienceMs: number, work: ReviewWork) => Promise<AdmissionAnswer>
   readonly key: ServingKey
-  /** PEM. Present: whoever calls has to show a certificate of this CA. */
+  /** PEM. Present: anyone who calls has to show a certificate of this CA. */
   readonly clientCa?: string | undefined
   /** Bytes of a request at most. */
   readonly bodyLimit: number
@@ -85,7 +85,7 @@ export function webhookServer(options: WebhookServerOptions): WebhookServer {
     'kind',
     'success',
   ])
-  // Whoever reaches the port says which kind it is: what it says is no label unless it is known.
+  // Anyone who reaches the port says which kind it is: what it says is no label unless it is known.
   const known: ReadonlySet<string> = new Set(kinds)
   const labelOf = (kind: string): string => {
     const last = kind.slice(kind.lastIndexOf('/') + 1)
@@ -118,7 +118,7 @@ export function webhookServer(options: WebhookServerOptions): WebhookServer {
     const start = performance.now()
     const work: ReviewWork = (steps) =>
       turns.run(steps, { workMs: MAX_WORK_MS, patienceMs: patienceMs - (performance.now() - start) })
-    // Its memory may be that of another body as soon as nobody reads it any more, whatever its sender does meanwhile.
+    // Its memory may be that of another body as soon as no one reads it any more, whatever its sender does meanwhile.
     const asked = await work(readAdmissionReviewInSteps(body.bytes)).finally(body.giveBack)
     const answer = await review(asked, patienceMs, work).catch(unlessGivenUp)
     responses.inc({ kind: labelOf(asked.kind), success: String(answer.allowed) })
@@ -156,7 +156,7 @@ function unlessGivenUp(error: unknown): AdmissionAnswer {
   return { allowed: false, code: 503, reason: 'ServiceUnavailable', message, warnings }
 }
 
-/** Answers at once what is beyond the limits, before its body is read: whoever reaches the port can send as much as they like. */
+/** Answers at once what is beyond the limits, before its body is read: anyone who reaches the port can send as much as they like. */
 function limitRequests(
   app: FastifyInstance<Server>,
   { metrics, logger, bodyLimit }: Pick<WebhookServerOptions, 'metrics' | 'logger' | 'bodyLimit'>,
@@ -185,7 +185,7 @@ function limitRequests(
     }
     refused.inc({ limit: taken })
     const code: AdmissionErrorCode = 'OSM_ADMISSION_BUSY'
-    // Whoever floods the port must not flood the log.
+    // Anyone who floods the port must not flood the log.
     if (performance.now() - loggedAt >= BUSY_LOG_MS) {
       loggedAt = performance.now()
       logger.warn({ code, limit: taken }, 'requests are refused: too many are under way')
@@ -218,7 +218,7 @@ function measureAnswers(app: FastifyInstance<Server>, metrics: Metrics): void {
   )
   app.addHook('onResponse', async ({ routeOptions, method }, reply) => {
     const code = String(reply.statusCode)
-    // Anybody who reaches the port chooses method and path: what nobody serves is one, whatever it is.
+    // Anybody who reaches the port chooses method and path: what no one serves is one, whatever it is.
     const { url } = routeOptions
     const answer = url === undefined ? { code, method: OTHER, path: OTHER } : { code, method, path: url }
     answered.inc(answer)

@@ -27,7 +27,7 @@ export class FairSemaphore {
       await new Promise<void>((resolve) => {
         this.#waiting.add(key, resolve)
       })
-    // Whoever was waiting takes over the permit of the one who released it.
+    // Anyone who was waiting takes over the permit of the one who released it.
     else this.#held += 1
     return this.#hold()
   }

@@ -44,7 +44,7 @@ interface Job {
 
 /**
  * Does the work of many askers in turns of the event loop, in slices: that which had least comes next. No large piece of work keeps a small one waiting, and
- * all of them together keep nobody else waiting for longer than one turn and one step.
+ * all of them together keep no one else waiting for longer than one turn and one step.
  */
 export class FairTurns {
   readonly #turnMs: number

@@ -8,7 +8,7 @@ export const catalogErrorCodes = {
     'several instances have one uuid, namespace and service account; the oldest has the proxy, the others have none',
   OSM_POLICY_PROXY_UUID:
     'an instance carries the uuid of an older one of another namespace or service account; each keeps a proxy of its own',
-  OSM_POLICY_PROBE: 'a probe asks a port of the sidecar itself, which is open to nobody; the probe is not answered',
+  OSM_POLICY_PROBE: 'a probe uses a port of the sidecar itself, which accepts no callers; the probe is not answered',
   OSM_POLICY_PORT_CONFLICT:
     'two ports of a Service lead to one target port but speak different protocols; the lower one holds',
   OSM_POLICY_ADDRESS_CONFLICT:
@@ -30,7 +30,7 @@ export const catalogErrorCodes = {
   OSM_POLICY_EGRESS_MTLS: 'an Egress asks for a client certificate where the sidecar can show none; nothing is opened',
   OSM_POLICY_EGRESS_GATEWAY:
     'an EgressGateway names a gateway that cannot be used; without any that can, the traffic does not leave',
-  OSM_POLICY_INGRESS_SOURCE: 'a source of an IngressBackend or AccessControl lets nobody in',
+  OSM_POLICY_INGRESS_SOURCE: 'a source of an IngressBackend or AccessControl allows no caller',
   OSM_POLICY_INGRESS_CONFLICT:
     'two objects, or two services on one port, let in the same callers on different terms; the first one holds for them',
   OSM_POLICY_EXPORT: 'a ServiceExport is kept and has no effect: the mesh configures no gateways between clusters',

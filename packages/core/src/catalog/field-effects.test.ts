@@ -10,7 +10,7 @@ import { consentNeeded } from '../spec/reference-grant.js'
 import { allKinds } from '../spec/schema/kinds.js'
 
 const pageUrl = new URL('../../../../docs/reference/fields-outside-policies.md', import.meta.url)
-/** Kinds of which the page says that no field is in a policy, or that nobody but a program writes them. */
+/** Kinds of which the page says that no field is in a policy, or that no one but a program writes them. */
 const leftOut = new Set(['Workload', 'WorkloadInstance', 'MeshRootCertificate', 'ServiceExport'])
 
 interface Row {

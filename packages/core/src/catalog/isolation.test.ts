@@ -31,7 +31,7 @@ describe('objects that the owner of one namespace adds', () => {
     expect([...used]).toContain(exceptions[0]?.name)
   })
 
-  it(`get nobody a certificate for a name of others, in ${MESHES} meshes`, () => {
+  it(`get no one a certificate for a name of others, in ${MESHES} meshes`, () => {
     const names = new CertificateNames()
     assertIsolation(anyScenario, (scenario) => names.faults(scenario))
   })

@@ -112,7 +112,7 @@ describe('MeshCatalog and its host', () => {
     const heard: string[][] = []
     fixture.catalog.onPolicies((changed) => heard.push([...changed]))
     works = false
-    // Of all that is new, only whoever reads the endpoints of the service is concerned.
+    // Of all that is new, only anyone who reads the endpoints of the service is concerned.
     const [instance] = fixture.snapshot.list('WorkloadInstance').filter(({ metadata }) => metadata.name === 'store-1')
     if (instance === undefined) throw new Error('the example has another workload')
     const spec = { ...instance.spec, uuid: OTHER, addresses: ['10.9.9.9'] }
@@ -236,7 +236,7 @@ describe('MeshCatalog and the origin of policies', () => {
     expect(fixture.catalog.originsOf('unknown' as PartHash)).toEqual([])
   })
 
-  it('asks whoever knows for the place of a field', () => {
+  it('asks anyone who knows for the place of a field', () => {
     const located = new MeshFixture({
       locate: (key, field) => ({ kind: 'file', file: `${key}#${field ?? ''}`, line: 1, column: 1 }),
     })

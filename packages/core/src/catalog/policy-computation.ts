@@ -31,7 +31,7 @@ export interface CatalogUpdate {
   readonly config?: MeshConfig
   /** Roots that sign service certificates, PEM, the one in use first. */
   readonly roots?: readonly string[]
-  /** Secrets that objects name. Never given: nobody knows about Secrets, and each is taken to be there. */
+  /** Secrets that objects name. Never given: no one knows about Secrets, and each is taken to be there. */
   readonly secrets?: SecretStates
 }
 
@@ -60,7 +60,7 @@ const nothingAnnounced: EndpointsAnnouncement = { services: [], accounts: [] }
  * Nothing is computed before specification, configuration and roots have each been given once: half a mesh would look like a mesh that allows little.
  */
 export class PolicyComputation {
-  /** Parts of the policies in force; whoever still needs an older version holds it here. */
+  /** Parts of the policies in force; anyone who still needs an older version holds it here. */
   readonly parts = new PartStore()
   readonly #options: ComputationOptions
   readonly #view: MonitoredView
@@ -122,7 +122,7 @@ export class PolicyComputation {
 
   /**
    * Computes the policies that may be others by what was taken in: until all are computed, or until `mayGoOn` says no, which is asked after each. In between,
-   * a policy is that of before or that of after, never something else.
+   * a policy is either the previous or the new one, never a mixture.
    */
   settle(mayGoOn: () => boolean = () => true): Settled {
     const engine = this.#engine

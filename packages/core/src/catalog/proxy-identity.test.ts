@@ -109,7 +109,7 @@ describe('an instance that carries the uuid of the proxy of another namespace', 
     expect(claim?.message).not.toMatch(/victim|bank/)
   })
 
-  it('leaves the problems of the other namespace as they are where nobody can tell which is the older one', () => {
+  it('leaves the problems of the other namespace as they are where no one can tell which is the older one', () => {
     expect(claimsOf(mesh({ ...spoof, spec: { ...spoof.spec, createdAt: bank.spec.createdAt } }, bank))).toEqual([])
   })
 

@@ -29,7 +29,7 @@ export class CaMaterial {
 /**
  * Keeps the roots of the built-in CA over restarts and shares them between processes.
  *
- * A root is written once and never overwritten: whoever comes second is given what the first has written.
+ * A root is written once and never overwritten: anyone who comes second is given what the first has written.
  */
 export interface CaStore {
   /**

@@ -131,7 +131,7 @@ function readCertificates({ certificate, origin }: CaMaterial): readonly [X509Ce
   }
 }
 
-/** Without a cause: nobody has to wonder whether OpenSSL's error quotes what it was given. */
+/** Without a cause: no one has to wonder whether OpenSSL's error quotes what it was given. */
 function readPrivateKey(material: CaMaterial): KeyObject {
   try {
     return createPrivateKey(material.privateKey())

@@ -7,7 +7,7 @@ import type { Authority } from './kinds.js'
 /** Why a certificate was replaced. */
 export type RotationReason = 'lifetime' | 'names' | 'requested' | 'root'
 
-/** Something that happened to certificates. It names them; whoever needs one gets it from the manager. */
+/** Something that happened to certificates. It names them; anyone who needs one gets it from the manager. */
 export type CertificateAnnouncement =
   | { readonly type: 'issued'; readonly certificate: CertificateRef }
   | { readonly type: 'rotated'; readonly certificate: CertificateRef; readonly reason: RotationReason }
@@ -89,7 +89,7 @@ export interface CertificateManager {
   subscribe(signal: AbortSignal): AsyncIterable<CertificateAnnouncement>
 
   /**
-   * Replaces certificates between half and three quarters of their life, until the signal aborts. Whoever composes the
+   * Replaces certificates between half and three quarters of their life, until the signal aborts. Anyone who composes the
    * program runs this once.
    */
   run(signal: AbortSignal): Promise<void>

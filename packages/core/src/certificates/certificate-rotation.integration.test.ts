@@ -171,7 +171,7 @@ describe('rotation', () => {
     expect(manager.getCertificate(refOf(service('a')))).toBe(certificate)
   })
 
-  it('replaces what the root of before has signed while it was replaced', async () => {
+  it('replaces what the previous root signed during its replacement', async () => {
     fixture.run()
     provider.hold()
     const issued = manager.issueCertificate(service('a'))

@@ -169,7 +169,7 @@ function controlPlaneNames(subject: ControlPlaneSubject, domains: MeshDomains): 
 }
 
 /**
- * No name of a service, sidecar or server of the mesh, whoever asks: its bearer could pass for one. Wildcards would cover such names, or names of other
+ * No name of a service, sidecar or server of the mesh, regardless of who asks: its bearer could pass for one. Wildcards would cover such names, or names of other
  * callers. A principal gets no URI, and no common name that is a DNS name too: its bearer is never taken for a workload.
  */
 function outsideNames(subject: OutsideSubject, domains: MeshDomains): CertificateNames {

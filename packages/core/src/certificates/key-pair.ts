@@ -38,7 +38,7 @@ const P256_PRIVATE_INFIX = Buffer.from('a144034200', 'hex')
  *
  * Keys come from OpenSSL's generator by way of `createECDH`, and their fixed-size encodings are put around them here:
  * OpenSSL's own encoders take six times as long as making a key, and they are all that issuing a certificate would
- * wait for. Setting up the curve takes as long as a key again, so that whoever makes many keeps one of these. It holds the
+ * wait for. Setting up the curve takes as long as a key again, so that anyone who makes many keeps one of these. It holds the
  * key that it made last, and nothing gives that out again.
  */
 export class EcKeyGenerator {

@@ -105,7 +105,7 @@ describe('issuing', () => {
     expect(provider.requests.at(-1)?.key).toEqual({ algorithm: 'RSA', bits: 3072 })
   })
 
-  it('replaces what has expired, even with nobody rotating', async () => {
+  it('replaces what has expired, even with no one rotating', async () => {
     const first = await manager.issueCertificate(service('a'))
     await clock.pass(first.expiration - clock.now() - 1)
     expect(await manager.issueCertificate(service('a'))).toBe(first)

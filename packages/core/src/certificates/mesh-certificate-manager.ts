@@ -23,7 +23,7 @@ const ROOT_CHANGE = { delayMs: 10_000, spreadMs: 30_000 } as const
 /** What {@link MeshCertificateManager} is made from. */
 export interface CertificateManagerOptions extends IssuerOptions {
   readonly domains: MeshDomains
-  /** The record of proxies that the process shares; absent where nobody else reads it. */
+  /** The record of proxies that the process shares; absent where no one else reads it. */
   readonly proxies?: ProxyRegistry
 }
 

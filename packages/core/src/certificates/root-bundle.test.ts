@@ -44,7 +44,7 @@ describe('RootBundle', () => {
     bundle.set([a])
     bundle.resume([a, b], start - 400)
     expect([bundle.roots(), bundle.nextChange()]).toEqual([[a, b], start + 600])
-    // Replaced while nobody ran: the day begins now.
+    // Replaced while no one ran: the day begins now.
     const later = new RootBundle({ now: () => start, setTimer: () => () => undefined }, 1000)
     later.set([c])
     later.resume([a, b], start - 999)

@@ -73,7 +73,7 @@ describe('a pool of RSA keys', () => {
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
   })
 
-  it('survives a failure while nobody waits', async () => {
+  it('survives a failure while no one waits', async () => {
     const shop = workshop()
     const pool = new RsaKeyPool(2048, shop.generate)
     const first = pool.take()

@@ -51,7 +51,7 @@ export class RsaKeyPool {
     return taken
   }
 
-  /** Forgets the keys at hand and refuses whoever waits. */
+  /** Forgets the keys at hand and refuses anyone who waits. */
   close(): void {
     this.#closed = true
     this.#ready.length = 0
@@ -81,7 +81,7 @@ export class RsaKeyPool {
     this.#refill()
   }
 
-  /** A failure belongs to whoever waits; with nobody waiting the next request tries again. */
+  /** A failure belongs to anyone who waits; with no one waiting the next request tries again. */
   #failed(error: unknown): void {
     this.#running -= 1
     this.#waiting.shift()?.reject(error)

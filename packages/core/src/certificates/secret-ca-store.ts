@@ -64,7 +64,7 @@ export class SecretCaStore implements CaStore {
       kind: 'Secret',
       metadata: { namespace, name, labels },
       type: 'Opaque',
-      // Nobody writes into it by mistake; who wants another root deletes it.
+      // No one writes into it by mistake; who wants another root deletes it.
       immutable: true,
       data: { [CERTIFICATE_KEY]: base64(certificate), [PRIVATE_KEY]: base64(privateKey) },
     }

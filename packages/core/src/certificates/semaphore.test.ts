@@ -48,7 +48,7 @@ describe('a semaphore', () => {
     expect(await next).toBe('next')
   })
 
-  it('lets nobody in any more once it is closed', async () => {
+  it('lets no one in any more once it is closed', async () => {
     const semaphore = new Semaphore(1, 1)
     const running = task()
     const run = semaphore.run(running.run, overflow)

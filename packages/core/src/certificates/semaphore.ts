@@ -39,7 +39,7 @@ export class Semaphore {
     for (const waiter of this.#waiting.splice(0)) waiter.refuse(reason)
   }
 
-  /** Whoever leaves passes its place on, so the count stays as it is. */
+  /** Anyone who leaves passes its place on, so the count stays as it is. */
   #leave(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#running -= 1

@@ -17,7 +17,7 @@ export interface SharedAuthorityOptions extends SecretCaStoreOptions, StartupRet
  * replaces there signs here from then on.
  */
 export class SharedAuthority {
-  /** Signs. Whoever opened this closes it. */
+  /** Signs. Anyone who opened this closes it. */
   readonly provider: TresorProvider
   readonly #options: SharedAuthorityOptions
   readonly #store: SecretCaStore
@@ -29,7 +29,7 @@ export class SharedAuthority {
   }
 
   /**
-   * Reads the roots, or makes them if nobody has. Waits a minute for an API server that is away.
+   * Reads the roots, or makes them if no one has. Waits a minute for an API server that is away.
    *
    * @throws OsmError with a code of `OSM_CERT_*`
    */
@@ -88,7 +88,10 @@ export class SharedAuthority {
       logger.info({ authority, secret, serialNumber, trusted }, 'took up the roots of a Secret')
     } catch (error) {
       if (!isOsmError(error) || mayPass(error)) throw error
-      logger.error({ authority, secret, code: error.code, reason: error.message }, 'the root of before goes on signing')
+      logger.error(
+        { authority, secret, code: error.code, reason: error.message },
+        'the previous root continues to sign',
+      )
     }
   }
 }

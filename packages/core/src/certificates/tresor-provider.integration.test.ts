@@ -180,7 +180,7 @@ describe('roots in a folder', () => {
     expect(found?.certificate).toBe(await nodeFs.readFile(paths('workload').certificate, 'utf8'))
   })
 
-  it('written by whoever is first stay, and the other gets them', async () => {
+  it('written by anyone who is first stay, and the other gets them', async () => {
     const theirs = await generateRoot('workload', ecdsa, now)
     const ours = await generateRoot('workload', ecdsa, now)
     await store().create('workload', theirs.certificate, theirs.privateKey)

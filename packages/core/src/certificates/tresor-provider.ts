@@ -32,7 +32,7 @@ interface OpenAuthority {
 /**
  * The built-in CA: two roots in a {@link CaStore}, and every leaf signed right here.
  *
- * Its roots stay for ten years, unless somebody replaces them in the store: whoever watches that hands over what is
+ * Its roots stay for ten years, unless somebody replaces them in the store: anyone who watches that hands over what is
  * there by {@link take}.
  */
 export class TresorProvider implements CertificateProvider {
@@ -94,8 +94,8 @@ export class TresorProvider implements CertificateProvider {
   }
 
   /**
-   * Signs from now on as the store says by now. The roots of before stay trusted for a day: what they have signed is in
-   * use, and not everybody hears of the new one at once.
+   * Signs with the current root of the store from now on. Previous roots stay trusted for a day, because their certificates are in use, and peers learn of
+   * the new root at different times.
    *
    * @returns false if nothing is new
    * @throws OsmError as {@link open}; then everything stays as it was
@@ -140,7 +140,7 @@ export class TresorProvider implements CertificateProvider {
 
   async #rsaKey(bits: number): Promise<KeyPair> {
     if (this.#closed) throw closed()
-    // A pool of another size serves whoever waits at it and is then forgotten with its last key.
+    // A pool of another size serves anyone who waits at it and is then forgotten with its last key.
     if (this.#rsaKeys?.bits !== bits) this.#rsaKeys = new RsaKeyPool(bits)
     return this.#rsaKeys.take()
   }

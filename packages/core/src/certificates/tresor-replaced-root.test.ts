@@ -47,7 +47,7 @@ beforeEach(async () => {
 })
 
 describe('a replaced root', () => {
-  it('signs at once, and the one of before is trusted for a day', async () => {
+  it('signs at once, and the previous root is trusted for a day', async () => {
     expect(provider.take('control-plane', after)).toBe(true)
     expect(told).toEqual(['control-plane'])
     expect(await issuedBy(after)).toBe(true)
@@ -61,7 +61,7 @@ describe('a replaced root', () => {
     expect(told).toEqual(['control-plane', 'control-plane'])
   })
 
-  it('is no news twice', () => {
+  it('is reported only once', () => {
     expect(provider.take('control-plane', before)).toBe(false)
     provider.take('control-plane', after)
     expect(provider.take('control-plane', after)).toBe(false)

@@ -154,7 +154,7 @@ describe('MeshConfigurator', () => {
     for await (const view of drivers.watch(stop.signal)) {
       seen.push(view.sidecar.logLevel)
       if (seen.length === 1) {
-        // What drivers don't see wakes nobody; of two changes in a row the last is enough.
+        // What drivers don't see wakes no one; of two changes in a row the last is enough.
         apply(text('{ traffic: { enableEgress: true } }'))
         apply(text('{ sidecar: { logLevel: info } }'))
         apply(text('{ sidecar: { logLevel: debug } }'))

@@ -165,7 +165,7 @@ export interface MeshConfig {
 /**
  * What holds in a mesh that runs without Kubernetes wherever its MeshConfig says nothing, or does not exist.
  *
- * Policies of all kinds count: whoever puts one into the folder wants it obeyed. Nothing is open that no policy opens.
+ * Policies of all kinds count: anyone who puts one into the folder wants it obeyed. Nothing is open that no policy opens.
  */
 export const standalonePreset: MeshConfigSpec = Object.freeze({
   featureFlags: Object.freeze({

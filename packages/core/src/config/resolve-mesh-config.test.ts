@@ -363,7 +363,7 @@ describe('resolveMeshConfig', () => {
     expect(config.observability.remoteLogging).toMatchObject({ host: 'fd00::1', port: 80 })
   })
 
-  it('denies requests when external authorization is on but nobody can be asked', () => {
+  it('denies requests when external authorization is on but no one can be asked', () => {
     const { config, problems } = resolve(
       '{ traffic: { inboundExternalAuthorization: { enable: true, address: authz, failureModeAllow: true } } }',
     )

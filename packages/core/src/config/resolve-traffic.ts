@@ -44,7 +44,7 @@ export function resolveTraffic(spec: TrafficSpec, findings: Findings): TrafficCo
   }
 }
 
-/** Under SMI policy nobody is let in whose identity is not known. */
+/** Under SMI policy no one is let in whose identity is not known. */
 function plaintextNamespaces(spec: TrafficSpec, findings: Findings): readonly string[] {
   const written = spec.plaintextNamespaces ?? []
   if (written.length === 0 || spec.enablePermissiveTrafficPolicyMode === true) return written
@@ -105,8 +105,8 @@ function externalAuthorization(
   findings.report(
     'OSM_CONFIG_EXTERNAL_AUTHORIZATION',
     field,
-    'is on without a usable address and port: nobody can be asked and all inbound requests are denied; give both or set enable to false',
+    'is enabled without a valid address and port, so all inbound requests are denied; set both, or set enable to false',
   )
-  // A name that never resolves (RFC 6761): whoever asked for authorization does not get a mesh without it.
+  // A name that never resolves (RFC 6761): anyone who asked for authorization does not get a mesh without it.
   return { ...common, host: 'unconfigured.invalid', port: 1, failureModeAllow: false }
 }

@@ -1,7 +1,7 @@
 import { didYouMean } from '../spec/suggest.js'
 import type { Findings } from './findings.js'
 
-/** Cipher suites of TLS 1.2 by their names in OpenSSL; TLS 1.3 has its own, which nobody chooses. */
+/** Cipher suites of TLS 1.2 by their names in OpenSSL; TLS 1.3 has its own, which no one chooses. */
 const cipherSuiteNames = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',
   'ECDHE-RSA-AES128-GCM-SHA256',

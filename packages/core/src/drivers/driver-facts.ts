@@ -6,7 +6,7 @@ export type FailurePolicy = 'Fail' | 'Ignore'
 /** Where a driver comes from: it is part of the program, a package that was loaded, or served by somebody else on a socket. */
 export type DriverOrigin = 'built-in' | 'package' | 'socket'
 
-/** How a driver in another process fares. */
+/** State of a driver in another process. */
 export interface DriverProcessState {
   /** `restarting`: its circuit is open, and nothing is asked of it until it runs again. */
   readonly state: 'running' | 'restarting' | 'stopped'

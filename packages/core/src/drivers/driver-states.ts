@@ -22,12 +22,12 @@ export function driverStates({ registry, runner }: DriverStateSources): readonly
   const present = registry.names().map((name): DriverState => {
     const { contract, capabilities, oldestProxyVersion = '' } = registry.get(name)
     const { origin = 'built-in', version = '', failurePolicy = 'Fail', process } = registry.facts(name) ?? {}
-    const fares = process?.()
+    const processState = process?.()
     const oldest = oldestProxyVersion === '' ? {} : { oldestProxyVersion }
     const known = { name, origin, failurePolicy, version, contract, capabilities, ...oldest } as const
-    const about = fares === undefined ? known : { ...known, restarts: fares.restarts }
-    if (fares !== undefined && fares.state !== 'running')
-      return { ...about, state: 'circuit-open', ...(fares.lastFailure && { reason: fares.lastFailure }) }
+    const about = processState === undefined ? known : { ...known, restarts: processState.restarts }
+    if (processState !== undefined && processState.state !== 'running')
+      return { ...about, state: 'circuit-open', ...(processState.lastFailure && { reason: processState.lastFailure }) }
     return { ...about, ...stateOf(runner.stateOf(name)) }
   })
   return [...present, ...registry.refusals().map(refused)]

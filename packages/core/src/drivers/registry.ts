@@ -70,7 +70,7 @@ export class DriverRegistry {
     this.changed()
   }
 
-  /** Calls the listener after every driver that comes or is refused, and whenever one fares otherwise than before. The result ends it. */
+  /** Calls the listener after every driver that is added or refused, and whenever a driver's state changes. Call the result to unsubscribe. */
   subscribe(listener: () => void): () => void {
     const entry = (): void => {
       listener()
@@ -79,7 +79,7 @@ export class DriverRegistry {
     return () => this.#listeners.delete(entry)
   }
 
-  /** Tells listeners that a driver fares otherwise than before: its process has failed or runs again, or its start has. */
+  /** Notifies listeners that a driver's state has changed: its process failed or runs again, or its start failed or succeeded. */
   changed(): void {
     for (const listener of [...this.#listeners]) listener()
   }
@@ -89,7 +89,7 @@ export class DriverRegistry {
     return [...this.#refusals.keys()].sort().flatMap((name) => this.#refusals.get(name) ?? [])
   }
 
-  /** Why a class has no driver; undefined if it has one, or nobody has asked for one. */
+  /** Why a class has no driver; undefined if it has one, or no one has asked for one. */
   refusal(name: string): DriverRefusal | undefined {
     return this.#drivers.has(driverKey(name)) ? undefined : this.#refusals.get(driverKey(name))
   }

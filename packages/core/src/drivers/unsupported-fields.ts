@@ -22,7 +22,7 @@ export function unsupportedFields(object: MeshObject, capabilities: Capabilities
   )
 }
 
-/** Nought, nothing and emptiness ask for nothing. */
+/** True unless a value is zero, unset or empty. */
 function isAsked(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0
   return value !== undefined && value !== false && value !== 0 && value !== ''

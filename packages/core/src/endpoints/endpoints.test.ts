@@ -233,7 +233,7 @@ spec: { lbType: TYPE, targets: TARGETS }
       expect(clusters('nowhere', 'Locality')).toEqual([])
     })
 
-    it('shares it by weight when all are active; nought counts as 100', () => {
+    it('splits it by weight when all are active; 0 counts as 100', () => {
       expect(clusters('web', 'ActiveActive')).toEqual([
         ['r/z/g/two', 100, 0],
         ['r/z/g/three', 100, 0],

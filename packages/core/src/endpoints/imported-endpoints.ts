@@ -56,7 +56,7 @@ export function isPassedThrough({ path }: { readonly path: string }): boolean {
   return path === '' || path === '/'
 }
 
-/** Weight of a cluster, or undefined if the policy names clusters and this is none of them. Nought means "not said". */
+/** Weight of a cluster, or undefined if the policy lists clusters without this one. Zero means unset. */
 function weightOf({ spec }: KindMap['GlobalTrafficPolicy'], cluster: string): number | undefined {
   const targets = spec.targets ?? []
   if (targets.length === 0) return 100

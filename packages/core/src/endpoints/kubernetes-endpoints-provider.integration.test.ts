@@ -174,7 +174,7 @@ describe('KubernetesEndpointsProvider', () => {
     expect(provider.listIdentitiesForService({ namespace: 'shop', name: 'legacy' }).items).toEqual([])
   })
 
-  it('leaves out what nobody can say whether it has a sidecar', async () => {
+  it('leaves out what no one can say whether it has a sidecar', async () => {
     cluster.pod('shop', 'starting', { uuid: uuid(6), ips: [] })
     cluster.slice('shop', 'store', [ofPod('unseen', '10.1.0.7'), ofPod('starting', '10.1.0.6')])
     await start()

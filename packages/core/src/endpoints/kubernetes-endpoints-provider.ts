@@ -46,7 +46,7 @@ interface Query {
  * which identity and behind which sidecar.
  *
  * An endpoint that names no pod, or whose pod has no sidecar, is one outside the mesh. One whose pod is not known yet, or
- * whose sidecar is not, is left out: nobody can say whether it must be spoken to by mutual TLS. While the API server can't be reached
+ * whose sidecar is not, is left out: no one can say whether it must be spoken to by mutual TLS. While the API server can't be reached
  * answers are `stale`: what was known last, never nothing.
  */
 export class KubernetesEndpointsProvider implements EndpointsProvider {
@@ -241,7 +241,7 @@ class PodFinder {
 
   /**
    * The pod that a slice names. Slices written by hand often name none: then it is the pod with that address. A pod is behind its own addresses only:
-   * whoever may write slices could otherwise claim an address of somebody else for a pod of his own.
+   * anyone who may write slices could otherwise claim an address of somebody else for a pod of his own.
    */
   find({ pod }: SliceEndpoint, address: string | undefined): PodItem | undefined {
     if (pod !== undefined) {

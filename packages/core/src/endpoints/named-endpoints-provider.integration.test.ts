@@ -75,7 +75,7 @@ describe('NamedEndpointsProvider', () => {
     expect(told.length).toBeGreaterThanOrEqual(4)
   })
 
-  it('forgets a Service that nobody names any more', async () => {
+  it('forgets a Service that no one names any more', async () => {
     slice('gateway', 'a', ['10.9.0.1'])
     provider.follow({ read: [gateway], beyond: [] })
     await provider.settled(stop.signal)

@@ -76,7 +76,7 @@ export class NamedEndpointsProvider implements EndpointsProvider {
     this.#announce([...left, ...beyond.filter((service) => !before.has(nameKey(service)))])
   }
 
-  /** Resolves when every Service that is followed now has been read, or after a few seconds: what is not known by then lets nobody in until it is. */
+  /** Resolves when every Service that is followed now has been read, or after a few seconds: what is not known by then allows no caller until it is. */
   settled(signal: AbortSignal): Promise<void> {
     return this.#reflectors.settled(
       (service) => this.#services.get(nameKey(service))?.state.kind === 'read',
@@ -204,7 +204,7 @@ class FollowedService implements ReflectorTarget {
   }
 
   ended(): void {
-    // Nobody counts these.
+    // No one counts these.
   }
 
   #read(into: Map<string, SliceItem>, object: KubernetesObject): void {

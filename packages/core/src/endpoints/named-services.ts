@@ -19,7 +19,7 @@ type NamingFlags = Pick<MeshConfig['featureFlags'], 'enableIngressBackendPolicy'
 export interface NamedServices {
   /** Those whose endpoints are read. */
   readonly read: readonly MeshService[]
-  /** Those beyond a bound, which let nobody in. */
+  /** Those beyond a bound, which allow no caller. */
   readonly beyond: readonly MeshService[]
 }
 

@@ -8,7 +8,7 @@ import { sortedNames, type EndpointsAnnouncement } from './endpoint.js'
 const CAPACITY = 20_000
 
 /**
- * What was asked while nobody could be sure of the answer. Such names are announced when that changes, even if nothing of
+ * What was asked while no one could be sure of the answer. Such names are announced when that changes, even if nothing of
  * them is there: that nothing is there is then known.
  */
 export class UncertainQueries {

@@ -143,7 +143,7 @@ export class DriverHost {
     })
   }
 
-  /** Follows certificates until the signal of the options aborts. Whoever composes the program runs this once. */
+  /** Follows certificates until the signal of the options aborts. Anyone who composes the program runs this once. */
   async run(): Promise<void> {
     await Promise.all([this.#credentials.run(this.#options.signal), this.#followRoots()])
   }

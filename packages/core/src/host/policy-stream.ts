@@ -132,7 +132,7 @@ export class PolicyStream {
     for (const id of this.#enforced.keys()) if (!inbound.some((binding) => binding.id === id)) this.#enforced.delete(id)
   }
 
-  /** Ends the stream and lets go of what it held. */
+  /** Ends the stream and releases its parts. */
   close(): void {
     this.#target.close()
     for (const { policy } of this.#given.splice(0)) this.#store.release(policy)

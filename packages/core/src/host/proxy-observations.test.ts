@@ -73,7 +73,7 @@ describe('peers that were turned away', () => {
     expect(seen.refused().at(-1)?.address).toBe('10.0.3.231')
   })
 
-  it('are the proxy that they have proven to be, else the only one at their address, else nobody', () => {
+  it('are the proxy that they have proven to be, else the only one at their address, else no one', () => {
     const { seen, refuse } = observations()
     refuse('10.0.0.9', 'another codebase', commonName(own, 'store.shop'))
     refuse('10.0.0.2')

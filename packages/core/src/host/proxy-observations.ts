@@ -111,7 +111,7 @@ export interface ProxyPlace {
 }
 
 /**
- * Whom each refusal is about: the proxy that the peer has proven to be, else the only one at its address. Those of nobody are under undefined.
+ * Whom each refusal is about: the proxy that the peer has proven to be, else the only one at its address. Those of no one are under undefined.
  */
 export function refusalsByProxy(
   refused: readonly RefusedPeerStatus[],

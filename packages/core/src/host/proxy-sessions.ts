@@ -28,7 +28,7 @@ export interface ProxySessionsOptions {
 /**
  * Who is connected: at most one session for each proxy.
  *
- * A proxy is whoever holds its certificate; nothing that a peer says counts beside it. It has a session only while a workload of the namespace and account
+ * A proxy is anyone who holds its certificate; nothing that a peer says counts beside it. It has a session only while a workload of the namespace and account
  * in the certificate has the uuid in it.
  */
 export class ProxySessions {

@@ -77,7 +77,7 @@ describe('client certificates of Secrets', () => {
     ['is not there', undefined],
     ['names another', policy({ ...partner, name: 'other' })],
     ['shows the own certificate', policy({ kind: 'service' })],
-  ])('are given to nobody whose policy %s', (_, inForce) => {
+  ])('are given to no one whose policy %s', (_, inForce) => {
     const { credentials } = host(inForce)
     expect(() => credentials.watch(proxy, partner, new AbortController().signal)).toThrow(
       expect.objectContaining({ code: 'OSM_CREDENTIAL_DENIED' }),

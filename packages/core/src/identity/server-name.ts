@@ -37,7 +37,7 @@ export function parseServerName(text: string, clusterDomain: ClusterDomain): Mes
 /**
  * True if the principal of the account is also the server name of a service, such as the account `bookstore.default` in
  * a namespace `svc` where trust domain and cluster domain are equal. Both texts are DNS SANs of service certificates,
- * so whoever backs the service would pass for the account and the other way round. No certificate is issued for such an
+ * so anyone who backs the service would pass for the account and the other way round. No certificate is issued for such an
  * account.
  */
 export function readsAsServerName(account: ServiceAccountRef, domains: MeshDomains): boolean {

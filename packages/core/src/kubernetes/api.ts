@@ -147,11 +147,11 @@ export interface KubernetesApi {
   ): Promise<KubernetesObject | undefined>
   /** Makes an object; `conflict` is true on the error if there is one of the name. */
   create(type: ResourceType, manifest: KubernetesManifest, options: WriteOptions): Promise<KubernetesObject>
-  /** Replaces an object; with `metadata.resourceVersion` only if nobody else has (`conflict` on the error otherwise). */
+  /** Replaces an object; with `metadata.resourceVersion` only if no one else has (`conflict` on the error otherwise). */
   replace(type: ResourceType, manifest: KubernetesManifest, options: WriteOptions): Promise<KubernetesObject>
   /** Server-side apply. */
   apply(type: ResourceType, manifest: KubernetesManifest, options: ApplyOptions): Promise<KubernetesObject>
-  /** JSON merge patch; with `metadata.resourceVersion` in it only if nobody else has written. */
+  /** JSON merge patch; with `metadata.resourceVersion` in it only if no one else has written. */
   mergePatch(
     type: ResourceType,
     name: ObjectName,

@@ -67,8 +67,8 @@ const CLOSE_LIMIT_MS = 5_000
 /**
  * Tells users by Kubernetes events what happened to their objects.
  *
- * Events are a courtesy: recording never waits and never throws, writes are few whatever happens, and an event that can
- * not be written after some attempts is dropped.
+ * Events are a courtesy: recording never waits and never throws, writes are few in any case, and an event that cannot
+ * be written after some attempts is dropped.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions

@@ -83,7 +83,7 @@ describe('an informer', () => {
     expect(() => informer.byIndex('colour', 'red')).toThrow(RangeError)
   })
 
-  it('leaves out what the projection leaves out, and lets go of what it no longer keeps', async () => {
+  it('omits what the projection omits, and releases objects that it no longer keeps', async () => {
     put('a', 'ignored')
     put('b', 'kept')
     const { informer, changes } = await started({

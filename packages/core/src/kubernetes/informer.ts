@@ -193,7 +193,7 @@ class StoreInformer<T> implements Informer<T>, ReflectorTarget {
     this.#state = state
   }
 
-  /** Nothing is stale any more that was: contact is there again, or nobody looks for it. */
+  /** Nothing is stale any more that was: contact is there again, or no one looks for it. */
   #closeMeter(): void {
     if (this.#state.state !== 'stale') return
     this.#meter.regained((this.#options.clock.now() - this.#state.since) / 1_000)

@@ -280,7 +280,7 @@ function stand(identity: string, { options = {}, lastWords = 0, fails, returns }
     }
     if (lastWords > 0) await new Promise((resolve) => clock.setTimer(() => resolve(undefined), lastWords))
   })
-  // Whoever cares awaits it.
+  // Anyone who cares awaits it.
   running.catch(() => undefined)
   return { elector, stop, running, terms }
 }

@@ -100,7 +100,7 @@ export class LeaderElector {
     return this.#monotonic() < this.#leadsUntil
   }
 
-  /** Another candidate that leads; undefined while this one does, or nobody is known to. */
+  /** Another candidate that leads; undefined while this one does, or no one is known to. */
   get other(): ObservedLeader | undefined {
     const { record, metadata } = this.#observed ?? {}
     if (this.leading || record === undefined || record.holder === '' || record.holder === this.#options.identity)
@@ -170,7 +170,7 @@ export class LeaderElector {
     }
   }
 
-  /** Tries once to get or keep the Lease. Never rejects: whoever cannot reach the API server does not get it. */
+  /** Tries once to get or keep the Lease. Never rejects: anyone who cannot reach the API server does not get it. */
   async #attempt(limitMs: number, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options
     const limit = new AbortController()

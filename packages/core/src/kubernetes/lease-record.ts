@@ -2,7 +2,7 @@ import type { KubernetesManifest, KubernetesMetadata, KubernetesObject, ObjectNa
 
 /** What a Lease says about who leads. */
 export interface LeaseRecord {
-  /** Empty: nobody. */
+  /** Empty: no one. */
   readonly holder: string
   readonly durationMs: number
   readonly acquireTime: string
@@ -44,7 +44,7 @@ export function readLease(object: KubernetesObject, durationMs: number): LeaseRe
   }
 }
 
-/** A Lease that says the record; with a resource version only if nobody has written since. */
+/** A Lease that says the record; with a resource version only if no one has written since. */
 export function writeLease(
   name: ObjectName,
   record: LeaseRecord,

@@ -7,7 +7,7 @@ export const instanceLabel = 'app.kubernetes.io/instance'
 /**
  * Labels of an object that belongs to one mesh.
  *
- * @param version - of the control plane; empty where nobody said, or where it says nothing of the object
+ * @param version - of the control plane; empty if unset, or where it says nothing of the object
  */
 export function meshObjectLabels(meshName: string, version = ''): Readonly<Record<string, string>> {
   return {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 
 /**
- * Calls back when the signal aborts, at once if it has. The result lets go of the signal.
+ * Calls back when the signal aborts, at once if it has. Call the result to unsubscribe from the signal.
  *
  * The signals here live as long as the program and are shared by everything that runs in it, so that many listeners are no
  * sign of a leak and Node.js need not warn of them.

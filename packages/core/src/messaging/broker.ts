@@ -9,7 +9,7 @@ export const SUBSCRIPTION_CAPACITY = 256
 export const OVERFLOW_TOPIC = 'overflow'
 
 /**
- * Publishes small facts ("this changed") to whoever asked for the topic.
+ * Publishes small facts ("this changed") to anyone who asked for the topic.
  *
  * Messages carry no state: a subscriber that lost some reads the state where it is kept. Publishing never waits.
  */

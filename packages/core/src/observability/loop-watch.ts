@@ -26,7 +26,7 @@ function cpuTime(): number {
 }
 
 /**
- * Measures how late the event loop is, and says what ran when it was blocked. While it is, nobody is served: no proxy, no probe, no webhook.
+ * Measures how late the event loop is, and says what ran when it was blocked. While it is, no one is served: no proxy, no probe, no webhook.
  *
  * Only tasks that are run through it can be named; the others are `other`. A process that is stopped, or gets no processor, looks as if it were blocked:
  * the processor time in the log tells these apart.

@@ -93,7 +93,7 @@ export class Metrics implements DriverMetrics {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() }
   }
 
-  /** Whoever declares a metric once more gets the same one: its bound is that of all who use it. */
+  /** Anyone who declares a metric once more gets the same one: its bound is that of all who use it. */
   #once<T>(known: Map<string, T>, name: string, make: (registers: Registry[]) => T): T {
     const existing = known.get(name)
     if (existing !== undefined) return existing

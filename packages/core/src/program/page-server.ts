@@ -3,7 +3,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { isLoopback } from './is-loopback.js'
 import { requestTimeouts } from './server-limits.js'
 
-/** Largest request body that is read; nobody has a use for one. */
+/** Largest request body that is read; no one has a use for one. */
 const BODY_LIMIT = 1024
 const REQUEST_MS = 10_000
 

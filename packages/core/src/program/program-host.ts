@@ -7,7 +7,7 @@ export interface ProgramHost {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Calls back with each SIGTERM and SIGINT. The result ends it. */
   onSignal(listener: (name: string) => void): () => void
-  /** Calls back with what nobody has caught. The result ends it. */
+  /** Calls back with what no one has caught. The result ends it. */
   onUncaught(listener: (error: unknown) => void): () => void
   print(text: string): void
   /** Where log lines go; standard error where nothing is given. */

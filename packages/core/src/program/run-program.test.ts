@@ -162,7 +162,7 @@ describe('runProgram', () => {
     ])
   })
 
-  it('ends with 1 where nobody has caught an error, even if no event can be left', async () => {
+  it('ends with 1 where no one has caught an error, even if no event can be left', async () => {
     const fake = fakeHost(['--osm-namespace=osm-system'], { pod: 'osm-test-1', unreachable: true })
     const running = runProgram(
       program(() => new Promise(() => undefined)),

@@ -104,7 +104,7 @@ describe('Secrets of a cluster', () => {
     expect(secrets.states().size).toBe(0)
   })
 
-  it('keep what was read while the API server cannot be reached, and forget what nobody needs', async () => {
+  it('keep what was read while the API server cannot be reached, and forget what no one needs', async () => {
     put(first)
     server.fault({ action: { kind: 'status', status: 403, reason: 'Forbidden' }, when: isWatch })
     secrets.follow([partner])

@@ -118,7 +118,7 @@ class FollowedSecret implements ReflectorTarget {
   }
 
   ended(): void {
-    // Nobody counts these.
+    // No one counts these.
   }
 
   #take(object: KubernetesObject | undefined): void {

@@ -3,7 +3,7 @@ import type { Snapshot } from '../snapshot/index.js'
 import { isMonitored, type Enrolment } from '../spec/index.js'
 import type { SecretName } from './secret-source.js'
 
-/** Secrets that policies need: those that an Egress names in its own namespace. Whoever may write an Egress gets at no Secret of others by it. */
+/** Secrets that policies need: those that an Egress names in its own namespace. Anyone who may write an Egress gets at no Secret of others by it. */
 export function wantedSecrets(
   snapshot: Snapshot,
   { featureFlags }: Pick<MeshConfig, 'featureFlags'>,

@@ -47,7 +47,7 @@ describe('addresses', () => {
     ['::1/128', '::1/128'],
     ['::ffff:10.1.2.3/104', '::ffff:a00:0/104'],
     ['::/0', '::/0'],
-  ])('write %s as %s, whoever wrote it', (range, canonical) => {
+  ])('write %s as %s, no matter who wrote it', (range, canonical) => {
     expect(canonicalCidr(range)).toBe(canonical)
     expect(isCidr(canonical)).toBe(true)
   })

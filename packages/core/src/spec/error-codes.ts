@@ -12,7 +12,7 @@ export const specErrorCodes = {
   OSM_SPEC_FIELD_UNKNOWN: 'a field is not known for this kind and is not read',
   OSM_SPEC_DUPLICATE: 'the same object is written down twice; the first place holds',
   OSM_SPEC_DEPRECATED: 'an old form is read, but does not say all that it once said',
-  OSM_SPEC_ACCOUNT: 'a service account does not exist, or a source or destination is of a kind that is none',
+  OSM_SPEC_ACCOUNT: 'a service account does not exist, or a source or destination has an invalid kind',
   OSM_SPEC_ADDRESS: 'an address or range is not a valid IP address or CIDR range',
   OSM_SPEC_CERT_NAME:
     'a certificate for somebody outside the mesh names a service or identity of the mesh, or a wildcard',

@@ -4,7 +4,7 @@ import { unicodeClassNames } from './unicode-classes.js'
 /**
  * Reads RE2 expressions and bounds the size of their programs, in time that is linear in the length of the text.
  *
- * No program is built: `a{1000}` has six characters and a thousand instructions, and whoever wants to know by compiling has paid already. The bound holds
+ * No program is built: `a{1000}` has six characters and a thousand instructions, and anyone who wants to know by compiling has paid already. The bound holds
  * for engines that match byte by byte and for those that match character by character: a class counts one instruction for each of its ranges, as
  * byte engines need, and a character outside ASCII one for each byte of UTF-8.
  *
@@ -119,7 +119,7 @@ class RegexReader {
     return this.#fault(`a repeat count, or the product of those inside one another, is above ${MAX_ROUNDS}`, start)
   }
 
-  /** The repetition that is written here, if any. A brace that is none stands for itself. */
+  /** The repetition at this position, if any. A brace without a repetition is a literal. */
   #quantifier(): Bounds | undefined {
     if (this.#scanner.take('*')) return { least: 0, most: undefined }
     if (this.#scanner.take('+')) return { least: 1, most: undefined }

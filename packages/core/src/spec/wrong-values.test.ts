@@ -148,7 +148,7 @@ describe('a wrong value in a spec', () => {
       (path) => ({ kind, path, field: formatFieldPath(path) }),
     ),
   )
-  it.each(withDurations)('is told if it is a duration that nobody can read: $kind $field', ({ kind, path, field }) => {
+  it.each(withDurations)('is told if it is a duration that no one can read: $kind $field', ({ kind, path, field }) => {
     const { object, problems } = decoders.user.decode(withValue(examples.get(kind), path, 'soon'), context)
     if (object === undefined) throw new Error(JSON.stringify(problems))
     expect(problemsOf(object)).toContainEqual(

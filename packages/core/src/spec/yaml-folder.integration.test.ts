@@ -359,7 +359,7 @@ describe('YamlFolderSource', () => {
     await expect(source.start(stop.signal)).rejects.toMatchObject({ code: 'OSM_SPEC_FOLDER' })
   })
 
-  it('stops with its signal and lets go of all watches', async () => {
+  it('stops with its signal and releases all watches', async () => {
     const { source, changes } = await run()
     const watches = (): number => process.getActiveResourcesInfo().filter((type) => type === 'FSEventWrap').length
     expect(watches()).toBeGreaterThan(0)

@@ -76,7 +76,7 @@ export class MeshFixture {
     return this.catalog.settle()
   }
 
-  /** The same without computing: that is for whoever lets the catalog settle. */
+  /** The same without computing: that is for anyone who lets the catalog settle. */
   take(upserts: readonly MeshObject[], deletes: readonly ObjectKey[] = []): void {
     const update = this.#builder.apply([{ source: 'test', upserts, deletes }])
     for (const listener of this.#listeners) listener(update)

@@ -281,7 +281,7 @@ const egressCertificate = fc.constantFrom(
   { issuer: 'other', cert: { sn: 1, expiration: '2030-01-01T00:00:00Z', secret: { name: 'c', namespace: 'a' } } },
 )
 
-/** Hosts of the mesh and of nobody, addresses that services have, and ports on which services are. */
+/** Hosts of the mesh and of no one, addresses that services have, and ports on which services are. */
 const egress = ({ space, name }: Place): fc.Arbitrary<MeshObject> =>
   object(
     'Egress',

@@ -51,7 +51,7 @@ export const exceptions: readonly Exception[] = [
   {
     name: 'an AccessCert is refused for a name that somebody trusts',
     reason:
-      'Nobody but those who let in callers of a name know whom they mean, so a certificate for it needs their consent. What is trusted by several ' +
+      'Only the namespaces that allow callers by a name know the intended caller, so a certificate for it needs their consent. What is trusted by several ' +
       'namespaces is issued to none of them alone.',
     allows: ({ change: { key, before = '', after = '' }, scenario: { attacker } }) => {
       if (!key.startsWith('specification of AccessCert ')) return false

@@ -38,7 +38,7 @@ export interface Place {
 
 /**
  * A place in a mesh of these names. Hosts that look like a service of a namespace that it may not name are left out: whose name `db.svc` is, is decided
- * by whoever makes a namespace `svc`.
+ * by anyone who makes a namespace `svc`.
  */
 export function placeIn(home: string, named: readonly string[]): Place {
   const own = hosts.filter((host) => {

@@ -67,7 +67,7 @@ const servicePorts = fc.uniqueArray(servicePort, {
 
 export const anyService: Maker = (place) => writtenService(place).map(withAddress)
 
-/** Virtual addresses are given out by the cluster, whoever writes the rest. */
+/** Virtual addresses are given out by the cluster, no matter who writes the rest. */
 function withAddress(service: Manifest): Manifest {
   const { namespace = '', name } = service.metadata
   const spec = service.spec as { readonly clusterIP?: string }
@@ -168,7 +168,7 @@ function pod({ home }: Place, parts: PodParts): Manifest {
   }
 }
 
-/** A pod as an injector makes it, which nobody has touched since. */
+/** A pod as an injector makes it, which no one has touched since. */
 export function injectedPod(place: Place, app: string): fc.Arbitrary<Manifest> {
   return fc.constant(
     pod(place, {

@@ -30,7 +30,7 @@ export async function eventually(what: string, condition: () => boolean, withinM
   }
 }
 
-/** A logger that nobody reads. */
+/** A logger that no one reads. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

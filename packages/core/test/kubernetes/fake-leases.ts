@@ -82,7 +82,7 @@ export class FakeLeases {
     this.stored = undefined
   }
 
-  /** A request travels, is carried out, and its answer travels back; whoever gave up does not take it back. */
+  /** A request travels, is carried out, and its answer travels back; anyone who gave up does not take it back. */
   async #call<T>(who: string, signal: AbortSignal, work: () => T): Promise<T> {
     const delayMs = this.#delayMs
     this.#delayMs = 0

@@ -171,7 +171,7 @@ describe('removesAccess', () => {
 
   const everyone = bag.add({ kind: 'principals', id: 'all', match: 'trustDomain', trustDomain: TRUST_DOMAIN })
   const few = bag.add({ kind: 'principals', id: 'few', match: 'list', principals: callerNames })
-  const nobody = bag.add({ kind: 'principals', id: 'none', match: 'list', principals: [] })
+  const noCallers = bag.add({ kind: 'principals', id: 'none', match: 'list', principals: [] })
   const open = httpPart([{ match: {}, allow: everyone }])
   const authorization = { host: 'a', port: 1, statPrefix: 'a', timeoutMs: 1, failureModeAllow: true }
 
@@ -184,7 +184,7 @@ describe('removesAccess', () => {
     ['everyone shrinks to all names that are known', open, httpPart([{ match: {}, allow: few }]), true],
     [
       'a rule without callers is removed',
-      httpPart([{ match: {}, allow: nobody }]),
+      httpPart([{ match: {}, allow: noCallers }]),
       httpPart([{ match: { methods: ['GET'] }, allow: few }]),
       false,
     ],

@@ -22,7 +22,7 @@ const resourceSchemas: Readonly<Record<ShownType, DescMessage>> = {
 /**
  * A resource as canonical protobuf JSON.
  *
- * @param registry - see `messageRegistry`; made once by whoever prints more than one resource
+ * @param registry - see `messageRegistry`; made once by anyone who prints more than one resource
  */
 export function resourceJson(type: ShownType, resource: EncodedResource, registry: Registry): JsonValue {
   const schema = resourceSchemas[type]

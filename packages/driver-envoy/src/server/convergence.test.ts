@@ -50,7 +50,7 @@ class World {
   do(action: Action): void {
     this.#time += 1
     this.#take(action)
-    // Whoever finds it settled does not look for what is not applied.
+    // Anyone who finds it settled does not look for what is not applied.
     if (this.settled) expect([...this.#state.unapplied()]).toEqual([])
   }
 

@@ -399,7 +399,7 @@ describe('refusals of the delta variant', () => {
     return stream
   }
 
-  it('parks what is named, and sends the rest again because nobody knows whether it was applied', () => {
+  it('parks what is named, and sends the rest again because no one knows whether it was applied', () => {
     const stream = started()
     stream.update({ cluster: { ...good, a: '2', b: 'bad' } })
     expect(stream.nack('cluster', 'Error adding/updating cluster(s) b: no good')).toEqual(['cluster a=2'])

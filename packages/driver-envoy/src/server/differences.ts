@@ -13,7 +13,7 @@ export const heldUnknown: Held = { version: '' }
 /** Content that is not sent again until it changes. */
 export interface Parked {
   readonly version: string
-  /** The proxy's words. Absent if the resource was only part of a refused response: then nobody knows whether it is applied. */
+  /** The proxy's words. Absent if the resource was only part of a refused response: then no one knows whether it is applied. */
   readonly message?: string
 }
 

@@ -46,7 +46,7 @@ describe('DisconnectedResourceCache', () => {
     expect(keeping.size).toBe(0)
   })
 
-  it('lets go of each proxy at its own time', () => {
+  it('releases each proxy at its own time', () => {
     const { leave, released } = keeper()
     leave('a')
     jest.advanceTimersByTime(DELAY_MS / 2)
@@ -70,7 +70,7 @@ describe('DisconnectedResourceCache', () => {
     expect(released).toEqual(['a'])
   })
 
-  it('lets go of both where two sessions of a proxy end one after the other', () => {
+  it('releases both if two sessions of a proxy end one after the other', () => {
     const { leave, released } = keeper()
     leave('a')
     leave('a')
@@ -79,14 +79,14 @@ describe('DisconnectedResourceCache', () => {
     expect(released).toEqual(['a', 'a'])
   })
 
-  it('keeps no more proxies than it may', () => {
+  it('keeps no more proxies than its limit', () => {
     const { leave, released, keeping } = keeper(2)
     for (const proxy of ['a', 'b', 'c']) leave(proxy)
     expect(released).toEqual(['a'])
     expect(keeping.size).toBe(2)
   })
 
-  it('lets go of all when it ends, and keeps nothing afterwards', () => {
+  it('releases all when it ends, and keeps nothing afterwards', () => {
     const { leave, released, end } = keeper()
     leave('a')
     end.abort()

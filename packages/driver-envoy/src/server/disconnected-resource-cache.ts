@@ -63,7 +63,7 @@ export class DisconnectedResourceCache implements ResourceTranslator {
     this.#schedule()
   }
 
-  /** One timer for all: whoever left first is let go of first. */
+  /** One timer for all: the proxy that left first is released first. */
   #schedule(): void {
     const [oldest] = this.#kept.values()
     if (this.#timer !== undefined || oldest === undefined) return

@@ -81,7 +81,7 @@ export class DrainTracker {
   }
 
   /**
-   * Treats these ports as if access had been withdrawn: what decides about it has changed while nobody watched, and what it was before is not known.
+   * Treats these ports as if access had been withdrawn: what decides about it has changed while no one watched, and what it was before is not known.
    *
    * @returns true if one of them is served
    */

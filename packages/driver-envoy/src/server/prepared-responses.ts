@@ -10,7 +10,7 @@ const MAX_ENTRY_BYTES = MAX_KEPT_BYTES / 4
 interface Kept {
   readonly push: Push
   readonly frame: ResponseFrame
-  /** What is held for it: its own, and the resources that others are compared with, which nobody else may need any more. */
+  /** What is held for it: its own, and the resources that others are compared with, which no one else may need any more. */
   readonly bytes: number
 }
 

@@ -91,7 +91,7 @@ describe('connections of proxies', () => {
     await until(() => injected.length === 4)
   })
 
-  it('keep nobody waiting for a first configuration that takes long', async () => {
+  it('keep no one waiting for a first configuration that takes long', async () => {
     const { connections, dial, injected } = await listening({ maxArrivals: 1, arrivalTurnMs: 20 })
     const slow = await dial()
     await until(() => injected.length === 1)

@@ -270,7 +270,7 @@ export class ProxySession<Request extends AnyRequest> {
     this.#state.updateSecrets(secretSet(secrets), protocol.secretLabel(this.#roots, callers))
   }
 
-  /** What the policy names no more is let go of: nobody may be given it again without being asked for it again. */
+  /** Credentials that the policy no longer references are released, so that they are requested again before they are used again. */
   #credentialSecrets(): readonly EncodedResource[] {
     const refs = this.resources?.credentials ?? []
     const named = new Set(refs.map(egressCertSecret))

@@ -172,7 +172,7 @@ export class PushSchedule {
   }
 
   /**
-   * A listener goes away together with what replaces it, because the new one may listen on the same address. A cluster stays while a listener or
+   * A listener is removed together with its replacement, because the new one may listen on the same address. A cluster stays while a listener or
    * route may still send to it, which includes one that was refused: its last good version is in force.
    */
   #mayRemove(type: XdsType): boolean {

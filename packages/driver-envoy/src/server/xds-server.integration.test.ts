@@ -85,7 +85,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       expect(namesOf(response)).toEqual(['a'])
     })
 
-    it('lets nobody in without a certificate, or with one of another root', async () => {
+    it('lets no one in without a certificate, or with one of another root', async () => {
       const strangers = [
         client(),
         client({ credential: testAuthority('stranger').issue(`${uuid}.sidecar.bookbuyer.default.cluster.local`) }),
@@ -284,7 +284,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
     const secretText = (response: { resources: readonly { resource?: { value: Uint8Array } | undefined }[] }) =>
       response.resources.map(({ resource: any }) => Buffer.from(any?.value ?? []).toString()).join()
 
-    it('are the proxy’s own, and nobody else’s', async () => {
+    it('are the proxy’s own, and no one else’s', async () => {
       host.publish(uuid, {})
       const stream = admitted().delta()
       const [own, foreign] = [['root-cert-for-mtls', 'service-cert'], ['service-cert:default/bookstore']]
@@ -393,7 +393,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       expect(server.listening).toBe(true)
     })
 
-    it('survives connections that say nothing, say nonsense, or go away in the middle', async () => {
+    it('survives connections that send nothing, send garbage, or disconnect in the middle', async () => {
       const noise = [
         Buffer.alloc(0),
         Buffer.from('GET / HTTP/1.1\r\n\r\n'),

@@ -86,7 +86,7 @@ export class XdsStream<Request extends AnyRequest> {
     this.#peer = call.getPeer()
   }
 
-  /** Serves the proxy until the stream ends, whoever ends it. Never rejects. */
+  /** Serves the proxy until the stream ends, no matter who ends it. Never rejects. */
   async serve(): Promise<void> {
     const over = this.#over.signal
     for (const event of ['cancelled', 'close', 'error']) this.#call.once(event, () => this.#over.abort())

@@ -89,7 +89,7 @@ describe('statistical breakers', () => {
     expect(after?.types.route.version).not.toBe(before?.types.route.version)
   })
 
-  it('are told from those of before by a translator that remembers', () => {
+  it('differ from earlier ones for a translator with a cache', () => {
     const translator = new Translator()
     for (const breakers of [{}, { 'bookstore/bookstore-v2|14001': breaker }, {}]) {
       const remembered = translated('circuit-breaker-explicit.json', breakers, translator)

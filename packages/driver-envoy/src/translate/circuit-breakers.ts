@@ -3,7 +3,7 @@ import type { CircuitBreakersSchema } from '@osm-ts/envoy-api/envoy/config/clust
 
 import type { Init } from './encode.js'
 
-/** Envoy's own default of 1,024 would be a limit that nobody asked for. */
+/** Envoy's own default of 1,024 would be a limit that no one asked for. */
 const UNLIMITED = 0xffff_ffff
 
 /** Upper bounds of a cluster; absent ones do not limit. */

@@ -19,7 +19,7 @@ export function adsSource(): Init<typeof ConfigSourceSchema> {
 
 /**
  * For client certificates of Secrets, which may vanish at any time. While a cluster waits, Envoy acknowledges no clusters at all; without its secret it
- * connects to nobody, so that going on is safe.
+ * connects to no one, so that going on is safe.
  */
 export function vanishingSource(): Init<typeof ConfigSourceSchema> {
   return { ...adsSource(), initialFetchTimeout: duration(SECRET_PATIENCE_MS) }

@@ -23,7 +23,7 @@ export class EndpointTranslation {
     return this.#sets.get(JSON.stringify([proxy.endpoints, ...placeOf(proxy.locality)]), () => {
       const { list } = reader.members(proxy.endpoints, 'endpoints')
       const assignments = list.map(({ part, ref }) => {
-        // Most services prefer nobody: what they have is one for all localities.
+        // Most services prefer no one: what they have is one for all localities.
         const locality = part.preferClose === true ? proxy.locality : NOWHERE
         const key = locality === NOWHERE ? ref.hash : JSON.stringify([ref.hash, ...placeOf(locality)])
         return this.#assignments.get(key, () => encodedResource(part.id, loadAssignment(part, locality), [ref]))

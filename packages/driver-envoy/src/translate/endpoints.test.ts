@@ -45,7 +45,7 @@ describe('endpoints of a service that prefers close ones', () => {
     expect(ranks(place('west', 'a'), zones)).toEqual([['3'], ['4', '1', '2']])
   })
 
-  it('are alike to proxies that nobody knows the place of, and leave out no priority', () => {
+  it('are alike to proxies that is unknown the place of, and leave out no priority', () => {
     expect(ranks(place('', ''), zones)).toEqual([['4', '1', '2', '3']])
     expect(ranks(place('north', 'z'), zones)).toEqual([['4', '1', '2', '3']])
   })
@@ -62,7 +62,7 @@ describe('endpoints of a service that prefers close ones', () => {
     expect(ranks(place('east', 'a'), endpoints)).toEqual([['1'], ['2'], ['3']])
   })
 
-  it('are alike where the service prefers nobody', () => {
+  it('are alike where the service prefers no one', () => {
     expect(ranks(place('east', 'a'), zones, false)).toEqual([['4', '1', '2', '3']])
   })
 })

@@ -30,7 +30,7 @@ export function loadAssignment(part: EndpointsPart, own: Locality): Uint8Array {
   })
 }
 
-/** 0: the same zone; 1: the same region; 2: elsewhere, or nobody knows. */
+/** 0: the same zone; 1: the same region; 2: elsewhere, or no one knows. */
 function distanceOf(there: Locality, here: Locality): number {
   const same = (part: 'region' | 'zone'): boolean => here[part] !== '' && here[part] === there[part]
   const otherRegion = here.region !== '' && there.region !== '' && here.region !== there.region
@@ -73,7 +73,7 @@ function isPlaintext({ tls, cluster }: PolicyEndpoint): boolean {
 }
 
 /**
- * What makes the cluster choose plaintext. A cluster whose upstream allows none does not look at it, and its handshake fails. Nobody there answers the
+ * What makes the cluster choose plaintext. A cluster whose upstream allows none does not look at it, and its handshake fails. No one there answers the
  * health checks of sidecars.
  */
 const plaintextEndpoint = {

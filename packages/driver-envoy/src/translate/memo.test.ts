@@ -38,7 +38,7 @@ describe('Memo', () => {
     second.release()
   })
 
-  it('forgets what nobody holds', () => {
+  it('forgets what no one holds', () => {
     const { memo, total } = calculator()
     const leases = [memo.lease(() => total(1, 2)), memo.lease(() => total(1, 2)), memo.lease(() => total(3))]
     expect(memo.size).toBe(5)
@@ -63,7 +63,7 @@ describe('Memo', () => {
     expect(memo.size).toBe(0)
   })
 
-  it('lets go of everything when a builder throws', () => {
+  it('releases everything when a builder throws', () => {
     const { memo, square } = calculator()
     const attempt = (): unknown =>
       memo.lease(() => {
@@ -74,7 +74,7 @@ describe('Memo', () => {
     expect(memo.size).toBe(0)
   })
 
-  it('refuses to give what nobody would hold', () => {
+  it('refuses to give what no one would hold', () => {
     const { square } = calculator()
     expect(() => square(2)).toThrow(TypeError)
   })

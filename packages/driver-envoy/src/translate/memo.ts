@@ -42,7 +42,7 @@ export class Memo {
     return { value, release: releaser(uses) }
   }
 
-  /** Runs `build` and gathers what it asks for; lets go of that if it throws. */
+  /** Runs `build` and collects its dependencies; releases them if it throws. */
   collect<T>(build: () => T): { readonly value: T; readonly uses: ReadonlySet<Entry> } {
     const outer = this.#uses
     const uses = new Set<Entry>()
@@ -79,7 +79,7 @@ export class MemoTable<T> {
     return this.#entries.size
   }
 
-  /** The result of the key, built now if nobody holds it. */
+  /** The result of the key, built now if no one holds it. */
   get(key: string, build: () => T): T {
     let entry = this.#entries.get(key)
     if (entry === undefined) {
@@ -92,7 +92,7 @@ export class MemoTable<T> {
   }
 }
 
-/** Lets go of the entries once. Knows nothing of the result, so that keeping it keeps no result alive. */
+/** Releases the entries once. Has no reference to the result, so that it does not keep the result in memory. */
 function releaser(uses: ReadonlySet<Entry>): () => void {
   let held = true
   return () => {

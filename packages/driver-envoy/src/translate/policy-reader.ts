@@ -24,7 +24,7 @@ import type { HttpLimits, Settings } from './settings.js'
 
 /** A set with the sets inside it, as one list sorted by id. */
 export interface Members<P extends Part> {
-  /** Pins the parts of the list, however they are spread over sets, and whoever reads them. Made when it is first asked for. */
+  /** Pins the parts of the list, however they are spread over sets, and anyone who reads them. Made when it is first asked for. */
   readonly contents: string
   readonly list: readonly PartInSet<P>[]
 }

@@ -27,7 +27,7 @@ export function limitedHttpRequests(limit: HttpLocalRateLimit): Any {
     tokenBucket: tokenBucket(limit.bucket),
     status: { code: namedStatus(limit.statusCode) },
     responseHeadersToAdd: limit.responseHeaders.map(({ name, value }) => ({
-      // Envoy reads values as format strings and refuses a route configuration for one that is none.
+      // Envoy reads values as format strings and refuses a route configuration with an invalid one.
       header: { key: name, value: value.replaceAll('%', '%%') },
       appendAction: AppendAction.APPEND_IF_EXISTS_OR_ADD,
     })),

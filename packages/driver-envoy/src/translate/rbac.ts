@@ -46,7 +46,7 @@ export function allowRules(
       permissions: [permission(match, keepsEscapedSlashes)],
       principals: [...callers(allow, recognition)],
     }))
-    // A policy without principals is invalid, and nobody is in it anyway.
+    // A policy without principals is invalid, and no one is in it anyway.
     .filter(({ principals }) => principals !== undefined && principals.length > 0)
     .map((policy) => ({ policy, order: Buffer.from(encode(PolicySchema, policy)).toString('latin1') }))
     .sort((a, b) => compareText(a.order, b.order))

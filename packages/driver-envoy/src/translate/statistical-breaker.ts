@@ -33,7 +33,7 @@ export function breakerOfCluster(
 ): { readonly [filter: string]: Any } {
   const { statWindowMs, minRequests, degradedWindowMs, slowThresholdMs, degradedStatusCode, degradedBody } = breaker
   const { slowAmount, slowRatio, errorAmount, errorRatio } = breaker
-  // Thresholds of nought would open the circuit for good.
+  // Thresholds of 0 would open the circuit permanently.
   const thresholds = Object.entries({
     ...(slowThresholdMs === undefined ? {} : { slowThresholdMs, slowAmount, slowRatio }),
     errorAmount,

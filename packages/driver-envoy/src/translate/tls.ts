@@ -32,7 +32,7 @@ type SanMatcher = Init<typeof SubjectAltNameMatcherSchema>
 
 const TRANSPORT_SOCKET = 'envoy.transport_sockets.tls'
 
-/** Nobody can hold this name: `.invalid` is reserved. An empty list of matchers would let any certificate of the roots pass. */
+/** No one can hold this name: `.invalid` is reserved. An empty list of matchers would let any certificate of the roots pass. */
 const NOBODY: SanMatcher = {
   sanType: SanType.DNS,
   matcher: { matchPattern: { case: 'exact', value: 'nobody.invalid' } },
@@ -128,7 +128,7 @@ function nameMatcher(name: string): SanMatcher {
   }
 }
 
-/** TLS towards the workload beside the proxy, whoever it says to be: as a kubelet asks, whose place the proxy takes. */
+/** TLS towards the workload beside the proxy, no matter who it says to be: as a kubelet asks, whose place the proxy takes. */
 export function unverifiedClientTls(): Init<typeof TransportSocketSchema> {
   const tlsParams = tlsParameters({ minVersion: 'TLSv1_2', maxVersion: 'TLSv1_3', cipherSuites: [], ecdhCurves: [] })
   return {
@@ -235,7 +235,7 @@ function verificationBy(secret: string): Init<typeof CommonTlsContextSchema> {
   }
 }
 
-/** What the certificate of a caller of a TCP port must be signed by and say. Without callers nobody is let in. */
+/** What the certificate of a caller of a TCP port must be signed by and say. Without callers no one is let in. */
 export function callersValidation(
   callers: PrincipalsPart | undefined,
   trust: TrustPart,

@@ -225,7 +225,7 @@ describe('Translator', () => {
     expect(translator.remembered).toBe(0)
   })
 
-  it('forgets what nobody has any more, released or not', async () => {
+  it('forgets what no one has any more, released or not', async () => {
     const translator = new Translator()
     // Not kept: the result is unreachable at once.
     translate(read('permissive.json'), translator)

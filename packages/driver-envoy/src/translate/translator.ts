@@ -20,7 +20,7 @@ const NO_EPOCHS: DrainEpochs = new Map()
  * Turns policies into xDS resources. Pure but for memory: equal policies give equal bytes, and proxies that share parts share what is made of them, down
  * to the same objects for whole sets.
  *
- * What was made for a proxy is remembered until the next translation for the same proxy, until {@link release}, or until nobody has the result any more.
+ * What was made for a proxy is remembered until the next translation for the same proxy, until {@link release}, or until no one has the result any more.
  */
 export class Translator {
   readonly #memo = new Memo()

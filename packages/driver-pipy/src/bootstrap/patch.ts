@@ -83,7 +83,7 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
 }
 
 /**
- * Pipy's own administration port is not opened: it would show the configuration, keys and all, to whoever reaches it. What needs administration has a
+ * Pipy's own administration port is not opened: it would show the configuration, keys and all, to anyone who reaches it. What needs administration has a
  * listener of the codebase, on loopback.
  */
 function args(context: InjectorContext): readonly Value[] {

@@ -10,7 +10,7 @@ export interface CodebaseFile {
   readonly etag: string
 }
 
-/** The scripts of one release, fixed: whoever downloads them all from one codebase has files that belong together. */
+/** The scripts of one release, fixed: anyone who downloads them all from one codebase has files that belong together. */
 export class Codebase {
   readonly #files: ReadonlyMap<string, CodebaseFile>
   /** Hash over all files; what a worker reports as the version that it has loaded. */

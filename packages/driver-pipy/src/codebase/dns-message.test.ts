@@ -73,7 +73,7 @@ describe('questions of DNS', () => {
     expect(read([...asked('ab').slice(0, 13), 46, 0, ...asked('ab').slice(15)])?.name).toBe('??')
   })
 
-  it('that are none, or wrong, are told', () => {
+  it('that are missing or wrong are reported', () => {
     expect(read([])).toBeUndefined()
     expect(read(asked('a', { flags: 0x81 }))).toBeUndefined()
     expect(read(asked('a', { flags: 0x28 }))?.error).toBe(NOT_IMPLEMENTED)

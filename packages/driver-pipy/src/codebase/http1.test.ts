@@ -108,7 +108,7 @@ describe('requests over HTTP/1.1', () => {
     '80000000\r\n',
     '\r\n',
     `5${' '.repeat(2_000)}`,
-  ])('end their connection with a chunk that is none (%j)', (chunk) => {
+  ])('end their connection on an invalid chunk (%j)', (chunk) => {
     expect(requests(`${head('transfer-encoding: chunked\r\n')}${chunk}${head('', 'GET /secret HTTP/1.1')}`)).toBe('END')
   })
 

@@ -67,7 +67,7 @@ describe('the record of a request', () => {
     })
   })
 
-  it('says what it can of one that nobody answered, on its way out of the mesh', () => {
+  it('says what it can of one that no one answered, on its way out of the mesh', () => {
     const { head: _, answered: __, id: ___, ...rest } = entry
     const out = { ...rest, direction: 'outbound', conn: { source: '::1', dialled: { address: '10.1.1.1', port: 80 } } }
     expect(recordOf(out, { ...about, trace: undefined })).toMatchObject({
@@ -84,7 +84,7 @@ describe('the record of a request', () => {
 
 describe('which requests are recorded', () => {
   const never = (): number => {
-    throw new Error('nobody is to be asked')
+    throw new Error('no collector may be called')
   }
 
   it('is all or none of them, or a share', () => {

@@ -227,7 +227,7 @@ describe('balancing', () => {
     expect(takeTurn([])).toBeUndefined()
   })
 
-  it('keeps to an endpoint by hash, and moves nobody else when one is gone', () => {
+  it('keeps to an endpoint by hash, and moves no one else when one is gone', () => {
     const all = ['a', 'b', 'c'].map((address) => ({ address, weight: 1 }))
     const at = (text: string, list = all) => addressOf(takeByHash(list, text))
     const callers = Array.from({ length: 300 }, (_, i) => `10.0.0.${i}`)

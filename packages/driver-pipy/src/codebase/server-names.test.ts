@@ -48,7 +48,7 @@ describe('the certificate of a server outside the mesh', () => {
     expect(addressesIn(certificate(...names, '10.1.2.3').bytes())).toEqual(['0a010203'])
   })
 
-  it('names nobody where it is broken off or changed, and never for ever', () => {
+  it('names no one where it is broken off or changed, and never for ever', () => {
     const bytes = certificate('pay.example', '10.1.2.3').bytes()
     for (let end = 0; end < bytes.length; end += 1) expect(addressesIn(bytes.slice(0, end))).toEqual([])
     fc.assert(

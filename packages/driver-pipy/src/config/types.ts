@@ -96,7 +96,7 @@ export interface IngressPort {
   readonly requestLimit?: RequestLimit
 }
 
-/** Upstreams by weight, none of it nought; empty: requests are answered 503. */
+/** Upstreams by weight, all above 0; empty: requests are answered 503. */
 export type Shares = readonly { readonly upstream: string; readonly weight: number }[]
 
 /** A route; the first match of a list decides. */
@@ -277,7 +277,7 @@ export interface Tracing {
   /** Where the collector is; its host may be a name. */
   readonly address: SocketText
   readonly path: string
-  /** Share of the requests that nobody has decided on yet whose spans are kept, 0 to 1. */
+  /** Share of the requests that no one has decided on yet whose spans are kept, 0 to 1. */
   readonly fraction: number
 }
 
@@ -328,7 +328,7 @@ export interface PipyConfig {
   readonly mode: 'transparent' | 'explicit'
   readonly trust: {
     readonly roots: readonly string[]
-    /** Absent if no version lies between minimum and maximum: then nobody is let in. */
+    /** Absent if no version lies between minimum and maximum: then no one is let in. */
     readonly versions?: { readonly min: 'TLS1.2' | 'TLS1.3'; readonly max: 'TLS1.2' | 'TLS1.3' }
     readonly ciphers: string
     readonly alpn: string
@@ -382,7 +382,7 @@ export interface PipyConfig {
   readonly plugins: readonly Plugin[]
 }
 
-/** What goes to the sidecar of an identity and to nobody else. */
+/** What goes to the sidecar of an identity and to no one else. */
 export interface PipyCredentials {
   /** PEM, the leaf first. */
   readonly chain: string

@@ -56,7 +56,7 @@ describe('a policy', () => {
     expect(worker.documents).toHaveLength(1)
   })
 
-  it('that nobody changes answers a poll after a while, and so does one that nobody has', async () => {
+  it('that no one changes answers a poll after a while, and so does one that no one has', async () => {
     await repo.restart({ timing: { pollTimeoutMs: 100, writeTimeoutMs: 30_000, sweepMs: 20 } })
     const { uuid, credential } = repo.host.admitted()
     const client = repo.client(credential)
@@ -354,7 +354,7 @@ describe('what stands in a Secret that a policy names', () => {
     }
   })
 
-  it('goes to nobody whose policy does not name it', async () => {
+  it('goes to no one whose policy does not name it', async () => {
     repo.host.setSecret('shop/a', secret())
     const worker = repo.worker(repo.host.admitted())
     await until('the policy', () => complete(1))
@@ -374,7 +374,7 @@ describe('what stands in a Secret that a policy names', () => {
       parts: expect.arrayContaining([
         expect.objectContaining({
           state: 'rejected',
-          message: expect.stringContaining('Secret shop/a is not to be had'),
+          message: expect.stringContaining('Secret shop/a is unavailable'),
         }),
       ]) as unknown,
     })

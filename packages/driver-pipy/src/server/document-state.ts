@@ -13,7 +13,7 @@ export interface Offer extends EncodedDocument {
   readonly refusals: readonly Refusal[]
   /** Credentials that the policy names besides the worker's own. */
   readonly needs: readonly CredentialNeed[]
-  /** Those of them that are not to be had; what needs them is closed. */
+  /** Unavailable credentials; parts that need them are closed. */
   readonly missing: readonly CredentialNeed[]
   /** When it came to be, in milliseconds. */
   readonly at: number
@@ -143,7 +143,7 @@ export class DocumentState {
     return [...this.#missingSince.values()].some((since) => now - since < this.#patienceMs)
   }
 
-  /** What no policy names any more is let go of: nobody may be given it again without being asked for it again. */
+  /** Credentials that no policy references are released, so that they are requested again before they are used again. */
   #forgetUnneeded(): void {
     const needs = [this.#wanted, this.#good].flatMap((made) => made?.document.needs ?? [])
     const needed = new Set(needs.map(({ key }) => key))

@@ -62,11 +62,11 @@ export function addressOf(socket: TLSSocket): string {
   return (socket.remoteAddress ?? below?.remoteAddress ?? 'unknown').replace(/^::ffff:/, '')
 }
 
-/** What keeps a peer from being a worker; undefined for those who go away by themselves, as checks of health and scanners do. */
+/** What keeps a peer from being a worker; undefined for peers that just disconnect, such as health checks and scanners. */
 function handshakeFault(error: Error & { readonly code?: string }, socket: TLSSocket): PeerFault | undefined {
   // Node has its code here, whatever the declaration says.
   const verdict = socket.authorizationError as unknown as string | null | undefined
-  // OpenSSL goes on after a signature that is none, and its verdict is what it finds last: the date would hide the signature. A date that nobody has signed
+  // OpenSSL continues after an invalid signature, and its verdict is what it finds last: the date would hide the signature. A date that no one has signed
   // says nothing. Whether there is a verdict by now depends on the order in which Node reads and tells.
   if (isForeignSignature(error))
     return {

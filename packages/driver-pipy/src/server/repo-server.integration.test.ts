@@ -123,7 +123,7 @@ describe('a download that is lost', () => {
 })
 
 describe('who may ask', () => {
-  it('is nobody without a certificate, with one of another root, or with one that has expired', async () => {
+  it('is no one without a certificate, with one of another root, or with one that has expired', async () => {
     const { uuid, credential } = repo.host.admitted()
     const name = `${uuid}.sidecar.bookbuyer.default.cluster.local`
     const others = [

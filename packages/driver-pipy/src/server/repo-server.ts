@@ -109,7 +109,7 @@ export class RepoServer {
     return this.#app?.server.listening === true
   }
 
-  /** Open connections, whoever they come from. */
+  /** Open connections, no matter who they come from. */
   get connections(): number {
     return this.#guard?.size ?? 0
   }

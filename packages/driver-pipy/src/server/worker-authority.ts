@@ -71,7 +71,7 @@ export class WorkerAuthority {
     const peer: Peer = {
       certificate: certificate.raw,
       validTo: Date.parse(certificate.validTo),
-      commonName, // whoever it is, the control plane has signed it
+      commonName, // the control plane has signed it in any case
     }
     this.#peers.set(socket, peer)
     return peer

@@ -6,7 +6,7 @@ import type { WorkerConditions } from './worker-conditions.js'
 
 /** What an error code says of credentials. */
 const reasons = {
-  OSM_PIPY_CREDENTIAL_MISSING: 'is not to be had',
+  OSM_PIPY_CREDENTIAL_MISSING: 'is unavailable',
   OSM_PIPY_CREDENTIAL_UNUSABLE: 'cannot be used by Pipy',
 } as const
 
@@ -30,7 +30,7 @@ export class WorkerCredentials {
     this.#unusable = { revision, keys: new Set(unusable) }
   }
 
-  /** What the worker does not do of an offer: what its document leaves out, and what is closed for want of a credential. Tells whoever is to know. */
+  /** What the worker does not do of an offer: what its document leaves out, and what is closed for want of a credential. Tells anyone who is to know. */
   refusalsOf(offer: Offer): readonly Refusal[] {
     const unusable = offer.revision === this.#unusable?.revision ? this.#unusable.keys : new Set<string>()
     const lacking = {

@@ -41,7 +41,7 @@ export class WorkerSessions {
   }
 
   /**
-   * The session of whoever holds a certificate, begun if there is none.
+   * The session of anyone who holds a certificate, begun if there is none.
    *
    * @param peer - DER of the leaf that TLS has verified
    */

@@ -16,7 +16,7 @@ const unknown: ReadonlySet<string> = new Set([
   'UPSTREAM_TRANSPORT_FAILURE_REASON',
 ])
 
-/** The line of the `text` format where nobody has given one. */
+/** The line of the `text` format where no one has given one. */
 const usualLine = [
   'start_time=%START_TIME%',
   'method=%REQ(:METHOD)%',

@@ -40,7 +40,7 @@ export function requestMatch(
 }
 
 function headerMatch(name: string, match: TextMatch, invert: boolean): NonNullable<RequestMatch['headers']>[number] {
-  // Nought inverted would be everything.
+  // An inverted empty match would match everything.
   return invert && match !== NEVER ? { name, match, invert } : { name, match }
 }
 

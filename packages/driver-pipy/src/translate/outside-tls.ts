@@ -12,7 +12,7 @@ interface Place {
   readonly ref: PartRef
 }
 
-/** TLS towards a server outside the mesh; undefined, and refused, if it names a credential that nobody hands out. */
+/** TLS towards a server outside the mesh; undefined, and refused, if it names a credential that no one hands out. */
 export function outsideTls(origination: Origination, place: Place): OutsideTls | undefined {
   const { serverName, subjectAltNames, credential, roots } = origination
   if (credential?.kind === 'egress' || roots?.kind === 'egress') {

@@ -76,7 +76,7 @@ function readable(value: unknown): string {
   return `${JSON.stringify(value, null, 2).replaceAll(numbers, (_, list: string) => `[${list.replaceAll(/\s+/g, ' ')}]`)}\n`
 }
 
-/** Members of sets and bindings in another order; hashes stay, since nobody looks at them here. */
+/** Members of sets and bindings in another order; hashes stay, since no one looks at them here. */
 function withSetsShuffled(policy: ProxyPolicy, random: () => number): ProxyPolicy {
   const shuffled = <T>(list: readonly T[]): readonly T[] =>
     list

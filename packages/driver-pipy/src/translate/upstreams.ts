@@ -140,7 +140,7 @@ function isUsable({ weight, tls, path }: PolicyEndpoint): boolean {
   return weight > 0 && tls === undefined && path === undefined
 }
 
-/** 0: the same zone; 1: the same region; 2: elsewhere, or nobody knows. */
+/** 0: the same zone; 1: the same region; 2: elsewhere, or no one knows. */
 function distanceOf(there: Locality, here: Locality): number {
   const same = (part: 'region' | 'zone'): boolean => here[part] !== '' && here[part] === there[part]
   const otherRegion = here.region !== '' && there.region !== '' && here.region !== there.region

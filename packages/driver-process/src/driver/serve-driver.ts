@@ -36,7 +36,7 @@ export interface ServedDriver {
  * @throws OsmError with code `OSM_DRIVER_SOCKET`
  */
 export async function serveDriver(socket: string, load: Promise<ServedDriver>): Promise<SocketServer> {
-  // Whoever asks is told; that nobody has asked yet is no fault of its own.
+  // Anyone who asks is told; that no one has asked yet is no fault of its own.
   load.catch(() => undefined)
   const pages = new Map<string, Parameters<DebugHandlers['register']>[1]>()
   let running: { readonly call: StartCall; readonly over: Promise<void> } | undefined

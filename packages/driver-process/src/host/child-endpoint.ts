@@ -135,7 +135,7 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // There is nobody left of it.
+    // There is no one left of it.
   }
 }
 

@@ -6,7 +6,7 @@ import { defaultLimits } from './limits.js'
 describe('a process of a driver that was given up', () => {
   const start = { proxyServerAddress: '127.0.0.1', proxyServerPort: 1, osmNamespace: 'osm-system', driverConfig: {} }
 
-  it('cannot be asked to start any more, whoever was about to', async () => {
+  it('cannot be asked to start any more, no matter who was about to', async () => {
     const client = new DriverClient('lost', '/nowhere/driver.sock', defaultLimits)
     client.close()
     const starting = client.start(start, '/nowhere/host.sock', () => undefined, new AbortController().signal)

@@ -37,7 +37,7 @@ export class HostServer {
   readonly #options: HostServerOptions
   readonly #sessions = new Map<string, ProxyRef>()
   readonly #watches = new Set<Promise<void>>()
-  /** Serving, or about to: whoever closes it while it starts waits for that. */
+  /** Serving, or about to: anyone who closes it while it starts waits for that. */
   #server: Promise<SocketServer> | undefined
 
   constructor(options: HostServerOptions) {

@@ -70,7 +70,7 @@ describe('a driver package in a child process', () => {
     await until(async () => !(await askProbe(probes.readiness, signal)))
   })
 
-  it('ends itself by cancel, and nobody else', async () => {
+  it('ends itself by cancel, and no one else', async () => {
     const driver = await trial.connect({ package: 'moody' })
     await start(driver)
     await askDriver('cancel')

@@ -41,7 +41,7 @@ export interface RemoteDriverOptions {
   readonly signal: AbortSignal
 }
 
-/** How a driver outside of the process fares. */
+/** State of a driver in another process. */
 export interface RemoteDriverStatus {
   /** `running`: asked. `restarting`: its circuit is open; nothing is asked of it until it runs again. `stopped`: never again. */
   readonly state: 'running' | 'restarting' | 'stopped'
@@ -59,7 +59,7 @@ interface Running {
 
 /**
  * A driver in another process. What that process does wrong stays with it: calls end at their deadlines, a process that fails is started again after a wait, and until then
- * whoever asks gets an error at once.
+ * anyone who asks gets an error at once.
  */
 export class RemoteDriver implements Driver {
   readonly #options: RemoteDriverOptions
@@ -178,7 +178,7 @@ export class RemoteDriver implements Driver {
     } catch (error) {
       this.#running = undefined
       if (context.signal.aborted) await generation?.stop()
-      // What it has begun nobody knows.
+      // What it has begun no one knows.
       else generation?.fail(error)
       throw error
     }
@@ -259,7 +259,7 @@ export class RemoteDriver implements Driver {
         await this.#startIn(generation, running).catch((error: unknown) => {
           if (!running.context.signal.aborted) throw error
         })
-      // Whoever has stopped it meanwhile did not find it.
+      // Anyone who has stopped it meanwhile did not find it.
       if (running !== undefined && this.#running !== running) await generation.stop()
       this.#current = generation
       onChange?.()

@@ -22,7 +22,7 @@ export async function packageIntegrity(folder: string): Promise<string> {
 }
 
 /**
- * Copies a package folder, if it has that digest. What is copied are the bytes that were looked at: whoever changes the folder meanwhile, or later, changes nothing.
+ * Copies a package folder, if it has that digest. What is copied are the bytes that were looked at: anyone who changes the folder meanwhile, or later, changes nothing.
  *
  * @throws OsmError with code `OSM_DRIVER_INTEGRITY`, naming both digests
  */

@@ -27,7 +27,7 @@ export const channelOptions = {
   'grpc.max_reconnect_backoff_ms': 500,
 } as const
 
-/** A client of whoever serves on a unix socket. Connects with the first call. */
+/** A client of anyone who serves on a unix socket. Connects with the first call. */
 export function connectTo(socket: string): Client {
   return new Client(`unix:${socket}`, credentials.createInsecure(), channelOptions)
 }
@@ -40,7 +40,7 @@ export interface Patience {
   readonly waitForReady?: boolean
 }
 
-/** Makes a call with one answer. Rejects with what gRPC says; whoever knows what was asked makes an OsmError of it. */
+/** Makes a call with one answer. Rejects with what gRPC says; anyone who knows what was asked makes an OsmError of it. */
 export function callUnary<Request, Response>(
   client: Client,
   method: Method<Request, Response>,
@@ -176,7 +176,7 @@ async function giveItems(
 ): Promise<void> {
   const ended = new AbortController()
   const wake = new Wake()
-  // Whoever asks twice before there was an answer gets one: the newest.
+  // Anyone who asks twice before there was an answer gets one: the newest.
   const asked: { request?: WatchRequest } = {}
   call.on('data', (request: WatchRequest) => {
     asked.request = request

@@ -20,7 +20,7 @@ export interface Speaker {
 }
 
 /**
- * Connections that nobody uses stay open. A server that ends them loses the request that is on its way at that moment, whatever stands
+ * Connections that no one uses stay open. A server that ends them loses the request that is on its way at that moment, whatever stands
  * between it and its caller, and tests count such requests.
  */
 const patient = { keepAliveTimeout: 0 }

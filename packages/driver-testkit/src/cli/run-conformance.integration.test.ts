@@ -79,7 +79,7 @@ describe('the command line of the conformance suite', () => {
       ([command, value]) => `  "${command}"*) echo '${JSON.stringify(value)}' ;;`,
     )
     const kubectl = join(mkdtempSync(join(folder, 'kubectl-')), 'kubectl')
-    // Whatever else it is asked fails, with the words of nobody.
+    // Whatever else it is asked fails, with the words of no one.
     writeFileSync(kubectl, `#!/bin/sh\ncase "$*" in\n${script.join('\n')}\n  *) exit 9 ;;\nesac\n`, { mode: 0o755 })
     packageOf(`clustered-${words.length}`, { name: 'small' })
     const { code, err } = await run('--driver', `clustered-${words.length}`, '--level', '2', '--kubectl', kubectl)
@@ -118,11 +118,7 @@ describe('the command line of the conformance suite', () => {
       ['--driver', 'future', '--stand-in', 'x.js'],
       'x.js, which is to speak for the pro',
     ],
-    [
-      'a stand-in that is none',
-      ['--driver', 'future', '--stand-in', 'future/main.js'],
-      'exports no standIn, by that n',
-    ],
+    ['an invalid stand-in', ['--driver', 'future', '--stand-in', 'future/main.js'], 'exports no standIn, by that n'],
     ['an unknown check', ['--driver', 'future', '--only', 'nonsense'], 'the checks are contract.shape, '],
     ['an unknown level', ['--driver', 'future', '--level', '3'], '--level 3: expected 0, 1 or 2'],
     [
@@ -153,7 +149,7 @@ describe('the command line of the conformance suite', () => {
     ],
     ['an unknown format', ['--driver', 'future', '-o', 'xml'], 'expected table, json, yaml'],
     ['an unknown option', ['--drivers', '.'], "Unknown option '--drivers'"],
-    ['a configuration that is none', ['--driver', 'future', '--config', 'future/main.js'], '--config future/main.js: '],
+    ['an invalid configuration', ['--driver', 'future', '--config', 'future/main.js'], '--config future/main.js: '],
   ])('refuses %s', async (_what, args, words) => {
     const { code, err } = await run(...args)
     expect(code).toBe(2)

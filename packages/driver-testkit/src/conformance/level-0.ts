@@ -7,8 +7,8 @@ import { startChecks } from './start-checks.js'
 import { userTextChecks } from './user-text-checks.js'
 
 /**
- * Level 0 of the conformance suite: the contract itself, against a host that is none. No proxy is needed; what proxies are told is tried with a {@link StandIn}, if there is
- * one.
+ * Level 0 of the conformance suite: the contract itself, against a simulated host. No proxy is needed; the configuration of proxies is tested with a {@link StandIn}, if there
+ * is one.
  */
 export const level0: readonly Check[] = [
   ...contractChecks,

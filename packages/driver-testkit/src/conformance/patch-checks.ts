@@ -13,7 +13,7 @@ import { type Check, codeOf, expect, expectNone, reasonOf, type Subject } from '
 import { deepFrozen, type Mode, PatchContexts, reordered, WORKLOAD_SECRET } from './patch-contexts.js'
 
 const REPEATS = 20
-/** An admission request that is over waits for nobody. */
+/** An admission request that is over waits for no one. */
 const CANCELLED_MS = 2_000
 const modes: readonly Mode[] = ['explicit', 'transparent']
 const systems: readonly InjectorContext['podOS'][] = ['linux', 'windows', 'darwin']

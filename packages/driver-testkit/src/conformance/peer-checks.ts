@@ -80,7 +80,7 @@ export const peerChecks: readonly Check[] = [
   },
   {
     id: 'updates.while-running',
-    proves: 'policies, trust bundles, identities and evictions that change while nobody is connected do no harm',
+    proves: 'policies, trust bundles, identities and evictions that change while no one is connected do no harm',
     prove: (subject) =>
       whileRunning(subject, async ({ host, probes }) => {
         host.admit(UUID)

@@ -198,7 +198,7 @@ class Proxy {
   }
 
   get session(): StandInSession {
-    if (this.#session === undefined) throw new TypeError('nobody has connected')
+    if (this.#session === undefined) throw new TypeError('no stand-in has connected')
     return this.#session
   }
 

@@ -46,7 +46,7 @@ export function contextOf(subject: Subject, host: FakeHost, changes: Partial<Con
   return host.context({ driverConfig: subject.config, ...changes })
 }
 
-/** A port of the loopback address that nobody listens on. */
+/** A port of the loopback address that no one listens on. */
 export async function freePort(): Promise<number> {
   const { port, close } = await takenPort()
   await close()

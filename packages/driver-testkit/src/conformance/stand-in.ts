@@ -23,7 +23,7 @@ export interface StandInOptions {
  */
 export type Judge = (configuration: string) => string | undefined
 
-/** A connection of a proxy that is none. */
+/** A connection of a simulated proxy. */
 export interface StandInSession {
   /**
    * The configuration in force, in one canonical text that is the same for the same configuration: without certificates and keys, and without what

@@ -26,7 +26,7 @@ export const startChecks: readonly Check[] = [
     prove: (subject) =>
       whileRunning(subject, async ({ port, probes }) => {
         expectNone('the probes do not fit their schema', validateHealthProbes(probes))
-        expect(await isTaken(port), `start has resolved, and nobody listens on port ${port}`)
+        expect(await isTaken(port), `start has resolved, but port ${port} does not listen`)
         await expectHealthy(probes)
       }),
   },
@@ -91,7 +91,7 @@ export const startChecks: readonly Check[] = [
   },
   {
     id: 'start.bad-certificate',
-    proves: 'a control-plane certificate that is none is refused with OSM_DRIVER_START, and the port stays free',
+    proves: 'an invalid control-plane certificate is refused with OSM_DRIVER_START, and the port stays free',
     prove: async (subject) => {
       const port = await freePort()
       await refusal(subject, port, { chain: 'no certificate', privateKey: 'no key', expiry: '', serialNumber: '1' })

@@ -81,7 +81,7 @@ function faultsOf(schema: TSchema, value: unknown, above: string): readonly Faul
   })
 }
 
-/** Whoever leaves out a mode has a reason. */
+/** Anyone who leaves out a mode has a reason. */
 function modeFaults(value: unknown): readonly Fault[] {
   const { modes, without = {} } = (value ?? {}) as { readonly modes?: unknown; readonly without?: object }
   if (!Array.isArray(modes)) return []

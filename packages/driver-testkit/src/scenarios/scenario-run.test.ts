@@ -75,7 +75,7 @@ describe('a scenario on a runner', () => {
     await run.cases[0]?.prove()
   })
 
-  it('shows that what the sidecars lack is reported, and is wrong if nobody says so', async () => {
+  it('shows that what the sidecars lack is reported, and is wrong if no one says so', async () => {
     const told = stageWith(['retries'], [problem('OSM_ADMISSION_CAPABILITY', 'no attempts (retries)')])
     expect(told.run.cases.map(({ lacks }) => lacks)).toEqual(['retries'])
     await told.run.cases[0]?.prove()

@@ -14,7 +14,7 @@ const MAX_CONTAINERS = 256
 const MAX_METADATA = 256 * 1024
 
 /**
- * Refuses a pod that takes long to give a sidecar, before anything is read of it. Whoever may create pods could keep others from creating theirs.
+ * Refuses a pod that takes long to give a sidecar, before anything is read of it. Anyone who may create pods could keep others from creating theirs.
  *
  * @throws OsmError `OSM_INJECT_POD`
  */

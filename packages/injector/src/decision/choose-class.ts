@@ -36,15 +36,10 @@ export function chooseClass(
   const choices = allowed.filter((name) => served.has(name))
   if (choices.includes(sidecarClass)) return { sidecarClass, chosenBy }
   if (!allowed.includes(sidecarClass))
-    throw refused(
-      'which MeshConfig allows nobody to choose (spec.sidecar.sidecarDrivers does)',
-      written,
-      choices,
-      chosenBy,
-    )
+    throw refused('which MeshConfig does not allow (add it to spec.sidecar.sidecarDrivers)', written, choices, chosenBy)
   const refusal = registry.refusal(sidecarClass)
   if (refusal === undefined) throw refused('for which no driver is loaded', written, choices, chosenBy)
-  // One that may still come is no fault of whoever has chosen it.
+  // One that may still come is no fault of anyone who has chosen it.
   if (!refusal.final) {
     const message = `the driver of sidecar class ${sidecarClass} is not there yet: ${refusal.message}`
     throw new DriverFault(sidecarClass, refusal.code, message)

@@ -26,7 +26,7 @@ export function asDriverFault(error: unknown, sidecarClass: string): unknown {
   return new DriverFault(sidecarClass, error.code, error.message)
 }
 
-/** True if a pod is admitted without a sidecar after such a fault: whoever has listed the driver has said so. */
+/** True if a pod is admitted without a sidecar after such a fault: anyone who has listed the driver has said so. */
 export function isIgnored({ sidecarClass }: DriverFault, registry: DriverRegistry): boolean {
   const { failurePolicy } = registry.facts(sidecarClass) ?? registry.refusal(sidecarClass) ?? {}
   return failurePolicy === 'Ignore'

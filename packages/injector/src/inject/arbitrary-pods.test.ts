@@ -9,7 +9,7 @@ import { type InjectionPorts, injectPod } from './inject-pod.js'
 
 const { applyPatch } = jsonPatchLibrary
 
-/** Fields that nobody here has heard of. */
+/** Fields that no one here has heard of. */
 const unknown = fc.dictionary(
   fc.constantFrom('futureField', 'x-y/z', '~', 'Ω'),
   fc.oneof(fc.constantFrom<JsonValue>(null, true, 0, '', 'text'), fc.array(fc.integer(), { maxLength: 2 })),

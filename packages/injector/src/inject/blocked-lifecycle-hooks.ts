@@ -7,7 +7,7 @@ const HANDLERS = ['httpGet', 'tcpSocket'] as const
 /**
  * Lifecycle hooks that come from the kubelet, who has no certificate, to a port that only takes connections with one.
  *
- * They stay as they are. Unlike probes they do something, so that a way past mutual TLS must not be opened for them: whoever finds it could have a
+ * They stay as they are. Unlike probes they do something, so that a way past mutual TLS must not be opened for them: anyone who finds it could have a
  * workload shut down.
  */
 export function blockedLifecycleHooks(pod: JsonObject, excludedPorts: readonly number[]): readonly string[] {

@@ -340,7 +340,7 @@ describe('injectPod', () => {
     expect((await injected(excluded)).warnings).toEqual([])
   })
 
-  it('warns of a pod that is to end and whose sidecar nobody would end', async () => {
+  it('warns of a pod that is to end and whose sidecar no one would end', async () => {
     const envoy = createEnvoyDriver()
     const features = envoy.capabilities.features.filter((feature) => feature !== 'workload-end')
     const drivers = [{ ...envoy, capabilities: { ...envoy.capabilities, features } }]
@@ -488,9 +488,9 @@ describe('injectPod', () => {
       /spec.securityContext.runAsUser 1500/,
     ],
     [
-      'a class that nobody allows',
+      'a class that no one allows',
       annotated({ 'openservicemesh.io/sidecar-class': 'pipy' }),
-      /"pipy", which MeshConfig allows nobody.*may be chosen: envoy/,
+      /"pipy", which MeshConfig does not allow.*may be chosen: envoy/,
     ],
     [
       'a class without a driver',

@@ -3,7 +3,7 @@ import type { Capabilities } from '@osm-ts/driver-api'
 import { type JsonObject, objectOf, textOf } from '../json/json.js'
 
 /**
- * A pod that is to end, such as that of a Job, and whose sidecar nobody ends: neither the kubelet, as it does with native ones, nor the control plane, where
+ * A pod that is to end, such as that of a Job, and whose sidecar no one ends: neither the kubelet, as it does with native ones, nor the control plane, where
  * the class can't.
  */
 export function jobsBlockedBySidecar(

@@ -18,7 +18,7 @@ export interface RewrittenProbes {
   readonly originals: readonly OriginalHealthProbe[]
   /** What was done, and what not and why, one sentence each. */
   readonly notes: readonly string[]
-  /** What the user should know: probes that nobody can answer. */
+  /** What the user should know: probes that no one can answer. */
   readonly warnings: readonly string[]
 }
 

@@ -73,7 +73,7 @@ describe('PodReviewer and an informer that is behind', () => {
     expect(reads).toBe(1)
   })
 
-  it.each(behind)('refuses for now where it %s and nobody can tell', async (_what, known) => {
+  it.each(behind)('refuses for now where it %s and no one can tell', async (_what, known) => {
     await expect(review(known, notReady)).resolves.toMatchObject({
       allowed: false,
       code: 503,
@@ -94,12 +94,12 @@ describe('PodReviewer and an informer that is behind', () => {
     ['a pod says so', enabled, annotated({ [injection]: 'disabled' })],
     ['a pod can have no sidecar', enabled, podOf({}, { spec: { hostNetwork: true } })],
     ['a namespace never joins', namespaceOf({ name: 'kube-system' }), podOf()],
-  ])('asks nobody where %s', async (_what, known, pod) => {
+  ])('asks no one where %s', async (_what, known, pod) => {
     await expect(review(known, notReady, pod)).resolves.toEqual({ allowed: true, warnings: [] })
     expect(reads).toBe(0)
   })
 
-  it('asks nobody before a pod is injected', async () => {
+  it('asks no one before a pod is injected', async () => {
     await expect(review(enabled, notReady)).resolves.toMatchObject({ allowed: true, operations: expect.any(Array) })
     expect(reads).toBe(0)
   })

@@ -28,7 +28,7 @@ export interface ReviewerOptions {
   readonly metrics: Metrics
 }
 
-/** Codes of what is nobody's mistake and may be gone in a moment. */
+/** Codes of what is no one's mistake and may be gone in a moment. */
 const PASSING: ReadonlySet<string> = new Set<InjectorErrorCode>([
   'OSM_INJECT_SECRET_FORBIDDEN',
   'OSM_INJECT_SECRET',
@@ -148,7 +148,7 @@ export class PodReviewer {
     }
   }
 
-  /** The API server waits for the answer, and a line of the log may wait for whoever reads it. */
+  /** The API server waits for the answer, and a line of the log may wait for anyone who reads it. */
   #logAfterAnswer(level: 'info' | 'warn', facts: Readonly<Record<string, unknown>>, message: string): void {
     setImmediate(() => this.#options.logger[level](facts, message))
   }

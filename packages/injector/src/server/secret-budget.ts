@@ -26,7 +26,7 @@ interface Bucket {
 /**
  * Limits the Secrets that are written, by a token bucket for each namespace and one for all.
  *
- * The API server shows no certificate unless it is configured to, so that whoever reaches the webhook can pass for it. A Secret that is written for nobody
+ * The API server shows no certificate unless it is configured to, so that anyone who reaches the webhook can pass for it. A Secret that is written for no one
  * stays until the leader removes it minutes later: the bounds are what keeps etcd from filling up until then.
  */
 export class SecretBudget {

@@ -45,7 +45,7 @@ describe('AddressAllocator', () => {
     expect(allocator.current()['shop/a']).toBe('10.190.7.1')
   })
 
-  it('honours an address inside the range, whoever has it so far, and finds one for a service that names another', () => {
+  it('honours an address inside the range, no matter who has it so far, and finds one for a service that names another', () => {
     const allocator = openAllocator(newFile())
     allocator.assign([service('a')])
     allocator.assign([

@@ -19,7 +19,7 @@ export interface CallerStatus {
  * Waits until no sidecar sends an instance anything new: the controller has taken it out of service, and every sidecar that is in service has applied that, or
  * has refused it. Resolves when the signal aborts as well.
  *
- * @param ask - where the proxies stand; undefined while nobody knows
+ * @param ask - where the proxies stand; undefined while no one knows
  */
 export async function untilCallersKnow(
   uuid: string,
@@ -39,7 +39,7 @@ function isOutOfService(uuid: string, proxies: readonly CallerStatus[]): boolean
 }
 
 /**
- * Asks a controller where its proxies stand. Nothing if it does not run: then nobody can be told anything.
+ * Asks a controller where its proxies stand. Nothing if it does not run: then no one can be told anything.
  *
  * @param url - of its debug server; undefined while it does not run
  */

@@ -4,12 +4,12 @@ import { overlap, parseIpv4Range, type Ipv4Range } from './ipv4-range.js'
 export interface MeshNetworkRanges {
   /** Addresses of the workloads and, first of all, of the host. At least eight addresses. */
   readonly subnet: string
-  /** Addresses of services. Nobody has them; sidecars take the connections to them. */
+  /** Addresses of services. No one has them; sidecars take the connections to them. */
   readonly vipRange: string
 }
 
 /**
- * Ranges of which a mesh network takes the first that nobody uses: first two corners of the private range 10.0.0.0/8, then, for machines
+ * Ranges of which a mesh network takes the first that no one uses: first two corners of the private range 10.0.0.0/8, then, for machines
  * whose own network is all of that, the range that is set aside for measuring network devices.
  */
 const candidates: readonly MeshNetworkRanges[] = [

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The process that a mesh network belongs to: what it makes bears its mark, and nobody else removes it while the process lives. */
+/** The process that a mesh network belongs to: what it makes bears its mark, and no one else removes it while the process lives. */
 export interface Owner {
   readonly pid: number
   /** Tells the process from a later one with the same number: when it started, in clock ticks since boot, cut to ten bits. */

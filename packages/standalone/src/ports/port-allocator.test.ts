@@ -105,7 +105,7 @@ describe('PortAllocator', () => {
               const name = `${it.owner} ${purpose}`
               expect(held.get(String(port)) ?? name).toBe(name)
               held.set(String(port), name)
-              // All ports are free and there are plenty: whoever had one gets the same one.
+              // All ports are free and there are plenty: anyone who had one gets the same one.
               expect(last.get(name) ?? port).toBe(port)
               last.set(name, port)
             }

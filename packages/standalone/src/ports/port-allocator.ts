@@ -21,7 +21,7 @@ export interface PortAllocatorOptions {
 type PortTable = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 /**
- * Gives out loopback ports, and remembers them over restarts: whoever claims a port for the same purpose again gets the same one if it is free.
+ * Gives out loopback ports, and remembers them over restarts: anyone who claims a port for the same purpose again gets the same one if it is free.
  *
  * Claims run one after another, so that two of them never find the same port free.
  */

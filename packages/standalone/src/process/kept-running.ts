@@ -83,7 +83,7 @@ export class KeptRunning {
     } catch (error) {
       return { error }
     }
-    // Told to end while it was being started: nobody has seen it yet.
+    // Told to end while it was being started: no one has seen it yet.
     if (this.#ending.signal.aborted) child.signal('SIGKILL')
     this.#child = child
     const running = new AbortController()

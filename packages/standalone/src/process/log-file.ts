@@ -24,7 +24,7 @@ export class LogFile {
     truncateSync(this.path)
   }
 
-  /** The last line for people, rather one that tells of an error, or an empty text: records for programs are JSON, and where in a program it happened helps nobody here. */
+  /** The last line for people, rather one that tells of an error, or an empty text: records for programs are JSON, and where in a program it happened helps no one here. */
   lastLine(): string {
     const { size } = fstatSync(this.fd)
     const buffer = Buffer.alloc(Math.min(size, TAIL_BYTES))

@@ -74,7 +74,7 @@ describe('findLeftovers', () => {
 })
 
 describe('sweepProcesses', () => {
-  it('ends a real leftover and its children, and nobody else', async () => {
+  it('ends a real leftover and its children, and no one else', async () => {
     const state = folder()
     const file = join(state, 'processes.json')
     const script =

@@ -48,7 +48,7 @@ export class ProcessRegistry {
 /**
  * Processes of an earlier run that still run, children of theirs included.
  *
- * A recorded process counts only with its very start time. Those that it left behind are found by their session, which nobody else can have
+ * A recorded process counts only with its very start time. Those that it left behind are found by their session, which no one else can have
  * while one of them lives, and by the mark in their environment.
  */
 export function findLeftovers(file: string, stateFolder: string, table: ProcessTable): readonly number[] {

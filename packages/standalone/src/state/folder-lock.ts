@@ -12,7 +12,7 @@ import { trySocketLock } from '../process/socket-lock.js'
 /**
  * Makes sure that one mesh at a time uses a state folder: a socket with a name made from the folder's real path.
  *
- * On Linux the name is an abstract one, which goes away with the process however it ends. Elsewhere it is a file, which may stay behind; whether
+ * On Linux the name is an abstract one, which disappears with the process. Elsewhere it is a file, which may stay behind; whether
  * anybody listens on it tells the difference.
  *
  * @returns what gives the folder free again

@@ -46,7 +46,7 @@ export function clearRun(paths: StatePaths): void {
   for (const path of [paths.instances, paths.run, paths.meshFile]) rmSync(path, { recursive: true, force: true })
 }
 
-/** Makes the folders of a run. Keys of sidecars lie in there: nobody else gets in. */
+/** Makes the folders of a run. Keys of sidecars lie in there: no one else gets in. */
 export function prepareRun(paths: StatePaths): void {
   clearRun(paths)
   rmSync(paths.logs, { recursive: true, force: true })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /**
  * The folder of the sidecars' files in transparent mode. It lies where the sidecars' user gets to, which the state folder may not, and in memory;
- * only root writes to /run, so that nobody can have put something else into its place.
+ * only root writes to /run, so that no one can have put something else into its place.
  */
 function sidecarsHome(stateFolder: string): string {
   return join('/run', `osm-ts-${createHash('sha256').update(stateFolder).digest('hex').slice(0, 16)}`)

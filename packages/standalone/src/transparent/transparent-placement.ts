@@ -116,7 +116,7 @@ class TransparentPlacement implements Placement {
   }
 }
 
-/** Whoever called sudo: programs then have the rights of that person, and not those of root. */
+/** Anyone who called sudo: programs then have the rights of that person, and not those of root. */
 function programUser({ SUDO_UID, SUDO_GID }: Readonly<Record<string, string | undefined>>): ProgramUser | undefined {
   const uid = Number(SUDO_UID)
   if (!Number.isInteger(uid) || uid <= 0) return undefined

@@ -165,7 +165,7 @@ async function claimWorkloadPorts(
   { desired, allocator }: ExplicitInstancePlacementOptions,
   snapshot: Snapshot,
 ): Promise<readonly WorkloadPort[]> {
-  // Nobody finds a workload without a sidecar but at the port that it declares.
+  // No one finds a workload without a sidecar but at the port that it declares.
   const ports = workloadPorts(snapshot, desired.workload).map((port) =>
     desired.sidecarClass === undefined ? { localPort: port.port, ...port } : port,
   )

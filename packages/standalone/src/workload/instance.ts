@@ -271,7 +271,7 @@ export class Instance {
     return this.#snapshot.get('Workload', namespace, workload.metadata.name) ?? workload
   }
 
-  /** Nobody has to learn of the end of an instance that no service leads to. */
+  /** No one has to learn of the end of an instance that no service leads to. */
   #isServing(): boolean {
     const { placement } = this.#entered ?? {}
     return placement !== undefined && servedPorts(this.#snapshot, this.#workload(), placement.ports).length > 0
@@ -315,7 +315,7 @@ export class Instance {
   #failed(place: (typeof PLACES)[number], error: unknown): void {
     const detail = error instanceof Error ? error.message : String(error)
     this.#problems.failed(place, error, 'OSM_STANDALONE_SIDECAR')
-    // Tried again with the same result: that is no news.
+    // A retry with the same result is not reported again.
     if (detail === this.#detail) return
     this.#detail = detail
     this.#services.emit({

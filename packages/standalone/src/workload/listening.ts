@@ -7,7 +7,7 @@ const LISTENING = '0A'
 /**
  * Resolves when something listens on all of the ports in the network of the process, when the time is over, or when the signal aborts.
  *
- * Looking into the kernel's tables disturbs nobody, unlike a connection, which would be a first request to some programs. Where there are no
+ * Looking into the kernel's tables disturbs no one, unlike a connection, which would be a first request to some programs. Where there are no
  * such tables there is nothing to wait for.
  */
 export async function untilListening(

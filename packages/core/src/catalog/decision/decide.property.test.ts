@@ -87,7 +87,7 @@ function saysOf(
   const [id = ''] = outcome.upstream.split('|')
   const instances = fixture.snapshot.list('WorkloadInstance')
   const instance = instances.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === outcome.proxy)
-  // A proxy that has no part for the port serves nobody there.
+  // A proxy that has no part for the port serves no one there.
   if (instance === undefined) return false
   const said = ({ decisions }: AccessDecision): readonly boolean[] =>
     decisions

@@ -84,7 +84,7 @@ describe('decide on requests', () => {
   it.each([
     ['shop/buyer', 'shop/stor', {}, 'there is no Service shop/stor in the mesh'],
     ['shop/buyer', 'shop/store', { port: 81 }, 'Service shop/store has no TCP port 81; it has 80'],
-    ['svc/clerk.desk', 'shop/store', {}, 'the caller can have no certificate, so nobody lets it in'],
+    ['svc/clerk.desk', 'shop/store', {}, 'the caller cannot have a certificate, so it is never allowed'],
   ])('answers a question about what is not there: %s to %s', (from, to, more, reason) => {
     expect(ask(shop, from, to, more)).toEqual({ allowed: false, reason, decisions: [] })
   })
@@ -172,7 +172,7 @@ describe('decide on splits, accounts and modes', () => {
     expect(ask(mesh('accounts'), 'bank/clerk.first', 'bank/vault').allowed).toBe(true)
   })
 
-  it('allows everybody of the mesh in permissive mode, and nobody else', () => {
+  it('allows everybody of the mesh in permissive mode, and no one else', () => {
     const open = mesh('permissive')
     expect(ask(open, 'bank/ledger', 'shop/store')).toMatchObject({
       allowed: true,

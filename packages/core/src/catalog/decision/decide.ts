@@ -37,7 +37,7 @@ export interface AccountDecision {
   readonly allowed: boolean
   /** True: no sidecar is in front of these workloads, and the mesh speaks no plaintext to them. Nothing arrives that a rule could be about. */
   readonly unreachable?: true
-  /** True: these workloads have no sidecar and are spoken to in the clear, so that nobody there decides anything. */
+  /** True: these workloads have no sidecar and are spoken to in the clear, so that no one there decides anything. */
   readonly plaintext?: true
   readonly rule?: DecidingRule
   /** Why; for a denial what comes nearest to allowing the request, most relevant first. */
@@ -99,7 +99,7 @@ export function decide(context: DecisionContext, question: AccessQuestion): Acce
   }
   if (!context.isMember(question.from.namespace))
     return refusal(`namespace ${question.from.namespace} of the caller does not take part in the mesh`)
-  if (!context.isUsable(question.from)) return refusal('the caller can have no certificate, so nobody lets it in')
+  if (!context.isUsable(question.from)) return refusal('the caller cannot have a certificate, so it is never allowed')
   const path = requestPath(question.path ?? '/', context.escapedSlashes)
   const refused = speaksHttp(port) && !path.ok ? `the request is answered 400: ${path.reason}` : undefined
   const request = {
@@ -111,7 +111,7 @@ export function decide(context: DecisionContext, question: AccessQuestion): Acce
   const reached = callees({ snapshot, hasWorkloads, isServed: context.isServed }, service, port, request)
   const served = { ...request, readings: path.ok ? path.readings : [] }
   const judged = reached.flatMap((callee) => decisionsAt(context, callee, question.from, served))
-  // Sidecars of the called side refuse paths. Where there is none, nobody does.
+  // Sidecars of the called side refuse paths. Where there is none, no one does.
   if (refused !== undefined && !judged.some(({ plaintext }) => plaintext)) return refusal(refused)
   const decisions =
     refused === undefined

@@ -188,7 +188,7 @@ describe('Engine', () => {
     expect(engine.get(fresh, '').seen).toBe(3)
   })
 
-  it('fails who reads an input that cannot be read, and nobody else, until it can be read again', () => {
+  it('fails who reads an input that cannot be read, and no one else, until it can be read again', () => {
     let isBroken = false
     const fragile = defineInput<Cells, number, number>({
       name: 'fragile',
@@ -235,7 +235,7 @@ describe('Engine', () => {
     expect(engine.outdated(odd)).toEqual([])
   })
 
-  it('forgets what nobody reads, and keeps what is pinned with all below it', () => {
+  it('forgets what no one reads, and keeps what is pinned with all below it', () => {
     const engine = engineWith([1, 2])
     engine.pin(odd, 0)
     engine.get(odd, 0)

@@ -59,7 +59,7 @@ export class Engine<S> {
     return this.#size
   }
 
-  /** The up-to-date value. A value that is neither pinned nor read by another goes away with the next {@link collect}. */
+  /** The up-to-date value. A value that is neither pinned nor read by another is removed by the next {@link collect}. */
   get<K, V>(of: Readable<S, K, V>, key: K): V {
     this.#refuseInside('get')
     const node = this.#node(of, key)
@@ -88,7 +88,7 @@ export class Engine<S> {
 
   /**
    * Takes a new source into force. `changes` must name every input at every key whose value differs; naming more is harmless.
-   * Inputs that nobody read cost nothing. An input that can't be read fails whoever reads it, and nothing else.
+   * Inputs that no one read cost nothing. An input that can't be read fails anyone who reads it, and nothing else.
    */
   update(source: S, changes: Iterable<Touched<S>>): void {
     this.#refuseInside('update')
@@ -102,13 +102,13 @@ export class Engine<S> {
     }
   }
 
-  /** True if whoever has read the input must look again. */
+  /** True if anyone who has read the input must look again. */
   #readAgain(node: Node<S>, read: () => unknown): boolean {
     let value: unknown
     try {
       value = read()
     } catch {
-      // Read once more by whoever needs it, who is then told why that fails.
+      // Read once more by anyone who needs it, who is then told why that fails.
       node.state = 'stale'
       return true
     }

@@ -14,6 +14,6 @@ export interface CatalogState {
   readonly settings: CatalogSettings
   /** Roots that sign service certificates, PEM, the one in use first. */
   readonly roots: readonly string[]
-  /** Secrets that objects name; undefined where nobody knows about them, and each is taken to be there. */
+  /** Secrets that objects name; undefined where no one knows about them, and each is taken to be there. */
   readonly secrets: SecretStates | undefined
 }

@@ -49,7 +49,7 @@ export function retrySourceOf(retry: KindMap['Retry']): ServiceAccountRef {
 }
 
 /**
- * Services that the host of an UpstreamTrafficSetting may stand for: which of them it does depends on the cluster domain, so whoever looks here looks
+ * Services that the host of an UpstreamTrafficSetting may stand for: which of them it does depends on the cluster domain, so anyone who looks here looks
  * at the host again.
  */
 export function settingHostCandidates(setting: KindMap['UpstreamTrafficSetting']): readonly MeshService[] {

@@ -47,7 +47,7 @@ export interface AccessBackend {
   readonly object: ObjectRef
   /** Path of the entry inside the object. */
   readonly field: string
-  /** Undefined: the entry lets nobody in. It keeps its claim on the port all the same. */
+  /** Undefined: the entry allows no caller. It keeps its claim on the port all the same. */
   readonly opening: Opening | undefined
 }
 
@@ -134,7 +134,7 @@ function analyse(context: Context, object: AccessObject): AccessAnalysis {
   return { backends, problems: problems.items }
 }
 
-/** True for an object that exceeds its limits and lets nobody in. */
+/** True for an object that exceeds its limits and lets no one in. */
 function isTooLarge(
   { backends }: AccessObject['spec'],
   callers: Callers,
@@ -145,9 +145,14 @@ function isTooLarge(
   const names = backends.reduce((sum, { tls }) => sum + (tls?.sniHosts ?? []).length, 0)
   const pairs = backends.length * (sources.length + principals.length + matches) + names
   if (backends.length > MAX_ACCESS_BACKENDS)
-    reportTooMany(problems, 'spec.backends', `has ${backends.length} backends, and lets nobody in`, MAX_ACCESS_BACKENDS)
+    reportTooMany(
+      problems,
+      'spec.backends',
+      `has ${backends.length} backends, and allows no caller`,
+      MAX_ACCESS_BACKENDS,
+    )
   else if (pairs > objectCombinations.access) {
-    const what = `has ${pairs} combinations of backend and source, host name or match, and lets nobody in`
+    const what = `has ${pairs} combinations of backend and source, host name or match, and allows no caller`
     reportTooMany(problems, 'spec', what, objectCombinations.access)
   } else return false
   return true
@@ -174,14 +179,14 @@ function callersOf(context: Context, { metadata, spec }: AccessObject, problems:
         const principal = name.toLowerCase()
         // The brand is of principals of the mesh; here it is any name that a certificate may hold.
         if (isDnsDomain(principal)) return { principals: [principal as Principal] }
-        const message = `${JSON.stringify(name)} is no DNS name that a certificate could hold; nobody is let in by it`
+        const message = `${JSON.stringify(name)} is not a valid DNS name for a certificate, and allows no caller`
         problems.error('OSM_SPEC_PRINCIPAL', `${field}.name`, message)
         return {}
       }
     }
   })
   if (spec.sources.length === 0)
-    problems.error('OSM_SPEC_NO_EFFECT', 'spec.sources', `is empty: nobody is let in by ${metadata.name}`)
+    problems.error('OSM_SPEC_NO_EFFECT', 'spec.sources', `is empty: ${metadata.name} allows no caller`)
   return {
     sources: sortedUnique(found.flatMap(({ sources = [] }) => sources)),
     namesAddresses: spec.sources.some(({ kind }) => kind !== 'AuthenticatedPrincipal'),
@@ -198,12 +203,12 @@ function gatewayAddresses(
   const { addresses, doubt } = context.get(addressesOfService, service)
   if (doubt !== undefined) problems.warning('OSM_POLICY_INGRESS_SOURCE', `${field}.name`, doubt)
   if (addresses.length > 0 || doubt !== undefined) return addresses
-  const message = `Service ${nameKey(service)} has no endpoints, so nobody is let in by it; create it, or start its workloads`
+  const message = `Service ${nameKey(service)} has no endpoints, so it allows no caller; create it, or start its workloads`
   problems.error('OSM_POLICY_INGRESS_SOURCE', `${field}.name`, message)
   return []
 }
 
-/** Who comes in and how; undefined if nobody does. */
+/** Who comes in and how; undefined if no one does. */
 function doorOf(
   { port, tls: options }: Backend,
   { sources, namesAddresses, principals }: Callers,
@@ -233,7 +238,7 @@ function doorOf(
   }
   if (!namesAddresses && principals.length > 0) {
     const message =
-      'callers show no certificate here, so that a source of kind AuthenticatedPrincipal lets nobody in; name a source of kind Service or IPRange'
+      'callers show no certificate here, so that a source of kind AuthenticatedPrincipal allows no caller; name a source of kind Service or IPRange'
     problems.error('OSM_POLICY_INGRESS_SOURCE', field, message)
   }
   return sources.length === 0 ? undefined : { protocol, tls, serverNames, sources, principals: [] }

@@ -30,7 +30,7 @@ interface Claim {
  * and the service only those that no instance claims. Workloads without interception are dialled elsewhere and claim nothing, and so do those without
  * a sidecar, unless the mesh speaks plaintext to them. An endpoint that is not a workload never claims an address.
  *
- * Virtual addresses are the strongest claim: whoever can list endpoints by hand could otherwise list the virtual address of somebody else, and get
+ * Virtual addresses are the strongest claim: anyone who can list endpoints by hand could otherwise list the virtual address of somebody else, and get
  * the traffic. For the same reason an instance that the mesh has started is a stronger claim than an address that somebody wrote down.
  */
 const claims = defineQuery<CatalogState, ServicePortRef, readonly Claim[]>({
@@ -59,7 +59,7 @@ const claims = defineQuery<CatalogState, ServicePortRef, readonly Claim[]>({
 
 /**
  * Addresses that more than one service claims on a port. The strongest claim holds, of equal ones the first by namespace and name. There are hardly
- * ever any, so that whoever reads this is seldom disturbed.
+ * ever any, so that anyone who reads this is seldom disturbed.
  */
 export const contestedAddresses = defineQuery<CatalogState, number, readonly ContestedAddress[]>({
   name: 'contested-addresses',

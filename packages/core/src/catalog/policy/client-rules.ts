@@ -64,7 +64,7 @@ function analyse({ metadata, spec }: KindMap['Retry']): RetryAnalysis {
         .filter((condition) => condition !== ''),
     ),
     numRetries,
-    // Nought is what Go makes of "not said".
+    // Zero means unset, as in Go.
     ...(perTryTimeoutMs ? { perTryTimeoutMs } : {}),
     ...(backoffBaseIntervalMs ? { backoffBaseIntervalMs } : {}),
   }

@@ -242,7 +242,7 @@ describe('objects of some kilobytes that stand for millions of pairs', () => {
   it.each([
     ['sources', times(60, (n) => ({ name: 'web', port: { number: 8080 + n, protocol: 'http' } })), ranges(1000, 1)],
     ['backends', times(1001, (n) => ({ name: 'web', port: { number: 8080 + n, protocol: 'http' } })), ranges(1, 1)],
-  ])('an IngressBackend of too many %s lets nobody in and is reported', (_what, backends, sources) => {
+  ])('an IngressBackend of too many %s lets no one in and is reported', (_what, backends, sources) => {
     const outcome = computed([object(POLICY, 'IngressBackend', 'i', { backends, sources })])
     expect(outcome.problems).toContainEqual(refused('IngressBackend', 'i'))
     expect(parts(outcome, 'ingress')).toEqual([])

@@ -70,7 +70,7 @@ describe('policies and Egress objects', () => {
     expect(ways(fixture, 'shop/buyer-0')).not.toContain('http|store.other:8000')
   })
 
-  it('let nobody out whom no Egress names, and nobody at all without the feature', () => {
+  it('let no one out whom no Egress names, and no one at all without the feature', () => {
     const fixture = mesh()
     expect(fixture.document('shop/thief-0').proxy.egress).toBeUndefined()
     fixture.apply(
@@ -86,7 +86,7 @@ spec: { featureFlags: { enableEgressPolicy: false } }
     expect(fixture.catalog.problems().filter(({ object }) => object?.kind === 'Egress')).toEqual([])
   })
 
-  it('have an address only while the Secret of their client certificate can be used, and are computed again for nobody else', () => {
+  it('have an address only while the Secret of their client certificate can be used, and are computed again for no one else', () => {
     const fixture = mesh()
     const upstream = (): unknown =>
       Object.values(fixture.document('shop/buyer-0').parts).find(

@@ -154,7 +154,7 @@ function whyUnavailable(
   if (cert === undefined) return { field: 'cert', message: 'is missing: its secret holds the certificate to show' }
   const { secret } = cert
   if (secret.namespace !== namespace) {
-    // Whoever may write an Egress must not get at Secrets of other namespaces by it.
+    // Anyone who may write an Egress must not get at Secrets of other namespaces by it.
     const message = `must be ${namespace}, the namespace of the Egress, not ${JSON.stringify(secret.namespace)}`
     return { field: 'cert.secret.namespace', message }
   }

@@ -140,7 +140,7 @@ function destinationUsable(target: KindMap['TrafficTarget'], domains: MeshDomain
     return false
   }
   if (account.namespace !== target.metadata.namespace) {
-    // Otherwise whoever may write in one namespace could open the workloads of another.
+    // Otherwise anyone who may write in one namespace could open the workloads of another.
     const message = `must be ${target.metadata.namespace}, the namespace of the TrafficTarget, which is ignored`
     problems.error('OSM_SPEC_TARGET_NAMESPACE', 'spec.destination.namespace', message)
     return false

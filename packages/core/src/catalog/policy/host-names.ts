@@ -22,7 +22,7 @@ export interface HostNames {
  * makes them.
  *
  * An instance of a headless service is called `<hostname>.<service>`, and `<service>.<namespace>` is what a service is called: when the two meet on one
- * port, the service holds. Its name must not be taken over by whoever may name instances elsewhere.
+ * port, the service holds. Its name must not be taken over by anyone who may name instances elsewhere.
  */
 export function hostNames(context: QueryContext<CatalogState>, service: MeshService, port: number): HostNames {
   const { clusterDomain } = context.get(settingInputs.domains, '')
@@ -55,7 +55,7 @@ function serviceCalled(host: string, clusterDomain: ClusterDomain): MeshService 
 }
 
 /**
- * The service of the mesh, or the instance of a headless one, that a host name stands for where clients are in a namespace; undefined if it is nobody of
+ * The service of the mesh, or the instance of a headless one, that a host name stands for where clients are in a namespace; undefined if it is no one of
  * the mesh.
  */
 export function meshServiceCalled(

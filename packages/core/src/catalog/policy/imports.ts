@@ -25,7 +25,10 @@ export const importProblems = defineQuery<CatalogState, NamespacedName, readonly
       return problems.items
     }
     if (context.get(usableAccounts, name).length === 0)
-      warn('spec.serviceAccountName', 'names no account, and the Service has none: nobody could be expected to answer')
+      warn(
+        'spec.serviceAccountName',
+        'has no account, and the Service has none: no identity can be expected of its endpoints',
+      )
     for (const [index, { port, endpoints }] of imported.spec.ports.entries()) {
       const field = `spec.ports[${index}]`
       if (!service.ports.some((own) => own.port === port)) warn(`${field}.port`, `the Service has no port ${port}`)
@@ -40,7 +43,7 @@ export const importProblems = defineQuery<CatalogState, NamespacedName, readonly
   },
 })
 
-/** Of a ServiceExport all: gateways are nobody's here. */
+/** Of a ServiceExport all: gateways are no one's here. */
 export function exportProblems(name: NamespacedName): readonly PolicyProblem[] {
   const problems = new ProblemList(objectRefOf('ServiceExport', name))
   const message =

@@ -34,7 +34,7 @@ interface Opening {
 }
 
 /**
- * The `inbound` part of a service port as workloads of one account serve it; undefined if nobody may call it.
+ * The `inbound` part of a service port as workloads of one account serve it; undefined if no one may call it.
  *
  * TrafficTargets open accounts, not services: where workloads of two accounts are behind one service, each serves its own rules. Rules that come out
  * equal are one part all the same, since equal bytes have one hash.

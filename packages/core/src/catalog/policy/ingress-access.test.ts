@@ -47,7 +47,7 @@ const lost = (...backends: readonly AccessBackend[]) =>
   mergeIngressAccess(backends).contradictions.map(({ loser, owner }) => `${loser.object.name} to ${owner.object.name}`)
 
 describe('mergeIngressAccess', () => {
-  it('has none where nobody is let in', () => {
+  it('has none where no one is let in', () => {
     expect(mergeIngressAccess([])).toEqual({ groups: [], contradictions: [] })
     expect(shown({ ...backend('a', {}), opening: undefined })).toEqual([])
   })

@@ -130,7 +130,7 @@ function classesOf<T>(items: readonly T[], takenByOf: (item: T) => readonly bool
   return [...classes.values()]
 }
 
-/** Names with equal sources share a group. Those that nobody names have one of their own. */
+/** Names with equal sources share a group. Those that no one names have one of their own. */
 function namesBySources(
   sourcesByNames: ReadonlyMap<NameClass, readonly string[]>,
 ): readonly Pick<IngressAccessGroup, 'serverNames' | 'sources'>[] {

@@ -33,7 +33,7 @@ export interface AccessGroupRef extends OpenedPortRef {
   readonly group: number
 }
 
-/** Who is let in to a service port. An object names services of its own namespace, so nobody opens the services of another. */
+/** Who is let in to a service port. An object names services of its own namespace, so no one opens the services of another. */
 export const openedPort = defineQuery<CatalogState, OpenedPortRef, OpenedPort>({
   name: 'opened-port',
   keyOf: openedPortKey,
@@ -43,7 +43,7 @@ export const openedPort = defineQuery<CatalogState, OpenedPortRef, OpenedPort>({
       accessKinds.flatMap((kind) => ownerOf(context, kind, key) ?? []),
     )
     const problems = contradictions.flatMap(({ loser, owner }) => contradicted(loser, owner.object))
-    // Whoever may come in the clear may ask anything: nobody's ranges or matches narrow that.
+    // Anyone who may come in the clear may ask anything: no one's ranges or matches narrow that.
     if (context.get(allowsPlaintext, key.namespace))
       return { groups: [...groups.filter(({ tls }) => tls !== 'none'), anyoneInTheClear], problems }
     return { groups, problems }

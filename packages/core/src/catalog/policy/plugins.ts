@@ -35,7 +35,7 @@ interface PlacedPlugin extends PluginOfNamespace {
 
 /**
  * Configurations of a plugin by service, sorted, as sidecars of a namespace get them: what the namespace has itself, for any service, and what others have
- * for services of the namespace and may. Configurations hold secrets, so nobody gets those of other namespaces. Of several for one service the first holds,
+ * for services of the namespace and may. Configurations hold secrets, so no one gets those of other namespaces. Of several for one service the first holds,
  * in their precedence.
  */
 const configsOfPlugin = defineQuery<CatalogState, PluginOfNamespace, PluginValue['configs']>({

@@ -15,7 +15,7 @@ export type Origins = Readonly<Record<string, readonly SourceRef[]>>
 /**
  * A part with its address and what stands outside the hashed bytes.
  *
- * `children` are the parts that this one refers to by hash. They are held as objects, so that whoever holds a part holds all that belongs to it.
+ * `children` are the parts that this one refers to by hash. They are held as objects, so that anyone who holds a part holds all that belongs to it.
  */
 export interface PolicyPart<P extends Part = Part> {
   readonly hash: PartHash
@@ -41,7 +41,7 @@ export function samePart(a: PolicyPart | undefined, b: PolicyPart | undefined): 
 
 /**
  * What stays of two equal parts: the older one, with the origins of the newer. The same rules may come from other objects than before; that is no
- * change of policy, but whoever asks for origins should hear of it.
+ * change of policy, but anyone who asks for origins should hear of it.
  */
 export function keepPart<T extends PolicyPart | undefined>(before: T, after: T): T {
   if (before !== undefined && after !== undefined) before.origins = after.origins

@@ -31,9 +31,9 @@ interface WrittenBinding {
 }
 
 /**
- * Probes that the sidecar answers for, because whoever asks has no certificate. Sorted by container and probe.
+ * Probes that the sidecar answers for, because anyone who asks has no certificate. Sorted by container and probe.
  *
- * Bindings that came with the instance hold as they are: whoever rewrote the probes has told the kubelet of them. Without any, probes are answered as an
+ * Bindings that came with the instance hold as they are: anyone who rewrote the probes has told the kubelet of them. Without any, probes are answered as an
  * injector would have rewritten them: by a path of the sidecar for each, and never by a connection that is passed on, which would lead past mutual TLS. None
  * in explicit mode, where the application's own port can be asked. None that aims at the sidecar itself.
  */
@@ -45,7 +45,7 @@ export function probeBindings(instance: Instance, families: IpFamilies): readonl
     })
 }
 
-/** Probes of an instance that are answered by nobody. */
+/** Probes of an instance that are answered by no one. */
 export function probeProblems(instance: Instance): readonly PolicyProblem[] {
   const problems = new ProblemList(objectRefOf('WorkloadInstance', instance.metadata))
   for (const { binding, field } of writtenBindings(instance)) {

@@ -7,7 +7,7 @@ import { objectRefOf, ProblemList, type PolicyProblem } from './problems.js'
 
 /** Who carries a uuid. */
 interface ProxyClaims {
-  /** Key of the one proxy whose instance is older than all that carry the uuid under another identity; undefined where nobody can tell. */
+  /** Key of the one proxy whose instance is older than all that carry the uuid under another identity; undefined where no one can tell. */
   readonly first: ProxyKey | undefined
   /** How many instances carry each whole identity. */
   readonly counts: Readonly<Record<ProxyKey, number>>
@@ -55,7 +55,7 @@ export function proxyClaimProblems(
     problems.error('OSM_POLICY_PROXY_DUPLICATE', 'spec.uuid', message)
   }
   if (first !== undefined && first !== proxy) {
-    const message = `${uuid} is the uuid of the sidecar of an older instance, of another namespace or service account, which is not concerned; nobody but an injector gives out uuids, restart this instance`
+    const message = `${uuid} is the uuid of the sidecar of an older instance, of another namespace or service account, which is not affected; only an injector may assign uuids: restart this instance`
     problems.warning('OSM_POLICY_PROXY_UUID', 'spec.uuid', message)
   }
   return problems.items

@@ -42,7 +42,7 @@ export interface ServiceModel {
   readonly problems: readonly PolicyProblem[]
 }
 
-/** Nodes are nobody's locality here, so that the zone stands for them. */
+/** Nodes are no one's locality here, so that the zone stands for them. */
 const closeDistributions: ReadonlySet<string> = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode'])
 
 /** The service of that name; undefined if there is none, or if it is outside the mesh: an alias of a host, or a Service that the mesh does not serve. */
@@ -71,7 +71,7 @@ export const serviceModel = defineQuery<CatalogState, MeshService, ServiceModel 
 /**
  * True if the mesh serves a Service. One with a selector is served whatever it selects now: scaled to zero it must not turn into a destination outside,
  * which global egress would reach in the clear. One without a selector is served if workloads of the mesh, another cluster or a TrafficSplit are behind
- * it, or while nobody can say who is. Everything else is outside, and Egress rules say what happens.
+ * it, or while no one can say who is. Everything else is outside, and Egress rules say what happens.
  */
 function isServed(context: Context, { spec, metadata: { namespace, name } }: KindMap['Service']): boolean {
   if (spec.type === 'ExternalName') return false

@@ -39,7 +39,7 @@ export interface SplitTargets {
 
 /**
  * Backends at one port of the apex. A backend is called on its port of the same number, else on its port of the same name. A backend without workloads
- * takes no share: nobody could answer.
+ * takes no share: no one could answer.
  */
 export const splitTargets = defineQuery<CatalogState, SplitPortRef, SplitTargets>({
   name: 'split-targets',

@@ -48,7 +48,7 @@ export function targetRules(context: Context, target: Target, problems: ProblemL
   const tcp = at.flatMap((rule) => (rule.rule.kind === 'TCPRoute' ? tcpRules(context, rule) : []))
   for (const { rule, field } of at)
     if (rule.kind !== 'HTTPRouteGroup' && rule.kind !== 'TCPRoute') {
-      // As in OSM, a TrafficTarget with a rule of a kind that nobody knows counts as a whole for nothing.
+      // As in OSM, a TrafficTarget with a rule of a kind that is unknown counts as a whole for nothing.
       const message = `must be HTTPRouteGroup or TCPRoute, not ${rule.kind}; the TrafficTarget is ignored`
       problems.error('OSM_SPEC_ROUTE', `${field}.kind`, message)
     }

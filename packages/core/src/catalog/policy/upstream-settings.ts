@@ -163,7 +163,7 @@ const BREAKER_WINDOW_MS = 60_000
 /** What osm-edge answers while a circuit is broken. */
 const DEGRADED = { status: 409, body: 'Coming soon ...' } as const
 
-/** Thresholds of nought break nothing. A breaker without any other is none. */
+/** A threshold of 0 disables itself. Without any other threshold there is no breaker. */
 function breaker(spec: BreakerSpec): StatisticalCircuitBreaker | undefined {
   const slowThresholdMs = positive(spec.slowTimeThreshold)
   const share = (ratio: number | undefined): number => Math.min(ratio ?? 0, 1)
@@ -185,7 +185,7 @@ function breaker(spec: BreakerSpec): StatisticalCircuitBreaker | undefined {
   }
 }
 
-/** Milliseconds of a duration that can be read and is not nought. */
+/** Milliseconds of a valid duration that is not zero. */
 function positive(text: string | undefined): number | undefined {
   const milliseconds = text === undefined ? undefined : parseDuration(text)
   return milliseconds !== undefined && milliseconds > 0 ? milliseconds : undefined

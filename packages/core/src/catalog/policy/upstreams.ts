@@ -72,13 +72,13 @@ function numberOf(context: Context, called: CalledService, { target, port }: Mes
   if (typeof target === 'number') return target
   const all = endpointsOf(context, called).filter(({ servicePort }) => servicePort === port)
   const local = all.filter(({ cluster }) => cluster === '')
-  // Nobody tells the names of ports in other clusters.
+  // No one tells the names of ports in other clusters.
   const endpoints = local.length > 0 ? local : all
   return endpoints.length === 0 ? undefined : Math.min(...endpoints.map(({ targetPort }) => targetPort))
 }
 
 /**
- * The upstream behind a service port; undefined while the service has no workload, because there is nobody then whose identity could be expected.
+ * The upstream behind a service port; undefined while the service has no workload, because there is no one then whose identity could be expected.
  */
 export const upstreamOfPort = defineQuery<CatalogState, ServicePortRef, TargetPortRef | undefined>({
   name: 'upstream-of-port',

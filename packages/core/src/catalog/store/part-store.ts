@@ -25,7 +25,7 @@ export class PartStore {
     return this.#entries.size
   }
 
-  /** The part, or undefined if nobody holds it. */
+  /** The part, or undefined if no one holds it. */
   get(hash: PartHash): Part | undefined {
     return this.#entries.get(hash)?.first.part
   }
@@ -50,7 +50,7 @@ export class PartStore {
     }
   }
 
-  /** Holds a part and lets go of another, the one before it. What both refer to is not touched, where nobody else holds either. */
+  /** Holds a part and releases its previous version. References that both have are not touched. */
   replace(before: PolicyPart, after: PolicyPart): void {
     const entry = this.#entries.get(before.hash)
     const isLast = entry?.first === before && entry.count === 1 && (entry.others?.size ?? 0) === 0
@@ -69,7 +69,7 @@ export class PartStore {
     })
   }
 
-  /** Lets go of what one {@link retain} held. */
+  /** Releases what one {@link retain} held. */
   release(part: PolicyPart): void {
     const entry = this.#entries.get(part.hash)
     const count = entry?.first === part ? entry.count : (entry?.others?.get(part) ?? 0)

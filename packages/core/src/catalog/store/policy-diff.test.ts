@@ -152,7 +152,7 @@ describe('PartStore', () => {
     )
   })
 
-  it('replaces a version by another as if it were held and the other let go of', () => {
+  it('replaces a version like holding the new one and releasing the old one', () => {
     fc.assert(
       fc.property(
         fc.array(shapes, { minLength: 1, maxLength: 4 }),
@@ -191,7 +191,7 @@ describe('PartStore', () => {
     expect(store.find(one.hash)).toEqual([two])
   })
 
-  it('refuses to let go of what is not held', () => {
+  it('refuses to release a part that is not held', () => {
     const part = principals('p')
     const store = new PartStore()
     store.retain(part)

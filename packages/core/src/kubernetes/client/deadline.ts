@@ -35,7 +35,7 @@ export class Deadline {
     clearTimeout(this.#timer)
   }
 
-  /** Lets go of both. */
+  /** Releases both. */
   release(): void {
     clearTimeout(this.#timer)
     this.#letGo()

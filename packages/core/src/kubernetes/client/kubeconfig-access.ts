@@ -47,7 +47,7 @@ export class KubeconfigAccess implements ClusterAccess {
       await this.#config.applyToHTTPSOptions(options)
     } catch (error) {
       const code = systemCode(error)
-      // The message of an authentication plugin is its own output, which nobody vouches for.
+      // The message of an authentication plugin is its own output, which no one vouches for.
       const named = this.#choice.path ?? 'the kubeconfig'
       const message = `the credentials of ${named} cannot be obtained: a file is missing, or the authentication plugin failed`
       throw new KubernetesError('OSM_KUBERNETES_CREDENTIALS', message, {

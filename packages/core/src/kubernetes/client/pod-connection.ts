@@ -68,7 +68,7 @@ async function refusalOf(what: string, asking: Promise<unknown>): Promise<Error>
   }
 }
 
-/** One forwarded connection. WebSockets here know no backpressure: what nobody has read yet lies in memory. */
+/** One forwarded connection. WebSockets here know no backpressure: what no one has read yet lies in memory. */
 class PodConnection extends Duplex {
   readonly #socket: WebSocket
   readonly #what: string

@@ -82,7 +82,7 @@ describe('the REST API', () => {
     expect(server.objects.list(ConfigMap)).toHaveLength(1)
   })
 
-  it('leaves what was written out of the answer where nobody needs it', async () => {
+  it('leaves what was written out of the answer where no one needs it', async () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: a, data: { key: 'aHVzaA==' } }
     for (const write of ['create', 'replace'] as const) {
       const answer = await api[write](Secret, secret, { signal, answer: 'metadata' })
@@ -163,7 +163,7 @@ describe('the REST API', () => {
     expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1)
   })
 
-  it('says where nobody answers', async () => {
+  it('says where no one answers', async () => {
     await server.close()
     const error = await failure(api.get(ConfigMap, a, signal))
     expect(error).toMatchObject({ code: 'OSM_KUBERNETES_UNREACHABLE', reason: 'ECONNREFUSED' })
@@ -269,7 +269,7 @@ describe('the REST API', () => {
     expect(await watching).toMatchObject({ expired: true, status: 410 })
   })
 
-  it('closes the connection of a watch that nobody reads any more', async () => {
+  it('closes the connection of a watch that no one reads any more', async () => {
     const query = { resourceVersion: '1000', timeoutSeconds: 60, onOpen: () => server.put(ConfigMap, a) }
     const events = api.watch(ConfigMap, query, signal)[Symbol.asyncIterator]()
     expect(await events.next()).toMatchObject({ done: false, value: { type: 'ADDED' } })

@@ -171,7 +171,7 @@ export class Transport {
       short: new this.#undici.Pool(this.server, { ...options, connections: CONNECTIONS }),
       endless: new this.#undici.Pool(this.server, { ...options, connections: null }),
     }
-    // Both end by themselves when their last request has; nobody has to wait for that.
+    // Both end by themselves when their last request has; no one has to wait for that.
     old?.short.close().catch(() => undefined)
     old?.endless.close().catch(() => undefined)
     return this.#connections
@@ -189,7 +189,7 @@ async function openEndless(
     deadline.lift()
     const release = (): void => {
       deadline.release()
-      // Whoever lets go of a body before its end does not want to hear that it was cut.
+      // A caller that releases a body early does not need its error.
       answer.body.on('error', () => undefined).destroy()
     }
     return { status: answer.statusCode, headers: answer.headers, body: answer.body, release }

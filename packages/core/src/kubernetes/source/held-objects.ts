@@ -36,7 +36,7 @@ export class HeldObjects {
     return this.#sorted
   }
 
-  /** Takes edits over; undefined if nobody could tell the difference. */
+  /** Takes edits over; undefined if no one could tell the difference. */
   apply(edits: readonly HeldEdit[], removals: readonly ObjectKey[] = []): SourceChange | undefined {
     const upserts = new Map<ObjectKey, MeshObject>()
     const deletes = new Set<ObjectKey>()

@@ -133,7 +133,7 @@ export class KindFollower {
     }
     if (current?.served.type.version === served.type.version) {
       this.#followed = { ...current, served }
-      // A status that could not be written before can be now: whoever writes it has to hear of the objects again.
+      // A status that could not be written before can be now: anyone who writes it has to hear of the objects again.
       if (current.served.hasStatus !== served.hasStatus)
         this.#options.onChange(this.list().map((item) => ({ before: item, after: item })))
       return

@@ -104,7 +104,7 @@ describe('KubernetesSource', () => {
     cluster.custom('Retry', 'default', 'later', retry('shop'))
     await eventually('the later one is told of', () => names().includes('later'))
     cluster.custom('Retry', 'default', 'stray', retry('elsewhere'))
-    await eventually('what is of nobody here is not', () => names().join() === 'later')
+    await eventually('objects of other meshes are absent', () => names().join() === 'later')
     cluster.namespace('shop', undefined)
     await eventually('a namespace that leaves takes its strays', () => names().length === 0)
     expect(running.source.servedKeys().filter((key) => key.startsWith('Retry/'))).toEqual([])

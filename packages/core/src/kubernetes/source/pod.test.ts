@@ -104,7 +104,7 @@ describe('a pod with a sidecar', () => {
     }
   })
 
-  it('has a host name only under a subdomain, and is ready only while nobody deletes it', () => {
+  it('has a host name only under a subdomain, and is ready only while no one deletes it', () => {
     expect(read('shop', 'a', { uuid: uuid(1), spec: { hostname: 'a' } })?.instance?.spec.hostname).toBeUndefined()
     expect(read('shop', 'a', { uuid: uuid(1), ready: false })?.instance?.spec.ready).toBe(false)
     const deleted = withMetadata(podManifest('shop', 'a', { uuid: uuid(1) }), {

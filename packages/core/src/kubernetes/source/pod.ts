@@ -42,7 +42,7 @@ export interface PlainPod {
 
 const noProblems: readonly Problem[] = Object.freeze([])
 const noAnnotations = Object.freeze({})
-/** Which version of a pod an instance was made from helps nobody, and would be a text of its own for each. */
+/** Which version of a pod an instance was made from helps no one, and would be a text of its own for each. */
 const podOrigin = Object.freeze({ kind: 'api', resourceVersion: '' } as const)
 
 /** Keeps of pods what the mesh reads. */
@@ -150,7 +150,7 @@ function areOthers(labels: Labels, others: Labels): boolean {
   return count === Object.keys(labels).length
 }
 
-/** True if nobody could tell the two apart. */
+/** True if no one could tell the two apart. */
 export function samePod(a: PodItem, b: PodItem): boolean {
   if (!sameProblems(a.problems, b.problems)) return false
   if (a.instance !== undefined && b.instance !== undefined) return sameContent(a.instance, b.instance)

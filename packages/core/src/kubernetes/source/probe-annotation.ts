@@ -7,7 +7,7 @@ import { ProbeBindingSchema, type InstanceProbeBinding } from '../../spec/schema
 
 /**
  * Annotation in which the injector leaves the probes that it rewrote: a JSON list of {@link InstanceProbeBinding}. The
- * pod itself holds the rewritten ones only, so that without it nobody would know what to ask of the workload.
+ * pod itself holds the rewritten ones only, so that without it no one would know what to ask of the workload.
  */
 export const probeBindingsAnnotation = 'openservicemesh.io/probe-bindings'
 

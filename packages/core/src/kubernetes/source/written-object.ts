@@ -75,7 +75,7 @@ export function readObject(raw: KubernetesObject, { decoder, kind, type, labels,
   }
 }
 
-/** True if nobody could tell the two apart: what changed is where and when they were written. */
+/** True if no one could tell the two apart: what changed is where and when they were written. */
 export function sameWritten(a: WrittenObject, b: WrittenObject): boolean {
   return sameObject(a.object, b.object) && sameProblems(a.problems, b.problems) && sameValue(a.facts, b.facts)
 }

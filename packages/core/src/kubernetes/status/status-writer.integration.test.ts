@@ -250,7 +250,7 @@ describe('StatusWriter', () => {
     await eventually('what the own sidecar says is told', () => condition('Programmed')?.status === 'False')
     expect(JSON.stringify(stored())).not.toContain('mallory')
     proxies = [refusing('aaa/attacker-0', 'call mallory.example')]
-    await eventually('nobody refuses it', () => condition('Programmed')?.status === 'True')
+    await eventually('no proxy refuses it', () => condition('Programmed')?.status === 'True')
     expect(JSON.stringify(stored())).not.toContain('mallory')
   })
 
@@ -329,7 +329,7 @@ describe('StatusWriter', () => {
     expect(server.objects.get(resourceTypes.Plugin, { namespace: '', name: 'shared' })?.status).toBeUndefined()
   })
 
-  it('tries again when the API server fails, and lets go of an object that is gone', async () => {
+  it('retries when the API server fails, and releases deleted objects', async () => {
     server.fault({ action: { kind: 'status', status: 503, reason: 'ServiceUnavailable' }, when: isWrite, times: 2 })
     await start()
     await eventually('the status is there', () => status() !== undefined)

@@ -228,7 +228,7 @@ export class StatusWriter {
     const before = this.#told.get(key)
     this.#told.set(key, text)
     const isFault = wanted.currentStatus === 'error'
-    // That all is well is no news unless it was not.
+    // A healthy status is written only after a fault.
     if (before === text || (before === undefined && !isFault)) return
     const { namespace, name } = nameOf(key)
     const finding = wanted.findings.find(({ status }) => status === (isFault ? 'False' : 'True'))

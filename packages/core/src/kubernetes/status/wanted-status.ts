@@ -195,7 +195,7 @@ function restartFinding(problems: readonly Problem[]): Finding {
     : { type: RESTART_REQUIRED, status: 'False', reason: 'UpToDate', message: 'everything is in effect' }
 }
 
-/** Problems in words for people; sorted, so that their order is no news. */
+/** Problems in words for people; sorted, so that a changed order is no change. */
 function words(problems: readonly Problem[]): string {
   const texts = problems.map(({ field, message }) => (field === undefined ? message : `${field}: ${message}`))
   return bounded([...new Set(texts)].join('; '))

@@ -62,7 +62,7 @@ export class ParsedDocument {
     return this.#parsed().sourceText(path)
   }
 
-  /** Lets go of the syntax tree after decoding; it is made again when needed. */
+  /** Releases the syntax tree after decoding; it is parsed again when needed. */
   forget(): void {
     this.#tree = undefined
   }

@@ -76,7 +76,7 @@ function define(
   options: ReadOptions,
 ): Definition {
   if (isSecretDocument(value)) {
-    // Its text is let go of: places would be looked up in it.
+    // Copies the place, so that the text can be released.
     const origin = originOf(options.file, document.locate(base))
     const secret = readSecretDocument(value, { ...options, origin })
     return {

@@ -8,7 +8,7 @@ export interface HeldSecret {
 }
 
 /**
- * The Secrets of a folder by `<namespace>/<name>`. Gives the map of before if nothing is new.
+ * The Secrets of a folder by `<namespace>/<name>`. Returns the previous map if nothing changed.
  *
  * A file that is caught in the middle of a save keeps what it held. What is written down twice is not guessed at.
  */

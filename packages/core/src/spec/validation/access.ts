@@ -18,7 +18,7 @@ export function* checkAccess(object: AccessObject, context: CheckContext): Steps
   const hasPrincipal = sources.some(({ kind }) => kind === 'AuthenticatedPrincipal')
   return findings(
     sources.length === 0 &&
-      fault('OSM_SPEC_NO_EFFECT', 'spec.sources', 'is empty: nobody is let in; name at least one source'),
+      fault('OSM_SPEC_NO_EFFECT', 'spec.sources', 'is empty: no caller is allowed; add at least one source'),
     backends.length === 0 && doubt('OSM_SPEC_NO_EFFECT', 'spec.backends', 'is empty: nothing is opened'),
     yield* inEach(backends, (backend, index) => {
       const claim = backendClaim(object.metadata.namespace, backend)
@@ -138,7 +138,7 @@ function checkSource(
           fault(
             'OSM_SPEC_PRINCIPAL',
             `${field}.name`,
-            `${JSON.stringify(name)} is no DNS name that a certificate could hold; nobody is let in by it`,
+            `${JSON.stringify(name)} is not a valid DNS name for a certificate, and allows no caller`,
           ),
       )
   }

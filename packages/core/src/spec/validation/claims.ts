@@ -49,7 +49,7 @@ export class Claims {
     return this.#granting.get(`${namespace}/${name}`)
   }
 
-  /** The object that has the claim, or undefined if nobody claims it. */
+  /** The object that has the claim, or undefined if no one claims it. */
   owner(kind: ClaimKind, claim: string): MeshObject | undefined {
     let owners = this.#owners.get(kind)
     if (owners === undefined) {

@@ -35,7 +35,7 @@ export function* checkEgress({ metadata, spec }: Egress, context: CheckContext):
   const lacksHosts =
     (spec.hosts ?? []).length === 0 && spec.ports.some(({ protocol }) => byHost.includes(protocol.toLowerCase()))
   return findings(
-    spec.sources.length === 0 && doubt('OSM_SPEC_NO_EFFECT', 'spec.sources', 'is empty: nobody is let out'),
+    spec.sources.length === 0 && doubt('OSM_SPEC_NO_EFFECT', 'spec.sources', 'is empty: no egress is allowed'),
     spec.ports.length === 0 && doubt('OSM_SPEC_NO_EFFECT', 'spec.ports', 'is empty: nothing is opened'),
     yield* inEach(spec.sources, ({ name, namespace }, index) =>
       findings(

@@ -7,7 +7,7 @@ import { splitClaim } from './claims.js'
 
 type Split = KindMap['TrafficSplit']
 
-/** TrafficSplits that share out nothing, or to nobody. */
+/** TrafficSplits that share out nothing, or to no one. */
 export function* checkTrafficSplit(split: Split, context: CheckContext): Steps<readonly Finding[]> {
   const { spec } = split
   const negative = spec.backends.flatMap(({ weight }, index) =>

@@ -41,7 +41,7 @@ export function* checkTrafficTarget(target: Target, context: CheckContext): Step
       doubt('OSM_SPEC_DEPRECATED', 'spec.destination.port', 'is of v1alpha2 and older; since then a TCPRoute says it'),
     rules.length === 0 &&
       fault('OSM_SPEC_TARGET_RULES', 'spec.rules', 'is empty: nothing is allowed; name at least one route'),
-    sources.length === 0 && doubt('OSM_SPEC_TARGET_RULES', 'spec.sources', 'is empty: nobody is let in'),
+    sources.length === 0 && doubt('OSM_SPEC_TARGET_RULES', 'spec.sources', 'is empty: no caller is allowed'),
     yield* checkRules(target, context),
     yield* inEach(sources, (source, index) =>
       findings(

@@ -238,7 +238,7 @@ describe('the guard of a server', () => {
     expect([...counts.keys()].sort()).toEqual(['silent size', 'waiting size'])
   })
 
-  it('forgets a peer that goes away before its turn, also one that closes its half only', async () => {
+  it('forgets a peer that disconnects before its turn, also one that closes its half only', async () => {
     const { guard, dial, injected } = await guarded({ limits: oneTurn() })
     const first = await dial('127.0.0.2', hello)
     const [gone, ended] = [await dial('127.0.0.2', hello), await dial('127.0.0.2', hello)]

@@ -19,7 +19,7 @@ const moods = {
   exit: () => process.exit(7),
   'throw-later': () => {
     setTimeout(() => {
-      throw new Error('nobody waits for this')
+      throw new Error('not awaited')
     }, 10)
     return hang()
   },

@@ -32,7 +32,7 @@ const client = { from: 'faults/client', url: urls.server, outcome: 'answered' } 
 const bystander = { from: 'faults/bystander', url: urls.other, outcome: 'answered' } as const
 const thief = { from: 'faults/thief', url: urls.server, outcome: 'refused' } as const
 
-/** What a mesh has to survive, and what nobody may get out of it meanwhile. */
+/** What a mesh has to survive, and what no one may get out of it meanwhile. */
 export function faultChecks(fixture: FaultFixture): readonly Check[] {
   const { runner } = fixture
   const check = (name: string, proves: string, prove: () => Promise<void>): Check => ({
@@ -52,7 +52,7 @@ export function faultChecks(fixture: FaultFixture): readonly Check[] {
   return [
     check(
       'proxy-killed',
-      'a proxy that is killed comes back, on either side of a call, with its policy; others notice nothing, and nobody gets in meanwhile',
+      'a proxy that is killed comes back, on either side of a call, with its policy; others notice nothing, and no one gets in meanwhile',
       () => proxyKilled(fixture),
     ),
     check(

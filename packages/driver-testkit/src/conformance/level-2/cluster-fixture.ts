@@ -42,7 +42,7 @@ export interface ClusterGroundOptions {
   /** Features that the driver does not declare. */
   readonly lacks: readonly OptionalFeature[]
   readonly app: PodApp
-  /** Begins the names of the namespaces, which nobody else has. */
+  /** Begins the names of the namespaces, which no one else has. */
   readonly prefix: string
 }
 
@@ -103,7 +103,7 @@ export class ClusterFixture {
     ]
   }
 
-  /** Resolves when everything runs; whoever comes first starts it. Rejects for all with why it does not. */
+  /** Resolves when everything runs; anyone who comes first starts it. Rejects for all with why it does not. */
   begin(signal: AbortSignal): Promise<void> {
     this.#begun ??= this.#begin(signal)
     return this.#begun
@@ -259,7 +259,7 @@ export function isAnswered({ status }: CallAnswer): boolean {
   return status === 200
 }
 
-/** Who may not call is refused by the mesh. A name that nobody knows, and silence, are no refusals. */
+/** Who may not call is refused by the mesh. A name that is unknown, and silence, are no refusals. */
 export function isRefused({ status, received, closed, error }: CallAnswer): boolean {
   if (error !== undefined) return /ECONNREFUSED|ECONNRESET|EPIPE|hang up|closed|disconnected|alert|SSL/.test(error)
   if (status === 0) return received === undefined && closed === true

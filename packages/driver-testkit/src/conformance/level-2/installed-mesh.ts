@@ -61,7 +61,7 @@ export async function installedMesh(
   }
 }
 
-/** The last part of the name of an image: the rest may name machines of whoever runs it. */
+/** The last part of the name of an image: the rest may name machines of anyone who runs it. */
 export function withoutRegistry(image: string): string {
   return image.slice(image.lastIndexOf('/') + 1)
 }

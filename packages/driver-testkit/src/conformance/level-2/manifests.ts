@@ -110,7 +110,7 @@ function keyOf(path: string): string {
   return path.replaceAll('/', '_')
 }
 
-/** Requests with GET for paths below /open, of whoever a TrafficTarget names. */
+/** Requests with GET for paths below /open, of anyone who a TrafficTarget names. */
 export function openRoutes(namespace: string): Manifest {
   const matches = [{ name: 'open', pathRegex: '/open.*', methods: ['GET'] }]
   return {
@@ -121,7 +121,7 @@ export function openRoutes(namespace: string): Manifest {
   }
 }
 
-/** Connections to a port, of whoever a TrafficTarget names. */
+/** Connections to a port, of anyone who a TrafficTarget names. */
 export function portRoute(namespace: string, port: number): Manifest {
   return {
     apiVersion: 'specs.smi-spec.io/v1alpha4',

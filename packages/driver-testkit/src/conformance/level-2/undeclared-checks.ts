@@ -29,7 +29,7 @@ export function undeclaredChecks(fixture: ClusterFixture, check: MakeCheck): rea
     ...settings.map(({ feature, spec }) =>
       check(
         `without-${feature}`,
-        `MeshConfig: that the sidecars lack ${feature} is told to whoever asks for it`,
+        `MeshConfig: a request for ${feature}, which the sidecars lack, is answered with a warning`,
         (_, signal) => toldWhenAsked(fixture, feature, spec, signal),
       ),
     ),

@@ -31,7 +31,7 @@ export interface LocalMesh {
   write(documents: readonly string[]): Promise<void>
   /** A debug page of the controller, as text. Rejects while it does not answer. */
   debug(path: string): Promise<string>
-  /** What happened last, for whoever looks for the cause of a failure. */
+  /** What happened last, for anyone who looks for the cause of a failure. */
   trail?(): string
   stop(): Promise<void>
 }

@@ -15,11 +15,11 @@ const START_MS = 60_000
 /** Sidecars drain before they end. */
 const STOP_MS = 60_000
 const DEBUG_MS = 10_000
-/** Nobody calls a workload that a scenario takes away, and its successor waits until it has ended. */
+/** No one calls a workload that a scenario takes away, and its successor waits until it has ended. */
 const MAX_DRAIN_SECONDS = '0.1'
-/** How whoever ends says that it was told to. */
+/** How anyone who ends says that it was told to. */
 const WELL_ENDED = 'exited with code 0'
-/** What is kept of what happened, for whoever has to find a cause. */
+/** What is kept of what happened, for anyone who has to find a cause. */
 const KEPT_NOTES = 8
 
 /** What a {@link ProgramMesh} is started with. */
@@ -159,7 +159,7 @@ export class ProgramMesh implements LocalMesh {
     rmSync(this.#scratch, { recursive: true, force: true })
   }
 
-  /** Nobody is left then who would end its children; each leads a group of its own. */
+  /** No one is left then who would end its children; each leads a group of its own. */
   #kill(): void {
     this.#child.kill('SIGKILL')
     for (const pid of [...this.#sidecars.values(), this.#controllerPid ?? 0]) {
