@@ -39,20 +39,15 @@ export async function reportToLeader(options: ReportToLeaderOptions, signal: Abo
       told.text === text &&
       performance.now() - told.at < REPORT_PERIOD_MS
     if (address !== undefined && !isTold) {
-      try {
-        await send(options, address, text, signal)
-        told = { leader: address, text, at: performance.now() }
-        failures = 0
-      } catch (error) {
-        if (signal.aborted) return
-        failures += 1
-        // The leader may just have gone; the next one is known within seconds.
-        if (failures === 10)
-          logger.warn(
-            { code: 'OSM_CONTROLLER_REPORT' satisfies ControllerErrorCode, leader: address, reason: String(error) },
-            'the leader cannot be told what sidecars of this replica refuse; statuses of objects do not show it',
-          )
-      }
+      const failure = await send(options, address, text, signal).then(() => undefined, String)
+      if (failure === undefined) told = { leader: address, text, at: performance.now() }
+      failures = failure === undefined ? 0 : failures + 1
+      // The leader may just have gone; the next one is known within seconds.
+      if (failures === 10)
+        logger.warn(
+          { code: 'OSM_CONTROLLER_REPORT' satisfies ControllerErrorCode, leader: address, reason: failure ?? '' },
+          'the leader cannot be told what sidecars of this replica refuse; statuses of objects do not show it',
+        )
     }
     await pause(LOOK_MS, undefined, { signal }).catch(() => undefined)
   }
