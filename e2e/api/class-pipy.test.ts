@@ -40,7 +40,7 @@ describe('a mesh of class pipy', () => {
     expect(sidecar).toMatchObject({
       image: 'flomesh/pipy:1.5.18',
       // Pipy does not end by itself when it is told to: what stands before it does that.
-      command: ['/bin/sh', '-c', expect.stringContaining('trap '), 'keeper', 'pipy'],
+      command: ['/bin/sh', '-c', expect.stringContaining('trap '), 'init-wrapper', 'pipy'],
       securityContext: { runAsUser: 1500, readOnlyRootFilesystem: true },
     })
     expect(sidecar?.args).toEqual([

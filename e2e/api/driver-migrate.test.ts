@@ -27,8 +27,8 @@ const shop = 'shop'
 const node = 'node-stand-in'
 const classAnnotation = 'openservicemesh.io/sidecar-class'
 const restartedAt = 'kubectl.kubernetes.io/restartedAt'
-const ports = { envoy: 15_128, willing: 15_300 }
-const driverFolder = fileURLToPath(new URL('../../packages/driver-process/test/packages/willing', import.meta.url))
+const ports = { envoy: 15_128, working: 15_300 }
+const driverFolder = fileURLToPath(new URL('../../packages/driver-process/test/packages/working', import.meta.url))
 const retry = `apiVersion: policy.openservicemesh.io/v1alpha1
 kind: Retry
 metadata: { name: again, namespace: ${shop} }
@@ -64,7 +64,7 @@ describe('osm driver migrate', () => {
   let injector: InjectorStandIn
   let workloads: WorkloadsStandIn
   let refusing: string
-  /** Name of the Deployment whose pods of class willing never become ready. */
+  /** Name of the Deployment whose pods of class working never become ready. */
   let stuck = ''
 
   const migrate = (to: string, ...args: readonly string[]): Promise<OsmAnswer> =>
@@ -124,7 +124,7 @@ describe('osm driver migrate', () => {
     )
     const sidecarDrivers = [
       { sidecarName: 'envoy', proxyServerPort: ports.envoy },
-      { sidecarName: 'willing', proxyServerPort: ports.willing, config: { refusing } },
+      { sidecarName: 'working', proxyServerPort: ports.working, config: { refusing } },
     ]
     await objects.apply(
       JSON.stringify({
@@ -147,7 +147,7 @@ describe('osm driver migrate', () => {
       address: '127.0.0.29',
       meshName,
       osmNamespace,
-      flags: [`--driver-packages=${JSON.stringify({ drivers: [{ name: 'willing', path: driverFolder, integrity }] })}`],
+      flags: [`--driver-packages=${JSON.stringify({ drivers: [{ name: 'working', path: driverFolder, integrity }] })}`],
     })
     const certificate = {
       cert: readFileSync(join(folder, 'server.crt'), 'utf8'),
@@ -193,7 +193,7 @@ describe('osm driver migrate', () => {
       controller: controller.address,
       ports,
       isStuck: ({ metadata: { labels = {}, annotations = {} } }) =>
-        labels['app'] === stuck && annotations[classAnnotation] === 'willing',
+        labels['app'] === stuck && annotations[classAnnotation] === 'working',
       signal,
     })
     await eventually(
@@ -217,15 +217,15 @@ describe('osm driver migrate', () => {
     'tells every step beforehand, and changes nothing',
     async () => {
       const before = await Promise.all([classOfNamespace(), restarts(), classes()])
-      const { code, plan, result } = await asJson('willing', '--dry-run')
+      const { code, plan, result } = await asJson('working', '--dry-run')
       expect({ code, result, obstacles: plan.obstacles }).toEqual({ code: 0, result: undefined, obstacles: [] })
       expect(plan.workloads).toMatchObject([
         { name: 'client', step: 'restart', pods: { envoy: 1 } },
         { name: 'server', step: 'restart', pods: { envoy: 2 } },
       ])
       expect(plan).toMatchObject({ from: ['envoy'], left: [{ pod: 'alone' }] })
-      const { stdout } = await migrate('willing', '--dry-run')
-      expect(stdout).toMatch(/^ +1 +Namespace\/shop +sidecar class \(default\) becomes willing$/m)
+      const { stdout } = await migrate('working', '--dry-run')
+      expect(stdout).toMatch(/^ +1 +Namespace\/shop +sidecar class \(default\) becomes working$/m)
       expect(stdout).toMatch(/^ +3 +Deployment\/server +2 envoy +rolling restart, then wait for its sidecars$/m)
       expect(stdout).toContain('Pod/alone of class envoy, stands alone')
       await expect(Promise.all([classOfNamespace(), restarts(), classes()])).resolves.toEqual(before)
@@ -236,7 +236,7 @@ describe('osm driver migrate', () => {
   it(
     'moves every workload, one after the other, until its sidecars have applied what they are told',
     async () => {
-      const answer = await migrate('willing')
+      const answer = await migrate('working')
       expect(answer).toMatchObject({ code: 0, stdout: expect.stringContaining('successfully migrated') as unknown })
       const told = [
         'Namespace/shop: new pods get',
@@ -248,10 +248,10 @@ describe('osm driver migrate', () => {
       const places = told.map((text) => answer.stderr.indexOf(text))
       expect(places).toEqual([...places].sort((a, b) => a - b))
       expect(places).not.toContain(-1)
-      await expect(classOfNamespace()).resolves.toEqual({ [classAnnotation]: 'willing' })
-      await expect(classes()).resolves.toEqual(all('willing'))
+      await expect(classOfNamespace()).resolves.toEqual({ [classAnnotation]: 'working' })
+      await expect(classes()).resolves.toEqual(all('working'))
       const { stdout } = await osm('proxy', 'status', '-n', shop, '-o', 'json')
-      expect(stdout.split('"class": "willing"')).toHaveLength(4)
+      expect(stdout.split('"class": "working"')).toHaveLength(4)
     },
     patientMs,
   )
@@ -260,7 +260,7 @@ describe('osm driver migrate', () => {
     'has nothing to do a second time',
     async () => {
       const before = await restarts()
-      const answer = await asJson('willing')
+      const answer = await asJson('working')
       expect(answer.plan.workloads.map(({ step }) => step)).toEqual(['check', 'check'])
       expect(answer).toMatchObject({ code: 0, result: { outcome: 'migrated' } })
       await expect(restarts()).resolves.toEqual(before)
@@ -283,7 +283,7 @@ describe('osm driver migrate', () => {
     async () => {
       const before = await restarts()
       stuck = 'client'
-      const answer = await asJson('willing', '--timeout', '3s')
+      const answer = await asJson('working', '--timeout', '3s')
       expect(answer).toMatchObject({ code: 1, result: { outcome: 'stopped', annotation: 'envoy' } })
       expect(states(answer)).toEqual({ client: 'put-back', server: 'not-begun' })
       expect(answer.stderr).toMatch(
@@ -294,8 +294,8 @@ describe('osm driver migrate', () => {
       await eventually(classes, (found) => found.join() === all('envoy').join())
 
       stuck = ''
-      await expect(migrate('willing')).resolves.toMatchObject({ code: 0 })
-      await expect(classes()).resolves.toEqual(all('willing'))
+      await expect(migrate('working')).resolves.toMatchObject({ code: 0 })
+      await expect(classes()).resolves.toEqual(all('working'))
     },
     patientMs,
   )
@@ -305,13 +305,13 @@ describe('osm driver migrate', () => {
     async () => {
       await expect(migrate('envoy')).resolves.toMatchObject({ code: 0 })
       writeFileSync(refusing, 'server')
-      const answer = await asJson('willing')
+      const answer = await asJson('working')
       expect(answer).toMatchObject({ code: 1, result: { outcome: 'stopped', annotation: 'envoy' } })
       expect(states(answer)).toEqual({ client: 'migrated', server: 'put-back' })
       expect(answer.stderr).toMatch(
-        /stopped: Deployment\/server: the sidecar of pod server-\S+ has rejected .*: not willing any more/,
+        /stopped: Deployment\/server: the sidecar of pod server-\S+ has rejected .*: no longer accepted/,
       )
-      const mixed = ['client willing', 'server envoy', 'server envoy'].join()
+      const mixed = ['client working', 'server envoy', 'server envoy'].join()
       await eventually(classes, (found) => found.join() === mixed)
     },
     patientMs,
@@ -320,11 +320,11 @@ describe('osm driver migrate', () => {
   it(
     'leaves everything where it is when it is told to, and goes back from there',
     async () => {
-      const stopped = await asJson('willing', '--keep')
-      expect(stopped).toMatchObject({ code: 1, result: { outcome: 'stopped', annotation: 'willing' } })
+      const stopped = await asJson('working', '--keep')
+      expect(stopped).toMatchObject({ code: 1, result: { outcome: 'stopped', annotation: 'working' } })
       expect(states(stopped)).toEqual({ client: 'migrated', server: 'under-way' })
       await expect(classOfNamespace()).resolves.toEqual({
-        [classAnnotation]: 'willing',
+        [classAnnotation]: 'working',
         [`${classAnnotation}-before-migration`]: 'envoy',
       })
       rmSync(refusing)
@@ -342,7 +342,7 @@ describe('osm driver migrate', () => {
       const { code, stdout, stderr } = await migrate('nobodys')
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
       expect(stderr).toMatch(
-        /controller controller-0 has no driver of class nobodys \[OSM_CLI_MIGRATION\]\n {2}ready are envoy, willing;/,
+        /controller controller-0 has no driver of class nobodys \[OSM_CLI_MIGRATION\]\n {2}ready are envoy, working;/,
       )
 
       await objects.apply(retry)
@@ -353,9 +353,9 @@ describe('osm driver migrate', () => {
           { spec: { template: { metadata } } },
           { signal },
         ))
-      await patchTemplate({ annotations: { [classAnnotation]: 'envoy' }, labels: { 'refused-by': 'willing' } })
+      await patchTemplate({ annotations: { [classAnnotation]: 'envoy' }, labels: { 'refused-by': 'working' } })
       const own = await eventually(
-        () => asJson('willing', '--dry-run'),
+        () => asJson('working', '--dry-run'),
         ({ plan }) => plan.obstacles.length === 2,
         { everyMs: 500 },
       )
@@ -365,9 +365,9 @@ describe('osm driver migrate', () => {
         'the pod template of Deployment/server selects class envoy by its annotation, which overrides that of the namespace',
       ])
       await patchTemplate({ annotations: { [classAnnotation]: null } })
-      const allowed = await asJson('willing', '--dry-run', '--allow-missing', 'retries')
+      const allowed = await asJson('working', '--dry-run', '--allow-missing', 'retries')
       expect(allowed.plan.obstacles.map(({ what }) => what)).toEqual([
-        expect.stringContaining('a pod of Deployment/server would not get a sidecar of class willing'),
+        expect.stringContaining('a pod of Deployment/server would not get a sidecar of class working'),
       ])
       await expect(classOfNamespace()).resolves.toEqual({ [classAnnotation]: 'envoy' })
       await expect(restarts()).resolves.toEqual(before)

@@ -10,7 +10,7 @@ import { ClusterStandIn, InstalledMesh, prepareImages, type Pod } from './stand-
 const signal = AbortSignal.timeout(300_000)
 const shop = 'loaded-shop'
 const examples = new URL('../../packages/driver-process/test/packages/', import.meta.url).pathname
-const sidecarDrivers = ['envoy', 'moody', 'forged', 'hanging'].map((sidecarName, index) => ({
+const sidecarDrivers = ['envoy', 'failing', 'forged', 'hanging'].map((sidecarName, index) => ({
   sidecarName,
   sidecarImage: `example.test/${sidecarName}:1`,
   proxyServerPort: 15_128 + index,
@@ -33,7 +33,7 @@ describe('driver packages that the chart names', () => {
   beforeAll(async () => {
     server = await sharedApiServer()
     cluster = await ClusterStandIn.start({ server, images: prepareImages(server.folder, process.env) }, signal)
-    const moody = await packageAt('moody')
+    const failing = await packageAt('failing')
     const hangs = await packageAt('hangs-at-load')
     mesh = await InstalledMesh.install({
       server,
@@ -43,8 +43,8 @@ describe('driver packages that the chart names', () => {
         sidecarDrivers,
         enableDebugServer: true,
         driverPackages: [
-          { name: 'moody', ...moody },
-          { name: 'forged', ...moody, integrity: `sha512-${Buffer.alloc(64).toString('base64')}` },
+          { name: 'failing', ...failing },
+          { name: 'forged', ...failing, integrity: `sha512-${Buffer.alloc(64).toString('base64')}` },
           { name: 'hanging', ...hangs, failurePolicy: 'Ignore' },
         ],
       },
@@ -73,7 +73,7 @@ describe('driver packages that the chart names', () => {
   const imagesOf = ({ spec }: Pod) => [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) => image)
 
   it('give pods their sidecars, beside those that are built in', async () => {
-    expect(imagesOf(await create('moody'))).toContain('example.test/moody:1')
+    expect(imagesOf(await create('failing'))).toContain('example.test/failing:1')
     expect(imagesOf(await create('envoy'))).toContain('example.test/envoy:1')
   })
 
@@ -87,11 +87,11 @@ describe('driver packages that the chart names', () => {
 
   it('are started by the controller, and the MeshConfig tells what is refused', async () => {
     const controller = cluster.pod(mesh.namespace, 'osm-controller').program('osm-controller')
-    const started = /"component":"[^"]*","driver":"moody","message":"proxy control plane started"/
+    const started = /"component":"[^"]*","driver":"failing","message":"proxy control plane started"/
     await eventually(
       () => Promise.resolve(controller.log()),
       (log) => started.test(log),
-      { what: 'a line of the log that says that the control plane of class moody runs' },
+      { what: 'a line of the log that says that the control plane of class failing runs' },
     )
     const name = { namespace: mesh.namespace, name: 'osm-mesh-config' }
     const config = await eventually(

@@ -62,13 +62,13 @@ export async function measureContainment(options: ContainmentOptions): Promise<C
 
 async function makePackages(folder: string): Promise<readonly DriverEntry[]> {
   const sources = new Map(atLoad.map((name) => [name, name]))
-  for (const name of Object.keys(inStart)) sources.set(name, 'moody')
+  for (const name of Object.keys(inStart)) sources.set(name, 'failing')
   return Promise.all(
     [...sources].map(async ([name, source]) => {
       const path = join(folder, name)
       await cp(join(examples, source), path, { recursive: true })
       const main = join(path, 'index.js')
-      await writeFile(main, (await readFile(main, 'utf8')).replace("name: 'moody'", `name: '${name}'`))
+      await writeFile(main, (await readFile(main, 'utf8')).replace("name: 'failing'", `name: '${name}'`))
       const integrity = await packageIntegrity(path)
       return { name, path, integrity, heapMb: 64, residentMb: 200, failurePolicy: 'Fail' as const }
     }),

@@ -66,9 +66,9 @@ describe('level 1 of the conformance suite', () => {
   }
 
   it('catches a driver that forgets which requests are allowed', async () => {
-    await packageOf('careless', 'e2e/dataplane/support/careless-driver.ts')
+    await packageOf('permissive', 'e2e/dataplane/support/permissive-driver.ts')
     const only = 'scenario.smi-traffic-target.the-allowed-account'
-    const { code, out, err } = await run('--driver', 'careless', '--only', only, '--report', 'reports')
+    const { code, out, err } = await run('--driver', 'permissive', '--only', only, '--report', 'reports')
     const { level, environment, results } = JSON.parse(out) as Reported
     const [result] = results
     expect([result?.outcome, err]).toEqual(['failed', err])

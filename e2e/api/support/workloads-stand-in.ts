@@ -26,7 +26,7 @@ export interface WorkloadsStandInOptions {
   /** Address of the controller. */
   readonly controller: string
   /** Ports of the proxy control planes of classes. */
-  readonly ports: { readonly envoy: number; readonly willing: number }
+  readonly ports: { readonly envoy: number; readonly working: number }
   /** True of pods that are never to become ready. */
   readonly isStuck: (pod: Pod) => boolean
   readonly signal: AbortSignal
@@ -117,7 +117,7 @@ export class WorkloadsStandIn {
       })
     }
     const { chain } = await proxyCredential(who)
-    return reconnecting(() => Promise.resolve(session(controller, ports.willing, new X509Certificate(chain).raw)))
+    return reconnecting(() => Promise.resolve(session(controller, ports.working, new X509Certificate(chain).raw)))
   }
 }
 
@@ -153,7 +153,7 @@ function reconnecting(connect: () => Promise<Connection>): () => void {
   }
 }
 
-/** A session of the driver of class `willing`, which lasts as long as the connection. */
+/** A session of the driver of class `working`, which lasts as long as the connection. */
 function session(host: string, port: number, certificate: Buffer): Connection {
   let isOver = false
   const request = httpRequest({ host, port, method: 'POST', path: '/session', agent: false })

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 
-import { keeper } from '../../../packages/driver-pipy/src/bootstrap/keeper.js'
+import { initWrapper } from '../../../packages/driver-pipy/src/bootstrap/init-wrapper.js'
 import type { WorkerBootstrap } from './worker.js'
 
 /** User of sidecars. */
 const UID = '1500'
 
-/** Runs Pipy as a container does: behind its keeper, which is the first process of a namespace of its own, as a user who may do nothing. */
+/** Runs Pipy as a container does: behind its init wrapper, which is the first process of a namespace of its own, as a user who may do nothing. */
 export const inContainer: NonNullable<WorkerBootstrap['enter']> = (argv) => {
   // The last two are Pipy and its script; what stands before them ends it if the test does not.
   const [pipy = '', script = ''] = argv.slice(-2)
@@ -19,7 +19,7 @@ export const inContainer: NonNullable<WorkerBootstrap['enter']> = (argv) => {
     '--bounding-set=-all',
   ]
   const namespace = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child']
-  const [file, ...args] = [...argv.slice(0, -2), ...namespace, ...user, ...keeper, pipy, script]
+  const [file, ...args] = [...argv.slice(0, -2), ...namespace, ...user, ...initWrapper, pipy, script]
   return { file, args }
 }
 

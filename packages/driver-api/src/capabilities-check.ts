@@ -20,6 +20,6 @@ export function declares(capabilities: Capabilities, feature: RequiredFeature): 
  *
  * For a requirement with `security`, the host refuses new workloads of the class and replaces the part of running ones by its deny form. It reports all others.
  */
-export function missingCapabilities(part: Part, capabilities: Capabilities): readonly Requirement[] {
+export function unsupportedByClass(part: Part, capabilities: Capabilities): readonly Requirement[] {
   return requirementsOf(part).filter(({ feature }) => !declares(capabilities, feature))
 }

@@ -41,7 +41,7 @@ function* sidecarReasons(patch: SidecarPatch): Generator<string> {
   for (const { name } of sidecar.env)
     if (!ENV_NAME.test(name)) yield `environment name ${JSON.stringify(name)} is malformed`
   const known = new Set(patch.files.map((file) => file.path))
-  for (const value of [...(sidecar.keeper ?? []), ...sidecar.args])
+  for (const value of [...(sidecar.initWrapper ?? []), ...sidecar.args])
     if (typeof value !== 'string') yield* unknownFiles(value, known)
   for (const { value } of sidecar.env) if (typeof value !== 'string') yield* unknownFiles(value, known)
   if (patch.admin !== undefined && !isPort(patch.admin.port))

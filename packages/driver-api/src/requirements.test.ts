@@ -5,7 +5,7 @@ import { anyPart } from '../test/arbitraries.js'
 import { bookbuyer, bookstore, ledger, mysql } from '../test/examples.js'
 import { denyForm } from './policy/access.js'
 import { optionalFeatures, type Capabilities } from './capabilities.js'
-import { declares, missingCapabilities } from './capabilities-check.js'
+import { declares, unsupportedByClass } from './capabilities-check.js'
 import type { Part, PartKind, PartOf } from './policy/parts.js'
 import { PLUGIN_TYPE } from './policy/plugin.js'
 import { requirementsOf } from './requirements.js'
@@ -336,12 +336,12 @@ describe('requirementsOf', () => {
   })
 })
 
-describe('missingCapabilities', () => {
+describe('unsupportedByClass', () => {
   it('misses nothing where everything is declared, and everything where nothing is', () => {
     fc.assert(
       fc.property(anyPart, (part) => {
-        expect(missingCapabilities(part, everything)).toEqual([])
-        expect(missingCapabilities(part, nothing)).toEqual(requirementsOf(part))
+        expect(unsupportedByClass(part, everything)).toEqual([])
+        expect(unsupportedByClass(part, nothing)).toEqual(requirementsOf(part))
       }),
     )
   })
@@ -353,8 +353,8 @@ describe('missingCapabilities', () => {
         fc.subarray([...optionalFeatures]),
         fc.subarray([...optionalFeatures]),
         (part, some, more) => {
-          const few = missingCapabilities(part, { ...nothing, features: some })
-          const many = missingCapabilities(part, { ...nothing, features: [...new Set([...some, ...more])] })
+          const few = unsupportedByClass(part, { ...nothing, features: some })
+          const many = unsupportedByClass(part, { ...nothing, features: [...new Set([...some, ...more])] })
           for (const missing of many) expect(few).toContainEqual(missing)
         },
       ),

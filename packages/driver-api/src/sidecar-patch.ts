@@ -90,7 +90,7 @@ export interface SidecarContainer {
    * Wrapper of the binary in a container: a program with its arguments that runs the sidecar as its child. Absent: the sidecar is the first
    * process, which receives only signals that it handles. Hosts that run processes ignore it.
    */
-  readonly keeper?: readonly Value[]
+  readonly initWrapper?: readonly Value[]
   /** Full command line after the binary. */
   readonly args: readonly Value[]
   /** Its environment, in order. */

@@ -14,7 +14,7 @@ const patch: SidecarPatch = {
   sidecar: {
     image: 'envoyproxy/envoy:v1.40.0',
     binary: 'envoy',
-    keeper: ['/sbin/init', '--'],
+    initWrapper: ['/sbin/init', '--'],
     args: [
       '--config-path',
       [{ ref: 'file', path: 'bootstrap.json' }],
@@ -64,7 +64,7 @@ describe('validateSidecarPatch', () => {
       sidecar({ ports: [{ name: 'a'.repeat(16), port: 1, protocol: 'TCP' }] }),
       ['/sidecar/ports/0/name'],
     ],
-    ['a keeper that is nothing', sidecar({ keeper: [] }), ['/sidecar/keeper']],
+    ['an empty init wrapper', sidecar({ initWrapper: [] }), ['/sidecar/initWrapper']],
     ['an invalid amount', sidecar({ resources: { limits: { cpu: 'much' } } }), ['/sidecar/resources/limits/cpu']],
     ['a path outside', { ...patch, files: [{ path: '../key', content: { text: '' } }] }, ['/files/0/path']],
     [

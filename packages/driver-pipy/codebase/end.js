@@ -1,13 +1,13 @@
 // The end of the sidecar, when nothing is under way any more.
 //
-// Pipy takes no notice of SIGTERM, ends what waits for a promise with SIGINT, and may hang where it ends by itself. So it is ended by force, by its keeper in a
-// container (see keeper.ts of the driver) or else by itself: once no request and no connection of the workload is left that could notice.
+// Pipy takes no notice of SIGTERM, ends what waits for a promise with SIGINT, and may hang where it ends by itself. So it is ended by force, by its init wrapper in a
+// container (see init-wrapper.ts of the driver) or else by itself: once no request and no connection of the workload is left that could notice.
 
 import { state } from './state.js'
 
 var SIGKILL = 9
 var SIGUSR1 = 10
-// As the keeper has it: open from when it was told to end.
+// As the init wrapper has it: open from when it was told to end.
 var MARK = '/fdinfo/9'
 
 var LOOK_SECONDS = 0.5
@@ -23,10 +23,10 @@ export function endWhenIdle() {
   after(LOOK_SECONDS, lookForEnd)
 }
 
-/** Waits until the keeper, if there is one, has been told to end. */
+/** Waits until the init wrapper, if there is one, has been told to end. */
 export function watchKeeper() {
-  if (!os.env.OSM_PIPY_KEEPER || state.isEnding) return
-  if (os.stat('/proc/' + os.env.OSM_PIPY_KEEPER + MARK)) {
+  if (!os.env.OSM_PIPY_INIT_WRAPPER || state.isEnding) return
+  if (os.stat('/proc/' + os.env.OSM_PIPY_INIT_WRAPPER + MARK)) {
     // Callers that ask are told to go elsewhere; what comes all the same is served.
     state.isDraining = true
     after(LEAVE_SECONDS, endWhenIdle)
@@ -41,8 +41,8 @@ function lookForEnd() {
 }
 
 function end() {
-  var keeper = os.env.OSM_PIPY_KEEPER
-  if (keeper) os.kill(+keeper, SIGUSR1)
+  var wrapper = os.env.OSM_PIPY_INIT_WRAPPER
+  if (wrapper) os.kill(+wrapper, SIGUSR1)
   else os.kill(pipy.pid, SIGKILL)
 }
 

@@ -6,7 +6,7 @@
 // OSM_PIPY_KEY          file with the key of that certificate
 // OSM_PIPY_ROOTS        file with the root that has signed the certificate of the control plane
 // OSM_PIPY_ADMIN        address:port of the administration interface, on loopback
-// OSM_PIPY_KEEPER       process that ends the container, see end.js; absent outside of containers
+// OSM_PIPY_INIT_WRAPPER       process that ends the container, see end.js; absent outside of containers
 
 import { startActiveChecks } from './active-checks.js'
 import { serveAdmin } from './admin.js'

@@ -31,7 +31,7 @@ export class PackageTrial {
     this.#program = program
   }
 
-  async connect({ package: folder, name = 'moody', ...more }: TriedPackage): Promise<RemoteDriver> {
+  async connect({ package: folder, name = 'failing', ...more }: TriedPackage): Promise<RemoteDriver> {
     const log = (fields: Readonly<Record<string, unknown>>, message: string) => void this.logs.push({ fields, message })
     const logger: Logger = { debug: log, info: log, warn: log, error: log }
     const driver = await RemoteDriver.connect({

@@ -26,15 +26,15 @@ async function inspect(...args: readonly string[]) {
 
 describe('osm driver inspect', () => {
   it('tells the digest of a package and what its driver declares', async () => {
-    const { code, stdout, stderr } = await inspect('moody', '--run')
+    const { code, stdout, stderr } = await inspect('failing', '--run')
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^integrity {6}sha512-[A-Za-z0-9+/]{86}==$/m)
-    expect(stdout).toMatch(/^class {10}moody$/m)
+    expect(stdout).toMatch(/^class {10}failing$/m)
     expect(stdout).toMatch(/^version {8}1\.2\.3$/m)
     expect(stdout).toMatch(/^ {2}protocols {10}http$/m)
-    const json = await inspect('moody', '--run', '-o', 'json')
+    const json = await inspect('failing', '--run', '-o', 'json')
     const [, integrity] = /^integrity +(\S+)$/m.exec(stdout) ?? []
-    expect(JSON.parse(json.stdout)).toMatchObject({ integrity, driver: { name: 'moody', contract: 1 } })
+    expect(JSON.parse(json.stdout)).toMatchObject({ integrity, driver: { name: 'failing', contract: 1 } })
   })
 
   it('shows the reason a host would refuse a package, and its digest all the same', async () => {

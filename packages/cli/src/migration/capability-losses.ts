@@ -1,4 +1,4 @@
-import { missingCapabilities, type Capabilities, type RequiredFeature } from '@osm-ts/driver-api'
+import { unsupportedByClass, type Capabilities, type RequiredFeature } from '@osm-ts/driver-api'
 import { formatObjectRef } from '@osm-ts/core'
 
 import type { ExplainedPolicy } from '../state/debug-api.js'
@@ -39,9 +39,9 @@ export function capabilityLosses(
     const { proxy, version, parts } = policy
     for (const [hash, part] of [[version, proxy] as const, ...Object.entries(parts)]) {
       const kept = new Set(
-        (present === undefined ? [] : missingCapabilities(part, present)).map(({ feature }) => feature),
+        (present === undefined ? [] : unsupportedByClass(part, present)).map(({ feature }) => feature),
       )
-      for (const { feature, pointer, security } of missingCapabilities(part, to.capabilities)) {
+      for (const { feature, pointer, security } of unsupportedByClass(part, to.capabilities)) {
         const before = losses.get(feature)
         losses.set(feature, {
           feature,

@@ -14,7 +14,7 @@ describe('BootstrapSecrets', () => {
   let api: MemoryApi
   let cluster: FakeCluster
   let now: number
-  let keeper: BootstrapSecrets
+  let reconciler: BootstrapSecrets
 
   const secretName = (uuid: string) => ({ namespace, name: `sidecar-bootstrap-config-${uuid}` })
   const putSecret = (uuid: string, mesh = 'osm', more: object = {}) =>
@@ -29,7 +29,7 @@ describe('BootstrapSecrets', () => {
     api.put(Pod, { metadata: { namespace, name, labels: { 'osm-proxy-uuid': uuid } } })
   const owners = (uuid: string) => api.find(Secret, secretName(uuid))?.metadata.ownerReferences?.map(({ uid }) => uid)
   const sweeps = (): number => api.calls.filter((call) => call === 'list secrets').length
-  const start = (): void => duty.start(keeper)
+  const start = (): void => duty.start(reconciler)
   const stop = (): Promise<void> => duty.stop()
   const until = (condition: () => boolean): Promise<void> => duty.until(condition)
 
@@ -37,17 +37,17 @@ describe('BootstrapSecrets', () => {
     duty = new LeaderDuty()
     ;({ api, cluster } = duty)
     now = 0
-    keeper = keeperOf(20)
+    reconciler = bootstrapSecretsOf(20)
     cluster.join(namespace)
   })
 
-  const keeperOf = (sweepMs: number): BootstrapSecrets =>
+  const bootstrapSecretsOf = (sweepMs: number): BootstrapSecrets =>
     new BootstrapSecrets({ ...duty.options, graceMs: 300_000, sweepMs, monotonic: () => now })
 
   afterEach(stop)
 
   it('asks for the pod and the Secret that an event is about, and never for what Secrets hold', async () => {
-    keeper = keeperOf(600_000)
+    reconciler = bootstrapSecretsOf(600_000)
     putSecret('other')
     putPod('other')
     start()
@@ -74,7 +74,7 @@ describe('BootstrapSecrets', () => {
   })
 
   it('looks at the whole namespace when a pod has gone of which it does not know the sidecar', async () => {
-    keeper = keeperOf(600_000)
+    reconciler = bootstrapSecretsOf(600_000)
     putSecret('a')
     putPod('a')
     start()
@@ -85,7 +85,7 @@ describe('BootstrapSecrets', () => {
   })
 
   it('removes the Secret of a pod whose name has come again', async () => {
-    keeper = keeperOf(600_000)
+    reconciler = bootstrapSecretsOf(600_000)
     putSecret('old')
     putPod('old', 'db-0')
     start()

@@ -45,7 +45,7 @@ const SETTLE_MS = 500
 const CONCURRENCY = 4
 
 /**
- * Ties the Secret of every sidecar to its pod, so that the two go together, and removes Secrets whose pod never came or has gone. One keeper at a time: the
+ * Ties the Secret of every sidecar to its pod, so that the two go together, and removes Secrets whose pod never came or has gone. One instance at a time: the
  * leader.
  */
 export class BootstrapSecrets {

@@ -51,11 +51,11 @@ describe('OutsideCertificates', () => {
   let changed: () => void
   let provider: TresorProvider
   let certificates: CertificateManager
-  let keeper: OutsideCertificates
+  let reconciler: OutsideCertificates
   let ended: AbortController
 
   const start = (): void => {
-    keeper = new OutsideCertificates({
+    reconciler = new OutsideCertificates({
       ...duty.options,
       certificates,
       wanted: () => wanted,
@@ -65,7 +65,7 @@ describe('OutsideCertificates', () => {
       },
       osmNamespace,
     })
-    duty.start(keeper)
+    duty.start(reconciler)
   }
   const stop = (): Promise<void> => duty.stop()
   const ask = (...certs: readonly WantedCertificate[]): void => {
@@ -122,7 +122,7 @@ describe('OutsideCertificates', () => {
     expect(dataOf()?.roots).toBe(certificates.trustBundle('workload').join('\n'))
     expect(leaf().verify(new X509Certificate(dataOf()?.roots ?? '').publicKey)).toBe(true)
     expect(Math.abs(Date.parse(leaf().validTo) - systemClock.now() - HOUR_MS)).toBeLessThan(60_000)
-    expect(keeper.problems()).toEqual([])
+    expect(reconciler.problems()).toEqual([])
     ask()
     await until(() => dataOf() === undefined && dataOf(own) === undefined)
   })
@@ -184,8 +184,8 @@ describe('OutsideCertificates', () => {
   ])('issues nothing for %s', async (_what, asked, message) => {
     cluster.join('bank')
     ask(asked)
-    await until(() => keeper.problems().length > 0)
-    expect(keeper.problems()).toEqual([
+    await until(() => reconciler.problems().length > 0)
+    expect(reconciler.problems()).toEqual([
       expect.objectContaining({
         code: 'OSM_CONTROLLER_CERTIFICATE',
         severity: 'error',
@@ -195,7 +195,7 @@ describe('OutsideCertificates', () => {
     ])
     expect(api.find(Secret, asked.secret)).toBeUndefined()
     ask()
-    await until(() => keeper.problems().length === 0)
+    await until(() => reconciler.problems().length === 0)
   })
 
   it('goes on with the certificate that OSM issued to an ingress gateway before an upgrade', async () => {
@@ -214,13 +214,13 @@ describe('OutsideCertificates', () => {
     ask(asked)
     await until(() => leaf(secret).serialNumber !== former.serialNumber)
     expect(leaf(secret).subjectAltName).toBe('DNS:ingress-nginx.ingress-nginx.mesh.example')
-    expect(keeper.problems()).toEqual([])
+    expect(reconciler.problems()).toEqual([])
     await stop()
     // The same certificate for other names is not theirs.
     api.put(Secret, { metadata: secret, type: 'kubernetes.io/tls', data })
     start()
     ask({ ...asked, names: ['other.ingress-nginx.mesh.example'] })
-    await until(() => keeper.problems().length > 0)
+    await until(() => reconciler.problems().length > 0)
     expect(leaf(secret).serialNumber).toBe(former.serialNumber)
   })
 
@@ -228,7 +228,7 @@ describe('OutsideCertificates', () => {
     const foreign = { data: { password: 'eA==' } }
     api.put(Secret, { metadata: inShop, ...foreign })
     ask(wantedBy())
-    await until(() => keeper.problems().length > 0)
+    await until(() => reconciler.problems().length > 0)
     expect(api.find(Secret, inShop)).toMatchObject(foreign)
     api.drop(Secret, inShop)
     cluster.join('shop')
@@ -238,8 +238,8 @@ describe('OutsideCertificates', () => {
       names: ['later.example'],
     })
     ask(wantedBy(), second)
-    await until(() => keeper.problems().length > 0)
-    expect(keeper.problems()).toMatchObject([{ object: { name: 'later' } }])
+    await until(() => reconciler.problems().length > 0)
+    expect(reconciler.problems()).toMatchObject([{ object: { name: 'later' } }])
     expect(leaf().subjectAltName).toBe('DNS:caller.example')
   })
 

@@ -60,7 +60,7 @@ const { Secret } = resourceTypes
 
 /**
  * Issues certificates to callers outside the mesh into Secrets, replaces them in time, and removes those that no one asks for any more. What is there is read from
- * the Secret itself, so that a new leader goes on where the last one was. One keeper at a time: the leader.
+ * the Secret itself, so that a new leader goes on where the last one was. One instance at a time: the leader.
  */
 export class OutsideCertificates {
   readonly #options: OutsideCertificatesOptions

@@ -32,7 +32,7 @@ import type { MeshDomains } from '../identity/mesh-domains.js'
 import { proxyCommonName } from '../identity/proxy-identity.js'
 import { identityOfProxyKey, proxyKeyOfRef, type ProxyKey } from '../identity/proxy-key.js'
 import type { SecretSource } from '../secrets/secret-source.js'
-import { unsupportedByClass } from './unsupported-by-class.js'
+import { unprotectedByClass } from './unprotected-by-class.js'
 import { IdentityCredentials } from './identity-credentials.js'
 import type { InstanceProvider, PolicyProvider, ProxyCatalog } from './policy-provider.js'
 import { HostedSession } from './hosted-session.js'
@@ -98,7 +98,7 @@ export class DriverHost {
   readonly #observations: ProxyObservations
   readonly #evictions = new Map<string, BoundedQueue<Eviction>>()
   /** What keeps a served port closed, by class. */
-  readonly #beyond = new Map<string, ReturnType<typeof unsupportedByClass>>()
+  readonly #beyond = new Map<string, ReturnType<typeof unprotectedByClass>>()
   readonly #debugHandlers = new Map<string, (request: DebugRequest) => Promise<DebugResponse>>()
   #verifier: PeerVerifier
 
@@ -152,7 +152,7 @@ export class DriverHost {
   contextFor(driver: Driver, start: DriverStart): ControllerContext {
     const { configurator, broker, metrics, osmNamespace } = this.#options
     const driverClass = driver.name.toLowerCase()
-    this.#beyond.set(driverClass, unsupportedByClass(driverClass, driver.capabilities))
+    this.#beyond.set(driverClass, unprotectedByClass(driverClass, driver.capabilities))
     this.#evictions.set(driverClass, new BoundedQueue<Eviction>(EVICTION_CAPACITY))
     return {
       proxyServerAddress: start.address,

@@ -12,7 +12,7 @@ import {
 import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
 import { PartStore } from '../catalog/store/part-store.js'
 import { PolicyDiffs } from '../catalog/store/policy-diff.js'
-import { unsupportedByClass } from './unsupported-by-class.js'
+import { unprotectedByClass } from './unprotected-by-class.js'
 import { PolicyStream } from './policy-stream.js'
 
 const ID = 'shop/store|80'
@@ -120,7 +120,7 @@ describe('PolicyStream', () => {
       drain: false,
       features: optionalFeatures,
     }
-    const { stream, next } = start(unsupportedByClass('less', less))
+    const { stream, next } = start(unprotectedByClass('less', less))
     stream.want(policy(open))
     const first = await next()
     expect(first.added.filter(({ kind }) => kind === 'inbound').map(({ hash }) => hash)).not.toContain(open.hash)

@@ -14,7 +14,7 @@ import { Latest } from '../async/latest.js'
 import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
 import type { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import type { PartStore } from '../catalog/store/part-store.js'
-import type { Beyond } from './unsupported-by-class.js'
+import type { UnprotectedPort } from './unprotected-by-class.js'
 import type { ConnectedState } from './push-metrics.js'
 import type { SessionPushes } from './push-log.js'
 import { findPart, type Refusal } from './refusal.js'
@@ -50,7 +50,7 @@ export class PolicyStream {
   readonly #store: PartStore
   readonly #diffs: PolicyDiffs
   readonly #pushes: Pick<SessionPushes, 'given'> | undefined
-  readonly #beyond: (part: InboundPart) => Beyond | undefined
+  readonly #beyond: (part: InboundPart) => UnprotectedPort | undefined
   readonly #target = new Latest<PolicyPart<ProxyPart>>()
   readonly #rejected = new Map<string, Refusal>()
   /** Inbound part id → hash of the refused part. */
@@ -72,7 +72,7 @@ export class PolicyStream {
     store: PartStore,
     diffs: PolicyDiffs,
     pushes?: Pick<SessionPushes, 'given'>,
-    beyond: (part: InboundPart) => Beyond | undefined = () => undefined,
+    beyond: (part: InboundPart) => UnprotectedPort | undefined = () => undefined,
   ) {
     this.#store = store
     this.#beyond = beyond

@@ -34,7 +34,7 @@ const environment = list(closed({ name: nameSchema, value }))
 const sidecarContainer = closed({
   image: nameSchema,
   binary: nameSchema,
-  keeper: Type.Optional(list(value, 1)),
+  initWrapper: Type.Optional(list(value, 1)),
   args: list(value),
   env: environment,
   ports: list(

@@ -6,7 +6,7 @@ import { DisconnectedResourceCache } from './disconnected-resource-cache.js'
 
 const DELAY_MS = 60_000
 
-function keeper(maxProxies = 10) {
+function cacheFixture(maxProxies = 10) {
   const released: string[] = []
   const end = new AbortController()
   const keeping = new DisconnectedResourceCache({
@@ -37,7 +37,7 @@ describe('DisconnectedResourceCache', () => {
   })
 
   it('keeps what was made for a proxy until its time is over', () => {
-    const { leave, released, keeping } = keeper()
+    const { leave, released, keeping } = cacheFixture()
     leave('a')
     jest.advanceTimersByTime(DELAY_MS - 1)
     expect(released).toEqual([])
@@ -47,7 +47,7 @@ describe('DisconnectedResourceCache', () => {
   })
 
   it('releases each proxy at its own time', () => {
-    const { leave, released } = keeper()
+    const { leave, released } = cacheFixture()
     leave('a')
     jest.advanceTimersByTime(DELAY_MS / 2)
     leave('b')
@@ -58,7 +58,7 @@ describe('DisconnectedResourceCache', () => {
   })
 
   it('keeps nothing for a proxy that has come back, until it leaves again', () => {
-    const { leave, comeBack, released, keeping } = keeper()
+    const { leave, comeBack, released, keeping } = cacheFixture()
     leave('a')
     comeBack('a')
     expect(keeping.size).toBe(0)
@@ -71,7 +71,7 @@ describe('DisconnectedResourceCache', () => {
   })
 
   it('releases both if two sessions of a proxy end one after the other', () => {
-    const { leave, released } = keeper()
+    const { leave, released } = cacheFixture()
     leave('a')
     leave('a')
     expect(released).toEqual(['a'])
@@ -80,14 +80,14 @@ describe('DisconnectedResourceCache', () => {
   })
 
   it('keeps no more proxies than its limit', () => {
-    const { leave, released, keeping } = keeper(2)
+    const { leave, released, keeping } = cacheFixture(2)
     for (const proxy of ['a', 'b', 'c']) leave(proxy)
     expect(released).toEqual(['a'])
     expect(keeping.size).toBe(2)
   })
 
   it('releases all when it ends, and keeps nothing afterwards', () => {
-    const { leave, released, end } = keeper()
+    const { leave, released, end } = cacheFixture()
     leave('a')
     end.abort()
     expect(released).toEqual(['a'])

@@ -18,8 +18,8 @@ describe('patch', () => {
 
   it('has Pipy run behind a shell that knows what SIGTERM means, and says nothing of its own to that', async () => {
     const { sidecar } = await patch(injectorContext())
-    expect(sidecar.keeper?.slice(0, 2)).toEqual(['/bin/sh', '-c'])
-    expect(sidecar.keeper).toEqual((await patch(injectorContext({ podNamespace: 'other' }))).sidecar.keeper)
+    expect(sidecar.initWrapper?.slice(0, 2)).toEqual(['/bin/sh', '-c'])
+    expect(sidecar.initWrapper).toEqual((await patch(injectorContext({ podNamespace: 'other' }))).sidecar.initWrapper)
   })
 
   it('starts Pipy with its own codebase over mutual TLS, and without an administration port of its own', async () => {

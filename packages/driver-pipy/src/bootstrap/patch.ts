@@ -14,7 +14,7 @@ import {
 } from '@osm-ts/driver-api'
 
 import { codebasePath } from '../server/request-target.js'
-import { keeper } from './keeper.js'
+import { initWrapper } from './init-wrapper.js'
 
 /** How often the sidecar is asked whether it is ready. */
 const READY_PERIOD_MS = 1_000
@@ -57,7 +57,7 @@ export async function patch(context: InjectorContext): Promise<SidecarPatch> {
     sidecar: {
       image: context.sidecarImage,
       binary: 'pipy',
-      keeper,
+      initWrapper,
       args: args(context),
       env: environment(context, admin),
       ports: sidecarPorts(context.listen),

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rm(dirname(program), { recursive: true }))
 beforeEach(() => {
   trial = new PackageTrial(program)
-  host = new FakeHost('moody')
+  host = new FakeHost('failing')
 })
 afterEach(async () => {
   host.stop()
@@ -43,8 +43,8 @@ function isAlive(pid: number): boolean {
 
 describe('a driver package in a child process', () => {
   it('is what it says, patches, and sees nothing of our environment', async () => {
-    const driver = await trial.connect({ package: 'moody' })
-    expect(driver).toMatchObject({ name: 'moody', contract: 1, version: '1.2.3', oldestProxyVersion: '2.3' })
+    const driver = await trial.connect({ package: 'failing' })
+    expect(driver).toMatchObject({ name: 'failing', contract: 1, version: '1.2.3', oldestProxyVersion: '2.3' })
     expect(driver.capabilities.protocols).toEqual(['http'])
     const patch = await driver.patch(injectorContext())
     expect(patch.sidecar.args[1]).toBe('no environment')
@@ -55,13 +55,13 @@ describe('a driver package in a child process', () => {
   })
 
   it('is started: probes, log, metrics, pages, sessions', async () => {
-    const driver = await trial.connect({ package: 'moody' })
+    const driver = await trial.connect({ package: 'failing' })
     const probes = await start(driver)
     const signal = new AbortController().signal
     await expect(askProbe(probes.readiness, signal)).resolves.toBe(true)
     await until(() => host.metrics.get('moody_requests /healthy') === 1)
     await until(() => host.logs.some(({ message }) => message === 'asked'))
-    await expect(host.page('/debug/moody', { word: 'hello' })).resolves.toMatchObject({
+    await expect(host.page('/debug/failing', { word: 'hello' })).resolves.toMatchObject({
       status: 200,
       body: expect.stringContaining('hello') as unknown,
     })
@@ -71,7 +71,7 @@ describe('a driver package in a child process', () => {
   })
 
   it('ends itself by cancel, and no one else', async () => {
-    const driver = await trial.connect({ package: 'moody' })
+    const driver = await trial.connect({ package: 'failing' })
     await start(driver)
     await askDriver('cancel')
     await until(() => host.cancelled.length === 1)
@@ -90,7 +90,7 @@ async function askDriver(path: string, body?: Uint8Array): Promise<string> {
 }
 
 function port(): number | undefined {
-  const said = host.logs.findLast(({ message }) => message === 'moody listens')?.fields['port']
+  const said = host.logs.findLast(({ message }) => message === 'failing driver listens')?.fields['port']
   return typeof said === 'number' ? said : undefined
 }
 
@@ -100,7 +100,7 @@ describe('a package that is no driver is refused with the reason', () => {
     ['exports-nothing', 'OSM_DRIVER_LOAD', 'no default export'],
     ['no-driver', 'OSM_DRIVER_LOAD', '/name must be a DNS label'],
     ['later-contract', 'OSM_DRIVER_CONTRACT', 'contract version 99; this host speaks version 1'],
-    ['moody', 'OSM_DRIVER_NAME', 'of class moody, but listed as other'],
+    ['failing', 'OSM_DRIVER_NAME', 'of class failing, but listed as other'],
     ['exits-at-load', 'OSM_DRIVER_EXITED', 'exit code 3'],
     ['leaks-at-load', 'OSM_DRIVER_MEMORY', 'may have 400'],
   ])('%s: %s', async (folder, code, words) => {
@@ -118,7 +118,7 @@ describe('a package that is no driver is refused with the reason', () => {
 
 describe('patch', () => {
   it('that throws is an answer: others go on in the same process', async () => {
-    const driver = await trial.connect({ package: 'moody' })
+    const driver = await trial.connect({ package: 'failing' })
     const pid = pidOf(await driver.patch(injectorContext()))
     for (let time = 0; time < 5; time += 1) {
       await expect(driver.patch(ask('throw'))).rejects.toThrow('out of sorts')
@@ -129,7 +129,7 @@ describe('patch', () => {
   })
 
   it('that hangs ends at its deadline, and with the request; others in the same process go on', async () => {
-    const driver = await trial.connect({ package: 'moody', limits: { patchMs: 300, unansweredPatches: 10 } })
+    const driver = await trial.connect({ package: 'failing', limits: { patchMs: 300, unansweredPatches: 10 } })
     const hanging = driver.patch(ask('hang'))
     await expect(driver.patch(injectorContext())).resolves.toBeDefined()
     await expect(hanging).rejects.toMatchObject({ code: 'OSM_DRIVER_TIMEOUT' })
@@ -143,7 +143,7 @@ describe('patch', () => {
   it('that hangs again and again opens the circuit: asked at once, answered at once, until it runs again', async () => {
     const told: string[] = []
     const driver: RemoteDriver = await trial.connect({
-      package: 'moody',
+      package: 'failing',
       limits: { patchMs: 200, unansweredPatches: 3, backoffMs: 1_000, backoffMaxMs: 1_000 },
       onChange: () => told.push(driver.status.state),
     })
@@ -166,8 +166,8 @@ describe('patch', () => {
   it.each(['spin', 'exit', 'throw-later', 'leak-heap', 'leak-buffers'])(
     'that does "%s" fails alone, and its process is replaced',
     async (mood) => {
-      const other = await trial.connect({ package: 'moody' })
-      const driver = await trial.connect({ package: 'moody', limits: { patchMs: 8_000, pingMs: 500 } })
+      const other = await trial.connect({ package: 'failing' })
+      const driver = await trial.connect({ package: 'failing', limits: { patchMs: 8_000, pingMs: 500 } })
       const pid = pidOf(await driver.patch(injectorContext()))
       const otherPid = pidOf(await other.patch(injectorContext()))
       const broken = driver.patch(ask(mood))
@@ -187,7 +187,7 @@ describe('patch', () => {
   )
 
   it('is asked for so many at a time, and no more', async () => {
-    const driver = await trial.connect({ package: 'moody', limits: { patchesAtOnce: 2, patchMs: 300 } })
+    const driver = await trial.connect({ package: 'failing', limits: { patchesAtOnce: 2, patchMs: 300 } })
     const hanging = [driver.patch(ask('hang')), driver.patch(ask('hang'))]
     await expect(driver.patch(injectorContext())).rejects.toMatchObject({ code: 'OSM_DRIVER_UNAVAILABLE' })
     for (const one of await Promise.allSettled(hanging)) expect(one.status).toBe('rejected')
@@ -197,7 +197,7 @@ describe('patch', () => {
 
 describe('start', () => {
   it.each(['throw', 'exit', 'leak-heap'])('that does "%s" is refused, and patches go on', async (mood) => {
-    const driver = await trial.connect({ package: 'moody' })
+    const driver = await trial.connect({ package: 'failing' })
     await expect(start(driver, { do: mood })).rejects.toBeInstanceOf(OsmError)
     await running(driver, 1)
     await expect(driver.patch(injectorContext())).resolves.toBeDefined()
@@ -205,7 +205,7 @@ describe('start', () => {
   })
 
   it('that hangs ends with its signal, and its process goes on', async () => {
-    const driver = await trial.connect({ package: 'moody' })
+    const driver = await trial.connect({ package: 'failing' })
     const pid = pidOf(await driver.patch(injectorContext()))
     const starting = start(driver, { do: 'hang' })
     host.stop()
@@ -215,17 +215,17 @@ describe('start', () => {
   })
 
   it('that hangs is refused at its deadline', async () => {
-    const driver = await trial.connect({ package: 'moody', limits: { startMs: 300 } })
+    const driver = await trial.connect({ package: 'failing', limits: { startMs: 300 } })
     await expect(start(driver, { do: 'hang' })).rejects.toMatchObject({ code: 'OSM_DRIVER_TIMEOUT' })
   })
 
   it.each(['exit', 'spin', 'throw', 'leak-heap'])('that does "%s" later is started again by itself', async (mood) => {
-    const driver = await trial.connect({ package: 'moody', limits: { pingMs: 500 } })
+    const driver = await trial.connect({ package: 'failing', limits: { pingMs: 500 } })
     const probes = await start(driver)
     const { credential } = host.admit('6e8a0b0e-0000-4000-8000-000000000001')
     const der = Buffer.from(credential.chain.replaceAll(/-----.*-----|\s/g, ''), 'base64')
     expect(JSON.parse(await askDriver('session', der))).toMatchObject({ session: 'session-1' })
-    const before = await host.page('/debug/moody')
+    const before = await host.page('/debug/failing')
     const oldPort = port()
     await askDriver(mood)
     // Its proxies are gone with it.
@@ -234,7 +234,7 @@ describe('start', () => {
     await until(() => port() !== oldPort)
     const { signal } = new AbortController()
     await until(() => askProbe(probes.readiness, signal))
-    expect((await host.page('/debug/moody')).body).not.toBe(before.body)
+    expect((await host.page('/debug/failing')).body).not.toBe(before.body)
     expect(JSON.parse(await askDriver('session', der))).toMatchObject({ session: 'session-2' })
     expect(host.cancelled).toEqual([])
   })

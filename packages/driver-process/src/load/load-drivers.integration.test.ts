@@ -42,9 +42,9 @@ describe('loadDrivers', () => {
     const loaded = await loadDrivers({
       ...shared,
       entries: [
-        await entry('moody', 'moody'),
-        await entry('forged', 'moody', wrong),
-        await entry('envoy', 'moody'),
+        await entry('failing', 'failing'),
+        await entry('forged', 'failing', wrong),
+        await entry('envoy', 'failing'),
         await entry('later', 'later-contract'),
         await entry('broken', 'throws-at-load'),
       ],
@@ -52,7 +52,7 @@ describe('loadDrivers', () => {
       program,
     })
     await loaded.settled
-    expect([...sink.drivers.keys()]).toEqual(['moody'])
+    expect([...sink.drivers.keys()]).toEqual(['failing'])
     expect([...sink.refused.values()].map(({ name, code, final }) => [name, code, final])).toEqual([
       ['forged', 'OSM_DRIVER_INTEGRITY', true],
       ['envoy', 'OSM_DRIVER_NAME', true],
@@ -60,7 +60,7 @@ describe('loadDrivers', () => {
       ['broken', 'OSM_DRIVER_LOAD', true],
     ])
     expect(logs).toHaveLength(5)
-    await expect(sink.drivers.get('moody')?.patch(injectorContext())).resolves.toBeDefined()
+    await expect(sink.drivers.get('failing')?.patch(injectorContext())).resolves.toBeDefined()
 
     // Others go on while one can't be loaded, and it is tried again.
     const hangs = new TestSink()
@@ -69,7 +69,7 @@ describe('loadDrivers', () => {
       entries: [
         await entry('hangs', 'hangs-at-load'),
         await entry('exits', 'exits-at-load'),
-        await entry('moody', 'moody'),
+        await entry('failing', 'failing'),
       ],
       sink: hangs,
       program,
@@ -85,7 +85,7 @@ describe('loadDrivers', () => {
         .sort(),
     })
     const expected = {
-      drivers: ['moody'],
+      drivers: ['failing'],
       refused: ['exits OSM_DRIVER_EXITED for now', 'hangs OSM_DRIVER_TIMEOUT for now'],
     }
     await eventually(outcome, (found) => isDeepStrictEqual(found, expected))

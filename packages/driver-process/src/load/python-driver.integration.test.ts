@@ -17,7 +17,7 @@ import { type LoadedDrivers, loadDrivers } from './load-drivers.js'
 import { packageIntegrity } from './package-integrity.js'
 
 const UUID = '6e8a0b0e-0000-4000-8000-000000000001'
-const packages = { moody: join(import.meta.dirname, '../../test/packages/moody'), python: pythonFolder() }
+const packages = { failing: join(import.meta.dirname, '../../test/packages/failing'), python: pythonFolder() }
 const MINUTE_MS = 60_000
 const limits = { ...defaultLimits, backoffMs: 50, backoffMaxMs: 400 }
 
@@ -59,7 +59,7 @@ beforeEach(async () => {
   await loaded.settled
   expect([...sink.refused]).toEqual([])
   const driver = (name: string) => sink.drivers.get(name) as RemoteDriver // that is what loading makes
-  other = driver('moody')
+  other = driver('failing')
   python = driver('python')
 })
 afterEach(async () => {

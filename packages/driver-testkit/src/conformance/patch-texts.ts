@@ -16,7 +16,7 @@ export function patchTexts(patch: SidecarPatch): readonly PatchText[] {
   const texts: PatchText[] = []
   const add = (kind: PatchText['kind'], place: string, value: Value) => texts.push({ kind, place, text: asText(value) })
   add('command', 'sidecar.binary', sidecar.binary)
-  sidecar.keeper?.forEach((word, index) => add('command', `sidecar.keeper[${index}]`, word))
+  sidecar.initWrapper?.forEach((word, index) => add('command', `sidecar.initWrapper[${index}]`, word))
   sidecar.args.forEach((arg, index) => add('command', `sidecar.args[${index}]`, arg))
   for (const { name, value } of sidecar.env) add('environment', `sidecar.env ${name}`, value)
   for (const { path, content } of files) if ('text' in content) add('file', path, content.text)

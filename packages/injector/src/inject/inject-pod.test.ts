@@ -199,7 +199,10 @@ describe('injectPod', () => {
       ...envoy,
       patch: async (context) => {
         const patch = await envoy.patch(context)
-        return { ...patch, sidecar: { ...patch.sidecar, keeper: ['/bin/sh', '-c', '"$@" & wait $!', 'keeper'] } }
+        return {
+          ...patch,
+          sidecar: { ...patch.sidecar, initWrapper: ['/bin/sh', '-c', '"$@" & wait $!', 'init-wrapper'] },
+        }
       },
     }
     const result = await injected(podOf(), settingsOf({}, { drivers: [driver] }))
@@ -207,7 +210,7 @@ describe('injectPod', () => {
       '/bin/sh',
       '-c',
       '"$$@" & wait $$!',
-      'keeper',
+      'init-wrapper',
       'envoy',
     ])
   })

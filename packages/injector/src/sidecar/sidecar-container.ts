@@ -32,7 +32,7 @@ export function sidecarContainer(options: SidecarOptions): JsonObject {
   const { patch, sidecarClass, podOS, native } = options
   const { sidecar } = patch
   const values = new ContainerValues(filesFolder(sidecarClass))
-  const command = [...(sidecar.keeper ?? []).map((word) => values.text(word)), literal(sidecar.binary)]
+  const command = [...(sidecar.initWrapper ?? []).map((word) => values.text(word)), literal(sidecar.binary)]
   const args = sidecar.args.map((arg) => values.text(arg))
   const lifecycle = podOS === 'windows' ? undefined : preStop(patch, options, values)
   const env = values.environment(sidecar.env)

@@ -42,7 +42,7 @@ const patch = async (context) => {
   return {
     sidecar: {
       image: context.sidecarImage,
-      binary: 'moody',
+      binary: 'failing',
       args: [String(process.pid), process.env.KUBERNETES_SERVICE_HOST ?? 'no environment'],
       env: [],
       ports: [],
@@ -78,19 +78,19 @@ const start = async (context) => {
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   context.signal.addEventListener('abort', () => server.close())
-  context.debugHandlers.register('/debug/moody', async ({ query }) => ({
+  context.debugHandlers.register('/debug/failing', async ({ query }) => ({
     status: 200,
     contentType: 'text/plain',
     body: `${process.pid} ${query.word ?? ''}`,
   }))
   const probe = { path: '/healthy', port: server.address().port, http: true, timeout: 1000, tcpSocket: false }
   // Where the test finds it.
-  context.logger.info({ port: probe.port }, 'moody listens')
+  context.logger.info({ port: probe.port }, 'failing driver listens')
   return { liveness: probe, readiness: probe }
 }
 
 export default () => ({
-  name: 'moody',
+  name: 'failing',
   contract: 1,
   capabilities: {
     protocols: ['http'],

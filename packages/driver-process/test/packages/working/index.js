@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 const patch = async (context) => ({
   sidecar: {
     image: context.sidecarImage,
-    binary: 'willing',
+    binary: 'working',
     args: [],
     env: [],
     ports: [],
@@ -35,7 +35,7 @@ const start = async (context) => {
       const refuses = existsSync(refusing) && proxy.identity.startsWith(`${readFileSync(refusing, 'utf8')}.`)
       const parts = added.map(({ hash, id }, index) =>
         refuses && index === 0
-          ? { hash, id, state: 'rejected', message: 'not willing any more' }
+          ? { hash, id, state: 'rejected', message: 'no longer accepted' }
           : { hash, id, state: 'applied' },
       )
       await proxies.report({ session: proxy.session, revision, complete: !refuses, parts })
@@ -56,7 +56,7 @@ const start = async (context) => {
 }
 
 export default () => ({
-  name: 'willing',
+  name: 'working',
   contract: 1,
   capabilities: {
     protocols: ['http', 'http2', 'grpc', 'https', 'tcp', 'tcp-server-first'],

@@ -10,11 +10,11 @@
  *
  * Builtins of a POSIX shell only. It holds nothing of a user's.
  */
-const KEEPER = `trap 'exec 9</dev/null' TERM
+const SCRIPT = `trap 'exec 9</dev/null' TERM
 trap 'kill -KILL $pipy; exit 0' USR1
-OSM_PIPY_KEEPER=$$ "$@" & pipy=$!
+OSM_PIPY_INIT_WRAPPER=$$ "$@" & pipy=$!
 while wait $pipy; code=$?; kill -0 $pipy 2>/dev/null; do :; done
 exit $code`
 
 /** What stands before the command line of Pipy in a container. */
-export const keeper: readonly string[] = ['/bin/sh', '-c', KEEPER, 'keeper']
+export const initWrapper: readonly string[] = ['/bin/sh', '-c', SCRIPT, 'init-wrapper']
