@@ -86,6 +86,7 @@ export class StandInSession {
       metrics: replica.metrics,
       logger: replica.logger,
       now: () => Date.now(),
+      drainMs: 0,
     })
   }
 
