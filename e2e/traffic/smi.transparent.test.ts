@@ -23,5 +23,5 @@ function partOf({ name, pairs, canonical, explanations }: Corpus, clients: reado
   }
 }
 
-describeCorpus(partOf(httpCorpus(), ['curl-1.0', 'curl-1.1', 'node-http', 'node-http2', 'ws']), 'envoy', 'SMI')
-describeCorpus(partOf(tcpCorpus(), ['node-net', 'node-tls', 'node-ioredis', 'node-nats']), 'envoy', 'SMI')
+describeCorpus(partOf(httpCorpus(), ['curl-1.0', 'curl-1.1', 'node-http2', 'ws']), 'envoy', 'SMI')
+describeCorpus(partOf(tcpCorpus(), ['node-net', 'node-ioredis']), 'envoy', 'SMI')
