@@ -5,10 +5,10 @@ export const bootstrapErrorCodes = {
   OSM_BOOTSTRAP_CRD_NAMES: 'a CustomResourceDefinition cannot be served because another one has taken one of its names',
   OSM_BOOTSTRAP_CRD_PENDING: 'the API server does not serve a CustomResourceDefinition yet',
   OSM_BOOTSTRAP_CRD_FOREIGN:
-    'a CustomResourceDefinition belongs to another tool and lacks the version that the mesh reads; it was left alone',
-  OSM_BOOTSTRAP_TERMINATING: 'an object is being deleted and can only be made again when it is gone',
-  OSM_BOOTSTRAP_CONTESTED: 'others write an object so often that a change cannot be brought in',
-  OSM_BOOTSTRAP_ROOT: 'the Secret with the root of the control plane is missing or holds no certificate of a CA',
+    'a CustomResourceDefinition belongs to another tool and lacks the version that the mesh reads; it was not changed',
+  OSM_BOOTSTRAP_TERMINATING: 'an object is being deleted and can be recreated only after that',
+  OSM_BOOTSTRAP_CONTESTED: 'an object changes so often that an update cannot be applied',
+  OSM_BOOTSTRAP_ROOT: 'the Secret with the root of the control plane is missing or contains no CA certificate',
 } as const
 
 /** A code of {@link bootstrapErrorCodes}. */

@@ -39,23 +39,23 @@ export function isOsmError(error: unknown, code?: string): error is OsmError {
 export const driverErrorCodes = {
   OSM_DRIVER_NIL: 'register was called without a driver',
   OSM_DRIVER_INVALID:
-    'a driver declaration does not fit the contract: a missing method, a bad name, or an invalid capability',
+    'a driver declaration does not conform to the contract: a missing method, a bad name, or an invalid capability',
   OSM_DRIVER_DUPLICATE: 'two drivers were registered under one name; names compare case-insensitively',
   OSM_DRIVER_CONTRACT: 'the driver was written for a contract version that this host does not support',
-  OSM_DRIVER_UNKNOWN: 'the sidecar class names no registered driver',
+  OSM_DRIVER_UNKNOWN: 'no driver is registered for the sidecar class',
   OSM_DRIVER_NOT_INSTALLED: 'patch or start was called before a default driver was installed',
-  OSM_DRIVER_CONFIG: 'the configuration of a driver does not fit its configSchema',
+  OSM_DRIVER_CONFIG: 'the configuration of a driver is not valid for its configSchema',
   OSM_DRIVER_PATCH: 'the driver failed to produce a sidecar patch',
-  OSM_DRIVER_PATCH_REFUSED: 'the sidecar patch touches something that a driver may not touch',
+  OSM_DRIVER_PATCH_REFUSED: 'the sidecar patch exceeds the permissions of a driver',
   OSM_DRIVER_START: 'the proxy control plane of a driver failed to start',
   OSM_PROXY_UNAUTHENTICATED: 'the peer certificate is not an unreleased proxy certificate of this mesh',
-  OSM_PROXY_WRONG_CLASS: 'the proxy belongs to another sidecar class than the driver that asked',
-  OSM_PROXY_UNKNOWN: 'the certificate names a proxy whose workload does not exist',
+  OSM_PROXY_WRONG_CLASS: 'the proxy belongs to another sidecar class than the calling driver',
+  OSM_PROXY_UNKNOWN: 'the workload of the proxy in the certificate does not exist',
   OSM_PROXY_EVICTED:
     'the proxy was evicted: its workload is gone, a newer stream took its place, or the connection cap is reached',
-  OSM_PART_UNKNOWN: 'no policy part with that hash is held by the host',
-  OSM_POLICY_INVALID: 'a policy part does not fit its schema',
-  OSM_CREDENTIAL_DENIED: 'the credential reference does not occur in the policy of the proxy that asked',
+  OSM_PART_UNKNOWN: 'the host has no policy part with that hash',
+  OSM_POLICY_INVALID: 'a policy part is not valid for its schema',
+  OSM_CREDENTIAL_DENIED: 'the credential reference is not in the policy of the requesting proxy',
 } as const
 
 /** A code of {@link driverErrorCodes}. */

@@ -6,7 +6,7 @@ export const interceptionErrorCodes = {
     'a network interface name is not 1 to 15 letters, digits, dots, underscores or inner hyphens',
   OSM_INTERCEPTION_UID: 'the uid of the sidecar is not a whole number between 1 and 4294967294',
   OSM_INTERCEPTION_ADDRESS: 'the address of the pod or of the DNS listener is not a usable IP address',
-  OSM_INTERCEPTION_LIST: 'a list holds more entries than one ruleset may carry',
+  OSM_INTERCEPTION_LIST: 'a list has more entries than one ruleset may contain',
   OSM_INTERCEPTION_UNBOUND:
     'rules that wait for the address of the pod were rendered for one restore call without an address',
 } as const

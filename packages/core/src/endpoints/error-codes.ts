@@ -1,7 +1,7 @@
 /** Codes of conditions of endpoints providers, with the meaning of each. */
 export const endpointsErrorCodes = {
   OSM_ENDPOINTS_PROVIDER_FAILED: 'an endpoints provider fails; its last good answers stay in force',
-  OSM_ENDPOINTS_UNKNOWN: 'an endpoints provider fails and never answered; nothing is known of its endpoints',
+  OSM_ENDPOINTS_UNKNOWN: 'an endpoints provider fails and has never answered; its endpoints are unknown',
 } as const
 
 /** A code of {@link endpointsErrorCodes}. */

@@ -6,7 +6,7 @@ export const identityErrorCodes = {
   OSM_IDENTITY_TRUST_DOMAIN: 'the trust domain is not a DNS-1123 subdomain with labels of at most 63 characters',
   OSM_IDENTITY_CLUSTER_DOMAIN: 'the cluster domain is not a DNS-1123 subdomain with labels of at most 63 characters',
   OSM_IDENTITY_DOMAINS_OVERLAP:
-    'the trust domain is, or lies under, svc.<cluster domain>: identities would read like names of services',
+    'the trust domain is, or lies under, svc.<cluster domain>: identities would look like names of services',
   OSM_IDENTITY_SERVICE_IDENTITY: 'a text is not a service identity, <service account>.<namespace>',
   OSM_IDENTITY_PRINCIPAL: 'a text is not a principal of the trust domain, <service account>.<namespace>.<trust domain>',
   OSM_IDENTITY_SPIFFE_ID:

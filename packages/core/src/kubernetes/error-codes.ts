@@ -2,19 +2,19 @@
 export const kubernetesErrorCodes = {
   OSM_KUBERNETES_CONFIG: 'there is no usable kubeconfig, and the program does not run in a pod',
   OSM_KUBERNETES_CREDENTIALS: 'the token or certificate for the API server cannot be obtained',
-  OSM_KUBERNETES_UNREACHABLE: 'the API server gave no answer, or the connection broke before the answer was complete',
-  OSM_KUBERNETES_RESPONSE: 'the answer of the API server is larger than what is accepted, or is not what was asked for',
-  OSM_KUBERNETES_INVALID: 'the API server found a request invalid; nothing was stored',
+  OSM_KUBERNETES_UNREACHABLE:
+    'the API server did not answer, or the connection was closed before the response was complete',
+  OSM_KUBERNETES_RESPONSE: 'the response of the API server is too large or unexpected',
+  OSM_KUBERNETES_INVALID: 'the API server rejected a request as invalid; nothing was stored',
   OSM_KUBERNETES_UNAUTHORIZED: 'the API server does not accept the credentials, even after they were read again',
   OSM_KUBERNETES_FORBIDDEN:
     'the account may not do that: a role lacks the permission, or admission refused the request',
   OSM_KUBERNETES_NOT_FOUND: 'there is no such object, or the API server does not serve its kind',
-  OSM_KUBERNETES_CONFLICT:
-    'there is such an object already, somebody else has written it, or another manager owns a field',
+  OSM_KUBERNETES_CONFLICT: 'the object already exists, was changed concurrently, or another manager owns a field',
   OSM_KUBERNETES_EXPIRED: 'the API server no longer has the changes since that resource version; a new list is needed',
   OSM_KUBERNETES_THROTTLED: 'the API server asks for fewer requests',
   OSM_KUBERNETES_FAILED: 'the API server failed to answer a request',
-  OSM_KUBERNETES_QUEUE_FULL: 'a work queue holds as many keys as it may; the key was not taken',
+  OSM_KUBERNETES_QUEUE_FULL: 'a work queue is full; the key was not added',
 } as const
 
 /** A code of {@link kubernetesErrorCodes}. */

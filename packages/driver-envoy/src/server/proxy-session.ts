@@ -133,7 +133,7 @@ export class ProxySession<Request extends AnyRequest> {
       const reason = error instanceof Error ? error.message : String(error)
       this.#options.logger.error(
         { ...this.#who(), code: 'OSM_ENVOY_TRANSLATION', revision: update.revision, error: redact(reason) },
-        'policy cannot be translated, the last good configuration stays',
+        'policy cannot be translated, the last good configuration stays in force',
       )
       return this.#tracker.fail(update, `OSM_ENVOY_TRANSLATION: ${reason}`)
     }

@@ -355,7 +355,7 @@ export class WorkerSession {
     const words = error instanceof Error ? error.message : String(error)
     logger.error(
       { code: 'OSM_PIPY_TRANSLATION', proxy: this.proxy.uuid, revision, error: shownWords(words) },
-      'policy cannot be translated; the last good configuration stays',
+      'policy cannot be translated; the last good configuration stays in force',
     )
     this.#conditions.set('OSM_PIPY_TRANSLATION', shownWords(words))
     this.#tell(this.#tracker.refused(words))

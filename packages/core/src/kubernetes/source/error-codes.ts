@@ -2,8 +2,8 @@
 export const sourceErrorCodes = {
   OSM_SOURCE_KIND_MISSING:
     'the API server does not serve a kind that the mesh reads; nothing of that kind has an effect',
-  OSM_SOURCE_POD: 'a pod says something about its sidecar that cannot be used',
-  OSM_SOURCE_STALE: 'the API server cannot be reached; everything known before stays in force',
+  OSM_SOURCE_POD: 'a pod has an invalid setting for its sidecar',
+  OSM_SOURCE_STALE: 'the API server is unavailable; the last known state stays in force',
 } as const
 
 /** A code of {@link sourceErrorCodes}. */

@@ -4,7 +4,7 @@ import type { ConnectionStage } from './connection-limits.js'
 /** Codes of what a server says about its connections. */
 export const connectionErrorCodes = {
   OSM_CONNECTION_LIMIT:
-    'a server closed connections because of its limits: too many of one peer or in all, or a peer that is too slow; the limits are in docs/reference/server-limits.md',
+    'a server closed connections because of its limits: too many of one peer or in total, or a slow peer; the limits are in docs/reference/server-limits.md',
 } as const
 
 /** Code of {@link connectionErrorCodes}. */
