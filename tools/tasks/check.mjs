@@ -20,6 +20,7 @@ import { writeUnitGroups } from '../lib/unit-groups.mjs'
 import { checkUnusedMembers } from '../lib/unused-members.mjs'
 import { checkProjectReferences } from '../lib/workspace.mjs'
 import { checkPlainEnglish } from '../lint/plain-english.mjs'
+import { checkChangesets } from '../release/changesets.mjs'
 
 /** @typedef {{ readonly ok: boolean, readonly output: string }} StepResult output is shown when the step failed */
 /** @typedef {(options: { fix: boolean }) => Promise<StepResult>} Step */
@@ -58,6 +59,7 @@ const steps = {
   projects: async (options) => findings(checkProjectReferences(options)),
   chart: async (options) => findings(await checkChart(options)),
   links: async () => findings(await checkLinks()),
+  changesets: async () => findings(checkChangesets()),
   workflows: async () => findings(await checkWorkflows()),
   words: async () => findings(checkPlainEnglish()),
   unit: unitTests,
