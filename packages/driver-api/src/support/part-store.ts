@@ -1,5 +1,5 @@
 import type { PolicySource } from '../controller-context.js'
-import type { Part, PartHash, PartOf } from '../policy/parts.js'
+import type { Part, PartHash } from '../policy/parts.js'
 import { partRefs } from '../policy/references.js'
 
 interface Entry {

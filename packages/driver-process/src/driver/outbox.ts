@@ -20,7 +20,7 @@ export class Outbox {
   readonly #measurements: Measurement[] = []
   readonly #entries: LogEntry[] = []
   #lost = 0
-  #delivering: Promise<void> | undefined
+  #isDelivering = false
 
   constructor(target: OutboxTarget) {
     this.#target = target
@@ -57,7 +57,9 @@ export class Outbox {
 
   #deliver(): void {
     // A host that is gone takes nothing any more, and the driver is about to be stopped.
-    this.#delivering ??= this.#drain().catch(() => this.#clear())
+    if (this.#isDelivering) return
+    this.#isDelivering = true
+    this.#drain().catch(() => this.#clear())
   }
 
   async #drain(): Promise<void> {
@@ -79,11 +81,11 @@ export class Outbox {
       }
     }
     // In the same turn as the last look: what is said from now on goes into a new batch.
-    this.#delivering = undefined
+    this.#isDelivering = false
   }
 
   #clear(): void {
-    this.#delivering = undefined
+    this.#isDelivering = false
     for (const queue of [this.#declarations, this.#measurements, this.#entries]) queue.length = 0
   }
 }
