@@ -49,6 +49,8 @@ const steps = {
       'packages',
       'tools',
       'fuzz',
+      'examples',
+      'e2e',
     ]),
   errors: async (options) => findings(checkErrorReference(options)),
   features: async () => findings(checkFeatures()),

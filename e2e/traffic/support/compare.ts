@@ -1,4 +1,5 @@
-import type { Json } from './types.js'
+/** A value of JSON: what a client has seen of one exchange, free of times, addresses and port numbers of its own. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
 
 /** One value of an exchange that is not the same beside the mesh and through it. */
 export interface Difference {

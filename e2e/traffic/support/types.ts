@@ -1,7 +1,6 @@
-import type { Difference } from './compare.js'
+import type { Difference, Json } from './compare.js'
 
-/** A value of JSON: what a client has seen of one exchange, free of times, addresses and port numbers of its own. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
+export type { Json } from './compare.js'
 
 /** Sidecar classes that the corpus runs with. */
 export type SidecarClass = 'envoy' | 'pipy'
