@@ -27,8 +27,8 @@ const answers: Readonly<Record<string, string>> = {
   '/books/trailers': 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4;x=y\r\nmine\r\n0\r\nx-sum: 1\r\n\r\n',
   '/books/700': 'HTTP/1.1 700 Odd\r\ncontent-length: 0\r\n\r\n',
   '/books/no-reason': 'HTTP/1.1 200\r\ncontent-length: 4\r\n\r\nmine',
-  '/books/long-header': `HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(30_000)}\r\ncontent-length: 4\r\n\r\nmine`,
-  '/books/longer-header': `HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(100_000)}\r\ncontent-length: 4\r\n\r\nmine`,
+  '/books/long-header': `HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(100_000)}\r\ncontent-length: 4\r\n\r\nmine`,
+  '/books/longer-header': `HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(300_000)}\r\ncontent-length: 4\r\n\r\nmine`,
   '/books/nothing-of-http': 'SSH-2.0-OpenSSH_9.2\r\n\r\n',
 }
 

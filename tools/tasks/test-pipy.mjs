@@ -10,6 +10,7 @@ import { say } from '../lib/progress.mjs'
 import { ensureEnvoy } from '../setup/envoy-binary.mjs'
 import { ensureHaproxy } from '../setup/haproxy.mjs'
 import { ensureKubernetes } from '../setup/kubernetes.mjs'
+import { ensureTrafficPrograms } from '../setup/traffic-programs.mjs'
 import { ensureTransparentMode } from '../setup/transparent-mode.mjs'
 
 /**
@@ -28,6 +29,8 @@ export async function task(args, { env }) {
   const sidecars = { ENVOY_BIN: await ensureEnvoy(), HAPROXY_BIN: await ensureHaproxy() }
   const isTransparent = await ensureTransparentMode()
   const modes = { OSM_TEST_MODES: isTransparent ? 'explicit,transparent' : 'explicit' }
+  // The traffic corpus takes network namespaces, as its programs know nothing of a mesh.
+  const traffic = isTransparent ? { OSM_TRAFFIC_PROGRAMS: JSON.stringify(await ensureTrafficPrograms()) } : {}
   // Where there can be no API server, set-up says so, and the tests that take one are left out.
   const kubernetes = await ensureKubernetes()
   // Meshes start the programs as their users do.
@@ -44,6 +47,7 @@ export async function task(args, { env }) {
           ...sidecars,
           ...modes,
           ...kubernetes,
+          ...traffic,
           ...jestEnv,
           OSM_CRASH_FILE: crashFile,
         },

@@ -65,7 +65,9 @@ export function describeCorpus(corpus: Corpus, sidecarClass: SidecarClass, rules
         const used = new Set(
           differencesOf(pair).map((difference) => explanationOf(difference, pair)?.id ?? 'unexplained'),
         )
-        const ids = corpus.explanations.map(({ id }) => id).filter((id) => used.has(id))
+        const ids = corpus.explanations
+          .filter(({ id, varies }) => used.has(id) || varies?.(sidecarClass) === true)
+          .map(({ id }) => id)
         return {
           client: pair.client.title,
           server: pair.server.title,

@@ -64,6 +64,8 @@ export interface Explanation {
   /** The setting that governs it, or `none`. */
   readonly switch: string
   readonly explains: (difference: Difference, pair: TrafficPair, sidecarClass: SidecarClass) => boolean
+  /** True where chance decides whether it shows: the page names it for all pairs of the class. */
+  readonly varies?: (sidecarClass: SidecarClass) => boolean
 }
 
 /** A set of pairs that runs in one mesh. */

@@ -23,6 +23,11 @@ export function beginEntry(direction, conn, request) {
   return { direction, conn, request, trace, record, since: Date.now(), received: 0, sent: 0 }
 }
 
+/** Stands for the entry of what is no request of a caller's own, which has no line. */
+export function noEntry() {
+  return { received: 0, sent: 0, ended: Date.now() }
+}
+
 /** Counts bytes of a request (`received`) or of its answer (`sent`). */
 export function noteData(entry, side, data) {
   entry[side] = entry[side] + data.size

@@ -7,15 +7,16 @@ import { askPlugins, showPlugins } from './plugins.js'
 import { aboutRequest, answerEvents, answerParts, describeRequest, settleUpgrade, splitStatus } from './request.js'
 import { firstMatch } from './match.js'
 import { countRequest, countUpstream } from './metrics.js'
-import { beginEntry, noteData, writeEntry } from './access-log.js'
+import { beginEntry, noEntry, noteData, writeEntry } from './access-log.js'
 import { abandonCall, beginPause, beginTry, endTry, leaveCall, pause, startClocks, stopTryClock } from './tries.js'
-import { failedToConnect, requestUpstream } from './upstream.js'
+import { failedToConnect, requestUpstream, streamUpstream } from './upstream.js'
 import { state } from './state.js'
 import { takeTurn } from './balance.js'
 import { isBrokenOff, isDelimited } from './whole.js'
-import { settleHead } from './http1-head.js'
+import { CONTINUE, continueHead, settleHead } from './http1-head.js'
+import { withTrailers } from './http1-answers.js'
 import { answerEnded, beforeEnd, requestEnded, streamEnded } from './one-end.js'
-import { answerBegins, answerEnds, answersFor, beginExchange, beginHTTP } from './http1.js'
+import { answerBegins, answerEnds, answersFor, beginExchange, beginHTTP, isStreamed } from './http1.js'
 import { onceEnded, requestsOf, serverOptions } from './http1-intake.js'
 
 // The connection: `{ isForward }` for the forward proxy of explicit mode, else `{ dialled: { address, port } }`; `source` is the caller's address.
@@ -34,6 +35,8 @@ var $entry
 var $exchange
 var $status
 var $trailers
+// The head of the answer as it goes on.
+var $passed
 
 // Statuses of gRPC, and those that are failures of a server.
 var UNKNOWN = 2
@@ -46,7 +49,7 @@ var connectErrors = ['Connection Refused', 'Cannot Resolve', 'Gateway Timeout']
 var tryOnce = pipeline(($) =>
   $.onStart(() => beginTry($call))
     .wait(() => $call.ready)
-    .pipe(attempt, () => $call)
+    .pipe(attempt, () => [$call, $conn])
     .replaceMessageStart(judge)
     .replaceMessageEnd(endAnswer),
 )
@@ -58,7 +61,7 @@ export var callHTTP = pipeline(($) =>
   $.onStart((conn) => {
     $conn = conn
     $conn.calls = []
-    beginHTTP(conn)
+    beginHTTP(conn, true)
   })
     .replaceData((data) => requestsOf($conn, data))
     .replaceStreamEnd((end) => onceEnded($conn, end))
@@ -75,6 +78,7 @@ export var callHTTP = pipeline(($) =>
         $status = undefined
         var refusal = settleHead(start.head)
         $exchange = beginExchange($conn, start.head)
+        if (refusal === CONTINUE) return beginContinue(start.head)
         // What is refused before it is routed is answered as what it says it is.
         $request = describeRequest(start.head)
         $answer = refusal ? { status: refusal } : route(start.head)
@@ -117,6 +121,7 @@ export var callHTTP = pipeline(($) =>
 function passHead(start) {
   $status = start.head.status
   $trailers = undefined
+  $passed = start.head
   var split = $request.isGrpc ? splitStatus(start) : undefined
   if (!split) return start
   $trailers = split.trailers
@@ -125,7 +130,15 @@ function passHead(start) {
 
 function passEnd(end) {
   var last = $trailers && !(end.tail && end.tail.headers) ? new MessageEnd({ headers: $trailers }) : end
+  if ($conn.requests.isHttp2 !== true && last.tail && last.tail.headers) $passed.trailers = last.tail.headers
   return answerEnded($exchange, last, $status)
+}
+
+// A caller waits for `100 Continue` before it sends a body.
+function beginContinue(head) {
+  $request = describeRequest(head)
+  $answer = { status: CONTINUE }
+  $entry = noEntry()
 }
 
 // Finds what is called. Gives an answer where nothing is.
@@ -211,15 +224,18 @@ function use(upstream, retries, timeoutMs, way) {
   if (settings.maxRequests !== undefined && upstream.load.requests >= settings.maxRequests) {
     return { status: 503, body: 'too many requests' }
   }
+  // What may be repeated has to be kept.
+  var streamed = !retries && !settings.http2 && isStreamed($conn, $request)
   $call = {
     upstream,
     retries,
+    isStreamed: streamed,
     timeoutMs,
     way,
     source: $conn.source,
     dialled: $conn.dialled,
     named: $request.named,
-    isAlone: Boolean($request.headers.upgrade),
+    isAlone: streamed || Boolean($request.headers.upgrade),
     attempts: 0,
     isRetry: false,
     turn: breaker ? breaker.turn : 0,
@@ -232,7 +248,8 @@ function use(upstream, retries, timeoutMs, way) {
 
 // Asked when the try has what it needs: the answer of no one where it has no connection.
 function attempt() {
-  return $call.slot ? requestUpstream : nowhere
+  if (!$call.slot) return nowhere
+  return $call.isStreamed ? streamUpstream : requestUpstream
 }
 
 var nowhere = pipeline(($) => $.replaceData().replaceMessage(() => new Message({ status: 502 })))
@@ -328,7 +345,7 @@ function endAnswer(end) {
     var headers = (end.tail && end.tail.headers) || {}
     count(200, headers['grpc-status'] === undefined ? UNKNOWN : +headers['grpc-status'])
   }
-  return end
+  return $isDelimited && !isBroken ? withTrailers($call.link.reader, end) : end
 }
 
 // The end of what came of all tries.
@@ -365,6 +382,7 @@ function unreachable() {
 }
 
 function localAnswer() {
+  if ($answer.status === CONTINUE) return new MessageStart(continueHead())
   var parts = answerParts($answer, $request.isGrpc)
   noteAnswer(parts.head, true)
   return answerEvents(parts)

@@ -6,15 +6,35 @@ import { readAnswerHead, writeAnswerHead, writeRefusedAnswer } from './http1-hea
 import { makeHeadBuffer, takeHead } from './http1-input.js'
 import { countRefusedMessage } from './framing-counts.js'
 
+// Pipy writes a length for these, whatever it is.
+var withLength = ['POST', 'PUT', 'PATCH', 'HEAD']
+
 /** A connection that nothing was asked over. */
 export function makeAnswerReader() {
-  return { at: 'idle', head: makeHeadBuffer(), body: undefined, request: undefined }
+  return { at: 'idle', head: makeHeadBuffer(), body: undefined, request: undefined, trailers: undefined }
 }
 
 /** A request goes out. */
 export function requestSent(reader, head) {
   reader.request = { method: head.method, isUpgrade: Boolean(head.headers && head.headers.upgrade) }
+  reader.trailers = undefined
+  reader.saysNoLength =
+    Boolean(head.headers) && head.headers['content-length'] === '0' && !withLength.includes(head.method)
   if (reader.at === 'idle') reader.at = 'head'
+}
+
+/** What goes out of what Pipy has written of a request: the caller's `Content-Length: 0` as well, which Pipy leaves out of some. */
+export function writeRequest(reader, data) {
+  if (!reader.saysNoLength) return data
+  reader.saysNoLength = false
+  data.pop(2)
+  return data.push('content-length: 0\r\n\r\n')
+}
+
+/** The end of an answer, with the trailers that have come with it. */
+export function withTrailers(reader, end) {
+  var trailers = reader ? reader.trailers : undefined
+  return trailers ? new MessageEnd({ headers: trailers }) : end
 }
 
 /**
@@ -45,7 +65,11 @@ export function readAnswers(reader, data) {
         reader.at = 'over'
         return [out, new StreamEnd('ConnectionReset')]
       }
-      if (reader.body.isDone) reader.at = reader.next
+      if (reader.body.isDone) {
+        reader.at = reader.next
+        var trailers = reader.body.trailers
+        if (trailers && Object.keys(trailers).length > 0) reader.trailers = trailers
+      }
     }
   }
   return out

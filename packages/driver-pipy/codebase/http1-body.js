@@ -1,6 +1,7 @@
 // Bodies of HTTP/1.1 messages: where they end, and chunks rewritten so that Pipy sees no extension, no trailer and no size that it cannot count.
+// Trailers are kept aside.
 
-import { NUL } from './http1-head.js'
+import { NUL, readTrailer } from './http1-head.js'
 
 var LF = 10
 var MAX_LINE_BYTES = 1024
@@ -22,6 +23,7 @@ export function bodyInChunks(maxBytes) {
     left: 0,
     line: '',
     trailerBytes: 0,
+    trailers: {},
     total: 0,
     maxBytes,
     isDone: false,
@@ -85,8 +87,7 @@ function readLine(body, line, out) {
     body.isDone = true
   } else {
     body.trailerBytes = body.trailerBytes + line.length
-    if (body.trailerBytes > MAX_TRAILER_BYTES || line.indexOf(':') <= 0 || line.startsWith(' ') || line.includes(NUL))
-      body.fault = 'trailer'
+    if (body.trailerBytes > MAX_TRAILER_BYTES || !readTrailer(line, body.trailers)) body.fault = 'trailer'
   }
 }
 

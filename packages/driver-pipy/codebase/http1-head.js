@@ -3,15 +3,23 @@
 // Pipy takes a header that is repeated by its last value, a length of 2^31 bytes for a negative one, and much else for what another reader would not. So it gets to see
 // only what this module has written.
 
+import { countRefusedMessage } from './framing-counts.js'
+
 /** Longest body with a length, in bytes: Pipy counts with 32 bits. */
 export var MAX_BODY_BYTES = 2147483647
 
 /** Longest head, in bytes, as Envoy has it; most headers in one. */
-export var MAX_HEAD_BYTES = 61440
-var MAX_HEADERS = 100
+export var MAX_HEAD_BYTES = 262144
+export var MAX_HEADERS = 1000
 
 /** What these scripts tell themselves in a head: no one else may use the name. */
 export var OWN_HEADER = 'osm-sidecar-framing'
+
+/** The length of a message of HTTP/2, which Pipy mistakes for that of another one; see http2-frames.js. */
+export var OWN_LENGTH = 'osm-sidecar-length'
+
+/** What {@link settleHead} says of a request that only asks for `100 Continue`. */
+export var CONTINUE = 100
 
 // Pipy reads these methods. Others pass it under the name of a known one.
 var knownMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
@@ -90,8 +98,8 @@ export function readRequestHead(text) {
   if (head.isChunked && version === 'HTTP/1.0') return refused(400, 'transfer-encoding')
   var options = readConnection(head)
   if (!options) return refused(400, 'connection')
-  // HTTP/1.0 knows no other end of an answer whose length is not known.
-  head.isLast = options.includes('close') || version === 'HTTP/1.0'
+  head.isLast = options.includes('close') || (version === 'HTTP/1.0' && !options.includes('keep-alive'))
+  head.expectsContinue = Boolean(expected) && version === 'HTTP/1.1' && (head.isChunked || head.length > 0)
   head.isUpgrade =
     options.includes('upgrade') && method === 'GET' && !head.isChunked && !(head.length > 0) && isWebSocket(head)
   return head
@@ -130,6 +138,8 @@ export function readAnswerHead(text, request) {
     head.isUpgrade = Boolean(request && request.isUpgrade) && isWebSocket(head)
     if (!head.isUpgrade) return refused(502, 'upgrade')
   }
+  // It announces what follows the chunks, and they are kept.
+  if (head.isChunked && head.all.trailer) head.headers.push(['trailer', head.all.trailer.join(',')])
   head.hasBody = head.code >= 200 && head.code !== 204 && head.code !== 304 && !(request && request.method === 'HEAD')
   return head
 }
@@ -150,6 +160,11 @@ export function writeRefusedRequest(fault) {
   return (
     'GET / HTTP/1.1\r\nhost: invalid\r\n' + OWN_HEADER + ': refused ' + fault.status + '\r\nconnection: close\r\n\r\n'
   )
+}
+
+/** Text of a request that asks for `100 Continue`: Pipy answers it in its turn, between the answers to other requests. */
+export function writeContinueRequest() {
+  return 'GET / HTTP/1.1\r\nhost: invalid\r\n' + OWN_HEADER + ': continue\r\nconnection: keep-alive\r\n\r\n'
 }
 
 /** Text of an answer for Pipy. One that ends with its connection gets chunks, because Pipy ends it after 2 GiB. */
@@ -173,17 +188,71 @@ export function writeRefusedAnswer() {
 /**
  * Takes what these scripts have told themselves out of a head that Pipy has read.
  *
- * @returns {unknown} the status of a refusal, or undefined
+ * @returns {unknown} the status of a refusal, {@link CONTINUE}, or undefined
  */
 export function settleHead(head) {
   var headers = head.headers
-  var own = headers ? headers[OWN_HEADER] : undefined
+  if (!headers) return undefined
+  if (headers[OWN_LENGTH] !== undefined) {
+    headers['content-length'] = headers[OWN_LENGTH]
+    delete headers[OWN_LENGTH]
+  }
+  // What has come over HTTP/1.1 has been looked at before.
+  if (head.protocol !== 'HTTP/1.1' && head.protocol !== 'HTTP/1.0' && isInvalid(head)) {
+    countRefusedMessage(head.status === undefined ? 'request' : 'answer', 'characters')
+    return head.status === undefined ? 400 : 502
+  }
+  var own = headers[OWN_HEADER]
   if (own === undefined) return undefined
   delete headers[OWN_HEADER]
-  // Only HTTP/1.1 passes by here; others may have set it themselves.
-  if (head.protocol !== 'HTTP/1.1' && head.protocol !== 'HTTP/1.0') return undefined
   if (own.startsWith('method ')) head.method = own.substring(7)
+  if (own === 'continue') return CONTINUE
   return own.startsWith('refused ') ? +own.substring(8) : undefined
+}
+
+/** True for a name as HTTP/2 has it, which is in lower case. */
+export function isFieldName(text) {
+  return nameOf(text) === text
+}
+
+// Characters that HTTP/1.1 would not have let through.
+function isInvalid(head) {
+  var isBad = (text) => control.test(text) || text.includes(NUL)
+  if (head.path && isBad(head.path)) return true
+  if (head.authority && oddInHost.test(head.authority)) return true
+  var headers = head.headers
+  return Object.keys(headers).some((name) => {
+    var value = headers[name]
+    return typeof value === 'string' ? isBad(value) : value.some(isBad)
+  })
+}
+
+/** The head of the answer to a request that asks for `100 Continue`; see http1-output.js. */
+export function continueHead() {
+  var headers = {}
+  headers[OWN_HEADER] = 'continue'
+  return { status: 200, headers }
+}
+
+/** True for {@link continueHead}. Answers of others cannot have its header. */
+export function isContinueHead(head) {
+  return Boolean(head.headers) && head.headers[OWN_HEADER] === 'continue'
+}
+
+/**
+ * Reads a line of trailers into an object, by name.
+ *
+ * @returns {unknown} false if the line is invalid
+ */
+export function readTrailer(line, trailers) {
+  var colon = line.indexOf(':')
+  var name = colon > 0 ? nameOf(line.substring(0, colon)) : undefined
+  if (name === undefined || line.includes(NUL) || control.test(line)) return false
+  // Trailers must not change what the message means (RFC 9110, section 6.5.1).
+  if (name === OWN_HEADER || hopHeaders.includes(name) || endHeaders.includes(name)) return true
+  var value = line.substring(colon + 1).trim()
+  trailers[name] = trailers[name] === undefined ? value : trailers[name] + ',' + value
+  return true
 }
 
 function refused(status, reason) {

@@ -1,6 +1,7 @@
 // What Pipy's reader of HTTP/1.1 gets to see, and how long it may be.
 
 import { MAX_HEAD_BYTES } from './http1-head.js'
+import { passFrames } from './http2-frames.js'
 import { readRequests } from './http1-requests.js'
 
 /** What `demuxHTTP` is to do: pass on answers as they come, and heads as long as those that are let in. */
@@ -11,7 +12,8 @@ export var maxHeaderSize = MAX_HEAD_BYTES + 4096
 
 /** What has come over a connection, as Pipy may read it. */
 export function requestsOf(conn, data) {
-  return readRequests(conn.requests, data)
+  var out = readRequests(conn.requests, data)
+  return conn.requests.isHttp2 && out instanceof Data ? passFrames(conn.framesIn, out) : out
 }
 
 /** The end of what comes over a connection, once. */

@@ -1,32 +1,47 @@
 // Answers over HTTP/1.1, as Pipy has written them for a caller. It writes what it does not keep until its end in chunks; a caller is told the length where it is known.
 
+import { isContinueHead } from './http1-head.js'
+
 var CHUNKED = '\r\ntransfer-encoding: chunked\r\n'
+var KEPT = 'connection: keep-alive\r\n'
+var CLOSED = 'connection: close\r\n'
+var NO_LENGTH = '\r\ncontent-length: 0\r\n'
 
 /** A connection that nothing was answered over. */
 export function makeAnswerWriter() {
-  return { at: 'passing', length: undefined, isOld: false }
+  return { at: 'passing', head: undefined, length: undefined, isOld: false }
 }
 
-/** An answer begins; `isOld` if its caller speaks HTTP/1.0, which has no chunks. */
+/** An answer begins; `isOld` if its caller speaks HTTP/1.0, which has no chunks. Its trailers, if it has any, are in `head.trailers` by the time of its end. */
 export function beginAnswer(writer, head, isOld) {
   var length = head.headers ? head.headers['content-length'] : undefined
-  writer.at = 'head'
+  writer.at = isContinueHead(head) ? 'continue' : 'head'
+  writer.head = head
   writer.length = length
   writer.isOld = isOld
+  writer.isLast = false
 }
 
 /** What the caller gets of what Pipy has written: undefined for nothing. */
 export function writeAnswer(writer, data) {
-  if (writer.at === 'passing') return data
+  if (writer.at === 'passing') return isLastChunk(writer, data) ? lastChunk(writer.head.trailers) : data
+  if (writer.at === 'continue') {
+    writer.at = 'passing'
+    return new Data('HTTP/1.1 100 Continue\r\n\r\n')
+  }
   if (writer.at === 'head') {
     writer.at = 'passing'
+    // Pipy says a length where the workload has said none.
+    if (writer.head.status === 304 && writer.length === undefined) return without(data, NO_LENGTH)
     if (writer.length === undefined && !writer.isOld) return data
     var parts = (data.toString() || '').split(CHUNKED)
     if (parts.length !== 2) return data
     writer.at = 'body'
-    return new Data(
-      parts[0] + '\r\n' + (writer.length === undefined ? '' : 'content-length: ' + writer.length + '\r\n') + parts[1],
-    )
+    if (writer.length !== undefined)
+      return new Data(parts[0] + '\r\ncontent-length: ' + writer.length + '\r\n' + parts[1])
+    // HTTP/1.0 knows no other end of an answer whose length is not known.
+    writer.isLast = true
+    return new Data(parts[0] + '\r\n' + parts[1].split(KEPT).join(CLOSED))
   }
   // One chunk: its size, the bytes, and a line end on either side of them.
   var digits = sizeDigits(data.size)
@@ -37,6 +52,22 @@ export function writeAnswer(writer, data) {
   data.shift(digits + 2)
   data.pop(2)
   return data
+}
+
+function without(data, line) {
+  var parts = (data.toString() || '').split(line)
+  return parts.length === 2 ? new Data(parts.join('\r\n')) : data
+}
+
+// No other chunk is as short.
+function isLastChunk(writer, data) {
+  return data.size === 5 && writer.head && writer.head.trailers && writer.head.status !== 101
+}
+
+function lastChunk(trailers) {
+  var text = '0\r\n'
+  Object.keys(trailers).forEach((name) => void (text = text + name + ': ' + trailers[name] + '\r\n'))
+  return new Data(text + '\r\n')
 }
 
 // How many digits the size of a chunk has that is so long as a whole.

@@ -1,7 +1,8 @@
 // Requests over HTTP/1.1, as they go on to Pipy: checked and rewritten, one by one. HTTP/2 passes as it is.
 
 import { bodyInChunks, bodyOfLength, readBody } from './http1-body.js'
-import { MAX_BODY_BYTES, readRequestHead, writeRefusedRequest, writeRequestHead } from './http1-head.js'
+import { MAX_BODY_BYTES, readRequestHead, writeRequestHead } from './http1-head.js'
+import { writeContinueRequest, writeRefusedRequest } from './http1-head.js'
 import { makeHeadBuffer, takeHead } from './http1-input.js'
 import { countRefusedMessage } from './framing-counts.js'
 
@@ -9,9 +10,9 @@ var PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 // Requests that a caller may send ahead of their answers.
 var MAX_AHEAD = 100
 
-/** A connection that nothing has come over. */
-export function makeRequestReader() {
-  return { at: 'first', head: makeHeadBuffer(), body: undefined, ahead: 0 }
+/** A connection that nothing has come over; `canContinue` if requests of writeContinueRequest (http1-head.js) are answered. */
+export function makeRequestReader(canContinue) {
+  return { at: 'first', head: makeHeadBuffer(), body: undefined, ahead: 0, canContinue: Boolean(canContinue) }
 }
 
 /**
@@ -73,6 +74,10 @@ function readHead(reader, data, out) {
     reader.at = 'over'
     out.push(writeRefusedRequest(head))
     return
+  }
+  if (head.expectsContinue && reader.canContinue) {
+    reader.ahead = reader.ahead + 1
+    out.push(writeContinueRequest())
   }
   out.push(writeRequestHead(head))
   reader.next = head.isLast ? 'over' : 'head'

@@ -90,6 +90,7 @@ function describe(inbound, about) {
   about.source = inbound.remoteAddress
   about.sourcePort = inbound.remotePort
   about.local = inbound.localAddress + ':' + inbound.localPort
+  about.socket = inbound.socket
   return about
 }
 

@@ -6,6 +6,7 @@ import { callHTTP } from './called-http.js'
 import { closed } from './closed.js'
 import { openLink } from './connections.js'
 import { letIn } from './plugins.js'
+import { noteReset, passReset } from './reset.js'
 import { destinationOf, isStillOpen } from './outside.js'
 import { pickGateway } from './gateways.js'
 import { state, track } from './state.js'
@@ -27,8 +28,10 @@ var logged = pipeline(($) =>
     $entry.gateway = $call.gateway
     $forget = $conn.isMesh ? undefined : watch($conn, $call)
   })
+    .handleStreamEnd((end) => noteReset($conn, end))
     .handleData((data) => void ($entry.received = $entry.received + data.size))
     .pipe(connectUpstream, () => $call)
+    .handleStreamEnd((end) => passReset($conn, end))
     .handleData((data) => void ($entry.sent = $entry.sent + data.size))
     .onEnd(() => {
       if ($forget) $forget()

@@ -7,14 +7,16 @@ import { acceptedPath, hasEscapedSlash } from './path-rule.js'
 import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
 import { askPlugins, showPlugins } from './plugins.js'
 import { aboutRequest, answerEvents, answerParts, describeRequest, settleUpgrade, splitStatus } from './request.js'
-import { beginEntry, noteData, writeEntry } from './access-log.js'
+import { beginEntry, noEntry, noteData, writeEntry } from './access-log.js'
 import { state, track } from './state.js'
 import { takeToken } from './bucket.js'
 import { countLimitedRequest, workloadHeaders } from './metrics.js'
 import { isBrokenOff, isDelimited } from './whole.js'
-import { settleHead } from './http1-head.js'
+import { CONTINUE, continueHead, settleHead } from './http1-head.js'
+import { withTrailers } from './http1-answers.js'
 import { answerEnded, beforeEnd, requestEnded, streamEnded } from './one-end.js'
 import { answerBegins, answerEnds, answersFor, askerOf, beginExchange, beginHTTP } from './http1.js'
+import { isStreamed, streamRequest } from './http1.js'
 import { maxHeaderSize, onceEnded, requestsOf, serverOptions } from './http1-intake.js'
 
 // Headers that applications have been known to take for a caller's identity. No header is proof of one.
@@ -39,6 +41,8 @@ var $isDelimited
 var $exchange
 var $status
 var $trailers
+// The head of the answer as it goes on.
+var $passed
 
 /** Serves HTTP on a connection whose caller is known. */
 export var serveHTTP = pipeline(($) =>
@@ -47,7 +51,7 @@ export var serveHTTP = pipeline(($) =>
     // Callers share no connection to the workload: all that one asked for ends with it.
     $conn.outbounds = []
     $conn.keys = {}
-    beginHTTP(conn)
+    beginHTTP(conn, true)
   })
     .replaceData((data) => requestsOf($conn, data))
     .replaceStreamEnd((end) => onceEnded($conn, end))
@@ -65,7 +69,7 @@ export var serveHTTP = pipeline(($) =>
         settleUpgrade(start.head.headers)
         removeWithheldHeaders(start.head.headers)
         $request = describeRequest(start.head)
-        $entry = beginEntry('inbound', $conn, $request)
+        $entry = refusal === CONTINUE ? noEntry() : beginEntry('inbound', $conn, $request)
         $port = portOf($conn)
         $entry.id = $conn.id
         $exchange = beginExchange($conn, start.head)
@@ -76,10 +80,11 @@ export var serveHTTP = pipeline(($) =>
         .handleMessageEnd(() => void ($entry.read = Date.now()))
         .handleMessageEnd(() => requestEnded($exchange))
         .handleStreamEnd(() => $exchange && requestEnded($exchange))
-        .pipe(() => ($answer ? 'answer' : 'forward'), {
+        .pipe(() => ($answer ? 'answer' : $local.isStreamed ? 'stream' : 'forward'), {
           answer: ($) =>
             $.replaceData()
               .replaceMessageStart(() => {
+                if ($answer.status === CONTINUE) return new MessageStart(continueHead())
                 var parts = answerParts($answer, $request.isGrpc)
                 if ($conn.kind === 'mesh') workloadHeaders(parts.head)
                 noteAnswer(parts.head, true)
@@ -87,6 +92,15 @@ export var serveHTTP = pipeline(($) =>
                 return answerEvents(parts)
               })
               .replaceMessageEnd(() => new MessageEnd()),
+          stream: ($) =>
+            $.onStart(() => {
+              $isWhole = false
+              $isDelimited = false
+            })
+              .pipe(streamRequest, () => [connectLocal, $local.link, $conn])
+              .replaceMessageEnd(endOfAnswer)
+              .replaceMessageStart(finish)
+              .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
           forward: ($) =>
             $.onStart(() => {
               $isWhole = false
@@ -104,12 +118,15 @@ export var serveHTTP = pipeline(($) =>
               )
               .to(($) =>
                 $.pipe(
-                  () => ($port.protocol === 'http2' ? connectLocal : askerOf(0)),
-                  () => [connectLocal],
+                  () => askerOf(0, $port.protocol === 'http2'),
+                  () => [connectLocal, $local.link],
                 ),
               )
-              .handleMessageEnd(endOfAnswer)
-              .onEnd(() => void ($local.shared && endCall($local.shared, $isWhole)))
+              .replaceMessageEnd(endOfAnswer)
+              .onEnd(() => {
+                if ($local.shared) endCall($local.shared, $isWhole)
+                leaveKey($conn, $local)
+              })
               .replaceMessageStart(finish)
               .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
         })
@@ -143,6 +160,7 @@ var connectLocal = pipeline(($) =>
 function passHead(start) {
   $status = start.head.status
   $trailers = undefined
+  $passed = start.head
   var split = $request.isGrpc ? splitStatus(start) : undefined
   if (!split) return start
   $trailers = split.trailers
@@ -152,6 +170,7 @@ function passHead(start) {
 
 function passEnd(end) {
   var last = $trailers && !(end.tail && end.tail.headers) ? new MessageEnd({ headers: $trailers }) : end
+  if ($conn.requests.isHttp2 !== true && last.tail && last.tail.headers) $passed.trailers = last.tail.headers
   return answerEnded($exchange, last, $status)
 }
 
@@ -190,14 +209,30 @@ function decide(head) {
   var answer = askPlugins(state.world.plugins['inbound-http'], $port.id, aboutRequest($request, $conn.principal))
   if (answer) return answer
   var name = $port.local + ' ' + $port.protocol
-  if (!$conn.keys[name]) $conn.keys[name] = { name }
-  $local = { key: $conn.keys[name], address: $port.local }
+  var streamed = $port.protocol !== 'http2' && isStreamed($conn, $request)
+  // An upgraded connection has no one else on it, so that it can be ended when access is withdrawn.
+  var isAlone = streamed || Boolean($request.headers.upgrade)
+  $local = { isAlone, isStreamed: streamed, key: isAlone ? makeKey(name) : takeKey($conn, name), address: $port.local }
+  $local.link = $local.key.link
   $entry.cluster = $port.id
   $entry.address = $port.local
-  // An upgraded connection has no one else on it, so that it can be ended when access is withdrawn.
-  if ($request.headers.upgrade) $local.key = $local
-  else if ($port.protocol === 'http2') $local.shared = connectionsFor($conn)
+  if (!isAlone && $port.protocol === 'http2') $local.shared = connectionsFor($conn)
   return undefined
+}
+
+// Each request under way has a key, and with it a connection, to itself. What a connection holds must not hold its key: Pipy closes those whose keys are gone.
+function takeKey(conn, name) {
+  var idle = conn.keys[name] || []
+  conn.keys[name] = idle
+  return idle.length > 0 ? idle.pop() : makeKey(name)
+}
+
+function makeKey(name) {
+  return { name, link: {} }
+}
+
+function leaveKey(conn, local) {
+  if (!local.isAlone) conn.keys[local.key.name].push(local.key)
 }
 
 // No rule may look at them either: anyone who calls could meet it.
@@ -292,9 +327,10 @@ function finish(start) {
 
 function endOfAnswer(end) {
   $isWhole = !($isDelimited && isBrokenOff(end))
-  if ($isWhole) return
+  if ($isWhole) return $isDelimited ? withTrailers($local.link.reader, end) : end
   $entry.flag = 'UC'
   $conn.isCutOff = true
+  return end
 }
 
 function noteAnswer(head, isLocal) {

@@ -3,7 +3,7 @@
 import { isOut } from './health-checks.js'
 import { isOwn, isOwnAddress } from './own-listeners.js'
 import { PLAIN_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
-import { askerOf } from './http1.js'
+import { askerOf, streamRequest } from './http1.js'
 import { maxHeaderSize } from './http1-intake.js'
 import { outsideTLS } from './outside-tls.js'
 import { endIdle, linkClosed, linkOpened } from './connections.js'
@@ -22,6 +22,8 @@ var $call
 // The connection that is made.
 var $link
 var $numbers
+// The caller's connection.
+var $conn
 
 var direct = pipeline(($) =>
   $.connect(
@@ -108,10 +110,19 @@ export var requestUpstream = pipeline(($) =>
     )
     .to(($) =>
       $.onStart((slot) => void ($link = slot.link)).pipe(
-        () => ($call.upstream.settings.http2 ? transport() : askerOf($call.attempts)),
-        () => [transport()],
+        () => askerOf($call.attempts, $call.upstream.settings.http2),
+        () => [transport(), $link],
       ),
     ),
+)
+
+/** HTTP/1.1 to what `call` names, as the request comes; `conn` is the caller's connection. */
+export var streamUpstream = pipeline(($) =>
+  $.onStart((call, conn) => {
+    $call = call
+    $conn = conn
+    $link = call.slot.link
+  }).pipe(streamRequest, () => [transport(), $link, $conn]),
 )
 
 /**

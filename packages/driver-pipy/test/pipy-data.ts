@@ -2,12 +2,12 @@
 export class DataStandIn {
   #bytes: Buffer
 
-  constructor(from?: string | readonly number[] | DataStandIn) {
+  constructor(from?: string | readonly number[] | DataStandIn, encoding: 'utf8' | 'hex' = 'utf8') {
     this.#bytes =
       from instanceof DataStandIn
         ? Buffer.from(from.#bytes)
         : typeof from === 'string'
-          ? Buffer.from(from)
+          ? Buffer.from(from, encoding)
           : Buffer.from(from ?? [])
   }
 
@@ -34,6 +34,10 @@ export class DataStandIn {
     return this.shift(end < 0 ? this.size : end + 1)
   }
 
+  toArray(): number[] {
+    return [...this.#bytes]
+  }
+
   /** Undefined for what is not UTF-8, as Pipy has it. */
   toString(encoding?: 'hex'): string {
     if (encoding === 'hex') return this.#bytes.toString('hex')
@@ -46,6 +50,11 @@ export class DataStandIn {
     this.#bytes = Buffer.concat([this.#bytes.subarray(0, start), this.#bytes.subarray(end)])
     return taken
   }
+}
+
+/** Stands in for Pipy's `MessageEnd`. */
+export class MessageEndStandIn {
+  constructor(readonly tail?: object) {}
 }
 
 /** Stands in for Pipy's `StreamEnd`. */

@@ -10,4 +10,13 @@ export const grpcExplanations: readonly Explanation[] = [
     explains: ({ exchange, path, beside }) =>
       exchange === 'unary' && beside === undefined && /^metadata\.(x-request-id|x-forwarded-proto)(\.|$)/.test(path),
   },
+  {
+    id: 'cancelled',
+    what: 'in class `pipy`, a server learns that a call was given up when the other calls on its connection have ended, and not at once',
+    reason: 'Pipy ends no single call of a connection',
+    switch: 'sidecar class `envoy`',
+    explains: ({ exchange, path, through }, _, sidecarClass) =>
+      sidecarClass === 'pipy' && exchange === 'cancellation' && path === 'endedAtServer' && through === false,
+    varies: (sidecarClass) => sidecarClass === 'pipy',
+  },
 ]

@@ -56,6 +56,19 @@ export const httpExplanations: readonly Explanation[] = [
     },
   },
   {
+    id: 'empty',
+    what: 'in class `pipy`, an answer with an empty body in chunks has `Content-Length: 0` instead',
+    reason: 'Pipy knows the length by the end of the body, and it says the same',
+    switch: 'none',
+    explains: (difference, _, sidecarClass) => {
+      const header = headerOf(difference)
+      if (sidecarClass !== 'pipy' || header?.side !== 'answer') return false
+      return header.name === 'content-length'
+        ? difference.beside === undefined && /"values":\["0"\]/.test(textOf(difference.through))
+        : header.name === 'transfer-encoding' && difference.through === undefined && isEmptyAnswer(difference)
+    },
+  },
+  {
     id: 'slash',
     what: 'a path with an escaped slash, `%2F`, is answered 400',
     reason: 'servers disagree on whether it separates segments, so that rules on paths could be passed by',
@@ -109,6 +122,11 @@ export const httpExplanations: readonly Explanation[] = [
       isAdded(difference, 'answer', ['transfer-encoding']) && server.name === 'python',
   },
 ]
+
+// Of the exchanges, this one alone has an answer without a body that may come in chunks.
+function isEmptyAnswer({ exchange }: Difference): boolean {
+  return exchange === 'redirect'
+}
 
 function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null)

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 
-import { endAnswers, makeAnswerReader, readAnswers, requestSent } from '../../codebase/http1-answers.js'
-import { settleHead } from '../../codebase/http1-head.js'
+import { endAnswers, makeAnswerReader, readAnswers, requestSent, writeRequest } from '../../codebase/http1-answers.js'
+import { CONTINUE, continueHead, settleHead } from '../../codebase/http1-head.js'
 import { beginAnswer, makeAnswerWriter, writeAnswer } from '../../codebase/http1-output.js'
 import { makeRequestReader, readRequests, requestAnswered } from '../../codebase/http1-requests.js'
 import { answerEnded, beforeEnd, makeExchange, requestEnded } from '../../codebase/one-end.js'
@@ -88,8 +88,8 @@ describe('requests over HTTP/1.1', () => {
     [400, head('x: \xff\r\n')],
     [400, head('connection: host\r\n')],
     [417, head('expect: 200-ok\r\n')],
-    [431, head(`x: ${'y'.repeat(70_000)}\r\n`)],
-    [431, head(Array.from({ length: 101 }, (_, index) => `x-${index}: y\r\n`).join(''))],
+    [431, head(`x: ${'y'.repeat(270_000)}\r\n`)],
+    [431, head(Array.from({ length: 1_001 }, (_, index) => `x-${index}: y\r\n`).join(''))],
     [501, head('', 'get /a HTTP/1.1')],
     [400, head('', 'CONNECT a:1 HTTP/1.1')],
     [400, head('', 'GET  /a HTTP/1.1')],
@@ -117,9 +117,6 @@ describe('requests over HTTP/1.1', () => {
     const own = { protocol: 'HTTP/1.1', method: 'POST', headers: { 'osm-sidecar-framing': 'method PURGE' } }
     expect(settleHead(own)).toBeUndefined()
     expect(own).toEqual({ protocol: 'HTTP/1.1', method: 'PURGE', headers: {} })
-    const overHttp2 = { protocol: '', method: 'POST', headers: { 'osm-sidecar-framing': 'refused 500' } }
-    expect(settleHead(overHttp2)).toBeUndefined()
-    expect(overHttp2.headers).toEqual({})
   })
 
   it('pass as HTTP/2 behind its whole preface only', () => {
@@ -162,7 +159,7 @@ describe('answers over HTTP/1.1', () => {
     'HTTP/1.1 20 OK\r\n\r\n',
     'HTTP/2 200\r\n\r\n',
     'SSH-2.0\r\n\r\n',
-    `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`,
+    `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(270_000)}\r\n\r\n`,
   ])('are refused where they cannot be passed on (%#)', (bytes) => {
     expect(answers(bytes)).toBe(`${badGateway}END`)
   })
@@ -194,8 +191,67 @@ describe('answers that Pipy writes in chunks', () => {
     expect(write({ 'content-length': body.length }, false, sizes)).toBe(
       `HTTP/1.1 200 OK\r\nx: y\r\ncontent-length: ${body.length}\r\nconnection: keep-alive\r\n\r\n${body}`,
     )
-    expect(write({}, true, [3])).toBe('HTTP/1.1 200 OK\r\nx: y\r\nconnection: keep-alive\r\n\r\nxxx')
+    expect(write({}, true, [3])).toBe('HTTP/1.1 200 OK\r\nx: y\r\nconnection: close\r\n\r\nxxx')
     expect(write({}, false, [3])).toBe(`${chunked}3\r\nxxx\r\n0\r\n\r\n`)
+  })
+})
+
+describe('what Pipy does not pass on itself', () => {
+  it('a request that expects 100 Continue follows one that asks for it, where that is answered', () => {
+    const bytes = head('Expect: 100-continue\r\nContent-Length: 1\r\n') + 'x'
+    const passed = 'POST /a HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\nconnection: keep-alive\r\n\r\nx'
+    const asked = 'GET / HTTP/1.1\r\nhost: invalid\r\nosm-sidecar-framing: continue\r\nconnection: keep-alive\r\n\r\n'
+    expect(textOf(readRequests(makeRequestReader(true) as object, bytesOf(bytes)))).toBe(asked + passed)
+    expect(requests(bytes)).toBe(passed)
+    const waiting = { protocol: 'HTTP/1.1', method: 'GET', headers: { 'osm-sidecar-framing': 'continue' } }
+    expect(settleHead(waiting)).toBe(CONTINUE)
+    const writer = makeAnswerWriter() as object
+    beginAnswer(writer, continueHead(), false)
+    expect(textOf(writeAnswer(writer, new DataStandIn('HTTP/1.1 200 OK\r\n\r\n')))).toBe(
+      'HTTP/1.1 100 Continue\r\n\r\n',
+    )
+  })
+
+  it('trailers of answers pass, except those that would change what the answer means', () => {
+    const reader = makeAnswerReader() as { trailers?: object }
+    requestSent(reader, { method: 'GET', headers: {} })
+    const trailers = 'X-Sum: 1\r\nContent-Length: 4\r\nosm-sidecar-framing: continue\r\nx-sum: 2\r\n'
+    const bytes = `HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n${trailers}\r\n`
+    expect(textOf(readAnswers(reader, bytesOf(bytes)))).toContain('trailer: X-Sum\r\n')
+    expect(reader.trailers).toEqual({ 'x-sum': '1,2' })
+    expect(answers(bytes.replace('X-Sum: 1', 'X Sum: 1'))).toContain('END')
+    const writer = makeAnswerWriter() as object
+    const answer = { status: 200, headers: {}, trailers: { 'x-sum': '1' } }
+    beginAnswer(writer, answer, false)
+    const pieces = ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\nx\r\n', '0\r\n\r\n']
+    expect(pieces.map((text) => textOf(writeAnswer(writer, new DataStandIn(text)))).join('')).toMatch(
+      /0\r\nx-sum: 1\r\n\r\n$/,
+    )
+  })
+
+  it('a 304 without a length stays without one, and a request with a length of 0 keeps it', () => {
+    const writer = makeAnswerWriter() as object
+    beginAnswer(writer, { status: 304, headers: {} }, false)
+    const text = 'HTTP/1.1 304 Not Modified\r\netag: a\r\ncontent-length: 0\r\nconnection: keep-alive\r\n\r\n'
+    expect(textOf(writeAnswer(writer, new DataStandIn(text)))).toBe(text.replace('content-length: 0\r\n', ''))
+    const asked = (method: string, length?: string): string => {
+      const reader = makeAnswerReader() as object
+      requestSent(reader, { method, headers: length === undefined ? {} : { 'content-length': length } })
+      return textOf(writeRequest(reader, new DataStandIn('X\r\n\r\n')))
+    }
+    expect([asked('DELETE', '0'), asked('DELETE'), asked('POST', '0'), asked('HEAD', '0')]).toEqual([
+      'X\r\ncontent-length: 0\r\n\r\n',
+      'X\r\n\r\n',
+      'X\r\n\r\n',
+      'X\r\n\r\n',
+    ])
+  })
+
+  it('connections of HTTP/1.0 are kept for callers that ask for it', () => {
+    const old = 'GET /a HTTP/1.0\r\nHost: a\r\n'
+    expect(requests(`${old}Connection: Keep-Alive\r\n\r\n${old}\r\n${old}\r\n`)).toBe(
+      'GET /a HTTP/1.0\r\nhost: a\r\nconnection: keep-alive\r\n\r\nGET /a HTTP/1.0\r\nhost: a\r\nconnection: close\r\n\r\n',
+    )
   })
 })
 
