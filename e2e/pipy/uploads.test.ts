@@ -84,7 +84,7 @@ describe('uploads through real sidecars', () => {
   const send = async (outgoing: ClientRequest, pieces: number): Promise<void> => {
     for (let sent = 0; sent < pieces; sent += 1) if (!outgoing.write(piece)) await once(outgoing, 'drain')
   }
-  const workers = (): readonly number[] => [shop.workers.client.pid, shop.workers.server.pid]
+  const workers = (): readonly number[] => [shop.workers.client.pipyPid(), shop.workers.server.pipyPid()]
 
   it('are answered before they end, if the workload answers then', async () => {
     const outgoing = open('early', { 'content-length': 200_000 })

@@ -40,6 +40,8 @@ export interface WorkerBootstrap {
 export interface Worker {
   /** What was started: it runs Pipy, or what runs that. */
   readonly pid: number
+  /** The process of Pipy itself, which `pid` has started. */
+  readonly pipyPid: () => number
   /** Its exit code, once it has ended. */
   readonly ended: Promise<number | null>
   /** True if it has ended, by itself or by the test. */
@@ -121,8 +123,9 @@ export async function startWorker({
     const own = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim()
     process.kill(Number(own), 'SIGHUP')
   }
+  const pipyPid = (): number => Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim())
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
-  return { pid, ended, hasEnded, output: () => output, renew, reload, stop }
+  return { pid, pipyPid, ended, hasEnded, output: () => output, renew, reload, stop }
 }
 
 async function kill(child: ChildProcess): Promise<void> {

@@ -49,7 +49,7 @@ export function writeEntry(entry) {
   entry.sourcePort = conn.sourcePort
   entry.local = conn.dialled ? conn.dialled.address + ':' + conn.dialled.port : conn.local
   entry.serverName = conn.hello ? (conn.hello.serverNames || [])[0] : undefined
-  entry.peer = conn.session ? conn.session.peer : undefined
+  entry.peer = conn.session ? conn.session.peer : conn.peer
   var format = config.accessLogFormat
   if (!format) logger.log(JSON.stringify(usual(entry)))
   else if (format.line) logger.log(fillLine(format.line, entry))

@@ -35,12 +35,17 @@ export function takeTurn(turns, fits) {
  */
 export function takeLeast(turns, loadOf, fits) {
   var least = undefined
-  var share = (element) => loadOf(element) / element.weight
+  var share = shareOf(loadOf)
   turns.forEach((turn) => {
     if (fits && !fits(turn.element)) return
     if (least === undefined || share(turn.element) < least) least = share(turn.element)
   })
   return takeTurn(turns, (element) => (!fits || fits(element)) && share(element) === least)
+}
+
+// Not in the scope of those that use it, see loadsOf in upstream.js.
+function shareOf(loadOf) {
+  return (element) => loadOf(element) / element.weight
 }
 
 /**

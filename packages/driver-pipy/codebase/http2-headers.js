@@ -66,6 +66,12 @@ var texts = { known: {}, count: 0 }
 var MAX_TEXTS = 500
 var MAX_TEXT_BYTES = 200
 
+// Pipy takes 16 kB of memory for each piece of data, so that small ones are put together.
+var MAX_PACKED_BYTES = 1024
+
+// Bytes of names that have been written.
+var names = { known: {}, count: 0 }
+
 /** The table of a connection that no block has come over. */
 export function makeHeaderTable() {
   return { entries: [], bytes: 0, limit: TABLE_BYTES }
@@ -107,13 +113,33 @@ export function textOf(field) {
 /** Writes fields, none of which refers to a table. */
 export function writeHeaderBlock(fields) {
   var block = new Data()
+  var bytes = []
   fields.forEach((field) => {
-    block.push(new Data([0].concat(numberBytes(0, field.name.length))))
-    block.push(field.name)
-    block.push(new Data(numberBytes(field.isHuffman ? 128 : 0, field.value.size)))
-    block.push(new Data(field.value))
+    var size = field.value.size
+    bytes = bytes.concat([0], numberBytes(0, field.name.length), bytesOf(field.name))
+    bytes = bytes.concat(numberBytes(field.isHuffman ? 128 : 0, size))
+    if (size <= MAX_PACKED_BYTES) bytes = bytes.concat(field.value.toArray())
+    if (size > MAX_PACKED_BYTES || bytes.length > MAX_PACKED_BYTES) {
+      block.push(new Data(bytes))
+      bytes = []
+    }
+    if (size > MAX_PACKED_BYTES) block.push(new Data(field.value))
   })
+  if (bytes.length > 0) block.push(new Data(bytes))
   return block
+}
+
+function bytesOf(name) {
+  var known = names.known[name]
+  if (known !== undefined) return known
+  known = new Data(name).toArray()
+  if (names.count >= MAX_TEXTS) {
+    names.known = {}
+    names.count = 0
+  }
+  names.known[name] = known
+  names.count = names.count + 1
+  return known
 }
 
 function readField(table, reader) {

@@ -4,6 +4,7 @@ import { takeToken } from './bucket.js'
 import { principalOf } from './callers.js'
 import { closed } from './closed.js'
 import { closest } from './hosts.js'
+import { keepTemplate } from './kept-templates.js'
 import { countLimitedConnection } from './metrics.js'
 import { serveHTTP } from './served-http.js'
 import { serveTCP } from './served-tcp.js'
@@ -41,7 +42,9 @@ export function serverTemplates(world) {
   var accept = (trusted, alpn) => {
     var all = Object.assign({}, options, { trusted })
     if (alpn) all.alpn = alpn
-    return pipeline(($) => $.acceptTLS(all).to(($) => $.pipe(serve, { close: ($) => $.pipe(closed) }, () => $conn)))
+    return keepTemplate(
+      pipeline(($) => $.acceptTLS(all).to(($) => $.pipe(serve, { close: ($) => $.pipe(closed) }, () => $conn))),
+    )
   }
   return {
     mesh: accept(world.trusted, undefined),

@@ -2,6 +2,7 @@
 
 import { addOwn, removeOwn } from './own-listeners.js'
 import { inboundConnection } from './inbound.js'
+import { keepTemplate } from './kept-templates.js'
 import { serveDNS } from './dns-proxy.js'
 import { outboundConnection } from './outbound.js'
 import { serveMetrics } from './admin.js'
@@ -94,15 +95,26 @@ function describe(inbound, about) {
   return about
 }
 
+// Pipy frees no cycles: a session refers to the variables of its connection, and these to what is known of it. A socket may be another connection's from now on.
+function forget(about) {
+  if (about.session) about.peer = about.session.peer
+  about.session = undefined
+  about.socket = undefined
+}
+
 var $about
 
 // What goes out begins with empty data: a pipeline begins with its first event, and servers may be the first to speak.
 function start(template, about, isOutbound) {
-  return pipeline(($) =>
-    $.onStart((inbound) => {
-      $about = about(inbound)
-      return isOutbound ? new Data() : undefined
-    }).pipe(template, () => [$about]),
+  return keepTemplate(
+    pipeline(($) =>
+      $.onStart((inbound) => {
+        $about = about(inbound)
+        return isOutbound ? new Data() : undefined
+      })
+        .pipe(template, () => [$about])
+        .onEnd(() => void ($about.source !== undefined && forget($about))),
+    ),
   )
 }
 

@@ -1,5 +1,6 @@
 // Mutual TLS towards services of the mesh, from the side of the caller.
 
+import { keepTemplate } from './kept-templates.js'
 import { principalOf } from './callers.js'
 
 /**
@@ -25,7 +26,7 @@ export function meshClient(world, tlsOf, transport, onState) {
   }
   if (onState) options.onState = onState
   if (world.config.trust.ciphers) options.ciphers = world.config.trust.ciphers
-  return pipeline(($) => $.connectTLS(options).to(transport))
+  return keepTemplate(pipeline(($) => $.connectTLS(options).to(transport)))
 }
 
 /** Ends connections before a byte of them has gone anywhere. */

@@ -98,6 +98,7 @@ export var serveHTTP = pipeline(($) =>
               $isDelimited = false
             })
               .pipe(streamRequest, () => [connectLocal, $local.link, $conn])
+              .onEnd(() => forgetOutbound($conn, $local))
               .replaceMessageEnd(endOfAnswer)
               .replaceMessageStart(finish)
               .replaceStreamEnd((end) => ($answer ? end : [unavailable(), end])),
@@ -282,11 +283,18 @@ function isCaller(port) {
 }
 
 function noteLocal(conn, local, outbound) {
-  local.outbound = outbound
+  local.outbound = outbound.state === 'closed' ? undefined : outbound
   if (outbound.state === 'closed') conn.outbounds = conn.outbounds.filter((each) => each !== outbound)
   else if (!conn.outbounds.includes(outbound)) conn.outbounds.push(outbound)
   if (outbound.state === 'closed' && local.forget) local.forget()
   if (local.shared) noteLink(local.shared, outbound)
+}
+
+// The connection of one request ends with it. What its own callbacks refer to must not refer to it: Pipy frees no cycles.
+function forgetOutbound(conn, local) {
+  var outbound = local.outbound
+  local.outbound = undefined
+  conn.outbounds = conn.outbounds.filter((each) => each !== outbound)
 }
 
 function unavailable() {

@@ -2,6 +2,7 @@
 
 import { isOut } from './health-checks.js'
 import { isOwn, isOwnAddress } from './own-listeners.js'
+import { keepTemplate } from './kept-templates.js'
 import { PLAIN_IDLE_SECONDS, meshIdleSeconds } from './idle.js'
 import { askerOf, streamRequest } from './http1.js'
 import { maxHeaderSize } from './http1-intake.js'
@@ -68,7 +69,7 @@ export function outsideTemplates(world, before) {
     if (!outside) return
     var old = before ? before.outside[outside.key] : undefined
     var options = outside.options
-    var template = world.outside[outside.key] || old || pipeline(($) => $.connectTLS(options).to(plain))
+    var template = world.outside[outside.key] || old || keepTemplate(pipeline(($) => $.connectTLS(options).to(plain)))
     world.outside[outside.key] = template
     upstream.outside = { template, identity: outside.identity }
   })
@@ -157,7 +158,7 @@ export function pickEndpoint(call) {
 export function pickAmong(call, isCareful) {
   var upstream = call.upstream
   var fits = fitness(upstream, isCareful)
-  var loadOf = (endpoint) => upstream.load.byAddress[endpoint.address] || 0
+  var loadOf = loadsOf(upstream.load.byAddress)
   var found = undefined
   upstream.settings.addresses.priorities.forEach((list, level) => {
     if (found) return
@@ -176,14 +177,25 @@ export function hasEndpoint(upstream, isCareful) {
 
 function fitness(upstream, isCareful) {
   var now = Date.now()
-  var isGood = (endpoint) => !(upstream.health[endpoint.address] > now) && !isOut(upstream.checks, endpoint.address)
-  return (endpoint) => !isCareful || isGood(endpoint)
+  return (endpoint) => !isCareful || isGood(upstream, endpoint.address, now)
+}
+
+function isGood(upstream, address, now) {
+  return !(upstream.health[address] > now) && !isOut(upstream.checks, address)
+}
+
+// A function of its own: Pipy frees no closure that stands in a variable of the scope that it closes over, if other closures use that variable.
+function loadsOf(byAddress) {
+  return (endpoint) => byAddress[endpoint.address] || 0
 }
 
 /** Counts what is under way at the endpoint of a call from now on; gives what ends that. */
 export function occupy(call) {
-  var counts = call.upstream.load.byAddress
-  var address = call.address
+  return occupation(call.upstream.load.byAddress, call.address)
+}
+
+// Apart from the call, which keeps what is given: Pipy frees no cycles.
+function occupation(counts, address) {
   counts[address] = (counts[address] || 0) + 1
   var isLeft = false
   return () => {

@@ -37,6 +37,10 @@ export const limits = {
   staleAfterMs: 15_000,
   /** The longest time between two pushes; it doubles with each. */
   maxPushIntervalMs: 300_000,
+  /** A worker may start before its workload is known here. It retries a refused download after 5 s only, so it is refused no sooner than this. */
+  unknownWorkerMs: 4_000,
+  /** How often such a workload is looked up. */
+  unknownWorkerRetryMs: 100,
   /** A credential that a policy names is waited for so long before the policy goes out without it. */
   credentialPatienceMs: 1_000,
   /** How often workers are looked at for the four above. */

@@ -152,6 +152,15 @@ describe('who may ask', () => {
     )
   })
 
+  it('may come before its workload is known, and is served as soon as it is', async () => {
+    const { uuid, commonName, credential } = repo.host.admitted()
+    repo.host.forget(commonName)
+    const answer = repo.client(credential).get(folderOf(uuid))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    repo.host.admit(uuid)
+    expect((await answer).status).toBe(200)
+  })
+
   it('sees its own codebase only, by HTTP and by the link', async () => {
     const { uuid, credential } = repo.host.admitted()
     const other = repo.host.admitted('bookstore.default')

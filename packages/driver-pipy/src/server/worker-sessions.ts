@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-import { isOsmError, type Logger, type Proxies } from '@osm-ts/driver-api'
+import { isOsmError, type Logger, type Proxies, type ProxyRef } from '@osm-ts/driver-api'
 
 import type { PipyErrorCode } from '../errors.js'
+import { limits } from './limits.js'
 import type { SessionPorts } from './session-ports.js'
 import { WorkerSession } from './worker-session.js'
 
@@ -25,7 +27,7 @@ export class WorkerSessions {
   /** Certificates that the host is being asked about: requests that come meanwhile wait for the same answer. */
   readonly #asking = new Map<string, Promise<WorkerSession | Refusal>>()
   readonly #running = new Set<Promise<void>>()
-  #closed = false
+  readonly #closing = new AbortController()
 
   constructor(ports: SessionPorts) {
     this.#ports = ports
@@ -81,7 +83,7 @@ export class WorkerSessions {
 
   /** Ends every session and begins none any more. */
   async close(): Promise<void> {
-    this.#closed = true
+    this.#closing.abort()
     for (const session of [...this.#bySession.values()]) session.end('shutdown')
     await Promise.all([...this.#running])
   }
@@ -89,8 +91,8 @@ export class WorkerSessions {
   async #begin(certificate: string, peer: Uint8Array): Promise<WorkerSession | Refusal> {
     const { proxies, logger } = this.#ports
     try {
-      const proxy = await proxies.authenticate(peer)
-      if (this.#closed) {
+      const proxy = await this.#authenticate(peer)
+      if (this.#closing.signal.aborted) {
         await proxies.disconnected(proxy.session)
         return refusal(503, 'the control plane is stopping')
       }
@@ -104,6 +106,18 @@ export class WorkerSessions {
     } catch (error) {
       logger.warn({ error: String(error) }, 'worker is not accepted')
       return refusalOf(error)
+    }
+  }
+
+  /** Waits for a workload that is not known yet. */
+  async #authenticate(peer: Uint8Array): Promise<ProxyRef> {
+    for (let left = limits.unknownWorkerMs; ; left -= limits.unknownWorkerRetryMs) {
+      try {
+        return await this.#ports.proxies.authenticate(peer)
+      } catch (error) {
+        if (left <= 0 || this.#closing.signal.aborted || !isOsmError(error, 'OSM_PROXY_UNKNOWN')) throw error
+      }
+      await sleep(limits.unknownWorkerRetryMs)
     }
   }
 
