@@ -245,7 +245,7 @@ describe('heads that come over HTTP/2', () => {
     ['another frame within a head', () => [frame(1, 0, 1, hex('82')), frame(0, 0, 1, new DataStandIn('x'))]],
     ['a head that goes on for another stream', () => [frame(1, 0, 1, hex('82')), frame(9, 4, 3, hex('84'))]],
     ['more padding than there are bytes', () => [frame(1, 13, 1, hex('09 82'))]],
-    ['a block that is none', () => [frame(1, 5, 1, hex('80'))]],
+    ['an invalid block', () => [frame(1, 5, 1, hex('80'))]],
     ['trailers with a name in capitals', () => [frame(1, 5, 1, block(['X-A', 'b']))]],
   ])('end the connection with %s', (_, frames) => {
     expect(pass(...frames())).toContain('END')
