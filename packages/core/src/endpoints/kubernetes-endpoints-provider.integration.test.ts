@@ -128,7 +128,7 @@ describe('KubernetesEndpointsProvider', () => {
     expect(announcements.flatMap(({ services }) => services)).toEqual([{ namespace: 'shop', name: 'store' }])
   })
 
-  it('answers for one instance of a headless service', async () => {
+  it('answers for one instance of a headless service, at its port and at that of the workload', async () => {
     cluster.service('shop', 'db', { clusterIP: 'None' })
     cluster.pod('shop', 'db-0', { uuid: uuid(4), account: 'zero', ips: ['10.1.0.4'] })
     cluster.pod('shop', 'db-1', { uuid: uuid(5), account: 'one', ips: ['10.1.0.5'] })
@@ -137,8 +137,11 @@ describe('KubernetesEndpointsProvider', () => {
       ofPod('db-1', '10.1.0.5', ready, { hostname: 'db-1' }),
     ])
     await start()
-    expect(endpoints('db')).toHaveLength(2)
-    expect(endpoints('db-1.db')).toEqual([`10.1.0.5:8080 80 ${uuid(5)}`])
+    // Clients may dial the port of a headless Service, or that of the workload.
+    const both = (address: string, pod: number): string[] =>
+      [80, 8080].map((port) => `${address}:8080 ${port} ${uuid(pod)}`)
+    expect(endpoints('db')).toEqual([...both('10.1.0.4', 4), ...both('10.1.0.5', 5)])
+    expect(endpoints('db-1.db')).toEqual(both('10.1.0.5', 5))
     expect(endpoints('db-7.db')).toEqual([])
     expect(provider.listIdentitiesForService({ namespace: 'shop', name: 'db-0.db' }).items).toEqual([
       { namespace: 'shop', name: 'zero' },
