@@ -124,7 +124,10 @@ describe('uploads through real sidecars', () => {
     const sending = (async () => {
       for (; sent < 300; sent += 1) if (!outgoing.write(piece)) await once(outgoing, 'drain', { signal: abort.signal })
     })().catch(() => undefined)
-    for (let before = -1; before !== sent; await sleep(2_000)) before = sent
+    for (let before = -1; before !== sent;) {
+      before = sent
+      await sleep(2_000)
+    }
     expect(sent).toBeLessThan(100)
     for (const pid of workers()) expect(peakMiB(pid)).toBeLessThan(150)
     abort.abort()

@@ -52,11 +52,6 @@ export class DataStandIn {
   }
 }
 
-/** Stands in for Pipy's `MessageEnd`. */
-export class MessageEndStandIn {
-  constructor(readonly tail?: object) {}
-}
-
 /** Stands in for Pipy's `StreamEnd`. */
 export class StreamEndStandIn {
   constructor(readonly error?: string) {}

@@ -213,7 +213,7 @@ describe('what Pipy does not pass on itself', () => {
   })
 
   it('trailers of answers pass, except those that would change what the answer means', () => {
-    const reader = makeAnswerReader() as { trailers?: object }
+    const reader: { trailers: object | undefined } = makeAnswerReader()
     requestSent(reader, { method: 'GET', headers: {} })
     const trailers = 'X-Sum: 1\r\nContent-Length: 4\r\nosm-sidecar-framing: continue\r\nx-sum: 2\r\n'
     const bytes = `HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n${trailers}\r\n`

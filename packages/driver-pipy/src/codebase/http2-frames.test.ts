@@ -131,7 +131,7 @@ describe('heads that come over HTTP/2', () => {
     return framesOf(passFrames(reader, data))
   }
   beforeEach(() => {
-    reader = makeFrameReader('request', undefined) as object
+    reader = makeFrameReader('request', undefined)
     passFrames(reader, new DataStandIn('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'))
   })
 
@@ -165,7 +165,7 @@ describe('heads that come over HTTP/2', () => {
     expect(head).toContain(`["x-a","${'b'.repeat(200)}"]`)
     expect(body).toBe('0 1 1 626f6479')
     for (const size of [1, 7, 50]) {
-      reader = makeFrameReader('request', undefined) as object
+      reader = makeFrameReader('request', undefined)
       passFrames(reader, new DataStandIn('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'))
       const data = new DataStandIn(bytes)
       const out = new DataStandIn()

@@ -111,7 +111,7 @@ export class WorkerSessions {
 
   /** Waits for a workload that is not known yet. */
   async #authenticate(peer: Uint8Array): Promise<ProxyRef> {
-    for (let left = limits.unknownWorkerMs; ; left -= limits.unknownWorkerRetryMs) {
+    for (let left: number = limits.unknownWorkerMs; ; left -= limits.unknownWorkerRetryMs) {
       try {
         return await this.#ports.proxies.authenticate(peer)
       } catch (error) {
