@@ -10,7 +10,8 @@ describe('npm install at the root', () => {
     const folder = await mkdtemp(join(tmpdir(), 'osm-npm-install-'))
     try {
       for (const name of ['package.json', '.npmrc']) await copyFile(join(root, name), join(folder, name))
-      const { code, stderr } = await run('npm', ['install'], { cwd: folder })
+      // Programs that npm starts silently would make this one silent as well.
+      const { code, stderr } = await run('npm', ['install', '--loglevel=error'], { cwd: folder })
       expect(code).not.toBe(0)
       expect(stderr).toContain('npm install does not work here. Run "npm run build"')
       expect((await readdir(folder)).sort()).toEqual(['.npmrc', 'package.json'])
