@@ -231,7 +231,7 @@ describe('osm verify', () => {
   it('tells a protocol that the service does not speak', async () => {
     const { check } = await inside('client', 'server', 'server', '--app-protocol', 'tcp')
     expect(faults(check)).toEqual([
-      ['Failure', 'service [shop/server] allows it on port 80 (http), but tcp was asked for'],
+      ['Failure', 'service [shop/server] allows it on port 80 (http), but not over tcp'],
     ])
   })
 
