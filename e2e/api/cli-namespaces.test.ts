@@ -153,12 +153,12 @@ describe('osm namespace and osm metrics', () => {
     })
   })
 
-  it('tells anyone who lacks a role that he does', async () => {
+  it('names the permission that a user lacks', async () => {
     await objects.apply(`apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: guest, namespace: ${shop} }\n`)
     const guest = osmProgram({ kubeconfig: await server.kubeconfigFor({ namespace: shop, name: 'guest' }) })
     const { code, stderr } = await guest('namespace', 'list')
     expect(code).toBe(1)
-    expect(stderr).toMatch(/cannot list resource "namespaces".*\[OSM_KUBERNETES_FORBIDDEN\]\n {2}ask for the role/)
+    expect(stderr).toMatch(/cannot list resource "namespaces".*\[OSM_KUBERNETES_FORBIDDEN\]\n {2}request the permission/)
   })
 
   it('tells anyone who asks a pod that has no sidecar, or that there is none', async () => {
