@@ -25,6 +25,7 @@ const MAX_DEBOUNCE_MS = 1000
 /** Nothing is under way when nothing was acknowledged for so long. */
 const QUIET_MS = 400
 const CONNECT_TIMEOUT_MS = 120_000
+const CONNECT_RETRIES = 100
 
 /**
  * A generated mesh with a real osm-controller in a process of its own, an API server in another, and simulated proxies in a third; beside them the floor,
@@ -108,7 +109,9 @@ export class ScaleEnvironment {
     // In permissive mode what one is sent is the size of what each is sent, and a hundred times as much is a lot to keep.
     const alike = this.size.permissive ? proxies.length : this.size.replicas
     const recorded = record ? proxies.filter(({ index }) => index % alike === 0).map(({ index }) => index) : []
-    const times = await this.proxies.connect(this.server, proxies, CONNECT_TIMEOUT_MS, { record: recorded })
+    // Who waits too long for a handshake is turned away and comes again, as Envoy does.
+    const options = { record: recorded, retries: CONNECT_RETRIES }
+    const times = await this.proxies.connect(this.server, proxies, CONNECT_TIMEOUT_MS, options)
     for (const [index, types] of await this.proxies.recorded()) {
       const same = proxies.slice(index, index + alike).map(({ nodeId }) => nodeId)
       await this.floor.answer(same, types)
