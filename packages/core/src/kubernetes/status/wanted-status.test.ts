@@ -39,6 +39,13 @@ describe('refusals of sidecars', () => {
     ])
   })
 
+  it('concern objects of no namespace whatever the namespace of the sidecar', () => {
+    const plugin = { namespace: '', name: 'rules' }
+    expect(summarizeRefusals([refusing('aaa', [plugin]), refusing('shop', [plugin])])).toMatchObject([
+      { object: 'Egress//rules', count: 2 },
+    ])
+  })
+
   it('of one namespace leave room for those of others', () => {
     const refusals = summarizeRefusals([
       refusing('aaa', objectsOf('aaa', 5_000)),

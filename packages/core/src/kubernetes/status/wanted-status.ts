@@ -71,7 +71,7 @@ export function refKey({ kind, namespace, name }: ObjectRef): string {
 }
 
 /**
- * Refusals by the object that what is refused was made from, for objects in the namespace of the proxy. The result is bounded, so that one replica can send it to
+ * Refusals by the object that what is refused was made from, for objects in the namespace of the proxy, or in none. The result is bounded, so that one replica can send it to
  * another. Any holder of a proxy certificate can write the text of a refusal, and could otherwise write into the status of objects of other namespaces.
  */
 export function summarizeRefusals(proxies: readonly ProxyStatus[]): readonly ObjectRefusals[] {
@@ -79,7 +79,8 @@ export function summarizeRefusals(proxies: readonly ProxyStatus[]): readonly Obj
   for (const { name: proxy, rejected } of proxies)
     for (const { message, sources } of rejected)
       for (const { object, field } of sources) {
-        if (object.namespace !== namespaceOf(proxy)) continue
+        // A Plugin is of no namespace: its operator learns of every sidecar that refuses it, and of no other text than that of an event.
+        if (object.namespace !== '' && object.namespace !== namespaceOf(proxy)) continue
         const refusal = { proxy, message: message.slice(0, MAX_TOLD), ...(field === undefined ? {} : { field }) }
         const known = found.get(refKey(object))
         if (known === undefined) found.set(refKey(object), [refusal])
