@@ -158,7 +158,9 @@ describe('osm namespace and osm metrics', () => {
     const guest = osmProgram({ kubeconfig: await server.kubeconfigFor({ namespace: shop, name: 'guest' }) })
     const { code, stderr } = await guest('namespace', 'list')
     expect(code).toBe(1)
-    expect(stderr).toMatch(/cannot list resource "namespaces".*\[OSM_KUBERNETES_FORBIDDEN\]\n {2}request the permission/)
+    expect(stderr).toMatch(
+      /cannot list resource "namespaces".*\[OSM_KUBERNETES_FORBIDDEN\]\n {2}request the permission/,
+    )
   })
 
   it('tells anyone who asks a pod that has no sidecar, or that there is none', async () => {

@@ -230,9 +230,7 @@ describe('osm verify', () => {
 
   it('tells a protocol that the service does not speak', async () => {
     const { check } = await inside('client', 'server', 'server', '--app-protocol', 'tcp')
-    expect(faults(check)).toEqual([
-      ['Failure', 'service [shop/server] allows it on port 80 (http), but not over tcp'],
-    ])
+    expect(faults(check)).toEqual([['Failure', 'service [shop/server] allows it on port 80 (http), but not over tcp']])
   })
 
   it('tells a sidecar that is not connected, and pods and namespaces that are not meshed', async () => {
