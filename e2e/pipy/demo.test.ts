@@ -5,7 +5,7 @@ import { runDemo } from '../dataplane/support/demo.js'
 describe('the demo of class pipy', () => {
   it('sees every expectation hold', async () => {
     const { code, result } = await runDemo(['--class', 'pipy'])
-    expect(result).toMatchObject({ ok: true })
+    expect(result).toMatchObject({ ok: true, failures: [] })
     expect(code).toBe(0)
   })
 })
