@@ -327,6 +327,24 @@ describe('order of the delta variant', () => {
     expect(stream.state.nextInMs).toBeUndefined()
   })
 
+  it('waits for no time once the drain is over and a refused listener keeps the cluster', () => {
+    let time = 0
+    const stream = new Stream(before, deltaState({ drain: { ms: 10_000, now: () => time } }))
+    stream.ask('cluster')
+    stream.ask('endpoints', { subscribe: ['a'] })
+    stream.ask('listener')
+    stream.ask('route', { subscribe: ['r'] })
+    stream.settle()
+    stream.update({ listener: { l: '2' }, route: { r: '1' } })
+    stream.ack('listener')
+    expect(stream.state.nextInMs).toBe(10_000)
+    stream.update({ listener: { l: '3' }, route: { r: '1' } })
+    stream.nack('listener', 'no good')
+    time = 10_000
+    expect(stream.pushed()).toEqual([])
+    expect(stream.state.nextInMs).toBeUndefined()
+  })
+
   it('sends the endpoints of a changed cluster again although they did not change', () => {
     expect(running().update({ ...before, cluster: { a: '2' } })).toEqual(['cluster a=2', 'endpoints a=1'])
   })

@@ -34,10 +34,11 @@ export class RetiredResources {
     this.#until.delete(name)
   }
 
-  /** Milliseconds until the first one may be removed; undefined if there is none. */
+  /** Milliseconds until the time of the next one is over; undefined if time holds none back. What is over may still wait for an acknowledgement. */
   get nextInMs(): number | undefined {
+    const now = this.#time.now()
     // Insertion order is that of the times: all wait for the same time.
-    const [first] = this.#until.values()
-    return first === undefined ? undefined : Math.max(0, first - this.#time.now())
+    for (const until of this.#until.values()) if (until > now) return until - now
+    return undefined
   }
 }
