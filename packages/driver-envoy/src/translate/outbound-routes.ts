@@ -65,23 +65,27 @@ export function withRetries(virtualHost: Uint8Array, policy: RetryPolicy): Uint8
 
 /** A route configuration around virtual hosts. */
 export function outboundRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
-  return appendTo(RouteConfigurationSchema, encode(RouteConfigurationSchema, { name }), 'virtualHosts', virtualHosts)
+  return routeConfiguration({ name }, virtualHosts)
 }
 
 /** The route configuration of one called service. A header of the workload that looks like the choice of a chain goes no further. */
 export function serviceRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
-  const base = encode(RouteConfigurationSchema, { name, requestHeadersToRemove: [SERVICE_HEADER] })
-  return appendTo(RouteConfigurationSchema, base, 'virtualHosts', virtualHosts)
+  return routeConfiguration({ name, requestHeadersToRemove: [SERVICE_HEADER] }, virtualHosts)
 }
 
 /** A route configuration whose virtual hosts are chosen by filter chains, see {@link SERVICE_HEADER}. */
 export function chosenRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
-  const base = encode(RouteConfigurationSchema, {
-    name,
-    vhostHeader: SERVICE_HEADER,
-    requestHeadersToRemove: [SERVICE_HEADER],
-  })
-  return appendTo(RouteConfigurationSchema, base, 'virtualHosts', virtualHosts)
+  return routeConfiguration(
+    { name, vhostHeader: SERVICE_HEADER, requestHeadersToRemove: [SERVICE_HEADER] },
+    virtualHosts,
+  )
+}
+
+function routeConfiguration(
+  fields: Init<typeof RouteConfigurationSchema>,
+  virtualHosts: readonly Uint8Array[],
+): Uint8Array {
+  return appendTo(RouteConfigurationSchema, encode(RouteConfigurationSchema, fields), 'virtualHosts', virtualHosts)
 }
 
 /** A route to weighted upstreams; where no target has weight, requests are answered 503. */
