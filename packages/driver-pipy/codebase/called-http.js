@@ -1,7 +1,7 @@
 // Requests of the workload: which destination they are for, what answers them, and how often they are tried.
 
 import { backoff, isRetriable } from './retry.js'
-import { closest, splitAuthority } from './hosts.js'
+import { closest, isNamedBy, splitAuthority } from './hosts.js'
 import { countAnswer, isOpen } from './breaker.js'
 import { askPlugins, showPlugins } from './plugins.js'
 import { aboutRequest, answerEvents, answerParts, describeRequest, settleUpgrade, splitStatus } from './request.js'
@@ -88,7 +88,8 @@ export var callHTTP = pipeline(($) =>
         .handleMessageEnd(() => void ($entry.read = Date.now()))
         .handleMessageEnd(() => requestEnded($exchange))
         .handleStreamEnd(() => $exchange && requestEnded($exchange))
-        .pipe(() => ($answer ? 'answer' : $call.retries ? 'retry' : 'call'), {
+        // Where a connection ends before a request has come, there is neither.
+        .pipe(() => ($answer || !$call ? 'answer' : $call.retries ? 'retry' : 'call'), {
           answer: ($) =>
             $.replaceData()
               .replaceMessageStart(localAnswer)
@@ -198,7 +199,9 @@ function toOutside(world, authority, port) {
   $request.named = port > 0 ? authority.host + ':' + port : undefined
   if (rule) {
     var found = firstMatch(rule.routes, $request)
-    return found ? begin(world, found, undefined, rule.wayOut) : { status: 404, body: 'no such route' }
+    if (found) return begin(world, found, undefined, rule.wayOut)
+    // Global egress has no say about hosts that a rule names.
+    if (!world.config.egress || isNamedBy(rule.hosts, authority.host)) return { status: 404, body: 'no such route' }
   }
   if (!world.config.egress) {
     return $conn.isForward

@@ -33,6 +33,11 @@ export function closeness(pattern, host) {
   return host.length > domain.length && host.endsWith(domain) ? 1 + domain.length : 0
 }
 
+/** True if patterns name a host otherwise than by `*`. */
+export function isNamedBy(patterns, host) {
+  return patterns.some((pattern) => pattern !== '*' && closeness(pattern, host) > 0)
+}
+
 /**
  * Finds the element whose patterns name the host most closely; of equally close ones the first.
  *

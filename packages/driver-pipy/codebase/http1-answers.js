@@ -3,7 +3,7 @@
 
 import { bodyInChunks, bodyOfLength, bodyUntilEnd, readBody } from './http1-body.js'
 import { readAnswerHead, writeAnswerHead, writeRefusedAnswer } from './http1-head.js'
-import { makeHeadBuffer, takeHead } from './http1-input.js'
+import { makeHeadBuffer, takeHead, textOfHead } from './http1-input.js'
 import { countRefusedMessage } from './framing-counts.js'
 
 // Pipy writes a length for these, whatever it is.
@@ -86,7 +86,7 @@ export function endAnswers(reader, end) {
 function readHead(reader, data, out) {
   var bytes = takeHead(reader.head, data)
   if (bytes === 'more') return false
-  var head = bytes === 'large' ? { status: 502, reason: 'size' } : readAnswerHead(bytes.toString(), reader.request)
+  var head = bytes === 'large' ? { status: 502, reason: 'size' } : readAnswerHead(textOfHead(bytes), reader.request)
   if (head.status !== undefined) {
     countRefusedMessage('answer', head.reason)
     reader.at = 'over'

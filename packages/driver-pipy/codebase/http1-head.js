@@ -59,10 +59,12 @@ export var NUL = String.fromCharCode(0)
 var tokenOnly = new RegExp("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 var control = new RegExp('[\\x01-\\x08\\x0a-\\x1f\\x7f]')
 var digitsOnly = new RegExp('^[0-9]+$')
+var MAX_DIGITS = 100
 var oddInHost = new RegExp('[^-0-9A-Za-z._~:%\\[\\]]')
 
 // Header names that have been looked at: most requests bring the same ones.
-var names = { known: {}, count: 0 }
+// A Map, because objects have properties of their own, such as `toString`.
+var names = { known: new Map(), count: 0 }
 var MAX_NAMES = 500
 var MAX_NAME_LENGTH = 256
 
@@ -88,10 +90,10 @@ export function readRequestHead(text) {
   var head = { method, target: words[1], version, headers: [], isUpgrade: false, isLast: false }
   var fault = readFields(head, lines, 1)
   if (fault) return fault
-  var hosts = head.all.host || []
+  var hosts = head.all.get('host') || []
   if (hosts.length > 1 || (hosts.length === 0 && version === 'HTTP/1.1')) return refused(400, 'host')
   if (hosts.length === 1 && oddInHost.test(hosts[0])) return refused(400, 'host')
-  var expected = head.all.expect
+  var expected = head.all.get('expect')
   if (expected && (expected.length > 1 || expected[0].toLowerCase() !== '100-continue')) return refused(417, 'expect')
   fault = readFraming(head, 413)
   if (fault) return fault
@@ -120,7 +122,7 @@ export function readAnswerHead(text, request) {
   if (
     (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') ||
     line.charAt(8) !== ' ' ||
-    !digitsOnly.test(code) ||
+    !isNumber(code) ||
     code.length !== 3
   )
     return refused(502, 'status line')
@@ -139,7 +141,7 @@ export function readAnswerHead(text, request) {
     if (!head.isUpgrade) return refused(502, 'upgrade')
   }
   // It announces what follows the chunks, and they are kept.
-  if (head.isChunked && head.all.trailer) head.headers.push(['trailer', head.all.trailer.join(',')])
+  if (head.isChunked && head.all.get('trailer')) head.headers.push(['trailer', head.all.get('trailer').join(',')])
   head.hasBody = head.code >= 200 && head.code !== 204 && head.code !== 304 && !(request && request.method === 'HEAD')
   return head
 }
@@ -210,6 +212,22 @@ export function settleHead(head) {
   return own.startsWith('refused ') ? +own.substring(8) : undefined
 }
 
+/** True for digits alone. Longer texts are refused unread: Pipy calls itself for each character that an expression repeats, and crashes of too many. */
+export function isNumber(text) {
+  return text.length <= MAX_DIGITS && digitsOnly.test(text)
+}
+
+// Pipy's own `trim` also takes off all that is not ASCII.
+function trimmed(text) {
+  var start = 0
+  var end = text.length
+  for (var first = text.charCodeAt(start); first === 32 || first === 9; first = text.charCodeAt(start))
+    start = start + 1
+  if (start >= end) return ''
+  for (var last = text.charCodeAt(end - 1); last === 32 || last === 9; last = text.charCodeAt(end - 1)) end = end - 1
+  return start === 0 && end === text.length ? text : text.substring(start, end)
+}
+
 /** True for a name as HTTP/2 has it, which is in lower case. */
 export function isFieldName(text) {
   return nameOf(text) === text
@@ -250,7 +268,7 @@ export function readTrailer(line, trailers) {
   if (name === undefined || line.includes(NUL) || control.test(line)) return false
   // Trailers must not change what the message means (RFC 9110, section 6.5.1).
   if (name === OWN_HEADER || hopHeaders.includes(name) || endHeaders.includes(name)) return true
-  var value = line.substring(colon + 1).trim()
+  var value = trimmed(line.substring(colon + 1))
   trailers[name] = trailers[name] === undefined ? value : trailers[name] + ',' + value
   return true
 }
@@ -269,46 +287,50 @@ function linesOf(text) {
   return lines.some((line) => control.test(line)) ? undefined : lines
 }
 
-// Values by name in `head.all`, and pairs in `head.headers` where a name stands once.
+// Values by name in `head.all`, and the names in order in `head.names`.
 function readFields(head, lines, first) {
   if (lines.length - first > MAX_HEADERS) return refused(431, 'headers')
-  var all = {}
+  var all = new Map()
+  var order = []
   for (var i = first; i < lines.length; i = i + 1) {
     var line = lines[i]
     var colon = line.indexOf(':')
     if (colon <= 0) return refused(400, 'header')
     var name = nameOf(line.substring(0, colon))
     if (name === undefined) return refused(400, 'header name')
-    var value = line.substring(colon + 1).trim()
+    var value = trimmed(line.substring(colon + 1))
     // No one else may use the name.
     if (name !== OWN_HEADER) {
-      if (all[name] === undefined) all[name] = [value]
-      else all[name].push(value)
+      var values = all.get(name)
+      if (values !== undefined) values.push(value)
+      else {
+        order.push(name)
+        all.set(name, [value])
+      }
     }
   }
   head.all = all
+  head.names = order
   return undefined
 }
 
 function nameOf(text) {
-  var name = names.known[text]
+  var name = names.known.get(text)
   if (name !== undefined) return name
   if (text.length > MAX_NAME_LENGTH || !tokenOnly.test(text)) return undefined
   name = text.toLowerCase()
-  // Names of Object's own properties are no headers of anybody.
-  if (name === '__proto__' || name === 'constructor' || name === 'tostring') return undefined
   if (names.count >= MAX_NAMES) {
-    names.known = {}
+    names.known = new Map()
     names.count = 0
   }
-  names.known[text] = name
+  names.known.set(text, name)
   names.count = names.count + 1
   return name
 }
 
 function readFraming(head, tooLarge) {
-  var codings = head.all['transfer-encoding']
-  var lengths = head.all['content-length']
+  var codings = head.all.get('transfer-encoding')
+  var lengths = head.all.get('content-length')
   head.isChunked = codings !== undefined
   if (codings) {
     if (lengths) return refused(400, 'content-length with transfer-encoding')
@@ -316,7 +338,7 @@ function readFraming(head, tooLarge) {
   }
   if (lengths) {
     var length = lengths[0]
-    if (lengths.length !== 1 || !digitsOnly.test(length)) return refused(400, 'content-length')
+    if (lengths.length !== 1 || !isNumber(length)) return refused(400, 'content-length')
     if (length.length > 19 || +length > MAX_BODY_BYTES) return refused(tooLarge, 'content-length')
     head.length = +length
   }
@@ -325,18 +347,18 @@ function readFraming(head, tooLarge) {
 
 // Takes the headers that Connection names out of the head. Gives its options, or undefined if it names what must arrive.
 function readConnection(head) {
-  var values = head.all.connection
+  var values = head.all.get('connection')
   var options = []
   if (values) {
     options = values
       .join(',')
       .split(',')
-      .map((option) => option.trim().toLowerCase())
+      .map((option) => trimmed(option).toLowerCase())
   }
   if (options.some((option) => endHeaders.includes(option))) return undefined
-  Object.keys(head.all).forEach((name) => {
+  head.names.forEach((name) => {
     if (hopHeaders.includes(name) || options.includes(name)) return
-    var list = head.all[name]
+    var list = head.all.get(name)
     if (list.length === 1) head.headers.push([name, list[0]])
     else if (name === 'set-cookie') list.forEach((value) => void head.headers.push([name, value]))
     else head.headers.push([name, list.join(name === 'cookie' ? '; ' : ',')])
@@ -345,7 +367,7 @@ function readConnection(head) {
 }
 
 function isWebSocket(head) {
-  var values = head.all.upgrade
+  var values = head.all.get('upgrade')
   return values !== undefined && values.length === 1 && values[0].toLowerCase() === 'websocket'
 }
 

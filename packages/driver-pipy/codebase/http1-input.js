@@ -1,6 +1,13 @@
 // Heads in a stream of bytes.
 
 import { MAX_HEAD_BYTES } from './http1-head.js'
+import { isUtf8 } from './utf8.js'
+
+/** The text of a head: undefined for what is not UTF-8. */
+export function textOfHead(bytes) {
+  var text = bytes.toString()
+  return isUtf8(bytes, text) ? text : undefined
+}
 
 /** No bytes of a head yet. */
 export function makeHeadBuffer() {

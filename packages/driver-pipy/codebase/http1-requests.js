@@ -3,7 +3,7 @@
 import { bodyInChunks, bodyOfLength, readBody } from './http1-body.js'
 import { MAX_BODY_BYTES, readRequestHead, writeRequestHead } from './http1-head.js'
 import { writeContinueRequest, writeRefusedRequest } from './http1-head.js'
-import { makeHeadBuffer, takeHead } from './http1-input.js'
+import { makeHeadBuffer, takeHead, textOfHead } from './http1-input.js'
 import { countRefusedMessage } from './framing-counts.js'
 
 var PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
@@ -66,7 +66,7 @@ function beginsHttp2(reader, data) {
 function readHead(reader, data, out) {
   var bytes = takeHead(reader.head, data)
   if (bytes === 'more') return
-  var head = bytes === 'large' ? { status: 431, reason: 'size' } : readRequestHead(withoutEmptyLine(bytes.toString()))
+  var head = bytes === 'large' ? { status: 431, reason: 'size' } : readRequestHead(withoutEmptyLine(textOfHead(bytes)))
   reader.ahead = reader.ahead + 1
   if (reader.ahead > MAX_AHEAD) head = { status: 429, reason: 'pipelined' }
   if (head.status !== undefined) {

@@ -1,10 +1,11 @@
 // Frames of HTTP/2 around Pipy's reader and writer.
 //
 // Pipy keeps the last of repeated fields, compares the length that one stream announces with what came over another, takes informational answers for a fault, and
-// writes large heads in more pieces than other readers accept. So heads are read and rewritten here, in both directions; everything else passes by slices.
+// writes large heads in more pieces than other readers accept. So heads are read and rewritten here, in both directions. What Pipy reads comes to it in whole frames.
 
 import { countRefusedMessage } from './framing-counts.js'
-import { MAX_BODY_BYTES, MAX_HEADERS, MAX_HEAD_BYTES, OWN_HEADER, OWN_LENGTH, isFieldName } from './http1-head.js'
+import { MAX_BODY_BYTES, MAX_HEADERS, MAX_HEAD_BYTES, OWN_HEADER, OWN_LENGTH } from './http1-head.js'
+import { isFieldName, isNumber } from './http1-head.js'
 import { fieldOf, makeHeaderTable, readHeaderBlock, textOf, writeHeaderBlock } from './http2-headers.js'
 
 var PREFACE_BYTES = 24
@@ -17,6 +18,8 @@ var MAX_FRAME_BYTES = 16384
 var MAX_BLOCK_BYTES = 1048576
 
 var HEADERS = 1
+var PRIORITY_FRAME = 2
+var RST_STREAM = 3
 var SETTINGS = 4
 var PING = 6
 var CONTINUATION = 9
@@ -30,7 +33,6 @@ var PRIORITY = 32
 // About one connection, and so an error in HTTP/2.
 var hopFields = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']
 var requestPseudos = [':method', ':scheme', ':path', ':authority']
-var digitsOnly = new RegExp('^[0-9]+$')
 
 /**
  * What comes over a connection.
@@ -72,6 +74,7 @@ export function passFrames(frames, data) {
       if (frames.at === 'head') beginFrame(frames, bytes, out)
       else if (frames.at === 'settings') endSettings(frames, bytes, out)
       else if (frames.at === 'ping') endPing(frames, bytes, out)
+      else if (frames.at === 'whole') endWhole(frames, bytes, out)
       else endPiece(frames, bytes, out)
     }
   }
@@ -118,12 +121,16 @@ function beginFrame(frames, bytes, out) {
   frames.frame = frame
   var block = frames.block
   if (block && (frame.type !== CONTINUATION || frame.stream !== block.stream)) frames.fault = 'frame order'
+  else if (!frames.isWriter && !isSized(frame)) frames.fault = 'frame size'
   else if (frame.type === HEADERS || (frame.type === CONTINUATION && block)) {
     if (frame.size > MAX_FRAME_BYTES) frames.fault = 'frame size'
     else if (frame.size > 0) frames.at = 'piece'
     else endPiece(frames, new Data(), out)
   } else if (frames.isWriter && frames.mark && frame.type === PING && frame.size === PING_BYTES) {
     frames.at = 'ping'
+  } else if (!frames.isWriter && frame.size > 0) {
+    frame.head = bytes
+    frames.at = 'whole'
   } else {
     out.push(bytes)
     if (frames.isWriter && frame.type === SETTINGS && !has(frame.flags, ACK) && frame.size > 0) {
@@ -133,6 +140,20 @@ function beginFrame(frames, bytes, out) {
     frames.left = frame.size
     frames.at = frame.size > 0 ? 'passing' : 'head'
   }
+}
+
+// Pipy uses its reader of a connection again for another one, as it was left. So it must not be left within a frame, nor at one that it does not read: what the next
+// caller sends would be taken for the rest of it.
+function endWhole(frames, bytes, out) {
+  frames.at = 'head'
+  out.push(frames.frame.head)
+  out.push(bytes)
+}
+
+function isSized(frame) {
+  if (frame.type === RST_STREAM) return frame.size === 4
+  if (frame.type === PRIORITY_FRAME) return frame.size === 5
+  return frame.size <= MAX_FRAME_BYTES
 }
 
 // Peers are asked to do without the table of header fields: what they add to it has to be decoded for its length alone.
@@ -286,7 +307,7 @@ function settle(fields, isAnswer, isTrailers) {
   })
   if (fault) return fault
   if (!isTrailers && isAnswer !== Boolean(byName[':status'])) return bad('pseudo header')
-  if (isAnswer && !isTrailers && !digitsOnly.test(textOf(pseudos[0]))) return bad('status')
+  if (isAnswer && !isTrailers && !isNumber(textOf(pseudos[0]) || '')) return bad('status')
   if (byName.host && (byName[':authority'] || isTrailers)) {
     // The authority holds (RFC 9113, section 8.3.1).
     settled = settled.filter((each) => each.field.name !== 'host')
@@ -294,7 +315,7 @@ function settle(fields, isAnswer, isTrailers) {
   var length = byName['content-length']
   if (length) {
     var text = length.others ? '' : textOf(length.field)
-    if (text === undefined || !digitsOnly.test(text)) return bad('content-length')
+    if (text === undefined || !isNumber(text)) return bad('content-length')
     if (text.length > 19 || (!isAnswer && +text > MAX_BODY_BYTES))
       return { status: isAnswer ? 502 : 413, reason: 'content-length' }
     // Trailers say nothing of it.
@@ -308,7 +329,9 @@ function settle(fields, isAnswer, isTrailers) {
     settled = settled.filter((each) => each !== expected)
   }
   var all = pseudos.concat(settled.map(joined))
-  return all.every((field) => field.value !== undefined) ? { fields: all, waits: Boolean(expected) } : bad('characters')
+  return all.every((field) => field.value !== undefined && textOf(field) !== undefined)
+    ? { fields: all, waits: Boolean(expected) }
+    : bad('characters')
 }
 
 function add(settled, byName, field) {

@@ -1,6 +1,8 @@
 // Header blocks of HTTP/2 (HPACK, RFC 7541). Pipy's reader keeps the last of repeated fields, so blocks are read here, and rewritten without references to the
 // table of the connection: Pipy's own table stays empty.
 
+import { areUtf8, isUtf8 } from './utf8.js'
+
 // RFC 7541, appendix A: a name, or a name and a value.
 var staticFields = [
   [':authority'],
@@ -245,7 +247,11 @@ function numberBytes(flag, number) {
 }
 
 function stringOf(data, isHuffman) {
-  if (!isHuffman) return data.size === 0 ? '' : data.toString()
+  if (!isHuffman) {
+    if (data.size === 0) return ''
+    var text = data.toString()
+    return isUtf8(data, text) ? text : undefined
+  }
   var decoded = decodedOf(data)
   return decoded ? decoded.text : undefined
 }
@@ -297,7 +303,8 @@ function decode(data) {
   })
   // What is left is the begin of the code that ends strings, and no whole byte.
   if (isBad || length > 7 || code !== Math.pow(2, length) - 1) return undefined
-  return { text: symbols.length === 0 ? '' : new Data(symbols).toString(), length: symbols.length }
+  var text = symbols.length === 0 ? '' : areUtf8(symbols) ? new Data(symbols).toString() : undefined
+  return { text, length: symbols.length }
 }
 
 function makeCodes() {

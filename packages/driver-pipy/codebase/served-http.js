@@ -80,7 +80,8 @@ export var serveHTTP = pipeline(($) =>
         .handleMessageEnd(() => void ($entry.read = Date.now()))
         .handleMessageEnd(() => requestEnded($exchange))
         .handleStreamEnd(() => $exchange && requestEnded($exchange))
-        .pipe(() => ($answer ? 'answer' : $local.isStreamed ? 'stream' : 'forward'), {
+        // Where a connection ends before a request has come, there is neither.
+        .pipe(() => ($answer || !$local ? 'answer' : $local.isStreamed ? 'stream' : 'forward'), {
           answer: ($) =>
             $.replaceData()
               .replaceMessageStart(() => {

@@ -44,6 +44,26 @@ const badGateway =
 const head = (fields: string, line = 'POST /a HTTP/1.1'): string => `${line}\r\nHost: a\r\n${fields}\r\n`
 
 describe('requests over HTTP/1.1', () => {
+  it('keep values that are not ASCII, without the spaces around them', () => {
+    expect(requests(head('x-a: \t \xc3\xa9t\xc3\xa9 \t\r\n', 'GET /a HTTP/1.1'))).toContain(
+      '\r\nx-a: \u00e9t\u00e9\r\n',
+    )
+  })
+
+  it.each([
+    ['a slash of two bytes', '\xc0\xaf'],
+    ['half of a pair', '\xed\xa0\x80'],
+    ['a code beyond the last', '\xf4\x90\x80\x80'],
+    ['a byte that begins nothing', '\xff'],
+  ])('are refused with %s', (_what, value) => {
+    expect(requests(head(`x-a: ${value}\r\n`, 'GET /a HTTP/1.1'))).toBe(refused(400))
+  })
+
+  it('may have headers with names that objects have', () => {
+    const text = requests(head('__proto__: a\r\ntoString: b\r\nconstructor: c\r\n', 'GET /a HTTP/1.1'))
+    for (const line of ['tostring: b', 'constructor: c']) expect(text).toContain(`\r\n${line}\r\n`)
+  })
+
   it('are rewritten: one value a header, no headers of one hop, no trailers, no extensions', () => {
     expect(
       requests(

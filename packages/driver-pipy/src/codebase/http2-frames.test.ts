@@ -55,6 +55,28 @@ function framesOf(out: unknown): readonly string[] {
 const refusedAs = (status: number): string =>
   `[[":method","GET"],[":scheme","http"],[":path","/"],[":authority","invalid"],["osm-sidecar-framing","refused ${status}"]]`
 
+describe('frames of HTTP/2', () => {
+  const pass = (...pieces: readonly DataStandIn[]): readonly string[] => {
+    const reader = makeFrameReader('answer', undefined) as object
+    return pieces.flatMap((piece) => framesOf(passFrames(reader, piece)))
+  }
+
+  it('go on when they are whole, because Pipy reads the rest of one from the next connection', () => {
+    const data = frame(0, 1, 1, hex('010203'))
+    const first = data.shift(10)
+    expect(pass(new DataStandIn(first))).toEqual([])
+    expect(pass(first, data)).toEqual(['0 1 1 010203'])
+  })
+
+  it.each([
+    ['data of more than 16 kB', frame(0, 0, 1, new DataStandIn(Array.from({ length: 16_385 }, () => 0)))],
+    ['a reset of three bytes', frame(3, 0, 1, hex('010203'))],
+    ['a priority of four bytes', frame(2, 0, 1, hex('01020304'))],
+  ])('end the connection where Pipy would stop reading: %s', (_what, bytes) => {
+    expect(pass(bytes)).toEqual(['END'])
+  })
+})
+
 describe('header blocks of HTTP/2', () => {
   it('are those of RFC 7541, appendix C.3, without codes for characters', () => {
     const table = makeHeaderTable() as object
