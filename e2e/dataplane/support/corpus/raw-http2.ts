@@ -23,7 +23,8 @@ export const FrameType = {
 } as const
 export const Flag = { endStream: 1, ack: 1, endHeaders: 4 } as const
 
-const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+/** What a client says first. */
+export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 const HEADER_LENGTH = 9
 /** Largest frame that every peer takes. */
 const MAX_FRAME = 16_384

@@ -24,7 +24,7 @@ export type Outcome =
 
 const FILE = 'policy.yaml'
 
-/** Real Envoys whose policies change, and requests through them. */
+/** Real sidecars whose policies change, and requests through them. */
 export class DifferentialMesh {
   readonly #mesh: TestMesh
   readonly #bare: Bare
@@ -42,13 +42,18 @@ export class DifferentialMesh {
     )
   }
 
-  static async open(): Promise<DifferentialMesh> {
+  static async open(sidecarClass = 'envoy'): Promise<DifferentialMesh> {
     const bare = await startBare()
     return new DifferentialMesh(
-      await startTestMesh({
-        'topology.yaml': topology,
-        [FILE]: [configOf({ permissive: false, plaintext: [], keepsEscapedSlashes: false })],
-      }),
+      await startTestMesh(
+        {
+          'topology.yaml': topology,
+          [FILE]: [configOf({ permissive: false, plaintext: [], keepsEscapedSlashes: false })],
+        },
+        'explicit',
+        undefined,
+        sidecarClass,
+      ),
       bare,
     )
   }

@@ -168,6 +168,11 @@ export const anyPolicy: fc.Arbitrary<{
     .map((lists) => withoutDoubles(lists.flat())),
 })
 
+/** Policies that sidecars of a class can carry out: class pipy reaches no endpoints without a sidecar, and says so. */
+export function policiesOf(sidecarClass: string): typeof anyPolicy {
+  return sidecarClass === 'pipy' ? anyPolicy.map((policy) => ({ ...policy, plaintext: [] })) : anyPolicy
+}
+
 /** The last document of each name. */
 export function withoutDoubles(documents: readonly string[]): readonly string[] {
   const byName = new Map(

@@ -1,0 +1,141 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+
+import { DifferentialMesh, type Outcome } from './differential-mesh.js'
+import { disagreement } from './disagreement.js'
+import { oracleOf, type Policy, verdictOn } from './question.js'
+import { anyAttack } from './random-attack.js'
+import {
+  anyEgressAttempt,
+  anyEgressPolicies,
+  egressQuestion,
+  needsLookup,
+  type EgressAttempt,
+} from './random-egress.js'
+import { anyAttempt, policiesOf, withoutDoubles } from './random-policy.js'
+import type { RawAnswer } from './raw-http.js'
+import { BARE } from './topology.js'
+
+/** Policies with an attack on each, and attempts before and after it. */
+const POLICIES = 20
+const ATTEMPTS = 30
+const DEPARTURES = 30
+/** A sidecar has acknowledged its policy a moment before all of its threads follow it. */
+const TRIES_FOR_MS = 5000
+const OUTSIDE = 'outside the mesh'
+
+/** Random objects of another namespace, and requests through sidecars of a class. */
+export function describeDifferentialIsolation(sidecarClass: string): void {
+  describe(`real sidecars of class ${sidecarClass}, while somebody adds objects to a namespace of his own`, () => {
+    let differential: DifferentialMesh
+    let outside: Server
+
+    beforeAll(async () => {
+      outside = createServer((request, response) => {
+        request.resume()
+        response.end(OUTSIDE)
+      })
+      await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve))
+      differential = await DifferentialMesh.open(sidecarClass)
+    })
+    afterAll(async () => {
+      await differential.close()
+      outside.close()
+      outside.closeAllConnections()
+    })
+
+    it('answer requests of others as before, and as the oracle says of the mesh without him', async () => {
+      // A listening server has an address with a port.
+      const ports = [(outside.address() as AddressInfo).port]
+      const counts = new Map<string, number>()
+      const exactly = (length: number) => ({ minLength: length, maxLength: length })
+      await fc.assert(
+        fc.asyncProperty(
+          policiesOf(sidecarClass),
+          // Half of the meshes let no one out.
+          fc.oneof(fc.constant([]), anyEgressPolicies(ports, 2)),
+          anyAttack(ports),
+          fc.array(anyAttempt, exactly(ATTEMPTS)),
+          fc.array(anyEgressAttempt(ports), exactly(DEPARTURES)),
+          async (inside, egress, attack, attempts, departures) => {
+            const policy = { ...inside, documents: withoutDoubles([...inside.documents, ...egress]) }
+            const oracle = oracleOf(policy)
+            const answers = async (): Promise<readonly unknown[]> => {
+              const found: unknown[] = []
+              for (const attempt of attempts) {
+                const verdict = verdictOn(oracle, attempt)
+                const isAgreed = (outcome: Outcome): boolean => disagreement(verdict, outcome) === undefined
+                const outcome = await lasting(() => differential.attempt(attempt), isAgreed)
+                counts.set(verdict.outcome, (counts.get(verdict.outcome) ?? 0) + 1)
+                // Chance decides where a split request ends up.
+                const answer = verdict.outcome === 'depends' ? 'depends' : shown(outcome, isMixed(policy, attempt.to))
+                found.push({ attempt, answer, fault: disagreement(verdict, outcome) ?? 'none' })
+              }
+              for (const departure of departures) {
+                const { outcome } = oracle.decideEgress(egressQuestion(departure))
+                if (outcome === 'allow' && needsLookup(departure)) continue
+                counts.set(`out: ${outcome}`, (counts.get(`out: ${outcome}`) ?? 0) + 1)
+                found.push(await departed(differential, departure, outcome))
+              }
+              return found
+            }
+            await differential.apply(policy)
+            const before = await answers()
+            await differential.apply({ ...policy, documents: [...policy.documents, ...attack] })
+            const after = await answers()
+            expect({ attack, faults: after.filter(isFault) }).toEqual({ attack, faults: [] })
+            expect({ attack, answers: after }).toEqual({ attack, answers: before })
+          },
+        ),
+        { numRuns: POLICIES, endOnFailure: true },
+      )
+      console.log(`answers before and after attacks: ${JSON.stringify(Object.fromEntries(counts))}`)
+      for (const outcome of ['allow', 'deny', 'out: allow', 'out: deny'])
+        expect({ outcome, isSeen: (counts.get(outcome) ?? 0) > 0 }).toEqual({ outcome, isSeen: true })
+    })
+  })
+}
+
+function isFault(answer: unknown): boolean {
+  return (answer as { readonly fault: string }).fault !== 'none'
+}
+
+/** Of a refusal no status: chance decides which of several workloads refuses, and each may have a reason of its own. */
+/**
+ * True for services of which some servers may have no sidecar. Chance decides which server answers, and only a sidecar merges slashes of a path that another
+ * sidecar has kept.
+ */
+function isMixed({ permissive, plaintext }: Pick<Policy, 'permissive' | 'plaintext'>, service: string): boolean {
+  return permissive && plaintext.length > 0 && service.startsWith(BARE.slice(0, BARE.indexOf('/') + 1))
+}
+
+function shown(outcome: Outcome, withoutPath: boolean): unknown {
+  if (!outcome.passed) return 'refused'
+  return withoutPath ? 'passed' : { path: outcome.path }
+}
+
+/** What becomes of a request to a host outside, and whether that is what the oracle says. */
+async function departed(differential: DifferentialMesh, attempt: EgressAttempt, expected: string): Promise<unknown> {
+  const outcomeOf = ({ status, body }: RawAnswer): string => {
+    if (status === 200 && body === OUTSIDE) return 'allow'
+    return status === 403 || status === 404 ? 'deny' : `fails with ${String(status)}: ${body}`
+  }
+  const answer = await lasting(
+    async () => outcomeOf(await differential.leave(attempt)),
+    (outcome) => outcome === expected,
+  )
+  return { attempt, answer, fault: answer === expected ? 'none' : `the oracle says ${expected}` }
+}
+
+/** The answer to a request, or to a later one if the first is not as it should be. */
+async function lasting<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
+  const deadline = performance.now() + TRIES_FOR_MS
+  for (;;) {
+    const answer = await ask()
+    if (isRight(answer) || performance.now() > deadline) return answer
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

@@ -1,0 +1,3 @@
+import { describeDifferentialEgress } from '../dataplane/support/differential/describe-differential-egress.js'
+
+describeDifferentialEgress('pipy')

@@ -1,0 +1,3 @@
+import { describeDifferentialIsolation } from '../dataplane/support/differential/describe-differential-isolation.js'
+
+describeDifferentialIsolation('pipy')

@@ -1,0 +1,3 @@
+import { describeDifferential } from '../dataplane/support/differential/describe-differential.js'
+
+describeDifferential('pipy')

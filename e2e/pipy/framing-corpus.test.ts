@@ -1,0 +1,3 @@
+import { describeFraming } from '../dataplane/support/corpus/describe-framing.js'
+
+describeFraming('pipy')

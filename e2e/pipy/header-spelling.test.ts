@@ -1,0 +1,3 @@
+import { describeHeaderSpelling } from '../dataplane/support/corpus/describe-header-spelling.js'
+
+describeHeaderSpelling('pipy')

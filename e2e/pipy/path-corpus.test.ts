@@ -1,0 +1,3 @@
+import { describePaths } from '../dataplane/support/corpus/describe-paths.js'
+
+describePaths('pipy')
