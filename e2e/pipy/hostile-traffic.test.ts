@@ -4,6 +4,7 @@ import { connect as connectTls } from 'node:tls'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 
+import { frame, FrameType, headerFrames, PREFACE, RawHttp2Client } from '../dataplane/support/corpus/raw-http2.js'
 import { SERVICE } from './support/base-config.js'
 import { inTheClear, through } from './support/calls.js'
 import { clientConfig, serverConfig, withDirect } from './support/configs.js'
@@ -158,6 +159,8 @@ describe('hostile traffic', () => {
     ['a line folded', head('x: 1\r\n 2\r\n') + last, 400],
     ['CONNECT', head('', 'CONNECT a:80 HTTP/1.1') + last, 400],
     ['an unknown method', head('', 'get /books/a HTTP/1.1') + last, 501],
+    ['a length of 200,000 digits', head(`content-length: ${'0'.repeat(200_000)}\r\n`) + last, 400],
+    ['a character that is written too long', head('x: \xc0\xaf\r\n') + last, 400],
     ['no HTTP at all', 'hello\r\n\r\n', 400],
   ])('a request with %s is refused, and so is what follows it', async (_what, bytes, status) => {
     const text = await talk(bytes)
@@ -188,6 +191,39 @@ describe('hostile traffic', () => {
   it.each(crashes)(`${REPEATS} requests with %s leave the sidecar running`, async (_what, bytes) => {
     for (let i = 0; i < REPEATS; i += 1) await talk(bytes)
     expect(await talk(last)).toContain('/books/last')
+  })
+
+  const unfinished = (type: number, size: number, ...bytes: readonly number[]): Buffer =>
+    Buffer.from([size >> 16, (size >> 8) & 255, size & 255, type, 0, 0, 0, 0, 1, ...bytes])
+  it.each([
+    ['a frame of data', unfinished(FrameType.data, 1_000, 1, 2, 3)],
+    ['a frame that is too long', unfinished(FrameType.data, 4_000_000, 1, 2, 3)],
+    ['a frame of no known type', unfinished(200, 9, 1)],
+    ['the head of a frame', unfinished(FrameType.data, 1_000).subarray(0, 5)],
+    ['a reset of three bytes', unfinished(FrameType.resetStream, 3, 1, 2, 3)],
+  ])('a connection of HTTP/2 that ends with %s leaves nothing to the next', async (_what, bytes) => {
+    for (let i = 0; i < 10; i += 1) {
+      const unended = open()
+      await once(unended, 'secureConnect')
+      unended.write(Buffer.concat([Buffer.from(PREFACE), frame(FrameType.settings, 0, 0, Buffer.alloc(0)), bytes]))
+      // An answer to the settings, or the end.
+      await Promise.race([once(unended, 'data'), once(unended, 'close')])
+      unended.destroy()
+      const next = new RawHttp2Client(async () => {
+        const socket = open()
+        await once(socket, 'secureConnect')
+        return socket
+      })
+      const fields = [
+        [':method', 'GET'],
+        [':scheme', 'http'],
+        [':path', '/books/next'],
+        [':authority', 'a'],
+      ] as const
+      const { status, body } = await next.ask((stream) => headerFrames(fields, stream, true))
+      next.close()
+      expect([status, body]).toEqual([200, '/books/next'])
+    }
   })
 
   it(`${REPEATS} callers that give up leave the sidecar running`, async () => {
