@@ -21,6 +21,8 @@ describe.each([
 
   beforeEach(async () => {
     shop = await Shop.open(enter)
+    // As a process, it kills itself; in a container its shell does, and ends in order.
+    if (enter === undefined) shop.workers.server.expectEnd()
     app = await slowApp()
     await shop.apply(clientConfig(shop), config())
   })
@@ -118,6 +120,7 @@ describe('a real sidecar that is the first process of a container', () => {
   })
 
   it('ends the container with its own exit code when it fails', async () => {
+    shop.workers.server.expectEnd()
     process.kill(containedProcesses(shop.workers.server.pid).pipy, 'SIGSEGV')
     expect(await shop.workers.server.ended).toBe(139)
   })

@@ -34,7 +34,7 @@ export async function task(args, { env }) {
   // Where there can be no API server, set-up says so, and the tests that take one are left out.
   const kubernetes = await ensureKubernetes()
   // Meshes start the programs as their users do.
-  await bundlePrograms(['osm', 'controller', 'osm-controller', 'scenario-actor'])
+  await bundlePrograms(['osm', 'controller', 'osm-controller', 'scenario-actor', 'osm-driver-host'])
   const folder = mkdtempSync(join(tmpdir(), 'osm-crashes-'))
   const crashFile = join(folder, 'crashes')
   writeFileSync(crashFile, '')

@@ -50,6 +50,8 @@ export interface Worker {
   readonly output: () => string
   /** Replaces the certificate and the roots in place, as anyone who rotates them does. */
   readonly renew: (credential: Credential, roots: readonly string[]) => Promise<void>
+  /** Says that a signal is to end it, be it one of its own scripts: it is no crash then. */
+  readonly expectEnd: () => void
   /** Has it load its scripts again. */
   readonly reload: () => void
   readonly stop: () => Promise<void>
@@ -98,9 +100,11 @@ export async function startWorker({
   const { pid } = child
   if (pid === undefined) throw new Error(`${program} can't be started`)
   let isStopped = false
+  let isToEnd = false
   const ended = once(child, 'exit').then(([code, signal]) => {
     // `timeout` passes on that its child was ended by a signal.
-    if (!isStopped && (signal !== null || Number(code) > 128)) noteCrash(`a worker: ${String(signal ?? code)}`)
+    if (!isStopped && !isToEnd && (signal !== null || Number(code) > 128))
+      noteCrash(`a worker: ${String(signal ?? code)}`)
     return code as number | null
   })
   let output = ''
@@ -125,7 +129,10 @@ export async function startWorker({
   }
   const pipyPid = (): number => Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim())
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
-  return { pid, pipyPid, ended, hasEnded, output: () => output, renew, reload, stop }
+  const expectEnd = (): void => {
+    isToEnd = true
+  }
+  return { pid, pipyPid, ended, hasEnded, output: () => output, renew, expectEnd, reload, stop }
 }
 
 async function kill(child: ChildProcess): Promise<void> {
