@@ -105,6 +105,14 @@ describe('issuing', () => {
     expect(provider.requests.at(-1)?.key).toEqual({ algorithm: 'RSA', bits: 3072 })
   })
 
+  it('has the validity of the MeshConfig from the next rotation on', async () => {
+    const first = await manager.issueCertificate(service('a', 'x'))
+    fixture.settings = { ...defaultCertificateSettings, serviceValidityMs: HOUR }
+    expect(await manager.issueCertificate(service('a', 'x'))).toBe(first)
+    const second = await manager.rotateCertificate(refOf(service('a')))
+    expect([first, second].map(({ expiration }) => expiration - clock.now())).toEqual([DAY, HOUR])
+  })
+
   it('replaces what has expired, even with no one rotating', async () => {
     const first = await manager.issueCertificate(service('a'))
     await clock.pass(first.expiration - clock.now() - 1)

@@ -205,7 +205,11 @@ const ObservabilitySchema = struct(
 
 const CertificateSchema = struct(
   {
-    serviceCertValidityDuration: Type.Optional(duration('Validity of service certificates. Defaults to 24h.')),
+    serviceCertValidityDuration: Type.Optional(
+      duration(
+        'Validity of service certificates. Defaults to 24h. A change applies to each certificate from its next rotation.',
+      ),
+    ),
     certKeyBitSize: Type.Optional(Type.Integer({ description: 'Size of RSA keys, 2048 to 4096. Defaults to 2048.' })),
     keyAlgorithm: Type.Optional(
       oneOf(
