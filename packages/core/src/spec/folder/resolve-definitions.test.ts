@@ -149,6 +149,32 @@ describe('resolveDefinitions', () => {
     ])
   })
 
+  it('lets the last good version of a Plugin stay when its script breaks, and takes the next good one', () => {
+    const plugin = (script: string): readonly FileContent[] => {
+      const text = `apiVersion: plugin.flomesh.io/v1alpha1\nkind: Plugin\nmetadata: { name: p }\nspec: { pipyscript: ${JSON.stringify(script)} }\n`
+      const definitions = readDocuments(text, decoder, { file: 'x.yaml', defaultNamespace: 'default' })
+      return [{ file: 'x.yaml', definitions, fading: false }]
+    }
+    const scriptOf = ({ held }: Resolution): unknown => [...held.values()].map(({ object }) => object.spec)
+    const first = resolveDefinitions(plugin('export var a = 1'), new Map())
+    const broken = resolveDefinitions(plugin('export var a = ;'), first.held)
+    expect(scriptOf(broken)).toEqual([{ pipyscript: 'export var a = 1' }])
+    expect(broken.problems).toMatchObject([
+      {
+        code: 'OSM_SPEC_SCRIPT',
+        message: 'is no JavaScript module: Unexpected token (1:15); the last good version stays in force',
+        field: 'spec.pipyscript',
+        origin: { line: 4 },
+      },
+    ])
+    const mended = resolveDefinitions(plugin('export var a = 2'), broken.held)
+    expect([scriptOf(mended), mended.problems]).toEqual([[{ pipyscript: 'export var a = 2' }], []])
+    // Where there is no other version, the validator tells of it.
+    expect(scriptOf(resolveDefinitions(plugin('export var a = ;'), new Map()))).toEqual([
+      { pipyscript: 'export var a = ;' },
+    ])
+  })
+
   it('says that an object is left out, or where the version that holds is', () => {
     const { problems } = load({
       'x.yaml': [

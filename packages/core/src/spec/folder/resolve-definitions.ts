@@ -3,6 +3,7 @@ import { sameContent } from '../content.js'
 import type { SpecErrorCode } from '../error-codes.js'
 import type { MeshObject, ObjectKey } from '../objects.js'
 import { parseObjectKey } from '../objects.js'
+import { scriptFault } from '../validation/extensions.js'
 import type { Definition } from './read-documents.js'
 
 /** A file, as far as it was read. */
@@ -140,10 +141,30 @@ class Resolver {
     for (const { file, definition } of claims) {
       const { object } = definition
       if (object === undefined) continue
+      if (before?.file === file && this.#breaksScript(before.object, object, definition)) return before
       // The object that is known already goes on, so that nothing seems changed where only lines moved.
       return { object: before && sameContent(before.object, object) ? before.object : object, definition, file }
     }
     return before
+  }
+
+  /** True if an edit has left a Plugin with a script that cannot be read: the version before it stays in force, and the problem says so. */
+  #breaksScript(before: MeshObject, object: MeshObject, definition: Definition): boolean {
+    if (before.kind !== 'Plugin' || object.kind !== 'Plugin') return false
+    const { pipyscript } = object.spec
+    if (pipyscript === before.spec.pipyscript || scriptFault(before.spec.pipyscript) !== undefined) return false
+    const fault = scriptFault(pipyscript)
+    if (fault === undefined) return false
+    const code: SpecErrorCode = 'OSM_SPEC_SCRIPT'
+    this.#problems.push({
+      code,
+      severity: 'error',
+      message: `${fault}; the last good version stays in force`,
+      object: { kind: 'Plugin', namespace: object.metadata.namespace, name: object.metadata.name },
+      field: 'spec.pipyscript',
+      origin: definition.locate(['spec', 'pipyscript']),
+    })
+    return true
   }
 
   #reportDuplicates(claims: readonly Claim[], held: HeldObject | undefined): void {

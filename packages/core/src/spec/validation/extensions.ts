@@ -72,10 +72,16 @@ export function checkPluginConfig(
 /** Plugins without a script, or with one that can't be read. It is not run. */
 export function checkPlugin({ spec: { pipyscript: script } }: KindMap['Plugin']): readonly Finding[] {
   if (script.trim() === '') return [fault('OSM_SPEC_NO_EFFECT', 'spec.pipyscript', 'is empty')]
-  const bytes = Buffer.byteLength(script)
-  const message =
-    bytes > MAX_PLUGIN_BYTES ? `has ${bytes} bytes; at most ${MAX_PLUGIN_BYTES} go to sidecars` : syntaxErrorIn(script)
+  const message = scriptFault(script)
   return findings(message !== undefined && fault('OSM_SPEC_SCRIPT', 'spec.pipyscript', message))
+}
+
+/** Why the script of a Plugin cannot be used; undefined if it can be read. */
+export function scriptFault(script: string): string | undefined {
+  const bytes = Buffer.byteLength(script)
+  return bytes > MAX_PLUGIN_BYTES
+    ? `has ${bytes} bytes; at most ${MAX_PLUGIN_BYTES} go to sidecars`
+    : syntaxErrorIn(script)
 }
 
 /** What is wrong with a module of JavaScript, with line and column; undefined for one that can be read. */
