@@ -76,7 +76,7 @@ export var callHTTP = pipeline(($) =>
         $isDelimited = false
         $entry = undefined
         $status = undefined
-        var refusal = settleHead(start.head)
+        var refusal = settleHead(start.head, $conn.requests)
         $exchange = beginExchange($conn, start.head)
         if (refusal === CONTINUE) return beginContinue(start.head)
         // What is refused before it is routed is answered as what it says it is.

@@ -86,7 +86,8 @@ export function endAnswers(reader, end) {
 function readHead(reader, data, out) {
   var bytes = takeHead(reader.head, data)
   if (bytes === 'more') return false
-  var head = bytes === 'large' ? { status: 502, reason: 'size' } : readAnswerHead(textOfHead(bytes), reader.request)
+  var head =
+    bytes === 'large' ? { status: 502, reason: 'size' } : readAnswerHead(textOfHead(reader.head, bytes), reader.request)
   if (head.status !== undefined) {
     countRefusedMessage('answer', head.reason)
     reader.at = 'over'

@@ -18,6 +18,11 @@ export var OWN_HEADER = 'osm-sidecar-framing'
 /** The length of a message of HTTP/2, which Pipy mistakes for that of another one; see http2-frames.js. */
 export var OWN_LENGTH = 'osm-sidecar-length'
 
+/** The number of what is kept aside of a request: Pipy closes connections with lines of more than 16 kB. */
+export var OWN_LONG = 'osm-sidecar-long'
+// A character has four bytes at most.
+var MAX_LINE = 4000
+
 /** What {@link settleHead} says of a request that only asks for `100 Continue`. */
 export var CONTINUE = 100
 
@@ -62,6 +67,18 @@ var digitsOnly = new RegExp('^[0-9]+$')
 var MAX_DIGITS = 100
 var oddInHost = new RegExp('[^-0-9A-Za-z._~:%\\[\\]]')
 
+// Options of Connection that name no header.
+var ownOptions = ['close', 'keep-alive', 'upgrade', '']
+var ownKeys = [':' + OWN_HEADER, ':' + OWN_LONG]
+
+// Heads and lines that have been read, by their text: reading one costs many times what it costs to find it here. Each of a bounded length, and so many at most.
+var heads = { requests: {}, answers: {}, count: 0 }
+var MAX_KEPT_HEADS = 200
+var MAX_KEPT_HEAD = 1024
+var fields = { known: {}, count: 0 }
+var MAX_KEPT_LINES = 1000
+var MAX_KEPT_LINE = 128
+
 // Header names that have been looked at: most requests bring the same ones.
 // A Map, because objects have properties of their own, such as `toString`.
 var names = { known: new Map(), count: 0 }
@@ -72,10 +89,18 @@ var MAX_NAME_LENGTH = 256
  * Reads the head of a request, up to and including its empty line.
  *
  * @param text - undefined for bytes that are not UTF-8
- * @returns {unknown} `{ status, reason }` for a head that is refused, or `{ method, target, version, headers, length, isChunked, isUpgrade, isLast }`: headers
- *   as pairs without those of one hop; `isLast` if the caller wants no other request on the connection
+ * @returns {unknown} `{ status, reason }` for a head that is refused, or `{ method, target, version, fields, length, isChunked, isUpgrade, isLast }`: fields
+ *   as text without those of one hop; `isLast` if the caller wants no other request on the connection
  */
 export function readRequestHead(text) {
+  var known = heads.requests[text]
+  if (known) return known
+  var head = parseRequestHead(text)
+  if (head.status === undefined) keepHead('requests', text, head)
+  return head
+}
+
+function parseRequestHead(text) {
   var lines = linesOf(text)
   if (!lines) return refused(400, 'characters')
   var words = lines[0].split(' ')
@@ -86,22 +111,23 @@ export function readRequestHead(text) {
   var method = words[0]
   if (!knownMethods.includes(method) && !otherMethods.includes(method))
     return refused(method === 'CONNECT' ? 400 : 501, 'method')
-  if (control.test(words[1])) return refused(400, 'target')
-  var head = { method, target: words[1], version, headers: [], isUpgrade: false, isLast: false }
+  var head = { method, target: words[1], version, fields: '', written: undefined, isUpgrade: false, isLast: false }
   var fault = readFields(head, lines, 1)
   if (fault) return fault
-  var hosts = head.all.get('host') || []
+  var hosts = valuesOf(head, 'host') || []
   if (hosts.length > 1 || (hosts.length === 0 && version === 'HTTP/1.1')) return refused(400, 'host')
   if (hosts.length === 1 && oddInHost.test(hosts[0])) return refused(400, 'host')
-  var expected = head.all.get('expect')
+  var expected = valuesOf(head, 'expect')
   if (expected && (expected.length > 1 || expected[0].toLowerCase() !== '100-continue')) return refused(417, 'expect')
   fault = readFraming(head, 413)
   if (fault) return fault
   if (head.isChunked && version === 'HTTP/1.0') return refused(400, 'transfer-encoding')
-  var options = readConnection(head)
+  var options = readConnection(head, true)
   if (!options) return refused(400, 'connection')
   head.isLast = options.includes('close') || (version === 'HTTP/1.0' && !options.includes('keep-alive'))
   head.expectsContinue = Boolean(expected) && version === 'HTTP/1.1' && (head.isChunked || head.length > 0)
+  if (isLong(head.target) || head.long) head.long = Object.assign({ path: undefined, headers: {} }, head.long || {})
+  if (isLong(head.target)) head.long.path = head.target
   head.isUpgrade =
     options.includes('upgrade') && method === 'GET' && !head.isChunked && !(head.length > 0) && isWebSocket(head)
   return head
@@ -111,9 +137,18 @@ export function readRequestHead(text) {
  * Reads the head of an answer.
  *
  * @param request - `{ method, isUpgrade }` of what is answered
- * @returns {unknown} `{ status, reason }` as above, where the status is 502, or `{ code, text, headers, length, isChunked, isUpgrade, isLast, hasBody }`
+ * @returns {unknown} `{ status, reason }` as above, where the status is 502, or `{ code, text, fields, length, isChunked, isUpgrade, isLast, hasBody }`
  */
 export function readAnswerHead(text, request) {
+  if (request && (request.method === 'HEAD' || request.isUpgrade)) return parseAnswerHead(text, request)
+  var known = heads.answers[text]
+  if (known) return known
+  var head = parseAnswerHead(text, request)
+  if (head.status === undefined) keepHead('answers', text, head)
+  return head
+}
+
+function parseAnswerHead(text, request) {
   var lines = linesOf(text)
   if (!lines) return refused(502, 'characters')
   var line = lines[0]
@@ -127,13 +162,13 @@ export function readAnswerHead(text, request) {
   )
     return refused(502, 'status line')
   if (line.length > 12 && line.charAt(12) !== ' ') return refused(502, 'status line')
-  var head = { code: +code, text: line.substring(13), headers: [], isUpgrade: false, isLast: false }
+  var head = { code: +code, text: line.substring(13), fields: '', written: undefined, isUpgrade: false, isLast: false }
   if (head.code < 100 || head.code > 599) return refused(502, 'status')
   var fault = readFields(head, lines, 1)
   if (fault) return refused(502, fault.reason)
   fault = readFraming(head, 502)
   if (fault) return refused(502, fault.reason)
-  var options = readConnection(head)
+  var options = readConnection(head, false)
   if (!options) return refused(502, 'connection')
   head.isLast = options.includes('close') || (version === 'HTTP/1.0' && !options.includes('keep-alive'))
   if (head.code === 101) {
@@ -141,15 +176,30 @@ export function readAnswerHead(text, request) {
     if (!head.isUpgrade) return refused(502, 'upgrade')
   }
   // It announces what follows the chunks, and they are kept.
-  if (head.isChunked && head.all.get('trailer')) head.headers.push(['trailer', head.all.get('trailer').join(',')])
+  if (head.isChunked && valuesOf(head, 'trailer'))
+    head.fields = head.fields + 'trailer: ' + valuesOf(head, 'trailer').join(',') + '\r\n'
   head.hasBody = head.code >= 200 && head.code !== 204 && head.code !== 304 && !(request && request.method === 'HEAD')
   return head
 }
 
-/** Text of a request for Pipy. */
-export function writeRequestHead(head) {
+/** Text of a request for Pipy; with the number of what is kept aside, if anything is. */
+export function writeRequestHead(head, longNumber) {
+  if (longNumber !== undefined) return requestText(head, longNumber)
+  if (head.written === undefined) head.written = requestText(head, undefined)
+  return head.written
+}
+
+function requestText(head, longNumber) {
   var isKnown = knownMethods.includes(head.method)
-  var text = (isKnown ? head.method : 'POST') + ' ' + head.target + ' ' + head.version + '\r\n' + fieldsOf(head)
+  var text =
+    (isKnown ? head.method : 'POST') +
+    ' ' +
+    (isLong(head.target) ? '/' : head.target) +
+    ' ' +
+    head.version +
+    '\r\n' +
+    head.fields
+  if (longNumber !== undefined) text = text + OWN_LONG + ': ' + longNumber + '\r\n'
   if (!isKnown) text = text + OWN_HEADER + ': method ' + head.method + '\r\n'
   if (head.isUpgrade) return text + 'upgrade: websocket\r\nconnection: upgrade\r\n\r\n'
   if (head.isChunked) text = text + 'transfer-encoding: chunked\r\n'
@@ -171,8 +221,13 @@ export function writeContinueRequest() {
 
 /** Text of an answer for Pipy. One that ends with its connection gets chunks, because Pipy ends it after 2 GiB. */
 export function writeAnswerHead(head) {
+  if (head.written === undefined) head.written = answerText(head)
+  return head.written
+}
+
+function answerText(head) {
   // A space behind the status even where no reason follows: without it Pipy reads no status.
-  var text = 'HTTP/1.1 ' + head.code + ' ' + head.text + '\r\n' + fieldsOf(head)
+  var text = 'HTTP/1.1 ' + head.code + ' ' + head.text + '\r\n' + head.fields
   if (head.isUpgrade) return text + 'upgrade: websocket\r\nconnection: upgrade\r\n\r\n'
   if (!head.hasBody) {
     if (head.length !== undefined && head.code >= 200 && head.code !== 204)
@@ -190,11 +245,22 @@ export function writeRefusedAnswer() {
 /**
  * Takes what these scripts have told themselves out of a head that Pipy has read.
  *
+ * @param requests - the reader of the connection that a request has come over
  * @returns {unknown} the status of a refusal, {@link CONTINUE}, or undefined
  */
-export function settleHead(head) {
+export function settleHead(head, requests) {
   var headers = head.headers
   if (!headers) return undefined
+  var number = headers[OWN_LONG]
+  if (number !== undefined) {
+    delete headers[OWN_LONG]
+    var long = requests ? requests.long[number] : undefined
+    if (long) {
+      delete requests.long[number]
+      Object.assign(headers, long.headers)
+      if (long.path !== undefined) head.path = long.path
+    }
+  }
   if (headers[OWN_LENGTH] !== undefined) {
     headers['content-length'] = headers[OWN_LENGTH]
     delete headers[OWN_LENGTH]
@@ -283,35 +349,78 @@ function linesOf(text) {
   // The empty line, and what is behind it.
   lines.pop()
   lines.pop()
-  if (lines.length === 0) return undefined
-  return lines.some((line) => control.test(line)) ? undefined : lines
+  return lines.length === 0 || control.test(lines[0]) ? undefined : lines
 }
 
-// Values by name in `head.all`, and the names in order in `head.names`.
+// Fields by name in `head.all`, and the keys in order in `head.keys`.
 function readFields(head, lines, first) {
   if (lines.length - first > MAX_HEADERS) return refused(431, 'headers')
-  var all = new Map()
-  var order = []
+  var all = {}
+  var keys = []
   for (var i = first; i < lines.length; i = i + 1) {
     var line = lines[i]
-    var colon = line.indexOf(':')
-    if (colon <= 0) return refused(400, 'header')
-    var name = nameOf(line.substring(0, colon))
-    if (name === undefined) return refused(400, 'header name')
-    var value = trimmed(line.substring(colon + 1))
-    // No one else may use the name.
-    if (name !== OWN_HEADER) {
-      var values = all.get(name)
-      if (values !== undefined) values.push(value)
-      else {
-        order.push(name)
-        all.set(name, [value])
-      }
+    var field = fields.known[line]
+    if (!field || field.key === undefined) field = readField(line)
+    if (field.fault) return refused(400, field.fault)
+    var key = field.key
+    var other = all[key]
+    if (other) all[key] = Object.assign({}, other, { values: other.values.concat(field.values) })
+    else if (!ownKeys.includes(key)) {
+      // No one else may use those names.
+      keys.push(key)
+      all[key] = field
     }
   }
   head.all = all
-  head.names = order
+  head.keys = keys
   return undefined
+}
+
+// A line of a head: `{ fault }`, or `{ key, name, values, isHop, text }`. A key is no name that objects have properties by.
+function readField(line) {
+  var colon = line.indexOf(':')
+  if (control.test(line)) return { fault: 'characters' }
+  if (colon <= 0) return { fault: 'header' }
+  var name = nameOf(line.substring(0, colon))
+  if (name === undefined) return { fault: 'header name' }
+  var value = trimmed(line.substring(colon + 1))
+  var field = {
+    key: ':' + name,
+    name,
+    values: [value],
+    isHop: hopHeaders.includes(name),
+    text: textOfField(name, value),
+  }
+  if (line.length <= MAX_KEPT_LINE) {
+    if (fields.count >= MAX_KEPT_LINES) {
+      fields.known = {}
+      fields.count = 0
+    }
+    fields.known[line] = field
+    fields.count = fields.count + 1
+  }
+  return field
+}
+
+function valuesOf(head, name) {
+  var field = head.all[':' + name]
+  return field ? field.values : undefined
+}
+
+function textOfField(name, value) {
+  return name + ': ' + value + '\r\n'
+}
+
+// Most heads have been seen before, or their lines.
+function keepHead(kind, text, head) {
+  if (text.length > MAX_KEPT_HEAD) return
+  if (heads.count >= MAX_KEPT_HEADS) {
+    heads.requests = {}
+    heads.answers = {}
+    heads.count = 0
+  }
+  heads[kind][text] = head
+  heads.count = heads.count + 1
 }
 
 function nameOf(text) {
@@ -329,8 +438,8 @@ function nameOf(text) {
 }
 
 function readFraming(head, tooLarge) {
-  var codings = head.all.get('transfer-encoding')
-  var lengths = head.all.get('content-length')
+  var codings = valuesOf(head, 'transfer-encoding')
+  var lengths = valuesOf(head, 'content-length')
   head.isChunked = codings !== undefined
   if (codings) {
     if (lengths) return refused(400, 'content-length with transfer-encoding')
@@ -345,34 +454,48 @@ function readFraming(head, tooLarge) {
   return undefined
 }
 
-// Takes the headers that Connection names out of the head. Gives its options, or undefined if it names what must arrive.
-function readConnection(head) {
-  var values = head.all.get('connection')
-  var options = []
-  if (values) {
-    options = values
-      .join(',')
-      .split(',')
-      .map((option) => trimmed(option).toLowerCase())
+// Writes the fields that go on, without those that Connection names. Gives its options, or undefined if it names what must arrive.
+function readConnection(head, keepsLong) {
+  var values = valuesOf(head, 'connection')
+  var options = values ? optionsOf(values) : []
+  var named = options.filter((option) => !ownOptions.includes(option))
+  if (named.some((option) => endHeaders.includes(option))) return undefined
+  var text = ''
+  var keys = head.keys
+  for (var i = 0; i < keys.length; i = i + 1) {
+    var field = head.all[keys[i]]
+    if (!field.isHop && (named.length === 0 || !named.includes(field.name))) {
+      var line = field.values.length === 1 ? field.text : textOfRepeated(field)
+      if (!keepsLong || !isLong(line)) text = text + line
+      else {
+        if (!head.long) head.long = { path: undefined, headers: {} }
+        head.long.headers[field.name] = line.substring(field.name.length + 2, line.length - 2)
+      }
+    }
   }
-  if (options.some((option) => endHeaders.includes(option))) return undefined
-  head.names.forEach((name) => {
-    if (hopHeaders.includes(name) || options.includes(name)) return
-    var list = head.all.get(name)
-    if (list.length === 1) head.headers.push([name, list[0]])
-    else if (name === 'set-cookie') list.forEach((value) => void head.headers.push([name, value]))
-    else head.headers.push([name, list.join(name === 'cookie' ? '; ' : ',')])
-  })
+  head.fields = text
   return options
 }
 
-function isWebSocket(head) {
-  var values = head.all.get('upgrade')
-  return values !== undefined && values.length === 1 && values[0].toLowerCase() === 'websocket'
+function isLong(text) {
+  return text.length > MAX_LINE
 }
 
-function fieldsOf(head) {
-  var text = ''
-  head.headers.forEach((pair) => void (text = text + pair[0] + ': ' + pair[1] + '\r\n'))
-  return text
+function optionsOf(values) {
+  return values
+    .join(',')
+    .split(',')
+    .map((option) => trimmed(option).toLowerCase())
+}
+
+// One value of all, as Envoy has it.
+function textOfRepeated(field) {
+  var name = field.name
+  if (name === 'set-cookie') return field.values.map((value) => textOfField(name, value)).join('')
+  return textOfField(name, field.values.join(name === 'cookie' ? '; ' : ','))
+}
+
+function isWebSocket(head) {
+  var values = valuesOf(head, 'upgrade')
+  return values !== undefined && values.length === 1 && values[0].toLowerCase() === 'websocket'
 }

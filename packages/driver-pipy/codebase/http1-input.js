@@ -3,15 +3,18 @@
 import { MAX_HEAD_BYTES } from './http1-head.js'
 import { isUtf8 } from './utf8.js'
 
-/** The text of a head: undefined for what is not UTF-8. */
-export function textOfHead(bytes) {
+/** The text of a head that {@link takeHead} has taken: undefined for what is not UTF-8. */
+export function textOfHead(buffer, bytes) {
+  var whole = buffer.whole
+  buffer.whole = undefined
+  if (whole !== undefined) return whole
   var text = bytes.toString()
   return isUtf8(bytes, text) ? text : undefined
 }
 
 /** No bytes of a head yet. */
 export function makeHeadBuffer() {
-  return { bytes: new Data(), last: new Data() }
+  return { bytes: new Data(), last: new Data(), whole: undefined }
 }
 
 /**
@@ -20,6 +23,20 @@ export function makeHeadBuffer() {
  * @returns {unknown} the head as Data, `more` if its end has not come, or `large`
  */
 export function takeHead(buffer, data) {
+  // Most heads come alone, and in one piece.
+  if (buffer.bytes.size === 0) {
+    var text = data.toString()
+    if (
+      text !== undefined &&
+      text.length === data.size &&
+      text.indexOf('\r\n\r\n') + 4 === text.length &&
+      text.length > 3
+    ) {
+      if (data.size > MAX_HEAD_BYTES) return 'large'
+      buffer.whole = text
+      return data.shift(data.size)
+    }
+  }
   var recent = new Data(buffer.last)
   recent.push(new Data(data))
   var end = endOfHead(recent)

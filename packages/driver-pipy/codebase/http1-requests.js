@@ -12,7 +12,15 @@ var MAX_AHEAD = 100
 
 /** A connection that nothing has come over; `canContinue` if requests of writeContinueRequest (http1-head.js) are answered. */
 export function makeRequestReader(canContinue) {
-  return { at: 'first', head: makeHeadBuffer(), body: undefined, ahead: 0, canContinue: Boolean(canContinue) }
+  return {
+    at: 'first',
+    head: makeHeadBuffer(),
+    body: undefined,
+    ahead: 0,
+    canContinue: Boolean(canContinue),
+    long: {},
+    longs: 0,
+  }
 }
 
 /**
@@ -66,7 +74,12 @@ function beginsHttp2(reader, data) {
 function readHead(reader, data, out) {
   var bytes = takeHead(reader.head, data)
   if (bytes === 'more') return
-  var head = bytes === 'large' ? { status: 431, reason: 'size' } : readRequestHead(withoutEmptyLine(textOfHead(bytes)))
+  // An empty line before a request (RFC 9112, section 2.2).
+  if (bytes.size === 4) return
+  var head =
+    bytes === 'large'
+      ? { status: 431, reason: 'size' }
+      : readRequestHead(withoutEmptyLine(textOfHead(reader.head, bytes)))
   reader.ahead = reader.ahead + 1
   if (reader.ahead > MAX_AHEAD) head = { status: 429, reason: 'pipelined' }
   if (head.status !== undefined) {
@@ -79,7 +92,11 @@ function readHead(reader, data, out) {
     reader.ahead = reader.ahead + 1
     out.push(writeContinueRequest())
   }
-  out.push(writeRequestHead(head))
+  if (head.long) {
+    reader.longs = reader.longs + 1
+    reader.long['' + reader.longs] = head.long
+  }
+  out.push(writeRequestHead(head, head.long ? reader.longs : undefined))
   reader.next = head.isLast ? 'over' : 'head'
   if (head.isUpgrade) reader.at = 'upgrading'
   else if (head.isChunked) begin(reader, bodyInChunks(MAX_BODY_BYTES))

@@ -5,7 +5,7 @@
 
 import { countRefusedMessage } from './framing-counts.js'
 import { MAX_BODY_BYTES, MAX_HEADERS, MAX_HEAD_BYTES, OWN_HEADER, OWN_LENGTH } from './http1-head.js'
-import { isFieldName, isNumber } from './http1-head.js'
+import { isFieldName, isNumber, OWN_LONG } from './http1-head.js'
 import { fieldOf, makeHeaderTable, readHeaderBlock, textOf, writeHeaderBlock } from './http2-headers.js'
 
 var PREFACE_BYTES = 24
@@ -303,7 +303,7 @@ function settle(fields, isAnswer, isTrailers) {
     } else if (!isFieldName(name)) fault = bad('header name')
     else if (hopFields.includes(name)) fault = bad('hop header')
     else if (name === 'te' && textOf(field) !== 'trailers') fault = bad('te')
-    else if (name !== OWN_HEADER && name !== OWN_LENGTH) add(settled, byName, field)
+    else if (name !== OWN_HEADER && name !== OWN_LENGTH && name !== OWN_LONG) add(settled, byName, field)
   })
   if (fault) return fault
   if (!isTrailers && isAnswer !== Boolean(byName[':status'])) return bad('pseudo header')

@@ -49,6 +49,10 @@ export function workloadHeaders(head) {
 export function countRequest(upstream, head, tookMs) {
   addTo(countsFor(upstream).statuses, '' + head.status, 1)
   var headers = head.headers || {}
+  if (!state.world.config.requestMetrics || !upstream.settings.tls) {
+    labelNames.forEach((label) => void delete headers['osm-stats-' + label])
+    return
+  }
   var labels = []
   var own = ownLabels(state.world.config.workload)
   labelNames.forEach((label) => void labels.push('source_' + label + '="' + escapeLabel(own[label]) + '"'))
@@ -56,7 +60,6 @@ export function countRequest(upstream, head, tookMs) {
     labels.push('destination_' + label + '="' + escapeLabel(headers['osm-stats-' + label] || 'unknown') + '"')
     delete headers['osm-stats-' + label]
   })
-  if (!state.world.config.requestMetrics || !upstream.settings.tls) return
   var text = labels.join(',')
   addTo(requests, 'osm_request_total{response_code="' + head.status + '",' + text + '}', 1)
   if (!durations[text]) durations[text] = { buckets: {}, sum: 0, count: 0 }

@@ -1,24 +1,41 @@
 // The path rule of the mesh: who decides and who answers must read the same path, so what two readers could read differently is refused.
 
+import { makeMemo, recall } from './memo.js'
+
+// Envoy takes none either: clients have to escape them (RFC 3986).
+var notAscii = new RegExp('[^\\x01-\\x7f]')
+
+var keeping = makeMemo(500, 256)
+var refusing = makeMemo(500, 256)
+
 /**
  * The path that is decided on and forwarded: runs of slashes are one. Undefined for a path that is refused: dot segments, with parameters or escapes
- * too; escaped slashes, backslashes and NUL; `#`; nothing but slashes; and what does not decode to UTF-8.
+ * too; escaped slashes, backslashes and NUL; `#`; nothing but slashes; what is not ASCII, in the query too; and what does not decode to UTF-8.
  *
  * With `keepsEscapedSlashes` an escaped slash or backslash is no reason to refuse. `readings` are what an application may take such a path for: with
  * slashes in their place, and in that, one slash for each run.
  */
 export function acceptedPath(text, keepsEscapedSlashes) {
   var cut = text.indexOf('?')
-  var path = cut < 0 ? text : text.substring(0, cut)
   var query = cut < 0 ? '' : text.substring(cut)
-  if (!path.startsWith('/') || text.includes('#') || path.includes('\\') || !isUtf8(path) || hasNul(query))
-    return undefined
-  if (path.length > 1 && path.split('/').every((segment) => segment === '')) return undefined
+  if (query !== '' && (query.includes('#') || notAscii.test(query))) return undefined
+  var found = recall(keepsEscapedSlashes ? keeping : refusing, cut < 0 ? text : text.substring(0, cut), (path) =>
+    read(path, keepsEscapedSlashes),
+  )
+  return found.path === undefined ? undefined : { path: found.path, query, readings: found.readings }
+}
+
+// What is decided on a path without its query: an object without a path where it is refused.
+function read(path, keepsEscapedSlashes) {
+  var refused = { path: undefined }
+  if (!path.startsWith('/') || path.includes('#') || path.includes('\\') || notAscii.test(path) || !isUtf8(path))
+    return refused
+  if (path.length > 1 && path.split('/').every((segment) => segment === '')) return refused
   var merged = withoutRuns(path)
   var plain = withPlainSlashes(merged)
-  if (plain !== merged && !keepsEscapedSlashes) return undefined
-  if (plain.split('/').some(isAmbiguous)) return undefined
-  return { path: merged, query, readings: plain === merged ? [] : [plain, withoutRuns(plain)] }
+  if (plain !== merged && !keepsEscapedSlashes) return refused
+  if (plain.split('/').some(isAmbiguous)) return refused
+  return { path: merged, readings: plain === merged ? [] : [plain, withoutRuns(plain)] }
 }
 
 /** True for a path with an escaped slash or backslash. */
@@ -45,11 +62,6 @@ function isAmbiguous(segment) {
   return name === '.' || name === '..'
 }
 
-function hasNul(text) {
-  for (var i = 0; i < text.length; i = i + 1) if (text.charCodeAt(i) === 0) return true
-  return false
-}
-
 // True if the characters are printable and the escaped bytes are UTF-8 (RFC 3629, section 4).
 function isUtf8(path) {
   var awaited = 0
@@ -58,8 +70,7 @@ function isUtf8(path) {
   var code = 0
   for (var i = 0; i < path.length; i = i + 1) {
     code = path.charCodeAt(i)
-    // 65533 stands for bytes that were no UTF-8.
-    if (code < 33 || code === 127 || code === 65533) return false
+    if (code < 33 || code === 127) return false
     if (code !== 37) {
       if (awaited > 0) return false
     } else {

@@ -5,6 +5,7 @@ import { PLAIN_IDLE_SECONDS } from './idle.js'
 import { firstMatch, matchesReadings, matchesRequest } from './match.js'
 import { acceptedPath, hasEscapedSlash } from './path-rule.js'
 import { beginCall, closeAll, connectionsFor, endCall, noteLink } from './shared-connections.js'
+import { makeMemo, recall } from './memo.js'
 import { askPlugins, showPlugins } from './plugins.js'
 import { aboutRequest, answerEvents, answerParts, describeRequest, settleUpgrade, splitStatus } from './request.js'
 import { beginEntry, noEntry, noteData, writeEntry } from './access-log.js'
@@ -23,6 +24,7 @@ import { maxHeaderSize, onceEnded, requestsOf, serverOptions } from './http1-int
 var identityHeaders = ['x-forwarded-client-cert', 'serviceidentity']
 // Headers that give orders to proxies. Policy alone says what they would say.
 var orderPrefix = 'x-envoy-'
+var withheld = makeMemo(500, 64)
 
 // Says which setting lets such a path through.
 var escapedSlashHint = ': it has an escaped slash or backslash, see spec.traffic.escapedSlashes of the MeshConfig'
@@ -65,7 +67,7 @@ export var serveHTTP = pipeline(($) =>
     .demuxHTTP(serverOptions)
     .to(($) =>
       $.handleMessageStart((start) => {
-        var refusal = settleHead(start.head)
+        var refusal = settleHead(start.head, $conn.requests)
         settleUpgrade(start.head.headers)
         removeWithheldHeaders(start.head.headers)
         $request = describeRequest(start.head)
@@ -240,17 +242,22 @@ function leaveKey(conn, local) {
 // No rule may look at them either: anyone who calls could meet it.
 function removeWithheldHeaders(headers) {
   Object.keys(headers || {}).forEach((name) => {
-    var folded = fold(name)
-    if (identityHeaders.includes(folded) || folded.startsWith(orderPrefix)) delete headers[name]
+    if (recall(withheld, name, isWithheld)) delete headers[name]
   })
 }
 
 // Applications behind CGI or WSGI read `x_role` and `x-role` as one header: what no rule has looked at does not come in under a name that one looks at.
 function removeOtherSpellings(headers, named) {
+  if (named.length === 0) return
   var folded = named.map(fold)
   Object.keys(headers).forEach((name) => {
     if (folded.includes(fold(name)) && !named.includes(name)) delete headers[name]
   })
+}
+
+function isWithheld(name) {
+  var folded = fold(name)
+  return identityHeaders.includes(folded) || folded.startsWith(orderPrefix)
 }
 
 function fold(name) {

@@ -148,10 +148,19 @@ export function pickEndpoint(call) {
     call.address = endpoint.address
   }
   if (isOwnAddress(call.address)) return false
-  call.key = call.upstream.id + ' ' + call.address + ' ' + JSON.stringify(call.upstream.settings.tls || null)
-  if (call.upstream.settings.tls) call.key = call.key + state.world.identityKey
+  call.key = call.upstream.id + ' ' + call.address + ' ' + transportKeyOf(call.upstream)
   if (call.outside) call.key = call.key + call.outside.identity
   return true
+}
+
+// What tells connections apart that are made otherwise; found once for each certificate.
+function transportKeyOf(upstream) {
+  var identity = state.world.identityKey
+  if (upstream.transportKey === undefined || upstream.transportIdentity !== identity) {
+    upstream.transportIdentity = identity
+    upstream.transportKey = JSON.stringify(upstream.settings.tls || null) + (upstream.settings.tls ? identity : '')
+  }
+  return upstream.transportKey
 }
 
 /** The endpoint of a call's upstream, if it has any; none that could not be reached lately, if that is to be careful. */
