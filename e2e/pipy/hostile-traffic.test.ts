@@ -168,6 +168,17 @@ describe('hostile traffic', () => {
     expect(text).not.toContain('/books/last')
   })
 
+  it('a request may have lines that are longer than those that Pipy reads', async () => {
+    const target = `/books/${'y'.repeat(20_000)}`
+    const fields = `x-long: ${'x'.repeat(100_000)}\r\nconnection: close\r\n`
+    expect(await talk(head(fields, `GET ${target} HTTP/1.1`))).toContain(`\r\n\r\n${target}`)
+    expect((await through(shop.at.proxy, `http://server.demo:8080${target}`)).body).toBe(target)
+  })
+
+  it.each(['/books/\xc3\xa9', '/books/a?b=\xc3\xa9'])('a target that is not ASCII is refused (%s)', async (target) => {
+    expect(await talk(head('connection: close\r\n', `GET ${target} HTTP/1.1`))).toMatch(/^HTTP\/1.1 400 /)
+  })
+
   it.each([
     ['a target of https', 'GET https://server.demo:8080/books/a HTTP/1.1\r\nHost: server.demo:8080\r\n\r\n', 400],
     ['an empty host in its target', 'GET http:///books/a HTTP/1.1\r\nHost: server.demo:8080\r\n\r\n', 400],
