@@ -102,7 +102,7 @@ export const meshConfig = {
     works('traffic.escapedSlashes', ['e2e/dataplane/path-corpus.test.ts', resolving], {
       note: 'new; Reject answers 400 where OSM forwards the path',
     }),
-    works('traffic.keepUnderscoreHeaders', 'e2e/dataplane/header-spelling.test.ts', {
+    works('traffic.keepUnderscoreHeaders', ['e2e/dataplane/header-spelling.test.ts', resolving], {
       note: 'new; false removes headers that OSM lets through',
     }),
     works('traffic.plaintextNamespaces', 'e2e/dataplane/enrolment.transparent.test.ts', { note: 'new' }),
