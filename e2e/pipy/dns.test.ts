@@ -110,7 +110,8 @@ describe('the DNS proxy of a real sidecar', () => {
     const waiting: Promise<number | undefined>[] = []
     for (let asked = 0; asked < 500; asked += 20) {
       // Not all at once: what does not fit into a socket is lost before anybody sees it.
-      for (let i = 0; i < 20; i += 1) waiting.push(askOnce(listen, `n${asked + i}.example`, 1_000))
+      // They stay open while others ask: answers to one port come in order, and a later socket may get the port of one that is closed.
+      for (let i = 0; i < 20; i += 1) waiting.push(askOnce(listen, `n${asked + i}.example`, 11_000))
       await shop.until(() => mute[0]?.asked.length, asked + 20, 'questions that wait')
     }
     const more = Array.from({ length: 5 }, (_, i) => askOnce(listen, `more${i}.example`, LONGEST_WAIT_MS))
