@@ -12,7 +12,7 @@ describe('the dump of a configuration', () => {
       false,
       true,
     ])
-    expect(JSON.parse(String(configDump(config)))).toEqual({
+    expect(JSON.parse(configDump(config))).toEqual({
       called: [{ match: { regex: { bounds: [0, 97, 98], next: [[-1, 0, -1]], accepts: [1] } } }],
     })
   })
