@@ -14,6 +14,7 @@ import { writeArchive } from './write-archive.mjs'
  * @property {string} tag
  * @property {string} architecture as container registries name it
  * @property {Readonly<Record<string, string>>} labels
+ * @property {string} [created] an RFC 3339 time
  */
 /** @typedef {{ name: string, digest: string, size: number, path: string }} AssembledImage */
 
@@ -23,16 +24,19 @@ const architectures = /** @type {Readonly<Record<string, string>>} */ ({ x64: 'a
 export const imageNames = [...programImages.map(({ name }) => name), sidecarInit.name]
 
 /**
- * @param {{ registry: string, tag?: string | undefined }} options
+ * @param {{ registry: string, tag?: string | undefined, source?: { commit: string, created: string } }} options source: of what the programs are made
  * @returns {ImageSettings} for this machine
  */
-export function imageSettings({ registry, tag }) {
+export function imageSettings({ registry, tag, source }) {
   const architecture = architectures[process.arch]
   if (process.platform !== 'linux' || architecture === undefined)
     throw new SetUpError('Images are assembled from this machine, which has to be Linux on x64 or arm64.')
   const { version } = JSON.parse(readFileSync(join(root, 'packages/controller/package.json'), 'utf8'))
   const labels = { 'org.opencontainers.image.licenses': 'Apache-2.0', 'org.opencontainers.image.version': version }
-  return { registry, tag: tag ?? version, architecture, labels }
+  if (source === undefined) return { registry, tag: tag ?? version, architecture, labels }
+  const { commit, created } = source
+  const origin = { 'org.opencontainers.image.revision': commit, 'org.opencontainers.image.created': created }
+  return { registry, tag: tag ?? version, architecture, labels: { ...labels, ...origin }, created }
 }
 
 /**
@@ -44,6 +48,16 @@ export function imageSettings({ registry, tag }) {
  * @returns {AsyncGenerator<AssembledImage>}
  */
 export async function* assembleImages(names, settings, folder, nodeBase) {
+  for await (const { name, image } of makeImages(names, settings, nodeBase)) yield writeArchive(image, folder, name)
+}
+
+/**
+ * @param {readonly string[]} names
+ * @param {ImageSettings} settings
+ * @param {import('./oci-image.mjs').Layer} [nodeBase]
+ * @returns {AsyncGenerator<{ name: string, image: import('./oci-image.mjs').Image }>}
+ */
+export async function* makeImages(names, settings, nodeBase) {
   const base = names.some((name) => name !== sidecarInit.name) ? (nodeBase ?? (await nodeLayer())) : undefined
   for (const name of names) {
     const definition = programImages.find((image) => image.name === name)
@@ -51,7 +65,7 @@ export async function* assembleImages(names, settings, folder, nodeBase) {
       definition === undefined || base === undefined
         ? await sidecarInitImage(settings)
         : programImage(definition, settings, base)
-    yield writeArchive(image, folder, name)
+    yield { name, image }
   }
 }
 

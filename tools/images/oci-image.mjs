@@ -22,17 +22,19 @@ import { writeTar } from './tar.mjs'
  * @property {string} architecture
  * @property {Readonly<Record<string, unknown>>} config of containers: user, entry point, environment, labels
  * @property {readonly Layer[]} layers
+ * @property {string} [created] an RFC 3339 time; the first second of 1970 when left out
  */
 /**
  * @typedef {object} Image
  * @property {string} name
  * @property {string} digest of the manifest: what a registry knows the image by
  * @property {Buffer} archive
+ * @property {readonly Blob[]} layers
  * @property {number} size of its blobs, as they travel
  */
 
 /** Nothing in an image may depend on when it was made. */
-const created = '1970-01-01T00:00:00Z'
+const noTime = '1970-01-01T00:00:00Z'
 
 /**
  * @param {string} createdBy
@@ -54,7 +56,7 @@ export function makeLayer(createdBy, entries) {
  * @param {ImageDefinition} definition
  * @returns {Image}
  */
-export function makeImage({ name, architecture, config, layers }) {
+export function makeImage({ name, architecture, config, layers, created = noTime }) {
   const configBlob = jsonBlob('application/vnd.oci.image.config.v1+json', {
     architecture,
     config,
@@ -86,14 +88,16 @@ export function makeImage({ name, architecture, config, layers }) {
   const dockerManifest = [
     { Config: blobPath(configBlob), RepoTags: [name], Layers: layers.map(({ blob }) => blobPath(blob)) },
   ]
-  const blobs = [configBlob, manifest, ...layers.map(({ blob }) => blob)]
+  const layerBlobs = layers.map(({ blob }) => blob)
+  const blobs = [configBlob, manifest, ...layerBlobs]
   const archive = writeTar([
     file('oci-layout', JSON.stringify({ imageLayoutVersion: '1.0.0' })),
     file('index.json', JSON.stringify(index)),
     file('manifest.json', JSON.stringify(dockerManifest)),
     ...blobs.map((blob) => file(blobPath(blob), blob.bytes)),
   ])
-  return { name, digest: manifest.digest, archive, size: blobs.reduce((sum, { bytes }) => sum + bytes.length, 0) }
+  const size = blobs.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  return { name, digest: manifest.digest, archive, size, layers: layerBlobs }
 }
 
 /**

@@ -11,11 +11,12 @@ import { file, makeImage, makeLayer } from './oci-image.mjs'
 /**
  * What every program needs: Node.js as it runs here, and the libraries it loads.
  * @param {string} [node]
+ * @param {string} [version] of it, with a leading "v"
  * @returns {Promise<Layer>}
  */
-export async function nodeLayer(node = process.execPath) {
+export async function nodeLayer(node = process.execPath, version = process.version) {
   const libraries = await sharedLibraries([node])
-  return makeLayer(`Node.js ${process.version} and its shared libraries`, [
+  return makeLayer(`Node.js ${version} and its shared libraries`, [
     ...baseFiles(),
     hostFile(node, nodePath),
     ...libraries.map((path) => hostFile(path)),
@@ -31,7 +32,7 @@ export async function nodeLayer(node = process.execPath) {
  */
 export function programImage(
   { name, title, bundle, ports, companions = [] },
-  { registry, tag, architecture, labels },
+  { registry, tag, architecture, labels, created },
   base,
   own,
 ) {
@@ -43,6 +44,7 @@ export function programImage(
   return makeImage({
     name: `${registry}/${own?.name ?? name}:${tag}`,
     architecture,
+    ...(created !== undefined && { created }),
     layers: [base, layer, ...(own === undefined ? [] : [own.layer])],
     config: {
       User: nonroot,

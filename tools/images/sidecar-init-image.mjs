@@ -22,11 +22,12 @@ const foreignExtension = /^lib(arp|eb)t_/
  * root may change the tables of a pod; what it may do beyond that is up to the pod's security context.
  * @param {import('./assemble.mjs').ImageSettings} settings
  */
-export async function sidecarInitImage({ registry, tag, architecture, labels }) {
+export async function sidecarInitImage({ registry, tag, architecture, labels, created }) {
   const layer = makeLayer('iptables, a shell and what they need, from Debian packages', await sidecarInitFiles())
   return makeImage({
     name: `${registry}/${definition.name}:${tag}`,
     architecture,
+    ...(created !== undefined && { created }),
     layers: [layer],
     config: {
       User: '0:0',

@@ -152,6 +152,8 @@ function shaken(file, name, effective) {
           entryPoints: [path],
           write: false,
           metafile: true,
+          // The map of the bundle then names the modules of the package: the bill of materials is read from it.
+          sourcemap: 'inline',
           plugins: [onlyExports(name, effective)],
         })
         const [entry = ''] = Object.keys(metafile.inputs).filter((input) => input.includes(`/node_modules/${name}/`))
