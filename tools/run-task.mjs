@@ -36,6 +36,7 @@ const tasks = {
   'test:pipy': { needs: ['packages', 'envoyApi'], load: () => import('./tasks/test-pipy.mjs') },
   conformance: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/conformance.mjs') },
   registry: { needs: ['packages', 'envoyApi', 'haproxy'], load: () => import('./tasks/registry.mjs') },
+  release: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/release.mjs') },
   changelog: { needs: ['packages'], load: () => import('./tasks/changelog.mjs') },
   check: { needs: ['packages', 'envoyApi'], load: () => import('./tasks/check.mjs') },
   bench: { needs: ['packages', 'envoyApi', 'envoy', 'kubernetes'], load: () => import('./tasks/bench.mjs') },

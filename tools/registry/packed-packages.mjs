@@ -15,7 +15,7 @@ const libraries = ['driver-api', 'driver-process', 'driver-testkit', 'create-dri
  * The first program gives the package its command; the others lie beside it.
  * @type {Readonly<Record<string, readonly [string, ...string[]]>>}
  */
-const bundled = {
+export const bundledPackages = {
   cli: ['osm', 'controller', 'osm-driver-host'],
   controller: ['osm-controller', 'osm-driver-host'],
   injector: ['osm-injector', 'osm-driver-host'],
@@ -28,8 +28,8 @@ const bundled = {
  */
 export async function packPackages(folder) {
   const archives = await packLibraries(folder)
-  await bundlePrograms([...new Set(Object.values(bundled).flat())])
-  const staged = Object.entries(bundled).map(([name, names]) => stage(join(folder, name), name, names))
+  await bundlePrograms([...new Set(Object.values(bundledPackages).flat())])
+  const staged = Object.entries(bundledPackages).map(([name, names]) => stage(join(folder, name), name, names))
   return [...archives, ...(await pack(await Promise.all(staged), join(folder, 'archives')))]
 }
 

@@ -1,0 +1,205 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseAllDocuments, visit } from 'yaml'
+import { root } from '../lib/paths.mjs'
+import { run } from '../lib/process.mjs'
+import { formatSeconds, say, timed } from '../lib/progress.mjs'
+import { SetUpError } from '../lib/set-up-error.mjs'
+import { made, npm, npmProject } from '../registry/npm-project.mjs'
+import { mustRun } from '../registry/packed-packages.mjs'
+import { startRegistry } from '../registry/verdaccio.mjs'
+import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
+import { readChangesets } from './changesets.mjs'
+import { pullImage, pushArchive } from './image-registry.mjs'
+import { startOciRegistry } from './oci-registry.mjs'
+
+/** @typedef {import('./prepare-release.mjs').Release} Release */
+/** @typedef {{ readonly name: string, readonly passed: boolean, readonly detail: string, readonly seconds: number }} Step */
+/**
+ * @typedef {object} Context
+ * @property {string} folder
+ * @property {boolean} twice
+ * @property {string} npmUrl
+ * @property {string} ociHost
+ * @property {string} helm
+ * @property {string} commit what is released, whatever is committed meanwhile
+ */
+/** Made by one step, read by those after it. @typedef {{ release?: Release }} State */
+
+const registryPath = 'osm-ts'
+
+/** @type {Readonly<Record<string, (context: Context, state: State) => Promise<string>>>} */
+const steps = {
+  'the release is made': makeRelease,
+  'a second run in another folder gives the same bytes': compareRuns,
+  'images, chart and packages are published': publish,
+  'the chart installs images that the registry has': installChart,
+  'npm installs the command line and creates a driver': installPackages,
+}
+
+/**
+ * Releases to registries on this machine, and installs from them alone. Each step needs those before it, so the first failure is the last step.
+ * @param {string} folder for everything
+ * @param {{ twice: boolean, signal: AbortSignal }} options an aborted run ends its registries at once, and itself after the step
+ * @returns {AsyncGenerator<Step>}
+ */
+export async function* dryRun(folder, { twice, signal }) {
+  const { helm } = await ensureKubectlAndHelm()
+  const oci = await startOciRegistry(await made(folder, 'images'))
+  try {
+    const registry = await startRegistry(await made(folder, 'npm'))
+    signal.addEventListener('abort', () => void Promise.all([oci.stop(), registry.stop()]), { once: true })
+    try {
+      const commit = (await mustRun(root, 'git', 'rev-parse', 'HEAD')).trim()
+      const context = { commit, folder, twice, npmUrl: registry.url, ociHost: oci.host, helm }
+      /** @type {State} */
+      const state = {}
+      for (const [name, step] of Object.entries(steps)) {
+        if (step === compareRuns && !twice) continue
+        if (signal.aborted) throw new SetUpError('The dry run was interrupted.')
+        const result = await attempt(name, () => step(context, state))
+        yield result
+        if (!result.passed) return
+      }
+    } finally {
+      await registry.stop()
+    }
+  } finally {
+    await oci.stop()
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {() => Promise<string>} work
+ * @returns {Promise<Step>}
+ */
+async function attempt(name, work) {
+  const start = performance.now()
+  const seconds = () => Math.round((performance.now() - start) / 100) / 10
+  try {
+    const detail = await timed(name, work)
+    return { name, passed: true, detail, seconds: seconds() }
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error)
+    return { name, passed: false, detail, seconds: seconds() }
+  }
+}
+
+/** @param {Context} context @param {State} state */
+async function makeRelease({ folder, ociHost, commit }, state) {
+  const release = await releaseIn(join(folder, 'first'), ociHost, commit)
+  state.release = release
+  const { bytes = 0 } = release.images['osm-controller'] ?? {}
+  return `${release.version}, ${Object.keys(release.images).length} images, osm-controller ${(bytes / 1e6).toFixed(1)} MB compressed`
+}
+
+/** @param {Context} context @param {State} state */
+async function compareRuns({ folder, ociHost, commit }, { release }) {
+  const second = await releaseIn(join(folder, 'a-second-folder'), ociHost, commit)
+  const sums = new Map(second.files.map(({ path, sha256 }) => [path, sha256]))
+  const files = release?.files ?? []
+  const different = files.filter(({ path, sha256 }) => sums.get(path) !== sha256).map(({ path }) => path)
+  if (different.length > 0 || files.length !== second.files.length)
+    throw new Error(`two runs differ in ${different.join(', ') || 'the names of files'}`)
+  await rm(join(folder, 'a-second-folder'), { recursive: true })
+  return `${files.length} files`
+}
+
+/**
+ * Clones a commit, gives it its version as a release commit does, and makes everything of the clone.
+ * @param {string} folder
+ * @param {string} ociHost
+ * @param {string} commit
+ * @returns {Promise<Release>}
+ */
+async function releaseIn(folder, ociHost, commit) {
+  const source = join(folder, 'source')
+  const output = join(folder, 'output')
+  await mkdir(folder)
+  await mustRun(root, 'git', 'clone', '--quiet', '--no-checkout', root, source)
+  await mustRun(source, 'git', 'checkout', '--quiet', '--detach', commit)
+  const date = (await mustRun(source, 'git', 'log', '-1', '--format=%cI')).trim()
+  const bootstrap = join(source, 'tools/bootstrap.mjs')
+  if (readChangesets().length > 0) {
+    const day = new Date(date).toISOString().slice(0, 10)
+    await mustRun(source, process.execPath, bootstrap, 'changelog', '--release', '--date', day)
+    await mustRun(source, process.execPath, bootstrap, 'check', '--fix', 'chart')
+    await mustRun(source, 'git', 'add', '--all')
+    const identity = { NAME: 'osm-ts release', EMAIL: 'release@osm-ts.invalid', DATE: date }
+    const env = Object.fromEntries(
+      Object.entries(identity).flatMap(([key, value]) => [
+        [`GIT_AUTHOR_${key}`, value],
+        [`GIT_COMMITTER_${key}`, value],
+      ]),
+    )
+    const { code, stderr } = await run('git', ['commit', '--quiet', '--no-gpg-sign', '-m', 'chore: release'], {
+      cwd: source,
+      env,
+    })
+    if (code !== 0) throw new Error(stderr)
+  }
+  const args = [bootstrap, 'release', '--prepare', output, '--registry', `${ociHost}/${registryPath}`]
+  const { code, stderr } = await run(process.execPath, args, { cwd: source, onErrorLine: (line) => say(`  ${line}`) })
+  if (code !== 0) throw new Error(stderr)
+  return JSON.parse(await readFile(join(output, 'release.json'), 'utf8'))
+}
+
+/** @param {Context} context */
+async function publish({ folder, ociHost, npmUrl, helm }) {
+  const output = join(folder, 'first/output')
+  const archives = await readdir(join(output, 'images'))
+  for (const name of archives) await pushArchive(`http://${ociHost}`, await readFile(join(output, 'images', name)))
+  for (const name of await readdir(join(output, 'charts')))
+    await mustRun(output, helm, 'push', join('charts', name), `oci://${ociHost}/charts`, '--plain-http')
+  const place = await npmProject(folder, 'publisher', npmUrl)
+  const packages = await readdir(join(output, 'packages'))
+  for (const name of packages) await npm(place, 'publish', join(output, 'packages', name), '--access', 'public')
+  return `${archives.length} images, 1 chart, ${packages.length} packages`
+}
+
+/** @param {Context} context @param {State} state */
+async function installChart({ folder, ociHost, helm }, { release }) {
+  const chart = `oci://${ociHost}/charts/osm`
+  const version = release?.version ?? ''
+  const rendered = await mustRun(folder, helm, 'template', 'osm', chart, '--version', version, '--plain-http')
+  const images = imagesOf(rendered).filter((image) => image.startsWith(`${ociHost}/`))
+  const expected = Object.values(release?.images ?? {}).map(({ reference }) => reference)
+  const foreign = images.filter((image) => !expected.includes(image))
+  if (images.length < 3 || foreign.length > 0)
+    throw new Error(`the chart names ${images.join(', ')}; expected references of ${expected.join(', ')}`)
+  let bytes = 0
+  for (const image of expected) bytes += await pullImage(`http://${ociHost}`, image)
+  return `${images.length} images named by digest; ${expected.length} pulled, ${(bytes / 1e6).toFixed(1)} MB`
+}
+
+/** @param {string} rendered */
+function imagesOf(rendered) {
+  /** @type {Set<string>} */
+  const images = new Set()
+  for (const document of parseAllDocuments(rendered))
+    if ('contents' in document)
+      visit(document, {
+        Pair: (_key, { key, value }) => {
+          if (String(key) === 'image') images.add(String(value))
+        },
+      })
+  return [...images]
+}
+
+/** @param {Context} context @param {State} state */
+async function installPackages({ folder, npmUrl }, { release }) {
+  const start = performance.now()
+  const place = await npmProject(folder, 'user', npmUrl)
+  const prefix = join(place, 'global')
+  // A global installation does not read the settings of the folder.
+  const settings = ['--userconfig', join(place, '.npmrc')]
+  await npm(place, 'install', ...settings, '--global', '--prefix', prefix, '@osm-ts/cli')
+  const output = await mustRun(place, join(prefix, 'bin/osm'), 'version', '--client-only')
+  if (!output.includes(release?.version ?? ''))
+    throw new Error(`osm version: expected ${release?.version}, got ${output.trim()}`)
+  await npm(place, 'create', '--yes', '@osm-ts/driver', 'driver-toy')
+  /** @type {{ name: string }} */
+  const { name } = JSON.parse(await readFile(join(place, 'driver-toy/package.json'), 'utf8'))
+  return `${output.trim().split('\n')[0]}; ${name} is created, after ${formatSeconds(performance.now() - start)}`
+}

@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { reportCounts } from '../lib/counts.mjs'
+import { say } from '../lib/progress.mjs'
+import { SetUpError } from '../lib/set-up-error.mjs'
+import { dryRun } from '../release/dry-run.mjs'
+import { prepareRelease } from '../release/prepare-release.mjs'
+
+const signals = /** @type {const} */ (['SIGINT', 'SIGTERM'])
+
+const usage = `Usage: npm run release -- --dry-run [options]
+       npm run release -- --prepare <folder> --registry <name>
+
+--dry-run releases the last commit to registries on this machine, installs from them, and removes everything again. The checkout stays
+as it is. Changes that are not committed are left out.
+--prepare fills a folder with the images, packages, chart and bills of materials of this checkout, with the versions that its packages
+have. It publishes nothing.
+
+Options:
+  --once              dry run: do not make everything a second time in another folder to compare it
+  --registry <name>   prepare: what stands in front of the names of the images
+  -o json             print JSON
+  --help              print this
+
+SOURCE_DATE_EPOCH sets the date of the release; the default is that of the commit.
+`
+
+/**
+ * Makes a release.
+ * @type {import('../run-task.mjs').Task}
+ */
+export async function task(args) {
+  const { values } = readArguments(args)
+  if (values.help) {
+    process.stdout.write(usage)
+    return 0
+  }
+  const json = values.output === 'json'
+  if (!json && values.output !== 'text') throw new SetUpError(`-o ${values.output}: expected json or text`)
+  if (values.prepare !== undefined) return prepare(values.prepare, values.registry, json)
+  if (!values['dry-run'])
+    throw new SetUpError(
+      `Publishing is the job of .github/workflows/release.yaml. Expected --dry-run or --prepare.\n\n${usage}`,
+    )
+
+  const folder = await mkdtemp(join(tmpdir(), 'osm-release-'))
+  const interrupted = new AbortController()
+  const abort = () => interrupted.abort()
+  for (const name of signals) process.once(name, abort)
+  try {
+    const steps = []
+    for await (const step of dryRun(folder, { twice: !values.once, signal: interrupted.signal })) {
+      steps.push(step)
+      if (!json) process.stdout.write(`${step.passed ? 'ok  ' : 'FAIL'}  ${step.name}: ${step.detail}\n`)
+    }
+    const failed = steps.filter(({ passed }) => !passed).length
+    if (json) process.stdout.write(`${JSON.stringify({ steps }, null, 2)}\n`)
+    reportCounts('release', { passed: steps.length - failed, failed, skipped: 0 })
+    return failed === 0 ? 0 : 1
+  } finally {
+    for (const name of signals) process.off(name, abort)
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {string | undefined} registry
+ * @param {boolean} json
+ */
+async function prepare(path, registry, json) {
+  if (registry === undefined) throw new SetUpError(`--prepare: expected --registry <name>\n\n${usage}`)
+  const folder = resolve(path)
+  if (existsSync(folder) && (await readdir(folder)).length > 0)
+    throw new SetUpError(`--prepare ${path}: expected an empty folder`)
+  await mkdir(folder, { recursive: true })
+  const release = await prepareRelease(folder, registry)
+  if (json) process.stdout.write(await readFile(join(folder, 'release.json'), 'utf8'))
+  else {
+    for (const { reference, bytes } of Object.values(release.images))
+      process.stdout.write(`${reference}  ${(bytes / 1e6).toFixed(1)} MB\n`)
+    say(`version ${release.version} is in ${folder}`)
+  }
+  return 0
+}
+
+/** @param {readonly string[]} args */
+function readArguments(args) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        'dry-run': { type: 'boolean', default: false },
+        once: { type: 'boolean', default: false },
+        prepare: { type: 'string' },
+        registry: { type: 'string' },
+        output: { type: 'string', short: 'o', default: 'text' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+  } catch (error) {
+    throw new SetUpError(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`)
+  }
+}
