@@ -8,6 +8,7 @@ import { programImages } from '../images/definitions.mjs'
 import { ensureImageNode } from '../images/node-binary.mjs'
 import { nodeLayer } from '../images/program-image.mjs'
 import { untar } from './untar.mjs'
+import { shellsAmong } from '../images/shells.mjs'
 import { writeArchive } from '../images/write-archive.mjs'
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { root } from '../lib/paths.mjs'
@@ -100,8 +101,11 @@ async function makeReleaseImages(folder, registry, source) {
       throw new SetUpError(`${key} has ${image.size} bytes compressed: expected at most ${controllerBudgetBytes}`)
     await writeArchive(image, join(folder, 'images'), key)
     const definition = programImages.find(({ name }) => name === key)
+    const files = image.layers.flatMap(({ bytes }) => untar(gunzipSync(bytes)))
+    const shells = definition === undefined ? [] : shellsAmong(files.map(({ path }) => path))
+    if (shells.length > 0) throw new SetUpError(`${key} has a shell: ${shells.join(', ')}`)
     const components = [
-      ...image.layers.flatMap(({ bytes }) => debianComponents(untar(gunzipSync(bytes)))),
+      ...debianComponents(files),
       ...(definition === undefined
         ? []
         : [
