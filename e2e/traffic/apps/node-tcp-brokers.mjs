@@ -85,11 +85,6 @@ export const brokers = {
             await it.flush()
             return (await it.request(`${own}.service`, 'question', { timeout: 60_000 })).string()
           }),
-        'wrong-password': () =>
-          failureOf(
-            using(() => undefined, 'wrong'),
-            ({ code }) => code,
-          ),
         idle: () =>
           using(async (it) => {
             await sleep(IDLE_MS)

@@ -168,4 +168,50 @@ export const databases = (keys) => ({
       }
     }
   },
+  mongodb: async () => {
+    const { MongoClient } = await import('mongodb')
+    return ({ host, port }) => {
+      // Exchanges run at the same time: each has a collection.
+      const using = async (name, work) => {
+        const client = new MongoClient(`mongodb://${host}:${port}/`)
+        try {
+          return await work(client.db('corpus').collection(`${own}_${name}`))
+        } finally {
+          await client.close()
+        }
+      }
+      return {
+        query: () =>
+          using('query', async (it) => {
+            await it.insertMany([
+              { _id: 'a', n: 1 },
+              { _id: 'b', n: 2 },
+            ])
+            await it.updateOne({ _id: 'b' }, { $inc: { n: 5 } })
+            return it.find({ n: { $gt: 0 } }, { sort: { _id: 1 } }).toArray()
+          }),
+        'many-rows': () =>
+          using('many_rows', async (it) => {
+            await it.insertMany(Array.from({ length: 5000 }, (_, n) => ({ kind: 'row', n })))
+            return (await it.find({ kind: 'row' }, { batchSize: 100 }).toArray()).length
+          }),
+        large: () =>
+          using('large', async (it) => {
+            await it.insertOne({ _id: 'large', large })
+            return digest((await it.findOne({ _id: 'large' })).large)
+          }),
+        error: () =>
+          using('error', async (it) => {
+            await it.insertOne({ _id: 'twice' })
+            return failureOf(it.insertOne({ _id: 'twice' }), ({ code }) => code)
+          }),
+        idle: () =>
+          using('idle', async (it) => {
+            await it.findOne({})
+            await sleep(IDLE_MS)
+            return it.countDocuments({ _id: 'nothing' })
+          }),
+      }
+    }
+  },
 })

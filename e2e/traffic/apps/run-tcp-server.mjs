@@ -72,6 +72,7 @@ const kinds = {
   mosquitto: () => ({
     argv: [program, '-c', write('mosquitto.conf', `listener ${port} 0.0.0.0\nallow_anonymous true\nuser root\n`)],
   }),
+  mongodb: () => ({ argv: [program, port, folder] }),
   kafka: () => ({
     // It tells clients under which name to dial it.
     argv: [program, 'broker'],

@@ -186,3 +186,41 @@ async def with_pymemcache(target):
         return it.get("nothing")
 
     return in_threads({"large": lambda: using(large), "count": lambda: using(count), "many": lambda: using(many), "idle": lambda: using(idle)})
+
+
+async def with_pymongo(target):
+    import pymongo
+    import pymongo.errors
+
+    # Exchanges run at the same time: each has a collection.
+    def using(work):
+        with pymongo.MongoClient(target["host"], target["port"]) as client:
+            return work(client["corpus"][f"{OWN}_{work.__name__}"])
+
+    def code(error):
+        return error.code
+
+    def query(it):
+        it.insert_many([{"_id": "a", "n": 1}, {"_id": "b", "n": 2}])
+        it.update_one({"_id": "b"}, {"$inc": {"n": 5}})
+        return list(it.find({"n": {"$gt": 0}}, sort=[("_id", 1)]))
+
+    def many_rows(it):
+        it.insert_many([{"kind": "row", "n": n} for n in range(5000)])
+        return len(list(it.find({"kind": "row"}, batch_size=100)))
+
+    def large(it):
+        it.insert_one({"_id": "large", "large": "x" * LARGE_BYTES})
+        return digest(it.find_one({"_id": "large"})["large"])
+
+    def error(it):
+        it.insert_one({"_id": "twice"})
+        return failure_of(lambda: it.insert_one({"_id": "twice"}), pymongo.errors.PyMongoError, code)
+
+    def idle(it):
+        it.find_one({})
+        time.sleep(IDLE_SECONDS)
+        return it.count_documents({"_id": "nothing"})
+
+    exchanges = {"query": query, "many-rows": many_rows, "large": large, "error": error, "idle": idle}
+    return in_threads({name: lambda work=work: using(work) for name, work in exchanges.items()})

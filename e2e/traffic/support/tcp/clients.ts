@@ -15,7 +15,9 @@ export interface TcpClient extends TrafficClient {
 
 const sql = ['query', 'prepared', 'many-rows', 'large', 'error', 'wrong-password', 'idle', 'tls']
 const redis = ['ping', 'large', 'pipeline', 'transaction', 'subscription', 'blocking', 'error', 'wrong-password']
-const nats = ['message', 'large', 'request', 'wrong-password', 'idle']
+const documents = ['query', 'many-rows', 'large', 'error', 'idle']
+// Not with a wrong password: the server resets the connection right behind its answer, see docs/reference/traffic-limits.md.
+const nats = ['message', 'large', 'request', 'idle']
 const mqtt = ['at-most-once', 'at-least-once', 'exactly-once', 'large', 'retained', 'keepalive']
 const amqp = ['message', 'large', 'error', 'wrong-password', 'heartbeat']
 const smtp = ['mail', 'large', 'starttls', 'refused']
@@ -45,6 +47,7 @@ function nodeClients(): readonly TcpClient[] {
     node('pg', 'postgres', 'PostgreSQL', [...sql, 'transaction', 'notification']),
     node('mysql2', 'mariadb', 'MySQL', sql),
     node('ioredis', 'redis', 'Redis', redis),
+    node('mongodb', 'mongodb', 'MongoDB', documents),
     node('nats', 'nats', 'NATS', nats),
     node('mqtt', 'mosquitto', 'MQTT', mqtt),
     node('kafkajs', 'kafka', 'Kafka', ['messages', 'large']),
@@ -74,8 +77,9 @@ function pythonClients(): readonly TcpClient[] {
     python('asyncpg', 'postgres', 'PostgreSQL', [...sql, 'notification', 'cancel', 'copy']),
     python('pymysql', 'mariadb', 'MySQL', without(sql, 'prepared')),
     python('redis', 'redis', 'Redis', redis),
+    python('pymongo', 'mongodb', 'MongoDB', documents),
     python('pymemcache', 'memcached', 'memcached', ['large', 'count', 'many', 'idle']),
-    python('nats', 'nats', 'NATS', without(nats, 'wrong-password')),
+    python('nats', 'nats', 'NATS', nats),
     python('paho', 'mosquitto', 'MQTT', mqtt),
     python('kafka', 'kafka', 'Kafka', ['messages', 'large'], 'kafka-python (PyPI)'),
     python('pika', 'rabbitmq', 'AMQP', amqp),

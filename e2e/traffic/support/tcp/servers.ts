@@ -83,6 +83,13 @@ export function tcpServers() {
       argv: prepared('sshd', 'sshd', 8309),
     },
     {
+      name: 'mongodb',
+      title: 'FerretDB (Go module)',
+      port: 8313,
+      appProtocol: 'mongo',
+      argv: prepared('mongodb', 'mongodbServer', 8313),
+    },
+    {
       name: 'tls',
       title: 'nginx with TLS (Debian)',
       port: 8310,
