@@ -134,6 +134,8 @@ const kinds = {
       daemon off; pid ${folder}/pid; error_log stderr warn; user root; worker_processes 1;
       events { worker_connections 64; }
       http {
+        # It would reset connections whose client ends its half of TLS before it has read the answer.
+        lingering_close always;
         access_log off; client_body_temp_path ${folder}; proxy_temp_path ${folder}; fastcgi_temp_path ${folder};
         uwsgi_temp_path ${folder}; scgi_temp_path ${folder};
         server {
