@@ -22,6 +22,7 @@ import { startOciRegistry } from './oci-registry.mjs'
  * @property {string} npmUrl
  * @property {string} ociHost
  * @property {string} helm
+ * @property {string} repository
  * @property {string} commit what is released, whatever is committed meanwhile
  */
 /** Made by one step, read by those after it. @typedef {{ release?: Release }} State */
@@ -50,8 +51,14 @@ export async function* dryRun(folder, { twice, signal }) {
     const registry = await startRegistry(await made(folder, 'npm'))
     signal.addEventListener('abort', () => void Promise.all([oci.stop(), registry.stop()]), { once: true })
     try {
-      const commit = (await mustRun(root, 'git', 'rev-parse', 'HEAD')).trim()
-      const context = { commit, folder, twice, npmUrl: registry.url, ociHost: oci.host, helm }
+      const context = {
+        ...(await releasedCommit(folder)),
+        folder,
+        twice,
+        npmUrl: registry.url,
+        ociHost: oci.host,
+        helm,
+      }
       /** @type {State} */
       const state = {}
       for (const [name, step] of Object.entries(steps)) {
@@ -86,38 +93,58 @@ async function attempt(name, work) {
   }
 }
 
+/**
+ * The last commit. Where there is none, or files differ from it, a commit of the files as they are, in a repository of its own.
+ * @param {string} folder
+ * @returns {Promise<{ repository: string, commit: string }>}
+ */
+async function releasedCommit(folder) {
+  const [head, status] = await Promise.all([
+    run('git', ['rev-parse', 'HEAD'], { cwd: root }),
+    run('git', ['status', '--porcelain'], { cwd: root }),
+  ])
+  const isClean = head.code === 0 && status.code === 0 && status.stdout.toString() === ''
+  if (isClean) return { repository: root, commit: head.stdout.toString().trim() }
+  const repository = join(folder, 'snapshot.git')
+  await mustRun(folder, 'git', 'init', '--quiet', '--bare', repository)
+  const git = ['git', `--git-dir=${repository}`, `--work-tree=${root}`]
+  await mustRun(root, ...git, 'add', '--all')
+  const identity = ['-c', 'user.name=osm-ts release', '-c', 'user.email=release@osm-ts.invalid']
+  await mustRun(root, ...git, ...identity, 'commit', '--quiet', '--no-gpg-sign', '-m', 'chore: snapshot')
+  return { repository, commit: (await mustRun(root, ...git, 'rev-parse', 'HEAD')).trim() }
+}
+
 /** @param {Context} context @param {State} state */
-async function makeRelease({ folder, ociHost, commit }, state) {
-  const release = await releaseIn(join(folder, 'first'), ociHost, commit)
+async function makeRelease(context, state) {
+  const release = await releaseIn(join(context.folder, 'first'), context)
   state.release = release
   const { bytes = 0 } = release.images['osm-controller'] ?? {}
   return `${release.version}, ${Object.keys(release.images).length} images, osm-controller ${(bytes / 1e6).toFixed(1)} MB compressed`
 }
 
 /** @param {Context} context @param {State} state */
-async function compareRuns({ folder, ociHost, commit }, { release }) {
-  const second = await releaseIn(join(folder, 'a-second-folder'), ociHost, commit)
+async function compareRuns(context, { release }) {
+  const second = await releaseIn(join(context.folder, 'a-second-folder'), context)
   const sums = new Map(second.files.map(({ path, sha256 }) => [path, sha256]))
   const files = release?.files ?? []
   const different = files.filter(({ path, sha256 }) => sums.get(path) !== sha256).map(({ path }) => path)
   if (different.length > 0 || files.length !== second.files.length)
     throw new Error(`two runs differ in ${different.join(', ') || 'the names of files'}`)
-  await rm(join(folder, 'a-second-folder'), { recursive: true })
+  await rm(join(context.folder, 'a-second-folder'), { recursive: true })
   return `${files.length} files`
 }
 
 /**
  * Clones a commit, gives it its version as a release commit does, and makes everything of the clone.
  * @param {string} folder
- * @param {string} ociHost
- * @param {string} commit
+ * @param {Context} context
  * @returns {Promise<Release>}
  */
-async function releaseIn(folder, ociHost, commit) {
+async function releaseIn(folder, { repository, commit, ociHost }) {
   const source = join(folder, 'source')
   const output = join(folder, 'output')
   await mkdir(folder)
-  await mustRun(root, 'git', 'clone', '--quiet', '--no-checkout', root, source)
+  await mustRun(root, 'git', 'clone', '--quiet', '--no-checkout', repository, source)
   await mustRun(source, 'git', 'checkout', '--quiet', '--detach', commit)
   const date = (await mustRun(source, 'git', 'log', '-1', '--format=%cI')).trim()
   const bootstrap = join(source, 'tools/bootstrap.mjs')
