@@ -107,11 +107,11 @@ async function releasedCommit(folder) {
   if (isClean) return { repository: root, commit: head.stdout.toString().trim() }
   const repository = join(folder, 'snapshot.git')
   await mustRun(folder, 'git', 'init', '--quiet', '--bare', repository)
-  const git = ['git', `--git-dir=${repository}`, `--work-tree=${root}`]
-  await mustRun(root, ...git, 'add', '--all')
+  const here = [`--git-dir=${repository}`, `--work-tree=${root}`]
+  await mustRun(root, 'git', ...here, 'add', '--all')
   const identity = ['-c', 'user.name=osm-ts release', '-c', 'user.email=release@osm-ts.invalid']
-  await mustRun(root, ...git, ...identity, 'commit', '--quiet', '--no-gpg-sign', '-m', 'chore: snapshot')
-  return { repository, commit: (await mustRun(root, ...git, 'rev-parse', 'HEAD')).trim() }
+  await mustRun(root, 'git', ...here, ...identity, 'commit', '--quiet', '--no-gpg-sign', '-m', 'chore: snapshot')
+  return { repository, commit: (await mustRun(root, 'git', ...here, 'rev-parse', 'HEAD')).trim() }
 }
 
 /** @param {Context} context @param {State} state */
