@@ -170,6 +170,31 @@ describe('MeshCatalog and its host', () => {
     expect(() => catalog.part(inbound)).toThrow(expect.objectContaining({ code: 'OSM_PART_UNKNOWN' }))
   })
 
+  it('sends traffic to a workload until policies are computed without it', () => {
+    const fixture = mesh('traffic-target')
+    const [instance] = read('traffic-target').filter(
+      (object): object is KindMap['WorkloadInstance'] => object.kind === 'WorkloadInstance',
+    )
+    if (instance === undefined) throw new Error('the scenario has no workload')
+    const key = proxyKeyOfInstance(instance)
+    const withReady = (ready: boolean): readonly MeshObject[] =>
+      read('traffic-target').map((object) =>
+        object.kind === 'WorkloadInstance' && object.metadata.name === instance.metadata.name
+          ? { ...object, spec: { ...object.spec, ready } }
+          : object,
+      )
+    const seen = [fixture.catalog.takesTraffic(key)]
+    fixture.take(withReady(false))
+    seen.push(fixture.catalog.takesTraffic(key))
+    fixture.catalog.settle(() => false)
+    seen.push(fixture.catalog.settled, fixture.catalog.takesTraffic(key))
+    fixture.catalog.settle()
+    seen.push(fixture.catalog.settled, fixture.catalog.takesTraffic(key))
+    expect(seen).toEqual([true, true, false, true, true, false])
+    fixture.apply(withReady(true))
+    expect(fixture.catalog.takesTraffic(key)).toBe(true)
+  })
+
   it('follows an instance whose sidecar uuid moves to another name', () => {
     const fixture = mesh('traffic-target')
     const before = fixture.snapshot.get('WorkloadInstance', 'shop', 'buyer-0') as KindMap['WorkloadInstance']

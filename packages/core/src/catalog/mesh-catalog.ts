@@ -169,6 +169,11 @@ export class MeshCatalog {
     return this.#computation.policyFor(proxy)
   }
 
+  /** True if policies in force may send traffic to the workload: it took traffic when they were computed. */
+  takesTraffic(proxy: ProxyKey): boolean {
+    return this.#computation.takesTraffic(proxy)
+  }
+
   /** The whole document of a policy. */
   policyDocument(proxy: ProxyKey): ProxyPolicy | undefined {
     const policy = this.policyFor(proxy)

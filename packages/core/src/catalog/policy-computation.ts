@@ -76,6 +76,8 @@ export class PolicyComputation {
   #due: ProxyKey[] = []
   #gone: PolicyChange[] = []
   #ready = false
+  /** Objects that all policies in force are computed from. */
+  #computed: Snapshot | undefined
 
   constructor(options: ComputationOptions) {
     this.#options = options
@@ -140,8 +142,16 @@ export class PolicyComputation {
       if (!mayGoOn()) break
     }
     engine.collect()
-    this.#ready ||= this.settled
+    if (this.settled) {
+      this.#ready = true
+      this.#computed = this.snapshot
+    }
     return { changes: changes.sort((a, b) => (a.proxy < b.proxy ? -1 : 1)), faults }
+  }
+
+  /** True if policies in force may send traffic to the workload: it took traffic when they were computed. */
+  takesTraffic(proxy: ProxyKey): boolean {
+    return this.#computed?.instanceOfProxy(proxy)?.spec.ready ?? false
   }
 
   /** The policy in force. */

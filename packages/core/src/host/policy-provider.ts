@@ -9,6 +9,11 @@ import type { ProxyRegistry } from '../proxies/proxy-registry.js'
 export interface PolicyProvider {
   /** The policy in force, or undefined while the workload does not exist or the mesh has not been read yet. */
   policyFor(proxy: ProxyKey): PolicyPart<ProxyPart> | undefined
+  /**
+   * True if the policies in force may send traffic to the workload. Changes wait for others before policies are computed, so callers are told a while after
+   * a workload is taken out of service.
+   */
+  takesTraffic(proxy: ProxyKey): boolean
   /** Calls back after each recomputation with the proxies whose policy changed. The result ends it. */
   onPolicies(listener: (changed: ReadonlySet<ProxyKey>) => void): () => void
   /**
@@ -35,7 +40,7 @@ export interface ProxyInstance extends ProxyIdentity {
   readonly class: string
   /** Name of the pod or process, for people. */
   readonly name: string
-  /** True if it takes traffic. */
+  /** True if it takes traffic, by the latest objects. */
   readonly ready: boolean
   /** Present where several workloads have one whole identity, of which there should be one. */
   readonly sharing?: ProxySharing

@@ -16,7 +16,7 @@ const MAX_SOURCES = 20
 /** What statuses are made from. */
 export interface StatusInput {
   readonly instances: readonly ProxyInstance[]
-  readonly policies: Pick<PolicyProvider, 'policyFor'>
+  readonly policies: Pick<PolicyProvider, 'policyFor' | 'takesTraffic'>
   readonly streamOf: (proxy: ProxyKey) => PolicyStream | undefined
   /** What the driver has said of the proxy. */
   readonly conditionsOf: (proxy: ProxyKey) => readonly StatusCondition[]
@@ -40,7 +40,9 @@ export function proxyStatuses(input: StatusInput): {
     // All that is known of the proxy is about the instance that it belongs to.
     if (!ownsProxy(instance)) return { ...statusOf(instance, undefined, undefined), conditions: shared }
     const conditions = [...conditionsOf(proxy), ...(refused.get(proxy) ?? []).map(conditionOf), ...shared]
-    return { ...statusOf(instance, policies.policyFor(proxy), streamOf(proxy)), conditions }
+    const status = statusOf(instance, policies.policyFor(proxy), streamOf(proxy))
+    // Callers still have it among their endpoints, or are about to be told of it.
+    return { ...status, ready: status.ready || policies.takesTraffic(proxy), conditions }
   })
   return { proxies, refused: refused.get(undefined) ?? [] }
 }
