@@ -1,16 +1,11 @@
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { cachedFolder } from '../lib/cache.mjs'
 import { run } from '../lib/process.mjs'
 import { timed } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
-
-const startMilliseconds = 60_000
-const pollMilliseconds = 100
+import { freePort, startLocalServer } from '../registry/local-server.mjs'
 
 /**
  * Starts an OCI registry on the loopback address that holds nothing: CNCF Distribution, as Debian packages it.
@@ -30,33 +25,12 @@ export async function startOciRegistry(folder) {
       http: { addr: host },
     }),
   )
-  const child = spawn(program, ['serve', config], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text) => {
-      output = `${output}${text}`.slice(-4_000)
-    })
-  /** @type {Promise<void>} */
-  const ended = new Promise((resolve) => {
-    child.once('error', (error) => {
-      output = error.message
-      resolve()
-    })
-    child.once('close', () => resolve())
+  const stop = await startLocalServer('The image registry', {
+    file: program,
+    args: ['serve', config],
+    cwd: folder,
+    url: `http://${host}/v2/`,
   })
-  const stop = async () => {
-    child.kill()
-    await ended
-  }
-  const deadline = performance.now() + startMilliseconds
-  while (!(await answers(`http://${host}/v2/`))) {
-    if (child.exitCode === null && child.pid !== undefined && performance.now() < deadline)
-      await sleep(pollMilliseconds)
-    else {
-      await stop()
-      throw new SetUpError('The image registry does not start.', output)
-    }
-  }
   return { host, stop }
 }
 
@@ -90,25 +64,4 @@ async function mustRun(program, args, cwd) {
         'elsewhere install one as /usr/bin/docker-registry.',
       stderr,
     )
-}
-
-/** @param {string} url */
-async function answers(url) {
-  try {
-    return (await fetch(url)).ok
-  } catch {
-    return false
-  }
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

@@ -15,7 +15,7 @@ const usage = `Usage: npm run release -- --dry-run [options]
        npm run release -- --prepare <folder> --registry <name>
 
 --dry-run releases the last commit to registries on this machine, installs from them, and removes everything again. The checkout stays
-as it is. Changes that are not committed are left out.
+as it is. If it has changes that are not committed, a commit of the files as they are is released instead.
 --prepare fills a folder with the images, packages, chart and bills of materials of this checkout, with the versions that its packages
 have. It publishes nothing.
 
