@@ -4,6 +4,7 @@
 // only what this module has written.
 
 import { countRefusedMessage } from './framing-counts.js'
+import { makeMemo, recall } from './memo.js'
 
 /** Longest body with a length, in bytes: Pipy counts with 32 bits. */
 export var MAX_BODY_BYTES = 2147483647
@@ -80,10 +81,8 @@ var MAX_KEPT_LINES = 1000
 var MAX_KEPT_LINE = 128
 
 // Header names that have been looked at: most requests bring the same ones.
-// A Map, because objects have properties of their own, such as `toString`.
-var names = { known: new Map(), count: 0 }
-var MAX_NAMES = 500
 var MAX_NAME_LENGTH = 256
+var names = makeMemo(500, MAX_NAME_LENGTH)
 
 /**
  * Reads the head of a request, up to and including its empty line.
@@ -424,17 +423,11 @@ function keepHead(kind, text, head) {
 }
 
 function nameOf(text) {
-  var name = names.known.get(text)
-  if (name !== undefined) return name
-  if (text.length > MAX_NAME_LENGTH || !tokenOnly.test(text)) return undefined
-  name = text.toLowerCase()
-  if (names.count >= MAX_NAMES) {
-    names.known = new Map()
-    names.count = 0
-  }
-  names.known.set(text, name)
-  names.count = names.count + 1
-  return name
+  return recall(names, text, readName)
+}
+
+function readName(text) {
+  return text.length > MAX_NAME_LENGTH || !tokenOnly.test(text) ? undefined : text.toLowerCase()
 }
 
 function readFraming(head, tooLarge) {

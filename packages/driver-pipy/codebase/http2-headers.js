@@ -1,6 +1,7 @@
 // Header blocks of HTTP/2 (HPACK, RFC 7541). Pipy's reader keeps the last of repeated fields, so blocks are read here, and rewritten without references to the
 // table of the connection: Pipy's own table stays empty.
 
+import { makeMemo, recall } from './memo.js'
 import { areUtf8, isUtf8 } from './utf8.js'
 
 // RFC 7541, appendix A: a name, or a name and a value.
@@ -64,15 +65,15 @@ var TABLE_BYTES = 4096
 var ENTRY_BYTES = 32
 
 // Short texts that have been decoded: most blocks bring the same ones.
-var texts = { known: {}, count: 0 }
 var MAX_TEXTS = 500
 var MAX_TEXT_BYTES = 200
+var texts = makeMemo(MAX_TEXTS, 2 * MAX_TEXT_BYTES)
 
 // Pipy takes 16 kB of memory for each piece of data, so that small ones are put together.
 var MAX_PACKED_BYTES = 1024
 
 // Bytes of names that have been written.
-var names = { known: {}, count: 0 }
+var names = makeMemo(MAX_TEXTS, MAX_TEXT_BYTES)
 
 /** The table of a connection that no block has come over. */
 export function makeHeaderTable() {
@@ -132,16 +133,7 @@ export function writeHeaderBlock(fields) {
 }
 
 function bytesOf(name) {
-  var known = names.known[name]
-  if (known !== undefined) return known
-  known = new Data(name).toArray()
-  if (names.count >= MAX_TEXTS) {
-    names.known = {}
-    names.count = 0
-  }
-  names.known[name] = known
-  names.count = names.count + 1
-  return known
+  return recall(names, name, (text) => new Data(text).toArray())
 }
 
 function readField(table, reader) {
@@ -264,18 +256,7 @@ function huffmanLength(data) {
 
 function decodedOf(data) {
   if (data.size > MAX_TEXT_BYTES) return decode(data)
-  var hex = data.toString('hex')
-  var known = texts.known[hex]
-  if (known !== undefined) return known
-  known = decode(data)
-  if (known === undefined) return undefined
-  if (texts.count >= MAX_TEXTS) {
-    texts.known = {}
-    texts.count = 0
-  }
-  texts.known[hex] = known
-  texts.count = texts.count + 1
-  return known
+  return recall(texts, data.toString('hex'), () => decode(data))
 }
 
 // `{ text, length }`; undefined for what is no string.

@@ -1,6 +1,7 @@
 // Results that are looked up instead of being computed again: requests of a workload are much alike.
 
 /** Nothing is known; of so many texts of so many characters at most. What is known is forgotten as a whole, so that nothing has to be counted in use. */
+// A Map, because objects have properties of their own, such as `toString`.
 export function makeMemo(most, longest) {
   return { most, longest, count: 0, known: new Map() }
 }

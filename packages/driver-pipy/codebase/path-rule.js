@@ -1,6 +1,7 @@
 // The path rule of the mesh: who decides and who answers must read the same path, so what two readers could read differently is refused.
 
 import { makeMemo, recall } from './memo.js'
+import { areUtf8 } from './utf8.js'
 
 // Envoy takes none either: clients have to escape them (RFC 3986).
 var notAscii = new RegExp('[^\\x01-\\x7f]')
@@ -28,7 +29,7 @@ export function acceptedPath(text, keepsEscapedSlashes) {
 // What is decided on a path without its query: an object without a path where it is refused.
 function read(path, keepsEscapedSlashes) {
   var refused = { path: undefined }
-  if (!path.startsWith('/') || path.includes('#') || path.includes('\\') || notAscii.test(path) || !isUtf8(path))
+  if (!path.startsWith('/') || path.includes('#') || path.includes('\\') || notAscii.test(path) || !isReadable(path))
     return refused
   if (path.length > 1 && path.split('/').every((segment) => segment === '')) return refused
   var merged = withoutRuns(path)
@@ -63,34 +64,19 @@ function isAmbiguous(segment) {
 }
 
 // True if the characters are printable and the escaped bytes are UTF-8 (RFC 3629, section 4).
-function isUtf8(path) {
-  var awaited = 0
-  var low = 128
-  var high = 191
-  var code = 0
+function isReadable(path) {
+  var bytes = []
   for (var i = 0; i < path.length; i = i + 1) {
-    code = path.charCodeAt(i)
-    if (code < 33 || code === 127) return false
-    if (code !== 37) {
-      if (awaited > 0) return false
-    } else {
-      var byte = hexValue(path.charCodeAt(i + 1)) * 16 + hexValue(path.charCodeAt(i + 2))
+    var byte = path.charCodeAt(i)
+    if (byte < 33 || byte === 127) return false
+    if (byte === 37) {
+      byte = hexValue(path.charCodeAt(i + 1)) * 16 + hexValue(path.charCodeAt(i + 2))
       if (!(byte >= 0)) return false
       i = i + 2
-      if (awaited > 0) {
-        if (byte < low || byte > high) return false
-        awaited = awaited - 1
-        low = 128
-        high = 191
-      } else if (byte >= 128) {
-        if (byte < 194 || byte > 244) return false
-        awaited = byte < 224 ? 1 : byte < 240 ? 2 : 3
-        low = byte === 224 ? 160 : byte === 240 ? 144 : 128
-        high = byte === 237 ? 159 : byte === 244 ? 143 : 191
-      }
     }
+    bytes.push(byte)
   }
-  return awaited === 0
+  return areUtf8(bytes)
 }
 
 // A digit of a hexadecimal number; a large negative number for anything else, so that no sum with it is a byte.
