@@ -83,11 +83,13 @@ async function stage(folder, name, names) {
       await cp(join(root, to), join(folder, 'dist', basename(to)), { recursive: true })
   }
   const manifest = JSON.parse(await readFile(join(root, 'packages', name, 'package.json'), 'utf8'))
-  const { version, description, license, type, engines } = manifest
+  const { version, description, license, keywords, type, engines } = manifest
   const bin = { [names[0]]: `./dist/${names[0]}.mjs` }
-  const published = { name: manifest.name, version, description, license, type, engines, bin, files: ['dist'] }
+  const about = { name: manifest.name, version, description, license, keywords }
+  const published = { ...about, type, engines, bin, files: ['dist'] }
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
   await cp(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+  await cp(join(root, 'packages', name, 'README.md'), join(folder, 'README.md'))
   return folder
 }
 
