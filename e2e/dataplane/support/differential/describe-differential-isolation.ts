@@ -23,8 +23,8 @@ import { BARE } from './topology.js'
 const POLICIES = 20
 const ATTEMPTS = 30
 const DEPARTURES = 30
-/** A sidecar has acknowledged its policy a moment before all of its threads follow it. */
-const TRIES_FOR_MS = 5000
+/** A sidecar has acknowledged its policy a moment before all of its threads follow it, on a busy machine a long one. For all answers to a policy together. */
+const TRIES_FOR_MS = 120_000
 const OUTSIDE = 'outside the mesh'
 
 /** Random objects of another namespace, and requests through sidecars of a class. */
@@ -65,10 +65,11 @@ export function describeDifferentialIsolation(sidecarClass: string): void {
             const oracle = oracleOf(policy)
             const answers = async (): Promise<readonly unknown[]> => {
               const found: unknown[] = []
+              const deadline = performance.now() + TRIES_FOR_MS
               for (const attempt of attempts) {
                 const verdict = verdictOn(oracle, attempt)
                 const isAgreed = (outcome: Outcome): boolean => disagreement(verdict, outcome) === undefined
-                const outcome = await lasting(() => differential.attempt(attempt), isAgreed)
+                const outcome = await lasting(() => differential.attempt(attempt), isAgreed, deadline)
                 counts.set(verdict.outcome, (counts.get(verdict.outcome) ?? 0) + 1)
                 // Chance decides where a split request ends up.
                 const answer = verdict.outcome === 'depends' ? 'depends' : shown(outcome, isMixed(policy, attempt.to))
@@ -78,7 +79,7 @@ export function describeDifferentialIsolation(sidecarClass: string): void {
                 const { outcome } = oracle.decideEgress(egressQuestion(departure))
                 if (outcome === 'allow' && needsLookup(departure)) continue
                 counts.set(`out: ${outcome}`, (counts.get(`out: ${outcome}`) ?? 0) + 1)
-                found.push(await departed(differential, departure, outcome))
+                found.push(await departed(differential, departure, outcome, deadline))
               }
               return found
             }
@@ -103,7 +104,6 @@ function isFault(answer: unknown): boolean {
   return (answer as { readonly fault: string }).fault !== 'none'
 }
 
-/** Of a refusal no status: chance decides which of several workloads refuses, and each may have a reason of its own. */
 /**
  * True for services of which some servers may have no sidecar. Chance decides which server answers, and only a sidecar merges slashes of a path that another
  * sidecar has kept.
@@ -112,13 +112,19 @@ function isMixed({ permissive, plaintext }: Pick<Policy, 'permissive' | 'plainte
   return permissive && plaintext.length > 0 && service.startsWith(BARE.slice(0, BARE.indexOf('/') + 1))
 }
 
+/** Of a refusal no status: chance decides which of several workloads refuses, and each may have a reason of its own. */
 function shown(outcome: Outcome, withoutPath: boolean): unknown {
   if (!outcome.passed) return 'refused'
   return withoutPath ? 'passed' : { path: outcome.path }
 }
 
 /** What becomes of a request to a host outside, and whether that is what the oracle says. */
-async function departed(differential: DifferentialMesh, attempt: EgressAttempt, expected: string): Promise<unknown> {
+async function departed(
+  differential: DifferentialMesh,
+  attempt: EgressAttempt,
+  expected: string,
+  deadline: number,
+): Promise<unknown> {
   const outcomeOf = ({ status, body }: RawAnswer): string => {
     if (status === 200 && body === OUTSIDE) return 'allow'
     return status === 403 || status === 404 ? 'deny' : `fails with ${String(status)}: ${body}`
@@ -126,13 +132,13 @@ async function departed(differential: DifferentialMesh, attempt: EgressAttempt, 
   const answer = await lasting(
     async () => outcomeOf(await differential.leave(attempt)),
     (outcome) => outcome === expected,
+    deadline,
   )
   return { attempt, answer, fault: answer === expected ? 'none' : `the oracle says ${expected}` }
 }
 
 /** The answer to a request, or to a later one if the first is not as it should be. */
-async function lasting<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
-  const deadline = performance.now() + TRIES_FOR_MS
+async function lasting<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean, deadline: number): Promise<T> {
   for (;;) {
     const answer = await ask()
     if (isRight(answer) || performance.now() > deadline) return answer
