@@ -122,7 +122,8 @@ export const driverTargets: readonly FuzzTarget[] = [
           readDeclaration(
             {
               name: typeof name === 'string' ? name : '',
-              contract: typeof contract === 'number' ? contract >>> 0 : 1,
+              contractMin: 1,
+              contractMax: typeof contract === 'number' ? contract >>> 0 : 1,
               capabilities: JSON.stringify(capabilities ?? null),
               configSchema: JSON.stringify(configSchema ?? null),
               version: '1',

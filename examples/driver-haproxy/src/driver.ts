@@ -1,11 +1,4 @@
-import {
-  CONTRACT_VERSION,
-  type ControllerContext,
-  type Driver,
-  type HealthProbes,
-  type JsonValue,
-  serveHealth,
-} from '@osm-ts/driver-api'
+import { type ControllerContext, type Driver, type HealthProbes, type JsonValue, serveHealth } from '@osm-ts/driver-api'
 
 import { capabilities } from './capabilities.js'
 import { patch } from './patch.js'
@@ -20,7 +13,7 @@ const configSchema = {
 
 /** The driver of sidecar class `haproxy`. */
 export function createHaproxyDriver(): Driver {
-  return { name: 'haproxy', contract: CONTRACT_VERSION, capabilities, configSchema, patch, start }
+  return { name: 'haproxy', contract: { min: 1, max: 1 }, capabilities, configSchema, patch, start }
 }
 
 async function start(context: ControllerContext): Promise<HealthProbes> {

@@ -6,7 +6,8 @@ from typing import Any
 from .refusal import Refusal
 
 NAME = "python"
-CONTRACT = 1
+# Oldest and newest version of the contract that this driver supports.
+CONTRACTS = (1, 1)
 PROXY_UID = 1500
 
 # What the proxy enforces, and nothing beyond it: the mesh refuses or reports whatever is not declared here.

@@ -29,7 +29,8 @@ class Service(driver_pb2_grpc.DriverServicer):
     async def Describe(self, request, context):
         return driver_pb2.Declaration(
             name=declaration.NAME,
-            contract=declaration.CONTRACT,
+            contract_min=declaration.CONTRACTS[0],
+            contract_max=declaration.CONTRACTS[1],
             capabilities=json.dumps(declaration.CAPABILITIES),
             config_schema=json.dumps(declaration.CONFIG_SCHEMA),
             version=VERSION,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
 
 import { optionalFeatures, type Capabilities } from './capabilities.js'
-import { checkDriver, speaksContract, validateCapabilities } from './check-driver.js'
+import { capabilitiesForHost, checkDriver, validateCapabilities } from './check-driver.js'
+import { hostContracts } from './contract.js'
 import { annotationPrefix, driverKey, isDriverName } from './driver-name.js'
-import { CONTRACT_VERSION } from './driver.js'
 
 const capabilities: Capabilities = {
   protocols: ['http', 'tcp'],
@@ -25,7 +25,7 @@ function mustNotRun(): never {
 
 const driver = {
   name: 'mine',
-  contract: CONTRACT_VERSION,
+  contract: hostContracts,
   capabilities,
   configSchema: { type: 'object', properties: {} },
   patch: mustNotRun,
@@ -51,7 +51,7 @@ describe('checkDriver', () => {
   it('accepts methods of a class', () => {
     class Mine {
       readonly name = 'mine'
-      readonly contract = CONTRACT_VERSION
+      readonly contract = hostContracts
       readonly capabilities = capabilities
       readonly configSchema = {}
       patch = mustNotRun
@@ -73,8 +73,8 @@ describe('checkDriver', () => {
     ['an empty name', { ...driver, name: '' }, ['/name']],
     ['a name with a dot', { ...driver, name: 'my.driver' }, ['/name']],
     ['a name that is too long', { ...driver, name: 'a'.repeat(64) }, ['/name']],
-    ['a fractional contract', { ...driver, contract: 1.5 }, ['/contract']],
-    ['a contract in text', { ...driver, contract: '1' }, ['/contract']],
+    ['a fractional contract', { ...driver, contract: { min: 1, max: 1.5 } }, ['/contract']],
+    ['a contract that is no range', { ...driver, contract: 1 }, ['/contract']],
     ['no patch', { ...driver, patch: undefined }, ['/patch']],
     ['a start that is no function', { ...driver, start: {} }, ['/start']],
     [
@@ -107,16 +107,22 @@ describe('validateCapabilities', () => {
   })
 })
 
-describe('speaksContract', () => {
-  it.each([
-    [CONTRACT_VERSION, true],
-    [CONTRACT_VERSION + 1, false],
-    [CONTRACT_VERSION - 2, false],
-    [0, false],
-    [0.5, false],
-    [Number.NaN, false],
-  ])('says of %p: %p', (version, expected) => {
-    expect(speaksContract(version)).toBe(expected)
+describe('capabilities of a driver that also supports a newer contract', () => {
+  const newer = { ...capabilities, features: ['retries', 'teleportation'], gravity: 'low' }
+
+  it('are accepted without what this host does not know', () => {
+    expect(pointers({ ...driver, contract: { min: 1, max: 2 }, capabilities: newer })).toEqual([])
+    expect(capabilitiesForHost({ contract: { min: 1, max: 2 }, capabilities: newer })).toEqual(capabilities)
+  })
+
+  it('are refused with what this host does not know where the driver supports no newer contract', () => {
+    expect(pointers({ ...driver, capabilities: newer })).toEqual(['/capabilities/gravity', '/capabilities/features/1'])
+  })
+
+  it('are refused where a value of this contract is malformed', () => {
+    expect(
+      pointers({ ...driver, contract: { min: 1, max: 2 }, capabilities: { ...newer, drain: 'yes', protocols: ['x'] } }),
+    ).toEqual(['/capabilities/protocols', '/capabilities/drain'])
   })
 })
 

@@ -1,19 +1,16 @@
+import { Type } from '@sinclair/typebox'
+
 import type { Capabilities } from './capabilities.js'
-import { CONTRACT_VERSION } from './driver.js'
+import { type ContractRange, hostContracts, isContractRange } from './contract.js'
 import { isDriverName } from './driver-name.js'
 import { IssueList, type PolicyIssue } from './policy/issues.js'
 import { capabilitiesSchema } from './schema/driver.js'
 import { schemaIssues } from './schema/validate.js'
 
-/** True for a contract version that the host of this package supports: the current version and, if it exists, the previous one. */
-export function speaksContract(version: number): boolean {
-  return Number.isInteger(version) && version >= 1 && version <= CONTRACT_VERSION && version >= CONTRACT_VERSION - 1
-}
-
 /**
  * Returns the reasons why a value is not a valid driver. Reads only: neither `patch` nor `start` is called. The contract version is checked by
  */
-export function checkDriver(value: unknown): readonly PolicyIssue[] {
+export function checkDriver(value: unknown, host: ContractRange = hostContracts): readonly PolicyIssue[] {
   const issues = new IssueList()
   if (typeof value !== 'object' || value === null) {
     issues.add('', 'expected a driver object')
@@ -22,11 +19,15 @@ export function checkDriver(value: unknown): readonly PolicyIssue[] {
   // Members of an object of unknown type are unknown.
   const driver = value as Readonly<Record<string, unknown>>
   issues.expect(isDriverName(driver.name), '/name', 'must be a DNS label: letters, digits and inner dashes, at most 63')
-  issues.expect(Number.isInteger(driver.contract), '/contract', 'must be the contract version, an integer')
+  const { contract } = driver
+  issues.expect(isContractRange(contract), '/contract', 'must be a range of versions, such as { min: 1, max: 1 }')
   for (const method of ['patch', 'start']) {
     issues.expect(typeof driver[method] === 'function', `/${method}`, 'must be a function')
   }
-  for (const issue of validateCapabilities(driver.capabilities)) {
+  const capabilities = isContractRange(contract)
+    ? capabilitiesForHost({ contract, capabilities: driver.capabilities }, host)
+    : driver.capabilities
+  for (const issue of validateCapabilities(capabilities)) {
     issues.add(`/capabilities${issue.pointer}`, issue.message)
   }
   issues.expect(isPlainJson(driver.configSchema), '/configSchema', 'must be a JSON Schema: an object of plain JSON')
@@ -52,6 +53,29 @@ export function validateCapabilities(value: unknown): readonly PolicyIssue[] {
     issues.expect(new Set(list).size === list.length, `/${name}`, 'must hold nothing twice')
   }
   return issues.issues
+}
+
+/**
+ * Returns the capabilities of a driver as a host reads them. If the driver also supports a newer contract than the host, members and values that this package does not
+ * define are left out: they belong to the newer contract. Otherwise they stay, and {@link validateCapabilities} reports them.
+ */
+export function capabilitiesForHost(
+  { contract, capabilities }: { readonly contract: ContractRange; readonly capabilities: unknown },
+  host: ContractRange = hostContracts,
+): unknown {
+  if (contract.max <= host.max || typeof capabilities !== 'object' || capabilities === null) return capabilities
+  const known = new Set(Object.keys(capabilitiesSchema.properties))
+  return Object.fromEntries(
+    Object.entries(capabilities)
+      .filter(([name]) => known.has(name))
+      .map(([name, value]: [string, unknown]) => [name, Array.isArray(value) ? knownValues(name, value) : value]),
+  )
+}
+
+function knownValues(name: string, values: readonly unknown[]): readonly unknown[] {
+  const issues = schemaIssues(Type.Partial(capabilitiesSchema), { [name]: values })
+  const unknownValues = new Set(issues.map(({ pointer }) => pointer))
+  return values.filter((_value, index) => !unknownValues.has(`/${name}/${index}`))
 }
 
 function isPlainJson(value: unknown): boolean {

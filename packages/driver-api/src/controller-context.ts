@@ -209,6 +209,8 @@ export interface Logger {
 
 /** The context of {@link Driver.start}. */
 export interface ControllerContext {
+  /** Contract version in use: the newest one that driver and host support. */
+  readonly contract: number
   /** IP address to listen on for the class's proxies. */
   readonly proxyServerAddress: string
   /** Port to listen on; 0 lets the driver choose. */

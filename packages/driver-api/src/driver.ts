@@ -1,12 +1,10 @@
 import type { Capabilities } from './capabilities.js'
+import type { ContractRange } from './contract.js'
 import type { ControllerContext } from './controller-context.js'
 import type { HealthProbes } from './health.js'
 import type { InjectorContext } from './injector-context.js'
 import type { JsonValue } from './policy/parts.js'
 import type { SidecarPatch } from './sidecar-patch.js'
-
-/** Version of the contract in this package. A host supports this version and the previous one. */
-export const CONTRACT_VERSION = 1
 
 /**
  * A sidecar driver: the implementation of a sidecar class.
@@ -17,8 +15,8 @@ export const CONTRACT_VERSION = 1
 export interface Driver {
   /** The sidecar class, a DNS label. Names compare case-insensitively. */
   readonly name: string
-  /** Contract version that the driver implements. */
-  readonly contract: number
+  /** Contract versions that the driver supports. Contexts name the one in use. */
+  readonly contract: ContractRange
   /** What the sidecar can enforce; the host compares every policy with it. */
   readonly capabilities: Capabilities
   /** JSON Schema of the driver's own configuration. */

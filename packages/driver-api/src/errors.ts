@@ -41,7 +41,7 @@ export const driverErrorCodes = {
   OSM_DRIVER_INVALID:
     'a driver declaration does not conform to the contract: a missing method, a bad name, or an invalid capability',
   OSM_DRIVER_DUPLICATE: 'two drivers were registered under one name; names compare case-insensitively',
-  OSM_DRIVER_CONTRACT: 'the driver was written for a contract version that this host does not support',
+  OSM_DRIVER_CONTRACT: 'the driver and this host have no contract version in common',
   OSM_DRIVER_UNKNOWN: 'no driver is registered for the sidecar class',
   OSM_DRIVER_NOT_INSTALLED: 'patch or start was called before a default driver was installed',
   OSM_DRIVER_CONFIG: 'the configuration of a driver is not valid for its configSchema',

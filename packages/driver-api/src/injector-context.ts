@@ -50,6 +50,8 @@ export interface ControlPlaneAddress {
  * returns its additions.
  */
 export interface InjectorContext {
+  /** Contract version in use: the newest one that driver and host support. */
+  readonly contract: number
   /** Name of the mesh. */
   readonly meshName: string
   /** Namespace of the control plane. */

@@ -1,10 +1,4 @@
-import {
-  CONTRACT_VERSION,
-  type ControllerContext,
-  type Driver,
-  type HealthProbes,
-  serveHealth,
-} from '@osm-ts/driver-api'
+import { type ControllerContext, type Driver, type HealthProbes, serveHealth } from '@osm-ts/driver-api'
 
 import { configSchema, envoyConfig, httpLimits, longestDrainSeconds } from './bootstrap/driver-config.js'
 import { createPatch } from './bootstrap/patch.js'
@@ -21,7 +15,7 @@ import { Translator } from './translate/translator.js'
 export function createEnvoyDriver(): Driver {
   return {
     name: 'envoy',
-    contract: CONTRACT_VERSION,
+    contract: { min: 1, max: 1 },
     capabilities,
     configSchema,
     // Under 1.36 access rules match no caller, and 1.36 has not been tried.

@@ -1,10 +1,4 @@
-import {
-  CONTRACT_VERSION,
-  type ControllerContext,
-  type Driver,
-  type HealthProbes,
-  serveHealth,
-} from '@osm-ts/driver-api'
+import { type ControllerContext, type Driver, type HealthProbes, serveHealth } from '@osm-ts/driver-api'
 
 import { configSchema } from './bootstrap/driver-config.js'
 import { patch } from './bootstrap/patch.js'
@@ -30,7 +24,7 @@ interface PipyDriverParts {
 export function pipyDriver(parts: PipyDriverParts): Driver {
   return {
     name: 'pipy',
-    contract: CONTRACT_VERSION,
+    contract: { min: 1, max: 1 },
     capabilities,
     configSchema,
     // The scripts do not load in 0.90, which osm-edge had.

@@ -1,4 +1,4 @@
-import { type Capabilities, CONTRACT_VERSION, type Driver } from '@osm-ts/driver-api'
+import { type Capabilities, type Driver } from '@osm-ts/driver-api'
 
 /** As little as a driver can declare. */
 export const leastCapabilities: Capabilities = {
@@ -18,7 +18,7 @@ export const leastCapabilities: Capabilities = {
 export function fakeDriver(name: string, changes: Partial<Omit<Driver, 'name'>> = {}): Driver {
   return {
     name,
-    contract: CONTRACT_VERSION,
+    contract: { min: 1, max: 1 },
     capabilities: leastCapabilities,
     configSchema: {},
     patch: () => Promise.reject(new Error(`driver ${name} has no sidecar in this test`)),

@@ -8,6 +8,7 @@ import {
   type DebugResponse,
   type Eviction,
   hashPart,
+  hostContracts,
   type MeshConfigView,
   OsmError,
   type Part,
@@ -170,6 +171,7 @@ export class FakeHost {
       // Nothing is to be had.
     }
     return {
+      contract: hostContracts.max,
       proxyServerAddress: '127.0.0.1',
       proxyServerPort: 0,
       proxyServiceCert: { watch: (signal) => this.serverTrust.watch(signal) },

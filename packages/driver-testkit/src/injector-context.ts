@@ -1,4 +1,4 @@
-import type { InjectorContext, MeshConfigView, Value } from '@osm-ts/driver-api'
+import { hostContracts, type InjectorContext, type MeshConfigView, type Value } from '@osm-ts/driver-api'
 
 /** The configuration of a mesh whose administrator has changed nothing. */
 export const meshConfig: MeshConfigView = {
@@ -24,6 +24,7 @@ export const meshConfig: MeshConfigView = {
 /** What a host says of a workload of service account `books.v2` in namespace `shop`, whose traffic is redirected. */
 export function injectorContext(changes: Partial<InjectorContext> = {}): InjectorContext {
   return {
+    contract: hostContracts.max,
     meshName: 'osm',
     osmNamespace: 'osm-system',
     podNamespace: 'shop',

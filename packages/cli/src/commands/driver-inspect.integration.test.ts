@@ -34,14 +34,19 @@ describe('osm driver inspect', () => {
     expect(stdout).toMatch(/^ {2}protocols {10}http$/m)
     const json = await inspect('failing', '--run', '-o', 'json')
     const [, integrity] = /^integrity +(\S+)$/m.exec(stdout) ?? []
-    expect(JSON.parse(json.stdout)).toMatchObject({ integrity, driver: { name: 'failing', contract: 1 } })
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      integrity,
+      driver: { name: 'failing', contract: { min: 1, max: 1 } },
+    })
   })
 
   it('shows the reason a host would refuse a package, and its digest all the same', async () => {
     const { code, stdout } = await inspect('later-contract', '--run')
     expect(code).toBe(1)
     expect(stdout).toContain('integrity      sha512-')
-    expect(stdout).toContain('OSM_DRIVER_CONTRACT: driver package later-contract was written for contract version 99')
+    expect(stdout).toContain(
+      'OSM_DRIVER_CONTRACT: driver later-contract supports contract versions 98 to 99, this host version 1',
+    )
     const json = await inspect('throws-at-load', '--run', '-o', 'json')
     expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { refused: { code: 'OSM_DRIVER_LOAD' } }])
   })

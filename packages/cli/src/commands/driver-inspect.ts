@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 
 import type { Command } from 'commander'
-import { isOsmError } from '@osm-ts/driver-api'
+import { describeContracts, isOsmError } from '@osm-ts/driver-api'
 import type { DeclaredDriver, PackageManifest } from '@osm-ts/driver-process'
 
 import { exitCodes } from '../exit-code.js'
@@ -73,7 +73,7 @@ function lines(inspection: Inspection): readonly string[] {
     ...found,
     `class          ${name}`,
     `version        ${version === '' ? '-' : version}`,
-    `contract       ${contract}`,
+    `contract       ${describeContracts(contract)}`,
     'capabilities',
     ...Object.entries(capabilities).map(([capability, value]) => `  ${capability.padEnd(18)} ${shown(value)}`),
   ]

@@ -88,7 +88,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_CREDENTIAL_DENIED: "the credential reference is not in the policy of the requesting proxy",
   OSM_DRIVER_CHANGED: "a restarted driver differs from the previous one",
   OSM_DRIVER_CONFIG: "the configuration of a driver is not valid for its configSchema",
-  OSM_DRIVER_CONTRACT: "the driver was written for a contract version that this host does not support",
+  OSM_DRIVER_CONTRACT: "the driver and this host have no contract version in common",
   OSM_DRIVER_DUPLICATE: "two drivers were registered under one name; names compare case-insensitively",
   OSM_DRIVER_EXITED: "the process of a driver exited",
   OSM_DRIVER_INTEGRITY: "the digest of a driver package differs from the list, so it is not loaded",

@@ -1,4 +1,4 @@
-import type { Capabilities } from '@osm-ts/driver-api'
+import type { Capabilities, ContractRange } from '@osm-ts/driver-api'
 
 /** What becomes of a pod whose driver does not answer: `Fail` refuses it, `Ignore` admits it without a sidecar. Kubernetes calls it so at webhooks. */
 export type FailurePolicy = 'Fail' | 'Ignore'
@@ -56,8 +56,11 @@ export interface DriverState {
   readonly failurePolicy: FailurePolicy
   /** Empty for what is part of the program, and for what was never loaded. */
   readonly version: string
-  /** Version of the contract, and what it declares; undefined for what was never loaded. */
+  /** Contract version in use; undefined for what was never loaded. */
   readonly contract?: number
+  /** Contract versions that it supports; undefined for what was never loaded. */
+  readonly contracts?: ContractRange
+  /** What it declares; undefined for what was never loaded. */
   readonly capabilities?: Capabilities
   /** Oldest version of the proxy that it serves; undefined if any will do. */
   readonly oldestProxyVersion?: string

@@ -1,3 +1,5 @@
+import { requireContract } from '@osm-ts/driver-api'
+
 import type { DriverRefusal, DriverState } from './driver-facts.js'
 import type { DriverRegistry } from './registry.js'
 
@@ -20,11 +22,20 @@ const MOST_WORDS = 2_048
 /** Every driver of a program, and every one that was asked for and is not there, sorted by class; 1,024 at most. */
 export function driverStates({ registry, runner }: DriverStateSources): readonly DriverState[] {
   const present = registry.names().map((name): DriverState => {
-    const { contract, capabilities, oldestProxyVersion = '' } = registry.get(name)
+    const { contract: contracts, capabilities, oldestProxyVersion = '' } = registry.get(name)
     const { origin = 'built-in', version = '', failurePolicy = 'Fail', process } = registry.facts(name) ?? {}
     const processState = process?.()
     const oldest = oldestProxyVersion === '' ? {} : { oldestProxyVersion }
-    const known = { name, origin, failurePolicy, version, contract, capabilities, ...oldest } as const
+    const known = {
+      name,
+      origin,
+      failurePolicy,
+      version,
+      contract: requireContract({ name, contract: contracts }),
+      contracts,
+      capabilities,
+      ...oldest,
+    } as const
     const about = processState === undefined ? known : { ...known, restarts: processState.restarts }
     if (processState !== undefined && processState.state !== 'running')
       return { ...about, state: 'circuit-open', ...(processState.lastFailure && { reason: processState.lastFailure }) }

@@ -28,7 +28,7 @@ const patch: SidecarPatch = {
 
 const driver = (overrides: Partial<Driver> = {}): Driver => ({
   name: 'test',
-  contract: 1,
+  contract: { min: 1, max: 1 },
   capabilities: {
     protocols: ['http'],
     pathMatches: [],
@@ -67,7 +67,8 @@ describe('DriverRegistry', () => {
     ['undefined', undefined, 'OSM_DRIVER_NIL'],
     ['a name that is no DNS label', driver({ name: 'my driver' }), 'OSM_DRIVER_INVALID'],
     ['a missing method', { ...driver(), start: undefined } as unknown as Driver, 'OSM_DRIVER_INVALID'],
-    ['another contract', driver({ contract: 2 }), 'OSM_DRIVER_CONTRACT'],
+    ['a contract that is no range', driver({ contract: 1 as never }), 'OSM_DRIVER_INVALID'],
+    ['a newer contract only', driver({ contract: { min: 98, max: 99 } }), 'OSM_DRIVER_CONTRACT'],
   ])('refuses %s', (_what, candidate, code) => {
     expect(codeOf(() => new DriverRegistry().register(candidate))).toBe(code)
   })

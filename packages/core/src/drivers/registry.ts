@@ -1,6 +1,5 @@
 import {
   checkSidecarPatch,
-  CONTRACT_VERSION,
   driverKey,
   isDriverName,
   type ControllerContext,
@@ -9,7 +8,9 @@ import {
   type InjectorContext,
   OsmError,
   type SidecarPatch,
+  isContractRange,
   isOsmError,
+  requireContract,
 } from '@osm-ts/driver-api'
 
 import { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
@@ -45,13 +46,12 @@ export class DriverRegistry {
     if (typeof driver.patch !== 'function' || typeof driver.start !== 'function') {
       throw new OsmError('OSM_DRIVER_INVALID', `driver ${name} lacks patch or start`, { details: { driver: name } })
     }
-    if (driver.contract !== CONTRACT_VERSION) {
-      throw new OsmError(
-        'OSM_DRIVER_CONTRACT',
-        `driver ${name} was written for contract version ${String(driver.contract)}; this host speaks version ${CONTRACT_VERSION}`,
-        { details: { driver: name, contract: driver.contract, supported: CONTRACT_VERSION } },
-      )
+    if (!isContractRange(driver.contract)) {
+      throw new OsmError('OSM_DRIVER_INVALID', `driver ${name} must have a contract such as { min: 1, max: 1 }`, {
+        details: { driver: name },
+      })
     }
+    requireContract({ name, contract: driver.contract })
     if (this.#drivers.has(name)) {
       throw new OsmError('OSM_DRIVER_DUPLICATE', `a driver named ${name} is registered already`, {
         details: { driver: name },

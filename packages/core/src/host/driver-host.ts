@@ -17,6 +17,7 @@ import {
   type PartHash,
   type PolicyUpdate,
   type ProxyRef,
+  requireContract,
   type ServiceAccountRef,
   type TrustBundle,
 } from '@osm-ts/driver-api'
@@ -155,6 +156,7 @@ export class DriverHost {
     this.#beyond.set(driverClass, unprotectedByClass(driverClass, driver.capabilities))
     this.#evictions.set(driverClass, new BoundedQueue<Eviction>(EVICTION_CAPACITY))
     return {
+      contract: requireContract(driver),
       proxyServerAddress: start.address,
       proxyServerPort: start.port,
       proxyServiceCert: {

@@ -1,4 +1,4 @@
-import { CONTRACT_VERSION, serveHealth } from '@osm-ts/driver-api'
+import { serveHealth } from '@osm-ts/driver-api'
 
 import { patch } from './patch.js'
 import { PolicyServer } from './policy-server.js'
@@ -7,7 +7,7 @@ import { PolicyServer } from './policy-server.js'
 export default function createDriver() {
   return {
     name: 'mysidecar',
-    contract: CONTRACT_VERSION,
+    contract: { min: 1, max: 1 },
     // What the proxy enforces, and nothing beyond it: the mesh refuses or reports whatever is not declared here.
     capabilities: {
       protocols: ['tcp'],

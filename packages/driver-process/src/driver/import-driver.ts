@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-import { checkDriver, CONTRACT_VERSION, type Driver, OsmError, speaksContract } from '@osm-ts/driver-api'
+import { checkDriver, type Driver, isContractRange, requireContract } from '@osm-ts/driver-api'
 
 import { readPackageManifest } from '../load/package-manifest.js'
 import { processError } from '../wire/failure.js'
@@ -52,12 +52,7 @@ export async function exportedDriver(module: Readonly<Record<string, unknown>>):
 /** Said before anything else: what another version of the contract wants to have is not known here. */
 function refuseContract(name: string, exported: unknown): void {
   const contract = isRecord(exported) ? exported['contract'] : undefined
-  if (typeof contract !== 'number' || speaksContract(contract)) return
-  throw new OsmError(
-    'OSM_DRIVER_CONTRACT',
-    `driver package ${name} was written for contract version ${contract}; this host speaks version ${CONTRACT_VERSION}`,
-    { details: { package: name, contract, supported: CONTRACT_VERSION } },
-  )
+  if (isContractRange(contract)) requireContract({ name, contract })
 }
 
 function reasonOf(cause: unknown): string {

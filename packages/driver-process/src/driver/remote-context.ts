@@ -10,7 +10,7 @@ import { Outbox } from './outbox.js'
 /** The part of a context that is plain data. */
 export type StartData = Pick<
   ControllerContext,
-  'proxyServerAddress' | 'proxyServerPort' | 'osmNamespace' | 'driverConfig'
+  'contract' | 'proxyServerAddress' | 'proxyServerPort' | 'osmNamespace' | 'driverConfig'
 >
 
 /** What a {@link remoteContext} is made of. */

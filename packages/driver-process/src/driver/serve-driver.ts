@@ -122,7 +122,8 @@ async function runDriver(
 function describe({ driver, version }: ServedDriver): DeclarationMessage {
   return {
     name: driver.name,
-    contract: driver.contract,
+    contractMin: driver.contract.min,
+    contractMax: driver.contract.max,
     capabilities: JSON.stringify(driver.capabilities),
     configSchema: JSON.stringify(driver.configSchema),
     version,

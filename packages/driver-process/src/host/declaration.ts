@@ -1,4 +1,11 @@
-import { checkDriver, CONTRACT_VERSION, type Driver, OsmError, speaksContract } from '@osm-ts/driver-api'
+import {
+  capabilitiesForHost,
+  checkDriver,
+  type Driver,
+  isContractRange,
+  OsmError,
+  requireContract,
+} from '@osm-ts/driver-api'
 
 import { processError } from '../wire/failure.js'
 import type { DeclarationMessage } from '../wire/services.js'
@@ -20,21 +27,18 @@ export type DeclaredDriver = Pick<
  * @throws OsmError with code `OSM_DRIVER_INVALID`, `OSM_DRIVER_CONTRACT`, `OSM_DRIVER_NAME` or `OSM_DRIVER_PROTOCOL`
  */
 export function readDeclaration(message: DeclarationMessage, expected: string): DeclaredDriver {
-  const { name, contract, version, oldestProxyVersion } = message
+  const { name, version, oldestProxyVersion } = message
+  const contract = { min: message.contractMin, max: message.contractMax }
+  // A newer contract may have other capabilities, so the version is checked first.
+  if (isContractRange(contract)) requireContract({ name, contract })
+  const capabilities = parseDocument(message.capabilities)
   const declared = {
     name,
     contract,
-    capabilities: parseDocument(message.capabilities),
+    capabilities: isContractRange(contract) ? capabilitiesForHost({ contract, capabilities }) : capabilities,
     configSchema: parseDocument(message.configSchema),
     ...(oldestProxyVersion === '' ? {} : { oldestProxyVersion }),
   }
-  // A later contract may have other capabilities: the version is the reason to tell then.
-  if (!speaksContract(contract))
-    throw new OsmError(
-      'OSM_DRIVER_CONTRACT',
-      `driver ${name} was written for contract version ${contract}; this host speaks version ${CONTRACT_VERSION}`,
-      { details: { driver: name, contract, supported: CONTRACT_VERSION } },
-    )
   const reasons = checkDriver({ ...declared, patch: () => undefined, start: () => undefined }).map(
     ({ pointer, message: what }) => `${pointer} ${what}`,
   )

@@ -4,7 +4,13 @@ import { DriverClient } from './driver-client.js'
 import { defaultLimits } from './limits.js'
 
 describe('a process of a driver that was given up', () => {
-  const start = { proxyServerAddress: '127.0.0.1', proxyServerPort: 1, osmNamespace: 'osm-system', driverConfig: {} }
+  const start = {
+    contract: 1,
+    proxyServerAddress: '127.0.0.1',
+    proxyServerPort: 1,
+    osmNamespace: 'osm-system',
+    driverConfig: {},
+  }
 
   it('cannot be asked to start any more, no matter who was about to', async () => {
     const client = new DriverClient('lost', '/nowhere/driver.sock', defaultLimits)

@@ -1,9 +1,9 @@
 import type { Client, ClientReadableStream } from '@grpc/grpc-js'
 import {
-  CONTRACT_VERSION,
   type DebugRequest,
   type DebugResponse,
   type HealthProbes,
+  hostContracts,
   type InjectorContext,
   OsmError,
   type SidecarPatch,
@@ -45,7 +45,7 @@ export class DriverClient {
   /** @throws OsmError as `readDeclaration` does, or with what the driver says of why it can't be loaded */
   async describe(expected: string, signal: AbortSignal): Promise<DeclaredDriver> {
     const patience = { deadlineMs: this.#limits.describeMs, signal, waitForReady: true } as const
-    const request = { contracts: [CONTRACT_VERSION] }
+    const request = { contractMin: hostContracts.min, contractMax: hostContracts.max }
     return readDeclaration(await this.#ask(driverService.Describe, request, 'asked what it is', patience), expected)
   }
 

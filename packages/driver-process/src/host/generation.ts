@@ -86,8 +86,8 @@ export class Generation {
     const socket = join(this.#endpoint.folder, `host-${serial}.sock`)
     this.#server = new HostServer({ context, socket, ...ports })
     await this.#server.start()
-    const { proxyServerAddress, proxyServerPort, osmNamespace, driverConfig } = context
-    const data = { proxyServerAddress, proxyServerPort, osmNamespace, driverConfig }
+    const { contract, proxyServerAddress, proxyServerPort, osmNamespace, driverConfig } = context
+    const data = { contract, proxyServerAddress, proxyServerPort, osmNamespace, driverConfig }
     const started = await Promise.race([
       this.client.start(data, socket, context.cancel.bind(context), context.signal),
       this.failed.then(rethrow),

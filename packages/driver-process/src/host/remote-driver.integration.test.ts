@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { askProbe, type JsonValue, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
+import { askProbe, hostContracts, type JsonValue, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
 import { FakeHost, injectorContext } from '@osm-ts/driver-testkit'
 
 import { bundleHostProgram } from '../../test/host-program.js'
@@ -44,7 +44,12 @@ function isAlive(pid: number): boolean {
 describe('a driver package in a child process', () => {
   it('is what it says, patches, and sees nothing of our environment', async () => {
     const driver = await trial.connect({ package: 'failing' })
-    expect(driver).toMatchObject({ name: 'failing', contract: 1, version: '1.2.3', oldestProxyVersion: '2.3' })
+    expect(driver).toMatchObject({
+      name: 'failing',
+      contract: { min: 1, max: 1 },
+      version: '1.2.3',
+      oldestProxyVersion: '2.3',
+    })
     expect(driver.capabilities.protocols).toEqual(['http'])
     const patch = await driver.patch(injectorContext())
     expect(patch.sidecar.args[1]).toBe('no environment')
@@ -52,6 +57,20 @@ describe('a driver package in a child process', () => {
     expect(isAlive(pidOf(patch))).toBe(true)
     await trial.end()
     expect(isAlive(pidOf(patch))).toBe(false)
+  })
+
+  it('learns which contract is in use if it supports several, and may declare more than this host knows', async () => {
+    const driver = await trial.connect({ package: 'several-contracts' })
+    expect(driver.contract).toEqual({ min: 1, max: 99 })
+    expect(driver.capabilities).not.toHaveProperty('gravity')
+    expect(driver.capabilities.features).toEqual(['retries'])
+    const patch = await driver.patch(injectorContext())
+    expect(patch.annotations).toEqual({ 'failing.sidecar.openservicemesh.io/contract': String(hostContracts.max) })
+    await start(driver)
+    await until(() => host.logs.some(({ message }) => message === 'contract in use'))
+    expect(host.logs.find(({ message }) => message === 'contract in use')?.fields).toMatchObject({
+      contract: hostContracts.max,
+    })
   })
 
   it('is started: probes, log, metrics, pages, sessions', async () => {
@@ -99,7 +118,11 @@ describe('a package that is no driver is refused with the reason', () => {
     ['throws-at-load', 'OSM_DRIVER_LOAD', 'the moon is not full'],
     ['exports-nothing', 'OSM_DRIVER_LOAD', 'no default export'],
     ['no-driver', 'OSM_DRIVER_LOAD', '/name must be a DNS label'],
-    ['later-contract', 'OSM_DRIVER_CONTRACT', 'contract version 99; this host speaks version 1'],
+    [
+      'later-contract',
+      'OSM_DRIVER_CONTRACT',
+      'driver later-contract supports contract versions 98 to 99, this host version 1; upgrade the control plane',
+    ],
     ['failing', 'OSM_DRIVER_NAME', 'of class failing, but listed as other'],
     ['exits-at-load', 'OSM_DRIVER_EXITED', 'exit code 3'],
     ['leaks-at-load', 'OSM_DRIVER_MEMORY', 'may have 400'],

@@ -105,7 +105,7 @@ export class RemoteDriver implements Driver {
     return this.#declared.name
   }
 
-  get contract(): number {
+  get contract(): Driver['contract'] {
     return this.#declared.contract
   }
 

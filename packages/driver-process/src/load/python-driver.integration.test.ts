@@ -104,7 +104,7 @@ describe('a package that names a command', () => {
   )
 
   it('is a driver like any other: it declares, patches, is started, and gives a proxy its policy', async () => {
-    expect(python).toMatchObject({ name: 'python', contract: 1, version: '0.1.0' })
+    expect(python).toMatchObject({ name: 'python', contract: { min: 1, max: 1 }, version: '0.1.0' })
     const { sidecar } = await python.patch(explicit())
     expect(sidecar.security.runAsUser).toBe(PROXY_UID)
     await expect(python.patch(injectorContext({ podOS: 'windows' }))).rejects.toMatchObject({

@@ -4,10 +4,14 @@ import { messageType } from './message.js'
 
 export const empty = messageType('Empty', {})
 export const document = messageType('Document', { json: [1, 'string'] })
-export const describeRequest = messageType('DescribeRequest', { contracts: [1, 'uint32s'] })
+export const describeRequest = messageType('DescribeRequest', {
+  contractMin: [1, 'uint32'],
+  contractMax: [2, 'uint32'],
+})
 export const declaration = messageType('Declaration', {
   name: [1, 'string'],
-  contract: [2, 'uint32'],
+  contractMin: [2, 'uint32'],
+  contractMax: [7, 'uint32'],
   capabilities: [3, 'string'],
   configSchema: [4, 'string'],
   version: [5, 'string'],

@@ -47,7 +47,7 @@ export class CommandDriver implements Driver {
     return this.#first.driver.name
   }
 
-  get contract(): number {
+  get contract(): Driver['contract'] {
     return this.#first.driver.contract
   }
 

@@ -1,4 +1,10 @@
-import { type Capabilities, CONTRACT_VERSION } from '@osm-ts/driver-api'
+import {
+  type Capabilities,
+  type ContractRange,
+  describeContracts,
+  hostContracts,
+  isContractRange,
+} from '@osm-ts/driver-api'
 import { stringify } from 'yaml'
 
 import type { CheckResult } from '../conformance/check.js'
@@ -37,8 +43,8 @@ export interface Report {
   readonly level: 0 | 1 | 2
   /** RFC 3339. */
   readonly date: string
-  readonly kit: PackageVersion & { readonly contract: number }
-  readonly driver: PackageVersion & { readonly sidecarClass: string; readonly contract: number }
+  readonly kit: PackageVersion & { readonly contract: ContractRange }
+  readonly driver: PackageVersion & { readonly sidecarClass: string; readonly contract: ContractRange }
   readonly environment: { readonly node: string; readonly platform: string } & Partial<Programs> & Partial<ClusterFacts>
   readonly summary: { readonly passed: number; readonly failed: number; readonly notClaimed: number }
   /** Command lines. */
@@ -67,7 +73,7 @@ export function makeReport({ kit, loaded, results, date, node, platform, program
   return {
     level: cluster !== undefined ? 2 : programs !== undefined ? 1 : 0,
     date: date.toISOString(),
-    kit: { ...kit, contract: CONTRACT_VERSION },
+    kit: { ...kit, contract: hostContracts },
     driver: { ...of, sidecarClass: driver.name, contract: driver.contract },
     environment: { node, platform, ...programs, ...cluster },
     summary: { passed: count('passed'), failed: count('failed'), notClaimed: count('not claimed') },
@@ -155,7 +161,7 @@ pre { background: #f4f4f4; padding: .6rem; overflow: auto }
 </head>
 <body>
 <h1>${title}</h1>
-<p>Level ${report.level}, class <b>${escaped(driver.sidecarClass)}</b>, contract ${escaped(String(driver.contract))}, ${escaped(date)}.
+<p>Level ${report.level}, class <b>${escaped(driver.sidecarClass)}</b>, contract ${escaped(contractOf(driver.contract))}, ${escaped(date)}.
 ${summary.passed} passed, ${summary.failed} failed, ${summary.notClaimed} not claimed.</p>
 <table>
 ${rows.join('\n')}
@@ -166,7 +172,7 @@ ${declared.join('\n')}
 </table>
 <h2>How to reproduce</h2>
 <pre>${escaped(reproduce.join('\n'))}</pre>
-<p>Made by ${escaped(`${kit.name} ${kit.version}`)} (contract ${kit.contract}) on Node ${escaped(environment.node)}, ${escaped(environment.platform)}${escaped(othersOf(environment))}.</p>
+<p>Made by ${escaped(`${kit.name} ${kit.version}`)} (contract ${describeContracts(kit.contract)}) on Node ${escaped(environment.node)}, ${escaped(environment.platform)}${escaped(othersOf(environment))}.</p>
 </body>
 </html>
 `
@@ -180,4 +186,9 @@ function othersOf({ mode, osm, proxy, kubernetes, controller, sidecar }: Report[
 
 function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+/** A driver that fails contract.version may declare anything. */
+function contractOf(declared: unknown): string {
+  return isContractRange(declared) ? describeContracts(declared) : JSON.stringify(declared)
 }

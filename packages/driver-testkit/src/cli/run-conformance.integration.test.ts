@@ -40,21 +40,23 @@ describe('the command line of the conformance suite', () => {
   }
 
   it('says what passed and what did not, and writes reports that can be published', async () => {
-    packageOf('future', { contract: 99, name: 'small' })
+    packageOf('future', { contract: { min: 98, max: 99 }, name: 'small' })
     const { code, out } = await run('--driver', 'future', '--only', 'contract.', '--report', 'reports')
     expect(code).toBe(1)
     expect(out).toMatch(/^ok +contract\.shape /m)
-    expect(out).toMatch(/^FAILED +contract\.version .*\n +contract is 99; this kit speaks 1$/m)
+    expect(out).toMatch(
+      /^FAILED +contract\.version .*\n +OsmError OSM_DRIVER_CONTRACT: driver small supports contract versions 98 to 99, this host version 1; upgrade the control plane$/m,
+    )
     expect(out).toMatch(/3 passed, 1 failed, 0 not claimed\n$/)
     const written = parse(readFileSync(join(folder, 'reports/conformance.yaml'), 'utf8')) as Report
     expect(written).toMatchObject({
       level: 0,
       date: '2030-01-01T00:00:00.000Z',
-      driver: { name: 'a-driver', version: '1.2.3', sidecarClass: 'small', contract: 99 },
+      driver: { name: 'a-driver', version: '1.2.3', sidecarClass: 'small', contract: { min: 98, max: 99 } },
       summary: { passed: 3, failed: 1, notClaimed: 0 },
     })
     const page = readFileSync(join(folder, 'reports/conformance.html'), 'utf8')
-    expect(page).toContain('contract is 99; this kit speaks 1')
+    expect(page).toContain('driver small supports contract versions 98 to 99, this host version 1')
     for (const text of [page, JSON.stringify(written)]) expect(text).not.toContain(folder)
   })
 

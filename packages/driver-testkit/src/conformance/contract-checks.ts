@@ -1,9 +1,12 @@
 import {
   canonicalJson,
+  capabilitiesForHost,
   checkDriver,
-  CONTRACT_VERSION,
+  describeContracts,
+  hostContracts,
+  isContractRange,
   type JsonValue,
-  speaksContract,
+  requireContract,
   validateCapabilities,
 } from '@osm-ts/driver-api'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -25,16 +28,17 @@ export const contractChecks: readonly Check[] = [
   },
   {
     id: 'contract.version',
-    proves: `the driver was written for a contract version that a host of version ${CONTRACT_VERSION} speaks`,
-    prove: async ({ driver: { contract } }) => {
-      expect(speaksContract(contract), `contract is ${contract}; this kit speaks ${CONTRACT_VERSION}`)
+    proves: `the driver supports a contract version of this kit, which has ${describeContracts(hostContracts)}`,
+    prove: async ({ driver }) => {
+      expect(isContractRange(driver.contract), `contract is no range of versions: ${JSON.stringify(driver.contract)}`)
+      requireContract(driver)
     },
   },
   {
     id: 'contract.capabilities',
     proves: 'the capabilities are data that the host understands, and the same whenever they are read',
     prove: async ({ driver }) => {
-      expectNone('capabilities are malformed', validateCapabilities(driver.capabilities))
+      expectNone('capabilities are malformed', validateCapabilities(capabilitiesForHost(driver)))
       const [first, second] = [canonicalJson(driver.capabilities), canonicalJson(driver.capabilities)]
       expect(first === second, 'capabilities differ from one reading to the next')
     },

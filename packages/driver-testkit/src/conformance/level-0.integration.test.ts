@@ -43,7 +43,7 @@ function broken(): Readonly<Record<string, Driver>> {
   const reading = { count: 0 }
   return {
     'contract.shape': { ...good, name: 'Not a label!' },
-    'contract.version': { ...good, contract: 99 },
+    'contract.version': { ...good, contract: { min: 98, max: 99 } },
     'contract.capabilities': Object.defineProperty({ ...good }, 'capabilities', {
       get: () => ({ ...good.capabilities, drain: (reading.count += 1) % 2 === 0 }),
     }),

@@ -3,6 +3,7 @@ import type { InjectorContext, JsonValue } from '@osm-ts/driver-api'
 import { injectorContext } from '../injector-context.js'
 import { testAuthority } from '../test-certificates.js'
 import type { Subject } from './check.js'
+import { contractOf } from './running.js'
 
 /** Of an environment variable of the workload, which is no matter of any driver. */
 export const WORKLOAD_SECRET = 'hunter2-of-the-workload'
@@ -51,6 +52,7 @@ export class PatchContexts {
       ...user('web'),
       ...this.#known,
       podOS: this.#system(),
+      contract: contractOf(this.#subject),
       driverConfig: this.#subject.config,
       ...(mode === 'explicit' ? explicit : {}),
       ...changes,

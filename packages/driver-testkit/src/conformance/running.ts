@@ -2,7 +2,15 @@ import { get } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { type ControllerContext, driverKey, type HealthProbe, type HealthProbes } from '@osm-ts/driver-api'
+import {
+  type ControllerContext,
+  driverKey,
+  type HealthProbe,
+  type HealthProbes,
+  hostContracts,
+  isContractRange,
+  negotiateContract,
+} from '@osm-ts/driver-api'
 
 import { FakeHost } from '../fake-host.js'
 import { expect, type Subject } from './check.js'
@@ -41,9 +49,14 @@ export async function whileRunning(
   }
 }
 
+/** Contract version in use; the kit's newest if there is no common one, which check contract.version reports. */
+export function contractOf({ driver: { contract } }: Subject): number {
+  return (isContractRange(contract) ? negotiateContract(contract) : undefined) ?? hostContracts.max
+}
+
 /** What `start` is called with. */
 export function contextOf(subject: Subject, host: FakeHost, changes: Partial<ControllerContext>): ControllerContext {
-  return host.context({ driverConfig: subject.config, ...changes })
+  return host.context({ contract: contractOf(subject), driverConfig: subject.config, ...changes })
 }
 
 /** A port of the loopback address that no one listens on. */

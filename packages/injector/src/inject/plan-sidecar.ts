@@ -10,6 +10,7 @@ import {
 } from '@osm-ts/core'
 import {
   OsmError,
+  requireContract,
   type InjectorContext,
   type ProxyCommonName,
   type ProxyUUID,
@@ -106,6 +107,7 @@ function contextOf(
   const { config, domains, osmNamespace } = settings
   const controller = `osm-controller.${osmNamespace}.svc.${domains.clusterDomain}`
   return {
+    contract: requireContract(settings.registry.get(choice.sidecarClass)),
     meshName: settings.meshName,
     osmNamespace,
     podNamespace: request.namespace.name,

@@ -16,6 +16,7 @@ import type { InstancePlacement } from './instance-placement.js'
 
 /** What a context is made from. */
 export interface InjectorContextOptions {
+  readonly contract: number
   readonly desired: DesiredInstance
   readonly sidecarClass: string
   readonly uuid: ProxyUUID
@@ -34,6 +35,7 @@ export function injectorContext(options: InjectorContextOptions): InjectorContex
   const { desired, sidecarClass, uuid, certificate, configurator, domains, environment, placement, signal } = options
   const config = configurator.current()
   return {
+    contract: options.contract,
     meshName: MESH_NAME,
     osmNamespace: OSM_NAMESPACE,
     podNamespace: desired.namespace,

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 
 import { newProxyUUID, type ProxyCertificate } from '@osm-ts/core'
-import { OsmError, type ProxyUUID, type SidecarPatch } from '@osm-ts/driver-api'
+import { OsmError, type ProxyUUID, requireContract, type SidecarPatch } from '@osm-ts/driver-api'
 
 import type { StandaloneErrorCode } from '../errors.js'
 import { isExecutable } from '../process/find-executable.js'
@@ -44,6 +44,7 @@ export async function prepareSidecar(
     certificates.issueCertificate({ kind: 'proxy', uuid, serviceAccount }, { keep: false })
   const certificate = await issue()
   const context = injectorContext({
+    contract: requireContract(driver),
     desired,
     sidecarClass,
     uuid,

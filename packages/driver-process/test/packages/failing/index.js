@@ -91,7 +91,7 @@ const start = async (context) => {
 
 export default () => ({
   name: 'failing',
-  contract: 1,
+  contract: { min: 1, max: 1 },
   capabilities: {
     protocols: ['http'],
     pathMatches: [],

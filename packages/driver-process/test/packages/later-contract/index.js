@@ -1,6 +1,6 @@
 export default {
   name: 'later',
-  contract: 99,
+  contract: { min: 98, max: 99 },
   capabilities: { protocols: ['quic'] },
   configSchema: {},
   patch: async () => ({}),

@@ -1,1 +1,1 @@
-export default { name: 'Not A Label', contract: 1, capabilities: {}, configSchema: {} }
+export default { name: 'Not A Label', contract: { min: 1, max: 1 }, capabilities: {}, configSchema: {} }

@@ -57,7 +57,7 @@ const start = async (context) => {
 
 export default () => ({
   name: 'working',
-  contract: 1,
+  contract: { min: 1, max: 1 },
   capabilities: {
     protocols: ['http', 'http2', 'grpc', 'https', 'tcp', 'tcp-server-first'],
     pathMatches: ['exact', 'prefix', 'regex'],
