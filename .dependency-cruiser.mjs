@@ -160,8 +160,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: ['node_modules', '^packages/envoy-api/gen/'] },
-    // The template is code of somebody else's package.
-    exclude: { path: ['/dist/', '^packages/create-driver/template/'] },
+    // The template is code of somebody else's package; VitePress is installed beside the site alone.
+    exclude: { path: ['/dist/', '^packages/create-driver/template/', '^tools/site/vitepress/'] },
     tsPreCompilationDeps: true,
     // Resolves @osm-ts/* to sources: the rules speak of them, and they are there before anything is compiled.
     tsConfig: { fileName: join(import.meta.dirname, 'tools/tsconfig.layers.json') },

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
+import { headingSlug } from './heading-slug.mjs'
 
 /** Pages of the host, which a README can only reach by leaving the checkout. */
 const ofHost = '../../actions/'
@@ -40,10 +41,10 @@ export function linkFaults(path, text, read) {
 }
 
 /**
- * The lines of a page; those inside fences and code are empty.
+ * The lines of a page; those of fences are empty, and code inside a line is blank.
  * @param {string} text
  */
-function proseLines(text) {
+export function proseLines(text) {
   let fence = ''
   return text.split('\n').map((line) => {
     const [, mark = ''] = /^\s*(`{3,}|~{3,})/.exec(line) ?? []
@@ -67,11 +68,7 @@ function anchorsOf(text) {
     if (/^\s*(```|~~~)/.test(line)) isFenced = !isFenced
     const [, heading] = /^#{1,6}\s+(.*?)\s*#*$/.exec(isFenced ? '' : line) ?? []
     if (heading === undefined) continue
-    const slug = heading
-      .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\p{M}_\- ]/gu, '')
-      .replaceAll(' ', '-')
+    const slug = headingSlug(heading.replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1'))
     let unused = slug
     for (let count = 1; anchors.has(unused); count += 1) unused = `${slug}-${count}`
     anchors.add(unused)
