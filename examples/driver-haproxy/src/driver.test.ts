@@ -61,11 +61,13 @@ describe('the driver', () => {
 
   it('listens, says that it is well, and stops', async () => {
     const host = new FakeHost('haproxy')
-    const { liveness } = await driver.start(host.context())
+    const { probes, stopped } = await driver.start(host.context())
+    const { liveness } = probes
     const health = `http://127.0.0.1:${liveness!.port}${liveness!.path}`
     expect((await fetch(health)).status).toBe(200)
     expect(await host.page('/debug/haproxy')).toMatchObject({ status: 200, body: '[]' })
     host.stop()
+    await stopped
     await expect(fetch(health)).rejects.toThrow()
     expect(host.cancelled).toEqual([])
   })

@@ -1,4 +1,10 @@
-import { type ControllerContext, type Driver, type HealthProbes, type JsonValue, serveHealth } from '@osm-ts/driver-api'
+import {
+  type ControllerContext,
+  type Driver,
+  type JsonValue,
+  serveHealth,
+  type StartedDriver,
+} from '@osm-ts/driver-api'
 
 import { capabilities } from './capabilities.js'
 import { patch } from './patch.js'
@@ -16,7 +22,7 @@ export function createHaproxyDriver(): Driver {
   return { name: 'haproxy', contract: { min: 1, max: 1 }, capabilities, configSchema, patch, start }
 }
 
-async function start(context: ControllerContext): Promise<HealthProbes> {
+async function start(context: ControllerContext): Promise<StartedDriver> {
   const server = new HaproxyServer(context)
   try {
     await server.start()

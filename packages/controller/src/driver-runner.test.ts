@@ -1,12 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { DriverRegistry, driverStates, resolveMeshConfig } from '@osm-ts/core'
 import type { ControllerContext, Driver } from '@osm-ts/driver-api'
-import { fakeDriver } from '@osm-ts/driver-testkit'
+import { fakeDriver, untilAborted } from '@osm-ts/driver-testkit'
 
 import { DriverRunner } from './driver-runner.js'
 
 const loaded = { origin: 'package', version: '1.0.0', failurePolicy: 'Fail' } as const
 const times = { patienceMs: 30, retry: { firstMs: 5, lastMs: 20 } }
+
+/** A start that decides when the driver stops. */
+interface Started {
+  readonly stopped: Promise<void>
+}
 
 describe('DriverRunner', () => {
   let end: AbortController
@@ -23,13 +28,13 @@ describe('DriverRunner', () => {
   /** A driver that starts as it is told, once for each time it is started; the last one holds. */
   function driver(
     name: string,
-    ...starts: (() => Promise<void>)[]
+    ...starts: (() => Promise<Started | undefined>)[]
   ): Driver & { readonly contexts: ControllerContext[] } {
     const contexts: ControllerContext[] = []
     const start = async (context: ControllerContext) => {
       contexts.push(context)
-      await starts[Math.min(contexts.length, starts.length) - 1]?.()
-      return {}
+      const started = await starts[Math.min(contexts.length, starts.length) - 1]?.()
+      return { probes: {}, stopped: started?.stopped ?? untilAborted(context.signal) }
     }
     return { ...fakeDriver(name), start, contexts }
   }
@@ -57,8 +62,8 @@ describe('DriverRunner', () => {
   }
 
   const fails = () => Promise.reject(new Error('no port'))
-  const works = () => Promise.resolve()
-  const hangs = () => new Promise<void>(() => undefined)
+  const works = () => Promise.resolve(undefined)
+  const hangs = () => new Promise<undefined>(() => undefined)
   const until = async (is: () => boolean) => {
     while (!is()) await new Promise((resolve) => setTimeout(resolve, 2))
   }
@@ -84,6 +89,29 @@ describe('DriverRunner', () => {
     expect(logs.filter((line) => line.includes('no driver'))).toHaveLength(1)
     expect(logs.filter((line) => line.includes('did not start'))).toHaveLength(1)
     expect(runner.classes()).toEqual(['main', 'quick', 'throws'])
+  })
+
+  it.each([
+    ['rejects', () => Promise.reject(new Error('lost its port')), 'driver main ended by itself: lost its port'],
+    ['resolves', () => Promise.resolve(), 'driver main ended by itself'],
+  ])('starts a driver again whose stopped %s although its signal has not aborted', async (_how, stops, message) => {
+    const registry = new DriverRegistry()
+    let end = (): void => undefined
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    const main = driver('main', async () => ({ stopped: ended.then(stops) }), works)
+    registry.register(main, loaded)
+    const seen: unknown[] = []
+    const { runner, states } = runnerOf(registry, 'main')
+    registry.subscribe(() => seen.push(driverStates({ registry, runner })[0]?.reason))
+    await runner.start()
+    await expect(runner.ready()).resolves.toBe(true)
+    end()
+    await until(() => main.contexts.length === 2 && states().main === 'ready')
+    expect(seen).toContainEqual({ code: 'OSM_DRIVER_STOPPED', message })
+    expect(main.contexts.map(({ signal }) => signal.aborted)).toEqual([true, false])
+    expect(logs.filter((line) => line.includes('ended by itself'))).toHaveLength(1)
   })
 
   it('starts a class whose driver comes later, and is unready meanwhile if it is the default', async () => {

@@ -11,7 +11,7 @@ import {
   type ProcessLogger,
   systemClock,
 } from '@osm-ts/core'
-import { askProbe, driverKey, type HealthProbes, isOsmError, OsmError } from '@osm-ts/driver-api'
+import { askProbe, driverKey, type HealthProbes, isOsmError, OsmError, type StartedDriver } from '@osm-ts/driver-api'
 
 /** What {@link DriverRunner} needs. */
 export interface DriverRunnerOptions {
@@ -44,6 +44,15 @@ const MOST_CLASSES = 1_024
 export type StartState =
   | { readonly state: 'starting' | 'started' }
   | { readonly state: 'failed' | 'ended'; readonly code: string; readonly message: string; readonly cause?: unknown }
+
+/** What came of one start. */
+type Attempt =
+  | 'failed'
+  | 'final'
+  | {
+      /** Resolves with true if the driver has ended by itself and has to be started again. */
+      readonly failed: Promise<boolean>
+    }
 
 interface Served {
   state: StartState
@@ -114,35 +123,41 @@ export class DriverRunner {
 
   /** Resolves when the class was started once, whatever came of it. */
   async #begin(name: string): Promise<void> {
-    if (!(await this.#tryToStart(name))) void this.#keepStarting(name)
+    void this.#keepRunning(name, await this.#tryToStart(name))
   }
 
-  /** Never rejects: each failure is logged where it happens. */
-  async #keepStarting(name: string): Promise<void> {
+  /** Starts a driver again after it failed to start, or ended by itself. Never rejects: each failure is logged where it happens. */
+  async #keepRunning(name: string, first: Attempt): Promise<void> {
     const { signal } = this.#options
-    for (let failures = 1; ; failures += 1) {
+    let attempt = first
+    for (let failures = 1; attempt !== 'final'; failures += 1) {
+      if (attempt !== 'failed') {
+        const since = performance.now()
+        if (!(await attempt.failed)) return
+        if (performance.now() - since > this.#times.retry.lastMs) failures = 1
+      }
       await pause(systemClock, backoffMs(failures, this.#times.retry, Math.random), signal)
-      if (signal.aborted || (await this.#tryToStart(name))) return
+      if (signal.aborted) return
+      attempt = await this.#tryToStart(name)
     }
   }
 
-  /** Resolves with true if the driver runs, or will never; with false if it has to be tried again. */
-  async #tryToStart(name: string): Promise<boolean> {
+  /** Resolves with the running driver, with `final` if there will never be one, or with `failed` if it has to be tried again. */
+  async #tryToStart(name: string): Promise<Attempt> {
     const { registry, logger, signal } = this.#options
     const known = this.#served.get(name)?.state
     const refusal = registry.refusal(name)
     // One that is refused for good was logged when it was; another may still come.
-    if (refusal !== undefined) return refusal.final
+    if (refusal !== undefined) return refusal.final ? 'final' : 'failed'
     if (registry.facts(name) === undefined) {
       logger.warn({ driver: name }, 'MeshConfig allows a class that has no driver')
-      return true
+      return 'final'
     }
     try {
-      await this.#semaphore.run(
+      return await this.#semaphore.run(
         () => this.#startOne(name),
         () => new Error(`more than ${MOST_CLASSES} drivers wait to be started`),
       )
-      return true
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       const failure = { code: isOsmError(error) ? error.code : 'OSM_DRIVER_START', message }
@@ -151,11 +166,11 @@ export class DriverRunner {
       const isNews = known?.state !== 'failed' || known.message !== message
       if (!signal.aborted && isNews)
         logger.warn({ driver: name, ...failure }, 'a driver did not start; it is started again')
-      return false
+      return 'failed'
     }
   }
 
-  async #startOne(name: string): Promise<void> {
+  async #startOne(name: string): Promise<Attempt> {
     const { registry, host, configurator, proxyServer, logger, signal } = this.#options
     const own = new AbortController()
     const served: Served = { state: { state: 'starting' }, probes: undefined }
@@ -174,19 +189,43 @@ export class DriverRunner {
         own.abort(reason)
       },
     })
+    let started: StartedDriver
     try {
-      served.probes = await registry.start(context, name)
+      started = await registry.start(context, name)
     } catch (error) {
       // What it has opened before it failed is in the way of the next start.
       own.abort(error)
-      if (hasEnded(served)) return
+      if (hasEnded(served)) return 'final'
       throw error
     }
-    if (hasEnded(served)) return
+    // From here on, so that no rejection is missed.
+    const failed = this.#watchEnd(name, started.stopped, served, own)
+    if (hasEnded(served)) return 'final'
+    served.probes = started.probes
     served.state = { state: 'started' }
     if (name === this.#defaultClass) registry.install(name)
     registry.changed()
     logger.info({ driver: name }, 'proxy control plane started')
+    return { failed }
+  }
+
+  /** Resolves with true if the driver has ended by itself and is closed; with false if it was stopped, or called `cancel`. */
+  async #watchEnd(name: string, stopped: Promise<void>, served: Served, own: AbortController): Promise<boolean> {
+    const { registry, logger, signal } = this.#options
+    const reason: unknown = await stopped.then(
+      () => undefined,
+      (error: unknown) => error ?? new Error('no reason given'),
+    )
+    if (signal.aborted || hasEnded(served)) return false
+    const why = reason === undefined ? '' : `: ${reason instanceof Error ? reason.message : JSON.stringify(reason)}`
+    const failure = { code: 'OSM_DRIVER_STOPPED', message: `driver ${name} ended by itself${why}` }
+    served.state = { state: 'failed', ...failure }
+    served.probes = undefined
+    // What it has left open is in the way of the next start.
+    own.abort(reason)
+    registry.changed()
+    logger.error({ driver: name, ...failure }, 'a driver ended by itself; it is started again')
+    return true
   }
 }
 

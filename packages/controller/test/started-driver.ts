@@ -1,5 +1,5 @@
 import type { ControllerContext, Driver } from '@osm-ts/driver-api'
-import { fakeDriver, leastCapabilities } from '@osm-ts/driver-testkit'
+import { fakeDriver, leastCapabilities, untilAborted } from '@osm-ts/driver-testkit'
 
 /** A driver that does nothing but hand out the context that it was started with. */
 export interface StartedDriver {
@@ -21,7 +21,7 @@ export function startedDriver(name: string, start: () => Promise<void> = () => P
     start: async (given) => {
       context = given
       await start()
-      return {}
+      return { probes: {}, stopped: untilAborted(given.signal) }
     },
   })
   return {

@@ -32,8 +32,22 @@ export interface Driver {
   /**
    * Starts the proxy control plane and resolves when it listens.
    *
-   * @returns how to ask for its health
+   * @returns its health probes, and a promise of its end
    * @throws OsmError with code `OSM_DRIVER_START`, naming the address if it cannot be bound
    */
-  start(context: ControllerContext): Promise<HealthProbes>
+  start(context: ControllerContext): Promise<StartedDriver>
+}
+
+/** A proxy control plane that listens. */
+export interface StartedDriver {
+  /** How to ask for its health. */
+  readonly probes: HealthProbes
+  /**
+   * Settles when everything that `start` opened is closed. Pending while the control plane runs.
+   *
+   * After {@link ControllerContext.signal} has aborted it resolves. If it settles earlier, the control plane has failed: the host logs the reason of a
+   * rejection, aborts the signal and starts the driver again after a wait. A driver that must not be started again calls
+   * {@link ControllerContext.cancel} instead.
+   */
+  readonly stopped: Promise<void>
 }

@@ -48,6 +48,7 @@ export const driverErrorCodes = {
   OSM_DRIVER_PATCH: 'the driver failed to produce a sidecar patch',
   OSM_DRIVER_PATCH_REFUSED: 'the sidecar patch exceeds the permissions of a driver',
   OSM_DRIVER_START: 'the proxy control plane of a driver failed to start',
+  OSM_DRIVER_STOPPED: 'the proxy control plane of a driver ended by itself',
   OSM_PROXY_UNAUTHENTICATED: 'the peer certificate is not an unreleased proxy certificate of this mesh',
   OSM_PROXY_WRONG_CLASS: 'the proxy belongs to another sidecar class than the calling driver',
   OSM_PROXY_UNKNOWN: 'the workload of the proxy in the certificate does not exist',

@@ -13,7 +13,7 @@ describe('the Envoy driver', () => {
 
   it('starts, tells how to ask for its health, and stops with the signal', async () => {
     const host = new EnvoyHost()
-    const probes = await createEnvoyDriver().start(host.context())
+    const { probes } = await createEnvoyDriver().start(host.context())
     expect(validateHealthProbes(probes)).toEqual([])
     const { port = 0, path = '' } = probes.readiness ?? {}
     expect((await fetch(`http://127.0.0.1:${port}${path}`)).status).toBe(200)

@@ -1,4 +1,4 @@
-import { type ControllerContext, type Driver, type HealthProbes, serveHealth } from '@osm-ts/driver-api'
+import { type ControllerContext, type Driver, serveHealth, type StartedDriver } from '@osm-ts/driver-api'
 
 import { configSchema, envoyConfig, httpLimits, longestDrainSeconds } from './bootstrap/driver-config.js'
 import { createPatch } from './bootstrap/patch.js'
@@ -25,7 +25,7 @@ export function createEnvoyDriver(): Driver {
   }
 }
 
-async function start(context: ControllerContext): Promise<HealthProbes> {
+async function start(context: ControllerContext): Promise<StartedDriver> {
   const differ = new ResourceDiffer()
   const config = envoyConfig(context.driverConfig)
   const { connectionAgeSeconds, connectionGraceSeconds, keepaliveSeconds } = config

@@ -1,4 +1,4 @@
-import { type ControllerContext, type Driver, type HealthProbes, serveHealth } from '@osm-ts/driver-api'
+import { type ControllerContext, type Driver, serveHealth, type StartedDriver } from '@osm-ts/driver-api'
 
 import { configSchema } from './bootstrap/driver-config.js'
 import { patch } from './bootstrap/patch.js'
@@ -34,7 +34,7 @@ export function pipyDriver(parts: PipyDriverParts): Driver {
   }
 }
 
-async function start(context: ControllerContext, { readCodebase, make }: PipyDriverParts): Promise<HealthProbes> {
+async function start(context: ControllerContext, { readCodebase, make }: PipyDriverParts): Promise<StartedDriver> {
   const server = new RepoServer(context, { codebase: await readCodebase(), make })
   try {
     await server.start()

@@ -14,6 +14,14 @@ export const leastCapabilities: Capabilities = {
   features: [],
 }
 
+/** Resolves when the signal aborts: the end of a driver that opens nothing. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
 /** A driver for tests of its host: it declares {@link leastCapabilities}, starts nothing, and cannot be asked for a patch, unless a test says otherwise. */
 export function fakeDriver(name: string, changes: Partial<Omit<Driver, 'name'>> = {}): Driver {
   return {
@@ -22,7 +30,7 @@ export function fakeDriver(name: string, changes: Partial<Omit<Driver, 'name'>> 
     capabilities: leastCapabilities,
     configSchema: {},
     patch: () => Promise.reject(new Error(`driver ${name} has no sidecar in this test`)),
-    start: () => Promise.resolve({}),
+    start: ({ signal }) => Promise.resolve({ probes: {}, stopped: untilAborted(signal) }),
     ...changes,
   }
 }

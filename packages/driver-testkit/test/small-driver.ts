@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import {
   type ControllerContext,
   type Driver,
-  type HealthProbes,
   type InjectorContext,
   interceptionNeeds,
   OsmError,
@@ -12,6 +11,7 @@ import {
   serveHealth,
   sidecarIdentity,
   type SidecarPatch,
+  type StartedDriver,
 } from '@osm-ts/driver-api'
 
 import { fakeDriver, leastCapabilities } from '../src/fake-driver.js'
@@ -66,7 +66,7 @@ async function patch(context: InjectorContext): Promise<SidecarPatch> {
   }
 }
 
-async function start(context: ControllerContext, faults: Faults): Promise<HealthProbes> {
+async function start(context: ControllerContext, faults: Faults): Promise<StartedDriver> {
   const { proxyServerAddress: host, proxyServerPort, proxyServiceCert, signal } = context
   const trusts = proxyServiceCert.watch(signal)[Symbol.asyncIterator]()
   const first = await trusts.next()
@@ -103,8 +103,7 @@ async function start(context: ControllerContext, faults: Faults): Promise<Health
     server.close()
     for (const socket of sockets) socket.destroy()
   }
-  if (faults.leaks !== undefined) faults.leaks.push(close)
-  else signal.addEventListener('abort', close, { once: true })
+  faults.leaks?.push(close)
   void (async () => {
     for (;;) {
       const next = await trusts.next()
@@ -116,7 +115,15 @@ async function start(context: ControllerContext, faults: Faults): Promise<Health
     }
   })()
   const { port } = server.address() as AddressInfo
-  return serveHealth('small server', host, { listening: true, port }, signal)
+  const closed = new Promise<void>((resolve) => {
+    server.once('close', () => resolve())
+  })
+  const stop = async () => {
+    if (faults.leaks !== undefined) return
+    close()
+    await closed
+  }
+  return serveHealth('small server', host, { listening: true, port, close: stop }, signal)
 }
 
 function isLax({ acceptsAnybody, acceptsExpired }: Faults): boolean {

@@ -104,6 +104,7 @@ export const errorMeanings: Readonly<Record<string, string>> = {
   OSM_DRIVER_PROTOCOL: "a driver sent a response that violates osm.driver.v1",
   OSM_DRIVER_SOCKET: "a unix socket of a driver cannot be used: its path is too long, or it cannot be listened on",
   OSM_DRIVER_START: "the proxy control plane of a driver failed to start",
+  OSM_DRIVER_STOPPED: "the proxy control plane of a driver ended by itself",
   OSM_DRIVER_TIMEOUT: "a driver did not answer in time",
   OSM_DRIVER_UNAVAILABLE: "the process of a driver has failed or is being restarted, so it receives no calls",
   OSM_DRIVER_UNKNOWN: "no driver is registered for the sidecar class",

@@ -26,6 +26,8 @@ const patch: SidecarPatch = {
   volumes: [],
 }
 
+const running = { probes: {}, stopped: new Promise<void>(() => undefined) }
+
 const driver = (overrides: Partial<Driver> = {}): Driver => ({
   name: 'test',
   contract: { min: 1, max: 1 },
@@ -43,7 +45,7 @@ const driver = (overrides: Partial<Driver> = {}): Driver => ({
   },
   configSchema: {},
   patch: () => Promise.resolve(patch),
-  start: () => Promise.resolve({}),
+  start: () => Promise.resolve(running),
   ...overrides,
 })
 
@@ -120,7 +122,17 @@ describe('DriverRegistry', () => {
     await expect(registry.start(controller)).rejects.toMatchObject({ code: 'OSM_DRIVER_NOT_INSTALLED' })
     registry.install('test')
     await expect(registry.patch(injector)).resolves.toBe(patch)
-    await expect(registry.start(controller)).resolves.toEqual({})
+    await expect(registry.start(controller)).resolves.toBe(running)
+  })
+
+  it('refuses a start without a promise of the end', async () => {
+    const registry = new DriverRegistry()
+    registry.register(driver({ start: () => Promise.resolve({} as never) }))
+    registry.install('test')
+    await expect(registry.start(controller)).rejects.toMatchObject({
+      code: 'OSM_DRIVER_START',
+      message: 'driver test must return { probes, stopped } from start',
+    })
   })
 
   it('gives every failure of a driver a code and its name', async () => {

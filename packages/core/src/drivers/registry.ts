@@ -4,10 +4,10 @@ import {
   isDriverName,
   type ControllerContext,
   type Driver,
-  type HealthProbes,
   type InjectorContext,
   OsmError,
   type SidecarPatch,
+  type StartedDriver,
   isContractRange,
   isOsmError,
   requireContract,
@@ -150,10 +150,15 @@ export class DriverRegistry {
    *
    * @throws OsmError `OSM_DRIVER_NOT_INSTALLED`, `OSM_DRIVER_UNKNOWN`, `OSM_DRIVER_CONFIG`, `OSM_DRIVER_START`
    */
-  async start(context: ControllerContext, sidecarClass?: string): Promise<HealthProbes> {
+  async start(context: ControllerContext, sidecarClass?: string): Promise<StartedDriver> {
     const driver = this.#pick(sidecarClass)
     this.#configChecks.get(driverKey(driver.name))?.(context.driverConfig)
-    return named('OSM_DRIVER_START', driver.name, 'start', () => driver.start(context))
+    const started = await named('OSM_DRIVER_START', driver.name, 'start', () => driver.start(context))
+    if (!hasEnd(started))
+      throw new OsmError('OSM_DRIVER_START', `driver ${driver.name} must return { probes, stopped } from start`, {
+        details: { driver: driver.name },
+      })
+    return started
   }
 
   #pick(sidecarClass: string | undefined): Driver {
@@ -164,6 +169,11 @@ export class DriverRegistry {
       'no default driver is installed; call install with the sidecar class of MeshConfig first',
     )
   }
+}
+
+/** A driver may be written in JavaScript, whose compiler does not look. */
+function hasEnd(started: unknown): started is StartedDriver {
+  return typeof started === 'object' && started !== null && 'stopped' in started && started.stopped instanceof Promise
 }
 
 async function named<T>(

@@ -35,7 +35,7 @@ async function start(context) {
     await server.start()
     return await serveHealth('policy server', context.proxyServerAddress, server, context.signal)
   } catch (error) {
-    server.close()
+    await server.close()
     throw error
   }
 }

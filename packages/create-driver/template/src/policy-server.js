@@ -44,8 +44,6 @@ export class PolicyServer {
         reject(new OsmError('OSM_DRIVER_START', `the policy server cannot listen on ${host}:${port}`, { cause }))
       this.#server.once('error', refuse).listen(port, host, resolve)
     })
-    signal.addEventListener('abort', () => this.close(), { once: true })
-    if (signal.aborted) this.close()
     // Certificates are short-lived: new connections get each that replaces the one before.
     const follow = async () => {
       for (let next = await trusts.next(); !next.done; next = await trusts.next())
@@ -54,9 +52,13 @@ export class PolicyServer {
     follow().catch(cancel)
   }
 
-  close() {
-    this.#server?.close()
+  /** Resolves when the port and every connection are closed. */
+  async close() {
+    const server = this.#server
+    if (server?.listening !== true) return
+    const closed = new Promise((resolve) => server.close(resolve))
     for (const socket of this.#sockets) socket.destroy()
+    await closed
   }
 
   async #answer(request, response) {

@@ -2,8 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 
+import type { StartedDriver } from '../driver.js'
 import { OsmError } from '../errors.js'
-import type { HealthProbe, HealthProbes } from '../health.js'
+import type { HealthProbe } from '../health.js'
 
 /** Requests of probes are small, and few come at the same time. */
 export const loopbackServerOptions = {
@@ -20,20 +21,23 @@ const PROBE_TIMEOUT_MS = 2_000
 /** Shorter than the probe's own, so that it gets an answer. */
 const CONNECT_TIMEOUT_MS = 1_000
 
-/** What is asked for its health. */
+/** The server of a proxy control plane. */
 export interface HealthSubject {
   /** True while it takes connections. */
   readonly listening: boolean
   /** 1 to 65535. */
   readonly port: number
+  /** Closes the server and its connections. May be called more than once; each call resolves when they are closed. */
+  close(): Promise<void>
 }
 
 /**
  * Answers on loopback whether the server of a proxy control plane still takes connections, by making one. A process whose event loop is stuck answers nothing at all, which
- * counts as well.
+ * counts as well. When the signal aborts, it closes the server and its own endpoint.
  *
  * @param name - of the server, for people, such as `xDS server`
  * @param host - IP address that the server listens on
+ * @returns what `start` of a driver returns
  * @throws OsmError with code `OSM_DRIVER_START`
  */
 export async function serveHealth(
@@ -41,7 +45,7 @@ export async function serveHealth(
   host: string,
   subject: HealthSubject,
   signal: AbortSignal,
-): Promise<HealthProbes> {
+): Promise<StartedDriver> {
   const server = createServer(loopbackServerOptions, (request, response) => {
     const answer = (code: number, text: string) => {
       response.writeHead(code, { 'content-type': 'text/plain' })
@@ -69,15 +73,23 @@ export async function serveHealth(
     )
     server.listen(0, '127.0.0.1', resolve)
   })
-  const close = () => {
-    server.close()
-    server.closeAllConnections()
-  }
-  signal.addEventListener('abort', close, { once: true })
-  if (signal.aborted) close()
   const { port } = server.address() as AddressInfo
   const probe: HealthProbe = { path: PATH, port, http: true, timeout: PROBE_TIMEOUT_MS, tcpSocket: false }
-  return { liveness: probe, readiness: probe, startup: probe }
+  const stopped = untilAborted(signal).then(async () => {
+    const closed = new Promise<void>((resolve) => {
+      server.close(() => resolve())
+    })
+    server.closeAllConnections()
+    await Promise.all([closed, subject.close()])
+  })
+  return { probes: { liveness: probe, readiness: probe, startup: probe }, stopped }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 async function accepts(host: string, port: number): Promise<void> {

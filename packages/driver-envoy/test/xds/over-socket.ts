@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import type { ControllerContext, Logger } from '@osm-ts/driver-api'
 import { RemoteDriver, serveDriver, socketEndpoint } from '@osm-ts/driver-process'
 
+import { untilAborted } from '@osm-ts/driver-testkit'
+
 import { createEnvoyDriver } from '../../src/driver.js'
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -20,7 +22,7 @@ export async function overSocket(
     ...createEnvoyDriver(),
     start: async (remote: ControllerContext) => {
       reached = remote
-      return {}
+      return { probes: {}, stopped: untilAborted(remote.signal) }
     },
   }
   const server = await serveDriver(socket, Promise.resolve({ driver, version: '' }))

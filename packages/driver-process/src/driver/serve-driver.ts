@@ -1,14 +1,7 @@
 import { setMaxListeners } from 'node:events'
 
 import type { ServerWritableStream } from '@grpc/grpc-js'
-import {
-  type DebugHandlers,
-  type DebugRequest,
-  type Driver,
-  type HealthProbes,
-  type InjectorContext,
-  OsmError,
-} from '@osm-ts/driver-api'
+import { type DebugHandlers, type DebugRequest, type Driver, type InjectorContext, OsmError } from '@osm-ts/driver-api'
 
 import { answer, connectTo } from '../wire/calls.js'
 import { toServiceError } from '../wire/failure.js'
@@ -99,17 +92,29 @@ async function runDriver(
   })
   try {
     const { driver } = await load
-    const probes: HealthProbes = await driver.start(
+    const ownEnd = new AbortController()
+    const { probes, stopped } = await driver.start(
       remoteContext({
         client,
         data: JSON.parse(call.request.context) as StartData, // of our own host
         pages,
-        cancel: (reason) => void call.write({ cancelled: reason.message === '' ? 'no reason given' : reason.message }),
+        cancel: (reason) => {
+          ownEnd.abort()
+          call.write({ cancelled: reason.message === '' ? 'no reason given' : reason.message })
+        },
         signal: stop.signal,
       }),
     )
     call.write({ probes: JSON.stringify(probes) })
-    await cancelled
+    await Promise.race([cancelled, stopped])
+    // The host answers `cancel` by cancelling the call.
+    if (ownEnd.signal.aborted) await cancelled
+    if (!stop.signal.aborted)
+      throw new OsmError('OSM_DRIVER_STOPPED', `driver ${driver.name} ended by itself`, {
+        details: { driver: driver.name },
+      })
+    // The next start waits for it.
+    await stopped
   } catch (error) {
     call.emit('error', toServiceError(error))
   } finally {

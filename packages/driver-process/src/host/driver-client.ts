@@ -21,7 +21,7 @@ import type { DriverLimits } from './limits.js'
 import { parseDocument } from './parse-document.js'
 
 /** A driver that was started. */
-export interface StartedDriver {
+export interface StartCall {
   readonly probes: HealthProbes
   /** Resolves when the driver has ended the call by itself, with what it said. */
   readonly ended: Promise<Error>
@@ -72,7 +72,7 @@ export class DriverClient {
     hostSocket: string,
     onCancel: (reason: Error) => void,
     signal: AbortSignal,
-  ): Promise<StartedDriver> {
+  ): Promise<StartCall> {
     const what = `driver ${this.#name}, asked to start,`
     const call = this.#startCall({ context: JSON.stringify(data), hostSocket }, what)
     const ended = new Promise<Error>((resolve) => {

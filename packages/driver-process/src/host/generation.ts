@@ -9,7 +9,7 @@ import {
 } from '@osm-ts/driver-api'
 
 import type { DeclaredDriver } from './declaration.js'
-import { DriverClient, type StartedDriver } from './driver-client.js'
+import { DriverClient, type StartCall } from './driver-client.js'
 import type { DriverEndpoint } from './endpoint.js'
 import { HostServer, type HostServerOptions } from './host-server.js'
 import type { DriverLimits } from './limits.js'
@@ -33,7 +33,7 @@ export class Generation {
   readonly #over = new AbortController()
   #fail: (reason: Error) => void = () => undefined
   #server: HostServer | undefined
-  #started: StartedDriver | undefined
+  #started: StartCall | undefined
 
   private constructor(endpoint: DriverEndpoint, client: DriverClient, declared: DeclaredDriver, limits: DriverLimits) {
     this.#endpoint = endpoint

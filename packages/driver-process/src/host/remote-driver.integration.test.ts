@@ -75,7 +75,7 @@ describe('a driver package in a child process', () => {
 
   it('is started: probes, log, metrics, pages, sessions', async () => {
     const driver = await trial.connect({ package: 'failing' })
-    const probes = await start(driver)
+    const { probes } = await start(driver)
     const signal = new AbortController().signal
     await expect(askProbe(probes.readiness, signal)).resolves.toBe(true)
     await until(() => host.metrics.get('moody_requests /healthy') === 1)
@@ -87,6 +87,19 @@ describe('a driver package in a child process', () => {
     expect(driver.status).toEqual({ state: 'running', restarts: 0 })
     host.stop()
     await until(async () => !(await askProbe(probes.readiness, signal)))
+  })
+
+  it('says when it has stopped, and not while its process is started again', async () => {
+    const driver = await trial.connect({ package: 'failing' })
+    const { stopped } = await start(driver)
+    const ends: string[] = []
+    void stopped.then(() => ends.push('stopped'))
+    await askDriver('end')
+    await running(driver, 1)
+    expect(driver.status.lastFailure?.message).toContain('out of breath')
+    expect(ends).toEqual([])
+    host.stop()
+    await stopped
   })
 
   it('ends itself by cancel, and no one else', async () => {
@@ -244,7 +257,7 @@ describe('start', () => {
 
   it.each(['exit', 'spin', 'throw', 'leak-heap'])('that does "%s" later is started again by itself', async (mood) => {
     const driver = await trial.connect({ package: 'failing', limits: { pingMs: 500 } })
-    const probes = await start(driver)
+    const { probes } = await start(driver)
     const { credential } = host.admit('6e8a0b0e-0000-4000-8000-000000000001')
     const der = Buffer.from(credential.chain.replaceAll(/-----.*-----|\s/g, ''), 'base64')
     expect(JSON.parse(await askDriver('session', der))).toMatchObject({ session: 'session-1' })

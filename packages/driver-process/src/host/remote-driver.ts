@@ -7,12 +7,12 @@ import {
   type DebugRequest,
   type DebugResponse,
   type Driver,
-  type HealthProbes,
   type InjectorContext,
   isOsmError,
   type Logger,
   OsmError,
   type SidecarPatch,
+  type StartedDriver,
 } from '@osm-ts/driver-api'
 
 import { isFault, processError } from '../wire/failure.js'
@@ -162,7 +162,7 @@ export class RemoteDriver implements Driver {
    *
    * @throws OsmError with the driver's own code, `OSM_DRIVER_START`, `OSM_DRIVER_UNAVAILABLE`, `OSM_DRIVER_TIMEOUT` or `OSM_DRIVER_PROTOCOL`
    */
-  async start(context: ControllerContext): Promise<HealthProbes> {
+  async start(context: ControllerContext): Promise<StartedDriver> {
     if (this.#running !== undefined)
       throw new OsmError('OSM_DRIVER_START', `driver ${this.name} was started already`, {
         details: { driver: this.name },
@@ -182,15 +182,22 @@ export class RemoteDriver implements Driver {
       else generation?.fail(error)
       throw error
     }
+    let hasEnded = (): void => undefined
+    const ended = new Promise<void>((resolve) => {
+      hasEnded = resolve
+    })
     const end = (): void => {
       this.#running = undefined
       this.#stopping = this.#current?.stop().catch((error: unknown) => {
         this.#options.logger.warn({ driver: this.name, reason: String(error) }, 'a driver did not stop cleanly')
       })
+      void Promise.resolve(this.#stopping).then(hasEnded)
     }
     context.signal.addEventListener('abort', end, { once: true })
     if (context.signal.aborted) end()
-    return relayHealth(() => this.#current?.probes, context.signal)
+    const probes = await relayHealth(() => this.#current?.probes, context.signal)
+    // A process that fails is started again: only the end of the driver itself is one.
+    return { probes, stopped: Promise.race([ended, this.stopped]) }
   }
 
   #require(): Generation {

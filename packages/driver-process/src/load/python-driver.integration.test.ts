@@ -161,7 +161,9 @@ describe('a package that names a command', () => {
   it('that is killed while it runs is started again by itself, on the same port and with the same probes', async () => {
     const before = onlyChild()
     const port = await freePort()
-    const { readiness } = await python.start(host.context({ proxyServerPort: port }))
+    const {
+      probes: { readiness },
+    } = await python.start(host.context({ proxyServerPort: port }))
     const { credential } = host.admit(UUID)
     host.publishPolicy(UUID)
     expect(await policy(port, credential)).toMatchObject({ status: 200 })

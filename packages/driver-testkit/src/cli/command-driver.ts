@@ -2,10 +2,10 @@ import type {
   Capabilities,
   ControllerContext,
   Driver,
-  HealthProbes,
   InjectorContext,
   Logger,
   SidecarPatch,
+  StartedDriver,
 } from '@osm-ts/driver-api'
 import { commandEndpoint, type CommandOptions, RemoteDriver } from '@osm-ts/driver-process'
 
@@ -63,14 +63,14 @@ export class CommandDriver implements Driver {
     return this.#first.driver.patch(context)
   }
 
-  async start(context: ControllerContext): Promise<HealthProbes> {
+  async start(context: ControllerContext): Promise<StartedDriver> {
     const process = this.#idle.pop() ?? (await this.#another())
     try {
-      const probes = await process.driver.start(context)
+      const started = await process.driver.start(context)
       const release = (): void => void this.#idle.push(process)
       context.signal.addEventListener('abort', release, { once: true })
       if (context.signal.aborted) release()
-      return probes
+      return started
     } catch (error) {
       await this.#close(process)
       throw error

@@ -93,9 +93,14 @@ function broken(): Readonly<Record<string, Driver>> {
     'start.probes': {
       ...good,
       start: async (context) => {
-        const { liveness } = await good.start(context)
-        return liveness === undefined ? {} : { liveness: { ...liveness, path: '/elsewhere' } }
+        const { probes, stopped } = await good.start(context)
+        const { liveness } = probes
+        return { probes: liveness === undefined ? {} : { liveness: { ...liveness, path: '/elsewhere' } }, stopped }
       },
+    },
+    'start.stopped': {
+      ...good,
+      start: async (context) => ({ ...(await good.start(context)), stopped: Promise.resolve() }),
     },
     'start.abort': smallDriver({ leaks }),
     'start.again': started(() => {

@@ -24,6 +24,7 @@ export interface Running {
   readonly host: FakeHost
   readonly port: number
   readonly probes: HealthProbes
+  readonly stopped: Promise<void>
 }
 
 /** A host for that driver. */
@@ -40,8 +41,8 @@ export async function whileRunning(
   const host = hostOf(subject)
   const proxyServerPort = port ?? (await freePort())
   try {
-    const probes = await subject.driver.start(contextOf(subject, host, { proxyServerPort }))
-    await work({ host, port: proxyServerPort, probes })
+    const { probes, stopped } = await subject.driver.start(contextOf(subject, host, { proxyServerPort }))
+    await work({ host, port: proxyServerPort, probes, stopped })
     expect(host.cancelled.length === 0, `the driver has called cancel: ${host.cancelled[0]?.message ?? ''}`)
   } finally {
     host.stop()

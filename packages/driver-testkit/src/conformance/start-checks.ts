@@ -31,6 +31,25 @@ export const startChecks: readonly Check[] = [
       }),
   },
   {
+    id: 'start.stopped',
+    proves: 'stopped is pending while the control plane runs, and resolves once the signal has closed its port',
+    prove: (subject) =>
+      whileRunning(subject, async ({ host, port, probes, stopped }) => {
+        expect(stopped instanceof Promise, 'start must return { probes, stopped }; stopped is no promise')
+        let end: 'pending' | 'resolved' | 'rejected' = 'pending'
+        void stopped.then(
+          () => (end = 'resolved'),
+          () => (end = 'rejected'),
+        )
+        await expectHealthy(probes)
+        expect(is(end, 'pending'), 'stopped has settled although the control plane runs')
+        host.stop()
+        expect(await settles(subject, () => !is(end, 'pending')), 'stopped is still pending after the signal')
+        expect(is(end, 'resolved'), 'stopped has rejected after the signal')
+        expect(!(await isTaken(port)), `stopped has resolved, but port ${port} still listens`)
+      }),
+  },
+  {
     id: 'start.abort',
     proves: 'the signal ends everything that start opened: ports, connections, probes, timers',
     prove: async (subject, signal) => {
@@ -126,6 +145,11 @@ export const startChecks: readonly Check[] = [
     },
   },
 ]
+
+/** Compares what a callback may have changed, which the compiler does not see. */
+function is(state: string, expected: string): boolean {
+  return state === expected
+}
 
 /** The message of the error that `start` has to reject with. */
 async function refusal(

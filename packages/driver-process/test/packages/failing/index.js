@@ -59,6 +59,7 @@ const patch = async (context) => {
 
 const start = async (context) => {
   await mood(context)
+  let endBySelf
   const requests = context.metrics.counter('moody_requests', 'Requests.', ['path'])
   const server = createServer(async (request, response) => {
     requests.inc({ path: request.url })
@@ -71,13 +72,20 @@ const start = async (context) => {
     } else if (request.url === '/cancel') {
       context.cancel(new Error('no longer in the mood'))
       response.end()
+    } else if (request.url === '/end') {
+      response.end()
+      endBySelf(new Error('out of breath'))
     } else if (moods[request.url.slice(1)] !== undefined) {
       response.end()
       await moods[request.url.slice(1)]()
     } else response.end('well')
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  context.signal.addEventListener('abort', () => server.close())
+  const stopped = new Promise((resolve, reject) => {
+    server.once('close', resolve)
+    context.signal.addEventListener('abort', () => server.close())
+    endBySelf = reject
+  })
   context.debugHandlers.register('/debug/failing', async ({ query }) => ({
     status: 200,
     contentType: 'text/plain',
@@ -86,7 +94,7 @@ const start = async (context) => {
   const probe = { path: '/healthy', port: server.address().port, http: true, timeout: 1000, tcpSocket: false }
   // Where the test finds it.
   context.logger.info({ port: probe.port }, 'failing driver listens')
-  return { liveness: probe, readiness: probe }
+  return { probes: { liveness: probe, readiness: probe }, stopped }
 }
 
 export default () => ({

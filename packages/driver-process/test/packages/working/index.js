@@ -47,12 +47,13 @@ const start = async (context) => {
     else serve(request, response).catch((error) => response.end(`${error.message}\n`))
   })
   await new Promise((resolve) => server.listen(context.proxyServerPort, context.proxyServerAddress, resolve))
+  const stopped = new Promise((resolve) => server.once('close', resolve))
   context.signal.addEventListener('abort', () => {
     server.close()
     server.closeAllConnections()
   })
   const probe = { path: '/', port: context.proxyServerPort, http: true, timeout: 1000, tcpSocket: false }
-  return { liveness: probe, readiness: probe }
+  return { probes: { liveness: probe, readiness: probe }, stopped }
 }
 
 export default () => ({
