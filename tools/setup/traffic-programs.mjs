@@ -63,6 +63,7 @@ export async function ensureTrafficPrograms() {
     wget: await program('wget'),
     perl: await program('perl'),
     ab: await program('ab'),
+    chromium: await program('chromium'),
     apache2: await program('apache2'),
     nginx,
     ...(await servers()),

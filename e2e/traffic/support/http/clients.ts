@@ -3,12 +3,13 @@ import { fileURLToPath } from 'node:url'
 import { programPath } from '../programs.js'
 import type { TrafficClient } from '../types.js'
 import type { HttpFeature } from './exchanges.js'
+import type { PageProtocol } from './page-exchanges.js'
 
 const app = (name: string): string => fileURLToPath(new URL(`../../apps/${name}`, import.meta.url))
 
 /** A client of the HTTP corpus. */
 export interface HttpClient extends TrafficClient {
-  readonly protocol: 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2' | 'WebSocket'
+  readonly protocol: 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2' | 'WebSocket' | PageProtocol
   /** What it can't do, or does not show. */
   readonly lacks: readonly HttpFeature[]
   /** Names of servers with which it fails at times, without a mesh too. */
@@ -24,6 +25,7 @@ const node = (script: string, ...args: readonly string[]): readonly string[] => 
 const python = (script: string, flavour: string): readonly string[] => [programPath('python'), app(script), flavour]
 const tool = (name: string, ...args: readonly string[]): readonly string[] =>
   node('cli-http-client.mjs', name, programPath(name), ...args)
+const chromium = (flavour: string): readonly string[] => node('chromium-client.mjs', programPath('chromium'), flavour)
 const java = (flavour: string): readonly string[] => [
   programPath('java'),
   ...['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
@@ -33,7 +35,7 @@ const java = (flavour: string): readonly string[] => [
 
 /** All clients. */
 export function httpClients(): readonly HttpClient[] {
-  return [...http10(), ...http11(), ...http2(), ...webSocket()]
+  return [...http10(), ...http11(), ...http2(), ...webSocket(), ...pages()]
 }
 
 function http10(): readonly HttpClient[] {
@@ -131,6 +133,14 @@ function http11(): readonly HttpClient[] {
       lacks: ['trailers', 'early'],
     },
     { name: 'httpx', title: 'httpx (PyPI)', protocol, argv: python('http_client.py', 'httpx'), lacks: usual },
+    {
+      name: 'chromium',
+      title: 'Chromium (Debian), fetch',
+      protocol,
+      argv: chromium('fetch'),
+      // Some headers are the browser's own, and pages read no answers of another origin.
+      lacks: [...usual, 'chunked request', 'closing', 'foreign host', 'by address'],
+    },
   ]
 }
 
@@ -186,5 +196,20 @@ function webSocket(): readonly HttpClient[] {
       argv: python('websocket_client.py', 'aiohttp'),
       lacks: [],
     },
+    {
+      name: 'chromium-ws',
+      title: 'Chromium (Debian)',
+      protocol,
+      argv: chromium('websocket'),
+      lacks: [],
+    },
+  ]
+}
+
+function pages(): readonly HttpClient[] {
+  const title = 'Chromium (Debian)'
+  return [
+    { name: 'chromium-pages', title, protocol: 'pages, HTTP/1.1', argv: chromium('page'), lacks: [] },
+    { name: 'chromium-tls', title, protocol: 'pages, HTTP/2 over TLS', argv: chromium('page over TLS'), lacks: [] },
   ]
 }

@@ -1,9 +1,10 @@
-import type { Corpus, TrafficPair } from '../types.js'
+import type { Corpus, Exchange, TrafficPair } from '../types.js'
 import { canonicalHttp } from './canonical.js'
 import { type HttpClient, httpClients } from './clients.js'
 import { httpExchanges } from './exchanges.js'
 import { httpExplanations } from './explanations.js'
 import { type HttpServer, httpServers } from './servers.js'
+import { pageExchanges } from './page-exchanges.js'
 import { webSocketExchanges } from './websocket-exchanges.js'
 
 /** Every client with every server that speaks its protocol. */
@@ -25,10 +26,19 @@ function isSpokenBy({ name, speaks }: HttpServer, { protocol, failsWith = [] }: 
 }
 
 function pairOf(client: HttpClient, server: HttpServer): TrafficPair {
-  const lacks = [...client.lacks, ...server.lacks]
-  const exchanges =
-    server.speaks === 'WebSocket'
-      ? webSocketExchanges
-      : httpExchanges.filter(({ needs }) => !needs.some((feature) => lacks.includes(feature)))
-  return { client, server, protocol: client.protocol, exchanges }
+  return { client, server, protocol: client.protocol, exchanges: exchangesOf(client, server) }
+}
+
+function exchangesOf(client: HttpClient, { speaks, lacks }: HttpServer): readonly Exchange[] {
+  switch (speaks) {
+    case 'HTTP/1':
+    case 'HTTP/2':
+      return httpExchanges.filter(
+        ({ needs }) => ![...client.lacks, ...lacks].some((feature) => needs.includes(feature)),
+      )
+    case 'WebSocket':
+      return webSocketExchanges
+    default:
+      return pageExchanges(speaks)
+  }
 }

@@ -1,5 +1,5 @@
 import type { Difference } from '../compare.js'
-import type { Explanation, Json } from '../types.js'
+import type { Explanation, Json, TrafficPair } from '../types.js'
 
 /** The header that a difference is about, on the side of the answer or of the request as the server saw it; undefined for other things. */
 function headerOf({ path }: Difference): { readonly side: 'answer' | 'request'; readonly name: string } | undefined {
@@ -60,12 +60,12 @@ export const httpExplanations: readonly Explanation[] = [
     what: 'in class `pipy`, an answer with an empty body in chunks has `Content-Length: 0` instead',
     reason: 'Pipy knows the length by the end of the body, and it says the same',
     switch: 'none',
-    explains: (difference, _, sidecarClass) => {
+    explains: (difference, pair, sidecarClass) => {
       const header = headerOf(difference)
       if (sidecarClass !== 'pipy' || header?.side !== 'answer') return false
       return header.name === 'content-length'
         ? difference.beside === undefined && /"values":\["0"\]/.test(textOf(difference.through))
-        : header.name === 'transfer-encoding' && difference.through === undefined && isEmptyAnswer(difference)
+        : header.name === 'transfer-encoding' && difference.through === undefined && isEmptyAnswer(difference, pair)
     },
   },
   {
@@ -123,9 +123,9 @@ export const httpExplanations: readonly Explanation[] = [
   },
 ]
 
-// Of the exchanges, this one alone has an answer without a body that may come in chunks.
-function isEmptyAnswer({ exchange }: Difference): boolean {
-  return exchange === 'redirect'
+// Answers without a body that may come in chunks. A browser sends no cookies before it got some, and cookies are echoed.
+function isEmptyAnswer({ exchange }: Difference, { client }: TrafficPair): boolean {
+  return exchange === 'redirect' || (exchange === 'cookies' && client.name === 'chromium')
 }
 
 function textOf(value: Json | undefined): string {

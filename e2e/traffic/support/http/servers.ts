@@ -3,12 +3,13 @@ import { fileURLToPath } from 'node:url'
 import { programPath } from '../programs.js'
 import type { TrafficServer } from '../types.js'
 import type { HttpFeature } from './exchanges.js'
+import type { PageProtocol } from './page-exchanges.js'
 
 const app = (name: string): string => fileURLToPath(new URL(`../../apps/${name}`, import.meta.url))
 
 /** A server of the HTTP corpus. */
 export interface HttpServer extends TrafficServer {
-  readonly speaks: 'HTTP/1' | 'HTTP/2' | 'WebSocket'
+  readonly speaks: 'HTTP/1' | 'HTTP/2' | 'WebSocket' | PageProtocol
   /** What it can't do by itself. */
   readonly lacks: readonly HttpFeature[]
 }
@@ -22,12 +23,16 @@ const streams: readonly HttpFeature[] = ['trailers', 'early']
 
 /** All servers, each on a port of its own. */
 export function httpServers(): readonly HttpServer[] {
-  const listed = [...http1(), ...http2(), ...webSocket()]
+  const listed = [...http1(), ...http2(), ...webSocket(), ...pages()]
   return listed.map(({ argv, ...server }, i) => {
     const port = FIRST_PORT + i
-    const appProtocol = server.speaks === 'HTTP/2' ? 'kubernetes.io/h2c' : 'http'
-    return { ...server, port, appProtocol, argv: argv(String(port)) }
+    return { ...server, port, appProtocol: appProtocolOf(server.speaks), argv: argv(String(port)) }
   })
+}
+
+function appProtocolOf(speaks: HttpServer['speaks']): string {
+  if (speaks === 'HTTP/2') return 'kubernetes.io/h2c'
+  return speaks === 'pages, HTTP/2 over TLS' ? 'https' : 'http'
 }
 
 const node =
@@ -106,5 +111,24 @@ function webSocket(): readonly Listed[] {
     { name: 'websockets', title: 'websockets (PyPI)', speaks, argv: python('websocket_server.py'), lacks: [] },
     { name: 'aiohttp-ws', title: 'aiohttp (PyPI)', speaks, argv: python('http_server.py', 'aiohttp'), lacks: [] },
     { name: 'uvicorn-ws', title: 'uvicorn (PyPI)', speaks, argv: python('http_server.py', 'uvicorn'), lacks: [] },
+  ]
+}
+
+function pages(): readonly Listed[] {
+  return [
+    {
+      name: 'pages',
+      title: 'Node http, ws (npm)',
+      speaks: 'pages, HTTP/1.1',
+      argv: node('browser-server.mjs'),
+      lacks: [],
+    },
+    {
+      name: 'pages-tls',
+      title: 'Node http2',
+      speaks: 'pages, HTTP/2 over TLS',
+      argv: (port) => [programPath('node'), app('browser-server.mjs'), port, programPath('keys')],
+      lacks: [],
+    },
   ]
 }
