@@ -6,11 +6,13 @@ import fc from 'fast-check'
 
 import { DifferentialMesh, type Outcome } from './differential-mesh.js'
 import { disagreement } from './disagreement.js'
-import { oracleOf, type Policy, verdictOn } from './question.js'
+import { type AskedRequest, policyCan } from './policy-can.js'
+import { asked, documentsOf, oracleOf, type Policy, verdictOn } from './question.js'
 import { anyAttack } from './random-attack.js'
 import {
   anyEgressAttempt,
   anyEgressPolicies,
+  askedOutside,
   egressQuestion,
   needsLookup,
   type EgressAttempt,
@@ -47,7 +49,7 @@ export function describeDifferentialIsolation(sidecarClass: string): void {
       outside.closeAllConnections()
     })
 
-    it('answer requests of others as before, and as the oracle says of the mesh without him', async () => {
+    it('answer requests of others as before, and as the oracle says of the mesh without him, and so does osm policy can', async () => {
       // A listening server has an address with a port.
       const ports = [(outside.address() as AddressInfo).port]
       const counts = new Map<string, number>()
@@ -63,7 +65,9 @@ export function describeDifferentialIsolation(sidecarClass: string): void {
           async (inside, egress, attack, attempts, departures) => {
             const policy = { ...inside, documents: withoutDoubles([...inside.documents, ...egress]) }
             const oracle = oracleOf(policy)
-            const answers = async (): Promise<readonly unknown[]> => {
+            const answersUnder = async (told: Policy): Promise<readonly unknown[]> => {
+              await differential.apply(told)
+              const can = await policyCan(documentsOf(told))
               const found: unknown[] = []
               const deadline = performance.now() + TRIES_FOR_MS
               for (const attempt of attempts) {
@@ -73,20 +77,21 @@ export function describeDifferentialIsolation(sidecarClass: string): void {
                 counts.set(verdict.outcome, (counts.get(verdict.outcome) ?? 0) + 1)
                 // Chance decides where a split request ends up.
                 const answer = verdict.outcome === 'depends' ? 'depends' : shown(outcome, isMixed(policy, attempt.to))
-                found.push({ attempt, answer, fault: disagreement(verdict, outcome) ?? 'none' })
+                const fault = disagreement(verdict, outcome) ?? (await wrongWord(can, asked(attempt), verdict.outcome))
+                found.push({ attempt, answer, fault: fault ?? 'none' })
               }
               for (const departure of departures) {
                 const { outcome } = oracle.decideEgress(egressQuestion(departure))
                 if (outcome === 'allow' && needsLookup(departure)) continue
                 counts.set(`out: ${outcome}`, (counts.get(`out: ${outcome}`) ?? 0) + 1)
                 found.push(await departed(differential, departure, outcome, deadline))
+                const fault = await wrongWord(can, askedOutside(departure), outcome)
+                if (fault !== undefined) found.push({ departure, fault })
               }
               return found
             }
-            await differential.apply(policy)
-            const before = await answers()
-            await differential.apply({ ...policy, documents: [...policy.documents, ...attack] })
-            const after = await answers()
+            const before = await answersUnder(policy)
+            const after = await answersUnder({ ...policy, documents: [...policy.documents, ...attack] })
             expect({ attack, faults: after.filter(isFault) }).toEqual({ attack, faults: [] })
             expect({ attack, answers: after }).toEqual({ attack, answers: before })
           },
@@ -98,6 +103,16 @@ export function describeDifferentialIsolation(sidecarClass: string): void {
         expect({ outcome, isSeen: (counts.get(outcome) ?? 0) > 0 }).toEqual({ outcome, isSeen: true })
     })
   })
+}
+
+/** What `osm policy can` says of a request, if it is not what the oracle says. */
+async function wrongWord(
+  can: Awaited<ReturnType<typeof policyCan>>,
+  request: AskedRequest,
+  expected: string,
+): Promise<string | undefined> {
+  const { allowed, said } = await can(request)
+  return allowed === (expected === 'allow') ? undefined : `the oracle says ${expected}, osm policy can: ${said}`
 }
 
 function isFault(answer: unknown): boolean {
