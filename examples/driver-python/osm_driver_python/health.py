@@ -30,7 +30,7 @@ async def serve_health(address: str, port: int) -> tuple[asyncio.Server, dict[st
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     own = server.sockets[0].getsockname()[1]
-    probe = {"path": PATH, "port": own, "http": True, "timeout": TIMEOUT_MS, "tcpSocket": False}
+    probe = {"path": PATH, "port": own, "http": True, "timeoutMs": TIMEOUT_MS, "tcpSocket": False}
     return server, {"liveness": probe, "readiness": probe, "startup": probe}
 
 

@@ -100,7 +100,7 @@ export interface Proxies {
   /**
    * Accepts or refuses a peer. The only input is the certificate that TLS has verified; claims of the proxy about itself are not used.
    *
-   * @param peer - DER of the peer's leaf certificate
+   * @param peer - DER of the peer's leaf certificate: the only value of the contract that is bytes instead of JSON. `osm.driver.v1` has `bytes` for it
    * @throws OsmError with code `OSM_PROXY_UNAUTHENTICATED`, `OSM_PROXY_UNKNOWN`, `OSM_PROXY_WRONG_CLASS` or `OSM_PROXY_EVICTED` (cap)
    */
   authenticate(peer: Uint8Array): Promise<ProxyRef>
@@ -235,7 +235,10 @@ export interface ControllerContext {
   readonly metrics: DriverMetrics
   /** Log of the driver. */
   readonly logger: Logger
-  /** The driver's own `sidecarDrivers[].config`. */
+  /**
+   * The driver's own `sidecarDrivers[].config`, checked against its `configSchema`. It does not change while the driver runs: a new value
+   * holds from the next start of the controller, and MeshConfig has the condition `RestartRequired` until then. {@link configurator} is live.
+   */
   readonly driverConfig: JsonValue
   /** Stops this driver only. If its class is the default class of the mesh, the controller becomes unready. */
   cancel(reason: Error): void

@@ -30,8 +30,13 @@ describe('documentation of the contract', () => {
     ['an error', '/** A. */\nexport function a(): void { throw new Error() }', 'x.ts:2 a lacks @throws'],
     [
       'a unit',
-      '/** A. */\nexport interface A {\n  /** Time. */\n  timeout: number\n}',
-      'x.ts:4 A.timeout lacks a unit',
+      '/** A. */\nexport interface A {\n  /** Time. */\n  timeoutMs: number\n}',
+      'x.ts:4 A.timeoutMs lacks a unit',
+    ],
+    [
+      'a unit in its name',
+      '/** A. */\nexport interface A {\n  /** Seconds. */\n  timeout: number\n}',
+      'x.ts:4 A.timeout lacks a unit in its name',
     ],
   ])('reports %s that lacks it', (_what, text, expected) => {
     expect(undocumented('/r/x.ts', '/r', text)).toEqual([expected])

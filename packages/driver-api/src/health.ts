@@ -7,7 +7,7 @@ export interface HealthProbe {
   /** True: GET `path`, healthy below status 400. */
   readonly http: boolean
   /** Milliseconds until an unanswered probe counts as failed. */
-  readonly timeout: number
+  readonly timeoutMs: number
   /** True: healthy when a TCP connection opens. */
   readonly tcpSocket: boolean
 }

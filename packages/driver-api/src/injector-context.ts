@@ -70,7 +70,10 @@ export interface InjectorContext {
   readonly bootstrapCertificate: BootstrapCertificate
   /** MeshConfig at the time of the call. */
   readonly configurator: MeshConfigView
-  /** The driver's own `sidecarDrivers[].config`, checked against its `configSchema`. */
+  /**
+   * The driver's own `sidecarDrivers[].config`, checked against its `configSchema`: that of MeshConfig at the time of the call, which may be newer
+   * than the one that the driver was started with.
+   */
   readonly driverConfig: JsonValue
   /** Image of this class for {@link podOS}, resolved from MeshConfig and environment. */
   readonly sidecarImage: string

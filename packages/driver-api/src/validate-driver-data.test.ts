@@ -103,7 +103,7 @@ describe('validateApplyReport', () => {
 })
 
 describe('validateHealthProbes', () => {
-  const probe = { path: '/health', port: 9091, http: true, timeout: 1000, tcpSocket: false }
+  const probe = { path: '/health', port: 9091, http: true, timeoutMs: 1000, tcpSocket: false }
 
   it.each([
     ['none at all', {}],
@@ -118,7 +118,7 @@ describe('validateHealthProbes', () => {
     ['no way', { http: false }, ['/startup']],
     ['no path', { path: '' }, ['/startup/path']],
     ['no port', { port: 0 }, ['/startup/port']],
-    ['no patience', { timeout: 0 }, ['/startup/timeout']],
+    ['no patience', { timeoutMs: 0 }, ['/startup/timeoutMs']],
   ])('refuses %s', (_what, change, expected) => {
     expect(validateHealthProbes({ startup: { ...probe, ...change } }).map(({ pointer }) => pointer)).toEqual(expected)
   })

@@ -14,7 +14,7 @@ export function sourceFiles(folder: string): readonly string[] {
  * What lacks documentation in a source file, as `file:line what`.
  *
  * Exported declarations, members of exported interfaces and classes, and those variants of an exported union that hold more than discriminators need
- * a TSDoc comment; an exported function or method that throws by itself needs `@throws`; a number that measures time needs a unit.
+ * a TSDoc comment; an exported function or method that throws by itself needs `@throws`; a number that measures time needs a unit in its name and its comment.
  */
 export function undocumented(path: string, root: string, text = readFileSync(path, 'utf8')): readonly string[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
@@ -121,6 +121,7 @@ function checkUnit(member: ts.Node, name: string, report: Report): void {
   const text = ts.getJSDocCommentsAndTags(member).map((doc) => (ts.isJSDoc(doc) ? docText(doc) : ''))
   const measuresTime = durationName.test(member.name.getText()) || unitInName.test(member.name.getText())
   if (measuresTime && !unitInText.test(text.join(' '))) report(member, `${name} lacks a unit`)
+  if (measuresTime && !unitInName.test(member.name.getText())) report(member, `${name} lacks a unit in its name`)
 }
 
 function checkThrows(node: ts.Node, name: string, report: Report): void {

@@ -22,7 +22,7 @@ const healthProbe = closed({
   path: Type.String(),
   port: portSchema,
   http: Type.Boolean(),
-  timeout: positiveDurationSchema,
+  timeoutMs: positiveDurationSchema,
   tcpSocket: Type.Boolean(),
 })
 

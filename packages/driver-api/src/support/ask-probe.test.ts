@@ -12,7 +12,7 @@ describe('askProbe', () => {
   let end: AbortController
   const port = (): number => (server.address() as AddressInfo).port
   const ask = (changes: Partial<HealthProbe> = {}): Promise<boolean> =>
-    askProbe({ port: port(), path: '/ready', http: true, timeout: 10_000, tcpSocket: false, ...changes }, end.signal)
+    askProbe({ port: port(), path: '/ready', http: true, timeoutMs: 10_000, tcpSocket: false, ...changes }, end.signal)
   const listeners = (): number => getEventListeners(end.signal, 'abort').length
 
   beforeEach(async () => {
@@ -52,7 +52,7 @@ describe('askProbe', () => {
 
   it('is not healthy when the answer takes too long', async () => {
     answer = () => undefined
-    await expect(ask({ timeout: 20 })).resolves.toBe(false)
+    await expect(ask({ timeoutMs: 20 })).resolves.toBe(false)
   })
 
   it('ends with its signal', async () => {
@@ -71,7 +71,7 @@ describe('askProbe', () => {
     expect(meanwhile).toBe(1)
     expect(listeners()).toBe(0)
     answer = () => undefined
-    await expect(ask({ timeout: 20 })).resolves.toBe(false)
+    await expect(ask({ timeoutMs: 20 })).resolves.toBe(false)
     expect(listeners()).toBe(0)
   })
 })

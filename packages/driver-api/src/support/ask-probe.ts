@@ -8,7 +8,7 @@ export async function askProbe(probe: HealthProbe | undefined, signal: AbortSign
   // AbortSignal.any would stay in memory for as long as the signal lives, which is that of the program.
   const limit = new AbortController()
   const end = (): void => limit.abort()
-  const timer = setTimeout(end, probe.timeout)
+  const timer = setTimeout(end, probe.timeoutMs)
   signal.addEventListener('abort', end, { once: true })
   if (signal.aborted) end()
   try {

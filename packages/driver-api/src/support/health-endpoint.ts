@@ -74,7 +74,7 @@ export async function serveHealth(
     server.listen(0, '127.0.0.1', resolve)
   })
   const { port } = server.address() as AddressInfo
-  const probe: HealthProbe = { path: PATH, port, http: true, timeout: PROBE_TIMEOUT_MS, tcpSocket: false }
+  const probe: HealthProbe = { path: PATH, port, http: true, timeoutMs: PROBE_TIMEOUT_MS, tcpSocket: false }
   const stopped = untilAborted(signal).then(async () => {
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve())

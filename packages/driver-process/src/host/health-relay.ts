@@ -59,12 +59,12 @@ export async function relayHealth(current: () => HealthProbes | undefined, signa
     path: `/${kind}`,
     port,
     http: true,
-    timeout: LONGEST_MS + MARGIN_MS,
+    timeoutMs: LONGEST_MS + MARGIN_MS,
     tcpSocket: false,
   })
   return { liveness: probe('liveness'), readiness: probe('readiness'), startup: probe('startup') }
 }
 
 function bounded(probe: HealthProbe | undefined): HealthProbe | undefined {
-  return probe === undefined ? undefined : { ...probe, timeout: Math.min(probe.timeout, LONGEST_MS) }
+  return probe === undefined ? undefined : { ...probe, timeoutMs: Math.min(probe.timeoutMs, LONGEST_MS) }
 }

@@ -110,10 +110,10 @@ export async function expectHealthy(probes: HealthProbes): Promise<void> {
 }
 
 /** Asks one probe. No connection outlives the answer. */
-function isHealthy({ http, path, port, timeout }: HealthProbe): Promise<boolean> {
+function isHealthy({ http, path, port, timeoutMs }: HealthProbe): Promise<boolean> {
   if (!http) return isTaken(port)
   return new Promise((resolve) => {
-    const request = get({ host: '127.0.0.1', port, path, agent: false, timeout }, (response) => {
+    const request = get({ host: '127.0.0.1', port, path, agent: false, timeout: timeoutMs }, (response) => {
       response.resume()
       response.once('end', () => resolve((response.statusCode ?? 500) < 400))
       response.once('error', () => resolve(false))

@@ -91,7 +91,7 @@ const start = async (context) => {
     contentType: 'text/plain',
     body: `${process.pid} ${query.word ?? ''}`,
   }))
-  const probe = { path: '/healthy', port: server.address().port, http: true, timeout: 1000, tcpSocket: false }
+  const probe = { path: '/healthy', port: server.address().port, http: true, timeoutMs: 1000, tcpSocket: false }
   // Where the test finds it.
   context.logger.info({ port: probe.port }, 'failing driver listens')
   return { probes: { liveness: probe, readiness: probe }, stopped }

@@ -52,7 +52,7 @@ const start = async (context) => {
     server.close()
     server.closeAllConnections()
   })
-  const probe = { path: '/', port: context.proxyServerPort, http: true, timeout: 1000, tcpSocket: false }
+  const probe = { path: '/', port: context.proxyServerPort, http: true, timeoutMs: 1000, tcpSocket: false }
   return { probes: { liveness: probe, readiness: probe }, stopped }
 }
 
