@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 
 import type { ServiceDefinition } from '@grpc/grpc-js'
 import { describe, expect, it } from '@jest/globals'
@@ -9,10 +9,8 @@ import type { FieldKind, MessageType } from './message.js'
 import * as messages from './messages.js'
 import { driverService, hostService } from './services.js'
 
-const source = readFileSync(join(import.meta.dirname, '../../proto/osm/driver/v1/driver.proto'), 'utf8').replaceAll(
-  /\/\/.*$/gm,
-  '',
-)
+const proto = readFileSync(join(import.meta.dirname, '../../proto/osm/driver/v1/driver.proto'), 'utf8')
+const source = proto.replaceAll(/\/\/.*$/gm, '')
 const kinds: Readonly<Record<string, FieldKind>> = {
   string: 'string',
   bytes: 'bytes',
@@ -58,6 +56,20 @@ describe('osm.driver.v1', () => {
         method.responseStream,
       ]),
     ).toEqual(written)
+  })
+
+  it('names the published JSON Schema of every document of a call', () => {
+    const schemas = readdirSync(join(import.meta.dirname, '../../../driver-api/schemas')).map((file) =>
+      basename(file, '.json'),
+    )
+    const calls = [...proto.matchAll(/((?: *\/\/.*\n)+) *rpc (\w+)\((.*)\) returns \((.*)\);/g)]
+    expect(calls).toHaveLength(Object.keys(driverService).length + Object.keys(hostService).length)
+    const named = calls.map(([, comment = '', call, request = '', response = '']) => {
+      const documents = [request, response].filter((type) => type.endsWith('Document')).length
+      const words = new Set(comment.match(/\w+/g))
+      return { call, documents, named: schemas.filter((name) => words.has(name) && name !== 'HealthProbes').length }
+    })
+    expect(named.filter((one) => one.documents !== one.named)).toEqual([])
   })
 
   it('reads what it writes', () => {

@@ -42,7 +42,7 @@ const servedBinding = closed({
 })
 
 /** Schema of {@link ListenAddresses}. */
-const listenAddressesSchema = closed({
+export const listenAddressesSchema = closed({
   inbound: Type.Optional(socketAddressSchema),
   outbound: Type.Optional(socketAddressSchema),
   outboundHttp: Type.Optional(socketAddressSchema),
@@ -84,7 +84,7 @@ export const proxyPartSchema = closed({
 })
 
 /** Schema of {@link TlsVersion}. */
-const tlsVersionSchema = oneOf('TLS_AUTO', 'TLSv1_0', 'TLSv1_1', 'TLSv1_2', 'TLSv1_3')
+export const tlsVersionSchema = oneOf('TLS_AUTO', 'TLSv1_0', 'TLSv1_1', 'TLSv1_2', 'TLSv1_3')
 
 /** Schema of {@link TrustPart}. */
 export const trustPartSchema = closed({
