@@ -46,7 +46,7 @@ export async function* assembleTestImages(settings, { base, envoy, nginx, folder
     const name = `${definition.name}-acme`
     yield writeArchive(programImage(definition, settings, base, { name, layer: driver }), folder, name)
   }
-  yield writeArchive(await hostProgramImage(settings, sidecarImageOf(values), envoy, 'envoy'), folder, 'envoy')
+  yield writeArchive(await envoyImage(settings, sidecarImageOf(values), envoy), folder, 'envoy')
   if (!existsSync(curlProgram))
     throw new SetUpError('curl is needed for the image of the pods of helm test; install it')
   yield writeArchive(
@@ -87,7 +87,7 @@ export function completeReference(reference) {
  * @param {ImageSettings} settings
  * @param {import('./oci-image.mjs').Layer} base
  */
-function testAppImage({ registry, tag, architecture, labels }, base) {
+export function testAppImage({ registry, tag, architecture, labels }, base) {
   const bundle = programs[testAppName]?.bundle
   if (bundle === undefined) throw new Error(`tools/programs.mjs lists no ${testAppName}`)
   const path = `/app/${testAppName}.mjs`
@@ -98,6 +98,15 @@ function testAppImage({ registry, tag, architecture, labels }, base) {
     layers: [base, layer],
     config: { User: nonroot, Entrypoint: [nodePath, path], WorkingDir: '/', Labels: labels },
   })
+}
+
+/**
+ * @param {ImageSettings} settings
+ * @param {string} reference
+ * @param {string} program path of an Envoy
+ */
+export function envoyImage(settings, reference, program) {
+  return hostProgramImage(settings, reference, program, 'envoy')
 }
 
 /**

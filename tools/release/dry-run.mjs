@@ -10,8 +10,11 @@ import { mustRun } from '../registry/packed-packages.mjs'
 import { startRegistry } from '../registry/verdaccio.mjs'
 import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
 import { readChangesets } from './changesets.mjs'
+import { tryOnCluster } from './cluster-trial.mjs'
+import { programImages } from '../images/definitions.mjs'
 import { pullImage, pushArchive } from './image-registry.mjs'
 import { startOciRegistry } from './oci-registry.mjs'
+import { tryImage } from './try-image.mjs'
 
 /** @typedef {import('./prepare-release.mjs').Release} Release */
 /** @typedef {{ readonly name: string, readonly passed: boolean, readonly detail: string, readonly seconds: number }} Step */
@@ -19,13 +22,14 @@ import { startOciRegistry } from './oci-registry.mjs'
  * @typedef {object} Context
  * @property {string} folder
  * @property {boolean} twice
+ * @property {boolean} onCluster
  * @property {string} npmUrl
  * @property {string} ociHost
  * @property {string} helm
  * @property {string} repository
  * @property {string} commit what is released, whatever is committed meanwhile
  */
-/** Made by one step, read by those after it. @typedef {{ release?: Release }} State */
+/** Made by one step, read by those after it: osm is the installed command. @typedef {{ release?: Release, osm?: string }} State */
 
 const registryPath = 'osm-ts'
 
@@ -33,18 +37,20 @@ const registryPath = 'osm-ts'
 const steps = {
   'the release is made': makeRelease,
   'a second run in another folder gives the same bytes': compareRuns,
+  'programs start in their images with a read-only root, without rights and without a shell': tryImages,
   'images, chart and packages are published': publish,
   'the chart installs images that the registry has': installChart,
   'npm installs the command line and creates a driver': installPackages,
+  'a pod of the mesh answers in a cluster that pulls from the registry': installOnCluster,
 }
 
 /**
  * Releases to registries on this machine, and installs from them alone. Each step needs those before it, so the first failure is the last step.
  * @param {string} folder for everything
- * @param {{ twice: boolean, signal: AbortSignal }} options an aborted run ends its registries at once, and itself after the step
+ * @param {{ twice: boolean, onCluster: boolean, signal: AbortSignal }} options an aborted run ends its registries at once, and itself after the step
  * @returns {AsyncGenerator<Step>}
  */
-export async function* dryRun(folder, { twice, signal }) {
+export async function* dryRun(folder, { twice, onCluster, signal }) {
   const { helm } = await ensureKubectlAndHelm()
   const oci = await startOciRegistry(await made(folder, 'images'))
   try {
@@ -55,6 +61,7 @@ export async function* dryRun(folder, { twice, signal }) {
         ...(await releasedCommit(folder)),
         folder,
         twice,
+        onCluster,
         npmUrl: registry.url,
         ociHost: oci.host,
         helm,
@@ -62,7 +69,7 @@ export async function* dryRun(folder, { twice, signal }) {
       /** @type {State} */
       const state = {}
       for (const [name, step] of Object.entries(steps)) {
-        if (step === compareRuns && !twice) continue
+        if ((step === compareRuns && !twice) || (step === installOnCluster && !onCluster)) continue
         if (signal.aborted) throw new SetUpError('The dry run was interrupted.')
         const result = await attempt(name, () => step(context, state))
         yield result
@@ -173,6 +180,13 @@ async function releaseIn(folder, { repository, commit, ociHost }) {
 }
 
 /** @param {Context} context */
+async function tryImages({ folder }) {
+  const place = await made(folder, 'roots')
+  for (const { name } of programImages) await tryImage(place, join(folder, 'first/output/images', `${name}.tar`), name)
+  return programImages.map(({ name }) => name).join(', ')
+}
+
+/** @param {Context} context */
 async function publish({ folder, ociHost, npmUrl, helm }) {
   const output = join(folder, 'first/output')
   const archives = await readdir(join(output, 'images'))
@@ -215,7 +229,8 @@ function imagesOf(rendered) {
 }
 
 /** @param {Context} context @param {State} state */
-async function installPackages({ folder, npmUrl }, { release }) {
+async function installPackages({ folder, npmUrl }, state) {
+  const { release } = state
   const start = performance.now()
   const place = await npmProject(folder, 'user', npmUrl)
   const prefix = join(place, 'global')
@@ -225,8 +240,15 @@ async function installPackages({ folder, npmUrl }, { release }) {
   const output = await mustRun(place, join(prefix, 'bin/osm'), 'version', '--client-only')
   if (!output.includes(release?.version ?? ''))
     throw new Error(`osm version: expected ${release?.version}, got ${output.trim()}`)
+  state.osm = join(prefix, 'bin/osm')
   await npm(place, 'create', '--yes', '@osm-ts/driver', 'driver-toy')
   /** @type {{ name: string }} */
   const { name } = JSON.parse(await readFile(join(place, 'driver-toy/package.json'), 'utf8'))
   return `${output.trim().split('\n')[0]}; ${name} is created, after ${formatSeconds(performance.now() - start)}`
+}
+
+/** @param {Context} context @param {State} state */
+function installOnCluster({ folder, ociHost }, { release, osm = '' }) {
+  const images = Object.values(release?.images ?? {}).map(({ reference }) => reference)
+  return tryOnCluster({ folder, ociHost, version: release?.version ?? '', osm, images })
 }

@@ -21,6 +21,7 @@ have. It publishes nothing.
 
 Options:
   --once              dry run: do not make everything a second time in another folder to compare it
+  --cluster           dry run: also install the chart in a local cluster of one node, and call a pod of the mesh; takes root
   --registry <name>   prepare: what stands in front of the names of the images
   -o json             print JSON
   --help              print this
@@ -52,7 +53,11 @@ export async function task(args) {
   for (const name of signals) process.once(name, abort)
   try {
     const steps = []
-    for await (const step of dryRun(folder, { twice: !values.once, signal: interrupted.signal })) {
+    for await (const step of dryRun(folder, {
+      twice: !values.once,
+      onCluster: values.cluster,
+      signal: interrupted.signal,
+    })) {
       steps.push(step)
       if (!json) process.stdout.write(`${step.passed ? 'ok  ' : 'FAIL'}  ${step.name}: ${step.detail}\n`)
     }
@@ -95,6 +100,7 @@ function readArguments(args) {
       options: {
         'dry-run': { type: 'boolean', default: false },
         once: { type: 'boolean', default: false },
+        cluster: { type: 'boolean', default: false },
         prepare: { type: 'string' },
         registry: { type: 'string' },
         output: { type: 'string', short: 'o', default: 'text' },
