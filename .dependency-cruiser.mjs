@@ -3,10 +3,15 @@ import { join } from 'node:path'
 /** core re-exports the contract, so anyone who may import core may name the contract's own package too. */
 const core = ['core', 'driver-api']
 
+/** What each program is made of: the mesh, Kubernetes, and what programs share. */
+const program = [...core, 'kubernetes', 'program']
+
 /** Which workspace package may import which; see docs/design for the reasons. What is not listed is forbidden. */
 const mayImport = {
   'driver-api': [],
   core: ['driver-api'],
+  kubernetes: core,
+  program: [...core, 'kubernetes'],
   'envoy-api': [],
   'driver-envoy': ['driver-api', 'envoy-api'],
   'driver-pipy': ['driver-api'],
@@ -15,18 +20,21 @@ const mayImport = {
   interception: [],
   // Independent on purpose: what it shared with the mesh it could not find fault with.
   oracle: [],
-  injector: [...core, 'driver-process', 'interception'],
-  controller: [...core, 'driver-process'],
-  bootstrap: core,
-  standalone: [...core, 'controller', 'driver-process', 'interception'],
+  injector: [...program, 'driver-process', 'interception'],
+  controller: [...program, 'driver-process'],
+  bootstrap: program,
+  standalone: [...program, 'controller', 'driver-process', 'interception'],
   // The oracle answers the questions of osm policy can that no other code of the mesh answers.
   // What osm-preinstall finds in the way of a mesh, osm install finds as well.
-  cli: [...core, 'bootstrap', 'driver-process', 'injector', 'oracle', 'standalone'],
+  cli: [...program, 'bootstrap', 'driver-process', 'injector', 'oracle', 'standalone'],
   'create-driver': [],
 }
 
 /** Programs name their built-in drivers in one file, src/builtins.ts. */
 const programs = ['controller', 'injector', 'standalone']
+
+/** Tests that use the fixtures of core. */
+const fixtureUsers = '^packages/(kubernetes|program)/(test/|.*\\.test\\.ts$)'
 
 /** Packages published to driver authors stay small: the few packages from outside that each may use. */
 const outsidePackages = {
@@ -82,7 +90,10 @@ export default {
       comment: 'builtins.ts adds drivers to what its program may import, and nothing else',
       severity: 'error',
       from: { path: '^packages/([^/]+)/src/builtins\\.ts$' },
-      to: { path: '^packages/', pathNot: ['^packages/$1/', '^packages/core/', '^packages/driver-'] },
+      to: {
+        path: '^packages/',
+        pathNot: ['^packages/$1/', '^packages/(core|kubernetes|program)/', '^packages/driver-'],
+      },
     },
     {
       name: 'program-tests',
@@ -91,7 +102,7 @@ export default {
       from: { path: `^packages/(${programs.join('|')})/(test/|.*\\.test\\.ts$)` },
       to: {
         path: '^packages/',
-        pathNot: ['^packages/$1/', '^packages/(core|controller|interception)/', '^packages/driver-'],
+        pathNot: ['^packages/$1/', '^packages/(core|kubernetes|program|controller|interception)/', '^packages/driver-'],
       },
     },
     {
@@ -110,16 +121,27 @@ export default {
       // Tests of whole programs in e2e look into packages, at drivers for instance that have no other way to be measured.
       comment: 'packages meet at their index.ts',
       severity: 'error',
-      from: { path: '^(packages/[^/]+|examples/[^/]+)/' },
+      from: { path: '^(packages/[^/]+|examples/[^/]+)/', pathNot: fixtureUsers },
       to: {
         path: '^packages/[^/]+/',
         pathNot: [
           '^$1/',
           '^packages/[^/]+/src/index\\.ts$',
           // An export of its own, so that the command line starts without the rest of core.
-          '^packages/core/src/program/build-version\\.ts$',
+          '^packages/program/src/build-version\\.ts$',
           '^packages/envoy-api/gen/',
         ],
+      },
+    },
+    {
+      name: 'core-fixtures',
+      comment:
+        'tests of what is built on core may use the fixtures in packages/core/test; else packages meet at index.ts',
+      severity: 'error',
+      from: { path: fixtureUsers },
+      to: {
+        path: '^packages/[^/]+/',
+        pathNot: ['^packages/$1/', '^packages/[^/]+/src/index\\.ts$', '^packages/core/test/'],
       },
     },
     {
@@ -142,6 +164,14 @@ export default {
       severity: 'error',
       from: { path: '^packages/driver-' },
       to: { path: 'node_modules/@kubernetes/' },
+    },
+    {
+      name: 'core-alone',
+      comment:
+        'core works without Kubernetes and without HTTP servers: packages/kubernetes and packages/program have those',
+      severity: 'error',
+      from: { path: '^packages/core/' },
+      to: { path: ['node_modules/@kubernetes/', 'node_modules/(fastify|undici)/', '^(node:)?https?2?$'] },
     },
     {
       name: 'circular',

@@ -114,7 +114,7 @@ export default {
   moduleNameMapper: {
     '^fast-check$': '<rootDir>/tools/testing/seeded-fast-check.mjs',
     '^@osm-ts/envoy-api/(.*)$': '<rootDir>/packages/envoy-api/gen/$1',
-    '^@osm-ts/core/build-version$': '<rootDir>/packages/core/src/program/build-version.ts',
+    '^@osm-ts/program/build-version$': '<rootDir>/packages/program/src/build-version.ts',
     '^@osm-ts/([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

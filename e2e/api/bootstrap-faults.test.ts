@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, resourceTypes, type KubernetesApi, type ResourceType } from '@osm-ts/core'
+import { customResourceDefinitions, type KubernetesApi, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
 import { programsFrom, startApiServer, type ChildProgram, type OwnApiServer } from './harness/index.js'
 import {
   Objects,

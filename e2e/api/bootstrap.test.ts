@@ -1,15 +1,8 @@
 import { existsSync } from 'node:fs'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  customResourceDefinitions,
-  inVersion,
-  MemoryCaStore,
-  resourceTypes,
-  systemClock,
-  TresorProvider,
-  type KubernetesApi,
-} from '@osm-ts/core'
+import { MemoryCaStore, systemClock, TresorProvider } from '@osm-ts/core'
+import { customResourceDefinitions, inVersion, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 import { programsFrom, startApiServer, type ChildProgram, type OwnApiServer } from './harness/index.js'
 import {
   Objects,

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { resourceTypes } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 import { cases, valuesFile } from './chart/cases.js'
 import { render } from './chart/render.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'

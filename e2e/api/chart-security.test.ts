@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions } from '@osm-ts/core'
+import { customResourceDefinitions } from '@osm-ts/kubernetes'
 import { cases, valuesFile } from './chart/cases.js'
 import { containerOf, find, podOf, title, type Manifest, type Rule } from './chart/manifest.js'
 import { render, template } from './chart/render.js'

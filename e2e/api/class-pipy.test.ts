@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { resourceTypes, type KubernetesManifest } from '@osm-ts/core'
+import { type KubernetesManifest, resourceTypes } from '@osm-ts/kubernetes'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import { ClusterStandIn, InstalledMesh, prepareImages, type Pod } from './stand-in/index.js'
 

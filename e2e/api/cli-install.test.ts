@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, resourceTypes, type KubernetesObject, type ResourceType } from '@osm-ts/core'
+import { customResourceDefinitions, type KubernetesObject, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
 
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { ClusterStandIn, prepareImages } from './stand-in/index.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { resourceTypes, type KubernetesApi } from '@osm-ts/core'
+import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import { controllerDeployment, MeshObjects } from './support/mesh-objects.js'

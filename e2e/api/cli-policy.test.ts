@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/core'
+import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { untilServed } from './support/definitions.js'

@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, type KubernetesApi, newProxyUUID, type Problem, resourceTypes } from '@osm-ts/core'
+import { newProxyUUID, type Problem } from '@osm-ts/core'
+import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 import { testAuthority } from '@osm-ts/driver-testkit'
 import { eventually } from '../dataplane/support/wait.js'

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { apiVersionOf, customResourceDefinitions, type KubernetesApi, resourceTypes, SecretCaStore } from '@osm-ts/core'
+import {
+  apiVersionOf,
+  customResourceDefinitions,
+  type KubernetesApi,
+  resourceTypes,
+  SecretCaStore,
+} from '@osm-ts/kubernetes'
 import { parseAllDocuments } from 'yaml'
 
 import { type AdmissionCase, allFlags, refused, warned } from '../../packages/controller/test/admission-cases.js'

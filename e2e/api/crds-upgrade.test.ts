@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Kind } from '@osm-ts/core'
 import {
   inVersion,
-  resourceTypes,
-  type Kind,
   type KubernetesApi,
   type KubernetesManifest,
   type KubernetesObject,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { definitionOf, liveDefinition, untilServed, type AnyDefinition } from './support/definitions.js'
 import { untilNoConflict } from './support/until-no-conflict.js'

@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Kind } from '@osm-ts/core'
 import {
   customKinds,
   customResourceDefinitions,
-  resourceTypes,
-  type Kind,
   type KubernetesApi,
   type KubernetesManifest,
   type KubernetesObject,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 import {
   exampleObjects,
   faultyField,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/core'
+import { customResourceDefinitions, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 import { packageIntegrity } from '@osm-ts/driver-process'
 
 import { eventually } from '../dataplane/support/wait.js'

@@ -3,17 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { certificateNames, MemoryCaStore, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
 import {
-  certificateNames,
-  MemoryCaStore,
-  parseMeshDomains,
-  probeBindingsAnnotation,
-  resourceTypes,
-  systemClock,
-  TresorProvider,
   type KubernetesManifest,
   type KubernetesObject,
-} from '@osm-ts/core'
+  probeBindingsAnnotation,
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 import { eventually } from '../dataplane/support/wait.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import { ClusterStandIn, InstalledMesh, prepareImages, type Container, type Pod } from './stand-in/index.js'

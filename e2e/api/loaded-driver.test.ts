@@ -1,7 +1,7 @@
 import { chmod, cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type KubernetesManifest, resourceTypes } from '@osm-ts/core'
+import { type KubernetesManifest, resourceTypes } from '@osm-ts/kubernetes'
 import { packageIntegrity } from '@osm-ts/driver-process'
 import { eventually } from '../dataplane/support/wait.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'

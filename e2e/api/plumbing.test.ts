@@ -4,23 +4,22 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { createLogger, systemClock } from '@osm-ts/core'
 import {
   connectKubernetes,
   createInformer,
-  createLogger,
   EventRecorder,
-  isKubernetesError,
-  LeaderElector,
-  resourceTypes,
-  SecretCaStore,
-  systemClock,
   type Informer,
   type InformerChange,
+  isKubernetesError,
   type KubernetesApi,
   type KubernetesManifest,
   type KubernetesObject,
+  LeaderElector,
   type ObjectName,
-} from '@osm-ts/core'
+  resourceTypes,
+  SecretCaStore,
+} from '@osm-ts/kubernetes'
 
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { CuttableProxy } from './support/cuttable-proxy.js'

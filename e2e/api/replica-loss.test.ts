@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { isKubernetesError, resourceTypes, type KubernetesManifest, type ResourceType } from '@osm-ts/core'
+import { isKubernetesError, type KubernetesManifest, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
 import { eventually } from '../dataplane/support/wait.js'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import {

@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  customResourceDefinitions,
-  type KubernetesApi,
-  mergeParticipation,
-  type ObjectStatus,
-  type ParticipationReport,
-  type ProxyStatus,
-  resourceTypes,
-} from '@osm-ts/core'
+import { mergeParticipation, type ParticipationReport, type ProxyStatus } from '@osm-ts/core'
+import { customResourceDefinitions, type KubernetesApi, type ObjectStatus, resourceTypes } from '@osm-ts/kubernetes'
 import type { DeltaDiscoveryResponse } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
 import { eventually } from '../dataplane/support/wait.js'

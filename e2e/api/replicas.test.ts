@@ -3,17 +3,8 @@ import { connect } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import { fromBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  MemoryCaStore,
-  pemCertificates,
-  resourceTypes,
-  systemClock,
-  TresorProvider,
-  type Authority,
-  type KubernetesManifest,
-  type KubernetesObject,
-  type ResourceType,
-} from '@osm-ts/core'
+import { type Authority, MemoryCaStore, pemCertificates, systemClock, TresorProvider } from '@osm-ts/core'
+import { type KubernetesManifest, type KubernetesObject, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { AdsClient } from '../bench/ads-client.js'
 import { SECRET } from '../bench/references.js'

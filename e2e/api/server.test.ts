@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { connectKubernetes, resourceTypes, type KubernetesApi } from '@osm-ts/core'
+import { connectKubernetes, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 import { programsFrom, sharedApiServer, startApiServer, type ApiServer, type OwnApiServer } from './harness/index.js'
 
 const signal = AbortSignal.timeout(120_000)

@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { makeObjectKey } from '@osm-ts/core'
 import {
+  type CustomResourceDefinition,
   customResourceDefinitions,
   inVersion,
-  makeObjectKey,
-  resourceTypes,
-  type CustomResourceDefinition,
   type KubernetesApi,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 
 import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'

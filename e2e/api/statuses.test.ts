@@ -1,18 +1,17 @@
 import { setMaxListeners } from 'node:events'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { type Problem, systemClock } from '@osm-ts/core'
 import {
-  customResourceDefinitions,
-  resourceTypes,
-  StatusWriter,
-  systemClock,
   type CustomResourceDefinition,
+  customResourceDefinitions,
   type KubernetesApi,
   type KubernetesManifest,
   type ObjectStatus,
-  type Problem,
   type RecordedEvent,
-} from '@osm-ts/core'
+  resourceTypes,
+  StatusWriter,
+} from '@osm-ts/kubernetes'
 
 import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   inVersion,
-  resourceTypes,
   type KubernetesManifest,
   type KubernetesObject,
   type ResourceType,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 import { eventually } from '../dataplane/support/wait.js'
 import { programsFrom, startApiServer, type OwnApiServer } from './harness/index.js'
 import { previousCrds } from './previous/crds.js'

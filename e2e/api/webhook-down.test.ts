@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { resourceTypes } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 import { sharedApiServer, type ApiServer } from './harness/index.js'
 import {
   ClusterStandIn,

@@ -1,10 +1,10 @@
 import {
   apiVersionOf,
-  resourceTypes,
   type KubernetesApi,
   type KubernetesManifest,
   type ResourceType,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 
 import { callingCommand, type Answerer, type CallingWorkload } from './cluster-calling-pods.js'
 import type { Mesh } from '../cluster/support/mesh.js'

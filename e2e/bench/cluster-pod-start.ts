@@ -1,4 +1,4 @@
-import { resourceTypes, type KubernetesApi } from '@osm-ts/core'
+import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 import { nodeProgram, PodWatch } from './cluster-pods.js'
 import { summarize, type Summary } from './statistics.js'

@@ -1,4 +1,4 @@
-import { resourceTypes, type KubernetesApi, type KubernetesObject } from '@osm-ts/core'
+import { type KubernetesApi, type KubernetesObject, resourceTypes } from '@osm-ts/kubernetes'
 
 /** Names the programs of the image of the test application, in which everything runs that measures from inside a pod. */
 export const nodeProgram = '/nodejs/bin/node'

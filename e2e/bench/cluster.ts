@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { connectKubernetes } from '@osm-ts/core'
+import { connectKubernetes } from '@osm-ts/kubernetes'
 
 import { clusterCommand } from '../cluster/harness/cluster-command.mjs'
 import { Mesh } from '../cluster/support/mesh.js'

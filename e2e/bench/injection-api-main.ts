@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
 
-import { type KubernetesManifest, resourceTypes } from '@osm-ts/core'
+import { type KubernetesManifest, resourceTypes } from '@osm-ts/kubernetes'
 
-import { FakeApiServer } from '../../packages/core/test/kubernetes/fake-api-server.js'
+import { FakeApiServer } from '../../packages/kubernetes/test/fake-api-server.js'
 import { BENCH_NAMESPACE, meshConfigSpec } from './injection-pods.js'
 
 // An API server for the injector under test, in a process of its own: it takes no time from the injector, and every Secret is a request over a socket.

@@ -5,9 +5,9 @@ import {
   apiVersionOf,
   customResourceDefinitions,
   type KubernetesManifest,
-  resourceTypes,
   type ResourceType,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 import { parse } from 'yaml'
 
 import { programsFrom, startApiServer, type OwnApiServer } from '../api/harness/index.js'

@@ -1,11 +1,11 @@
+import { parseProxyUUID } from '@osm-ts/core'
 import {
   apiVersionOf,
-  resourceTypes,
   type KubernetesApi,
   type KubernetesManifest,
   type ResourceType,
-  parseProxyUUID,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 import type { ProxyUUID } from '@osm-ts/driver-api'
 
 /** How large a cluster is. Pods and services spread evenly over the namespaces. */

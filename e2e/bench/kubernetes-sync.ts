@@ -1,20 +1,19 @@
 import { setMaxListeners } from 'node:events'
 
+import { SnapshotFeed, systemClock } from '@osm-ts/core'
 import {
   createInformer,
   customResourceDefinitions,
+  type KubernetesApi,
   KubernetesSource,
   resourceTypes,
-  SnapshotFeed,
-  systemClock,
-  type KubernetesApi,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import type { Logger } from '@osm-ts/driver-api'
 
-import { Deduplicator } from '../../packages/core/src/kubernetes/source/deduplicator.js'
-import { podInformer } from '../../packages/core/src/kubernetes/source/namespace-scope.js'
-import { PodReader } from '../../packages/core/src/kubernetes/source/pod.js'
-import { ProbeBindingsReader } from '../../packages/core/src/kubernetes/source/probe-annotation.js'
+import { Deduplicator } from '../../packages/kubernetes/src/source/deduplicator.js'
+import { podInformer } from '../../packages/kubernetes/src/source/namespace-scope.js'
+import { PodReader } from '../../packages/kubernetes/src/source/pod.js'
+import { ProbeBindingsReader } from '../../packages/kubernetes/src/source/probe-annotation.js'
 import { programsFrom, startApiServer, type OwnApiServer } from '../api/harness/index.js'
 import { createCluster, namespaceName, type ClusterSize } from './kubernetes-cluster.js'
 import { round, summarize, type Summary } from './statistics.js'

@@ -1,5 +1,5 @@
-import { exceededJsonBound } from '../../packages/core/src/admission/json-depth.js'
-import { readAdmissionReview, writeAdmissionReview } from '../../packages/core/src/admission/admission-review.js'
+import { exceededJsonBound } from '../../packages/program/src/admission/json-depth.js'
+import { readAdmissionReview, writeAdmissionReview } from '../../packages/program/src/admission/admission-review.js'
 import { resolveMeshConfig, withoutSecrets } from '../../packages/core/src/config/index.js'
 import { DriverRegistry } from '../../packages/core/src/drivers/index.js'
 import { parseMeshDomains } from '../../packages/core/src/identity/index.js'

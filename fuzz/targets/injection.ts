@@ -1,6 +1,6 @@
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 
-import { readAdmissionReview } from '../../packages/core/src/admission/admission-review.js'
+import { readAdmissionReview } from '../../packages/program/src/admission/admission-review.js'
 import { parseProxyUUID } from '../../packages/core/src/identity/index.js'
 import { readSwitch } from '../../packages/injector/src/annotations/enabled.js'
 import { readInterfaces, readIpRanges, readPorts } from '../../packages/injector/src/annotations/lists.js'

@@ -1,10 +1,10 @@
-import { asListPage, asObject, asWatchEvent, parseJson } from '../../packages/core/src/kubernetes/client/decode.js'
-import { resourceTypes } from '../../packages/core/src/kubernetes/resource-types.js'
-import { readSlice } from '../../packages/core/src/kubernetes/source/endpoint-slice.js'
-import { Deduplicator } from '../../packages/core/src/kubernetes/source/deduplicator.js'
-import { PodReader, samePod } from '../../packages/core/src/kubernetes/source/pod.js'
-import { formatProbeBindings, ProbeBindingsReader } from '../../packages/core/src/kubernetes/source/probe-annotation.js'
-import type { KubernetesObject } from '../../packages/core/src/kubernetes/api.js'
+import { asListPage, asObject, asWatchEvent, parseJson } from '../../packages/kubernetes/src/client/decode.js'
+import { resourceTypes } from '../../packages/kubernetes/src/resource-types.js'
+import { readSlice } from '../../packages/kubernetes/src/source/endpoint-slice.js'
+import { Deduplicator } from '../../packages/kubernetes/src/source/deduplicator.js'
+import { PodReader, samePod } from '../../packages/kubernetes/src/source/pod.js'
+import { formatProbeBindings, ProbeBindingsReader } from '../../packages/kubernetes/src/source/probe-annotation.js'
+import type { KubernetesObject } from '../../packages/kubernetes/src/api.js'
 import { type FuzzTarget, hasCode, invariant, isRecord, jsonOf, outcomeOf, textOf } from '../fuzz-target.js'
 
 const isResponseError = hasCode('OSM_KUBERNETES_')

@@ -4,8 +4,8 @@ import { later, missing, never, works } from './row.mjs'
 
 /** Starts each program with every flag of OSM. */
 const taking = 'e2e/api/flags.test.ts'
-const parsing = 'packages/core/src/program/parse-flags.test.ts'
-const running = 'packages/core/src/program/run-program.test.ts'
+const parsing = 'packages/program/src/parse-flags.test.ts'
+const running = 'packages/program/src/run-program.test.ts'
 const bootstrap = 'e2e/api/bootstrap.test.ts'
 const rendering = 'charts/osm/testdata/another-mesh.golden.yaml'
 

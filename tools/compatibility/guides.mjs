@@ -115,7 +115,7 @@ const guides = [
       scenario('ingress-http'),
       scenario('ingress-https'),
       cluster('ingress'),
-      'packages/core/src/endpoints/named-endpoints-provider.integration.test.ts',
+      'packages/kubernetes/src/endpoints/named-endpoints-provider.integration.test.ts',
     ],
   },
   {
@@ -153,7 +153,7 @@ const guides = [
     tests: [
       dataplane('retry'),
       scenario('retry-policy'),
-      'packages/core/src/kubernetes/source/kubernetes-source.integration.test.ts',
+      'packages/kubernetes/src/source/kubernetes-source.integration.test.ts',
     ],
   },
   {
@@ -192,7 +192,7 @@ const guides = [
     name: 'health probes of the control plane',
     of: 'both',
     outcome: 'covered',
-    tests: ['packages/core/src/program/servers.integration.test.ts'],
+    tests: ['packages/program/src/servers.integration.test.ts'],
   },
   {
     name: 'external authorization (OPA)',

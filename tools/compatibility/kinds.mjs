@@ -5,7 +5,7 @@ import { later, works } from './row.mjs'
 /** Objects of each kind as people wrote them, in every version that is served. */
 const storing = 'packages/core/src/spec/testdata/stored/accepted.yaml'
 const reviewing = 'e2e/api/controller-webhook.test.ts'
-const imports = 'packages/core/src/endpoints/kubernetes-endpoints-provider.integration.test.ts'
+const imports = 'packages/kubernetes/src/endpoints/kubernetes-endpoints-provider.integration.test.ts'
 
 /** @type {Section} */
 export const kinds = {

@@ -250,7 +250,7 @@ function programNamed(name) {
 }
 
 /** Workspace packages resolve to their sources: their own exports name files that only a compiler makes. */
-function sourceAliases() {
+export function sourceAliases() {
   return {
     ...Object.fromEntries(
       packageFolders().map((name) => [
@@ -259,7 +259,7 @@ function sourceAliases() {
       ]),
     ),
     // Read by itself: see the exports of the package.
-    '@osm-ts/core/build-version': join(root, 'packages/core/src/program/build-version.ts'),
+    '@osm-ts/program/build-version': join(root, 'packages/program/src/build-version.ts'),
   }
 }
 

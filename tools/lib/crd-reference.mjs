@@ -1,8 +1,8 @@
 import { originOf } from './field-origins.mjs'
 
 /** @typedef {import('./mesh-schemas.mjs').MeshSchemas} MeshSchemas */
-/** @typedef {import('../../packages/core/src/spec/crd/custom-resource-definition.js').CustomResourceDefinition} Definition */
-/** @typedef {import('../../packages/core/src/spec/crd/structural-schema.js').StructuralSchema} Schema */
+/** @typedef {import('../../packages/kubernetes/src/crd/custom-resource-definition.js').CustomResourceDefinition} Definition */
+/** @typedef {import('../../packages/kubernetes/src/crd/structural-schema.js').StructuralSchema} Schema */
 /** @typedef {{ readonly path: string, readonly schema: Schema, readonly required: boolean }} Field */
 
 const introduction = `# Custom resources

@@ -53,7 +53,7 @@ const allowed = /** @type {Readonly<Record<string, number>>} */ ({})
 const areas = /** @type {const} */ ({
   docs: ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'docs/'],
   cli: ['packages/cli/'],
-  crds: ['packages/bootstrap/crds/', 'packages/core/src/spec/schema/', 'packages/core/src/spec/crd/', 'charts/'],
+  crds: ['packages/bootstrap/crds/', 'packages/core/src/spec/schema/', 'packages/kubernetes/src/crd/', 'charts/'],
   'driver-api': ['packages/driver-api/'],
   packages: ['packages/'],
   tests: ['e2e/', 'fuzz/'],

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { connectKubernetes, type KubernetesApi } from '@osm-ts/core'
+import { connectKubernetes, type KubernetesApi } from '@osm-ts/kubernetes'
 import { readAuditEvents, type AuditEvent } from './audit-log.js'
 import { writeKubeconfig } from './kubeconfig.js'
 

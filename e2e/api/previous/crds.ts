@@ -1,4 +1,4 @@
-import type { KubernetesManifest } from '@osm-ts/core'
+import type { KubernetesManifest } from '@osm-ts/kubernetes'
 
 interface OldKind {
   readonly group: string

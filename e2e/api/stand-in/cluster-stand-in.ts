@@ -1,10 +1,10 @@
 import {
   isKubernetesError,
-  resourceTypes,
   type KubernetesApi,
   type KubernetesObject,
   type ResourceType,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 import { eventually } from '../../dataplane/support/wait.js'
 import type { HostEntry, MeshNetwork } from '../../../packages/standalone/src/netns/index.js'
 import { createPodNetwork, type ApiServer } from '../harness/index.js'

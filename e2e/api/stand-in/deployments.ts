@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { resourceTypes, type KubernetesApi } from '@osm-ts/core'
+import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 import { isPodReady, matches, type Deployment, type Pod } from './objects.js'
 
 const templateHash = 'stand-in/template'

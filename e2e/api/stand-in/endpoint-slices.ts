@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { resourceTypes, type KubernetesApi, type KubernetesObject } from '@osm-ts/core'
+import { type KubernetesApi, type KubernetesObject, resourceTypes } from '@osm-ts/kubernetes'
 import { isPodReady, matches, portNumber, type Pod, type Service } from './objects.js'
 
 /** Keeps the one EndpointSlice of a Service that selects pods as the pods are. */

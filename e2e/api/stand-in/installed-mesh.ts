@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { resourceTypes } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 import { eventually } from '../../dataplane/support/wait.js'
 import type { ApiServer } from '../harness/index.js'
 import type { ClusterStandIn } from './cluster-stand-in.js'

@@ -1,4 +1,4 @@
-import { resourceTypes, type KubernetesApi } from '@osm-ts/core'
+import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 import type { Job, Pod } from './objects.js'
 
 /** Brings a Job one step further: makes its one pod, and notes how that ended. A pod that failed is not tried again. */

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@osm-ts/core'
+import type { KubernetesObject } from '@osm-ts/kubernetes'
 
 /** The parts of Kubernetes' objects that the stand-in reads. */
 

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@osm-ts/core'
+import type { KubernetesObject } from '@osm-ts/kubernetes'
 import type { WorkloadNetwork } from '../../../packages/standalone/src/netns/index.js'
 import { runTool } from '../../../packages/standalone/src/netns/run-tool.js'
 import type { Service } from './objects.js'

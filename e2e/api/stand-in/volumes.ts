@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { resourceTypes } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 import type { ApiServer } from '../harness/index.js'
 import { fieldOf } from './container-command.js'
 import type { Mounts } from './mounts.js'

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import {
-  resourceTypes,
   type KubernetesApi,
   type KubernetesManifest,
   type KubernetesObject,
   type ResourceType,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 import { programs } from '../../../tools/programs.mjs'
 import { ChildProgram, type ApiServer } from '../harness/index.js'
 import { untilNoConflict } from './until-no-conflict.js'

@@ -1,11 +1,11 @@
 import {
   apiVersionOf,
   bootstrapSecretName,
-  resourceTypes,
   type KubernetesApi,
   type KubernetesObject,
   type ResourceType,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 
 type Fields = Readonly<Record<string, unknown>>
 type Texts = Readonly<Record<string, string>>

@@ -1,10 +1,10 @@
 import {
-  customResourceDefinitions,
-  resourceTypes,
   type CustomResourceDefinition,
+  customResourceDefinitions,
   type KubernetesApi,
   type KubernetesManifest,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 
 /** A definition of ours, or one as OSM had it. */
 export interface AnyDefinition extends KubernetesManifest {

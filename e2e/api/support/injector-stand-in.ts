@@ -4,13 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-import {
-  bootstrapSecretName,
-  type KubernetesApi,
-  type KubernetesObject,
-  newProxyUUID,
-  resourceTypes,
-} from '@osm-ts/core'
+import { newProxyUUID } from '@osm-ts/core'
+import { bootstrapSecretName, type KubernetesApi, type KubernetesObject, resourceTypes } from '@osm-ts/kubernetes'
 
 import type { ApiServerDescription } from '../harness/api-server.js'
 

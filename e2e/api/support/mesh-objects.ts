@@ -1,13 +1,13 @@
+import { newProxyUUID } from '@osm-ts/core'
 import {
   apiVersionOf,
+  bootstrapSecretName,
   type KubernetesApi,
   type KubernetesManifest,
   type KubernetesObject,
-  newProxyUUID,
   type ResourceType,
   resourceTypes,
-  bootstrapSecretName,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import { parseAllDocuments } from 'yaml'
 
 import { untilNoConflict } from './until-no-conflict.js'

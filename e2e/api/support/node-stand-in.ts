@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer, type Server } from 'node:https'
 import { connect, type Socket } from 'node:net'
 
-import { apiVersionOf, type KubernetesApi, resourceTypes } from '@osm-ts/core'
+import { apiVersionOf, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 /** Where the processes are that stand for the containers of a pod: `<namespace>/<pod>` and a port give an address. */
 export type PodPorts = (pod: string, port: number) => { readonly host: string; readonly port: number } | undefined

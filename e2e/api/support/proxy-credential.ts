@@ -1,11 +1,5 @@
-import {
-  certificateNames,
-  type KubernetesApi,
-  parseMeshDomains,
-  SecretCaStore,
-  systemClock,
-  TresorProvider,
-} from '@osm-ts/core'
+import { certificateNames, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
+import { type KubernetesApi, SecretCaStore } from '@osm-ts/kubernetes'
 import type { ProxyUUID } from '@osm-ts/driver-api'
 
 const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })

@@ -1,4 +1,4 @@
-import { KubernetesError } from '@osm-ts/core'
+import { KubernetesError } from '@osm-ts/kubernetes'
 
 /**
  * Does again what reads an object and writes it back, for as long as somebody else writes it between the two: a controller

@@ -1,17 +1,15 @@
 import {
-  KubernetesEndpointsProvider,
-  KubernetesSource,
+  type Answer,
+  type Endpoint,
   MeshCatalog,
   MeshConfigurator,
   parseMeshDomains,
   Recompute,
   SnapshotFeed,
-  systemClock,
-  type Answer,
-  type Endpoint,
-  type KubernetesApi,
   type SourceChange,
+  systemClock,
 } from '@osm-ts/core'
+import { type KubernetesApi, KubernetesEndpointsProvider, KubernetesSource } from '@osm-ts/kubernetes'
 import type { Logger } from '@osm-ts/driver-api'
 
 /** What a {@link WatchedMesh} reads. */

@@ -1,13 +1,8 @@
 import { X509Certificate } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 
-import {
-  isKubernetesError,
-  type KubernetesApi,
-  type KubernetesObject,
-  parseProxyUUID,
-  resourceTypes,
-} from '@osm-ts/core'
+import { parseProxyUUID } from '@osm-ts/core'
+import { isKubernetesError, type KubernetesApi, type KubernetesObject, resourceTypes } from '@osm-ts/kubernetes'
 
 import { reconcileDeployment } from '../stand-in/deployments.js'
 import type { Deployment, Pod } from '../stand-in/index.js'

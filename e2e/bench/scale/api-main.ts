@@ -1,6 +1,6 @@
-import { resourceTypes } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 
-import { FakeApiServer } from '../../../packages/core/test/kubernetes/fake-api-server.js'
+import { FakeApiServer } from '../../../packages/kubernetes/test/fake-api-server.js'
 import { smiVersions } from '../../../packages/controller/src/smi-versions.js'
 import type { ApiCommand, ApiReport } from './api.js'
 import type { MeshObject } from './mesh.js'

@@ -1,11 +1,5 @@
-import {
-  certificateNames,
-  type KubernetesApi,
-  parseMeshDomains,
-  SecretCaStore,
-  systemClock,
-  TresorProvider,
-} from '@osm-ts/core'
+import { certificateNames, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
+import { type KubernetesApi, SecretCaStore } from '@osm-ts/kubernetes'
 
 import { OSM_NAMESPACE, type ScaleProxy } from './mesh.js'
 import type { PreparedProxy } from './proxies.js'

@@ -1,4 +1,4 @@
-import type { KubernetesManifest, resourceTypes } from '@osm-ts/core'
+import type { KubernetesManifest, resourceTypes } from '@osm-ts/kubernetes'
 import type { ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import { addressOf, meshedPod, proxyUuidOf } from '../kubernetes-cluster.js'

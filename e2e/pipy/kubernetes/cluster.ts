@@ -1,4 +1,4 @@
-import { customResourceDefinitions, resourceTypes } from '@osm-ts/core'
+import { customResourceDefinitions, resourceTypes } from '@osm-ts/kubernetes'
 import type { InterceptionOptions } from '@osm-ts/interception'
 
 import {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type ProxyStatus, resourceTypes } from '@osm-ts/core'
+import type { ProxyStatus } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 
 import type { InsideAnswer } from '../../dataplane/support/inside.js'
 import { eventually } from '../../dataplane/support/wait.js'

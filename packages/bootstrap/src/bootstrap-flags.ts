@@ -1,4 +1,4 @@
-import { type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/core'
+import { type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/program'
 
 /** Flags of osm-bootstrap beside those of every program. */
 const ownFlags = {

@@ -1,4 +1,5 @@
-import type { Clock, CustomResourceDefinition, KubernetesApi, Random } from '@osm-ts/core'
+import type { Clock, Random } from '@osm-ts/core'
+import type { CustomResourceDefinition, KubernetesApi } from '@osm-ts/kubernetes'
 import type { DriverMetrics, Logger } from '@osm-ts/driver-api'
 
 import type { WebhookSettings } from './webhooks/webhook-settings.js'

@@ -1,19 +1,14 @@
+import { countErrorCodes, Metrics, systemClock } from '@osm-ts/core'
+import { customResourceDefinitions, EventRecorder, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 import {
   buildVersion,
   connectProgram,
-  countErrorCodes,
-  customResourceDefinitions,
-  EventRecorder,
   healthLimits,
   healthServer,
-  type KubernetesApi,
   listen,
-  Metrics,
   type Program,
   type ProgramContext,
-  resourceTypes,
-  systemClock,
-} from '@osm-ts/core'
+} from '@osm-ts/program'
 
 import { bootstrapFlags, type BootstrapFlags, parseBootstrapFlags } from './bootstrap-flags.js'
 import { runBootstrap } from './run-bootstrap.js'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, resourceTypes } from '@osm-ts/core'
+import { customResourceDefinitions, resourceTypes } from '@osm-ts/kubernetes'
 
 import { Bootstraps, clusterWithPreset, configOf, mutatingOf, rootOf, trustOf } from '../test/bootstrap-fixture.js'
 import type { MemoryCluster } from '../test/memory-cluster.js'

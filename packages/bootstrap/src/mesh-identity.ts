@@ -1,4 +1,4 @@
-import { instanceLabel, meshObjectLabels, nameLabel, nameValue } from '@osm-ts/core'
+import { instanceLabel, meshObjectLabels, nameLabel, nameValue } from '@osm-ts/kubernetes'
 
 /** Which mesh a program works for. */
 export interface MeshIdentity {

@@ -1,4 +1,4 @@
-import { nodeHost, runProgram } from '@osm-ts/core'
+import { nodeHost, runProgram } from '@osm-ts/program'
 
 import { preinstallProgram } from './preinstall/preinstall-program.js'
 

@@ -1,4 +1,5 @@
-import { backoffMs, type Clock, isKubernetesError, mayPass, pause, type Random } from '@osm-ts/core'
+import type { Clock, Random } from '@osm-ts/core'
+import { backoffMs, isKubernetesError, mayPass, pause } from '@osm-ts/kubernetes'
 import { isOsmError, type Logger } from '@osm-ts/driver-api'
 
 import type { BootstrapErrorCode } from './error-codes.js'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, KubernetesError, resourceTypes } from '@osm-ts/core'
+import { customResourceDefinitions, KubernetesError, resourceTypes } from '@osm-ts/kubernetes'
 
 import {
   Bootstraps,

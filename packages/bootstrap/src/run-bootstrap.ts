@@ -1,4 +1,5 @@
-import { RootBundle, SecretCaStore, TresorProvider } from '@osm-ts/core'
+import { RootBundle, TresorProvider } from '@osm-ts/core'
+import { SecretCaStore } from '@osm-ts/kubernetes'
 
 import type { BootstrapOptions } from './bootstrap-options.js'
 import { bringInDefinitions, keptDefinitions } from './crds/kept-definitions.js'

@@ -5,7 +5,7 @@ import {
   type KubernetesObject,
   type ObjectName,
   type ResourceType,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import { OsmError } from '@osm-ts/driver-api'
 
 import type { BootstrapErrorCode } from './error-codes.js'

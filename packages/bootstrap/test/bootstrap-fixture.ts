@@ -1,4 +1,5 @@
-import { customResourceDefinitions, type KubernetesObject, Metrics, resourceTypes, systemClock } from '@osm-ts/core'
+import { Metrics, systemClock } from '@osm-ts/core'
+import { customResourceDefinitions, type KubernetesObject, resourceTypes } from '@osm-ts/kubernetes'
 
 import type { BootstrapOptions } from '../src/bootstrap-options.js'
 import { runBootstrap } from '../src/run-bootstrap.js'

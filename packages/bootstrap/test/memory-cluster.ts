@@ -1,7 +1,7 @@
 import {
   apiVersionOf,
-  KubernetesError,
   type KubernetesApi,
+  KubernetesError,
   type KubernetesManifest,
   type KubernetesMetadata,
   type KubernetesObject,
@@ -12,7 +12,7 @@ import {
   type Selection,
   type WatchEvent,
   type WatchQuery,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 
 /** A request that a {@link MemoryCluster} was asked. */
 export interface AskedRequest {

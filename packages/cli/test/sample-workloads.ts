@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@osm-ts/core'
+import type { KubernetesObject } from '@osm-ts/kubernetes'
 
 import type { RestartableKind, RestartableWorkload, SidecarPod } from '../src/migration/workloads.js'
 

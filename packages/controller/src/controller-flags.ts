@@ -1,4 +1,4 @@
-import { driverFlags, type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/core'
+import { driverFlags, type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/program'
 
 const port = (value: number, meaning: string) =>
   ({ kind: 'number', min: 0, max: 65535, default: value, meaning }) as const

@@ -1,24 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 
+import { Metrics, parseMeshDomains, proxyServerPort, systemClock } from '@osm-ts/core'
 import {
-  buildVersion,
-  connectProgram,
   type KubernetesApi,
   KubernetesEndpointsProvider,
   KubernetesSecrets,
-  NamedEndpointsProvider,
   KubernetesSource,
   meshObjectLabels,
-  Metrics,
-  parseMeshDomains,
-  type Program,
-  type ProgramContext,
-  proxyServerPort,
-  readClientCa,
+  NamedEndpointsProvider,
   SharedAuthority,
-  systemClock,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
+import { buildVersion, connectProgram, type Program, type ProgramContext, readClientCa } from '@osm-ts/program'
 import { listedDrivers } from '@osm-ts/driver-process'
 
 import { builtInDrivers } from './builtins.js'

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { createLogger, debugLimits, listen, LoopWatch, Metrics } from '@osm-ts/core'
+import { createLogger, LoopWatch, Metrics } from '@osm-ts/core'
+import { debugLimits, listen } from '@osm-ts/program'
 import type { FastifyInstance } from 'fastify'
 
 import { debugServer } from './debug-server.js'

@@ -1,4 +1,5 @@
-import { type LoopWatch, pageServer, refuseElsewhere, requireOwnHost } from '@osm-ts/core'
+import type { LoopWatch } from '@osm-ts/core'
+import { pageServer, refuseElsewhere, requireOwnHost } from '@osm-ts/program'
 import type { DebugRequest, DebugResponse } from '@osm-ts/driver-api'
 import type { FastifyInstance } from 'fastify'
 

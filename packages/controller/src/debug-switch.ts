@@ -1,11 +1,5 @@
-import {
-  debugLimits,
-  listen,
-  type ListenAddress,
-  type MeshConfigurator,
-  type Metrics,
-  type ProcessLogger,
-} from '@osm-ts/core'
+import type { MeshConfigurator, Metrics, ProcessLogger } from '@osm-ts/core'
+import { debugLimits, listen, type ListenAddress } from '@osm-ts/program'
 import type { FastifyInstance } from 'fastify'
 
 import { untilAborted } from './supervision.js'

@@ -1,4 +1,5 @@
-import type { CertificateManager, MeshConfigurator, Metrics, SnapshotFeed, VersionInfo } from '@osm-ts/core'
+import type { CertificateManager, MeshConfigurator, Metrics, SnapshotFeed } from '@osm-ts/core'
+import type { VersionInfo } from '@osm-ts/program'
 
 /** What is measured. */
 export interface MeshMetricsOptions {

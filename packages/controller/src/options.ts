@@ -13,13 +13,13 @@ import type {
   MeshConfigurator,
   MeshDomains,
   Metrics,
-  NamedEndpointsProvider,
   ObjectSource,
   ProcessLogger,
   SecretSource,
   SnapshotFeed,
   SpecRules,
 } from '@osm-ts/core'
+import type { NamedEndpointsProvider } from '@osm-ts/kubernetes'
 
 import type { ProblemWatch } from './problem-watch.js'
 

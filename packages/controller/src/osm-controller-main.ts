@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import v8 from 'node:v8'
 
-import { boundHeapGrowth, nodeHost, runProgram } from '@osm-ts/core'
+import { boundHeapGrowth, nodeHost, runProgram } from '@osm-ts/program'
 
 import { controllerProgram } from './controller-program.js'
 

@@ -1,4 +1,5 @@
-import { type Clock, inTurns, pause, type Problem, type Steps } from '@osm-ts/core'
+import { type Clock, inTurns, type Problem, type Steps } from '@osm-ts/core'
+import { pause } from '@osm-ts/kubernetes'
 
 /** What a {@link ProblemWatch} is made of. */
 export interface ProblemWatchOptions {

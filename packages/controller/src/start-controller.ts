@@ -3,9 +3,6 @@ import { setMaxListeners } from 'node:events'
 import {
   countErrorCodes,
   driverStates,
-  healthLimits,
-  healthServer,
-  listen,
   LoopWatch,
   namedOutsideServices,
   SnapshotFeed,
@@ -13,6 +10,7 @@ import {
   systemClock,
   wantedSecrets,
 } from '@osm-ts/core'
+import { healthLimits, healthServer, listen } from '@osm-ts/program'
 import { hostDrivers } from '@osm-ts/driver-process'
 import type { FastifyInstance } from 'fastify'
 

@@ -1,4 +1,4 @@
-import type { ClusterChange, ClusterView, NamespaceScope } from '@osm-ts/core'
+import type { ClusterChange, ClusterView, NamespaceScope } from '@osm-ts/kubernetes'
 
 /** Namespaces of a mesh, without anything in them: what the duties of the leader ask of a cluster. */
 export class FakeCluster {

@@ -7,7 +7,7 @@ import {
   type ObjectName,
   type ResourceType,
   type WatchEvent,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 
 interface Watcher {
   readonly plural: string

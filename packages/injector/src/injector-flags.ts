@@ -1,4 +1,4 @@
-import { driverFlags, type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/core'
+import { driverFlags, type FlagDefinitions, type FlagValues, parseProgramFlags, programFlags } from '@osm-ts/program'
 
 /** Flags of osm-injector beside those of every program. */
 const ownFlags = {

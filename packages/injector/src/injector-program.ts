@@ -3,22 +3,24 @@ import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 import {
-  buildVersion,
-  connectProgram,
   countErrorCodes,
   DriverRegistry,
   driverStates,
-  healthLimits,
-  healthServer,
   type IpFamilies,
-  listen,
   Metrics,
   parseMeshDomains,
+  systemClock,
+} from '@osm-ts/core'
+import {
+  buildVersion,
+  connectProgram,
+  healthLimits,
+  healthServer,
+  listen,
   type Program,
   type ProgramContext,
   readClientCa,
-  systemClock,
-} from '@osm-ts/core'
+} from '@osm-ts/program'
 import { hostDrivers, listedDrivers } from '@osm-ts/driver-process'
 
 import { builtInDrivers } from './builtins.js'

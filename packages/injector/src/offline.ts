@@ -1,18 +1,18 @@
 import {
+  certificateNames,
   type ConfigEnvironment,
   DriverRegistry,
   MemoryCaStore,
-  meshConfigView,
   type MeshConfigSpec,
+  meshConfigView,
   parseMeshDomains,
   parseProxyUUID,
-  ProbeBindingsReader,
   type Problem,
   resolveMeshConfig,
-  certificateNames,
   systemClock,
   TresorProvider,
 } from '@osm-ts/core'
+import { ProbeBindingsReader } from '@osm-ts/kubernetes'
 
 import { builtInDrivers } from './builtins.js'
 import { type Injection, injectPod } from './inject/inject-pod.js'

@@ -2,19 +2,13 @@ import {
   type CertificateManager,
   type Clock,
   defaultCertificateSettings,
-  type KubernetesApi,
-  listen,
-  type ListenAddress,
   MeshCertificateManager,
-  meshObjectLabels,
   type Metrics,
-  retryAtStartup,
   type ProcessLogger,
   type Random,
-  servingCertificate,
-  SharedAuthority,
-  webhookLimits,
 } from '@osm-ts/core'
+import { type KubernetesApi, meshObjectLabels, retryAtStartup, SharedAuthority } from '@osm-ts/kubernetes'
+import { listen, type ListenAddress, servingCertificate, webhookLimits } from '@osm-ts/program'
 
 import type { InjectionSettings } from './inject/settings.js'
 import { BootstrapSecrets } from './server/bootstrap-secrets.js'

@@ -2,15 +2,15 @@ import {
   certificateNames,
   DriverRegistry,
   MemoryCaStore,
-  meshConfigView,
   type MeshConfigSpec,
+  meshConfigView,
   newProxyUUID,
   parseMeshDomains,
-  ProbeBindingsReader,
   resolveMeshConfig,
   systemClock,
   TresorProvider,
 } from '@osm-ts/core'
+import { ProbeBindingsReader } from '@osm-ts/kubernetes'
 import type { Driver, JsonValue } from '@osm-ts/driver-api'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 

@@ -1,4 +1,5 @@
-import type { Clock, CustomResourceDefinition, KubernetesApi } from '@osm-ts/core'
+import type { Clock } from '@osm-ts/core'
+import type { CustomResourceDefinition, KubernetesApi } from '@osm-ts/kubernetes'
 
 /** What a cleanup is to do. */
 export interface CleanupOptions {

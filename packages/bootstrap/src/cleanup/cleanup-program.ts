@@ -1,14 +1,14 @@
+import { systemClock } from '@osm-ts/core'
+import { customResourceDefinitions } from '@osm-ts/kubernetes'
 import {
   connectProgram,
-  customResourceDefinitions,
   type FlagDefinitions,
   type FlagValues,
   parseFlags,
   processFlags,
   type Program,
   programFlags,
-  systemClock,
-} from '@osm-ts/core'
+} from '@osm-ts/program'
 
 import { runCleanup } from './run-cleanup.js'
 

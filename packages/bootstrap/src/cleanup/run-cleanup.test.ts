@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, KubernetesError, resourceTypes, systemClock } from '@osm-ts/core'
+import { systemClock } from '@osm-ts/core'
+import { customResourceDefinitions, KubernetesError, resourceTypes } from '@osm-ts/kubernetes'
 
 import { clusterWithPreset, startBootstrap } from '../../test/bootstrap-fixture.js'
 import type { MemoryCluster } from '../../test/memory-cluster.js'

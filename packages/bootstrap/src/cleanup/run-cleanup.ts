@@ -1,13 +1,13 @@
 import {
   caSecretName,
   isKubernetesError,
+  listAll,
   nameLabel,
   nameValue,
   pause,
   type ResourceType,
   resourceTypes,
-  listAll,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 
 import { isForeign } from '../crds/merge-definition.js'
 import { meshSelector } from '../mesh-identity.js'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { resourceTypes, systemClock } from '@osm-ts/core'
+import { systemClock } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 
 import { MemoryCluster } from '../../test/memory-cluster.js'
 import { untilEstablished } from './apply-definition.js'

@@ -1,12 +1,12 @@
+import type { Clock } from '@osm-ts/core'
 import {
-  type Clock,
   type CustomResourceDefinition,
   type KubernetesApi,
   type KubernetesObject,
   nameLabel,
   pause,
   resourceTypes,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import { OsmError } from '@osm-ts/driver-api'
 
 import type { BootstrapErrorCode } from '../error-codes.js'

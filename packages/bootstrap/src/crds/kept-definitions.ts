@@ -1,4 +1,5 @@
-import { type Clock, type CustomResourceDefinition, type KubernetesApi, resourceTypes } from '@osm-ts/core'
+import type { Clock } from '@osm-ts/core'
+import { type CustomResourceDefinition, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 import type { Logger } from '@osm-ts/driver-api'
 
 import type { BootstrapErrorCode } from '../error-codes.js'

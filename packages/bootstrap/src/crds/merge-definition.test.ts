@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { type CustomResourceDefinition, customResourceDefinitions, type KubernetesObject } from '@osm-ts/core'
+import { type CustomResourceDefinition, customResourceDefinitions, type KubernetesObject } from '@osm-ts/kubernetes'
 
 import { isForeign, mergeDefinition, missingVersions } from './merge-definition.js'
 import { asDefinition } from './stored-definition.js'

@@ -4,7 +4,7 @@ import {
   type KubernetesObject,
   nameLabel,
   nameValue,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 
 import { RECONCILE_LABEL } from '../mesh-identity.js'
 import { asDefinition, type StoredVersion } from './stored-definition.js'

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@osm-ts/core'
+import type { KubernetesObject } from '@osm-ts/kubernetes'
 
 /** A version of a CustomResourceDefinition as an API server holds it. */
 export interface StoredVersion {

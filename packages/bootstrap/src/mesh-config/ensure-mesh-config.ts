@@ -4,7 +4,7 @@ import {
   type KubernetesManifest,
   type KubernetesObject,
   resourceTypes,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import type { Logger } from '@osm-ts/driver-api'
 
 import { meshLabels, type MeshIdentity } from '../mesh-identity.js'

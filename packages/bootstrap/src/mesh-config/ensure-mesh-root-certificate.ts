@@ -1,4 +1,4 @@
-import { apiVersionOf, isKubernetesError, type KubernetesApi, resourceTypes } from '@osm-ts/core'
+import { apiVersionOf, isKubernetesError, type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 
 import { meshLabels, type MeshIdentity } from '../mesh-identity.js'
 import { readPreset } from './read-preset.js'

@@ -1,4 +1,4 @@
-import { type KubernetesApi, resourceTypes } from '@osm-ts/core'
+import { type KubernetesApi, resourceTypes } from '@osm-ts/kubernetes'
 import { OsmError } from '@osm-ts/driver-api'
 
 import type { BootstrapErrorCode } from '../error-codes.js'

@@ -1,4 +1,4 @@
-import type { CustomResourceDefinition, KubernetesApi } from '@osm-ts/core'
+import type { CustomResourceDefinition, KubernetesApi } from '@osm-ts/kubernetes'
 
 /** What the checks look at. */
 export interface CheckContext {

@@ -1,4 +1,4 @@
-import { type ResourceType, resourceTypes } from '@osm-ts/core'
+import { type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
 
 import { isForeign, missingVersions } from '../crds/merge-definition.js'
 import type { Check, Obstacle } from './check.js'

@@ -1,4 +1,4 @@
-import { type KubernetesApi, resourceTypes, listAll } from '@osm-ts/core'
+import { type KubernetesApi, listAll, resourceTypes } from '@osm-ts/kubernetes'
 
 /** A mesh whose controller is in the cluster. */
 export interface InstalledMesh {

@@ -1,4 +1,4 @@
-import { type KubernetesObject, resourceTypes, listAll } from '@osm-ts/core'
+import { type KubernetesObject, listAll, resourceTypes } from '@osm-ts/kubernetes'
 
 import { meshSelector } from '../mesh-identity.js'
 import { webhooksOf } from '../webhooks/write-webhook-configuration.js'

@@ -1,12 +1,12 @@
+import { customResourceDefinitions } from '@osm-ts/kubernetes'
 import {
   connectProgram,
-  customResourceDefinitions,
   type FlagDefinitions,
   type FlagValues,
   parseFlags,
   processFlags,
   type Program,
-} from '@osm-ts/core'
+} from '@osm-ts/program'
 
 import { installChecks, runChecks, upgradeChecks } from './run-checks.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { customResourceDefinitions, KubernetesError, resourceTypes } from '@osm-ts/core'
+import { customResourceDefinitions, KubernetesError, resourceTypes } from '@osm-ts/kubernetes'
 
 import { MemoryCluster } from '../../test/memory-cluster.js'
 import type { CheckContext } from './check.js'

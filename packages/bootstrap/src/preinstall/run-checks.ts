@@ -1,4 +1,4 @@
-import { isKubernetesError } from '@osm-ts/core'
+import { isKubernetesError } from '@osm-ts/kubernetes'
 
 import type { Check, CheckContext, Obstacle } from './check.js'
 import { classHasDriver } from './class-checks.js'

@@ -1,4 +1,4 @@
-import type { KubernetesObject, ResourceType } from '@osm-ts/core'
+import type { KubernetesObject, ResourceType } from '@osm-ts/kubernetes'
 
 /** A cluster-scoped object that the bootstrap brings in and keeps. */
 export interface KeptObject {

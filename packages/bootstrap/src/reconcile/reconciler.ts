@@ -1,12 +1,5 @@
-import {
-  type Clock,
-  createInformer,
-  type Informer,
-  type KubernetesApi,
-  type Random,
-  type ResourceType,
-  WorkQueue,
-} from '@osm-ts/core'
+import type { Clock, Random } from '@osm-ts/core'
+import { createInformer, type Informer, type KubernetesApi, type ResourceType, WorkQueue } from '@osm-ts/kubernetes'
 import { type DriverMetrics, isOsmError, type Logger } from '@osm-ts/driver-api'
 
 import { keyOf, type KeptObject } from './kept-object.js'

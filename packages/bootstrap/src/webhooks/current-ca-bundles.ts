@@ -1,4 +1,4 @@
-import type { KubernetesApi } from '@osm-ts/core'
+import type { KubernetesApi } from '@osm-ts/kubernetes'
 import { isOsmError } from '@osm-ts/driver-api'
 
 import type { KeptObject } from '../reconcile/kept-object.js'

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { type Clock, resourceTypes, systemClock } from '@osm-ts/core'
+import { type Clock, systemClock } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 
 import {
   Bootstraps,

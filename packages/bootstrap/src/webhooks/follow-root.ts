@@ -1,12 +1,5 @@
-import {
-  caCertificateInformer,
-  caSecretName,
-  type Clock,
-  type Informer,
-  type KubernetesApi,
-  type Random,
-  type RootBundle,
-} from '@osm-ts/core'
+import type { Clock, Random, RootBundle } from '@osm-ts/core'
+import { caCertificateInformer, caSecretName, type Informer, type KubernetesApi } from '@osm-ts/kubernetes'
 import { type DriverMetrics, isOsmError, type Logger } from '@osm-ts/driver-api'
 
 import { parseRoots } from './parse-roots.js'

@@ -1,4 +1,4 @@
-import type { KubernetesApi } from '@osm-ts/core'
+import type { KubernetesApi } from '@osm-ts/kubernetes'
 
 import type { KeptObject } from '../reconcile/kept-object.js'
 import { webhookConfigurationName, type WebhookKind, type WebhookTrust, webhookType } from './webhook-configurations.js'

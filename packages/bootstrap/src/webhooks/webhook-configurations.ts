@@ -1,4 +1,4 @@
-import { apiVersionOf, type KubernetesManifest, type ResourceType, resourceTypes } from '@osm-ts/core'
+import { apiVersionOf, type KubernetesManifest, type ResourceType, resourceTypes } from '@osm-ts/kubernetes'
 
 import { fingerprint } from '../fingerprint.js'
 import { meshLabels, RECONCILE_LABEL } from '../mesh-identity.js'

@@ -1,4 +1,4 @@
-import type { KubernetesApi, KubernetesManifest, KubernetesObject } from '@osm-ts/core'
+import type { KubernetesApi, KubernetesManifest, KubernetesObject } from '@osm-ts/kubernetes'
 
 import { fingerprint } from '../fingerprint.js'
 import { RECONCILE_LABEL } from '../mesh-identity.js'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { VersionInfo } from '@osm-ts/core'
-import { buildVersion } from '@osm-ts/core/build-version'
+import type { VersionInfo } from '@osm-ts/program'
+import { buildVersion } from '@osm-ts/program/build-version'
 
 import { wantsColor } from '../cli-context.js'
 import { exitCodes } from '../exit-code.js'

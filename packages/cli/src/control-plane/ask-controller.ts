@@ -1,4 +1,4 @@
-import type { VersionInfo } from '@osm-ts/core'
+import type { VersionInfo } from '@osm-ts/program'
 
 import { healthPort, podsOfProgram } from '../kubernetes/control-planes.js'
 import { getFromPod, type Cluster } from '../kubernetes/open-cluster.js'

@@ -4,9 +4,9 @@ import {
   customResourceDefinitions,
   isKubernetesError,
   listAll,
-  resourceTypes,
   type ResourceType,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 
 import { findControlPlanes, type ControlPlane } from '../kubernetes/control-planes.js'
 import type { Cluster } from '../kubernetes/open-cluster.js'

@@ -1,5 +1,5 @@
 import { findObstacles, meshSelector } from '@osm-ts/bootstrap'
-import { customResourceDefinitions } from '@osm-ts/core'
+import { customResourceDefinitions } from '@osm-ts/kubernetes'
 
 import { cliError } from '../errors.js'
 import { runHelm, type HelmRun } from '../helm/helm.js'

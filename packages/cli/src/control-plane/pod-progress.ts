@@ -1,4 +1,5 @@
-import { isKubernetesError, listAll, pause, resourceTypes, systemClock, type KubernetesObject } from '@osm-ts/core'
+import { systemClock } from '@osm-ts/core'
+import { isKubernetesError, type KubernetesObject, listAll, pause, resourceTypes } from '@osm-ts/kubernetes'
 
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { podReport, podSummary } from './pod-report.js'

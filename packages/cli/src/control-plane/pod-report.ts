@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '@osm-ts/core'
+import type { KubernetesObject } from '@osm-ts/kubernetes'
 
 import { span } from '../output/style.js'
 import { isPlainRecord } from '../state/json.js'

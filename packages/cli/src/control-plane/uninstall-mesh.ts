@@ -1,4 +1,4 @@
-import { resourceTypes } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 
 import type { CliContext } from '../cli-context.js'
 import { cliError } from '../errors.js'

@@ -1,4 +1,5 @@
-import type { DriverState, ObjectName, ProxyStatus } from '@osm-ts/core'
+import type { DriverState, ProxyStatus } from '@osm-ts/core'
+import type { ObjectName } from '@osm-ts/kubernetes'
 
 import { cliError } from '../errors.js'
 import { debugApiBy, type DebugApi, injectorDebugApiBy } from '../state/debug-api.js'

@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { DriverState, ResourceType } from '@osm-ts/core'
+import type { DriverState } from '@osm-ts/core'
+import type { ResourceType } from '@osm-ts/kubernetes'
 
 import { clusterDrivers, clusterInjectorDrivers } from './cluster-debug.js'
 import type { Cluster } from './open-cluster.js'

@@ -1,4 +1,4 @@
-import type { KubernetesErrorCode } from '@osm-ts/core'
+import type { KubernetesErrorCode } from '@osm-ts/kubernetes'
 
 /** What to do about an API server that did not do what was asked, by the code of the error. */
 const hints: Readonly<Partial<Record<KubernetesErrorCode, string>>> = {

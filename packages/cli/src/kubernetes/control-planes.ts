@@ -1,4 +1,4 @@
-import type { KubernetesObject, ObjectName } from '@osm-ts/core'
+import type { KubernetesObject, ObjectName } from '@osm-ts/kubernetes'
 
 import { cliError } from '../errors.js'
 import { isPlainRecord } from '../state/json.js'
@@ -38,7 +38,7 @@ export async function findControlPlanes(
   { api, signal }: Pick<Cluster, 'api' | 'signal'>,
   namespace?: string,
 ): Promise<readonly ControlPlane[]> {
-  const { listAll, resourceTypes } = await import('@osm-ts/core')
+  const { listAll, resourceTypes } = await import('@osm-ts/kubernetes')
   const query = { labelSelector: 'app=osm-controller', ...(namespace !== undefined && { namespace }) }
   const found = (await listAll(api, resourceTypes.Deployment, query, signal)).map(controlPlaneOf)
   return [...found].sort((a, b) => (`${a.meshName}/${a.namespace}` < `${b.meshName}/${b.namespace}` ? -1 : 1))
@@ -68,7 +68,7 @@ export async function podsOfProgram(
   namespace: string,
   program: ControlPlaneProgram,
 ): Promise<readonly PodState[]> {
-  const { listAll, resourceTypes } = await import('@osm-ts/core')
+  const { listAll, resourceTypes } = await import('@osm-ts/kubernetes')
   const pods = await listAll(api, resourceTypes.Pod, { namespace, labelSelector: `app=${program}` }, signal)
   const states = pods.map(podState)
   return [...states.filter(({ ready }) => ready), ...states.filter(({ ready }) => !ready)]

@@ -1,14 +1,11 @@
+import { type Enrolment, namedOutsideServices, SnapshotFeed, systemClock } from '@osm-ts/core'
 import {
-  type Enrolment,
   KubernetesEndpointsProvider,
   KubernetesSource,
   listAll,
   NamedEndpointsProvider,
-  namedOutsideServices,
   resourceTypes,
-  SnapshotFeed,
-  systemClock,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import type { Logger } from '@osm-ts/driver-api'
 
 import { cliError } from '../errors.js'

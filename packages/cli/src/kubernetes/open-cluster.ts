@@ -1,4 +1,4 @@
-import type { ClusterConnection, ObjectName } from '@osm-ts/core'
+import type { ClusterConnection, ObjectName } from '@osm-ts/kubernetes'
 
 import type { CommandHost } from '../commands/cli-command.js'
 import { httpGet, type HttpAnswer } from '../state/http-get.js'
@@ -23,7 +23,7 @@ export async function openCluster(
 ): Promise<Cluster> {
   const { version, signal } = host.context
   // Most commands speak to no API server, and the library of kubeconfigs is large.
-  const { connectCluster } = await import('@osm-ts/core')
+  const { connectCluster } = await import('@osm-ts/kubernetes')
   const connection = await connectCluster({
     kubeconfig: flags.kubeconfig,
     context: flags.context,

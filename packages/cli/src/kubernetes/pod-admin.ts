@@ -1,4 +1,4 @@
-import { proxyUuidLabel, resourceTypes, type ObjectName } from '@osm-ts/core'
+import { type ObjectName, proxyUuidLabel, resourceTypes } from '@osm-ts/kubernetes'
 
 import { cliError } from '../errors.js'
 import type { HttpAnswer } from '../state/http-get.js'

@@ -5,7 +5,7 @@ import {
   proxyUuidLabel,
   resourceTypes,
   sidecarClassAnnotation,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { isPlainRecord } from '../state/json.js'

@@ -1,4 +1,4 @@
-import { sidecarClassAnnotation, type KubernetesMetadata } from '@osm-ts/core'
+import { type KubernetesMetadata, sidecarClassAnnotation } from '@osm-ts/kubernetes'
 
 import type { ControllerDrivers } from '../kubernetes/cluster-debug.js'
 import type { Admission } from './admission.js'

@@ -1,4 +1,5 @@
-import { monitoredByLabel, type ProxyStatus } from '@osm-ts/core'
+import type { ProxyStatus } from '@osm-ts/core'
+import { monitoredByLabel } from '@osm-ts/kubernetes'
 
 import { clusterDebugApi, clusterDrivers } from '../kubernetes/cluster-debug.js'
 import { theControlPlane } from '../kubernetes/control-planes.js'

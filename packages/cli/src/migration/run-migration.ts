@@ -1,12 +1,11 @@
+import { type ProxyStatus, systemClock } from '@osm-ts/core'
 import {
   isKubernetesError,
   type KubernetesError,
   pause,
-  type ProxyStatus,
   resourceTypes,
   sidecarClassAnnotation,
-  systemClock,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { patch } from '../namespaces/mesh-namespaces.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { KubernetesObject } from '@osm-ts/core'
+import type { KubernetesObject } from '@osm-ts/kubernetes'
 
 import { sampleWorkload } from '../../test/sample-workloads.js'
 import { sortPods } from './workloads.js'

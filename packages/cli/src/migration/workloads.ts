@@ -1,4 +1,10 @@
-import { listAll, proxyUuidLabel, resourceTypes, sidecarClassAnnotation, type KubernetesObject } from '@osm-ts/core'
+import {
+  type KubernetesObject,
+  listAll,
+  proxyUuidLabel,
+  resourceTypes,
+  sidecarClassAnnotation,
+} from '@osm-ts/kubernetes'
 
 import { podSummary } from '../control-plane/pod-report.js'
 import { podState } from '../kubernetes/control-planes.js'

@@ -1,4 +1,4 @@
-import { ignoreLabel, listAll, monitoredByLabel, resourceTypes, type KubernetesObject } from '@osm-ts/core'
+import { ignoreLabel, type KubernetesObject, listAll, monitoredByLabel, resourceTypes } from '@osm-ts/kubernetes'
 import { injectionAnnotations } from '@osm-ts/injector'
 
 import { cliError } from '../errors.js'

@@ -1,11 +1,11 @@
 import {
   isKubernetesError,
+  type KubernetesObject,
   listAll,
   monitoredByLabel,
   proxyUuidLabel,
   resourceTypes,
-  type KubernetesObject,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import { injectionAnnotations } from '@osm-ts/injector'
 
 import type { Cluster } from '../kubernetes/open-cluster.js'

@@ -1,4 +1,4 @@
-import { resourceTypes } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 import { isOsmError } from '@osm-ts/driver-api'
 
 import {

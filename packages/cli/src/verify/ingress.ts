@@ -1,4 +1,5 @@
-import { proxyUuidLabel, resourceTypes, type KindMap, type KubernetesObject } from '@osm-ts/core'
+import type { KindMap } from '@osm-ts/core'
+import { type KubernetesObject, proxyUuidLabel, resourceTypes } from '@osm-ts/kubernetes'
 
 import type { NamedThing } from '../policy-question.js'
 import { partOf } from '../proxy/find-parts.js'

@@ -1,17 +1,17 @@
+import type { ProxyStatus } from '@osm-ts/core'
 import {
   bootstrapSecretName,
   findSidecarContainer,
   isEnrolled,
+  type KubernetesObject,
   listAll,
   monitoredByLabel,
+  type MountingContainer,
+  type MountingPod,
   proxyUuidLabel,
   resourceTypes,
   sidecarContainerNames,
-  type KubernetesObject,
-  type MountingContainer,
-  type MountingPod,
-  type ProxyStatus,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import { isOsmError } from '@osm-ts/driver-api'
 
 import { podState, type ControlPlane } from '../kubernetes/control-planes.js'

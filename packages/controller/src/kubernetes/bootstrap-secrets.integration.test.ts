@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { KubernetesError, resourceTypes } from '@osm-ts/core'
+import { KubernetesError, resourceTypes } from '@osm-ts/kubernetes'
 
 import type { FakeCluster } from '../../test/fake-cluster.js'
 import { LeaderDuty } from '../../test/leader-duty.js'

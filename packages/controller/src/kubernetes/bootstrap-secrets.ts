@@ -1,18 +1,15 @@
+import type { Clock, Metrics, ProcessLogger, Random } from '@osm-ts/core'
 import {
   bootstrapSecretName,
-  type Clock,
   type ClusterView,
   instanceLabel,
   isKubernetesError,
   type KubernetesApi,
-  type Metrics,
   type ObjectName,
-  type ProcessLogger,
   proxyUuidLabel,
-  type Random,
   resourceTypes,
   WorkQueue,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import { compareText } from '@osm-ts/driver-api'
 
 import type { ControllerErrorCode } from '../errors.js'

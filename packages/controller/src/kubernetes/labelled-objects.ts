@@ -1,4 +1,10 @@
-import { eachObject, type KubernetesApi, type KubernetesObject, proxyUuidLabel, type ResourceType } from '@osm-ts/core'
+import {
+  eachObject,
+  type KubernetesApi,
+  type KubernetesObject,
+  proxyUuidLabel,
+  type ResourceType,
+} from '@osm-ts/kubernetes'
 
 /** What is kept of a Secret or pod; nothing of its contents. */
 export interface Labelled {

@@ -1,20 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
+import { type Clock, type Enrolment, gatewayCertificateField, type Random } from '@osm-ts/core'
 import {
-  type Clock,
-  type Enrolment,
   EventRecorder,
-  gatewayCertificateField,
   type KubernetesApi,
   type KubernetesSource,
   LeaderElector,
-  listen,
   meshObjectLabels,
-  type Random,
-  replicaLimits,
   StatusWriter,
   summarizeRefusals,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
+import { listen, replicaLimits } from '@osm-ts/program'
 
 import type { Attachment } from '../options.js'
 import { ownAddress } from '../replicas/own-address.js'

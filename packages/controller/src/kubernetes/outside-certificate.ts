@@ -1,12 +1,7 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 
-import {
-  apiVersionOf,
-  type KubernetesManifest,
-  type KubernetesObject,
-  type ObjectRef,
-  resourceTypes,
-} from '@osm-ts/core'
+import type { ObjectRef } from '@osm-ts/core'
+import { apiVersionOf, type KubernetesManifest, type KubernetesObject, resourceTypes } from '@osm-ts/kubernetes'
 
 /** A certificate that some object asks for. */
 export interface WantedCertificate {

@@ -8,10 +8,10 @@ import {
   MemoryCaStore,
   MeshCertificateManager,
   parseMeshDomains,
-  resourceTypes,
   systemClock,
   TresorProvider,
 } from '@osm-ts/core'
+import { resourceTypes } from '@osm-ts/kubernetes'
 
 import type { FakeCluster } from '../../test/fake-cluster.js'
 import { LeaderDuty } from '../../test/leader-duty.js'

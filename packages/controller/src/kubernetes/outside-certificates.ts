@@ -1,18 +1,14 @@
+import type { CertificateManager, Clock, Problem, ProcessLogger, Random } from '@osm-ts/core'
 import {
-  type CertificateManager,
-  type Clock,
   type ClusterView,
   instanceLabel,
   isKubernetesError,
   type KubernetesApi,
   type KubernetesObject,
   meshObjectLabels,
-  type ProcessLogger,
-  type Problem,
-  type Random,
   resourceTypes,
   WorkQueue,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import { isOsmError } from '@osm-ts/driver-api'
 
 import type { ControllerErrorCode } from '../errors.js'

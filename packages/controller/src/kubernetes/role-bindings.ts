@@ -1,6 +1,6 @@
+import { type Clock, type Metrics, type ProcessLogger, type Random, sameValue } from '@osm-ts/core'
 import {
   apiVersionOf,
-  type Clock,
   type ClusterView,
   createInformer,
   type Informer,
@@ -8,13 +8,9 @@ import {
   type KubernetesApi,
   type KubernetesManifest,
   meshObjectLabels,
-  type Metrics,
-  type ProcessLogger,
-  type Random,
   resourceTypes,
-  sameValue,
   WorkQueue,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import { ownValue } from '@osm-ts/driver-api'
 
 import type { ControllerErrorCode } from '../errors.js'

@@ -1,4 +1,5 @@
-import { type Clock, type KubernetesApi, pause } from '@osm-ts/core'
+import type { Clock } from '@osm-ts/core'
+import { type KubernetesApi, pause } from '@osm-ts/kubernetes'
 
 import type { Attachment } from '../options.js'
 import { smiVersions } from '../smi-versions.js'

@@ -1,4 +1,4 @@
-import { isObjectRefusals, type ObjectRefusals } from '@osm-ts/core'
+import { isObjectRefusals, type ObjectRefusals } from '@osm-ts/kubernetes'
 
 /** What a replica tells the leader. */
 export interface ReplicaReport {

@@ -1,7 +1,8 @@
 import type { Server } from 'node:https'
 import { TLSSocket } from 'node:tls'
 
-import { type CertificateManager, certificateRef, type MeshDomains, PeerVerifier, requestTimeouts } from '@osm-ts/core'
+import { type CertificateManager, certificateRef, type MeshDomains, PeerVerifier } from '@osm-ts/core'
+import { requestTimeouts } from '@osm-ts/program'
 import { fastify, type FastifyInstance } from 'fastify'
 
 import { isReplica, replicaName, replicaSubject } from './replica-name.js'

@@ -5,16 +5,15 @@ import {
   type CertificateSubject,
   createLogger,
   defaultCertificateSettings,
-  listen,
   MemoryCaStore,
   MeshCertificateManager,
   Metrics,
   newProxyUUID,
-  type ObjectRefusals,
-  replicaLimits,
   systemClock,
   TresorProvider,
 } from '@osm-ts/core'
+import type { ObjectRefusals } from '@osm-ts/kubernetes'
+import { listen, replicaLimits } from '@osm-ts/program'
 import { eventually } from '@osm-ts/driver-testkit'
 
 import { domains, silent } from '../../test/controller-fixture.js'

@@ -1,7 +1,8 @@
 import { request } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { type CertificateManager, type MeshDomains, type ObjectRefusals, type ProcessLogger } from '@osm-ts/core'
+import type { CertificateManager, MeshDomains, ProcessLogger } from '@osm-ts/core'
+import type { ObjectRefusals } from '@osm-ts/kubernetes'
 
 import type { ControllerErrorCode } from '../errors.js'
 import { replicaName, replicaSubject } from './replica-name.js'

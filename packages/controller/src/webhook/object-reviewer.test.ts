@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
 import {
-  type AdmissionObject,
   type ConfigEnvironment,
   consentNeeded,
   DriverRegistry,
@@ -10,6 +9,7 @@ import {
   SnapshotBuilder,
   SpecRules,
 } from '@osm-ts/core'
+import type { AdmissionObject } from '@osm-ts/program'
 import { optionalFeatures } from '@osm-ts/driver-api'
 import { parse } from 'yaml'
 

@@ -1,10 +1,6 @@
 import {
-  type AdmissionObject,
-  type AdmissionRequest,
   atOnce,
-  unsupportedFields,
   type FeatureFlag,
-  isAdmissionObject,
   isOfKind,
   type Kind,
   type MeshConfig,
@@ -16,7 +12,9 @@ import {
   type Snapshot,
   type SpecRules,
   type Steps,
+  unsupportedFields,
 } from '@osm-ts/core'
+import { type AdmissionObject, type AdmissionRequest, isAdmissionObject } from '@osm-ts/program'
 import type { Driver } from '@osm-ts/driver-api'
 
 import type { ControllerErrorCode } from '../errors.js'

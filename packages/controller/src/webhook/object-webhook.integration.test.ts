@@ -5,16 +5,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   certificateNames,
   createLogger,
-  listen,
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
-  type ServingKey,
   systemClock,
   TresorProvider,
-  webhookLimits,
-  type WebhookServer,
 } from '@osm-ts/core'
+import { listen, type ServingKey, webhookLimits, type WebhookServer } from '@osm-ts/program'
 
 import type { AdmissionVerdict } from './admission-verdict.js'
 import { MAX_REVIEW_OCTETS, objectWebhook } from './object-webhook.js'

@@ -1,13 +1,5 @@
-import {
-  type AdmissionAnswer,
-  allKinds,
-  kindDefinitions,
-  type Metrics,
-  type ProcessLogger,
-  type ServingKey,
-  type WebhookServer,
-  webhookServer,
-} from '@osm-ts/core'
+import { allKinds, kindDefinitions, type Metrics, type ProcessLogger } from '@osm-ts/core'
+import { type AdmissionAnswer, type ServingKey, type WebhookServer, webhookServer } from '@osm-ts/program'
 
 import type { AdmissionVerdict } from './admission-verdict.js'
 import type { ObjectReviewer } from './object-reviewer.js'

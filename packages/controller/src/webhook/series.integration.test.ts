@@ -7,14 +7,13 @@ import {
   allKinds,
   certificateNames,
   createLogger,
-  listen,
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
   systemClock,
   TresorProvider,
-  webhookLimits,
 } from '@osm-ts/core'
+import { listen, webhookLimits } from '@osm-ts/program'
 
 import { MAX_REVIEW_OCTETS, objectWebhook } from './object-webhook.js'
 

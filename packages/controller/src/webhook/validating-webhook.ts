@@ -1,4 +1,5 @@
-import { type ConfigEnvironment, listen, servingCertificate, webhookLimits } from '@osm-ts/core'
+import type { ConfigEnvironment } from '@osm-ts/core'
+import { listen, servingCertificate, webhookLimits } from '@osm-ts/program'
 
 import type { Attachment } from '../options.js'
 import { untilAborted } from '../supervision.js'

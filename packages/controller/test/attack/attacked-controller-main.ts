@@ -1,6 +1,7 @@
 import v8 from 'node:v8'
 
-import { boundHeapGrowth, MemoryCaStore, Metrics, systemClock, TresorProvider } from '@osm-ts/core'
+import { MemoryCaStore, Metrics, systemClock, TresorProvider } from '@osm-ts/core'
+import { boundHeapGrowth } from '@osm-ts/program'
 
 import { reportFigures } from '../../../../tools/testing/attack/process-watch.mjs'
 import { startController } from '../../src/start-controller.js'

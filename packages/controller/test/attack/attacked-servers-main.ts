@@ -1,15 +1,7 @@
 import { performance } from 'node:perf_hooks'
 
-import {
-  createLogger,
-  debugLimits,
-  healthLimits,
-  healthServer,
-  listen,
-  LoopWatch,
-  Metrics,
-  webhookLimits,
-} from '@osm-ts/core'
+import { createLogger, LoopWatch, Metrics } from '@osm-ts/core'
+import { debugLimits, healthLimits, healthServer, listen, webhookLimits } from '@osm-ts/program'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import { createPipyDriver } from '@osm-ts/driver-pipy'
 import { FakeHost } from '@osm-ts/driver-testkit'

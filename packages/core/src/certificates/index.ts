@@ -35,7 +35,7 @@ export { authorityOf, AUTHORITIES, type Authority, type CertificateKind, type Le
 export { MeshCertificateManager, type CertificateManagerOptions } from './mesh-certificate-manager.js'
 export { pemCertificates } from './pem.js'
 export { RootBundle } from './root-bundle.js'
-export { SharedAuthority, type SharedAuthorityOptions } from './shared-authority.js'
 export { TresorProvider, type TresorOptions } from './tresor-provider.js'
 export { PeerVerifier, type PeerVerifierOptions, type VerifiedPeer } from './verify.js'
 export { LeafWriter, type Issuer, type LeafFields, type WrittenCertificate } from './x509.js'
+export { generateRoot } from './certificate-authority.js'

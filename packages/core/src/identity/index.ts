@@ -28,3 +28,4 @@ export {
   serviceIdentity,
   spiffeIdOf,
 } from './service-identity.js'
+export { quoted } from './dns-name.js'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 
 import { partnerCertificates, type TlsData } from '../../test/certificates/partner.js'
-import { until } from '../../test/kubernetes/until.js'
+import { until } from '../../test/until.js'
 import { YamlFolderSource } from '../spec/yaml-folder.js'
 import { FolderSecrets } from './folder-secrets.js'
 

@@ -1,5 +1,5 @@
 export { readClientCredential, type ClientCredential, type SecretReading } from './client-credential.js'
 export { FolderSecrets } from './folder-secrets.js'
-export { KubernetesSecrets, type KubernetesSecretsOptions } from './kubernetes-secrets.js'
 export type * from './secret-source.js'
 export { wantedSecrets } from './wanted-secrets.js'
+export { SecretCache } from './secret-cache.js'

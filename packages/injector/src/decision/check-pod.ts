@@ -1,4 +1,4 @@
-import { sidecarContainerNames } from '@osm-ts/core'
+import { sidecarContainerNames } from '@osm-ts/kubernetes'
 import { type JsonValue, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
 
 import { annotations } from '../annotations/annotation-names.js'

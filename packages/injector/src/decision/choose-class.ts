@@ -1,4 +1,5 @@
-import { allowedClasses, sidecarClassAnnotation, type DriverRegistry, type MeshConfig } from '@osm-ts/core'
+import { allowedClasses, type DriverRegistry, type MeshConfig } from '@osm-ts/core'
+import { sidecarClassAnnotation } from '@osm-ts/kubernetes'
 import { OsmError } from '@osm-ts/driver-api'
 
 import { shown } from '../annotations/annotation-error.js'

@@ -1,4 +1,4 @@
-import { ignoreLabel, monitoredByLabel } from '@osm-ts/core'
+import { ignoreLabel, monitoredByLabel } from '@osm-ts/kubernetes'
 
 import { annotations } from '../annotations/annotation-names.js'
 import { readSwitch } from '../annotations/enabled.js'

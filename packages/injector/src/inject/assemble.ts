@@ -1,4 +1,5 @@
-import { bootstrapSecretName, type InstanceProbeBinding } from '@osm-ts/core'
+import type { InstanceProbeBinding } from '@osm-ts/core'
+import { bootstrapSecretName } from '@osm-ts/kubernetes'
 import { OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'

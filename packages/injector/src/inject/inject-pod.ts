@@ -1,13 +1,13 @@
 import { isOsmError, OsmError, type ProxyUUID, type SidecarPatch } from '@osm-ts/driver-api'
+import type { ProxyCertificate } from '@osm-ts/core'
 import {
   formatProbeBindings,
   type KubernetesManifest,
   probeBindingsAnnotation,
   type ProbeBindingsReader,
-  type ProxyCertificate,
   proxyUuidLabel,
   sidecarClassAnnotation,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 
 import { annotations } from '../annotations/annotation-names.js'
 import { readSwitch } from '../annotations/enabled.js'

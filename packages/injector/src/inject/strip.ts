@@ -1,11 +1,11 @@
 import {
   findMounting,
-  probeBindingsAnnotation,
-  proxyUuidLabel,
   type MountingContainer,
+  probeBindingsAnnotation,
   type ProbeBindingsReader,
+  proxyUuidLabel,
   uuidOfSecret,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf, withMembers } from '../json/json.js'
 import { restoreProbes } from '../probes/restore-probes.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { formatProbeBindings, ProbeBindingsReader } from '@osm-ts/core'
+import { formatProbeBindings, ProbeBindingsReader } from '@osm-ts/kubernetes'
 import fc from 'fast-check'
 
 import { podOf } from '../../test/fixture.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { type KubernetesErrorFacts, KubernetesError, type KubernetesManifest } from '@osm-ts/core'
+import { KubernetesError, type KubernetesErrorFacts, type KubernetesManifest } from '@osm-ts/kubernetes'
 import { OsmError } from '@osm-ts/driver-api'
 
 import { BootstrapSecrets } from './bootstrap-secrets.js'

@@ -1,11 +1,11 @@
+import { parseProxyUUID } from '@osm-ts/core'
 import {
   bootstrapSecretName,
   isKubernetesError,
-  parseProxyUUID,
-  resourceTypes,
   type KubernetesApi,
   type KubernetesManifest,
-} from '@osm-ts/core'
+  resourceTypes,
+} from '@osm-ts/kubernetes'
 import { isOsmError, OsmError, type ProxyUUID } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'

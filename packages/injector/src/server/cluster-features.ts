@@ -1,4 +1,4 @@
-import type { KubernetesApi } from '@osm-ts/core'
+import type { KubernetesApi } from '@osm-ts/kubernetes'
 
 /**
  * First minor versions of Kubernetes 1 with which a feature is used.

@@ -1,14 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import {
-  createLogger,
-  DriverRegistry,
-  type KubernetesApi,
-  type KubernetesObject,
-  parseMeshDomains,
-  type ResourceType,
-  systemClock,
-  type WatchEvent,
-} from '@osm-ts/core'
+import { createLogger, DriverRegistry, parseMeshDomains, systemClock } from '@osm-ts/core'
+import type { KubernetesApi, KubernetesObject, ResourceType, WatchEvent } from '@osm-ts/kubernetes'
 
 import { clusterFeatures } from './cluster-features.js'
 import { MeshState } from './mesh-state.js'

@@ -1,15 +1,11 @@
+import { type MeshConfig, type MeshConfigSpec, meshConfigView, ObjectDecoder, resolveMeshConfig } from '@osm-ts/core'
 import {
   createInformer,
   type Informer,
   type InformerDependencies,
   type KubernetesObject,
-  type MeshConfig,
-  meshConfigView,
-  type MeshConfigSpec,
-  ObjectDecoder,
-  resolveMeshConfig,
   resourceTypes,
-} from '@osm-ts/core'
+} from '@osm-ts/kubernetes'
 import { OsmError, type Logger } from '@osm-ts/driver-api'
 
 import type { InjectorErrorCode } from '../error-codes.js'

@@ -1,4 +1,5 @@
-import { type Metrics, type ProcessLogger, type ServingKey, type WebhookServer, webhookServer } from '@osm-ts/core'
+import type { Metrics, ProcessLogger } from '@osm-ts/core'
+import { type ServingKey, type WebhookServer, webhookServer } from '@osm-ts/program'
 
 import type { PodReviewer } from './reviewer.js'
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { type AdmissionAnswer, createLogger, Metrics } from '@osm-ts/core'
+import { createLogger, Metrics } from '@osm-ts/core'
+import type { AdmissionAnswer } from '@osm-ts/program'
 import { OsmError } from '@osm-ts/driver-api'
 
 import { annotated, namespaceOf, podOf, portsOf, settingsOf } from '../../test/fixture.js'

@@ -1,13 +1,6 @@
-import {
-  abandonable,
-  type AdmissionAnswer,
-  type AdmissionRequest,
-  newProxyUUID,
-  ProbeBindingsReader,
-  type CertificateManager,
-  type Metrics,
-  type ProcessLogger,
-} from '@osm-ts/core'
+import { abandonable, type CertificateManager, type Metrics, newProxyUUID, type ProcessLogger } from '@osm-ts/core'
+import { ProbeBindingsReader } from '@osm-ts/kubernetes'
+import type { AdmissionAnswer, AdmissionRequest } from '@osm-ts/program'
 import { isOsmError, OsmError } from '@osm-ts/driver-api'
 
 import { DRIVER_FAULTS } from '../decision/driver-fault.js'

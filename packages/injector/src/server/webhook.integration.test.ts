@@ -8,18 +8,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   certificateNames,
   createLogger,
-  type KubernetesManifest,
-  KubernetesError,
-  type KubernetesErrorFacts,
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
-  readAdmissionReview,
-  type ServingKey,
   systemClock,
   TresorProvider,
-  type WebhookServer,
 } from '@osm-ts/core'
+import { KubernetesError, type KubernetesErrorFacts, type KubernetesManifest } from '@osm-ts/kubernetes'
+import { readAdmissionReview, type ServingKey, type WebhookServer } from '@osm-ts/program'
 import type { ProxyUUID } from '@osm-ts/driver-api'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 

@@ -1,12 +1,7 @@
 import { hash } from 'node:crypto'
 
-import {
-  bootstrapSecretName,
-  type KubernetesManifest,
-  meshObjectLabels,
-  type ProxyCertificate,
-  proxyUuidLabel,
-} from '@osm-ts/core'
+import type { ProxyCertificate } from '@osm-ts/core'
+import { bootstrapSecretName, type KubernetesManifest, meshObjectLabels, proxyUuidLabel } from '@osm-ts/kubernetes'
 import type { FileContent, ProxyUUID, SidecarPatch } from '@osm-ts/driver-api'
 
 import type { InjectionSettings } from '../inject/settings.js'

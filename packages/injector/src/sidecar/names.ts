@@ -1,4 +1,4 @@
-import { sidecarContainerNames } from '@osm-ts/core'
+import { sidecarContainerNames } from '@osm-ts/kubernetes'
 
 import { type JsonObject, objectOf, objectsOf } from '../json/json.js'
 

@@ -1,19 +1,15 @@
 import v8 from 'node:v8'
 
 import {
-  boundHeapGrowth,
   certificateNames,
   createLogger,
-  healthLimits,
-  healthServer,
-  listen,
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
   systemClock,
   TresorProvider,
-  webhookLimits,
 } from '@osm-ts/core'
+import { boundHeapGrowth, healthLimits, healthServer, listen, webhookLimits } from '@osm-ts/program'
 
 import { reportFigures } from '../../../../tools/testing/attack/process-watch.mjs'
 import { podWebhook } from '../../src/server/pod-webhook.js'

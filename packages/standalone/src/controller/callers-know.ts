@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { Deadline } from '@osm-ts/core'
+import { Deadline } from '@osm-ts/kubernetes'
 
 import { isRecord } from '../state/state-folder.js'
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { Deadline, type Problem } from '@osm-ts/core'
+import type { Problem } from '@osm-ts/core'
+import { Deadline } from '@osm-ts/kubernetes'
 
 import { isRecord } from '../state/state-folder.js'
 

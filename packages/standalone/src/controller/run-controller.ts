@@ -1,16 +1,16 @@
 import {
-  buildVersion,
   createLogger,
   FileCaStore,
   FolderSecrets,
   Metrics,
+  type ProcessLogger,
   SnapshotEndpointsProvider,
   standalonePreset,
   systemClock,
   TresorProvider,
   YamlFolderSource,
-  type ProcessLogger,
 } from '@osm-ts/core'
+import { buildVersion } from '@osm-ts/program'
 import { startController, type RunningController } from '@osm-ts/controller'
 
 import { AddressedSource } from '../addresses/addressed-source.js'

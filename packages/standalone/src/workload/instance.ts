@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { Deadline, serviceIdentity, type Snapshot } from '@osm-ts/core'
+import { serviceIdentity, type Snapshot } from '@osm-ts/core'
+import { Deadline } from '@osm-ts/kubernetes'
 
 import { Backoff } from '../process/backoff.js'
 import { isAborted } from '../process/is-aborted.js'

@@ -1,0 +1,75 @@
+import type { Kind } from '@osm-ts/core'
+import type { StructuralSchema } from './structural-schema.js'
+
+const text = (description: string): StructuralSchema => ({ type: 'string', description })
+
+const generation: StructuralSchema = {
+  type: 'integer',
+  format: 'int64',
+  description: 'Generation of the object for which the condition was set.',
+}
+
+const conditions: StructuralSchema = {
+  type: 'array',
+  description: 'Conditions of the object, one entry per type.',
+  // Each controller that writes conditions owns its own types.
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['type'],
+  items: {
+    type: 'object',
+    description: 'A condition.',
+    required: ['type', 'status'],
+    properties: {
+      type: text('What it is about.'),
+      status: { type: 'string', enum: ['True', 'False', 'Unknown'], description: 'Status of the condition.' },
+      observedGeneration: generation,
+      lastTransitionTime: { type: 'string', format: 'date-time', description: 'Time of the last change of status.' },
+      reason: text('Reason in one word, for programs.'),
+      message: text('Message for people.'),
+    },
+  },
+}
+
+const clusters: StructuralSchema = {
+  type: 'array',
+  description: 'Clusters that export the service.',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['cluster'],
+  items: {
+    type: 'object',
+    description: 'A cluster.',
+    required: ['cluster'],
+    properties: {
+      cluster: text('The cluster, as region/zone/group/cluster.'),
+      addresses: {
+        type: 'array',
+        description: 'Addresses of its gateway.',
+        items: text('An address.'),
+      },
+    },
+  },
+}
+
+const ownMembers: Partial<Record<Kind, Readonly<Record<string, StructuralSchema>>>> = {
+  MeshRootCertificate: { state: text('Stage of the rotation that the root is in, as OSM names it.') },
+  ServiceImport: { clusters },
+}
+
+/**
+ * Status of a kind. Conditions are ours; currentStatus and reason are what OSM wrote, for what reads them. Members that
+ * others wrote before are kept.
+ */
+export function statusSchema(kind: Kind): StructuralSchema {
+  return {
+    type: 'object',
+    description: 'Status of the object. Written by the leading controller.',
+    'x-kubernetes-preserve-unknown-fields': true,
+    properties: {
+      observedGeneration: generation,
+      conditions,
+      currentStatus: text('committed or error: the conditions in one word.'),
+      reason: text('Why currentStatus is what it is.'),
+      ...ownMembers[kind],
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { expect, it } from '@jest/globals'
+import { Metrics } from '@osm-ts/core'
+
+import { ClusterFixture, podManifest, RunningSource, uuid } from '../../test/cluster-fixture.js'
+import { FakeApiServer } from '../../test/fake-api-server.js'
+import { resourceTypes } from '../resource-types.js'
+
+const NAMESPACES = 25
+const PODS = 40
+/** What following a cluster may take of the 600 series that a controller may have; the rest is counted where controllers are started. */
+const MAX_SERIES = 275
+
+it('has a bounded number of series with 1,000 pods, after all kinds of trouble with the API server', async () => {
+  const server = await FakeApiServer.start()
+  const cluster = new ClusterFixture(server)
+  const namespaces = Array.from({ length: NAMESPACES }, (_, index) => `shop-${String(index)}`)
+  for (const [at, namespace] of namespaces.entries()) {
+    cluster.namespace(namespace, 'osm')
+    cluster.service(namespace, 'store')
+    cluster.account(namespace, 'store')
+    for (let pod = 0; pod < PODS; pod += 1)
+      cluster.pod(namespace, `pod-${String(pod)}`, { uuid: uuid(at * PODS + pod), account: 'store' })
+  }
+  const metrics = new Metrics()
+  const running = await RunningSource.create(server, { metrics })
+  const series = async (): Promise<readonly string[]> => {
+    const { body } = await metrics.render()
+    return body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  }
+  const seriesOf = async (name: string, label = ''): Promise<number> =>
+    (await series()).filter((line) => line.startsWith(`osm_${name}{`) && line.includes(label)).length
+  // The time limit of the test bounds it.
+  const until = async (holds: () => Promise<boolean>): Promise<void> => {
+    while (!(await holds())) await sleep(20)
+  }
+  try {
+    await running.start()
+    expect(running.source.objects().length).toBeGreaterThan(NAMESPACES * PODS)
+    for (const namespace of namespaces) {
+      cluster.put(resourceTypes.Pod, podManifest(namespace, 'pod-0', { uuid: uuid(9_000), ready: false }))
+      cluster.pod(namespace, 'another', { uuid: uuid(9_001) })
+      server.remove(resourceTypes.Pod, { namespace, name: 'pod-1' })
+      cluster.service(namespace, 'another')
+      cluster.account(namespace, 'another')
+      cluster.slice(namespace, 'store', [{ addresses: ['10.1.0.1'] }])
+    }
+    await until(async () => (await seriesOf('k8s_api_event_count', 'namespace="other"')) > 0)
+    const kinds = await seriesOf('kubernetes_list_count', 'outcome="ok"')
+    await until(async () => {
+      server.watches.end()
+      return (await seriesOf('kubernetes_watch_count', 'outcome="ok"')) === kinds
+    })
+    // Watches that miss more than is kept, then an API server that is away.
+    server.watches.freeze()
+    for (const type of Object.values(resourceTypes)) server.put(type, { name: 'other', namespace: 'other' })
+    server.objects.compact()
+    server.cut()
+    await until(async () => (await seriesOf('kubernetes_watch_count', 'outcome="expired"')) > 0)
+    const { port } = new URL(server.url)
+    await server.close()
+    await until(async () => (await seriesOf('kubernetes_stale_count')) === kinds)
+    await server.listen(Number(port))
+    await until(async () => (await seriesOf('kubernetes_stale_over_count')) === kinds)
+    const all = await series()
+    expect(all.length).toBeLessThanOrEqual(MAX_SERIES)
+    expect(all.filter((line) => line.includes('pod-0') || line.includes(uuid(0)))).toEqual([])
+  } finally {
+    await running.stop()
+    await server.close()
+  }
+})

@@ -1,0 +1,86 @@
+import { isPlainObject } from '@osm-ts/core'
+
+/** What a condition says, apart from when it came to say so. */
+export interface Finding {
+  readonly type: string
+  readonly status: 'True' | 'False'
+  /** One word for programs: a code of docs/reference/errors.md, or a word of the condition. */
+  readonly reason: string
+  /** For people. */
+  readonly message: string
+}
+
+/** A condition in the form that Kubernetes gave to all of them. */
+export interface Condition extends Finding {
+  readonly observedGeneration?: number
+  /** RFC 3339, in whole seconds. */
+  readonly lastTransitionTime: string
+}
+
+/** The status of an object of the mesh: conditions, and what OSM had in their place. */
+export interface ObjectStatus {
+  readonly observedGeneration?: number
+  readonly conditions: readonly Condition[]
+  /** `committed` or `error`. */
+  readonly currentStatus: string
+  readonly reason: string
+}
+
+/** What an object's status should say. */
+export interface WantedStatus {
+  readonly generation: number | undefined
+  readonly findings: readonly Finding[]
+  readonly currentStatus: 'committed' | 'error'
+  readonly reason: string
+}
+
+/**
+ * The status to write. A condition that says the same as before keeps the time since which it does.
+ *
+ * @param before - the status as the API server holds it, of whatever form
+ */
+export function nextStatus(
+  { generation, findings, ...rest }: WantedStatus,
+  before: unknown,
+  now: number,
+): ObjectStatus {
+  const known = conditionsOf(before)
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
+  return {
+    ...observed,
+    conditions: findings.map((finding) => {
+      const earlier = known.find(({ type }) => type === finding.type)
+      const since = earlier?.status === finding.status ? earlier.lastTransitionTime : undefined
+      return { ...finding, ...observed, lastTransitionTime: since ?? inSeconds(now) }
+    }),
+    ...rest,
+  }
+}
+
+/** True if the status says all of that already. Conditions of others may stand beside ours. */
+export function saysAll(status: unknown, { generation, findings, currentStatus, reason }: WantedStatus): boolean {
+  if (!isPlainObject(status)) return false
+  if (status.observedGeneration !== generation) return false
+  if (status.currentStatus !== currentStatus || status.reason !== reason) return false
+  const known = conditionsOf(status)
+  return findings.every((finding) =>
+    known.some(
+      (condition) =>
+        condition.type === finding.type &&
+        condition.status === finding.status &&
+        condition.reason === finding.reason &&
+        condition.message === finding.message &&
+        condition.observedGeneration === generation,
+    ),
+  )
+}
+
+function conditionsOf(status: unknown): readonly Partial<Condition>[] {
+  if (!isPlainObject(status) || !Array.isArray(status.conditions)) return []
+  // Members are compared and copied only, whatever they are.
+  return status.conditions.filter(isPlainObject)
+}
+
+function inSeconds(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+Z$/, 'Z')
+}

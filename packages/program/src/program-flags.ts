@@ -1,0 +1,121 @@
+import { OsmError } from '@osm-ts/driver-api'
+import { parseMeshDomains } from '@osm-ts/core'
+
+import type { ProgramErrorCode } from './error-codes.js'
+import type { FlagDefinitions, FlagValues } from './flag-definitions.js'
+import { parseFlags } from './parse-flags.js'
+
+/** Flags that every program of the control plane has, those that need no mesh included. */
+export const processFlags = {
+  verbosity: {
+    kind: 'choice',
+    values: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'panic', 'disabled'],
+    default: 'info',
+    meaning: 'the lowest level that is logged',
+  },
+  kubeconfig: {
+    kind: 'text',
+    default: '',
+    meaning: 'file that says how to reach the API server; without it the service account of the pod is used',
+  },
+} as const satisfies FlagDefinitions
+
+/** Flags of osm-controller, osm-injector and osm-bootstrap, with OSM's names and defaults. */
+export const programFlags = {
+  ...processFlags,
+  'mesh-name': { kind: 'text', form: 'dns-label', meaning: 'name of the mesh' },
+  'osm-namespace': { kind: 'text', form: 'dns-label', meaning: 'namespace of the control plane' },
+  'osm-version': { kind: 'text', default: '', meaning: 'version of the control plane, as labels of objects say it' },
+  'osm-config-name': {
+    kind: 'text',
+    form: 'dns-subdomain',
+    default: 'osm-mesh-config',
+    meaning: 'name of the MeshConfig',
+  },
+  'bind-address': {
+    kind: 'text',
+    default: '',
+    meaning: 'address that servers listen on; without it all addresses',
+  },
+  'certificate-manager': {
+    kind: 'choice',
+    values: ['tresor', 'vault', 'cert-manager'],
+    default: 'tresor',
+    meaning: 'who issues certificates',
+  },
+  'ca-bundle-secret-name': {
+    kind: 'text',
+    form: 'dns-subdomain',
+    default: 'osm-ca-bundle',
+    meaning: 'Secret of the root that signs for workloads; the one for the control plane has -control-plane appended',
+  },
+  'trust-domain': {
+    kind: 'text',
+    form: 'dns-domain',
+    default: 'cluster.local',
+    meaning: 'domain that identities end in',
+  },
+  'cluster-domain': {
+    kind: 'text',
+    form: 'dns-domain',
+    default: 'cluster.local',
+    meaning: "DNS domain of the cluster's Services",
+  },
+  'enable-mesh-root-certificate': {
+    kind: 'switch',
+    default: false,
+    meaning: 'take the certificate provider from a MeshRootCertificate',
+  },
+  'enable-reconciler': {
+    kind: 'switch',
+    default: false,
+    meaning: 'restore CRDs and webhook configurations that were altered or deleted',
+  },
+  'vault-protocol': { kind: 'choice', values: ['http', 'https'], default: 'http', meaning: 'how to speak to Vault' },
+  'vault-host': { kind: 'text', default: '', meaning: 'host of Vault' },
+  'vault-port': { kind: 'number', min: 1, max: 65535, default: 8200, meaning: 'port of Vault' },
+  'vault-role': { kind: 'text', default: 'openservicemesh', meaning: 'role of the PKI in Vault' },
+  'vault-token': { kind: 'text', default: '', secret: true, meaning: 'token for Vault' },
+  'vault-token-secret-name': { kind: 'text', default: '', meaning: 'Secret that holds the token for Vault' },
+  'vault-token-secret-key': { kind: 'text', default: '', meaning: 'key of the token in that Secret' },
+  'cert-manager-issuer-name': { kind: 'text', default: 'osm-ca', meaning: 'issuer of cert-manager' },
+  'cert-manager-issuer-kind': { kind: 'text', default: 'Issuer', meaning: 'kind of that issuer' },
+  'cert-manager-issuer-group': { kind: 'text', default: 'cert-manager.io', meaning: 'group of that issuer' },
+} as const satisfies FlagDefinitions
+
+/** The flag of programs that have drivers. */
+export const driverFlags = {
+  'driver-packages': {
+    kind: 'text',
+    default: '',
+    meaning:
+      'drivers beside those that are built in: a file with a JSON list of them, or the list itself; without it OSM_DRIVER_PACKAGES',
+  },
+} as const satisfies FlagDefinitions
+
+/** Values of {@link programFlags}. */
+export type ProgramFlags = FlagValues<typeof programFlags>
+
+/**
+ * Reads the flags that the programs have in common together with those of one program.
+ *
+ * @throws OsmError with code `OSM_PROGRAM_FLAG`, `OSM_PROGRAM_CERTIFICATE_MANAGER`, or one of `OSM_IDENTITY_*` if the two
+ * domains cannot stand beside each other
+ */
+export function parseProgramFlags<const Extra extends FlagDefinitions>(
+  argv: readonly string[],
+  extraOptions: Extra,
+): ProgramFlags & FlagValues<Extra> {
+  const extra = parseFlags(argv, { ...programFlags, ...extraOptions }) as ProgramFlags & FlagValues<Extra> // the union of both tables
+  checkCertificateManager(extra)
+  parseMeshDomains(extra)
+  return extra
+}
+
+function checkCertificateManager(flags: ProgramFlags): void {
+  if (flags.certificateManager === 'tresor') return
+  throw new OsmError<ProgramErrorCode>(
+    'OSM_PROGRAM_CERTIFICATE_MANAGER',
+    `--certificate-manager=${flags.certificateManager} is not available in this version yet; use --certificate-manager=tresor`,
+  )
+}
