@@ -9,6 +9,7 @@ import { partLine } from '../lib/counts.mjs'
 import { checkErrorReference } from '../lib/error-reference.mjs'
 import { checkFeatures } from '../lib/features.mjs'
 import { runJest } from '../lib/jest.mjs'
+import { checkPackageGraph } from '../lib/package-graph.mjs'
 import { localBin, root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
 import { formatSeconds } from '../lib/progress.mjs'
@@ -52,6 +53,7 @@ const steps = {
       'examples',
       'e2e',
     ]),
+  graph: async (options) => findings(checkPackageGraph(options)),
   errors: async (options) => findings(checkErrorReference(options)),
   features: async () => findings(checkFeatures()),
   seeds: async () => findings(checkSeedInterfaces()),

@@ -1,5 +1,5 @@
-import type { Clock } from '@osm-ts/core'
-import { isKubernetesError, type KubernetesError, pause } from '@osm-ts/kubernetes'
+import { type Clock, pause } from '@osm-ts/core'
+import { isKubernetesError, type KubernetesError } from '@osm-ts/kubernetes'
 import type { Logger } from '@osm-ts/driver-api'
 
 /** What a {@link RefusableStep} is made of. */

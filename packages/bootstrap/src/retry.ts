@@ -1,5 +1,5 @@
-import type { Clock, Random } from '@osm-ts/core'
-import { backoffMs, isKubernetesError, mayPass, pause } from '@osm-ts/kubernetes'
+import { backoffMs, type Clock, pause, type Random } from '@osm-ts/core'
+import { isKubernetesError, mayPass } from '@osm-ts/kubernetes'
 import { isOsmError, type Logger } from '@osm-ts/driver-api'
 
 import type { BootstrapErrorCode } from './error-codes.js'

@@ -1,16 +1,17 @@
+import { askProbe, driverKey, type HealthProbes, isOsmError, OsmError, type StartedDriver } from '@osm-ts/driver-api'
 import {
   allowedClasses,
+  backoffMs,
   driverConfig,
   type DriverHost,
   type DriverRegistry,
   type MeshConfig,
   type MeshConfigurator,
+  pause,
   type ProcessLogger,
   Semaphore,
   systemClock,
 } from '@osm-ts/core'
-import { askProbe, driverKey, type HealthProbes, isOsmError, OsmError, type StartedDriver } from '@osm-ts/driver-api'
-import { backoffMs, pause } from '@osm-ts/kubernetes'
 
 /** What {@link DriverRunner} needs. */
 export interface DriverRunnerOptions {

@@ -1,5 +1,4 @@
-import { type Clock, inTurns, type Problem, type Steps } from '@osm-ts/core'
-import { pause } from '@osm-ts/kubernetes'
+import { type Clock, inTurns, pause, type Problem, type Steps } from '@osm-ts/core'
 
 /** What a {@link ProblemWatch} is made of. */
 export interface ProblemWatchOptions {

@@ -1,7 +1,6 @@
 export { caCertificateInformer, type CaSecret } from './certificates/ca-certificate-informer.js'
 export { caSecretName, SecretCaStore, type SecretCaStoreOptions } from './certificates/secret-ca-store.js'
 export type * from './api.js'
-export { backoffMs, type BackoffLimits, pause } from './backoff.js'
 export type { ClusterAccess, ClusterCredentials, ClusterTls } from './client/cluster-access.js'
 export { Deadline } from './client/deadline.js'
 export { isInCluster, type Environment } from './client/in-cluster-access.js'

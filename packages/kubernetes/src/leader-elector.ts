@@ -1,8 +1,7 @@
 import type { Logger } from '@osm-ts/driver-api'
-import { type Clock, type Random, systemClock } from '@osm-ts/core'
+import { type Clock, onAbort, pause, type Random, systemClock } from '@osm-ts/core'
 
 import type { KubernetesApi, KubernetesObject, ObjectName } from './api.js'
-import { pause } from './backoff.js'
 import { messageOf } from './client/error-facts.js'
 import { isKubernetesError } from './kubernetes-error.js'
 import {
@@ -13,7 +12,6 @@ import {
   type LeaseMetadata,
   type LeaseRecord,
 } from './lease-record.js'
-import { onAbort } from './on-abort.js'
 import { resourceTypes } from './resource-types.js'
 
 /** What a {@link LeaderElector} is made of. */

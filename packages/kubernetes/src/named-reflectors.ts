@@ -1,6 +1,5 @@
-import { type Clock, nameKey, type NamespacedName, type Random } from '@osm-ts/core'
+import { type Clock, nameKey, type NamespacedName, pause, type Random } from '@osm-ts/core'
 import type { KubernetesApi } from './api.js'
-import { pause } from './backoff.js'
 import { Reflector, type ReflectorOptions } from './reflector.js'
 
 /** What {@link NamedReflectors} need. */

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Clock, Random } from '@osm-ts/core'
+import { backoffMs, type Clock, pause, type Random } from '@osm-ts/core'
 
 import type { KubernetesApi, KubernetesObject, ResourceType, Selection, WatchEvent } from './api.js'
-import { backoffMs, pause } from './backoff.js'
 import { messageOf } from './client/error-facts.js'
 import { isKubernetesError, KubernetesError } from './kubernetes-error.js'
 import { PageSize } from './page-size.js'

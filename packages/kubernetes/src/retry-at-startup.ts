@@ -1,7 +1,6 @@
 import { isOsmError, type Logger } from '@osm-ts/driver-api'
-import type { Clock, Random } from '@osm-ts/core'
+import { backoffMs, type Clock, pause, type Random } from '@osm-ts/core'
 
-import { backoffMs, pause } from './backoff.js'
 import { isKubernetesError } from './kubernetes-error.js'
 
 /** What {@link retryAtStartup} needs. */

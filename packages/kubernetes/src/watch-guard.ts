@@ -1,6 +1,5 @@
-import type { Clock } from '@osm-ts/core'
+import { type Clock, onAbort } from '@osm-ts/core'
 import { KubernetesError } from './kubernetes-error.js'
-import { onAbort } from './on-abort.js'
 
 /** Time for the API server to accept a watch. */
 const OPEN_LIMIT_MS = 60_000

@@ -1,7 +1,5 @@
-import type { Clock, Random } from '@osm-ts/core'
-import { backoffMs, type BackoffLimits } from './backoff.js'
+import { type BackoffLimits, backoffMs, type Clock, onAbort, type Random } from '@osm-ts/core'
 import { isKubernetesError, KubernetesError } from './kubernetes-error.js'
-import { onAbort } from './on-abort.js'
 
 /** What a {@link WorkQueue} is made of. */
 export interface WorkQueueOptions {

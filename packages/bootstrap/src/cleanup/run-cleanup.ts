@@ -1,10 +1,10 @@
+import { pause } from '@osm-ts/core'
 import {
   caSecretName,
   isKubernetesError,
   listAll,
   nameLabel,
   nameValue,
-  pause,
   type ResourceType,
   resourceTypes,
 } from '@osm-ts/kubernetes'

@@ -1,10 +1,9 @@
-import type { Clock } from '@osm-ts/core'
+import { type Clock, pause } from '@osm-ts/core'
 import {
   type CustomResourceDefinition,
   type KubernetesApi,
   type KubernetesObject,
   nameLabel,
-  pause,
   resourceTypes,
 } from '@osm-ts/kubernetes'
 import { OsmError } from '@osm-ts/driver-api'

@@ -1,5 +1,5 @@
-import { systemClock } from '@osm-ts/core'
-import { isKubernetesError, type KubernetesObject, listAll, pause, resourceTypes } from '@osm-ts/kubernetes'
+import { pause, systemClock } from '@osm-ts/core'
+import { isKubernetesError, type KubernetesObject, listAll, resourceTypes } from '@osm-ts/kubernetes'
 
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { podReport, podSummary } from './pod-report.js'

@@ -1,11 +1,5 @@
-import { type ProxyStatus, systemClock } from '@osm-ts/core'
-import {
-  isKubernetesError,
-  type KubernetesError,
-  pause,
-  resourceTypes,
-  sidecarClassAnnotation,
-} from '@osm-ts/kubernetes'
+import { pause, type ProxyStatus, systemClock } from '@osm-ts/core'
+import { isKubernetesError, type KubernetesError, resourceTypes, sidecarClassAnnotation } from '@osm-ts/kubernetes'
 
 import type { Cluster } from '../kubernetes/open-cluster.js'
 import { patch } from '../namespaces/mesh-namespaces.js'

@@ -1,5 +1,5 @@
-import type { Clock } from '@osm-ts/core'
-import { type KubernetesApi, pause } from '@osm-ts/kubernetes'
+import { type Clock, pause } from '@osm-ts/core'
+import type { KubernetesApi } from '@osm-ts/kubernetes'
 
 import type { Attachment } from '../options.js'
 import { smiVersions } from '../smi-versions.js'

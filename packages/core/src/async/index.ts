@@ -1,6 +1,8 @@
 export { abandonable, type Abandonable } from './abandonable.js'
+export { backoffMs, type BackoffLimits, pause } from './backoff.js'
 export { BoundedQueue } from './bounded-queue.js'
 export { FairSemaphore, type FairSemaphoreOptions, type ReleasePermit } from './fair-semaphore.js'
 export { FairTurns, type FairTurnsOptions, type WorkBounds, WorkGivenUp } from './fair-turns.js'
 export { atOnce, inTurns, type Steps, type TurnsOptions } from './in-turns.js'
 export { Latest } from './latest.js'
+export { onAbort } from './on-abort.js'

@@ -1,4 +1,4 @@
-import { onAbort } from '../on-abort.js'
+import { onAbort } from '@osm-ts/core'
 
 /** Says that something took too long. */
 export class DeadlineError extends Error {

@@ -1,10 +1,10 @@
 import { Duplex } from 'node:stream'
 
 import type { WebSocket } from 'undici'
+import { onAbort } from '@osm-ts/core'
 
 import type { KubernetesApi, ObjectName } from '../api.js'
 import { KubernetesError } from '../kubernetes-error.js'
-import { onAbort } from '../on-abort.js'
 import { resourceTypes } from '../resource-types.js'
 import { objectPath, withQuery } from './request-path.js'
 import type { Transport } from './transport.js'

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
+import { onAbort } from '@osm-ts/core'
 
-import { onAbort } from '../on-abort.js'
 import { tooLarge } from './answer-body.js'
 import { DeadlineError } from './deadline.js'
 

@@ -1,9 +1,8 @@
 import type { Logger } from '@osm-ts/driver-api'
-import { type Clock, type Kind, kindDefinitions, type ObjectDecoder, type Random } from '@osm-ts/core'
+import { backoffMs, type Clock, type Kind, kindDefinitions, type ObjectDecoder, pause, type Random } from '@osm-ts/core'
 
 import type { ResourceType, Selection } from '../api.js'
 import type { Informer } from '../informer-types.js'
-import { backoffMs, pause } from '../backoff.js'
 import { isKubernetesError } from '../kubernetes-error.js'
 import { resourceTypes } from '../resource-types.js'
 import type { Discovery, ServedKind } from './discovery.js'

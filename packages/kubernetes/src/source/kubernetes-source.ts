@@ -11,13 +11,13 @@ import {
   type ObjectOrigin,
   type ObjectSource,
   PatternChecker,
+  pause,
   type Problem,
   type Random,
   type SourceChange,
 } from '@osm-ts/core'
 
 import type { KubernetesApi, ResourceType } from '../api.js'
-import { pause } from '../backoff.js'
 import { createInformer } from '../informer.js'
 import { Broadcast } from './broadcast.js'
 import type { ClusterChange, ClusterView } from './cluster-view.js'

@@ -4,6 +4,7 @@ import {
   inTurns,
   type ObjectKey,
   parseObjectKey,
+  pause,
   type Problem,
   type ProxyStatus,
   type Random,
@@ -12,7 +13,6 @@ import {
 } from '@osm-ts/core'
 
 import type { KubernetesApi, KubernetesManifest } from '../api.js'
-import { pause } from '../backoff.js'
 import type { EventRecorder } from '../event-recorder.js'
 import { isKubernetesError } from '../kubernetes-error.js'
 import { apiVersionOf } from '../resource-types.js'

@@ -1,4 +1,4 @@
-import type { Clock, Random } from '@osm-ts/core'
+import type { Clock, Random } from '../certificates/clock.js'
 import { onAbort } from './on-abort.js'
 
 /** Between which a delay lies. */
