@@ -62,7 +62,11 @@ export function httpProtocolOptions(
       ? {
           upstreamProtocolOptions: {
             case: 'useDownstreamProtocolConfig',
-            value: { httpProtocolOptions: { enableTrailers: true }, http2ProtocolOptions: upstreamHttp2Options },
+            value: {
+              // Servers are seen to send both. Chunks decide, and the length goes (RFC 9112, section 6.3). Requests with both are refused.
+              httpProtocolOptions: { enableTrailers: true, allowChunkedLength: true },
+              http2ProtocolOptions: upstreamHttp2Options,
+            },
           },
         }
       : {
