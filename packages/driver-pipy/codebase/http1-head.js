@@ -177,7 +177,10 @@ function parseAnswerHead(text, request) {
   // It announces what follows the chunks, and they are kept.
   if (head.isChunked && valuesOf(head, 'trailer'))
     head.fields = head.fields + 'trailer: ' + valuesOf(head, 'trailer').join(',') + '\r\n'
-  head.hasBody = head.code >= 200 && head.code !== 204 && head.code !== 304 && !(request && request.method === 'HEAD')
+  var isHead = Boolean(request) && request.method === 'HEAD'
+  head.hasBody = head.code >= 200 && head.code !== 204 && head.code !== 304 && !isHead
+  // Pipy would wait for a body of that length, which never comes.
+  if (head.code === 304 && !isHead) head.length = undefined
   return head
 }
 

@@ -249,6 +249,12 @@ describe('what Pipy does not pass on itself', () => {
     )
   })
 
+  it('a 304 with a length ends with its head, and keeps the length for HEAD alone', () => {
+    const bytes = 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n'
+    expect(answers(bytes)).toBe('HTTP/1.1 304 Not Modified\r\nconnection: keep-alive\r\n\r\n')
+    expect(answers(bytes, { method: 'HEAD', headers: {} })).toContain('content-length: 5\r\n')
+  })
+
   it('a 304 without a length stays without one, and a request with a length of 0 keeps it', () => {
     const writer = makeAnswerWriter() as object
     beginAnswer(writer, { status: 304, headers: {} }, false)
