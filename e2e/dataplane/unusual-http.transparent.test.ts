@@ -1,0 +1,3 @@
+import { describeUnusualMessages } from './support/describe-unusual-messages.js'
+
+describeUnusualMessages('envoy')

@@ -1,0 +1,3 @@
+import { describeUnusualMessages } from '../dataplane/support/describe-unusual-messages.js'
+
+describeUnusualMessages('pipy')
