@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-import { quitCluster } from '../../packages/driver-envoy/src/translate/quit.js'
+import { quitCluster } from '../../packages/driver-envoy/src/translate/upstreams/quit.js'
 import { messageRegistry } from '../../packages/driver-envoy/src/resources/message-registry.js'
 import { encodedResource } from '../../packages/driver-envoy/src/resources/encoded-resource.js'
 import { resourceJson } from '../../packages/driver-envoy/src/resources/resource-json.js'

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
 
-import { translateMatch } from '../../packages/core/src/catalog/policy/route-match.js'
+import { translateMatch } from '../../packages/core/src/catalog/policy/routing/route-match.js'
 import { PatternChecker } from '../../packages/core/src/spec/pattern.js'
 import { RegexRefused, regexTable } from '../../packages/driver-pipy/src/regex/regex-table.js'
 import type { RegexTable } from '../../packages/driver-pipy/src/config/types.js'

@@ -4,7 +4,11 @@ import { requestPath } from '../../packages/core/src/catalog/decision/request-pa
 import { isHeaderName, isMatchedHeaderName } from '../../packages/core/src/spec/header-name.js'
 import { readLogFormat } from '../../packages/core/src/spec/log-format.js'
 import { selectsLabels } from '../../packages/core/src/spec/label-selector.js'
-import { AMBIGUOUS_PATH, ESCAPED_SLASH, UTF8_PATH } from '../../packages/driver-envoy/src/translate/path-rule.js'
+import {
+  AMBIGUOUS_PATH,
+  ESCAPED_SLASH,
+  UTF8_PATH,
+} from '../../packages/driver-envoy/src/translate/routing/path-rule.js'
 import { readTarget } from '../../packages/oracle/src/request-target.js'
 import { type FuzzTarget, invariant, isRecord, jsonOf, textOf } from '../fuzz-target.js'
 

@@ -93,7 +93,7 @@ const guides = [
     tests: [
       scenario('egress-policy'),
       dataplane('egress.transparent'),
-      'packages/core/src/catalog/policy/egress-plan.test.ts',
+      'packages/core/src/catalog/policy/egress/egress-plan.test.ts',
     ],
   },
   {

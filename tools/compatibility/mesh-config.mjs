@@ -147,7 +147,7 @@ export const meshConfig = {
     ]),
     works('featureFlags.{enableSidecarActiveHealthChecks,enableEnvoyActiveHealthChecks}', [policies, resolving]),
     works('featureFlags.enablePluginPolicy', [
-      'packages/core/src/catalog/policy/plugins.test.ts',
+      'packages/core/src/catalog/policy/proxies/plugins.test.ts',
       admission,
       resolving,
     ]),

@@ -15,7 +15,7 @@ export {
   type ComputationOptions,
   type PolicyChange,
 } from './policy-computation.js'
-export type { Origins, PolicyPart, SourceRef } from './policy/policy-part.js'
+export type { Origins, PolicyPart, SourceRef } from './policy/parts/policy-part.js'
 export {
   GRPC_HEALTH_PATH,
   isSidecarPort,
@@ -25,9 +25,9 @@ export {
   sidecarPorts,
   transparentListenAddresses,
   type IpFamilies,
-} from './policy/sidecar-addresses.js'
+} from './policy/proxies/sidecar-addresses.js'
 export { mergeParticipation } from './views/participation.js'
 export { DEBOUNCE_CEILING_MS, DEBOUNCE_MS, Recompute, type RecomputeClock } from './recompute.js'
 export { PartStore } from './store/part-store.js'
 export { PolicyDiffs, type PolicyDiff } from './store/policy-diff.js'
-export type { PolicyProblem } from './policy/problems.js'
+export type { PolicyProblem } from './policy/problems/problems.js'

@@ -19,7 +19,7 @@ import {
 import { MeshSnapshot } from '../snapshot/index.js'
 import { makeObjectKey, type KindMap, type MeshObject } from '../spec/index.js'
 import { MeshCatalog } from './mesh-catalog.js'
-import type { PolicyPart } from './policy/policy-part.js'
+import type { PolicyPart } from './policy/parts/policy-part.js'
 import { mergeParticipation } from './views/participation.js'
 
 const read = (scenario: string): readonly MeshObject[] => {

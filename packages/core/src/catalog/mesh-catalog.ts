@@ -33,7 +33,7 @@ import { decide, type AccessDecision, type AccessQuestion } from './decision/dec
 import type { QueryCount } from './incremental/index.js'
 import type { MeshNames } from './inputs/catalog-settings.js'
 import { PolicyComputation, type CatalogUpdate, type PolicyChange } from './policy-computation.js'
-import type { PolicyPart } from './policy/policy-part.js'
+import type { PolicyPart } from './policy/parts/policy-part.js'
 import type { PartStore } from './store/part-store.js'
 import { PolicyDiffs } from './store/policy-diff.js'
 import { AccessViews } from './views/access-views.js'

@@ -13,9 +13,9 @@ import type { CatalogState } from './inputs/catalog-state.js'
 import { MonitoredView } from './inputs/monitored-view.js'
 import { PolicyIndexes } from './inputs/policy-indexes.js'
 import { touchedInputs } from './inputs/touched-inputs.js'
-import { groupProblems, problemGroups } from './policy/problem-groups.js'
-import type { PolicyPart } from './policy/policy-part.js'
-import { proxyPart } from './policy/proxy.js'
+import { groupProblems, problemGroups } from './policy/problems/problem-groups.js'
+import type { PolicyPart } from './policy/parts/policy-part.js'
+import { proxyPart } from './policy/proxies/proxy.js'
 import { PartStore } from './store/part-store.js'
 
 /** What policies are computed with. */

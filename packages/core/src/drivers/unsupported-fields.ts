@@ -1,6 +1,6 @@
 import { type Capabilities, declares, type OptionalFeature, type RequiredFeature } from '@osm-ts/driver-api'
 
-import { patternMatch } from '../catalog/policy/pattern.js'
+import { patternMatch } from '../catalog/policy/problems/pattern.js'
 import { EGRESS_GATEWAY_MODE, egressGatewayMode } from '../spec/egress-gateway-mode.js'
 import { isOfKind, type KindMap, type MeshObject } from '../spec/objects.js'
 import { portProtocol } from '../spec/protocol.js'

@@ -1,6 +1,6 @@
 import type { ApplyReport, ProxyPart } from '@osm-ts/driver-api'
 
-import type { PolicyPart } from '../catalog/policy/policy-part.js'
+import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { PolicyStream } from './policy-stream.js'
 import type { PushLog, SessionPushes } from './push-log.js'
 import type { ConnectedState } from './push-metrics.js'

@@ -4,7 +4,7 @@ import { Latest } from '../async/latest.js'
 import type { CertificateManager } from '../certificates/certificate-manager.js'
 import { type CertificateRef, certificateRef } from '../certificates/certificate-subject.js'
 import type { MeshDomains } from '../identity/mesh-domains.js'
-import { nameKey } from '../catalog/policy/keys.js'
+import { nameKey } from '../catalog/policy/parts/keys.js'
 
 /** What {@link IdentityCredentials} needs. */
 export interface IdentityCredentialsOptions {

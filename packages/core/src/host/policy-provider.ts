@@ -1,6 +1,6 @@
 import type { ProxyCommonName, ProxyPart, ProxyRef, ServiceAccountRef } from '@osm-ts/driver-api'
 
-import type { PolicyPart } from '../catalog/policy/policy-part.js'
+import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { ProxyIdentity } from '../identity/proxy-identity.js'
 import type { ProxyKey } from '../identity/proxy-key.js'
 import type { ProxyRegistry } from '../proxies/proxy-registry.js'

@@ -9,7 +9,7 @@ import {
   type ProxyPart,
 } from '@osm-ts/driver-api'
 
-import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
+import { type PolicyPart, makePart } from '../catalog/policy/parts/policy-part.js'
 import { PartStore } from '../catalog/store/part-store.js'
 import { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import { unprotectedByClass } from './unprotected-by-class.js'

@@ -11,7 +11,7 @@ import {
 } from '@osm-ts/driver-api'
 
 import { Latest } from '../async/latest.js'
-import { type PolicyPart, makePart } from '../catalog/policy/policy-part.js'
+import { type PolicyPart, makePart } from '../catalog/policy/parts/policy-part.js'
 import type { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import type { PartStore } from '../catalog/store/part-store.js'
 import type { UnprotectedPort } from './unprotected-by-class.js'

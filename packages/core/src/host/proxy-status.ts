@@ -1,7 +1,7 @@
 import { canonicalJson, type ProxyPart } from '@osm-ts/driver-api'
 
 import type { CatalogErrorCode } from '../catalog/error-codes.js'
-import type { PolicyPart, SourceRef } from '../catalog/policy/policy-part.js'
+import type { PolicyPart, SourceRef } from '../catalog/policy/parts/policy-part.js'
 import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
 import { serviceIdentity } from '../identity/service-identity.js'
 import type { PolicyProvider, ProxyInstance } from './policy-provider.js'

@@ -1,6 +1,6 @@
 import type { PartReport } from '@osm-ts/driver-api'
 
-import type { PolicyPart } from '../catalog/policy/policy-part.js'
+import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 
 /** A part that a proxy, or its class, refuses. */
 export interface Refusal {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Credential, CredentialRef, MeshPart, ProxyPart, ProxyRef, UpstreamPart } from '@osm-ts/driver-api'
 
-import { makePart, type PolicyPart } from '../catalog/policy/policy-part.js'
+import { makePart, type PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { SecretSource } from '../secrets/secret-source.js'
 import { SecretCredentials } from './secret-credentials.js'
 

@@ -7,7 +7,7 @@ import {
 } from '@osm-ts/driver-api'
 
 import { Latest } from '../async/latest.js'
-import type { PolicyPart } from '../catalog/policy/policy-part.js'
+import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { SecretSource } from '../secrets/secret-source.js'
 import { proxyKeyOfRef } from '../identity/proxy-key.js'
 import type { PolicyProvider } from './policy-provider.js'

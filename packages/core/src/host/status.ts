@@ -1,6 +1,6 @@
 import type { ApplyState } from '@osm-ts/driver-api'
 
-import type { SourceRef } from '../catalog/policy/policy-part.js'
+import type { SourceRef } from '../catalog/policy/parts/policy-part.js'
 import type { ProxyKey } from '../identity/proxy-key.js'
 
 /** A part that a proxy refused, traced back to what the user wrote. */

@@ -12,8 +12,8 @@ import {
   workloadEnvironment,
 } from '@osm-ts/driver-api'
 
-import { METRICS_PATH } from '../translate/prometheus.js'
-import { QUIT_PATH } from '../translate/quit.js'
+import { METRICS_PATH } from '../translate/telemetry/prometheus.js'
+import { QUIT_PATH } from '../translate/upstreams/quit.js'
 import type { BootstrapContext } from './bootstrap-config.js'
 import { BootstrapTexts } from './bootstrap-texts.js'
 import { drainSeconds, type EnvoyConfig, envoyConfig } from './driver-config.js'

@@ -4,9 +4,9 @@ import type { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 import { HttpConnectionManagerSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 
-import { staticCluster } from '../translate/cluster.js'
-import { duration, type Init, pack } from '../translate/encode.js'
-import { httpFilters, networkFilters } from '../translate/filter-order.js'
+import { staticCluster } from '../translate/upstreams/cluster.js'
+import { duration, type Init, pack } from '../translate/encoding/encode.js'
+import { httpFilters, networkFilters } from '../translate/routing/filter-order.js'
 
 /** Port on which a kubelet, which can't reach the loopback address of a pod, asks whether Envoy is ready. */
 export const READY_PORT = 15904

@@ -2,7 +2,7 @@ import { create, createRegistry, type JsonValue, toJson } from '@bufbuild/protob
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { DiscoveryResponseSchema } from '@osm-ts/envoy-api/envoy/service/discovery/v3/discovery_pb.js'
 
-import { type Init, pack } from '../translate/encode.js'
+import { type Init, pack } from '../translate/encoding/encode.js'
 import { files } from './text-with-files.js'
 
 /** SDS name of the proxy certificate. */

@@ -1,7 +1,7 @@
 import { type Part, type PartHash, type PartRef, pointerToken } from '@osm-ts/driver-api'
 
 import type { EncodedResource } from '../resources/types.js'
-import { names } from './names.js'
+import { names } from './encoding/names.js'
 
 /** A part that a refusal is about. */
 export interface RejectedPart {

@@ -18,8 +18,8 @@ import {
 } from '@osm-ts/driver-api'
 
 import { contentVersion } from '../resources/content-version.js'
-import type { Memo, MemoTable } from './memo.js'
-import type { ResolvedRule } from './rbac.js'
+import type { Memo, MemoTable } from './encoding/memo.js'
+import type { ResolvedRule } from './access/rbac.js'
 import type { HttpLimits, Settings } from './settings.js'
 
 /** A set with the sets inside it, as one list sorted by id. */

@@ -1,9 +1,9 @@
 import type { ProxyPart } from '@osm-ts/driver-api'
 
-import type { Breakers } from './breakers.js'
+import type { Breakers } from './upstreams/breakers.js'
 import type { PolicyReader, Served, ServedOutside } from './policy-reader.js'
 import type { Settings } from './settings.js'
-import type { EgressGatewayRoutes } from './egress-gateway-routes.js'
+import type { EgressGatewayRoutes } from './egress/egress-gateway-routes.js'
 
 /** Marks of withdrawn access by id of the inbound part; a chain whose mark changes is drained. */
 export type DrainEpochs = ReadonlyMap<string, string>

@@ -1,18 +1,18 @@
 import type { PartLookup, ProxyPart } from '@osm-ts/driver-api'
 
 import type { ProxyResources, ResourceSet } from '../resources/types.js'
-import { type Breakers, breakersOf } from './breakers.js'
-import { CallersTranslation } from './callers.js'
-import { ClusterTranslation } from './clusters.js'
-import { CredentialTranslation } from './credentials.js'
-import { EndpointTranslation } from './endpoint-sets.js'
-import { ListenerTranslation } from './listeners.js'
-import { type Lease, Memo } from './memo.js'
+import { type Breakers, breakersOf } from './upstreams/breakers.js'
+import { CallersTranslation } from './access/callers.js'
+import { ClusterTranslation } from './upstreams/clusters.js'
+import { CredentialTranslation } from './access/credentials.js'
+import { EndpointTranslation } from './upstreams/endpoint-sets.js'
+import { ListenerTranslation } from './listeners/listeners.js'
+import { type Lease, Memo } from './encoding/memo.js'
 import { PolicyReader, setTable } from './policy-reader.js'
 import type { DrainEpochs, ProxyView } from './proxy-view.js'
-import { RouteTranslation } from './route-sets.js'
+import { RouteTranslation } from './routing/route-sets.js'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './settings.js'
-import { egressGatewayRoutesOf } from './egress-gateway-routes.js'
+import { egressGatewayRoutesOf } from './egress/egress-gateway-routes.js'
 
 const NO_EPOCHS: DrainEpochs = new Map()
 

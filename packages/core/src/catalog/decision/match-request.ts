@@ -2,8 +2,8 @@ import { isIdentityHeader, isOrderHeader, ownValue } from '@osm-ts/driver-api'
 import { RE2JS } from 're2js'
 
 import { isMatchedHeaderName, type HTTPMatch, type KindMap } from '../../spec/index.js'
-import { patternFault, patternMatch } from '../policy/pattern.js'
-import { headerNameFault } from '../policy/route-match.js'
+import { patternFault, patternMatch } from '../policy/problems/pattern.js'
+import { headerNameFault } from '../policy/routing/route-match.js'
 
 /** A request as a match looks at it. */
 export interface MatchableRequest {

@@ -2,7 +2,7 @@ import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import { SortedIndex, type Edit } from '../../snapshot/sorted-index.js'
 import { dialledPorts, isOfKind, type Kind, type KindMap, type MeshObject } from '../../spec/index.js'
-import { nameKey, sortedUnique, type NamespacedName } from '../policy/keys.js'
+import { nameKey, sortedUnique, type NamespacedName } from '../policy/parts/keys.js'
 import {
   apexOf,
   backendsOf,

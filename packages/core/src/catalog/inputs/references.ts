@@ -1,7 +1,7 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { KindMap } from '../../spec/index.js'
-import type { NamespacedName } from '../policy/keys.js'
+import type { NamespacedName } from '../policy/parts/keys.js'
 
 /** RFC 1035, section 2.3.4. */
 const MAX_HOST_LENGTH = 253

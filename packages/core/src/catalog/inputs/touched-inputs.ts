@@ -4,7 +4,7 @@ import type { Snapshot } from '../../snapshot/index.js'
 import type { Edit } from '../../snapshot/sorted-index.js'
 import { isOfKind, type MeshObject } from '../../spec/index.js'
 import { touched, type Touched } from '../incremental/index.js'
-import { parseNameKey, type NamespacedName } from '../policy/keys.js'
+import { parseNameKey, type NamespacedName } from '../policy/parts/keys.js'
 import type { CatalogState } from './catalog-state.js'
 import {
   accountsOfService,

@@ -1,6 +1,6 @@
 import type { Part, PartHash } from '@osm-ts/driver-api'
 
-import type { PolicyPart } from '../policy/policy-part.js'
+import type { PolicyPart } from '../policy/parts/policy-part.js'
 
 interface Entry {
   /** The first of the equal parts: its children are held for all of them. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { PartHash, ProxyPart, SetMemberKind, SetPart } from '@osm-ts/driver-api'
 import fc from 'fast-check'
 
-import { makePart, type PolicyPart } from '../policy/policy-part.js'
+import { makePart, type PolicyPart } from '../policy/parts/policy-part.js'
 import { PartStore } from './part-store.js'
 import { PolicyDiffs, refOf } from './policy-diff.js'
 

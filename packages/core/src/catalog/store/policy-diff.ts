@@ -1,7 +1,7 @@
 import type { PartRef, ProxyPart, SetPart } from '@osm-ts/driver-api'
 
 import { sameItems } from '../incremental/equality.js'
-import type { PolicyPart } from '../policy/policy-part.js'
+import type { PolicyPart } from '../policy/parts/policy-part.js'
 
 /** What became reachable and what no longer is. No part occurs twice or in both. */
 export interface PolicyDiff {

@@ -2,10 +2,10 @@ import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 
 import type { PolicyComputation } from '../policy-computation.js'
 import type { TrafficPolicy, TrafficResource } from '../catalog-types.js'
-import { destinationsFrom, grantsTo, type TargetGrants } from '../policy/grants.js'
-import { nameKey, sameName, uniqueNames } from '../policy/keys.js'
-import { objectRefOf } from '../policy/problems.js'
-import { usableAccounts } from '../policy/services.js'
+import { destinationsFrom, grantsTo, type TargetGrants } from '../policy/access/grants.js'
+import { nameKey, sameName, uniqueNames } from '../policy/parts/keys.js'
+import { objectRefOf } from '../policy/problems/problems.js'
+import { usableAccounts } from '../policy/upstreams/services.js'
 
 /** Who may call whom, by account and by service. In permissive mode everybody may call everybody. */
 export class AccessViews {

@@ -3,8 +3,8 @@ import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
 import type { Endpoint } from '../../endpoints/index.js'
 import type { EndpointsForClient } from '../catalog-types.js'
 import { deepEqual } from '../incremental/index.js'
-import { nameKey } from '../policy/keys.js'
-import { allServicesInScope, scopeOf } from '../policy/reach.js'
+import { nameKey } from '../policy/parts/keys.js'
+import { allServicesInScope, scopeOf } from '../policy/parts/reach.js'
 import type { PolicyComputation } from '../policy-computation.js'
 
 /** Clients whose last answer is remembered, those asked for last. */

@@ -1,8 +1,8 @@
 import type { MeshService, RouteMatch } from '@osm-ts/driver-api'
 
 import type { IngressTrafficPolicy } from '../catalog-types.js'
-import { accessAnalysis, type AccessBackend } from '../policy/access-objects.js'
-import { nameKey, sortedUnique } from '../policy/keys.js'
+import { accessAnalysis, type AccessBackend } from '../policy/ingress/access-objects.js'
+import { nameKey, sortedUnique } from '../policy/parts/keys.js'
 import type { PolicyComputation } from '../policy-computation.js'
 
 /** Callers from outside the mesh that IngressBackends let in to a service, one entry for each of their backends; in the order of their names. */

@@ -11,7 +11,7 @@ import type {
   ProxyParticipation,
 } from '../catalog-types.js'
 import type { PolicyComputation } from '../policy-computation.js'
-import { nameKey } from '../policy/keys.js'
+import { nameKey } from '../policy/parts/keys.js'
 
 /**
  * Who takes part in the mesh: issued certificates ∩ connected proxies ∩ discovered endpoints.

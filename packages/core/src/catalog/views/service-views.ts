@@ -2,10 +2,10 @@ import type { MeshService } from '@osm-ts/driver-api'
 
 import type { WeightedCluster } from '../catalog-types.js'
 import type { CatalogState } from '../inputs/catalog-state.js'
-import { nameKey, sortedUnique, targetPortKey } from '../policy/keys.js'
-import { outboundPart } from '../policy/outbound.js'
-import { serviceModel } from '../policy/services.js'
-import { upstreamOfPort } from '../policy/upstreams.js'
+import { nameKey, sortedUnique, targetPortKey } from '../policy/parts/keys.js'
+import { outboundPart } from '../policy/routing/outbound.js'
+import { serviceModel } from '../policy/upstreams/services.js'
+import { upstreamOfPort } from '../policy/upstreams/upstreams.js'
 import type { PolicyComputation } from '../policy-computation.js'
 
 /** Weight of a service that is a backend of no split. */

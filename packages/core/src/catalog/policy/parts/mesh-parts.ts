@@ -1,0 +1,32 @@
+import type { MeshPart, TrustPart } from '@osm-ts/driver-api'
+
+import { defineQuery, textKey } from '../../incremental/index.js'
+import type { CatalogState } from '../../inputs/catalog-state.js'
+import { settingInputs, trustRoots } from '../../inputs/inputs.js'
+import { keepPart, makePart, samePart, type PolicyPart } from './policy-part.js'
+
+/** What peers are verified against. */
+export const trustPart = defineQuery<CatalogState, '', PolicyPart<TrustPart>>({
+  name: 'trust-part',
+  keyOf: textKey,
+  equal: samePart,
+  whenEqual: keepPart,
+  compute: (context) =>
+    makePart({
+      kind: 'trust',
+      id: 'trust',
+      trustDomain: context.get(settingInputs.domains, '').trustDomain,
+      roots: context.get(trustRoots, ''),
+      ...context.get(settingInputs.tls, ''),
+      alpn: 'osm',
+    }),
+})
+
+/** Settings of every proxy. */
+export const meshPart = defineQuery<CatalogState, '', PolicyPart<MeshPart>>({
+  name: 'mesh-part',
+  keyOf: textKey,
+  equal: samePart,
+  whenEqual: keepPart,
+  compute: (context) => makePart({ kind: 'mesh', id: 'mesh', ...context.get(settingInputs.mesh, '') }),
+})

@@ -1,0 +1,96 @@
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+
+import { deepEqual, defineQuery, sameItems } from '../../incremental/index.js'
+import type { CatalogState } from '../../inputs/catalog-state.js'
+import {
+  indexInputs,
+  servicesInNamespace,
+  servicesOfAccount,
+  serviceNamespaces,
+  settingInputs,
+} from '../../inputs/inputs.js'
+import { destinationsFrom } from '../access/grants.js'
+import { nameKey, sameName, sortedUnique, uniqueNames } from './keys.js'
+import { serviceModel } from '../upstreams/services.js'
+import { splitAnalysis } from '../routing/split-plan.js'
+
+/** Whose view a set of parts is: everybody's in permissive mode, else that of one account. */
+export type Scope = 'everyone' | ServiceAccountRef
+
+/** Text form of a scope. No namespace is called so: it holds a character that namespaces can't. */
+export function scopeKey(scope: Scope): string {
+  return scope === 'everyone' ? '*' : nameKey(scope)
+}
+
+/** The scope of an account. */
+export const scopeOf = defineQuery<CatalogState, ServiceAccountRef, Scope>({
+  name: 'scope-of-account',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, account) => (context.get(settingInputs.permissive, '') ? 'everyone' : account),
+})
+
+/**
+ * Services that a client may be interested in under SMI access policy: those of accounts that a TrafficTarget lets it reach, and apexes of TrafficSplits
+ * over them. Backends of a split that no TrafficTarget opens are no services of their own to the client; it still needs their upstreams, and their
+ * own proxies refuse it.
+ */
+const smiReach = defineQuery<CatalogState, ServiceAccountRef, readonly MeshService[]>({
+  name: 'smi-reach',
+  keyOf: nameKey,
+  equal: (a, b) => sameItems(a, b, sameName),
+  compute: (context, account) => {
+    const direct = context
+      .get(destinationsFrom, account)
+      .flatMap((destination) => context.get(servicesOfAccount, destination))
+    const apexes = direct
+      .flatMap((service) => context.get(indexInputs.splitsByBackend, nameKey(service)))
+      .flatMap((split) => context.get(splitAnalysis, split)?.apex ?? [])
+    return uniqueNames([...direct, ...apexes])
+  },
+})
+
+/** Namespaces with services in a scope; sorted. */
+export const namespacesInScope = defineQuery<CatalogState, Scope, readonly string[]>({
+  name: 'namespaces-in-scope',
+  keyOf: scopeKey,
+  equal: sameItems,
+  compute: (context, scope) => {
+    if (scope === 'everyone') return context.get(serviceNamespaces, '')
+    return sortedUnique(context.get(smiReach, scope).map(({ namespace }) => namespace))
+  },
+})
+
+/** A namespace as a scope sees it. */
+export interface ScopedNamespace {
+  readonly scope: Scope
+  readonly namespace: string
+}
+
+/** Text form of a scoped namespace. */
+export function scopedNamespaceKey({ scope, namespace }: ScopedNamespace): string {
+  return `${scopeKey(scope)}>${namespace}`
+}
+
+/** Services of a namespace that are in a scope; sorted. */
+export const servicesInScope = defineQuery<CatalogState, ScopedNamespace, readonly MeshService[]>({
+  name: 'services-in-scope',
+  keyOf: scopedNamespaceKey,
+  equal: (a, b) => sameItems(a, b, sameName),
+  compute: (context, { scope, namespace }) => {
+    const services =
+      scope === 'everyone'
+        ? context.get(servicesInNamespace, namespace)
+        : context.get(smiReach, scope).filter((service) => service.namespace === namespace)
+    return services.filter((service) => context.get(serviceModel, service) !== undefined)
+  },
+})
+
+/** Every service in a scope, namespace by namespace. */
+export const allServicesInScope = defineQuery<CatalogState, Scope, readonly MeshService[]>({
+  name: 'all-services-in-scope',
+  keyOf: scopeKey,
+  equal: (a, b) => sameItems(a, b, sameName),
+  compute: (context, scope) =>
+    context.get(namespacesInScope, scope).flatMap((namespace) => context.get(servicesInScope, { scope, namespace })),
+})

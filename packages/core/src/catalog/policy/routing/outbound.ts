@@ -1,0 +1,225 @@
+import {
+  canonicalJson,
+  type MeshService,
+  type OutboundPart,
+  type OutboundRoute,
+  type RouteMatch,
+} from '@osm-ts/driver-api'
+
+import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
+import type { CatalogState } from '../../inputs/catalog-state.js'
+import { ownedAddresses, withInstances } from '../problems/claims.js'
+import { hostNames } from './host-names.js'
+import { nameKey, servicePortKey, targetPortKey, type ServicePortRef, type TargetPortRef } from '../parts/keys.js'
+import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from '../parts/policy-part.js'
+import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'
+import { isHttp } from '../upstreams/protocol.js'
+import { matchesEverything } from './route-match.js'
+import { calledService, serviceModel, type MeshServicePort } from '../upstreams/services.js'
+import { splitsOf, type SplitPlan } from './split-plan.js'
+import { splitTargets, weightedUpstreams, type SplitTarget } from './split-targets.js'
+import { portTarget, upstreamOfPort } from '../upstreams/upstreams.js'
+
+type Context = QueryContext<CatalogState>
+
+/** Weight of a service that no split concerns: all of its traffic, whatever the number. */
+const WHOLE = 100
+
+interface PlannedRoute {
+  readonly match: RouteMatch
+  readonly targets: readonly SplitTarget[]
+  readonly origins: readonly SourceRef[]
+}
+
+interface RoutePlan {
+  /** In order; for ports that speak no HTTP one route that matches everything. */
+  readonly routes: readonly PlannedRoute[]
+  readonly problems: readonly PolicyProblem[]
+}
+
+/** Where traffic to a service port goes. */
+const routePlan = defineQuery<CatalogState, ServicePortRef, RoutePlan | undefined>({
+  name: 'route-plan',
+  keyOf: servicePortKey,
+  equal: deepEqual,
+  compute: (context, key) => {
+    const port = portOf(context, key)
+    if (port === undefined) return undefined
+    const service = { namespace: key.namespace, name: key.name }
+    const splits = calledService(service).hostname === undefined ? context.get(splitsOf, service).plans : []
+    return isHttp(port.protocol) ? httpPlan(context, key, splits) : tcpPlan(context, key, splits)
+  },
+})
+
+function httpPlan(context: Context, key: ServicePortRef, splits: readonly SplitPlan[]): RoutePlan {
+  const routes = new Map<string, PlannedRoute & { readonly split: SplitPlan }>()
+  const problems: PolicyProblem[] = []
+  for (const split of splits) {
+    const object = objectRefOf('TrafficSplit', split.split)
+    const { applies, targets } = context.get(splitTargets, { split: split.split, apexPort: key })
+    if (!applies) continue
+    for (const { match, origin } of split.matches ?? [{ match: {}, origin: undefined }]) {
+      const text = canonicalJson(match)
+      const earlier = routes.get(text)
+      const origins = [{ object }, ...(origin === undefined ? [] : [origin])]
+      if (earlier === undefined) routes.set(text, { match, targets, origins, split })
+      else if (nameKey(earlier.split.split) !== nameKey(split.split)) problems.push(...shadowed(split, earlier.split))
+    }
+  }
+  const planned = [...routes.values()].map(({ match, targets, origins }) => ({ match, targets, origins }))
+  const catchAll = planned.findIndex(({ match }) => matchesEverything(match))
+  return {
+    routes: catchAll === -1 ? [...planned, ownRoute(context, key)] : planned.slice(0, catchAll + 1),
+    problems,
+  }
+}
+
+function shadowed(split: SplitPlan, holder: SplitPlan): readonly PolicyProblem[] {
+  const problems = new ProblemList(objectRefOf('TrafficSplit', split.split))
+  const message = `the same requests are already shared out by TrafficSplit ${nameKey(holder.split)}, which holds`
+  problems.warning('OSM_POLICY_SPLIT_SHADOWED', 'spec.matches', message)
+  return problems.items
+}
+
+function tcpPlan(context: Context, key: ServicePortRef, splits: readonly SplitPlan[]): RoutePlan {
+  const problems = splits.flatMap(({ split, matches }) => {
+    if (matches === undefined) return []
+    const list = new ProblemList(objectRefOf('TrafficSplit', split))
+    list.warning(
+      'OSM_POLICY_SPLIT_MATCHES',
+      'spec.matches',
+      `port ${key.port} of the apex does not speak HTTP, so the TrafficSplit does not apply to it`,
+    )
+    return list.items
+  })
+  const whole = splits.find(({ matches }) => matches === undefined)
+  if (whole === undefined) return { routes: [ownRoute(context, key)], problems }
+  const { applies, targets } = context.get(splitTargets, { split: whole.split, apexPort: key })
+  if (!applies) return { routes: [ownRoute(context, key)], problems }
+  return { routes: [{ match: {}, targets, origins: [{ object: objectRefOf('TrafficSplit', whole.split) }] }], problems }
+}
+
+function ownRoute(context: Context, key: ServicePortRef): PlannedRoute {
+  const upstream = context.get(upstreamOfPort, key)
+  const { parent } = calledService(key)
+  return {
+    match: {},
+    targets: upstream === undefined ? [] : [{ upstream, weight: WHOLE }],
+    origins: [{ object: objectRefOf('Service', parent) }],
+  }
+}
+
+/** The `outbound` part of a service port; undefined if there is no such port. */
+export const outboundPart = defineQuery<CatalogState, ServicePortRef, PolicyPart<OutboundPart> | undefined>({
+  name: 'outbound-part',
+  keyOf: servicePortKey,
+  equal: samePart,
+  whenEqual: keepPart,
+  compute: (context, key) => {
+    const port = portOf(context, key)
+    const plan = context.get(routePlan, key)
+    if (port === undefined || plan === undefined) return undefined
+    const service: MeshService = { namespace: key.namespace, name: key.name }
+    const { hosts, shortHost } = hostNames(context, service, key.port)
+    return makePart<OutboundPart>(
+      {
+        kind: 'outbound',
+        id: servicePortKey(key),
+        service,
+        port: key.port,
+        protocol: port.protocol,
+        addresses: ownedAddresses(context, service, key.port),
+        ...(sharesAddresses(context, service) ? { sharesAddresses: true } : {}),
+        hosts,
+        shortHost,
+        rules: outboundRules(port, plan),
+      },
+      { origins: outboundOrigins(port, plan, service) },
+    )
+  },
+})
+
+/** True for a headless service and its instances: a workload may be behind several of them. */
+function sharesAddresses(context: Context, service: MeshService): boolean {
+  return context.get(serviceModel, calledService(service).parent)?.headless === true
+}
+
+function outboundRules(port: MeshServicePort, { routes }: RoutePlan): OutboundPart['rules'] {
+  if (isHttp(port.protocol)) {
+    const translated: readonly OutboundRoute[] = routes.map(({ match, targets }) => ({
+      match,
+      targets: weightedUpstreams(targets),
+      timeoutMs: 0,
+    }))
+    return { kind: 'http', routes: translated }
+  }
+  return { kind: 'tcp', targets: routes.flatMap(({ targets }) => weightedUpstreams(targets)) }
+}
+
+function outboundOrigins(port: MeshServicePort, { routes }: RoutePlan, service: MeshService): Origins {
+  const whole = { object: objectRefOf('Service', calledService(service).parent), field: port.field }
+  const pointer = (index: number): string => (isHttp(port.protocol) ? `/rules/routes/${index}` : '/rules/targets')
+  return { '': [whole], ...Object.fromEntries(routes.map(({ origins }, index) => [pointer(index), origins])) }
+}
+
+/** What clients of a service need: its ports, those of its instances with a name of their own, and the upstreams that their routes lead to. */
+export interface CalledParts {
+  readonly ports: readonly ServicePortRef[]
+  readonly upstreams: readonly TargetPortRef[]
+}
+
+/** What clients of a service need. */
+export const calledParts = defineQuery<CatalogState, MeshService, CalledParts>({
+  name: 'called-parts',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, service) => {
+    const model = context.get(serviceModel, service)
+    if (model === undefined) return { ports: [], upstreams: [] }
+    const ports = withInstances(context, service).flatMap((called) =>
+      model.ports.map(({ port }) => ({ ...called, port })),
+    )
+    const targets = ports
+      .flatMap((port) => context.get(routePlan, port)?.routes ?? [])
+      .flatMap((route) => route.targets)
+    const upstreams = new Map(targets.map(({ upstream }) => [targetPortKey(upstream), upstream]))
+    return { ports, upstreams: [...upstreams.values()] }
+  },
+})
+
+/** What is wrong with names, addresses and splits of a service. */
+export const outboundProblems = defineQuery<CatalogState, MeshService, readonly PolicyProblem[]>({
+  name: 'outbound-problems',
+  keyOf: nameKey,
+  equal: deepEqual,
+  compute: (context, service) => {
+    const { ports } = context.get(calledParts, service)
+    const problems = new ProblemList(objectRefOf('Service', service))
+    for (const { port, ...called } of ports)
+      for (const { host, owner } of hostNames(context, called, port).taken)
+        problems.warning(
+          'OSM_POLICY_HOST_CONFLICT',
+          'metadata.name',
+          `instance ${called.name} is called ${host}, which is the name of Service ${nameKey(owner)}; the service holds`,
+        )
+    for (const { port, field } of context.get(serviceModel, service)?.ports ?? []) {
+      const { targetPort, rival } = context.get(portTarget, { ...service, port })
+      if (rival === undefined) continue
+      const message = `target port ${targetPort} is served as port ${rival}, which speaks another protocol and holds; port ${port} leads nowhere`
+      problems.error('OSM_POLICY_PORT_CONFLICT', field, message)
+    }
+    const routes = ports.flatMap((port) => context.get(routePlan, port)?.problems ?? [])
+    const splits = context.get(splitsOf, service)
+    const targets = (context.get(serviceModel, service)?.ports ?? []).flatMap(({ port }) =>
+      splits.plans.flatMap(
+        ({ split }) => context.get(splitTargets, { split, apexPort: { ...service, port } }).problems,
+      ),
+    )
+    return [...problems.items, ...splits.problems, ...routes, ...targets]
+  },
+})
+
+function portOf(context: Context, { namespace, name, port }: ServicePortRef): MeshServicePort | undefined {
+  const { parent } = calledService({ namespace, name })
+  return context.get(serviceModel, parent)?.ports.find((candidate) => candidate.port === port)
+}

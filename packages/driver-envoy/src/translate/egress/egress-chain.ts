@@ -1,0 +1,114 @@
+import type { EgressPart } from '@osm-ts/driver-api'
+import {
+  FilterChainSchema,
+  type FilterChainMatchSchema,
+} from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
+
+import { cidrRange } from '../encoding/address.js'
+import { type BreakersByCluster, breakersOfRoutes } from '../upstreams/breakers.js'
+import { encode, type Init, pack } from '../encoding/encode.js'
+import { HTTP_SET_FILTER_STATE, networkFilters } from '../routing/filter-order.js'
+import { forwardProxyFilter, sniForwardProxyFilter } from './forward-proxy.js'
+import { httpManager } from '../routing/http-manager.js'
+import { names } from '../encoding/names.js'
+import type { MeshSettings } from '../settings.js'
+import { breakerFilters } from '../upstreams/statistical-breaker.js'
+import { weightedTcpFilters } from '../listeners/tcp-proxy.js'
+import { connectionDestinationFilter, requestDestinationFilter } from './tunnel.js'
+import { throughGateways, type WayOut, type EgressGatewayRoutes } from './egress-gateway-routes.js'
+
+/** Stands for every server in {@link EgressPart.serverNames}. */
+const ANY_SERVER = '*'
+
+/**
+ * Filter chains of destinations outside the mesh, in transparent mode. Services of the mesh are selected by address, which Envoy prefers to a port
+ * alone, so that they never come here.
+ *
+ * @param byServerName - ids of upstreams whose addresses are those of the server name
+ * @param egressGatewayRoutes - which of them are reached through gateways
+ * @param breakers - which of their upstreams have statistical breakers
+ */
+export function egressChains(
+  parts: readonly EgressPart[],
+  mesh: MeshSettings,
+  byServerName: ReadonlySet<string>,
+  egressGatewayRoutes: EgressGatewayRoutes,
+  breakers: BreakersByCluster,
+): readonly Uint8Array[] {
+  const httpParts = parts.filter(({ protocol }) => protocol === 'http')
+  const httpPorts = [...new Set(httpParts.map(({ port }) => port))]
+  const hasBreakers = (port: number): boolean =>
+    httpParts.some((part) => part.port === port && breakersOfRoutes(part.routes, breakers).size > 0)
+  return [
+    ...httpPorts
+      .sort((a, b) => a - b)
+      .map((port) => httpChain(port, mesh, egressGatewayRoutes.key !== '', hasBreakers(port))),
+    ...parts
+      .filter(({ protocol }) => protocol !== 'http')
+      // Two chains must not match alike: any address of a port is what an HTTP chain already takes.
+      .filter((part) => selects(part) || !httpPorts.includes(part.port))
+      .map((part) => tcpChain(part, mesh, byServerName, egressGatewayRoutes.byPart.get(part.id))),
+  ]
+}
+
+/** Ports on which the SNI name chooses, so that the first bytes must be read. */
+export function inspectedPorts(parts: readonly EgressPart[]): readonly number[] {
+  const ports = parts.filter(({ protocol }) => protocol === 'https').map(({ port }) => port)
+  return [...new Set(ports)].sort((a, b) => a - b)
+}
+
+function httpChain(port: number, mesh: MeshSettings, hasTunnels: boolean, hasBreakers: boolean): Uint8Array {
+  return encode(FilterChainSchema, {
+    name: names.egressHttpChain(port),
+    filterChainMatch: { destinationPort: port },
+    filters: networkFilters({
+      'envoy.filters.network.http_connection_manager': httpManager({
+        routes: names.egressRoutes(port),
+        statPrefix: names.egressRoutes(port),
+        mesh,
+        // Paths of the outside are not ours to change.
+        mergeSlashes: false,
+        filters: {
+          ...breakerFilters(hasBreakers),
+          'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter(),
+          ...(hasTunnels ? { [HTTP_SET_FILTER_STATE]: requestDestinationFilter() } : {}),
+          'envoy.filters.http.router': pack(RouterSchema, {}),
+        },
+      }),
+    }),
+  })
+}
+
+function tcpChain(
+  part: EgressPart,
+  mesh: MeshSettings,
+  byServerName: ReadonlySet<string>,
+  way: WayOut | undefined,
+): Uint8Array {
+  const name = names.egressChain(part)
+  const { targets } = throughGateways(part, way)
+  const destination = way?.destinations[0]
+  const isResolved = part.protocol === 'https' && targets.some(({ upstream }) => byServerName.has(upstream))
+  return encode(FilterChainSchema, {
+    name,
+    filterChainMatch: { destinationPort: part.port, ...selector(part) },
+    filters: weightedTcpFilters(name, targets, mesh, {
+      ...(destination === undefined
+        ? {}
+        : { 'envoy.filters.network.set_filter_state': connectionDestinationFilter(destination) }),
+      ...(isResolved ? { 'envoy.filters.network.sni_dynamic_forward_proxy': sniForwardProxyFilter(part.port) } : {}),
+    }),
+  })
+}
+
+function selects({ serverNames, cidrs }: EgressPart): boolean {
+  return serverNames.length > 0 || cidrs.length > 0
+}
+
+function selector(part: EgressPart): Init<typeof FilterChainMatchSchema> {
+  if (part.protocol !== 'https') return { prefixRanges: [...part.cidrs].sort().map(cidrRange) }
+  // To Envoy every name, and none, is what no name stands for.
+  const serverNames = part.serverNames.includes(ANY_SERVER) ? [] : [...part.serverNames].sort()
+  return { transportProtocol: 'tls', serverNames }
+}

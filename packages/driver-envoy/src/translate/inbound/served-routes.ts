@@ -1,0 +1,83 @@
+import type { Any } from '@bufbuild/protobuf/wkt'
+import {
+  type HttpLocalRateLimit,
+  type HttpRateLimitDescriptor,
+  otherSpellings,
+  type RouteLimits,
+  type RouteMatch,
+} from '@osm-ts/driver-api'
+import type { RBACSchema } from '@osm-ts/envoy-api/envoy/config/rbac/v3/rbac_pb.js'
+import type { RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
+import { RBACPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
+
+import { duration, type Init, pack } from '../encoding/encode.js'
+import { HTTP_HEADER_MUTATION, HTTP_LOCAL_RATE_LIMIT, HTTP_RBAC } from '../routing/filter-order.js'
+import { requestDescriptors } from '../limits/global-rate-limits.js'
+import { removalsOfVirtualHost } from '../routing/header-removal.js'
+import { routeMatch } from '../routing/matching.js'
+import { names } from '../encoding/names.js'
+import { pathRuleRoutes } from '../routing/path-rule.js'
+import { limitedHttpRequests } from '../limits/rate-limits.js'
+
+type RouteInit = Init<typeof RouteSchema>
+
+/** What served ports do not take out of requests, or refuse. */
+export interface KeptByPorts {
+  /** True: other spellings of headers that rules name are not removed. */
+  readonly keepsOtherSpellings: boolean
+  /** True: paths with escaped slashes are not refused. */
+  readonly keepsEscapedSlashes: boolean
+}
+
+/** Routes of a served port: the path rule of the mesh, then requests with limits of their own, then all others. */
+export function servedRoutes(
+  id: string,
+  routeLimits: readonly RouteLimits[],
+  keepsEscapedSlashes: boolean,
+): RouteInit[] {
+  return [
+    ...pathRuleRoutes(keepsEscapedSlashes),
+    ...routeLimits.map(({ match, rateLimits }) => ({
+      ...localRoute(id, match, rateLimits.globalHttpDescriptors),
+      typedPerFilterConfig: limitConfig(rateLimits.http),
+    })),
+    localRoute(id, {}),
+  ]
+}
+
+/**
+ * What filters do with requests of a virtual host: who may ask, and how often.
+ *
+ * @param namedHeaders - headers of which other spellings are removed
+ */
+export function servedConfig(
+  rules: Init<typeof RBACSchema>,
+  limit: HttpLocalRateLimit | undefined,
+  namedHeaders: readonly string[],
+): { readonly [filter: string]: Any } {
+  const removed = otherSpellings(namedHeaders)
+  return {
+    ...limitConfig(limit),
+    ...(removed.length === 0 ? {} : { [HTTP_HEADER_MUTATION]: removalsOfVirtualHost(removed) }),
+    [HTTP_RBAC]: pack(RBACPerRouteSchema, { rbac: { rules } }),
+  }
+}
+
+/** No timeout: how long a request may take is for the calling side to say. */
+function localRoute(id: string, match: RouteMatch, descriptors: readonly HttpRateLimitDescriptor[] = []): RouteInit {
+  return {
+    match: routeMatch(match),
+    action: {
+      case: 'route',
+      value: {
+        clusterSpecifier: { case: 'cluster', value: names.localCluster(id) },
+        timeout: duration(0),
+        rateLimits: requestDescriptors(descriptors),
+      },
+    },
+  }
+}
+
+function limitConfig(limit: HttpLocalRateLimit | undefined): { readonly [filter: string]: Any } {
+  return limit === undefined ? {} : { [HTTP_LOCAL_RATE_LIMIT]: limitedHttpRequests(limit) }
+}

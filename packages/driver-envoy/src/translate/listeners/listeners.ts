@@ -1,0 +1,313 @@
+import type { Any } from '@bufbuild/protobuf/wkt'
+import type { OutboundPart, PartRef, PartInSet, SocketAddress } from '@osm-ts/driver-api'
+
+import { encodedResource } from '../../resources/encoded-resource.js'
+import { LayeredResourceSet, ResourceLayer } from '../../resources/layered-resource-set.js'
+import type { EncodedResource, ResourceSet } from '../../resources/types.js'
+import { breakersOfOutbound } from '../upstreams/breakers.js'
+import { hasMetrics } from '../upstreams/clusters.js'
+import { egressChains, inspectedPorts } from '../egress/egress-chain.js'
+import { isHttp } from '../routing/http-protocol.js'
+import { inboundChain } from '../inbound/inbound-chain.js'
+import { ingressChain, ingressMatches } from '../ingress/ingress-chain.js'
+import { type ListenerShape, listener } from './listener.js'
+import type { Memo, MemoTable } from '../encoding/memo.js'
+import { names } from '../encoding/names.js'
+import {
+  boundOutboundChain,
+  forwardProxyChain,
+  outboundChain,
+  outboundManager,
+  passthroughChain,
+} from '../outbound/outbound-chain.js'
+import type { Served, ServedOutside } from '../policy-reader.js'
+import { probeListeners } from '../inbound/probes.js'
+import { prometheusChain } from '../telemetry/prometheus.js'
+import type { ProxyView } from '../proxy-view.js'
+import { workloadMetadata } from '../telemetry/request-metrics.js'
+import { tunnelListener } from '../egress/tunnel.js'
+
+/** Listeners of proxies. */
+export class ListenerTranslation {
+  readonly #chains: MemoTable<Uint8Array | undefined>
+  readonly #managers: MemoTable<Any>
+  readonly #layers: MemoTable<ResourceLayer>
+  readonly #sets: MemoTable<ResourceSet>
+
+  constructor(memo: Memo) {
+    this.#chains = memo.table()
+    this.#managers = memo.table()
+    this.#layers = memo.table()
+    this.#sets = memo.table()
+  }
+
+  translate(view: ProxyView): ResourceSet {
+    const outbound = outboundKey(view)
+    const own = ownKey(view)
+    return this.#sets.get(JSON.stringify([outbound, own]), () => {
+      const called = this.#layers.get(JSON.stringify(['outbound', outbound]), () => this.#outbound(view))
+      const served = this.#layers.get(JSON.stringify(['own', own]), () => this.#own(view))
+      return new LayeredResourceSet([called, served])
+    })
+  }
+
+  /** A listener without chains is not published: connections to it are refused, which says more than a reset. */
+  #listener(shape: ListenerShape, sources: readonly PartRef[]): readonly EncodedResource[] {
+    if (shape.chains.length === 0 && shape.defaultChain === undefined) return []
+    return [encodedResource(shape.name, listener(shape), sources)]
+  }
+
+  #outbound(view: ProxyView): ResourceLayer {
+    const { proxy, reader, settings, egressGatewayRoutes, breakers } = view
+    const { outbound, outboundHttp } = proxy.listen
+    const tunnels = this.#tunnels(view)
+    if (proxy.mode === 'explicit') {
+      const shape = outboundHttp && this.#ownShape(view, names.outboundListener, outboundHttp, 'outbound')
+      if (shape === undefined) return new ResourceLayer([])
+      const chain = forwardProxyChain(settings.mesh, {
+        leavesMesh: isEgressAllowed(view),
+        hasTunnels: egressGatewayRoutes.key !== '',
+        hasBreakers: breakers.byCluster.size > 0,
+      })
+      return new ResourceLayer([...this.#listener({ ...shape, chains: [chain] }, settings.sources), ...tunnels])
+    }
+    if (outbound === undefined) return new ResourceLayer([])
+    const outboundMembers = reader.members(proxy.outbound, 'outbound').list
+    const chains = outboundMembers.map((member) => this.#outboundChain(member, view))
+    const egress = reader.members(proxy.egress, 'egress').list
+    const outside = egress.map(({ part }) => part)
+    const inspected = inspectedPorts(outside)
+    const shape = this.#ownShape(view, names.outboundListener, outbound, 'outbound')
+    return new ResourceLayer([
+      ...this.#listener(
+        {
+          ...shape,
+          inspectsTls: inspected,
+          // A service of another namespace may have such a port; it is told by its address.
+          expectsSilence: outboundMembers.some(
+            ({ part: { protocol, port } }) => protocol === 'tcp-server-first' && inspected.includes(port),
+          ),
+          chains: [
+            ...chains.flatMap(({ value }) => (value === undefined ? [] : [value])),
+            ...egressChains(outside, settings.mesh, namedByServers(view), egressGatewayRoutes, breakers.byCluster),
+          ],
+          ...(settings.mesh.egressEnabled
+            ? { defaultChain: passthroughChain(settings.mesh, egressGatewayRoutes.others) }
+            : {}),
+        },
+        [
+          ...chains.map(({ ref }) => ref),
+          ...egress.map(({ ref }) => ref),
+          ...egressGatewayRoutes.sources,
+          ...settings.sources,
+        ],
+      ),
+      ...tunnels,
+    ])
+  }
+
+  #tunnels({ egressGatewayRoutes, settings }: ProxyView): readonly EncodedResource[] {
+    const sources = [...egressGatewayRoutes.sources, ...settings.sources]
+    return [...egressGatewayRoutes.tunnels.values()].map((tunnel) =>
+      encodedResource(tunnel.name, tunnelListener(tunnel, settings.mesh), sources),
+    )
+  }
+
+  #outboundChain(
+    { part, ref }: PartInSet<OutboundPart>,
+    { settings, breakers }: ProxyView,
+  ): { readonly value: Uint8Array | undefined; readonly ref: PartRef } {
+    const { mesh } = settings
+    const hasBreakers = breakersOfOutbound(part, breakers.byCluster).size > 0
+    const manager = (port: number): Any =>
+      this.#managers.get(JSON.stringify([port, settings.key, hasBreakers]), () =>
+        outboundManager(port, mesh, hasBreakers),
+      )
+    const key = JSON.stringify(['outbound', ref.hash, settings.key, hasBreakers])
+    return { value: this.#chains.get(key, () => outboundChain(part, mesh, manager)), ref }
+  }
+
+  #own(view: ProxyView): ResourceLayer {
+    return new ResourceLayer([
+      ...(view.proxy.mode === 'explicit' ? this.#bound(view) : this.#inbound(view)),
+      ...this.#metrics(view),
+      ...this.#probes(view),
+    ])
+  }
+
+  #inbound(view: ProxyView): readonly EncodedResource[] {
+    const { proxy, served, servedOutside, settings } = view
+    if (proxy.listen.inbound === undefined) return []
+    const shape = this.#ownShape(view, names.inboundListener, proxy.listen.inbound, 'inbound')
+    const chains = [
+      ...served.map((service) => this.#inboundChain(service, view)),
+      ...servedOutside.flatMap((service) => this.#ingressChains(service, view)),
+    ]
+    const sources = [...[...served, ...servedOutside].flatMap((service) => service.sources), ...settings.sources]
+    const expectsSilence = takesBytes(servedOutside)
+    return this.#listener({ ...shape, inspectsTls: 'always', expectsSilence, chains }, sources)
+  }
+
+  /** Explicit mode: a listener for each port that is served, and for each TCP port that is called. */
+  #bound(view: ProxyView): readonly EncodedResource[] {
+    const { proxy, reader, served, servedOutside, settings } = view
+    const inbound = served.flatMap((service) => {
+      const { listen, id } = service.binding
+      if (listen === undefined) return []
+      const shape = this.#ownShape(view, names.boundInboundListener(id), listen, 'inbound')
+      const chains = [this.#inboundChain(service, view)]
+      return this.#listener({ ...shape, inspectsTls: 'always', chains }, [...service.sources, ...settings.sources])
+    })
+    const ingress = [...byAddress(servedOutside)].flatMap(([listen, services]) => {
+      const [first] = services
+      if (first === undefined) return []
+      const shape = this.#ownShape(view, names.boundIngressListener(first.binding.id), listen, 'inbound')
+      const chains = services.flatMap((service) => this.#ingressChains(service, view))
+      const sources = services.flatMap((service) => service.sources)
+      const expectsSilence = takesBytes(services)
+      return this.#listener({ ...shape, inspectsTls: 'always', expectsSilence, chains }, [
+        ...sources,
+        ...settings.sources,
+      ])
+    })
+    const called = new Map(reader.members(proxy.outbound, 'outbound').list.map((member) => [member.part.id, member]))
+    const outbound = proxy.outboundBindings.flatMap(({ id, listen }) => {
+      const member = called.get(id)
+      if (member?.part.rules.kind !== 'tcp') return []
+      const { part, ref } = member
+      const { targets } = member.part.rules
+      const key = JSON.stringify(['bound', ref.hash, settings.key])
+      const chain = this.#chains.get(key, () => boundOutboundChain(part, targets, settings.mesh))
+      const shape = this.#ownShape(view, names.boundOutboundListener(id), listen, 'outbound')
+      return this.#listener({ ...shape, chains: chain === undefined ? [] : [chain] }, [ref, ...settings.sources])
+    })
+    return [...inbound, ...ingress, ...outbound]
+  }
+
+  #inboundChain({ binding, part }: Served, { proxy, servedOutside, settings, drainEpochs }: ProxyView): Uint8Array {
+    const matchPort = proxy.mode === 'transparent'
+    const matchAlpn = matchPort && takesBytes(servedOutside, part.targetPort)
+    const drainEpoch = drainEpochs.get(part.id)
+    const key = JSON.stringify(['inbound', binding.part, settings.key, matchPort, matchAlpn, drainEpoch])
+    const build = (): Uint8Array => inboundChain({ part, matchPort, matchAlpn, drainEpoch }, settings)
+    return this.#chains.get(key, build) ?? build()
+  }
+
+  #ingressChains(
+    { binding, part }: ServedOutside,
+    { proxy, served, settings, drainEpochs }: ProxyView,
+  ): readonly Uint8Array[] {
+    const matchPort = proxy.mode === 'transparent'
+    const drainEpoch = drainEpochs.get(part.id)
+    const meshNames = matchPort ? meshNamesOn(part.targetPort, served) : []
+    return ingressMatches(part, meshNames).map((match) => {
+      const key = JSON.stringify(['ingress', binding.part, settings.key, matchPort, drainEpoch, match])
+      const build = (): Uint8Array => ingressChain({ part, match, matchPort, drainEpoch }, settings)
+      return this.#chains.get(key, build) ?? build()
+    })
+  }
+
+  #metrics(view: ProxyView): readonly EncodedResource[] {
+    const { metrics } = view.proxy.listen
+    if (metrics === undefined || !hasMetrics(view)) return []
+    const shape = this.#ownShape(view, names.prometheusListener, metrics, 'inbound')
+    return this.#listener({ ...shape, redirected: false, chains: [prometheusChain()] }, [])
+  }
+
+  #probes(view: ProxyView): readonly EncodedResource[] {
+    return probeListeners(view.proxy.probes).flatMap(({ name, listen, ...chains }) => {
+      const shape = this.#ownShape(view, name, listen, 'inbound')
+      const inspectsHttp = chains.defaultChain !== undefined
+      return this.#listener({ ...shape, ...chains, redirected: false, inspectsHttp }, [])
+    })
+  }
+
+  #ownShape(
+    { proxy, settings }: ProxyView,
+    name: string,
+    listen: SocketAddress,
+    direction: ListenerShape['direction'],
+  ): ListenerShape {
+    const redirected = proxy.mode === 'transparent'
+    const shape = { name, listen, ipFamilies: proxy.ipFamilies, direction, redirected, inspectsTls: 'never' as const }
+    return { ...shape, chains: [], ...(settings.mesh.requestMetrics ? { metadata: workloadMetadata(proxy) } : {}) }
+  }
+}
+
+/** True if callers outside the mesh may send bytes that are not HTTP to a port, or to any. */
+function takesBytes(servedOutside: readonly ServedOutside[], port?: number): boolean {
+  return servedOutside.some(({ part }) => !isHttp(part.protocol) && (port === undefined || part.targetPort === port))
+}
+
+/** SNI names by which callers of the mesh select a port; sorted. */
+function meshNamesOn(port: number, served: readonly Served[]): readonly string[] {
+  return served
+    .filter(({ part }) => part.targetPort === port)
+    .flatMap(({ part }) => part.serverNames)
+    .sort()
+}
+
+/** Explicit mode: what is served to callers from outside, by where they connect. */
+function byAddress(services: readonly ServedOutside[]): ReadonlyMap<SocketAddress, readonly ServedOutside[]> {
+  const groups = new Map<string, readonly [SocketAddress, ServedOutside[]]>()
+  for (const service of services) {
+    const { listen } = service.binding
+    if (listen === undefined) continue
+    const key = `${listen.address} ${listen.port}`
+    const group = groups.get(key) ?? [listen, []]
+    group[1].push(service)
+    groups.set(key, group)
+  }
+  return new Map(groups.values())
+}
+
+/** True if the forward proxy of explicit mode may have to resolve hosts outside the mesh. */
+function isEgressAllowed({ proxy, settings }: ProxyView): boolean {
+  return settings.mesh.egressEnabled || proxy.egress !== undefined
+}
+
+/** Ids of the upstreams that connections without HTTP reach by their server name. */
+function namedByServers({ proxy, reader }: ProxyView): ReadonlySet<string> {
+  if (!reader.members(proxy.egress, 'egress').list.some(({ part }) => part.protocol === 'https')) return new Set()
+  const upstreams = reader.members(proxy.upstreams, 'upstream').list
+  return new Set(upstreams.flatMap(({ part }) => (part.discovery.kind === 'forwardProxy' ? [part.id] : [])))
+}
+
+function outboundKey(view: ProxyView): readonly unknown[] {
+  const { proxy, reader, settings } = view
+  const { outbound, outboundHttp } = proxy.listen
+  const listen = proxy.mode === 'explicit' ? outboundHttp : outbound
+  // Short host names stand in routes, so that proxies of all namespaces can share one listener.
+  const chains = proxy.mode === 'explicit' ? '' : reader.members(proxy.outbound, 'outbound').contents
+  const egress = proxy.mode === 'explicit' ? isEgressAllowed(view) : (proxy.egress ?? '')
+  const resolved = proxy.mode === 'explicit' ? [] : [...namedByServers(view)]
+  const { key: egressGatewayRoutes } = view.egressGatewayRoutes
+  // What breaks them stands in routes.
+  const { byCluster } = view.breakers
+  const broken = proxy.mode === 'explicit' ? byCluster.size > 0 : [...byCluster.keys()]
+  const shared = [proxy.mode, listen, proxy.ipFamilies, chains, egress, resolved, egressGatewayRoutes, broken]
+  return [...shared, settings.key, metadataKey(view)]
+}
+
+function ownKey(view: ProxyView): readonly unknown[] {
+  const { proxy, settings, served, servedOutside, drainEpochs } = view
+  return [
+    proxy.mode,
+    proxy.ipFamilies,
+    settings.key,
+    proxy.listen.inbound,
+    [served, servedOutside].map((list) =>
+      list.map(({ binding, part }) => [binding.part, binding.listen, drainEpochs.get(part.id)]),
+    ),
+    proxy.outboundBindings,
+    proxy.outboundBindings.length > 0 ? proxy.outbound : '',
+    hasMetrics(view) ? proxy.listen.metrics : undefined,
+    proxy.probes,
+    metadataKey(view),
+  ]
+}
+
+/** With metrics of requests listeners name their workload, so that no two proxies have the same. */
+function metadataKey({ proxy, settings }: ProxyView): unknown {
+  return settings.mesh.requestMetrics ? workloadMetadata(proxy) : ''
+}

@@ -1,0 +1,126 @@
+import type { Any } from '@bufbuild/protobuf/wkt'
+import type { OutboundPart, WeightedUpstream } from '@osm-ts/driver-api'
+import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
+import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
+
+import { hostRange } from '../encoding/address.js'
+import { encode, pack } from '../encoding/encode.js'
+import { HTTP_SET_FILTER_STATE, networkFilters } from '../routing/filter-order.js'
+import { forwardProxyFilter } from '../egress/forward-proxy.js'
+import { choosingManager, httpManager, routedManager } from '../routing/http-manager.js'
+import { names } from '../encoding/names.js'
+import { choiceOf } from './outbound-routes.js'
+import type { MeshSettings } from '../settings.js'
+import { breakerFilters } from '../upstreams/statistical-breaker.js'
+import { tcpProxy, weightedTcpFilters } from '../listeners/tcp-proxy.js'
+import { connectionDestinationFilter, requestDestinationFilter } from '../egress/tunnel.js'
+import type { Tunnel } from '../egress/egress-gateway-routes.js'
+
+/** Gives the connection manager of a port. */
+export type OutboundManager = (port: number) => Any
+
+/**
+ * The filter chain of a called service port in transparent mode, selected by the address that the workload dialled. Undefined while the service has no
+ * address: a chain without one would take the connections of all others.
+ */
+export function outboundChain(part: OutboundPart, mesh: MeshSettings, http: OutboundManager): Uint8Array | undefined {
+  if (part.addresses.length === 0) return undefined
+  return encode(FilterChainSchema, {
+    name: names.outboundChain(part),
+    filterChainMatch: {
+      destinationPort: part.port,
+      prefixRanges: [...part.addresses].sort().map(hostRange),
+    },
+    filters:
+      part.rules.kind === 'http'
+        ? networkFilters({
+            'envoy.filters.network.http_connection_manager': managerOf(part, http(part.port)),
+          })
+        : weightedTcpFilters(names.outboundChain(part), part.rules.targets, mesh),
+  })
+}
+
+/**
+ * A service has a route configuration of its own. Envoy then uses its chain when the routes have arrived, and connections of a chain that is gone keep
+ * their routes until they are drained. Only services that share addresses share one: the host of a request may choose among them.
+ */
+function managerOf(part: OutboundPart, base: Any): Any {
+  const host = `${part.service.name}.${part.service.namespace}`
+  return part.sharesAddresses === true
+    ? choosingManager(routedManager(base, names.outboundRoutes(part.port), host), choiceOf(part))
+    : routedManager(base, names.serviceRoutes(part), host)
+}
+
+/** The only filter chain of a listener that was made for one called TCP port in explicit mode. */
+export function boundOutboundChain(
+  part: OutboundPart,
+  targets: readonly WeightedUpstream[],
+  mesh: MeshSettings,
+): Uint8Array {
+  const name = names.outboundChain(part)
+  return encode(FilterChainSchema, { name, filters: weightedTcpFilters(name, targets, mesh) })
+}
+
+/** The chain of destinations that no other chain takes, while global egress is on. */
+export function passthroughChain(mesh: MeshSettings, tunnel: Tunnel | undefined): Uint8Array {
+  const cluster =
+    tunnel === undefined ? names.passthroughCluster : names.tunnelledCluster(names.passthroughCluster, tunnel.name)
+  return encode(FilterChainSchema, {
+    name: names.passthroughChain,
+    filters: networkFilters({
+      ...(tunnel === undefined
+        ? {}
+        : { 'envoy.filters.network.set_filter_state': connectionDestinationFilter({ kind: 'dialled' }) }),
+      'envoy.filters.network.tcp_proxy': tcpProxy(`egress-tcp-proxy.${names.passthroughCluster}`, cluster, mesh),
+    }),
+  })
+}
+
+/** What the forward proxy of explicit mode has to do. */
+interface ForwardProxy {
+  /** Requests for hosts outside the mesh may pass. */
+  readonly leavesMesh: boolean
+  /** Some of them do so through gateways. */
+  readonly hasTunnels: boolean
+  /** Something that is called has a statistical breaker. */
+  readonly hasBreakers: boolean
+}
+
+/** The only chain of the forward proxy of explicit mode: HTTP to any host, routed by the host that requests name. */
+export function forwardProxyChain(
+  mesh: MeshSettings,
+  { leavesMesh, hasTunnels, hasBreakers }: ForwardProxy,
+): Uint8Array {
+  return encode(FilterChainSchema, {
+    name: names.forwardProxyChain,
+    filters: networkFilters({
+      'envoy.filters.network.http_connection_manager': httpManager({
+        routes: names.forwardProxyRoutes,
+        statPrefix: names.forwardProxyRoutes,
+        mesh,
+        // Paths of the outside are not ours to change; the called side merges by itself before it decides.
+        mergeSlashes: !leavesMesh,
+        filters: {
+          ...breakerFilters(hasBreakers),
+          ...(leavesMesh ? { 'envoy.filters.http.dynamic_forward_proxy': forwardProxyFilter() } : {}),
+          ...(hasTunnels ? { [HTTP_SET_FILTER_STATE]: requestDestinationFilter() } : {}),
+          'envoy.filters.http.router': pack(RouterSchema, {}),
+        },
+      }),
+    }),
+  })
+}
+
+/** What the connection managers of all called HTTP services on a port share: all but the routes. Their statistics are of the port, as in OSM. */
+export function outboundManager(port: number, mesh: MeshSettings, hasBreakers: boolean): Any {
+  return httpManager({
+    routes: undefined,
+    statPrefix: names.outboundRoutes(port),
+    mesh,
+    mergeSlashes: true,
+    filters: {
+      ...breakerFilters(hasBreakers),
+      'envoy.filters.http.router': pack(RouterSchema, {}),
+    },
+  })
+}

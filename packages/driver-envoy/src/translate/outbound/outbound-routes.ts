@@ -1,0 +1,133 @@
+import { compareText, type OutboundPart, type OutboundRoute, type RetryPolicy } from '@osm-ts/driver-api'
+import {
+  type RetryPolicySchema,
+  type RouteSchema,
+  VirtualHostSchema,
+} from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
+import { RouteConfigurationSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_pb.js'
+
+import { type BreakersByCluster, NO_BREAKERS } from '../upstreams/breakers.js'
+import { appendTo, duration, encode, extend, type Init } from '../encoding/encode.js'
+import { SERVICE_HEADER } from '../routing/http-manager.js'
+import { routeMatch } from '../routing/matching.js'
+import { fullHostName, names } from '../encoding/names.js'
+import { breakerOfCluster } from '../upstreams/statistical-breaker.js'
+import { positiveWeights } from '../routing/weights.js'
+
+type RouteInit = Init<typeof RouteSchema>
+
+/** How a client addresses a called service. */
+export type HostForm =
+  /** Transparent mode: the address that is dialled chooses the service. */
+  | 'transparent'
+  /** Explicit mode: one for all ports, so that only the port 80 goes without saying. */
+  | 'explicit'
+
+/** The virtual host of a called service. */
+export function outboundVirtualHost(
+  part: OutboundPart,
+  shortName: boolean,
+  form: HostForm,
+  breakers: BreakersByCluster,
+): Uint8Array {
+  const host = fullHostName(part.service, part.hosts)
+  return encode(VirtualHostSchema, {
+    name: names.outboundVirtualHost(form === 'transparent' ? host : `${host}:${part.port}`),
+    domains: form === 'transparent' ? domainsOfAddress(part, shortName) : hostsOf(part, shortName, part.port === 80),
+    routes: part.rules.kind === 'http' ? part.rules.routes.map((route) => weightedRoute(route, breakers)) : [],
+  })
+}
+
+/**
+ * By what a connection to an address that services share chooses the virtual host: by the service, and by the host of its requests. The host comes last,
+ * where domains can match it before the service.
+ */
+export function choiceOf({ id }: OutboundPart): string {
+  return `${id}|%REQ(:AUTHORITY)%`
+}
+
+/** A service has a route configuration of its own, or shares one. Envoy looks at domains with a wildcard in front before those with one at the end. */
+function domainsOfAddress(part: OutboundPart, shortName: boolean): string[] {
+  if (part.sharesAddresses !== true) return ['*']
+  return [`${part.id}|*`, ...hostsOf(part, shortName, true).map((host) => `*|${host}`)]
+}
+
+function hostsOf(part: OutboundPart, shortName: boolean, portGoesWithoutSaying: boolean): string[] {
+  const hosts = [...part.hosts, ...(shortName ? [part.shortHost] : [])]
+  const withPort = hosts.map((host) => `${host}:${part.port}`)
+  return [...new Set(portGoesWithoutSaying ? [...hosts, ...withPort] : withPort)].sort(compareText)
+}
+
+/** Adds a caller's retries to a virtual host that all callers share. */
+export function withRetries(virtualHost: Uint8Array, policy: RetryPolicy): Uint8Array {
+  return extend(VirtualHostSchema, virtualHost, { retryPolicy: retryPolicy(policy) })
+}
+
+/** A route configuration around virtual hosts. */
+export function outboundRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
+  return routeConfiguration({ name }, virtualHosts)
+}
+
+/** The route configuration of one called service. A header of the workload that looks like the choice of a chain goes no further. */
+export function serviceRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
+  return routeConfiguration({ name, requestHeadersToRemove: [SERVICE_HEADER] }, virtualHosts)
+}
+
+/** A route configuration whose virtual hosts are chosen by filter chains, see {@link SERVICE_HEADER}. */
+export function chosenRouteConfiguration(name: string, virtualHosts: readonly Uint8Array[]): Uint8Array {
+  return routeConfiguration(
+    { name, vhostHeader: SERVICE_HEADER, requestHeadersToRemove: [SERVICE_HEADER] },
+    virtualHosts,
+  )
+}
+
+function routeConfiguration(
+  fields: Init<typeof RouteConfigurationSchema>,
+  virtualHosts: readonly Uint8Array[],
+): Uint8Array {
+  return appendTo(RouteConfigurationSchema, encode(RouteConfigurationSchema, fields), 'virtualHosts', virtualHosts)
+}
+
+/** A route to weighted upstreams; where no target has weight, requests are answered 503. */
+export function weightedRoute(
+  { match, targets, timeoutMs }: OutboundRoute,
+  breakers: BreakersByCluster = NO_BREAKERS,
+): RouteInit {
+  const clusters = positiveWeights(targets).map((share) => {
+    const breaker = breakers.get(share.name)
+    return breaker === undefined
+      ? share
+      : { ...share, typedPerFilterConfig: breakerOfCluster(breaker.upstream, breaker.settings) }
+  })
+  return {
+    match: routeMatch(match),
+    action:
+      clusters.length === 0
+        ? { case: 'directResponse', value: { status: 503 } }
+        : {
+            case: 'route',
+            value: {
+              clusterSpecifier: { case: 'weightedClusters', value: { clusters } },
+              timeout: duration(timeoutMs),
+              // Only clusters that balance by hash look at it.
+              hashPolicy: [{ policySpecifier: { case: 'connectionProperties', value: { sourceIp: true } } }],
+            },
+          },
+  }
+}
+
+function retryPolicy(policy: RetryPolicy): Init<typeof RetryPolicySchema> {
+  // Where conditions are words, Envoy wants single statuses apart.
+  const statuses = policy.retryOn.filter((condition) => /^[1-5]\d\d$/.test(condition))
+  const words = policy.retryOn.filter((condition) => !statuses.includes(condition))
+  const conditions = new Set([...words, ...(statuses.length === 0 ? [] : ['retriable-status-codes'])])
+  return {
+    retryOn: [...conditions].sort().join(','),
+    retriableStatusCodes: statuses.map(Number).sort((a, b) => a - b),
+    numRetries: policy.numRetries,
+    ...(policy.perTryTimeoutMs === undefined ? {} : { perTryTimeout: duration(policy.perTryTimeoutMs) }),
+    ...(policy.backoffBaseIntervalMs === undefined
+      ? {}
+      : { retryBackOff: { baseInterval: duration(policy.backoffBaseIntervalMs) } }),
+  }
+}
