@@ -50,7 +50,7 @@ describe('the check for plain English', () => {
         mkdirSync(join(base, folder), { recursive: true })
       mkdirSync(join(base, 'packages/bootstrap/crds'), { recursive: true })
       mkdirSync(join(base, 'packages/core/src/spec/schema'), { recursive: true })
-      mkdirSync(join(base, 'packages/kubernetes/src/crd'))
+      mkdirSync(join(base, 'packages/kubernetes/src/crd'), { recursive: true })
       mkdirSync(join(base, 'packages/driver-api'))
       for (const page of ['README.md', 'SECURITY.md', 'CONTRIBUTING.md']) writeFileSync(join(base, page), 'Plain.\n')
     })
