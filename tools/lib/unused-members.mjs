@@ -15,8 +15,8 @@ const seenByTests = {
   'Translator.remembered': 'that translations are forgotten',
 }
 
-/** Its users are tests. */
-const testingPackage = 'driver-testkit'
+/** Their users are tests. */
+const testingPackages = ['driver-testkit', 'oracle']
 
 /** @typedef {{ readonly path: string, readonly text: string }} Source */
 /** @typedef {{ readonly name: string, readonly path: string, readonly line: number }} Member name is `Class.member` */
@@ -55,7 +55,8 @@ export function findUnusedMembers(sources, allowed) {
   const names = new Set(unused.map(({ name }) => name))
   return [
     ...unused
-      .filter(({ name, path }) => !Object.hasOwn(allowed, name) && !path.startsWith(`packages/${testingPackage}/`))
+      .filter(({ name }) => !Object.hasOwn(allowed, name))
+      .filter(({ path }) => !testingPackages.some((each) => path.startsWith(`packages/${each}/`)))
       .map(({ name, path, line }) => `${path}:${line}: nothing outside tests uses ${name}`),
     ...Object.keys(allowed)
       .filter((name) => !names.has(name))

@@ -13,6 +13,10 @@ export interface AskedRequest {
   readonly method?: string
   readonly target?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Names in the certificate of a caller outside the mesh. */
+  readonly principals?: readonly string[]
+  /** Server name that a caller outside asks for over TLS. */
+  readonly serverName?: string
 }
 
 /** What `osm policy can` says of requests under these documents: the folder is read as the command reads it, once for all of them. */
@@ -23,8 +27,9 @@ export async function policyCan(
   try {
     await writeFile(join(folder, 'mesh.yaml'), documents.join('\n---\n'))
     const loaded = await loadFolder(folder, standaloneNaming, new AbortController().signal)
-    return async ({ from, to, method = 'GET', target = '/', headers = {} }) => {
-      const question = { from: parseCaller(from), to: parseCallee(to), request: { method, path: target, headers } }
+    return async ({ from, to, method = 'GET', target = '/', headers = {}, principals, serverName }) => {
+      const request = { method, path: target, headers }
+      const question = { from: parseCaller(from), to: parseCallee(to), request, principals, serverName }
       const answer = await askPolicy(loaded, question)
       if (typeof answer === 'string') throw new Error(answer)
       return { allowed: answer.allowed, said: JSON.stringify(answer.json) }

@@ -1,6 +1,5 @@
-import type { Snapshot } from '@osm-ts/core'
+import type { OutsideCaller, Snapshot } from '@osm-ts/core'
 import type { OsmError, ServiceAccountRef } from '@osm-ts/driver-api'
-import type { HttpRequest, OutsideCaller } from '@osm-ts/oracle'
 
 import { cliError } from '../errors.js'
 import type { CalledHost, CalledService, Callee, Caller, NamedThing } from '../policy-question.js'
@@ -52,7 +51,7 @@ export async function askPolicy(
     principals: [...(from.kind === 'principal' ? [from.name] : []), ...principal],
     ...(sni !== undefined && { serverName: sni }),
   }
-  return showBoundary((await boundaryOf(loaded)).askOutside(caller, to, httpRequest(request)))
+  return showBoundary((await boundaryOf(loaded)).askOutside(caller, to, request))
 }
 
 async function askInside(
@@ -65,12 +64,7 @@ async function askInside(
   const object = loaded.snapshot.get('Service', namespace, name)
   if (object !== undefined && !loaded.catalog.serves(service))
     return showBoundary(
-      (await boundaryOf(loaded)).askOutsideService(
-        accountOf(loaded.snapshot, from),
-        object,
-        port,
-        httpRequest(request),
-      ),
+      (await boundaryOf(loaded)).askOutsideService(accountOf(loaded.snapshot, from), object, port, request),
     )
   const { renderDecision } = await import('./render-decision.js')
   const decision = loaded.catalog.decide({
@@ -93,7 +87,7 @@ async function askHost(
   const service = boundary.serviceNamed(to.host, from.namespace)
   if (service !== undefined)
     return askInside(loaded, from, { ...service, ...(to.port !== undefined && { port: to.port }) }, request)
-  return showBoundary(boundary.askEgress(accountOf(loaded.snapshot, from), to, httpRequest(request)))
+  return showBoundary(boundary.askEgress(accountOf(loaded.snapshot, from), to, request))
 }
 
 async function boundaryOf(loaded: MeshModel): Promise<Boundary> {
@@ -104,10 +98,6 @@ async function boundaryOf(loaded: MeshModel): Promise<Boundary> {
 async function showBoundary(answer: BoundaryAnswer): Promise<PolicyAnswer> {
   const { renderBoundary } = await import('./render-boundary.js')
   return { json: answer, allowed: answer.allowed, lines: (style) => renderBoundary(answer, style) }
-}
-
-function httpRequest({ method, path, headers }: AskedRequest): HttpRequest {
-  return { method, target: path, headers }
 }
 
 /** The service account that a name stands for: its own, or that of the workload of this name. */

@@ -1,27 +1,20 @@
 import { isIP } from 'node:net'
 
 import {
-  isKind,
   isMonitored,
+  type BoundaryRule,
+  type EgressQuestion,
   type KindMap,
-  kindDefinitions,
-  makeObjectKey,
-  type ObjectOrigin,
-  type ObjectRef,
+  type OutsideCaller,
   portProtocol,
 } from '@osm-ts/core'
 import type { ServiceAccountRef } from '@osm-ts/driver-api'
-import { type HttpRequest, Oracle, type OutsideCaller, type Rule } from '@osm-ts/oracle'
 
 import type { CalledHost, CalledService, NamedThing } from '../policy-question.js'
 import type { MeshModel } from './load-mesh-model.js'
 
-/** A place that decides, and where it is written down. */
-interface PlacedRule {
-  readonly object: ObjectRef
-  readonly field: string
-  readonly origin?: ObjectOrigin
-}
+/** A request that is asked about. */
+export type HttpRequest = EgressQuestion['request']
 
 /** One way in which a destination can be reached, and what becomes of it. */
 export interface WayAnswer {
@@ -30,7 +23,7 @@ export interface WayAnswer {
   readonly allowed: boolean
   readonly reasons: readonly string[]
   /** What allows it. */
-  readonly rules: readonly PlacedRule[]
+  readonly rules: readonly BoundaryRule[]
 }
 
 /** The answer about traffic that leaves the mesh, or comes from outside. */
@@ -42,25 +35,23 @@ export interface BoundaryAnswer {
   readonly ways: readonly WayAnswer[]
 }
 
-type Loaded = Pick<MeshModel, 'snapshot' | 'config' | 'enrolment' | 'clusterDomain' | 'osmNamespace' | 'locate'>
+type Loaded = Pick<MeshModel, 'snapshot' | 'catalog' | 'catalogAssuming' | 'enrolment' | 'clusterDomain'>
 type Protocol = NonNullable<CalledHost['protocol']>
 
 const HTTP_PORT = 80
 const HTTPS_PORT = 443
 
-/** Answers what may leave a mesh and come into it, by the oracle, which has none of the mesh's code. */
+/** Answers what may leave a mesh and come into it, by the policies that sidecars get. */
 export class Boundary {
   readonly #loaded: Loaded
-  readonly #oracle: Oracle
 
   constructor(loaded: Loaded) {
     this.#loaded = loaded
-    this.#oracle = oracleOf(loaded)
   }
 
   /** The service that a host name stands for where callers of the namespace ask for it; undefined for hosts outside. */
   serviceNamed(host: string, namespace: string): NamedThing | undefined {
-    return this.#oracle.serviceNamed(host, namespace)
+    return this.#loaded.catalog.serviceCalled(host, namespace)
   }
 
   /** May this workload reach that destination outside the mesh? Without a protocol, that of the port is checked first, then any connection. */
@@ -75,9 +66,8 @@ export class Boundary {
     const protocols: readonly Protocol[] = said === undefined ? [port === HTTPS_PORT ? 'https' : 'http', 'tcp'] : [said]
     const ways: WayAnswer[] = []
     for (const protocol of protocols) {
-      const { outcome, reason, by } = this.#oracle.decideEgress({ from, host, port, protocol, request })
-      const allowed = outcome === 'allow'
-      ways.push({ way: `${protocol} to ${host} port ${port}`, allowed, reasons: [reason], rules: this.#placed(by) })
+      const { allowed, reasons, by } = this.#loaded.catalog.decideEgress({ from, host, port, protocol, request })
+      ways.push({ way: `${protocol} to ${host} port ${port}`, allowed, reasons, rules: by })
       if (allowed) break
     }
     return answered(ways)
@@ -122,33 +112,18 @@ export class Boundary {
     const lowest = ports.map(({ port }) => port).sort((a, b) => a - b)[0]
     const port = to.port ?? lowest
     if (port === undefined) return answered([], `there is no Service ${named} with a port in the mesh`)
-    const { outcome, reasons, by } = this.#oracle.decideOutside({ caller, to, port, request })
-    const allowed = outcome === 'allow'
-    const some = outcome === 'depends' ? ['it depends on the selected workload'] : []
+    const { allowed, reasons, by } = this.#catalogFor(caller).decideIngress({ caller, to, port, request })
     const way = `${named} port ${port}, from outside the mesh`
-    return answered([{ way, allowed, reasons: [...some, ...reasons], rules: this.#placed(by) }])
+    return answered([{ way, allowed, reasons, rules: by }])
   }
 
-  #placed(rules: readonly Rule[]): readonly PlacedRule[] {
-    return rules.map(({ kind, namespace, name, field }) => {
-      const origin = this.#loaded.locate(makeObjectKey(kind, namespace, name), field)
-      return { object: { kind, namespace, name }, field, ...(origin !== undefined && { origin }) }
-    })
+  /** A Service that is known and has no endpoints yet is answered for as if it had one. */
+  #catalogFor({ service }: OutsideCaller): Loaded['catalog'] {
+    const { catalog, catalogAssuming } = this.#loaded
+    return service === undefined || catalog.listEndpointsForService(service).length > 0
+      ? catalog
+      : catalogAssuming(service)
   }
-}
-
-/** The oracle is given the configuration in force, with all its defaults. */
-function oracleOf(loaded: Loaded): Oracle {
-  const { snapshot, clusterDomain } = loaded
-  const { traffic, featureFlags } = loaded.config
-  const kinds = Object.keys(kindDefinitions).filter(isKind)
-  const objects = kinds.flatMap((kind) => (kind === 'MeshConfig' ? [] : snapshot.list(kind)))
-  const config = { kind: 'MeshConfig', metadata: { name: 'in-force' }, spec: { traffic, featureFlags } }
-  return new Oracle([...objects, config], {
-    participates: (namespace) => isParticipant(loaded, namespace),
-    clusterDomain,
-    controlPlane: loaded.osmNamespace,
-  })
 }
 
 function isParticipant({ snapshot, enrolment }: Loaded, namespace: string): boolean {

@@ -1,4 +1,5 @@
 import {
+  type Endpoint,
   type EndpointsProvider,
   type Enrolment,
   MeshCatalog,
@@ -6,12 +7,15 @@ import {
   type MeshConfigSpec,
   MeshConfigurator,
   joinProblems,
+  known,
   parseMeshDomains,
   type Problem,
   type Snapshot,
   type SnapshotFeed,
   SpecRules,
+  unknownLocality,
 } from '@osm-ts/core'
+import type { MeshService } from '@osm-ts/driver-api'
 
 /** Names by which a mesh goes. */
 export interface MeshNaming {
@@ -21,6 +25,22 @@ export interface MeshNaming {
   readonly clusterDomain: string
 }
 
+/** What a mesh is asked. */
+type AskedCatalog = Pick<
+  MeshCatalog,
+  | 'decide'
+  | 'decideEgress'
+  | 'decideIngress'
+  | 'listEndpointsForService'
+  | 'originsOf'
+  | 'policyDocument'
+  | 'serviceCalled'
+  | 'serves'
+>
+
+/** The IPv4 dummy address, which no host has (RFC 7600). */
+const ASSUMED_ADDRESS = '192.0.0.8'
+
 /** A mesh specification as the mesh would understand it. */
 export interface MeshModel {
   /** Everything that is wrong with it, sorted by place. */
@@ -29,7 +49,9 @@ export interface MeshModel {
   /** The configuration in force, with all its defaults. */
   readonly config: MeshConfig
   /** Answers who may call what, and holds the policies of all proxies. */
-  readonly catalog: Pick<MeshCatalog, 'decide' | 'serves' | 'policyDocument' | 'originsOf'>
+  readonly catalog: AskedCatalog
+  /** The same for a mesh in which a Service has an endpoint, at an address that no host has. */
+  readonly catalogAssuming: (service: MeshService) => AskedCatalog
   /** Which namespaces take part. */
   readonly enrolment: Enrolment
   readonly clusterDomain: string
@@ -70,9 +92,13 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
     locate,
   })
   const config = configurator.current()
-  const catalog = new MeshCatalog({ meshName, osmNamespace, domains, enrolment, endpointsProviders, locate })
-  // Of a first snapshot everything counts as changed. No certificate is issued here, so roots are not needed.
-  catalog.apply({ spec: { snapshot, changed: [] }, config, roots: [] })
+  const catalogOf = (providers: readonly EndpointsProvider[]): MeshCatalog => {
+    const made = new MeshCatalog({ meshName, osmNamespace, domains, enrolment, endpointsProviders: providers, locate })
+    // Of a first snapshot everything counts as changed. No certificate is issued here, so roots are not needed.
+    made.apply({ spec: { snapshot, changed: [] }, config, roots: [] })
+    return made
+  }
+  const catalog = catalogOf(endpointsProviders)
   return {
     problems: joinProblems([
       feed.problems(),
@@ -89,9 +115,35 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
     snapshot,
     config,
     catalog,
+    catalogAssuming: (service) => catalogOf([...endpointsProviders, assumedEndpoint(service)]),
     enrolment,
     clusterDomain: domains.clusterDomain,
     osmNamespace,
     locate,
+  }
+}
+
+function assumedEndpoint(service: MeshService): EndpointsProvider {
+  const endpoint: Endpoint = {
+    address: ASSUMED_ADDRESS,
+    port: 1,
+    servicePort: 1,
+    targetPort: 1,
+    weight: 1,
+    priority: 0,
+    account: undefined,
+    sidecar: undefined,
+    hostname: undefined,
+    locality: unknownLocality,
+    cluster: '',
+  }
+  const isIt = ({ namespace, name }: MeshService): boolean => namespace === service.namespace && name === service.name
+  return {
+    id: 'assumed',
+    listEndpointsForService: (asked) => known(isIt(asked) ? [endpoint] : []),
+    listIdentitiesForService: () => known([]),
+    listServicesForIdentity: () => known([]),
+    listEndpointsForIdentity: () => known([]),
+    announcements: () => () => undefined,
   }
 }

@@ -1,4 +1,8 @@
 export * from './catalog-types.js'
+export { isHostOf, type BoundaryDecision, type BoundaryRule } from './decision/boundary.js'
+export type { IngressQuestion } from './decision/boundary-decisions.js'
+export type { EgressQuestion } from './decision/decide-egress.js'
+export type { OutsideCaller } from './decision/decide-ingress.js'
 export {
   decide,
   type AccessDecision,

@@ -29,6 +29,9 @@ import type {
   TrafficPolicy,
   WeightedCluster,
 } from './catalog-types.js'
+import type { BoundaryDecision } from './decision/boundary.js'
+import { BoundaryDecisions, type IngressQuestion } from './decision/boundary-decisions.js'
+import type { EgressQuestion } from './decision/decide-egress.js'
 import { decide, type AccessDecision, type AccessQuestion } from './decision/decide.js'
 import type { QueryCount } from './incremental/index.js'
 import type { MeshNames } from './inputs/catalog-settings.js'
@@ -242,6 +245,25 @@ export class MeshCatalog {
   /** May this caller make this request, and which rule decides? */
   decide(question: AccessQuestion): AccessDecision {
     return decide(decisionContext(this.#computation, this.#options), question)
+  }
+
+  /** May this workload reach that destination outside the mesh? Decided by the policy of its sidecar. */
+  decideEgress(question: EgressQuestion): BoundaryDecision {
+    return this.#boundary().egress(question)
+  }
+
+  /** May this caller from outside reach that service? Decided by the policies of the sidecars behind the service. */
+  decideIngress(question: IngressQuestion): BoundaryDecision {
+    return this.#boundary().ingress(question)
+  }
+
+  /** The service that a host name stands for where callers of the namespace ask for it; undefined for hosts outside the mesh. */
+  serviceCalled(host: string, namespace: string): MeshService | undefined {
+    return this.#boundary().serviceCalled(host, namespace)
+  }
+
+  #boundary(): BoundaryDecisions {
+    return new BoundaryDecisions(this.#computation, decisionContext(this.#computation, this.#options))
   }
 
   /** False for Services outside the mesh: nothing of it is behind them, and Egress rules say who reaches them. */
