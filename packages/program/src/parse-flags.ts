@@ -1,3 +1,5 @@
+import { parseArgs } from 'node:util'
+
 import { OsmError } from '@osm-ts/driver-api'
 import { didYouMean, isDnsDomain, isDnsLabel, isDnsSubdomain, quoted } from '@osm-ts/core'
 
@@ -26,26 +28,23 @@ export function parseFlags<const Definitions extends FlagDefinitions>(
 }
 
 function readTexts(argv: readonly string[], definitions: FlagDefinitions): ReadonlyMap<string, string> {
+  const options = Object.entries(definitions).map(
+    ([name, { kind }]) => [name, { type: kind === 'switch' ? 'boolean' : 'string' }] as const,
+  )
+  // Not strict: its errors have other words for each fault, no suggestion, and repeat values, which may be secret.
+  const { tokens } = parseArgs({ args: [...argv], options: Object.fromEntries(options), strict: false, tokens: true })
   const texts = new Map<string, string>()
-  for (let index = 0; index < argv.length; index += 1) {
-    const argument = argv[index] ?? ''
-    if (!argument.startsWith('--') || argument === '--')
-      throw refuse(`${quoted(argument)} is no flag; this program takes flags of the form --name=value only`)
-    const equals = argument.indexOf('=')
-    const name = argument.slice(2, equals === -1 ? undefined : equals)
+  for (const token of tokens) {
+    const written = argv[token.index] ?? ''
+    if (token.kind !== 'option' || !token.rawName.startsWith('--'))
+      throw refuse(`${quoted(written)} is no flag; this program takes flags of the form --name=value only`)
+    const { name, rawName } = token
     const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined
     if (definition === undefined)
-      throw refuse(`unknown flag ${quoted(`--${name}`)}${didYouMean(name, Object.keys(definitions))}`)
-    if (equals !== -1) {
-      texts.set(name, argument.slice(equals + 1))
-    } else if (definition.kind === 'switch') {
-      texts.set(name, 'true')
-    } else {
-      index += 1
-      const next = argv[index]
-      if (next === undefined) throw refuse(`--${name} needs a value`)
-      texts.set(name, next)
-    }
+      throw refuse(`unknown flag ${quoted(rawName)}${didYouMean(name, Object.keys(definitions))}`)
+    const text = token.value ?? (definition.kind === 'switch' ? 'true' : undefined)
+    if (text === undefined) throw refuse(`${rawName} needs a value`)
+    texts.set(name, text)
   }
   return texts
 }
