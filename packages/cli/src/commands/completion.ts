@@ -1,11 +1,12 @@
 import { Argument, type Command } from 'commander'
 
+import type { Shell } from '../completion/completion-script.js'
 import { exitCodes } from '../exit-code.js'
 import type { CommandHost } from './cli-command.js'
 
-const shells = ['bash', 'zsh', 'fish', 'powershell'] as const
+const shells: readonly Shell[] = ['bash', 'zsh', 'fish', 'powershell']
 
-/** `osm completion <shell>` */
+/** `osm completion <shell>`, and the hidden `osm __complete` that its scripts run. */
 export function addCompletion(program: Command, { context, onExit }: CommandHost): void {
   program
     .command('completion')
@@ -20,9 +21,20 @@ Load it in the profile of the shell:
   fish        osm completion fish | source                       in ~/.config/fish/config.fish
   powershell  osm completion powershell | Out-String | Invoke-Expression    in $PROFILE`,
     )
-    .action(async (shell: (typeof shells)[number]) => {
+    .action(async (shell: Shell) => {
       const { completionScript } = await import('../completion/completion-script.js')
-      context.stdout.write(completionScript(shell, program))
+      context.stdout.write(completionScript(shell))
+      onExit(exitCodes.ok)
+    })
+
+  program
+    .command('__complete', { hidden: true })
+    .description('print what may follow, for the completion script of a shell')
+    .requiredOption('--current <word>', 'what is written of the word at the cursor')
+    .argument('[words...]', 'words before the cursor, after --')
+    .action(async (words: readonly string[], { current }: { readonly current: string }) => {
+      const { complete, completionLines } = await import('../completion/complete.js')
+      context.stdout.write(completionLines(complete(program, words, current)))
       onExit(exitCodes.ok)
     })
 }

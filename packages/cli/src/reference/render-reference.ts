@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
 
+import { visibleCommands } from '../visible-commands.js'
+
 const introduction = `# The command line
 
 This page contains the \`--help\` output of every command. It is generated from the commands by
@@ -23,7 +25,7 @@ export function renderReference(program: Command): string {
 }
 
 function commandsOf(command: Command): readonly Command[] {
-  return [command, ...command.commands.flatMap((child) => commandsOf(child))]
+  return [command, ...visibleCommands(command).flatMap((child) => commandsOf(child))]
 }
 
 function section(command: Command): string {
