@@ -33,6 +33,8 @@ const phrases = [
   { phrase: words('than it may'), instead: 'is invalid' },
   { phrase: words('no news'), instead: 'no change' },
   { phrase: words('had better'), instead: 'should' },
+  { phrase: words('for who'), instead: 'for a user who, for a caller that' },
+  { phrase: words('in the same moment'), instead: 'at the same time' },
 ]
 
 /** Code that follows a specification which speaks of octets, and figures of benchmarks with that name. */

@@ -31,7 +31,7 @@ export async function task(args, { env }) {
   return runAttached(process.execPath, ['--expose-gc', bench, ...args], { env: { ...env, ...clusterEnv } })
 }
 
-/** What a cluster takes is made ready only for who asks for one. */
+/** What a cluster needs is prepared only on request. */
 async function prepareCluster() {
   const env = await prepare(['cluster'])
   const { kubectl, helm } = await ensureKubectlAndHelm()

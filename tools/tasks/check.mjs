@@ -71,7 +71,7 @@ const steps = {
 
 /**
  * Runs every check, or those named. With --fix, what can be mended is: one step after the other, because several
- * write the same files. With --no-unit, for who runs `npm test` next, the unit tests are left to that.
+ * write the same files. With --no-unit, the unit tests are left to `npm test`.
  * @type {import('../run-task.mjs').Task}
  */
 export async function task(args) {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   mesh = await Mesh.install(cluster, { name: 'edges' })
   ;[shop, outside, edge] = await Promise.all([
     mesh.createNamespace('edges-shop'),
-    // There is no way out of the cluster: who is outside of the mesh stands for who is outside of the cluster.
+    // The cluster has no egress: a client outside the mesh stands for a client outside the cluster.
     mesh.createOutsideNamespace('edges-outside'),
     // The mesh has to know the addresses of a gateway, which has no sidecar.
     mesh.createGatewayNamespace('edges-gateway'),

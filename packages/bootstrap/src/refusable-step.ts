@@ -60,7 +60,7 @@ export class RefusableStep {
   }
 }
 
-/** Refused for what is written, and not for who writes it. */
+/** Refused because of the content, not because of the writer. */
 function isRefusal(error: unknown): error is KubernetesError {
   if (isKubernetesError(error, 'OSM_KUBERNETES_INVALID')) return true
   return isKubernetesError(error, 'OSM_KUBERNETES_FORBIDDEN') && error.forbiddenBy === undefined

@@ -161,7 +161,7 @@ describe('an upgrade', () => {
     expect(writes).toHaveLength(1)
   })
 
-  it('does not overwrite what a user writes in the same moment', async () => {
+  it('does not overwrite what a user writes at the same time', async () => {
     const cluster = clusterWithPreset()
     cluster.put(MeshConfig, { metadata: { namespace: NAMESPACE, name: 'osm-mesh-config' }, spec: {} })
     let once = true

@@ -10,7 +10,7 @@ const MAX_REPLACED = 3
 /**
  * Roots to be trusted while they may be replaced.
  *
- * Not everybody takes up a new root in the same moment, and what the old one has signed is in use for a while. So a root
+ * Not everybody takes up a new root at the same time, and what the old one has signed is in use for a while. So a root
  * that was replaced stays trusted beside the new one, and then falls away.
  */
 export class RootBundle {

@@ -110,7 +110,7 @@ describe('the built-in CA', () => {
     await expect(provider.issue(request('service'), signal)).rejects.toMatchObject({ code: 'OSM_CERT_CLOSED' })
   })
 
-  it('does not issue for who has given up', async () => {
+  it('does not issue for a caller that has given up', async () => {
     const provider = await open(new MemoryCaStore())
     const reason = new Error('gave up')
     await expect(provider.issue(request('service'), AbortSignal.abort(reason))).rejects.toBe(reason)
