@@ -58,8 +58,8 @@ export class Replica {
 }
 
 /**
- * A proxy at a controller: the session that the host keeps of it and that of the driver of class envoy, with a proxy that asks for everything and acknowledges it in the same
- * moment. There is no connection: no TLS, no HTTP/2, and nothing is put into one message.
+ * A proxy at a controller: the session of the host and that of the driver of class envoy. The proxy requests everything and acknowledges it at once.
+ * There is no connection: no TLS, no HTTP/2, and no encoding of messages.
  */
 export class StandInSession {
   readonly #replica: Replica
