@@ -55,15 +55,16 @@ export async function* assembleImages(names, settings, folder, nodeBase) {
  * @param {readonly string[]} names
  * @param {ImageSettings} settings
  * @param {import('./oci-image.mjs').Layer} [nodeBase]
+ * @param {import('./host-files.mjs').FileSource} [source] of osm-sidecar-init
  * @returns {AsyncGenerator<{ name: string, image: import('./oci-image.mjs').Image }>}
  */
-export async function* makeImages(names, settings, nodeBase) {
+export async function* makeImages(names, settings, nodeBase, source) {
   const base = names.some((name) => name !== sidecarInit.name) ? (nodeBase ?? (await nodeLayer())) : undefined
   for (const name of names) {
     const definition = programImages.find((image) => image.name === name)
     const image =
       definition === undefined || base === undefined
-        ? await sidecarInitImage(settings)
+        ? await sidecarInitImage(settings, source)
         : programImage(definition, settings, base)
     yield { name, image }
   }

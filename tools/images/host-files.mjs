@@ -1,9 +1,39 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { basename } from 'node:path'
 import { run } from '../lib/process.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { file } from './oci-image.mjs'
 
 /** @typedef {import('./tar.mjs').TarEntry} TarEntry */
+
+/**
+ * Where the files of an image come from: this machine, or packages of another architecture.
+ * @typedef {object} FileSource
+ * @property {(path: string) => string | undefined} find where a file of an image lies on this machine
+ * @property {(programs: readonly string[]) => Promise<readonly string[]>} libraries what programs of this source load, as paths in an image; programs: where they lie
+ * @property {(paths: readonly string[]) => Promise<readonly TarEntry[]>} records what says from which packages these paths come
+ */
+
+/** @type {FileSource} */
+export const machineFiles = {
+  find: (path) => (existsSync(path) ? path : undefined),
+  libraries: sharedLibraries,
+  records: packageRecords,
+}
+
+/**
+ * The files at these paths, each under the path that it has in an image.
+ * @param {FileSource} source
+ * @param {readonly string[]} paths
+ * @returns {readonly TarEntry[]}
+ */
+export function filesOf(source, paths) {
+  return paths.map((path) => {
+    const found = source.find(path)
+    if (found === undefined) throw new SetUpError(`There is no ${path} to put into an image.`)
+    return hostFile(found, path)
+  })
+}
 
 /**
  * A program or library of this machine, under the path that it has in an image.
@@ -52,6 +82,16 @@ export function parseLdd(output) {
  * @returns {Promise<readonly TarEntry[]>}
  */
 export async function packageRecords(sources) {
+  const records = await Promise.all((await packagesOf(sources)).map(packageRecord))
+  return records.flat()
+}
+
+/**
+ * The Debian packages that have these files.
+ * @param {readonly string[]} sources absolute paths
+ * @returns {Promise<readonly string[]>} names, sorted; none where there is no dpkg
+ */
+async function packagesOf(sources) {
   if (!existsSync('/usr/bin/dpkg-query')) return []
   // Where /lib is a link to /usr/lib, packages may have registered their files under either.
   const candidates = sources.flatMap((source) => {
@@ -60,8 +100,19 @@ export async function packageRecords(sources) {
   })
   // It fails when it does not know one of them, and still lists the others.
   const { stdout } = await run('dpkg-query', ['--search', ...new Set(candidates)])
-  const records = await Promise.all(packageNames(stdout.toString()).map(packageRecord))
-  return records.flat()
+  return packageNames(stdout.toString())
+}
+
+/**
+ * The Debian packages that have these files, and those that have their copyright files.
+ * @param {readonly string[]} sources absolute paths
+ * @returns {Promise<readonly string[]>} names, sorted
+ */
+export async function ownersOf(sources) {
+  const names = await packagesOf(sources)
+  // The documents of a package may be a link to those of another.
+  const documents = names.map((name) => `/usr/share/doc/${name}`).filter((path) => existsSync(path))
+  return [...new Set([...names, ...documents.map((path) => basename(realpathSync(path)))])].sort()
 }
 
 /**

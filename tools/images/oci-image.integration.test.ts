@@ -5,14 +5,14 @@ import { spawnSync } from 'node:child_process'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from '@jest/globals'
 import { temporaryFolders } from '../testing/temporary-folder.js'
-import { file, makeImage, makeLayer } from './oci-image.mjs'
+import { file, joinImages, makeImage, makeLayer } from './oci-image.mjs'
 
 const newFolder = temporaryFolders()
 
-const make = () =>
+const make = (architecture = 'amd64') =>
   makeImage({
     name: 'localhost/osm-ts/toy:1',
-    architecture: 'amd64',
+    architecture,
     config: { User: '65532:65532', Entrypoint: ['/toy'] },
     layers: [makeLayer('the base', [file('etc/passwd', 'root')]), makeLayer('the toy', [file('toy', '#!', 0o555)])],
   })
@@ -73,6 +73,29 @@ describe('makeImage', () => {
 
   it('gives the same bytes again', () => {
     expect(make().archive.equals(image.archive)).toBe(true)
+  })
+})
+
+describe('joinImages', () => {
+  it('names the manifest of each architecture, and has the blobs of all', () => {
+    const images = [make(), make('arm64')] as const
+    const joined = joinImages([...images])
+    const folder = unpack(joined.archive)
+    const read = (name: string): Buffer => readFileSync(join(folder, name))
+    const blob = (name: string): Buffer => read(`blobs/${name.replace(':', '/')}`)
+    const entries = JSON.parse(read('index.json').toString()) as { manifests: unknown }
+    expect(entries.manifests).toMatchObject([
+      { digest: joined.digest, annotations: { 'io.containerd.image.name': 'localhost/osm-ts/toy:1' } },
+    ])
+    const index = JSON.parse(blob(joined.digest).toString()) as { manifests: readonly { digest: string }[] }
+    expect(index.manifests).toMatchObject([
+      { digest: images[0].digest, platform: { architecture: 'amd64', os: 'linux' } },
+      { digest: images[1].digest, platform: { architecture: 'arm64', os: 'linux' } },
+    ])
+    for (const { digest: name } of index.manifests) {
+      const { config, layers } = JSON.parse(blob(name).toString()) as Manifest
+      for (const part of [config, ...layers]) expect(digest(blob(part.digest))).toBe(part.digest)
+    }
   })
 })
 

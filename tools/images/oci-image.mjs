@@ -29,6 +29,9 @@ import { writeTar } from './tar.mjs'
  * @property {string} name
  * @property {string} digest of the manifest: what a registry knows the image by
  * @property {Buffer} archive
+ * @property {string} architecture
+ * @property {Blob} config
+ * @property {Blob} manifest
  * @property {readonly Blob[]} layers
  * @property {number} size of its blobs, as they travel
  */
@@ -71,13 +74,45 @@ export function makeImage({ name, architecture, config, layers, created = noTime
     config: descriptor(configBlob),
     layers: layers.map(({ blob }) => descriptor(blob)),
   })
+  const layerBlobs = layers.map(({ blob }) => blob)
+  const parts = { config: configBlob, manifest, layers: layerBlobs }
+  const archive = archiveOf(name, { ...descriptor(manifest), platform: { architecture, os: 'linux' } }, [parts])
+  const size = [configBlob, manifest, ...layerBlobs].reduce((sum, { bytes }) => sum + bytes.length, 0)
+  return { name, digest: manifest.digest, archive, architecture, size, ...parts }
+}
+
+/**
+ * One image for several architectures: a container runtime takes the part of its own.
+ * @param {readonly [Image, ...Image[]]} images of the same name; the Docker archive has the first
+ * @returns {Pick<Image, 'name' | 'digest' | 'archive' | 'size'>}
+ */
+export function joinImages(images) {
+  const [{ name }] = images
+  const index = jsonBlob('application/vnd.oci.image.index.v1+json', {
+    schemaVersion: 2,
+    mediaType: 'application/vnd.oci.image.index.v1+json',
+    manifests: images.map(({ manifest, architecture }) => ({
+      ...descriptor(manifest),
+      platform: { architecture, os: 'linux' },
+    })),
+  })
+  const size = images.reduce((sum, image) => sum + image.size, index.bytes.length)
+  return { name, digest: index.digest, archive: archiveOf(name, descriptor(index), images, [index]), size }
+}
+
+/**
+ * @param {string} name
+ * @param {object} entry descriptor of what the name stands for
+ * @param {readonly [Pick<Image, 'config' | 'manifest' | 'layers'>, ...Pick<Image, 'config' | 'manifest' | 'layers'>[]]} images
+ * @param {readonly Blob[]} more
+ */
+function archiveOf(name, entry, images, more = []) {
   const index = {
     schemaVersion: 2,
     mediaType: 'application/vnd.oci.image.index.v1+json',
     manifests: [
       {
-        ...descriptor(manifest),
-        platform: { architecture, os: 'linux' },
+        ...entry,
         annotations: {
           'io.containerd.image.name': name,
           'org.opencontainers.image.ref.name': name.slice(name.lastIndexOf(':') + 1),
@@ -85,19 +120,16 @@ export function makeImage({ name, architecture, config, layers, created = noTime
       },
     ],
   }
-  const dockerManifest = [
-    { Config: blobPath(configBlob), RepoTags: [name], Layers: layers.map(({ blob }) => blobPath(blob)) },
-  ]
-  const layerBlobs = layers.map(({ blob }) => blob)
-  const blobs = [configBlob, manifest, ...layerBlobs]
-  const archive = writeTar([
+  const [{ config, layers }] = images
+  const dockerManifest = [{ Config: blobPath(config), RepoTags: [name], Layers: layers.map(blobPath) }]
+  const blobs = images.flatMap((image) => [image.config, image.manifest, ...image.layers])
+  const unique = new Map([...blobs, ...more].map((blob) => [blob.digest, blob]))
+  return writeTar([
     file('oci-layout', JSON.stringify({ imageLayoutVersion: '1.0.0' })),
     file('index.json', JSON.stringify(index)),
     file('manifest.json', JSON.stringify(dockerManifest)),
-    ...blobs.map((blob) => file(blobPath(blob), blob.bytes)),
+    ...[...unique.values()].map((blob) => file(blobPath(blob), blob.bytes)),
   ])
-  const size = blobs.reduce((sum, { bytes }) => sum + bytes.length, 0)
-  return { name, digest: manifest.digest, archive, size, layers: layerBlobs }
 }
 
 /**

@@ -3,24 +3,25 @@ import { basename, join } from 'node:path'
 import { root } from '../lib/paths.mjs'
 import { baseFiles, nonroot } from './base-files.mjs'
 import { nodePath, programPath } from './definitions.mjs'
-import { hostFile, packageRecords, sharedLibraries } from './host-files.mjs'
+import { filesOf, hostFile, machineFiles } from './host-files.mjs'
 import { file, makeImage, makeLayer } from './oci-image.mjs'
 
 /** @typedef {import('./oci-image.mjs').Layer} Layer */
 
 /**
- * What every program needs: Node.js as it runs here, and the libraries it loads.
+ * What every program needs: Node.js, as it runs here unless another one is given, and the libraries it loads.
  * @param {string} [node]
  * @param {string} [version] of it, with a leading "v"
+ * @param {import('./host-files.mjs').FileSource} [source] of the libraries
  * @returns {Promise<Layer>}
  */
-export async function nodeLayer(node = process.execPath, version = process.version) {
-  const libraries = await sharedLibraries([node])
+export async function nodeLayer(node = process.execPath, version = process.version, source = machineFiles) {
+  const libraries = await source.libraries([node])
   return makeLayer(`Node.js ${version} and its shared libraries`, [
     ...baseFiles(),
     hostFile(node, nodePath),
-    ...libraries.map((path) => hostFile(path)),
-    ...(await packageRecords([node, ...libraries])),
+    ...filesOf(source, libraries),
+    ...(await source.records([node, ...libraries])),
   ])
 }
 

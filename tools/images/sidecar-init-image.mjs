@@ -1,13 +1,14 @@
-import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs'
+import { readFileSync, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../lib/paths.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
 import { baseFiles } from './base-files.mjs'
 import { sidecarInitImage as definition } from './definitions.mjs'
-import { hostFile, packageRecords, sharedLibraries } from './host-files.mjs'
+import { filesOf, hostFile, machineFiles } from './host-files.mjs'
 import { file, makeImage, makeLayer } from './oci-image.mjs'
 
 /** @typedef {import('./tar.mjs').TarEntry} TarEntry */
+/** @typedef {import('./host-files.mjs').FileSource} FileSource */
 
 /** What the script of packages/interception calls, and what that calls. */
 const shellPrograms = { '/bin/sh': '/usr/bin/dash', '/usr/bin/cat': '', '/usr/bin/sed': '', '/usr/bin/tr': '' }
@@ -21,9 +22,10 @@ const foreignExtension = /^lib(arp|eb)t_/
  * A shell, a few text tools and iptables with all of its extensions, from the packages of this machine. Runs as root, because only
  * root may change the tables of a pod; what it may do beyond that is up to the pod's security context.
  * @param {import('./assemble.mjs').ImageSettings} settings
+ * @param {FileSource} [source]
  */
-export async function sidecarInitImage({ registry, tag, architecture, labels, created }) {
-  const layer = makeLayer('iptables, a shell and what they need, from Debian packages', await sidecarInitFiles())
+export async function sidecarInitImage({ registry, tag, architecture, labels, created }, source = machineFiles) {
+  const layer = makeLayer('iptables, a shell and what they need, from Debian packages', await sidecarInitFiles(source))
   return makeImage({
     name: `${registry}/${definition.name}:${tag}`,
     architecture,
@@ -48,40 +50,59 @@ function link(path, target) {
   return { path, type: 'link', mode: 0o777, target }
 }
 
-/** @returns {Promise<readonly TarEntry[]>} */
-async function sidecarInitFiles() {
-  const programs = [
-    ...Object.entries(shellPrograms).map(([path, source]) => ({ path, source: source || path })),
-    ...tablePrograms.map((path) => ({ path, source: path })),
-  ]
-  const missing = programs.find(({ source }) => !existsSync(source))
-  if (missing !== undefined) {
-    throw new SetUpError(
-      `osm-sidecar-init is assembled from the packages of Debian or a relative of it, and ${missing.source} is missing. Install them ` +
-        '(apt-get install iptables), build images/osm-sidecar-init/Dockerfile, or name the images that you want.',
-    )
-  }
-  const extensions = extensionPaths()
-  const sources = [...programs.map(({ source }) => source), ...extensions]
-  const libraries = await sharedLibraries(sources)
+/** Paths in the image, and where a source has them. */
+const imagePrograms = [
+  ...Object.entries(shellPrograms).map(([path, source]) => ({ path, source: source || path })),
+  ...tablePrograms.map((path) => ({ path, source: path })),
+]
+
+/** @returns {Promise<readonly string[]>} everything of this machine that the image has, as absolute paths */
+export async function sidecarInitSources() {
+  const paths = [...imagePrograms.map(({ source }) => source), ...extensionPaths(machineFiles)]
+  return [...paths, ...(await machineFiles.libraries(paths))]
+}
+
+/**
+ * @param {FileSource} source
+ * @returns {Promise<readonly TarEntry[]>}
+ */
+async function sidecarInitFiles(source) {
+  const programs = imagePrograms.map(({ path, source: from }) => ({ path, from: placeOf(source, from) }))
+  const extensions = extensionPaths(source)
+  const sources = [...programs.map(({ from }) => from), ...extensions.map((path) => placeOf(source, path))]
+  const libraries = await source.libraries(sources)
   return [
     ...baseFiles(),
     // iptables keeps its lock here where it uses the older tables.
     { path: 'run', type: 'folder', mode: 0o755 },
-    ...programs.map(({ path, source }) => hostFile(realpathSync(source), path)),
-    ...[...libraries, ...extensions].map((path) => hostFile(path)),
+    ...programs.map(({ path, from }) => hostFile(realpathSync(from), path)),
+    ...filesOf(source, [...libraries, ...extensions]),
     file('usr/local/sbin/select-tables', readFileSync(join(root, 'images/osm-sidecar-init/select-tables')), 0o755),
     ...names.map((name) => link(`usr/local/sbin/${name}`, 'select-tables')),
-    ...(await packageRecords([...sources, ...libraries])),
+    ...(await source.records([...sources, ...libraries])),
   ]
 }
 
-function extensionPaths() {
-  const folder = readdirSync('/usr/lib')
+/**
+ * @param {FileSource} source
+ * @param {string} path
+ */
+function placeOf(source, path) {
+  const found = source.find(path)
+  if (found !== undefined) return found
+  throw new SetUpError(
+    `osm-sidecar-init is assembled from the packages of Debian or a relative of it, and ${path} is missing. Install them ` +
+      '(apt-get install iptables), build images/osm-sidecar-init/Dockerfile, or name the images that you want.',
+  )
+}
+
+/** @param {FileSource} source */
+function extensionPaths(source) {
+  const folder = readdirSync(placeOf(source, '/usr/lib'))
     .map((name) => `/usr/lib/${name}/xtables`)
-    .find((path) => existsSync(path))
+    .find((path) => source.find(path) !== undefined)
   if (folder === undefined) throw new SetUpError('No folder /usr/lib/*/xtables with the extensions of iptables.')
-  return readdirSync(folder)
+  return readdirSync(placeOf(source, folder))
     .filter((name) => name.endsWith('.so') && !foreignExtension.test(name))
     .map((name) => join(folder, name))
     .sort()

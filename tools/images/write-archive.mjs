@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /**
  * Writes an image as an archive.
- * @param {import('./oci-image.mjs').Image} image
+ * @param {Pick<import('./oci-image.mjs').Image, 'name' | 'digest' | 'archive' | 'size'>} image
  * @param {string} folder
  * @param {string} name of the archive, without its ending
  * @returns {Promise<import('./assemble.mjs').AssembledImage>}

@@ -13,15 +13,17 @@ import { SetUpError } from './set-up-error.mjs'
  * @param {string} options.title of what is installed, for messages
  * @param {string} options.task what is done, for progress
  * @param {readonly string[]} [options.inputs] what else the installation depends on
+ * @param {readonly string[]} [options.args] more arguments of npm
  * @returns {Promise<string>} the folder above node_modules
  */
-export async function ensureLockedPackages(pins, { name, title, task, inputs = [] }) {
+export async function ensureLockedPackages(pins, { name, title, task, inputs = [], args = [] }) {
   const files = ['package.json', 'package-lock.json']
   const contents = await Promise.all(files.map((file) => readFile(join(pins, file))))
   return cachedFolder(`${name}-${hashInputs([...contents, ...inputs])}`, (folder) =>
     timed(task, async () => {
       await Promise.all(files.map((file) => copyFile(join(pins, file), join(folder, file))))
-      const { code, stderr } = await run('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: folder })
+      const command = ['ci', '--no-audit', '--no-fund', '--ignore-scripts', ...args]
+      const { code, stderr } = await run('npm', command, { cwd: folder })
       if (code !== 0) throw new SetUpError(`${title} cannot be installed with npm.`, stderr)
     }),
   )

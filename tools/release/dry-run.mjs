@@ -125,8 +125,9 @@ async function releasedCommit(folder) {
 async function makeRelease(context, state) {
   const release = await releaseIn(join(context.folder, 'first'), context)
   state.release = release
-  const { bytes = 0 } = release.images['osm-controller'] ?? {}
-  return `${release.version}, ${Object.keys(release.images).length} images, osm-controller ${(bytes / 1e6).toFixed(1)} MB compressed`
+  const sizes = Object.entries(release.images['osm-controller']?.bytes ?? {})
+  const text = sizes.map(([architecture, bytes]) => `${(bytes / 1e6).toFixed(1)} MB for ${architecture}`).join(', ')
+  return `${release.version}, ${Object.keys(release.images).length} images, osm-controller ${text}, compressed`
 }
 
 /** @param {Context} context @param {State} state */

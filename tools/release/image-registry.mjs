@@ -6,6 +6,12 @@ import { untar } from './untar.mjs'
 
 const timeoutMilliseconds = 120_000
 
+/** @typedef {{ readonly digest: string, readonly mediaType: string }} Descriptor */
+/**
+ * A manifest, which has a config and layers, or an index, which has manifests.
+ * @typedef {{ readonly config?: Descriptor, readonly layers?: readonly Descriptor[], readonly manifests?: readonly Descriptor[] }} Content
+ */
+
 /**
  * @param {string} base URL of the registry, without a slash at its end
  * @param {Buffer} archive of one image, as `npm run images` writes it
@@ -17,12 +23,26 @@ export async function pushArchive(base, archive) {
   const index = JSON.parse(String(files.get('index.json')))
   const [entry] = index.manifests
   if (entry === undefined) throw new Error('the archive has no image')
-  const manifest = blob(files, entry.digest)
   const name = entry.annotations['io.containerd.image.name'] ?? ''
   const { repository, tag } = splitName(name)
-  /** @type {{ config: { digest: string }, layers: readonly { digest: string }[] }} */
-  const { config, layers } = JSON.parse(manifest.toString())
-  for (const { digest } of [config, ...layers]) {
+  /** @type {Content} */
+  const content = JSON.parse(String(blob(files, entry.digest)))
+  for (const part of content.manifests ?? []) await pushManifest(base, repository, part.digest, part, files)
+  await pushManifest(base, repository, tag, entry, files)
+}
+
+/**
+ * @param {string} base
+ * @param {string} repository
+ * @param {string} name tag or digest
+ * @param {{ readonly digest: string, readonly mediaType: string }} entry
+ * @param {ReadonlyMap<string, Buffer>} files
+ */
+async function pushManifest(base, repository, name, { digest: own, mediaType }, files) {
+  const manifest = blob(files, own)
+  /** @type {Content} */
+  const { config, layers = [] } = JSON.parse(String(manifest))
+  for (const { digest } of config === undefined ? [] : [config, ...layers]) {
     const found = await ask(`${base}/v2/${repository}/blobs/${digest}`, { method: 'HEAD' }, [200, 404])
     if (found.status === 200) continue
     const started = await ask(`${base}/v2/${repository}/blobs/uploads/`, { method: 'POST' }, [202])
@@ -31,8 +51,8 @@ export async function pushArchive(base, archive) {
     const headers = { 'content-type': 'application/octet-stream' }
     await ask(location.href, { method: 'PUT', headers, body: new Uint8Array(blob(files, digest)) }, [201])
   }
-  const headers = { 'content-type': entry.mediaType }
-  const url = `${base}/v2/${repository}/manifests/${tag}`
+  const headers = { 'content-type': mediaType }
+  const url = `${base}/v2/${repository}/manifests/${name}`
   await ask(url, { method: 'PUT', headers, body: new Uint8Array(manifest) }, [201])
 }
 
@@ -47,7 +67,7 @@ function blob(files, digest) {
 }
 
 /**
- * Reads an image with all of its blobs, and checks each against its digest.
+ * Reads an image with all of its blobs, for each of its architectures, and checks each against its digest.
  * @param {string} base
  * @param {string} reference `registry/repository@digest`
  * @returns {Promise<number>} bytes of its blobs
@@ -55,12 +75,13 @@ function blob(files, digest) {
 export async function pullImage(base, reference) {
   const [name = '', digest = ''] = reference.split('@')
   const repository = name.slice(name.indexOf('/') + 1)
-  const accept = { accept: 'application/vnd.oci.image.manifest.v1+json' }
-  const manifest = await read(`${base}/v2/${repository}/manifests/${digest}`, digest, accept)
-  /** @type {{ config: { digest: string }, layers: readonly { digest: string }[] }} */
-  const { config, layers } = JSON.parse(manifest.toString())
+  const accept = ['index', 'manifest'].map((kind) => `application/vnd.oci.image.${kind}.v1+json`).join(', ')
+  const manifest = await read(`${base}/v2/${repository}/manifests/${digest}`, digest, { accept })
+  /** @type {Content} */
+  const { config, layers = [], manifests = [] } = JSON.parse(String(manifest))
   let size = 0
-  for (const blob of [config, ...layers])
+  for (const part of manifests) size += await pullImage(base, `${name}@${part.digest}`)
+  for (const blob of config === undefined ? [] : [config, ...layers])
     size += (await read(`${base}/v2/${repository}/blobs/${blob.digest}`, blob.digest)).length
   return size
 }

@@ -4,11 +4,15 @@ import { basename, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { parseDocument } from 'yaml'
 import { imageNames, imageSettings, makeImages, programsOf } from '../images/assemble.mjs'
+import { debianFiles } from '../images/debian-files.mjs'
 import { programImages } from '../images/definitions.mjs'
+import { machineFiles, ownersOf } from '../images/host-files.mjs'
 import { ensureImageNode } from '../images/node-binary.mjs'
+import { joinImages } from '../images/oci-image.mjs'
 import { nodeLayer } from '../images/program-image.mjs'
 import { untar } from './untar.mjs'
 import { shellsAmong } from '../images/shells.mjs'
+import { sidecarInitSources } from '../images/sidecar-init-image.mjs'
 import { writeArchive } from '../images/write-archive.mjs'
 import { bundlePrograms } from '../lib/bundle.mjs'
 import { root } from '../lib/paths.mjs'
@@ -19,6 +23,9 @@ import { programs } from '../programs.mjs'
 import { bundledPackages, mustRun, packPackages } from '../registry/packed-packages.mjs'
 import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
 import { billOfMaterials, bundledComponents, debianComponents, npmComponent } from './bill-of-materials.mjs'
+
+/** Made of one image for each, in this order. */
+const architectures = /** @type {const} */ (['amd64', 'arm64'])
 
 /** Compressed, as it travels. docs/guides/release.md states it. */
 const controllerBudgetBytes = 60e6
@@ -38,7 +45,7 @@ const digestKeys = /** @type {Readonly<Record<string, string>>} */ ({
  * @property {string} version
  * @property {string} commit
  * @property {string} created RFC 3339
- * @property {Readonly<Record<string, { reference: string, bytes: number }>>} images reference: with the digest
+ * @property {Readonly<Record<string, { reference: string, bytes: Readonly<Record<string, number>> }>>} images reference: with the digest; bytes: by architecture
  * @property {readonly { path: string, sha256: string }[]} files everything in the folder, by path
  */
 
@@ -63,9 +70,9 @@ export async function prepareRelease(folder, registry) {
   await timed('Packing the chart', () => packChart(folder, registry, images, source.created))
   await rm(work, { recursive: true })
   const listed = Object.fromEntries(
-    images.map(({ key, image }) => [
+    images.map(({ key, image, bytes }) => [
       key,
-      { reference: `${image.name.slice(0, image.name.lastIndexOf(':'))}@${image.digest}`, bytes: image.size },
+      { reference: `${image.name.slice(0, image.name.lastIndexOf(':'))}@${image.digest}`, bytes },
     ]),
   )
   const release = { version, ...source, images: listed, files: await digests(folder) }
@@ -92,14 +99,50 @@ async function sourceOf() {
  * @param {{ commit: string, created: string }} source
  */
 async function makeReleaseImages(folder, registry, source) {
-  const node = await ensureImageNode()
-  const base = await nodeLayer(node.path, `v${node.version}`)
-  const settings = imageSettings({ registry, source })
+  /** @type {Map<string, import('../images/oci-image.mjs').Image[]>} */
+  const parts = new Map()
+  for (const architecture of architectures)
+    for (const { key, image } of await imagesFor(architecture, folder, registry, source))
+      parts.set(key, [...(parts.get(key) ?? []), image])
   const made = []
-  for await (const { name: key, image } of makeImages(imageNames, settings, base)) {
+  for (const [key, images] of parts) {
+    const [first, ...others] = images
+    if (first === undefined) continue
+    const image = joinImages([first, ...others])
+    await writeArchive(image, join(folder, 'images'), key)
+    made.push({ key, image, bytes: Object.fromEntries(images.map(({ architecture, size }) => [architecture, size])) })
+  }
+  return made
+}
+
+/**
+ * @param {(typeof architectures)[number]} architecture
+ * @returns {Promise<{ ofNode: import('../images/host-files.mjs').FileSource, ofInit: import('../images/host-files.mjs').FileSource }>}
+ */
+async function librarySources(architecture) {
+  if (architecture === 'amd64') return { ofNode: machineFiles, ofInit: machineFiles }
+  // The packages that the images for amd64 are made of, as Debian has them for the other architecture.
+  const { path } = await ensureImageNode('amd64')
+  const ofNode = await ownersOf(await machineFiles.libraries([path]))
+  const ofInit = await ownersOf(await sidecarInitSources())
+  return { ofNode: await debianFiles(architecture, ofNode), ofInit: await debianFiles(architecture, ofInit) }
+}
+
+/**
+ * @param {(typeof architectures)[number]} architecture
+ * @param {string} folder
+ * @param {string} registry
+ * @param {{ commit: string, created: string }} source
+ */
+async function imagesFor(architecture, folder, registry, source) {
+  const node = await ensureImageNode(architecture)
+  const { ofNode, ofInit } = await librarySources(architecture)
+  const base = await nodeLayer(node.path, `v${node.version}`, ofNode)
+  const settings = { ...imageSettings({ registry, source }), architecture }
+  const made = []
+  for await (const { name: key, image } of makeImages(imageNames, settings, base, ofInit)) {
     if (key === 'osm-controller' && image.size > controllerBudgetBytes)
       throw new SetUpError(`${key} has ${image.size} bytes compressed: expected at most ${controllerBudgetBytes}`)
-    await writeArchive(image, join(folder, 'images'), key)
     const definition = programImages.find(({ name }) => name === key)
     const files = image.layers.flatMap(({ bytes }) => untar(gunzipSync(bytes)))
     const shells = definition === undefined ? [] : shellsAmong(files.map(({ path }) => path))
@@ -123,9 +166,12 @@ async function makeReleaseImages(folder, registry, source) {
       type: /** @type {const} */ ('application'),
       name: key,
       version: settings.tag,
-      purl: `pkg:oci/${key}@${encodeURIComponent(image.digest)}`,
+      purl: `pkg:oci/${key}@${encodeURIComponent(image.digest)}?arch=${architecture}`,
     }
-    await writeFile(join(folder, 'sbom', `${key}.cdx.json`), billOfMaterials(subject, components, source.created))
+    await writeFile(
+      join(folder, 'sbom', `${key}.${architecture}.cdx.json`),
+      billOfMaterials(subject, components, source.created),
+    )
     made.push({ key, image })
   }
   return made
@@ -162,7 +208,7 @@ async function bundleFiles(program) {
 /**
  * @param {string} folder
  * @param {string} registry
- * @param {readonly { key: string, image: import('../images/oci-image.mjs').Image }[]} images
+ * @param {readonly { key: string, image: { readonly digest: string } }[]} images
  * @param {string} created
  */
 async function packChart(folder, registry, images, created) {

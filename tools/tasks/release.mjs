@@ -86,7 +86,8 @@ async function prepare(path, registry, json) {
   if (json) process.stdout.write(await readFile(join(folder, 'release.json'), 'utf8'))
   else {
     for (const { reference, bytes } of Object.values(release.images))
-      process.stdout.write(`${reference}  ${(bytes / 1e6).toFixed(1)} MB\n`)
+      for (const [architecture, size] of Object.entries(bytes))
+        process.stdout.write(`${reference}  ${architecture}  ${(size / 1e6).toFixed(1)} MB\n`)
     say(`version ${release.version} is in ${folder}`)
   }
   return 0
