@@ -127,6 +127,7 @@ export default {
         pathNot: [
           '^$1/',
           '^packages/[^/]+/src/index\\.ts$',
+          '^packages/driver-api/src/(host|policy|toolkit)/index\\.ts$',
           // An export of its own, so that the command line starts without the rest of core.
           '^packages/program/src/build-version\\.ts$',
           '^packages/envoy-api/gen/',
@@ -141,7 +142,12 @@ export default {
       from: { path: fixtureUsers },
       to: {
         path: '^packages/[^/]+/',
-        pathNot: ['^packages/$1/', '^packages/[^/]+/src/index\\.ts$', '^packages/core/test/'],
+        pathNot: [
+          '^packages/$1/',
+          '^packages/[^/]+/src/index\\.ts$',
+          '^packages/driver-api/src/(host|policy|toolkit)/index\\.ts$',
+          '^packages/core/test/',
+        ],
       },
     },
     {
@@ -164,6 +170,16 @@ export default {
       severity: 'error',
       from: { path: '^fuzz/' },
       to: { path: ['^(e2e|examples|tools)/'] },
+    },
+    {
+      name: 'host-in-driver',
+      comment: 'a driver uses the contract, policies and the toolkit; driver-api/host is for hosts',
+      severity: 'error',
+      from: {
+        path: ['^packages/driver-(envoy|pipy)/src/', '^examples/driver-[^/]+/src/'],
+        pathNot: '\\.test\\.ts$',
+      },
+      to: { path: '^packages/driver-api/src/host/' },
     },
     {
       name: 'kubernetes-in-driver',

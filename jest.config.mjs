@@ -115,6 +115,7 @@ export default {
     '^fast-check$': '<rootDir>/tools/testing/seeded-fast-check.mjs',
     '^@osm-ts/envoy-api/(.*)$': '<rootDir>/packages/envoy-api/gen/$1',
     '^@osm-ts/program/build-version$': '<rootDir>/packages/program/src/build-version.ts',
+    '^@osm-ts/driver-api/(host|policy|toolkit)$': '<rootDir>/packages/driver-api/src/$1/index.ts',
     '^@osm-ts/([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

@@ -9,7 +9,7 @@ import {
   resolveMeshConfig,
   type ProxyKey,
 } from '@osm-ts/core'
-import type { Part, PartHash, ProxyPart } from '@osm-ts/driver-api'
+import type { Part, PartHash, ProxyPart } from '@osm-ts/driver-api/policy'
 import type { Translator } from '@osm-ts/driver-envoy'
 
 type Translated = ReturnType<Translator['translate']>

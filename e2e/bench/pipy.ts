@@ -1,5 +1,5 @@
 import type { PolicyPart } from '@osm-ts/core'
-import type { Part, PartHash } from '@osm-ts/driver-api'
+import type { Part, PartHash } from '@osm-ts/driver-api/policy'
 
 import { documentMaker } from '../../packages/driver-pipy/src/document.js'
 import { RepoFixture, until } from '../../packages/driver-pipy/test/repo-fixture.js'

@@ -1,4 +1,4 @@
-import type { PartLookup, ProxyPart } from '@osm-ts/driver-api'
+import type { PartLookup, ProxyPart } from '@osm-ts/driver-api/policy'
 import { Translator } from '@osm-ts/driver-envoy'
 
 import { translate as translateForHaproxy } from '../../examples/driver-haproxy/src/translate/translate.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { type TestMesh, startTestMesh } from './support/mesh.js'
 import { shop, shopPolicy, shopSplit } from './support/shop.js'

@@ -9,7 +9,8 @@ import {
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type CertificateSubject, newProxyUUID } from '@osm-ts/core'
-import type { ProxyPolicy, ProxyUUID } from '@osm-ts/driver-api'
+import type { ProxyUUID } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { issueLike } from './support/authority.js'
 import { type TestMesh, startTestMesh } from './support/mesh.js'

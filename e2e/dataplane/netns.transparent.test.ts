@@ -338,10 +338,13 @@ if (obstacle !== undefined) {
           platform: 'node',
           format: 'esm',
           alias: Object.fromEntries(
-            ['driver-api', 'interception'].map((name) => [
-              `@osm-ts/${name}`,
-              join(root, 'packages', name, 'src/index.ts'),
-            ]),
+            [
+              ['driver-api/policy', 'driver-api/src/policy'],
+              ['driver-api/toolkit', 'driver-api/src/toolkit'],
+              ['driver-api/host', 'driver-api/src/host'],
+              ['driver-api', 'driver-api/src'],
+              ['interception', 'interception/src'],
+            ].map(([name = '', folder = '']) => [`@osm-ts/${name}`, join(root, 'packages', folder, 'index.ts')]),
           ),
         })
       })

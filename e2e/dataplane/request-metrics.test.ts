@@ -2,7 +2,7 @@ import { request } from 'node:http'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { startTestMesh, type TestMesh } from './support/mesh.js'
 import { shop } from './support/shop.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { declares } from '@osm-ts/driver-api'
+import { declares } from '@osm-ts/driver-api/host'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import { createPipyDriver } from '@osm-ts/driver-pipy'
 import { judge, needsOf, readScenario, readScenarios } from '@osm-ts/driver-testkit'

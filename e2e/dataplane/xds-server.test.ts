@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { type TestMesh, startTestMesh } from './support/mesh.js'
 import { narrowEnvoy, type NarrowEnvoy, tooLargeForEnvoy } from './support/narrow-envoy.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type AccessLog, PolicyReader } from '@osm-ts/driver-api'
+import { type AccessLog, PolicyReader } from '@osm-ts/driver-api/policy'
 import type { PipyConfig } from '@osm-ts/driver-pipy'
 
 import { logFormat } from '../../packages/driver-pipy/src/translate/log-format.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { PluginChain } from '@osm-ts/driver-api'
+import type { PluginChain } from '@osm-ts/driver-api/policy'
 import { guardedScript, type PipyConfig } from '@osm-ts/driver-pipy'
 
 import type { Seen } from './support/apps.js'

@@ -258,6 +258,12 @@ export function sourceAliases() {
         join(root, 'packages', name, name === 'envoy-api' ? 'gen' : 'src/index.ts'),
       ]),
     ),
+    ...Object.fromEntries(
+      ['host', 'policy', 'toolkit'].map((part) => [
+        `@osm-ts/driver-api/${part}`,
+        join(root, 'packages/driver-api/src', part, 'index.ts'),
+      ]),
+    ),
     // Read by itself: see the exports of the package.
     '@osm-ts/program/build-version': join(root, 'packages/program/src/build-version.ts'),
   }

@@ -43,7 +43,7 @@ const specifications = [
   'packages/core/src/certificates/',
   'packages/core/src/spec/ip-range',
   'packages/driver-testkit/src/test-certificates',
-  'packages/driver-api/src/support/ip-octets',
+  'packages/driver-api/src/toolkit/ip-octets',
   'packages/driver-api/src/index.ts',
   'packages/driver-pipy/codebase/server-names',
 ]

@@ -1,15 +1,7 @@
 import { createLogger, Metrics, type PolicyPart } from '@osm-ts/core'
-import {
-  type Credential,
-  type Part,
-  type PartHash,
-  PartStore,
-  type PolicyUpdate,
-  type ProxyPart,
-  type ProxyRef,
-  WorkTally,
-  WorkTurns,
-} from '@osm-ts/driver-api'
+import type { Credential, ProxyRef } from '@osm-ts/driver-api'
+import type { Part, PartHash, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api/policy'
+import { PartStore, WorkTally, WorkTurns } from '@osm-ts/driver-api/toolkit'
 import { Translator } from '@osm-ts/driver-envoy'
 
 import { PolicyDiffs } from '../../../packages/core/src/catalog/store/policy-diff.js'

@@ -1,7 +1,7 @@
 import { connect as tlsConnect } from 'node:tls'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { issueLike } from './authority.js'
 import { startTestMesh, type TestMesh } from './mesh.js'

@@ -1,4 +1,5 @@
-import type { ControllerContext, Driver, Part } from '@osm-ts/driver-api'
+import type { ControllerContext, Driver } from '@osm-ts/driver-api'
+import type { Part } from '@osm-ts/driver-api/policy'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 
 /** A driver that forgets which requests are allowed: anyone who may send one to a service may send all. The rest is as it should be. */

@@ -1,4 +1,4 @@
-import { type Capabilities, type OptionalFeature } from '@osm-ts/driver-api'
+import type { Capabilities, OptionalFeature } from '@osm-ts/driver-api'
 
 /** What class haproxy does beyond what every class does. The host refuses or reports a policy that needs anything else. */
 const features: readonly OptionalFeature[] = [

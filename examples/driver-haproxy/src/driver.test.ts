@@ -1,7 +1,8 @@
 import { createServer } from 'node:net'
 
 import { describe, expect, it } from '@jest/globals'
-import { checkDriver, schemaIssues, sidecarPatchSchema } from '@osm-ts/driver-api'
+import { checkDriver, sidecarPatchSchema } from '@osm-ts/driver-api'
+import { schemaIssues } from '@osm-ts/driver-api/toolkit'
 import { FakeHost, injectorContext, resolveValue } from '@osm-ts/driver-testkit'
 
 import { createHaproxyDriver } from './driver.js'

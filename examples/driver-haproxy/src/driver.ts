@@ -1,10 +1,6 @@
-import {
-  type ControllerContext,
-  type Driver,
-  type JsonValue,
-  serveHealth,
-  type StartedDriver,
-} from '@osm-ts/driver-api'
+import type { ControllerContext, Driver, StartedDriver } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
+import { serveHealth } from '@osm-ts/driver-api/toolkit'
 
 import { capabilities } from './capabilities.js'
 import { patch } from './patch.js'

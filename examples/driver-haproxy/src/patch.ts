@@ -1,13 +1,6 @@
-import {
-  type InjectorContext,
-  interceptionNeeds,
-  OsmError,
-  PROXY_UID,
-  type SidecarPatch,
-  sidecarPorts,
-  type SocketAddress,
-  workloadEnvironment,
-} from '@osm-ts/driver-api'
+import { type InjectorContext, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
+import type { SocketAddress } from '@osm-ts/driver-api/policy'
+import { interceptionNeeds, PROXY_UID, sidecarPorts, workloadEnvironment } from '@osm-ts/driver-api/toolkit'
 
 import { METRICS_PATH, READY_PATH } from './translate/translate.js'
 

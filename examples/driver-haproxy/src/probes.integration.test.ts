@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { ProbeBinding } from '@osm-ts/driver-api'
+import type { ProbeBinding } from '@osm-ts/driver-api/policy'
 import { testAuthority } from '@osm-ts/driver-testkit'
 
 import { freePort, MeshFixture, type Sidecar } from '../test/mesh.js'

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { hashPart } from '@osm-ts/driver-api'
+import { hashPart } from '@osm-ts/driver-api/policy'
 import { called, callers, everybody, plainMesh, served, type TestPolicy, together } from '@osm-ts/driver-testkit'
 
 import { handshake, KeptConnection } from '../test/handshake.js'

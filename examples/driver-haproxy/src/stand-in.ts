@@ -1,6 +1,6 @@
 import { request } from 'node:https'
 
-import { canonicalJson } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 import {
   documentStandIn,
   type OfferedDocument,

@@ -1,4 +1,4 @@
-import type { OutboundPart, ProbeBinding, ProxyPart, UpstreamPart } from '@osm-ts/driver-api'
+import type { OutboundPart, ProbeBinding, ProxyPart, UpstreamPart } from '@osm-ts/driver-api/policy'
 import { called, callers, everybody, served, type TestPolicy, together } from '@osm-ts/driver-testkit'
 
 const buyer = callers('bookbuyer.default.cluster.local')

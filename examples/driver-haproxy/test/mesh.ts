@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { type Credential, hashPart } from '@osm-ts/driver-api'
+import type { Credential } from '@osm-ts/driver-api'
+import { hashPart } from '@osm-ts/driver-api/policy'
 import { FakeHost, Latest, plainMesh, type TestAuthority, type TestPolicy, trustOf } from '@osm-ts/driver-testkit'
 
 import { CERTIFICATE } from '../agent/files.mjs'

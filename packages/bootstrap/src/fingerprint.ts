@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import { canonicalJson } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 
 /** A text that is the same for two JSON values exactly if they are equal; the order of members does not matter. */
 export function fingerprint(value: unknown): string {

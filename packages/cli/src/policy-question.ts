@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-import { ownValue } from '@osm-ts/driver-api'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 import { InvalidArgumentError } from 'commander'
 
 /** `<namespace>/<name>`. */

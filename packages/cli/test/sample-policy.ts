@@ -1,4 +1,5 @@
-import type { PartHash, Principal, ProxyPolicy, ProxyUUID, ServiceIdentity, SpiffeId } from '@osm-ts/driver-api'
+import type { Principal, ProxyUUID, ServiceIdentity, SpiffeId } from '@osm-ts/driver-api'
+import type { PartHash, ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 const hash = (name: string): PartHash => name.padEnd(32, '_') as PartHash
 const service = { namespace: 'bookstore', name: 'bookstore-v2' }

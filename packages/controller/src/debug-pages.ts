@@ -1,4 +1,4 @@
-import { type DebugRequest, type DebugResponse } from '@osm-ts/driver-api'
+import type { DebugRequest, DebugResponse } from '@osm-ts/driver-api'
 import {
   allKinds,
   type CertificateManager,

@@ -1,4 +1,5 @@
-import { askProbe, driverKey, type HealthProbes, isOsmError, OsmError, type StartedDriver } from '@osm-ts/driver-api'
+import { driverKey, type HealthProbes, isOsmError, OsmError, type StartedDriver } from '@osm-ts/driver-api'
+import { askProbe } from '@osm-ts/driver-api/host'
 import {
   allowedClasses,
   backoffMs,

@@ -11,7 +11,8 @@ import {
   systemClock,
   TresorProvider,
 } from '@osm-ts/core'
-import type { DriverMetrics, PolicyUpdate } from '@osm-ts/driver-api'
+import type { DriverMetrics } from '@osm-ts/driver-api'
+import type { PolicyUpdate } from '@osm-ts/driver-api/policy'
 
 import { base, domains, silent, TextSource } from '../test/controller-fixture.js'
 import { startedDriver } from '../test/started-driver.js'

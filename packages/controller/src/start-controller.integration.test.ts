@@ -11,7 +11,8 @@ import {
   TresorProvider,
 } from '@osm-ts/core'
 import { eventually } from '@osm-ts/driver-testkit'
-import type { Eviction, PolicyUpdate, ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
+import type { Eviction, ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
+import type { PolicyUpdate } from '@osm-ts/driver-api/policy'
 
 import { base, domains, silent, TextSource } from '../test/controller-fixture.js'
 import { type StartedDriver, startedDriver } from '../test/started-driver.js'

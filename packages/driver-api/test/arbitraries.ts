@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 
-import type { PartKind, PartOf } from '../src/index.js'
+import type { PartKind, PartOf } from '../src/policy/index.js'
 import { proxyPart, trustPart, meshPart, principalsPart } from './arbitraries/own-parts.js'
 import { inboundPart, ingressPart } from './arbitraries/served-parts.js'
 import { outboundPart, upstreamPart, endpointsPart } from './arbitraries/called-parts.js'

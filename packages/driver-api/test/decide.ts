@@ -1,4 +1,5 @@
-import type { InboundPart, PartHash, Principal, PrincipalsPart, RouteMatch } from '../src/index.js'
+import type { Principal } from '../src/index.js'
+import type { InboundPart, PartHash, PrincipalsPart, RouteMatch } from '../src/policy/index.js'
 
 /** A request as a served port sees it. */
 export interface Request {

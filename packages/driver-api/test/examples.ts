@@ -4,6 +4,7 @@
  * First: the bookbuyer of OSM's demo calls the bookstore, whose traffic a TrafficSplit divides between two versions. Second: in explicit mode, a ledger
  * calls a MySQL server, which speaks first.
  */
+import type { Principal, ProxyUUID, ServiceIdentity, SpiffeId } from '../src/index.js'
 import {
   compareAllowRules,
   compareText,
@@ -13,18 +14,14 @@ import {
   type OutboundPart,
   type Part,
   type PartHash,
-  type Principal,
   type PrincipalsPart,
   type Protocol,
   type ProxyPart,
   type ProxyPolicy,
-  type ProxyUUID,
-  type ServiceIdentity,
   type SetMemberKind,
-  type SpiffeId,
   type TrustPart,
   type UpstreamPart,
-} from '../src/index.js'
+} from '../src/policy/index.js'
 import { PartBag } from './part-bag.js'
 
 const trust: TrustPart = {

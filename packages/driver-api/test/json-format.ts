@@ -1,4 +1,4 @@
-import type { JsonValue } from '../src/index.js'
+import type { JsonValue } from '../src/policy/index.js'
 
 const width = 108
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 
-import type { JsonValue, Part } from '../src/index.js'
-import { partSchemas } from '../src/index.js'
+import type { JsonValue, Part } from '../src/policy/index.js'
+import { partSchemas } from '../src/policy/index.js'
 
 type Path = readonly (string | number)[]
 

@@ -6,7 +6,7 @@ import {
   type PartHash,
   type ProxyPart,
   type ProxyPolicy,
-} from '../src/index.js'
+} from '../src/policy/index.js'
 
 /** Parts by hash, as a host holds them. */
 export class PartBag {

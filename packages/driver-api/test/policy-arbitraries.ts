@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 
+import type { Principal, ProxyUUID, ServiceIdentity, SpiffeId } from '../src/index.js'
 import {
   compareAllowRules,
   compareText,
@@ -13,18 +14,14 @@ import {
   type Part,
   type PartHash,
   type PartOf,
-  type Principal,
   type PrincipalsPart,
   type Protocol,
   type ProxyPart,
   type ProxyPolicy,
-  type ProxyUUID,
   type RouteMatch,
-  type ServiceIdentity,
   type SetMemberKind,
   type SetPart,
-  type SpiffeId,
-} from '../src/index.js'
+} from '../src/policy/index.js'
 import { PartBag } from './part-bag.js'
 import { count, partArbitraries, principal, protocol, routeMatch, sortedList, TRUST_DOMAIN } from './arbitraries.js'
 

@@ -1,4 +1,5 @@
-import { type ControllerContext, type Driver, serveHealth, type StartedDriver } from '@osm-ts/driver-api'
+import type { ControllerContext, Driver, StartedDriver } from '@osm-ts/driver-api'
+import { serveHealth } from '@osm-ts/driver-api/toolkit'
 
 import { configSchema, envoyConfig, httpLimits, longestDrainSeconds } from './bootstrap/driver-config.js'
 import { createPatch } from './bootstrap/patch.js'

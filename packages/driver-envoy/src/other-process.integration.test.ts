@@ -3,15 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  type ControllerContext,
-  type Driver,
-  OsmError,
-  type PartHash,
-  type PolicyUpdate,
-  type ProxyPolicy,
-  refOf,
-} from '@osm-ts/driver-api'
+import { type ControllerContext, type Driver, OsmError } from '@osm-ts/driver-api'
+import { type PartHash, type PolicyUpdate, type ProxyPolicy, refOf } from '@osm-ts/driver-api/policy'
 import { childEndpoint, RemoteDriver } from '@osm-ts/driver-process'
 import { FakeHost, injectorContext } from '@osm-ts/driver-testkit'
 

@@ -8,7 +8,7 @@ import {
   policyDocument,
   type ProxyPart,
   type ProxyPolicy,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 /** A document whose references may be any labels, or hashes that edits have made stale. */
 export interface PolicyDraft {

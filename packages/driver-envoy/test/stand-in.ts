@@ -1,6 +1,7 @@
 import { fromBinary, type JsonValue, type Registry, toJson } from '@bufbuild/protobuf'
 
-import { canonicalJson, type Credential } from '@osm-ts/driver-api'
+import type { Credential } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 import type { Judge, StandIn, StandInSession } from '@osm-ts/driver-testkit'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'

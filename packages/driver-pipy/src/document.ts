@@ -1,4 +1,5 @@
-import type { Credential, PartLookup, ProxyPart, Refusal } from '@osm-ts/driver-api'
+import type { Credential } from '@osm-ts/driver-api'
+import type { PartLookup, ProxyPart, Refusal } from '@osm-ts/driver-api/policy'
 
 import { EncodedConfig, type EncodedDocument } from './config/document.js'
 import { byKey, type CredentialNeed, type CredentialsByKey } from './config/further-credentials.js'

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 
-import { canonicalJson, type Credential, hashPart, type Part, type PartHash, type ProxyPart } from '@osm-ts/driver-api'
+import type { Credential } from '@osm-ts/driver-api'
+import { canonicalJson, hashPart, type Part, type PartHash, type ProxyPart } from '@osm-ts/driver-api/policy'
 import { FakeHost } from '@osm-ts/driver-testkit'
 
 import { Codebase } from '../src/codebase/codebase.js'

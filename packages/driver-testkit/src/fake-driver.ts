@@ -1,4 +1,4 @@
-import { type Capabilities, type Driver } from '@osm-ts/driver-api'
+import type { Capabilities, Driver } from '@osm-ts/driver-api'
 
 /** As little as a driver can declare. */
 export const leastCapabilities: Capabilities = {

@@ -7,23 +7,25 @@ import {
   type DebugHandlers,
   type DebugResponse,
   type Eviction,
-  hashPart,
-  hostContracts,
   type MeshConfigView,
   OsmError,
-  type Part,
-  type PartHash,
-  type PartRef,
-  partRefs,
-  type PolicyUpdate,
   type Principal,
   type ProxyObservation,
-  type ProxyPart,
   type ProxyRef,
   type ProxyUUID,
   type ServiceIdentity,
   type SpiffeId,
 } from '@osm-ts/driver-api'
+import { hostContracts } from '@osm-ts/driver-api/host'
+import {
+  hashPart,
+  type Part,
+  type PartHash,
+  type PartRef,
+  partRefs,
+  type PolicyUpdate,
+  type ProxyPart,
+} from '@osm-ts/driver-api/policy'
 
 import { meshConfig } from './injector-context.js'
 import { Latest, Queue } from './latest.js'

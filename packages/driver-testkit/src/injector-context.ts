@@ -1,4 +1,5 @@
-import { hostContracts, type InjectorContext, type MeshConfigView, type Value } from '@osm-ts/driver-api'
+import type { InjectorContext, MeshConfigView, Value } from '@osm-ts/driver-api'
+import { hostContracts } from '@osm-ts/driver-api/host'
 
 /** The configuration of a mesh whose administrator has changed nothing. */
 export const meshConfig: MeshConfigView = {

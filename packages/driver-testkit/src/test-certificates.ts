@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto'
 
-import { type Credential, ipOctets, type TrustBundle } from '@osm-ts/driver-api'
+import type { Credential, TrustBundle } from '@osm-ts/driver-api'
+import { ipOctets } from '@osm-ts/driver-api/toolkit'
 
 /** A certificate authority that exists as long as a test. */
 export interface TestAuthority {

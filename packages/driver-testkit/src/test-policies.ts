@@ -1,3 +1,4 @@
+import type { Principal } from '@osm-ts/driver-api'
 import {
   type EndpointsPart,
   hashPart,
@@ -6,14 +7,13 @@ import {
   type OutboundPart,
   type Part,
   type PartHash,
-  type Principal,
   type PrincipalsPart,
   type ProxyPart,
   type RouteMatch,
   type SetPart,
   type TrustPart,
   type UpstreamPart,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 /** A policy by its parts, for {@link FakeHost.publishPolicy} and {@link documentOf}. */
 export interface TestPolicy {

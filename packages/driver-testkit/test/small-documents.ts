@@ -3,19 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { request } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 
-import {
-  canonicalJson,
-  type ControllerContext,
-  type Credential,
-  DocumentTracker,
-  followPolicies,
-  type PartHash,
-  partRefs,
-  PartStore,
-  type PolicyUpdate,
-  type ProxyRef,
-  Wake,
-} from '@osm-ts/driver-api'
+import type { ControllerContext, Credential, ProxyRef } from '@osm-ts/driver-api'
+import { canonicalJson, type PartHash, partRefs, type PolicyUpdate } from '@osm-ts/driver-api/policy'
+import { DocumentTracker, followPolicies, PartStore, Wake } from '@osm-ts/driver-api/toolkit'
 
 import { documentStandIn, type OfferedDocument, type RefusedDocument } from '../src/conformance/document-stand-in.js'
 

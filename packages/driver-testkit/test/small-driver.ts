@@ -5,14 +5,11 @@ import {
   type ControllerContext,
   type Driver,
   type InjectorContext,
-  interceptionNeeds,
   OsmError,
-  PROXY_UID,
-  serveHealth,
-  sidecarIdentity,
   type SidecarPatch,
   type StartedDriver,
 } from '@osm-ts/driver-api'
+import { interceptionNeeds, PROXY_UID, serveHealth, sidecarIdentity } from '@osm-ts/driver-api/toolkit'
 
 import { fakeDriver, leastCapabilities } from '../src/fake-driver.js'
 import { type DocumentFaults, SmallDocuments } from './small-documents.js'

@@ -11,7 +11,8 @@ import {
   TresorProvider,
 } from '@osm-ts/core'
 import { ProbeBindingsReader } from '@osm-ts/kubernetes'
-import type { Driver, JsonValue } from '@osm-ts/driver-api'
+import type { Driver } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 
 import { InitScripts } from '../src/index.js'

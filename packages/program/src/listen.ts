@@ -1,4 +1,5 @@
-import { type GuardServerOptions, guardServer, listenBacklog, OsmError } from '@osm-ts/driver-api'
+import { OsmError } from '@osm-ts/driver-api'
+import { type GuardServerOptions, guardServer, listenBacklog } from '@osm-ts/driver-api/toolkit'
 import type { FastifyInstance } from 'fastify'
 
 import type { ProgramErrorCode } from './error-codes.js'

@@ -1,4 +1,4 @@
-import { admissionLimits, type ServerConnectionLimits } from '@osm-ts/driver-api'
+import { admissionLimits, type ServerConnectionLimits } from '@osm-ts/driver-api/toolkit'
 
 /**
  * Timeouts of requests, in milliseconds, for servers whose requests are small. Node.js looks for requests that are late at an interval, which is half a

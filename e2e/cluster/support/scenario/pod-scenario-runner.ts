@@ -1,6 +1,6 @@
 import type { Problem } from '@osm-ts/core'
 import { MemoryCaStore } from '@osm-ts/core'
-import { declares, type RequiredFeature } from '@osm-ts/driver-api'
+import { declares, type RequiredFeature } from '@osm-ts/driver-api/host'
 import { createEnvoyDriver } from '@osm-ts/driver-envoy'
 import {
   changeObjects,

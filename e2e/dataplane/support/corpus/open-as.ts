@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { openSocket } from '../../../../packages/driver-testkit/src/actor/calls.js'
 import { issueLike } from '../authority.js'

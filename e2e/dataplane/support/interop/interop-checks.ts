@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import type { CertificateSubject } from '@osm-ts/core'
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 import { testAuthority } from '@osm-ts/driver-testkit'
 
 import { issueLike } from '../authority.js'

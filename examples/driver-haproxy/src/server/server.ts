@@ -4,14 +4,8 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
 
-import {
-  type ControllerContext,
-  type Credential,
-  OsmError,
-  PartStore,
-  type TrustBundle,
-  WorkTurns,
-} from '@osm-ts/driver-api'
+import { type ControllerContext, type Credential, OsmError, type TrustBundle } from '@osm-ts/driver-api'
+import { PartStore, WorkTurns } from '@osm-ts/driver-api/toolkit'
 
 import { limits } from './limits.js'
 import type { Poll } from './session.js'

@@ -1,20 +1,16 @@
 import { createHash } from 'node:crypto'
 
-import {
-  type ApplyReport,
-  canonicalJson,
-  type Credential,
-  DocumentTracker,
-  type DriverCertificates,
-  followPolicies,
-  type Logger,
-  type PartStore,
-  type PolicySource,
-  type Proxies,
-  type ProxyRef,
-  Wake,
-  type WorkTurns,
+import type {
+  ApplyReport,
+  Credential,
+  DriverCertificates,
+  Logger,
+  PolicySource,
+  Proxies,
+  ProxyRef,
 } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
+import { DocumentTracker, followPolicies, type PartStore, Wake, type WorkTurns } from '@osm-ts/driver-api/toolkit'
 
 import type { Translation } from '../translate/document.js'
 import { translate } from '../translate/translate.js'

@@ -1,4 +1,4 @@
-import type { HeaderMatch, PartRef, RouteMatch, StringMatch } from '@osm-ts/driver-api'
+import type { HeaderMatch, PartRef, RouteMatch, StringMatch } from '@osm-ts/driver-api/policy'
 
 import { type Pattern, patternsOf } from './expression.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'

@@ -1,4 +1,4 @@
-import type { Refusal } from '@osm-ts/driver-api'
+import type { Refusal } from '@osm-ts/driver-api/policy'
 
 /** Where a server of a section stands. What the runtime interface of HAProxy can change is all here. */
 export interface Slot {

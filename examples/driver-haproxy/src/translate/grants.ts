@@ -1,4 +1,10 @@
-import { canonicalJson, type InboundBinding, type InboundPart, type PartHash, type TrustPart } from '@osm-ts/driver-api'
+import {
+  canonicalJson,
+  type InboundBinding,
+  type InboundPart,
+  type PartHash,
+  type TrustPart,
+} from '@osm-ts/driver-api/policy'
 
 import type { HaproxyPolicyReader } from './policy-reader.js'
 

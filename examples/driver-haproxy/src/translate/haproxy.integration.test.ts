@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 import { describe, expect, it } from '@jest/globals'
-import type { RouteMatch, StringMatch } from '@osm-ts/driver-api'
+import type { RouteMatch, StringMatch } from '@osm-ts/driver-api/policy'
 import { callers, documentOf, proxyPart, served, type TestPolicy } from '@osm-ts/driver-testkit'
 import fc from 'fast-check'
 

@@ -9,7 +9,7 @@ import {
   type PrincipalsPart,
   type ProxyPart,
   withheldHeaders,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { Conditions } from './conditions.js'
 import { fileNames } from './document.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api'
+import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api/policy'
 
 import type { Section } from './section.js'
 import { socketName } from './words.js'

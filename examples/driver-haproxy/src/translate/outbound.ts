@@ -5,7 +5,7 @@ import {
   type SocketAddress,
   type WeightedUpstream,
   withheldHeaders,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { Conditions } from './conditions.js'
 import { type ConfigFile, fileNames } from './document.js'

@@ -1,4 +1,4 @@
-import { ESCAPED_SLASH_REFUSAL } from '@osm-ts/driver-api'
+import { ESCAPED_SLASH_REFUSAL } from '@osm-ts/driver-api/policy'
 
 /**
  * The path rule of the mesh: what two readers could read differently is answered 400, and runs of slashes are one. The expressions are this driver's own and

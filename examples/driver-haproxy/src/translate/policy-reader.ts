@@ -1,4 +1,4 @@
-import { type PartRef, PolicyReader } from '@osm-ts/driver-api'
+import { type PartRef, PolicyReader } from '@osm-ts/driver-api/policy'
 
 import { Unsayable } from './words.js'
 

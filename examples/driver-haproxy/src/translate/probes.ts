@@ -1,4 +1,11 @@
-import { compareText, hashPart, type PartRef, type ProbeBinding, type ProxyPart, refOf } from '@osm-ts/driver-api'
+import {
+  compareText,
+  hashPart,
+  type PartRef,
+  type ProbeBinding,
+  type ProxyPart,
+  refOf,
+} from '@osm-ts/driver-api/policy'
 
 import { type ConfigFile, fileNames } from './document.js'
 import type { HaproxyPolicyReader } from './policy-reader.js'

@@ -1,4 +1,4 @@
-import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api'
+import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api/policy'
 
 import { type ConfigFile, fileNames } from './document.js'
 import { wayName, wayTo } from './listening.js'

@@ -1,4 +1,4 @@
-import type { Protocol } from '@osm-ts/driver-api'
+import type { Protocol } from '@osm-ts/driver-api/policy'
 
 /** A section of haproxy.cfg: its first line, and the lines in it. */
 export interface Section {

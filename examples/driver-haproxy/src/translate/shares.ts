@@ -1,4 +1,4 @@
-import type { WeightedUpstream } from '@osm-ts/driver-api'
+import type { WeightedUpstream } from '@osm-ts/driver-api/policy'
 
 import { type ConfigFile, fileNames } from './document.js'
 

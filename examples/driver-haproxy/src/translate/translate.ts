@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import type { MeshPart, PartLookup, ProxyPart, TrustPart } from '@osm-ts/driver-api'
+import type { MeshPart, PartLookup, ProxyPart, TrustPart } from '@osm-ts/driver-api/policy'
 
 import { type ConfigFile, fileNames, type Translation } from './document.js'
 import { grantsOf } from './grants.js'

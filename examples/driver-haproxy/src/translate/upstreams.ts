@@ -6,7 +6,7 @@ import type {
   PartInSet,
   SocketAddress,
   UpstreamPart,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { fileNames, type Slot } from './document.js'
 import { ownListeners } from './listening.js'

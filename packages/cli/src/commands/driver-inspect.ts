@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 
 import type { Command } from 'commander'
-import { describeContracts, isOsmError } from '@osm-ts/driver-api'
+import { isOsmError } from '@osm-ts/driver-api'
+import { describeContracts } from '@osm-ts/driver-api/host'
 import type { DeclaredDriver, PackageManifest } from '@osm-ts/driver-process'
 
 import { exitCodes } from '../exit-code.js'

@@ -3,7 +3,7 @@ import tls from 'node:tls'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { certificateNames, MemoryCaStore, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { samplePolicy } from '../../test/sample-policy.js'
 import { proxyStatus } from '../../test/sample-view.js'

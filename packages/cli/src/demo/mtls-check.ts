@@ -1,4 +1,4 @@
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 import type { ProxyStatus } from '@osm-ts/core'
 
 import type { SeenCertificate } from '../live/live-view.js'

@@ -1,5 +1,5 @@
 import { splitApexName, type KindMap, type MeshObject } from '@osm-ts/core'
-import { ownValue } from '@osm-ts/driver-api'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 import type { ReportedRequest } from '@osm-ts/standalone'
 
 /** What a TrafficSplit asks for. */

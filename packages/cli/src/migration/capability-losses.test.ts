@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { optionalFeatures, type Capabilities, type PartHash } from '@osm-ts/driver-api'
+import { optionalFeatures, type Capabilities } from '@osm-ts/driver-api'
+import type { PartHash } from '@osm-ts/driver-api/policy'
 
 import { allCapabilities as everything } from '../../test/all-capabilities.js'
 import { samplePolicy } from '../../test/sample-policy.js'

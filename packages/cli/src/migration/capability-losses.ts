@@ -1,4 +1,5 @@
-import { unsupportedByClass, type Capabilities, type RequiredFeature } from '@osm-ts/driver-api'
+import type { Capabilities } from '@osm-ts/driver-api'
+import { unsupportedByClass, type RequiredFeature } from '@osm-ts/driver-api/host'
 import { formatObjectRef } from '@osm-ts/core'
 
 import type { ExplainedPolicy } from '../state/debug-api.js'

@@ -1,4 +1,5 @@
-import type { InboundPart, MeshService, PartHash, Principal, ProxyPolicy } from '@osm-ts/driver-api'
+import type { MeshService, Principal } from '@osm-ts/driver-api'
+import type { InboundPart, PartHash, ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { partOf } from '../proxy/find-parts.js'
 import { describeMatch } from '../proxy/policy-summary.js'

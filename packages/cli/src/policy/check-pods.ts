@@ -1,5 +1,5 @@
 import { formatObjectRef, isMonitored, type KindMap, objectRef, type ObjectRef, proxyKeyOfInstance } from '@osm-ts/core'
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { cliError } from '../errors.js'
 import type { NamedThing } from '../policy-question.js'

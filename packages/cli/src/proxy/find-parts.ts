@@ -1,4 +1,4 @@
-import type { Part, PartHash, PartKind, PartOf, ProxyPolicy } from '@osm-ts/driver-api'
+import type { Part, PartHash, PartKind, PartOf, ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 /** The part behind a reference, if the document holds it and it is of that kind. */
 export function partOf<K extends PartKind>(

@@ -6,7 +6,7 @@ import type {
   ProxyPolicy,
   RouteMatch,
   WeightedUpstream,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { formatPercent } from '../output/format.js'
 import { renderSpans, span } from '../output/style.js'

@@ -1,4 +1,5 @@
-import { isOsmError, type MeshService, type ProxyPolicy } from '@osm-ts/driver-api'
+import { isOsmError, type MeshService } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 import type {
   DriverState,
   EndpointWithoutProxy,

@@ -1,5 +1,5 @@
 import { isHostOf } from '@osm-ts/core'
-import type { EgressPart, OutboundPart } from '@osm-ts/driver-api'
+import type { EgressPart, OutboundPart } from '@osm-ts/driver-api/policy'
 
 import { allowedRequests } from '../policy/allowed-requests.js'
 import type { NamedThing } from '../policy-question.js'

@@ -1,5 +1,6 @@
 import { proxyKeyOfInstance, type ProxyKey } from '@osm-ts/core'
-import { isOsmError, type PartHash, type ProxyPolicy } from '@osm-ts/driver-api'
+import { isOsmError } from '@osm-ts/driver-api'
+import type { PartHash, ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import type { MeshModel } from '../spec/load-mesh-model.js'
 import type { AskedProxy, DebugApi, ExplainedPolicy } from '../state/debug-api.js'

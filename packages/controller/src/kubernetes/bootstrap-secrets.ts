@@ -10,7 +10,7 @@ import {
   resourceTypes,
   WorkQueue,
 } from '@osm-ts/kubernetes'
-import { compareText } from '@osm-ts/driver-api'
+import { compareText } from '@osm-ts/driver-api/policy'
 
 import type { ControllerErrorCode } from '../errors.js'
 import { labelled, type Labelled, listLabelled } from './labelled-objects.js'

@@ -11,7 +11,7 @@ import {
   resourceTypes,
   WorkQueue,
 } from '@osm-ts/kubernetes'
-import { ownValue } from '@osm-ts/driver-api'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 
 import type { ControllerErrorCode } from '../errors.js'
 import { untilAborted } from '../supervision.js'

@@ -12,7 +12,8 @@ import {
   resolveMeshConfig,
   restartOnlyChanges,
 } from '@osm-ts/core'
-import { isOsmError, type JsonValue } from '@osm-ts/driver-api'
+import { isOsmError } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import type { ControllerErrorCode } from '../errors.js'
 import type { ObjectFindings } from './object-findings.js'

@@ -1,4 +1,4 @@
-import { FairQueue } from '@osm-ts/driver-api'
+import { FairQueue } from '@osm-ts/driver-api/toolkit'
 
 /** How a {@link FairSemaphore} lets work go on. */
 export interface FairSemaphoreOptions {

@@ -1,4 +1,5 @@
-import type { MeshService, ProxyUUID, RouteMatch, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { MeshService, ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { RouteMatch } from '@osm-ts/driver-api/policy'
 
 import type { Endpoint } from '../endpoints/index.js'
 import type { ObjectOrigin, ObjectRef } from '../problem.js'

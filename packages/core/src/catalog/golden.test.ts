@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
-import { checkPolicy, validatePolicy, type Part, type ProxyPart } from '@osm-ts/driver-api'
+import { checkPolicy, validatePolicy, type Part, type ProxyPart } from '@osm-ts/driver-api/policy'
 
 import { compactJson } from '../../test/catalog/compact-json.js'
 import { MeshFixture, objectsOf } from '../../test/catalog/mesh-fixture.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { canonicalJson, checkPolicy, type PartHash, type ProxyPolicy } from '@osm-ts/driver-api'
+import { canonicalJson, checkPolicy, type PartHash, type ProxyPolicy } from '@osm-ts/driver-api/policy'
 import fc from 'fast-check'
 
 import { MeshFixture } from '../../test/catalog/mesh-fixture.js'

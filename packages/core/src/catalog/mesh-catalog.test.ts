@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
-import { partRefs, type InboundPart, type PartHash, type ProxyRef, type ProxyUUID } from '@osm-ts/driver-api'
+import type { ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
+import { partRefs, type InboundPart, type PartHash } from '@osm-ts/driver-api/policy'
 
 import { MeshFixture, meshConfig, objectsOf, uuidOf } from '../../test/catalog/mesh-fixture.js'
 import { resolveMeshConfig } from '../config/index.js'

@@ -1,15 +1,12 @@
+import { OsmError, type MeshService, type ProxyRef, type ServiceAccountRef } from '@osm-ts/driver-api'
 import {
-  OsmError,
   policyDocument,
-  type MeshService,
   type Part,
   type PartHash,
   type ProxyPart,
   type ProxyPolicy,
-  type ProxyRef,
   type RouteMatch,
-  type ServiceAccountRef,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { atOnce, type Steps } from '../async/index.js'
 import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'

@@ -1,4 +1,4 @@
-import type { ProxyPart } from '@osm-ts/driver-api'
+import type { ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { MeshConfig } from '../config/index.js'
 import type { EndpointsAnnouncement, EndpointsProvider } from '../endpoints/index.js'

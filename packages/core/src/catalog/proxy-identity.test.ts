@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { canonicalJson } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 
 import { MeshFixture, objectsOf } from '../../test/catalog/mesh-fixture.js'
 import { proxyKeyOfInstance } from '../identity/index.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { PartRef } from '@osm-ts/driver-api'
+import type { PartRef } from '@osm-ts/driver-api/policy'
 
 import { largeMesh } from '../../test/catalog/large-mesh.js'
 import { MeshFixture, meshConfig, uuidOf } from '../../test/catalog/mesh-fixture.js'

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 
-import { OsmError, ipOctets } from '@osm-ts/driver-api'
+import { OsmError } from '@osm-ts/driver-api'
+import { ipOctets } from '@osm-ts/driver-api/toolkit'
 
 import type { CaMaterial } from './ca-store.js'
 import type { LeafRequest } from './certificate-provider.js'

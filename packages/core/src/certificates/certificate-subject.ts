@@ -5,8 +5,8 @@ import {
   type ProxyCommonName,
   type ProxyUUID,
   type ServiceAccountRef,
-  ipOctets,
 } from '@osm-ts/driver-api'
+import { ipOctets } from '@osm-ts/driver-api/toolkit'
 
 import { isDnsDomain, isDnsLabel, isDnsSubdomain, quoted } from '../identity/dns-name.js'
 import { accountOfOutsideName } from '../identity/outside-name.js'

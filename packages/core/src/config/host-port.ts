@@ -1,4 +1,4 @@
-import { ipOctets } from '@osm-ts/driver-api'
+import { ipOctets } from '@osm-ts/driver-api/toolkit'
 
 /** A server, as people write it. */
 export interface HostPort {

@@ -1,4 +1,4 @@
-import type { JsonValue, TlsVersion } from '@osm-ts/driver-api'
+import type { JsonValue, TlsVersion } from '@osm-ts/driver-api/policy'
 
 import type { CrossNamespaceConfig } from '../spec/reference-grant.js'
 import type { featureFlagNames, MeshConfigSpec } from '../spec/schema/mesh-config.js'

@@ -1,4 +1,4 @@
-import type { TlsVersion } from '@osm-ts/driver-api'
+import type { TlsVersion } from '@osm-ts/driver-api/policy'
 
 import { isDnsLabel } from '../identity/index.js'
 import type { MeshConfigSpec } from '../spec/schema/mesh-config.js'

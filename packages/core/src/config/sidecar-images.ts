@@ -1,4 +1,4 @@
-import type { JsonValue } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import type { ConfigEnvironment, DriverEntry, MeshConfig } from './mesh-config.js'
 

@@ -1,4 +1,5 @@
-import { type Driver, type JsonValue, OsmError } from '@osm-ts/driver-api'
+import { type Driver, OsmError } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
 /** Refuses what a driver's own schema does not describe. */

@@ -1,4 +1,4 @@
-import { requireContract } from '@osm-ts/driver-api'
+import { requireContract } from '@osm-ts/driver-api/host'
 
 import type { DriverRefusal, DriverState } from './driver-facts.js'
 import type { DriverRegistry } from './registry.js'

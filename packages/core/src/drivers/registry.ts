@@ -1,5 +1,4 @@
 import {
-  checkSidecarPatch,
   driverKey,
   isDriverName,
   type ControllerContext,
@@ -8,10 +7,9 @@ import {
   OsmError,
   type SidecarPatch,
   type StartedDriver,
-  isContractRange,
   isOsmError,
-  requireContract,
 } from '@osm-ts/driver-api'
+import { checkSidecarPatch, isContractRange, requireContract } from '@osm-ts/driver-api/host'
 
 import { driverConfigCheck, type DriverConfigCheck } from './config-check.js'
 import { builtInFacts, type DriverFacts, type DriverRefusal } from './driver-facts.js'

@@ -1,4 +1,5 @@
-import { type Capabilities, declares, type OptionalFeature, type RequiredFeature } from '@osm-ts/driver-api'
+import type { Capabilities, OptionalFeature } from '@osm-ts/driver-api'
+import { declares, type RequiredFeature } from '@osm-ts/driver-api/host'
 
 import { patternMatch } from '../catalog/policy/problems/pattern.js'
 import { EGRESS_GATEWAY_MODE, egressGatewayMode } from '../spec/egress-gateway-mode.js'

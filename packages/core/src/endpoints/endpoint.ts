@@ -1,4 +1,5 @@
-import type { Locality, MeshService, ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { MeshService, ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { Locality } from '@osm-ts/driver-api/policy'
 
 import { proxyKey, type ProxyKey } from '../identity/proxy-key.js'
 import type { Problem } from '../problem.js'

@@ -1,4 +1,4 @@
-import type { Locality } from '@osm-ts/driver-api'
+import type { Locality } from '@osm-ts/driver-api/policy'
 
 import { unknownLocality } from './endpoint.js'
 

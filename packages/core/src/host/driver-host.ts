@@ -2,25 +2,21 @@ import {
   type Configurator,
   type ControllerContext,
   type Credential,
-  type CredentialRef,
   type DebugRequest,
   type DebugResponse,
   type Driver,
   type DriverMetrics,
   type Eviction,
-  type JsonValue,
   type Logger,
   type MeshService,
   type MessageBroker,
   OsmError,
-  type Part,
-  type PartHash,
-  type PolicyUpdate,
   type ProxyRef,
-  requireContract,
   type ServiceAccountRef,
   type TrustBundle,
 } from '@osm-ts/driver-api'
+import { requireContract } from '@osm-ts/driver-api/host'
+import type { CredentialRef, JsonValue, Part, PartHash, PolicyUpdate } from '@osm-ts/driver-api/policy'
 
 import { BoundedQueue } from '../async/bounded-queue.js'
 import { Latest } from '../async/latest.js'

@@ -1,4 +1,5 @@
-import type { ApplyReport, ProxyPart } from '@osm-ts/driver-api'
+import type { ApplyReport } from '@osm-ts/driver-api'
+import type { ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { PolicyStream } from './policy-stream.js'

@@ -1,4 +1,5 @@
-import type { ProxyCommonName, ProxyPart, ProxyRef, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { ProxyCommonName, ProxyRef, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { ProxyIdentity } from '../identity/proxy-identity.js'

@@ -1,13 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import {
-  type Capabilities,
-  type InboundPart,
-  optionalFeatures,
-  type PartReport,
-  type PolicyUpdate,
-  type Principal,
-  type ProxyPart,
-} from '@osm-ts/driver-api'
+import { type Capabilities, optionalFeatures, type PartReport, type Principal } from '@osm-ts/driver-api'
+import type { InboundPart, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import { type PolicyPart, makePart } from '../catalog/policy/parts/policy-part.js'
 import { PartStore } from '../catalog/store/part-store.js'

@@ -1,14 +1,13 @@
+import type { ApplyReport, PartReport } from '@osm-ts/driver-api'
 import {
-  type ApplyReport,
   type InboundPart,
   type PartHash,
-  type PartReport,
   type PolicyUpdate,
   type PrincipalsPart,
   type ProxyPart,
   denyForm,
   removesAccess,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { Latest } from '../async/latest.js'
 import { type PolicyPart, makePart } from '../catalog/policy/parts/policy-part.js'

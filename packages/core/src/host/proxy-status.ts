@@ -1,4 +1,4 @@
-import { canonicalJson, type ProxyPart } from '@osm-ts/driver-api'
+import { canonicalJson, type ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { CatalogErrorCode } from '../catalog/error-codes.js'
 import type { PolicyPart, SourceRef } from '../catalog/policy/parts/policy-part.js'

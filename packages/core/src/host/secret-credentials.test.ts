@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Credential, CredentialRef, MeshPart, ProxyPart, ProxyRef, UpstreamPart } from '@osm-ts/driver-api'
+import type { Credential, ProxyRef } from '@osm-ts/driver-api'
+import type { CredentialRef, MeshPart, ProxyPart, UpstreamPart } from '@osm-ts/driver-api/policy'
 
 import { makePart, type PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { SecretSource } from '../secrets/secret-source.js'

@@ -1,10 +1,6 @@
-import {
-  type Credential,
-  type CredentialRef,
-  type NamedCredentialRef,
-  OsmError,
-  type ProxyRef,
-} from '@osm-ts/driver-api'
+import { type Credential, OsmError, type ProxyRef } from '@osm-ts/driver-api'
+import type { CredentialRef } from '@osm-ts/driver-api/policy'
+import type { NamedCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 import { Latest } from '../async/latest.js'
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'

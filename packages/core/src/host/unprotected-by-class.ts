@@ -1,4 +1,6 @@
-import { type Capabilities, type InboundPart, unsupportedByClass } from '@osm-ts/driver-api'
+import type { Capabilities } from '@osm-ts/driver-api'
+import { unsupportedByClass } from '@osm-ts/driver-api/host'
+import type { InboundPart } from '@osm-ts/driver-api/policy'
 
 /** Why a served port can't be given to a proxy as it is written. */
 export interface UnprotectedPort {

@@ -1,4 +1,5 @@
-import type { JsonValue, Message, MessageBroker } from '@osm-ts/driver-api'
+import type { Message, MessageBroker } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import { BoundedQueue } from '../async/bounded-queue.js'
 

@@ -1,4 +1,4 @@
-import { type DriverMetrics } from '@osm-ts/driver-api'
+import type { DriverMetrics } from '@osm-ts/driver-api'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 
 /**

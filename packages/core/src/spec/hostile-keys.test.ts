@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
-import { ownValue } from '@osm-ts/driver-api'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 import type { TSchema } from '@sinclair/typebox'
 import fc from 'fast-check'
 import { parse } from 'yaml'

@@ -1,6 +1,6 @@
 import { SocketAddress } from 'node:net'
 
-import { ipOctets } from '@osm-ts/driver-api'
+import { ipOctets } from '@osm-ts/driver-api/toolkit'
 
 import { isCidr } from './addresses.js'
 

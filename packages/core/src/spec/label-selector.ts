@@ -1,4 +1,4 @@
-import { ownValue } from '@osm-ts/driver-api'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 
 import type { labelSelector, Spec } from './schema/common.js'
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import { atOnce, type Steps } from '../async/index.js'
 import type { ObjectOrigin, ObjectRef, Problem } from '../problem.js'

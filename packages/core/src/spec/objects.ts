@@ -1,4 +1,5 @@
-import type { Branded, JsonValue } from '@osm-ts/driver-api'
+import type { Branded } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import type { ObjectOrigin, ObjectRef } from '../problem.js'
 import { isKind, kindDefinitions, type Kind, type KindSpecs } from './schema/kinds.js'

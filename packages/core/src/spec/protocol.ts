@@ -1,4 +1,4 @@
-import type { Protocol } from '@osm-ts/driver-api'
+import type { Protocol } from '@osm-ts/driver-api/policy'
 
 /**
  * Protocols by every name of `appProtocol` that is known: those of OSM, those of Kubernetes (KEP-3726), and IANA service names of TLS and TCP protocols.

@@ -1,4 +1,4 @@
-import { dictionary } from '@osm-ts/driver-api'
+import { dictionary } from '@osm-ts/driver-api/toolkit'
 import type { TSchema } from '@sinclair/typebox'
 
 import type { FieldPath } from './field-path.js'

@@ -1,8 +1,8 @@
+import type { MeshService } from '@osm-ts/driver-api'
 import type {
   HeaderMatch,
   HttpAllowRule,
   InboundPart,
-  MeshService,
   OutboundPart,
   Part,
   PrincipalsPart,
@@ -11,7 +11,7 @@ import type {
   SetPart,
   StringMatch,
   UpstreamPart,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 import { RE2JS } from 're2js'
 
 /** A request as a workload makes it. */

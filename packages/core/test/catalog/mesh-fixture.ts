@@ -1,6 +1,6 @@
 import { ObjectDecoder } from '../../src/spec/object-decoder.js'
 import { readObjects } from '../../src/spec/read-objects.js'
-import type { ProxyPolicy } from '@osm-ts/driver-api'
+import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { MeshCatalog } from '../../src/catalog/mesh-catalog.js'
 import type { CatalogUpdate, PolicyChange } from '../../src/catalog/policy-computation.js'

@@ -1,4 +1,4 @@
-import { serveHealth } from '@osm-ts/driver-api'
+import { serveHealth } from '@osm-ts/driver-api/toolkit'
 
 import { patch } from './patch.js'
 import { PolicyServer } from './policy-server.js'

@@ -1,4 +1,5 @@
-import { OsmError, PROXY_UID, sidecarIdentity, workloadEnvironment } from '@osm-ts/driver-api'
+import { OsmError } from '@osm-ts/driver-api'
+import { PROXY_UID, sidecarIdentity, workloadEnvironment } from '@osm-ts/driver-api/toolkit'
 
 /**
  * What stands beside a workload: pure data, the same for the same context. Keys are references that the mesh fills in.

@@ -1,14 +1,15 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Static, TSchema } from '@sinclair/typebox'
 
-import * as api from '../index.js'
+import * as contract from '../index.js'
+import * as policy from '../policy/index.js'
 
 // The compiler proves that each schema describes exactly the interface of its name. Assignability in both directions alone would not do: an optional
 // member that only one side has is assignable both ways. So both sides are also rebuilt member by member, read-only, and compared for identity.
 
 type Rebuilt<T> = T extends string | number | boolean | null | undefined
   ? T
-  : api.JsonValue extends T
+  : policy.JsonValue extends T
     ? T
     : T extends readonly (infer Item)[]
       ? readonly Rebuilt<Item>[]
@@ -30,15 +31,15 @@ type IfComparisonHolds<T> = [
   Identical<Rebuilt<{ a?: string }>, Rebuilt<{ readonly a?: string }>>,
   Identical<Rebuilt<{ a: string }>, Rebuilt<{ a: string; b?: string }>>,
   AssignableBothWays<{ a?: string }, { a?: string | undefined }>,
-  Identical<Rebuilt<{ a: string }>, Rebuilt<{ a: api.PartHash }>>,
+  Identical<Rebuilt<{ a: string }>, Rebuilt<{ a: policy.PartHash }>>,
 ] extends [true, false, false, false]
   ? T
   : never
 
-type Schemas = typeof api.partSchemas
+type Schemas = typeof policy.partSchemas
 
 /** A proof for each kind of part. */
-const parts: { readonly [Kind in api.PartKind]: Describes<Schemas[Kind], api.PartOf<Kind>> } = {
+const parts: { readonly [Kind in policy.PartKind]: Describes<Schemas[Kind], policy.PartOf<Kind>> } = {
   proxy: true,
   trust: true,
   mesh: true,
@@ -56,18 +57,18 @@ const parts: { readonly [Kind in api.PartKind]: Describes<Schemas[Kind], api.Par
 }
 
 interface Proofs {
-  readonly partSchemas: Identical<keyof Schemas, api.PartKind>
+  readonly partSchemas: Identical<keyof Schemas, policy.PartKind>
   // What these two are made of is proved above, kind by kind.
-  readonly partSchema: AssignableBothWays<Static<typeof api.partSchema>, api.Part>
-  readonly proxyPolicySchema: AssignableBothWays<Static<typeof api.proxyPolicySchema>, api.ProxyPolicy>
-  readonly partRefSchema: Describes<typeof api.partRefSchema, api.PartRef>
-  readonly policyUpdateSchema: Describes<typeof api.policyUpdateSchema, api.PolicyUpdate>
-  readonly sidecarPatchSchema: Describes<typeof api.sidecarPatchSchema, api.SidecarPatch>
-  readonly resourcesSchema: Describes<typeof api.resourcesSchema, api.Resources>
-  readonly capabilitiesSchema: Describes<typeof api.capabilitiesSchema, api.Capabilities>
-  readonly healthProbesSchema: Describes<typeof api.healthProbesSchema, api.HealthProbes>
-  readonly applyReportSchema: Describes<typeof api.applyReportSchema, api.ApplyReport>
-  readonly proxyObservationSchema: Describes<typeof api.proxyObservationSchema, api.ProxyObservation>
+  readonly partSchema: AssignableBothWays<Static<typeof policy.partSchema>, policy.Part>
+  readonly proxyPolicySchema: AssignableBothWays<Static<typeof policy.proxyPolicySchema>, policy.ProxyPolicy>
+  readonly partRefSchema: Describes<typeof policy.partRefSchema, policy.PartRef>
+  readonly policyUpdateSchema: Describes<typeof policy.policyUpdateSchema, policy.PolicyUpdate>
+  readonly sidecarPatchSchema: Describes<typeof contract.sidecarPatchSchema, contract.SidecarPatch>
+  readonly resourcesSchema: Describes<typeof contract.resourcesSchema, contract.Resources>
+  readonly capabilitiesSchema: Describes<typeof contract.capabilitiesSchema, contract.Capabilities>
+  readonly healthProbesSchema: Describes<typeof contract.healthProbesSchema, contract.HealthProbes>
+  readonly applyReportSchema: Describes<typeof contract.applyReportSchema, contract.ApplyReport>
+  readonly proxyObservationSchema: Describes<typeof contract.proxyObservationSchema, contract.ProxyObservation>
 }
 
 /** A proof for each schema that the package gives away. */
@@ -87,8 +88,8 @@ const schemas: IfComparisonHolds<Proofs> = {
 
 describe('schemas and interfaces', () => {
   it('are proved to be the same, every one', () => {
-    expect(Object.keys(parts).sort()).toEqual(Object.keys(api.partSchemas).sort())
-    const given = Object.keys(api).filter((name) => /Schemas?$/.test(name))
+    expect(Object.keys(parts).sort()).toEqual(Object.keys(policy.partSchemas).sort())
+    const given = Object.keys({ ...contract, ...policy }).filter((name) => /Schemas?$/.test(name))
     expect(Object.keys(schemas).sort()).toEqual(given.sort())
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-import { compareText, type PartOf } from '../../src/index.js'
+import { compareText, type PartOf } from '../../src/policy/index.js'
 import {
   count,
   duration,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-import { compareCanonical, compareText, type PartOf } from '../../src/index.js'
+import { compareCanonical, compareText, type PartOf } from '../../src/policy/index.js'
 import {
   by,
   cidr,

@@ -1,14 +1,7 @@
 import fc from 'fast-check'
 
-import {
-  compareBy,
-  compareText,
-  type PartOf,
-  type Principal,
-  type ProxyUUID,
-  type ServiceIdentity,
-  type SpiffeId,
-} from '../../src/index.js'
+import type { Principal, ProxyUUID, ServiceIdentity, SpiffeId } from '../../src/index.js'
+import { compareBy, compareText, type PartOf } from '../../src/policy/index.js'
 import {
   by,
   credentialRef,

@@ -13,7 +13,7 @@ import {
   type StringMatch,
   type UpstreamTls,
   type WeightedUpstream,
-} from '../../src/index.js'
+} from '../../src/policy/index.js'
 import {
   by,
   count,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-import { compareAllowRules, compareCanonical, compareText, type PartOf } from '../../src/index.js'
+import { compareAllowRules, compareCanonical, compareText, type PartOf } from '../../src/policy/index.js'
 import { cidr, hash, host, httpProtocol, meshService, name, port, protocol, sortedList, tcpProtocol } from './values.js'
 import { externalAuthorization, rateLimits, routeLimits, routeMatch } from './rules.js'
 

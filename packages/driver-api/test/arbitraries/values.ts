@@ -1,14 +1,7 @@
 import fc from 'fast-check'
 
-import {
-  type Compare,
-  compareText,
-  type JsonValue,
-  type PartHash,
-  type Principal,
-  type Protocol,
-  type ServiceIdentity,
-} from '../../src/index.js'
+import type { Principal, ServiceIdentity } from '../../src/index.js'
+import { type Compare, compareText, type JsonValue, type PartHash, type Protocol } from '../../src/policy/index.js'
 
 /** The trust domain that arbitrary identities belong to. */
 export const TRUST_DOMAIN = 'cluster.local'

@@ -1,5 +1,6 @@
 import { create, createRegistry, type JsonValue, toJson } from '@bufbuild/protobuf'
-import type { InjectorContext, SidecarConfigView, SocketAddress } from '@osm-ts/driver-api'
+import type { InjectorContext, SidecarConfigView } from '@osm-ts/driver-api'
+import type { SocketAddress } from '@osm-ts/driver-api/policy'
 import { BootstrapSchema } from '@osm-ts/envoy-api/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import type { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import {

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from '../translate/settings.js'
 

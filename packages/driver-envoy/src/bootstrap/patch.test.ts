@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { type InjectorContext, schemaIssues, type SidecarPatch, sidecarPatchSchema } from '@osm-ts/driver-api'
+import { type InjectorContext, type SidecarPatch, sidecarPatchSchema } from '@osm-ts/driver-api'
+import { schemaIssues } from '@osm-ts/driver-api/toolkit'
 import { injectorContext as context, resolveValue as resolve } from '@osm-ts/driver-testkit'
 
 import { createPatch } from './patch.js'

@@ -1,16 +1,12 @@
+import { type InjectorContext, OsmError, type SidecarFile, type SidecarPatch, type Value } from '@osm-ts/driver-api'
+import type { SocketAddress } from '@osm-ts/driver-api/policy'
 import {
-  type InjectorContext,
   interceptionNeeds,
-  OsmError,
   PROXY_UID,
-  type SidecarFile,
   sidecarIdentity,
-  type SidecarPatch,
   sidecarPorts,
-  type SocketAddress,
-  type Value,
   workloadEnvironment,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/toolkit'
 
 import { METRICS_PATH } from '../translate/telemetry/prometheus.js'
 import { QUIT_PATH } from '../translate/upstreams/quit.js'

@@ -1,4 +1,4 @@
-import type { SecretCredentialRef } from '@osm-ts/driver-api'
+import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 /** SDS name of a client certificate of a Secret. */
 export function egressCertSecret({ namespace, name }: SecretCredentialRef): string {

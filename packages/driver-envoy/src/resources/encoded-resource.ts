@@ -1,4 +1,4 @@
-import type { PartRef } from '@osm-ts/driver-api'
+import type { PartRef } from '@osm-ts/driver-api/policy'
 
 import { contentVersion } from './content-version.js'
 import type { EncodedResource } from './types.js'

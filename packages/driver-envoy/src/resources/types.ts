@@ -1,4 +1,5 @@
-import type { PartRef, SecretCredentialRef } from '@osm-ts/driver-api'
+import type { PartRef } from '@osm-ts/driver-api/policy'
+import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 /** The xDS types that translation produces. Secrets are not among them: they come from credential streams, never from policy. */
 export type TranslatedType = 'cluster' | 'endpoints' | 'listener' | 'route'

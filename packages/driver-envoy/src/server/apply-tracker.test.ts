@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import type { ApplyReport, PartHash, PartRef } from '@osm-ts/driver-api'
+import type { ApplyReport } from '@osm-ts/driver-api'
+import type { PartHash, PartRef } from '@osm-ts/driver-api/policy'
 
 import type { EncodedResource } from '../resources/types.js'
 import { ApplyTracker, type Tracer } from './apply-tracker.js'

@@ -1,4 +1,5 @@
-import type { ApplyReport, PartHash, PartRef, PartReport, PolicyUpdate } from '@osm-ts/driver-api'
+import type { ApplyReport, PartReport } from '@osm-ts/driver-api'
+import type { PartHash, PartRef, PolicyUpdate } from '@osm-ts/driver-api/policy'
 
 import type { EncodedResource } from '../resources/types.js'
 import type { Unapplied } from './differences.js'

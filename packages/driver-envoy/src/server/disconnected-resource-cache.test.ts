@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import type { ProxyPart } from '@osm-ts/driver-api'
+import type { ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { ProxyResources } from '../resources/types.js'
 import { DisconnectedResourceCache } from './disconnected-resource-cache.js'

@@ -1,4 +1,4 @@
-import type { ProxyPart } from '@osm-ts/driver-api'
+import type { ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { ProxyResources } from '../resources/types.js'
 import type { ResourceTranslator } from './translator-port.js'

@@ -7,7 +7,7 @@ import {
   type PrincipalsPart,
   type ProxyPart,
   type TrustPart,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 import { proxyPart } from '@osm-ts/driver-testkit'
 
 import { DrainTracker, type PolicyView } from './drain-tracker.js'

@@ -8,7 +8,7 @@ import {
   removesAccess,
   removesIngressAccess,
   type TrustPart,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { contentVersion } from '../resources/content-version.js'
 import type { DrainEpochs } from './translator-port.js'

@@ -1,13 +1,5 @@
-import {
-  type Part,
-  type PartHash,
-  partRefs,
-  type PartStore,
-  type PolicyUpdate,
-  type ProxyPart,
-  type WorkTally,
-  type WorkTurns,
-} from '@osm-ts/driver-api'
+import { type Part, type PartHash, partRefs, type PolicyUpdate, type ProxyPart } from '@osm-ts/driver-api/policy'
+import type { PartStore, WorkTally, WorkTurns } from '@osm-ts/driver-api/toolkit'
 
 import type { ProxyResources } from '../resources/types.js'
 import { DrainTracker } from './drain-tracker.js'

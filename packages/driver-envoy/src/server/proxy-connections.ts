@@ -1,13 +1,13 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
+import { OsmError } from '@osm-ts/driver-api'
 import {
   ConnectionGuard,
   type ConnectionGuardOptions,
   type ServerConnectionLimits,
   type GuardedConnection,
   listenBacklog,
-  OsmError,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/toolkit'
 
 /** Where connections go, and how many there may be. */
 export interface ProxyConnectionsOptions extends Pick<ConnectionGuardOptions, 'metrics' | 'logger'> {

@@ -1,22 +1,19 @@
 import { randomUUID } from 'node:crypto'
 
 import { beforeEach, describe, expect, it } from '@jest/globals'
+import { type ProxyRef, validateApplyReport } from '@osm-ts/driver-api'
 import {
   hashPart,
   type InboundPart,
   type Part,
   type PartHash,
   partRefs,
-  PartStore,
   type PolicyUpdate,
   type PrincipalsPart,
   type ProxyPart,
-  type ProxyRef,
   type TrustPart,
-  validateApplyReport,
-  WorkTally,
-  WorkTurns,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
+import { PartStore, WorkTally, WorkTurns } from '@osm-ts/driver-api/toolkit'
 import { proxyPart } from '@osm-ts/driver-testkit'
 
 import { EnvoyHost } from '../../test/xds/envoy-host.js'

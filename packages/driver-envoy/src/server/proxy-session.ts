@@ -1,5 +1,7 @@
 import { status } from '@grpc/grpc-js'
-import type { ApplyReport, Credential, Logger, PolicyUpdate, ProxyRef, SecretCredentialRef } from '@osm-ts/driver-api'
+import type { ApplyReport, Credential, Logger, ProxyRef } from '@osm-ts/driver-api'
+import type { PolicyUpdate } from '@osm-ts/driver-api/policy'
+import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
 import {

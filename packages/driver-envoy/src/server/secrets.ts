@@ -1,5 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf'
-import type { Credential, SecretCredentialRef, TrustBundle } from '@osm-ts/driver-api'
+import type { Credential, TrustBundle } from '@osm-ts/driver-api'
+import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 import { SecretSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 
 import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'

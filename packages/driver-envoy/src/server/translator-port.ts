@@ -1,4 +1,4 @@
-import type { Part, PartHash, PartLookup, PartRef, ProxyPart } from '@osm-ts/driver-api'
+import type { Part, PartHash, PartLookup, PartRef, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { EncodedResource, ProxyResources, ResourceDiff, ResourceSet } from '../resources/types.js'
 

@@ -1,4 +1,5 @@
-import type { DriverCertificates, WorkTurns } from '@osm-ts/driver-api'
+import type { DriverCertificates } from '@osm-ts/driver-api'
+import type { WorkTurns } from '@osm-ts/driver-api/toolkit'
 
 import type { EncodedResource } from '../resources/types.js'
 import { rootCertificates } from './secrets.js'

@@ -271,7 +271,7 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('with a host %s', 
       stream.send({ typeUrl: typeUrls.cluster })
       stream.send({ typeUrl: typeUrls.cluster, responseNonce: (await stream.next()).nonce })
       const part = { kind: 'mesh', id: 'broken' } as never
-      const { hashPart } = await import('@osm-ts/driver-api')
+      const { hashPart } = await import('@osm-ts/driver-api/policy')
       const revision = host.publish(uuid, state, { extensions: [hashPart(part)] }, [part])
       await until(() => host.reports.some((report) => report.revision === revision))
       expect(host.reports.at(-1)).toMatchObject({ complete: false, parts: [{ state: 'rejected' }] })

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 import { Server, type ServerDuplexStream } from '@grpc/grpc-js'
-import { type ControllerContext, OsmError, PartStore, type RotatingCredential, WorkTurns } from '@osm-ts/driver-api'
+import { type ControllerContext, OsmError, type RotatingCredential } from '@osm-ts/driver-api'
+import { PartStore, WorkTurns } from '@osm-ts/driver-api/toolkit'
 
 import { limits } from './limits.js'
 import { PreparedResponses } from './prepared-responses.js'

@@ -1,20 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { type ServerDuplexStream, status } from '@grpc/grpc-js'
-import {
-  type ApplyReport,
-  CredentialFollower,
-  type DriverCertificates,
-  type Eviction,
-  type Logger,
-  type PolicySource,
-  type PolicyUpdate,
-  type Proxies,
-  type ProxyRef,
-  Wake,
-  WorkTally,
-  type WorkTurns,
+import type {
+  ApplyReport,
+  DriverCertificates,
+  Eviction,
+  Logger,
+  PolicySource,
+  Proxies,
+  ProxyRef,
 } from '@osm-ts/driver-api'
+import type { PolicyUpdate } from '@osm-ts/driver-api/policy'
+import { CredentialFollower, Wake, WorkTally, type WorkTurns } from '@osm-ts/driver-api/toolkit'
 
 import { limits } from './limits.js'
 import { PolicyFollower, type PolicyFollowerPorts } from './policy-follower.js'

@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
-import { hashPart, type InboundPart, type OutboundPart, type Part, refOf, type TrustPart } from '@osm-ts/driver-api'
+import {
+  hashPart,
+  type InboundPart,
+  type OutboundPart,
+  type Part,
+  refOf,
+  type TrustPart,
+} from '@osm-ts/driver-api/policy'
 
 import type { EncodedResource } from '../resources/types.js'
 import { type RejectedPart, attributeRejection } from './attribute-rejection.js'

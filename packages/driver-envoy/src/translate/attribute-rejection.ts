@@ -1,4 +1,4 @@
-import { type Part, type PartHash, type PartRef, pointerToken } from '@osm-ts/driver-api'
+import { type Part, type PartHash, type PartRef, pointerToken } from '@osm-ts/driver-api/policy'
 
 import type { EncodedResource } from '../resources/types.js'
 import { names } from './encoding/names.js'

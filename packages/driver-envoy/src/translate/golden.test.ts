@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
-import { type ProxyPolicy, validatePolicy } from '@osm-ts/driver-api'
+import { type ProxyPolicy, validatePolicy } from '@osm-ts/driver-api/policy'
 
 import { pinPolicy } from '../../test/pin-policy.js'
 import { resourcesAsJson } from '../../test/resources-as-json.js'

@@ -15,7 +15,7 @@ import {
   readPart,
   refOf,
   type PartInSet,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { contentVersion } from '../resources/content-version.js'
 import type { Memo, MemoTable } from './encoding/memo.js'

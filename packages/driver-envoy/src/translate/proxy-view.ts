@@ -1,4 +1,4 @@
-import type { ProxyPart } from '@osm-ts/driver-api'
+import type { ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { Breakers } from './upstreams/breakers.js'
 import type { PolicyReader, Served, ServedOutside } from './policy-reader.js'

@@ -1,4 +1,4 @@
-import type { MeshPart, PartRef, TrustPart } from '@osm-ts/driver-api'
+import type { MeshPart, PartRef, TrustPart } from '@osm-ts/driver-api/policy'
 
 /** Limits of HTTP that keep one peer from holding more memory than its share. */
 export interface HttpLimits {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import type { Part, PartHash, ProxyPart, ProxyPolicy } from '@osm-ts/driver-api'
+import type { Part, PartHash, ProxyPart, ProxyPolicy } from '@osm-ts/driver-api/policy'
 import fc from 'fast-check'
 
 import { pinPolicy, type PolicyDraft } from '../../test/pin-policy.js'

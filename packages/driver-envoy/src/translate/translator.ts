@@ -1,4 +1,4 @@
-import type { PartLookup, ProxyPart } from '@osm-ts/driver-api'
+import type { PartLookup, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { ProxyResources, ResourceSet } from '../resources/types.js'
 import { type Breakers, breakersOf } from './upstreams/breakers.js'

@@ -1,4 +1,4 @@
-import { type ExtensionPart, hashPart, type Part, type ProxyPart } from '@osm-ts/driver-api'
+import { type ExtensionPart, hashPart, type Part, type ProxyPart } from '@osm-ts/driver-api/policy'
 import { FakeHost } from '@osm-ts/driver-testkit'
 
 import type { ResourceTranslator } from '../../src/server/translator-port.js'

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 /** JSON Schema of `sidecarDrivers[].config` for class pipy. */
 export const configSchema = {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { type InjectorContext, schemaIssues, sidecarPatchSchema } from '@osm-ts/driver-api'
+import { type InjectorContext, sidecarPatchSchema } from '@osm-ts/driver-api'
+import { schemaIssues } from '@osm-ts/driver-api/toolkit'
 import { injectorContext, resolveValue } from '@osm-ts/driver-testkit'
 
 import { patch } from './patch.js'

@@ -1,17 +1,19 @@
 import {
   type EnvironmentVariable,
   type InjectorContext,
-  interceptionNeeds,
   OsmError,
-  PROXY_UID,
   type SidecarFile,
-  sidecarIdentity,
   type SidecarPatch,
-  sidecarPorts,
-  type SocketAddress,
   type Value,
-  workloadEnvironment,
 } from '@osm-ts/driver-api'
+import type { SocketAddress } from '@osm-ts/driver-api/policy'
+import {
+  interceptionNeeds,
+  PROXY_UID,
+  sidecarIdentity,
+  sidecarPorts,
+  workloadEnvironment,
+} from '@osm-ts/driver-api/toolkit'
 
 import { codebasePath } from '../server/request-target.js'
 import { initWrapper } from './init-wrapper.js'

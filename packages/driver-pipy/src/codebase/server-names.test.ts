@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 
 import { describe, expect, it } from '@jest/globals'
-import { ipOctets } from '@osm-ts/driver-api'
+import { ipOctets } from '@osm-ts/driver-api/toolkit'
 import { testAuthority } from '@osm-ts/driver-testkit'
 import fc from 'fast-check'
 

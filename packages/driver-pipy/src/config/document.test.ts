@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { canonicalJson } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 
 import { EncodedConfig, encodeDocument } from './document.js'
 import type { PipyConfig } from './types.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import { canonicalJson } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 
 import type { PipyConfig, PipyCredentials } from './types.js'
 

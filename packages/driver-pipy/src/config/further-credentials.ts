@@ -1,4 +1,6 @@
-import type { Credential, PartRef, NamedCredentialRef } from '@osm-ts/driver-api'
+import type { Credential } from '@osm-ts/driver-api'
+import type { PartRef } from '@osm-ts/driver-api/policy'
+import type { NamedCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 import type { CredentialKey, FurtherCredential } from './types.js'
 

@@ -1,4 +1,4 @@
-import type { JsonValue, PluginChain } from '@osm-ts/driver-api'
+import type { JsonValue, PluginChain } from '@osm-ts/driver-api/policy'
 
 /** `address:port`; IPv6 addresses have brackets. */
 export type SocketText = string

@@ -1,4 +1,4 @@
-import { MAX_PLUGIN_BYTES } from '@osm-ts/driver-api'
+import { MAX_PLUGIN_BYTES } from '@osm-ts/driver-api/policy'
 import { type AnyNode, parse, type Program } from 'acorn'
 
 /** Steps that loading a script may take: calls of functions, and turns of loops. */

@@ -5,14 +5,12 @@ import { connect } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   type Credential,
-  hashPart,
-  type Part,
   type PartReport,
-  PLUGIN_TYPE,
   type ProxyCondition,
   type RefusedPeer,
   validateProxyObservation,
 } from '@osm-ts/driver-api'
+import { hashPart, type Part, PLUGIN_TYPE } from '@osm-ts/driver-api/policy'
 import { testAuthority } from '@osm-ts/driver-testkit'
 
 import { RepoFixture, until } from '../../test/repo-fixture.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
-import { hashPart, type ProxyPolicy } from '@osm-ts/driver-api'
+import { hashPart, type ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { literalDocuments } from '../../test/mesh.js'
 import { RepoFixture, until } from '../../test/repo-fixture.js'

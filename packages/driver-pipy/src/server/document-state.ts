@@ -1,4 +1,5 @@
-import type { Credential, Refusal } from '@osm-ts/driver-api'
+import type { Credential } from '@osm-ts/driver-api'
+import type { Refusal } from '@osm-ts/driver-api/policy'
 
 import type { EncodedDocument } from '../config/document.js'
 import type { CredentialNeed } from '../config/further-credentials.js'

@@ -1,4 +1,4 @@
-import { proxyAdmissionLimits } from '@osm-ts/driver-api'
+import { proxyAdmissionLimits } from '@osm-ts/driver-api/toolkit'
 
 /** Bounds of the repo server. All times are in milliseconds. */
 export const limits = {

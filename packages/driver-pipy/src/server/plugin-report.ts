@@ -1,13 +1,12 @@
 import {
-  MAX_SHOWN_WORDS,
   type PartLookup,
   type PartRef,
   PLUGIN_TYPE,
   type PluginValue,
   type ProxyPart,
   type Refusal,
-  shownWords,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
+import { MAX_SHOWN_WORDS, shownWords } from '@osm-ts/driver-api/toolkit'
 
 import { limits } from './limits.js'
 

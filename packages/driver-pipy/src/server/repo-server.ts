@@ -1,15 +1,8 @@
 import type { Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
-import {
-  type ConnectionGuard,
-  type ControllerContext,
-  guardServer,
-  listenBacklog,
-  OsmError,
-  PartStore,
-  WorkTurns,
-} from '@osm-ts/driver-api'
+import { type ControllerContext, OsmError } from '@osm-ts/driver-api'
+import { type ConnectionGuard, guardServer, listenBacklog, PartStore, WorkTurns } from '@osm-ts/driver-api/toolkit'
 import { fastify, type FastifyInstance } from 'fastify'
 
 import { answerClientError } from './answer-client-error.js'

@@ -1,12 +1,5 @@
-import type {
-  DriverCertificates,
-  Eviction,
-  Logger,
-  PartStore,
-  PolicySource,
-  Proxies,
-  WorkTurns,
-} from '@osm-ts/driver-api'
+import type { DriverCertificates, Eviction, Logger, PolicySource, Proxies } from '@osm-ts/driver-api'
+import type { PartStore, WorkTurns } from '@osm-ts/driver-api/toolkit'
 
 import type { Codebase } from '../codebase/codebase.js'
 import type { DocumentMaker } from '../document.js'

@@ -1,4 +1,5 @@
-import type { Logger, ProxyRef, Refusal } from '@osm-ts/driver-api'
+import type { Logger, ProxyRef } from '@osm-ts/driver-api'
+import type { Refusal } from '@osm-ts/driver-api/policy'
 
 import type { CredentialNeed } from '../config/further-credentials.js'
 import type { Offer } from './document-state.js'

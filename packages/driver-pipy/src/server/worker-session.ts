@@ -1,18 +1,15 @@
 import { setMaxListeners } from 'node:events'
 
+import type { ApplyReport, ProxyCondition, ProxyRef } from '@osm-ts/driver-api'
+import type { PartLookup, PolicyUpdate } from '@osm-ts/driver-api/policy'
 import {
-  type ApplyReport,
   CredentialFollower,
   DocumentTracker,
   followPolicies,
   type NamedCredentialRef,
-  type PartLookup,
-  type PolicyUpdate,
-  type ProxyCondition,
-  type ProxyRef,
   shownWords,
   WorkTally,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/toolkit'
 
 import type { EncodedDocument } from '../config/document.js'
 import { credentialKey } from '../config/further-credentials.js'

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-import type { SocketAddress } from '@osm-ts/driver-api'
+import type { SocketAddress } from '@osm-ts/driver-api/policy'
 
 import type { SocketText } from '../config/types.js'
 

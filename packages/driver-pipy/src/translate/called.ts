@@ -7,7 +7,7 @@ import type {
   PartRef,
   ProxyPart,
   RetryPolicy,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import type { CalledService, EgressRule, Retries, Route } from '../config/types.js'
 import { socketText } from './address.js'

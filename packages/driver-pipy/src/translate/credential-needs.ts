@@ -1,4 +1,5 @@
-import type { PartRef, NamedCredentialRef } from '@osm-ts/driver-api'
+import type { PartRef } from '@osm-ts/driver-api/policy'
+import type { NamedCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 import { credentialKey, type CredentialNeed } from '../config/further-credentials.js'
 import type { CredentialKey } from '../config/types.js'

@@ -1,4 +1,4 @@
-import type { ClientGateway, ClientRulesPart } from '@osm-ts/driver-api'
+import type { ClientGateway, ClientRulesPart } from '@osm-ts/driver-api/policy'
 
 import type { WayOut } from '../config/types.js'
 import { sharesOf } from './shares.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { type AccessLog, type PartHash, type PartRef, PolicyReader } from '@osm-ts/driver-api'
+import { type AccessLog, type PartHash, type PartRef, PolicyReader } from '@osm-ts/driver-api/policy'
 
 import { logFormat } from './log-format.js'
 

@@ -1,4 +1,4 @@
-import type { AccessLog, JsonValue, PartRef, PolicyReader } from '@osm-ts/driver-api'
+import type { AccessLog, JsonValue, PartRef, PolicyReader } from '@osm-ts/driver-api/policy'
 
 import type { LogField, LogFormat, LogPiece } from '../config/types.js'
 

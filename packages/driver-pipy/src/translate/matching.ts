@@ -5,7 +5,7 @@ import {
   type PartRef,
   type RouteMatch,
   type StringMatch,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import type { RequestMatch, TextMatch } from '../config/types.js'
 import { RegexRefused } from '../regex/regex-table.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
-import type { Part, PartHash, ProxyPolicy } from '@osm-ts/driver-api'
+import type { Part, PartHash, ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { RegexTables } from '../regex/regex-tables.js'
 import { namesOf } from './names.js'

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 
-import type { ProxyPart } from '@osm-ts/driver-api'
+import type { ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { PipyConfig } from '../config/types.js'
 import { hostText } from './address.js'

@@ -1,4 +1,5 @@
-import { type CredentialRef, ipOctets, type PartRef, type PolicyReader, type UpstreamTls } from '@osm-ts/driver-api'
+import type { CredentialRef, PartRef, PolicyReader, UpstreamTls } from '@osm-ts/driver-api/policy'
+import { ipOctets } from '@osm-ts/driver-api/toolkit'
 
 import type { OutsideTls } from '../config/types.js'
 import type { CredentialNeeds } from './credential-needs.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import { PLUGIN_TYPE, type PluginValue, type PolicyReader, type ProxyPart } from '@osm-ts/driver-api'
+import { PLUGIN_TYPE, type PluginValue, type PolicyReader, type ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { Plugin } from '../config/types.js'
 import { guardedScript } from '../plugins/guarded-script.js'

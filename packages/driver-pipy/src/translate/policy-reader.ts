@@ -1,4 +1,4 @@
-import { type PartLookup, PolicyReader as Reader } from '@osm-ts/driver-api'
+import { type PartLookup, PolicyReader as Reader } from '@osm-ts/driver-api/policy'
 
 import type { RegexTables } from '../regex/regex-tables.js'
 

@@ -1,4 +1,4 @@
-import { compareCanonical, type ProbeBinding, type ProxyPart } from '@osm-ts/driver-api'
+import { compareCanonical, type ProbeBinding, type ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { Probe } from '../config/types.js'
 import { socketText } from './address.js'

@@ -1,4 +1,4 @@
-import type { MeshPart, PartRef, PolicyReader, ProxyPart } from '@osm-ts/driver-api'
+import type { MeshPart, PartRef, PolicyReader, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { PipyConfig } from '../config/types.js'
 import { hostText } from './address.js'

@@ -12,7 +12,7 @@ import {
   refOf,
   type RouteLimits,
   type RouteMatch,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import type { Callers, IngressPort, RequestLimit, ServedPort, ServedProtocol, ServedRules } from '../config/types.js'
 import { socketText } from './address.js'

@@ -1,4 +1,4 @@
-import { compareText, type WeightedUpstream } from '@osm-ts/driver-api'
+import { compareText, type WeightedUpstream } from '@osm-ts/driver-api/policy'
 
 import type { Shares } from '../config/types.js'
 

@@ -8,7 +8,7 @@ import {
   type ProxyPolicy,
   type RouteMatch,
   type StringMatch,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 

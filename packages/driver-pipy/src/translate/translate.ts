@@ -1,13 +1,5 @@
-import {
-  HEALTH_CHECK_HEADER,
-  HEALTH_CHECK_PATH,
-  type MeshPart,
-  type PartLookup,
-  type ProxyPart,
-  type Refusal,
-  type TlsVersion,
-  type TrustPart,
-} from '@osm-ts/driver-api'
+import { HEALTH_CHECK_HEADER, HEALTH_CHECK_PATH } from '@osm-ts/driver-api'
+import type { MeshPart, PartLookup, ProxyPart, Refusal, TlsVersion, TrustPart } from '@osm-ts/driver-api/policy'
 
 import type { CredentialNeed } from '../config/further-credentials.js'
 import type { PipyConfig } from '../config/types.js'

@@ -1,9 +1,9 @@
+import { HEALTH_CHECK_HEADER } from '@osm-ts/driver-api'
 import {
   type ActiveHealthCheck,
   compareBy,
   compareText,
   type EndpointsPart,
-  HEALTH_CHECK_HEADER,
   type Locality,
   type MeshPart,
   type PartInSet,
@@ -11,7 +11,7 @@ import {
   type PolicyReader,
   type ProxyPart,
   type UpstreamPart,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import type { Addresses, Check, Upstream } from '../config/types.js'
 import { hostText, socketText } from './address.js'

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-import { checkDriver, type Driver, isContractRange, requireContract } from '@osm-ts/driver-api'
+import { checkDriver, type Driver } from '@osm-ts/driver-api'
+import { isContractRange, requireContract } from '@osm-ts/driver-api/host'
 
 import { readPackageManifest } from '../load/package-manifest.js'
 import { processError } from '../wire/failure.js'

@@ -1,11 +1,5 @@
-import {
-  capabilitiesForHost,
-  checkDriver,
-  type Driver,
-  isContractRange,
-  OsmError,
-  requireContract,
-} from '@osm-ts/driver-api'
+import { checkDriver, type Driver, OsmError } from '@osm-ts/driver-api'
+import { capabilitiesForHost, isContractRange, requireContract } from '@osm-ts/driver-api/host'
 
 import { processError } from '../wire/failure.js'
 import type { DeclarationMessage } from '../wire/services.js'

@@ -3,13 +3,13 @@ import {
   type DebugRequest,
   type DebugResponse,
   type HealthProbes,
-  hostContracts,
   type InjectorContext,
   OsmError,
   type SidecarPatch,
   validateHealthProbes,
   validateSidecarPatch,
 } from '@osm-ts/driver-api'
+import { hostContracts } from '@osm-ts/driver-api/host'
 
 import type { StartData } from '../driver/remote-context.js'
 import { callStream, callUnary, connectTo, type Patience } from '../wire/calls.js'

@@ -1,14 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import {
-  askProbe,
-  type HealthProbe,
-  type HealthProbes,
-  loopbackServerOptions,
-  MAX_PROBE_CONNECTIONS,
-  OsmError,
-} from '@osm-ts/driver-api'
+import { type HealthProbe, type HealthProbes, OsmError } from '@osm-ts/driver-api'
+import { askProbe } from '@osm-ts/driver-api/host'
+import { loopbackServerOptions, MAX_PROBE_CONNECTIONS } from '@osm-ts/driver-api/toolkit'
 
 const kinds = ['liveness', 'readiness', 'startup'] as const
 /** A little longer than what is asked of the driver, so that the answer is the driver's. */

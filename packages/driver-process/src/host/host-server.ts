@@ -1,16 +1,15 @@
 import {
   type ControllerContext,
-  type CredentialRef,
   type DebugRequest,
   type DebugResponse,
   OsmError,
-  type PartHash,
   type ProxyRef,
   validateApplyReport,
   validateProxyObservation,
   type ApplyReport,
   type ProxyObservation,
 } from '@osm-ts/driver-api'
+import type { CredentialRef, PartHash } from '@osm-ts/driver-api/policy'
 
 import { processError } from '../wire/failure.js'
 import { answer, serveWatch } from '../wire/calls.js'

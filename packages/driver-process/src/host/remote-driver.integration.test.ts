@@ -2,7 +2,9 @@ import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { askProbe, hostContracts, type JsonValue, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
+import { OsmError, type SidecarPatch } from '@osm-ts/driver-api'
+import { askProbe, hostContracts } from '@osm-ts/driver-api/host'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 import { FakeHost, injectorContext } from '@osm-ts/driver-testkit'
 
 import { bundleHostProgram } from '../../test/host-program.js'

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 
 import {
-  canonicalJson,
   type Capabilities,
   type ControllerContext,
   type DebugRequest,
@@ -14,6 +13,7 @@ import {
   type SidecarPatch,
   type StartedDriver,
 } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 
 import { isFault, processError } from '../wire/failure.js'
 import type { DeclaredDriver } from './declaration.js'

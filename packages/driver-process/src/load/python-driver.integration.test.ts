@@ -3,7 +3,10 @@ import { request } from 'node:https'
 import { dirname, join } from 'node:path'
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { askProbe, type Credential, hashPart, type Logger, type Part, PROXY_UID } from '@osm-ts/driver-api'
+import type { Credential, Logger } from '@osm-ts/driver-api'
+import { askProbe } from '@osm-ts/driver-api/host'
+import { hashPart, type Part } from '@osm-ts/driver-api/policy'
+import { PROXY_UID } from '@osm-ts/driver-api/toolkit'
 import { FakeHost, injectorContext, runConformance } from '@osm-ts/driver-testkit'
 
 import { childProcesses } from '../../test/child-processes.js'

@@ -9,7 +9,7 @@ import {
   type ServerDuplexStream,
   type ServiceError,
 } from '@grpc/grpc-js'
-import { Wake } from '@osm-ts/driver-api'
+import { Wake } from '@osm-ts/driver-api/toolkit'
 
 import { toServiceError } from './failure.js'
 import type { Document, Method, WatchRequest } from './services.js'

@@ -1,10 +1,5 @@
-import {
-  type Capabilities,
-  type ContractRange,
-  describeContracts,
-  hostContracts,
-  isContractRange,
-} from '@osm-ts/driver-api'
+import type { Capabilities, ContractRange } from '@osm-ts/driver-api'
+import { describeContracts, hostContracts, isContractRange } from '@osm-ts/driver-api/host'
 import { stringify } from 'yaml'
 
 import type { CheckResult } from '../conformance/check.js'

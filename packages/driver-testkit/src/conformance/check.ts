@@ -1,4 +1,6 @@
-import { declares, type Driver, type JsonValue, type RequiredFeature } from '@osm-ts/driver-api'
+import type { Driver } from '@osm-ts/driver-api'
+import { declares, type RequiredFeature } from '@osm-ts/driver-api/host'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import type { StandIn } from './stand-in.js'
 

@@ -1,14 +1,12 @@
+import { checkDriver, validateCapabilities } from '@osm-ts/driver-api'
 import {
-  canonicalJson,
   capabilitiesForHost,
-  checkDriver,
   describeContracts,
   hostContracts,
   isContractRange,
-  type JsonValue,
   requireContract,
-  validateCapabilities,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/host'
+import { canonicalJson, type JsonValue } from '@osm-ts/driver-api/policy'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
 import { type Check, expect, expectNone, reasonOf, Violation } from './check.js'

@@ -1,13 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-import {
-  canonicalJson,
-  checkSidecarPatch,
-  declares,
-  type InjectorContext,
-  type SidecarPatch,
-  validateSidecarPatch,
-} from '@osm-ts/driver-api'
+import { type InjectorContext, type SidecarPatch, validateSidecarPatch } from '@osm-ts/driver-api'
+import { checkSidecarPatch, declares } from '@osm-ts/driver-api/host'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 
 import { type Check, codeOf, expect, expectNone, reasonOf, type Subject } from './check.js'
 import { deepFrozen, type Mode, PatchContexts, reordered, WORKLOAD_SECRET } from './patch-contexts.js'

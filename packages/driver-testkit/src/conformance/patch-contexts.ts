@@ -1,4 +1,5 @@
-import type { InjectorContext, JsonValue } from '@osm-ts/driver-api'
+import type { InjectorContext } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import { injectorContext } from '../injector-context.js'
 import { testAuthority } from '../test-certificates.js'

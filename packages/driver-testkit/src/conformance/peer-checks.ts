@@ -1,4 +1,5 @@
-import { type Credential, hashPart, type Part } from '@osm-ts/driver-api'
+import type { Credential } from '@osm-ts/driver-api'
+import { hashPart, type Part } from '@osm-ts/driver-api/policy'
 
 import { testAuthority } from '../test-certificates.js'
 import { type Check, expect } from './check.js'

@@ -1,4 +1,5 @@
-import { type ApplyReport, hashPart, type RouteMatch } from '@osm-ts/driver-api'
+import type { ApplyReport } from '@osm-ts/driver-api'
+import { hashPart, type RouteMatch } from '@osm-ts/driver-api/policy'
 
 import { SERVER_NAME } from '../fake-host.js'
 import { testAuthority } from '../test-certificates.js'

@@ -2,15 +2,8 @@ import { get } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import {
-  type ControllerContext,
-  driverKey,
-  type HealthProbe,
-  type HealthProbes,
-  hostContracts,
-  isContractRange,
-  negotiateContract,
-} from '@osm-ts/driver-api'
+import { type ControllerContext, driverKey, type HealthProbe, type HealthProbes } from '@osm-ts/driver-api'
+import { hostContracts, isContractRange, negotiateContract } from '@osm-ts/driver-api/host'
 
 import { FakeHost } from '../fake-host.js'
 import { expect, type Subject } from './check.js'

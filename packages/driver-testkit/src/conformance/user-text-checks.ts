@@ -1,4 +1,4 @@
-import { canonicalJson } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 import { parse } from 'yaml'
 
 import { type Check, expect, type Subject } from './check.js'

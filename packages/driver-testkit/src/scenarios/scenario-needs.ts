@@ -1,4 +1,5 @@
-import type { Protocol, RequiredFeature } from '@osm-ts/driver-api'
+import type { RequiredFeature } from '@osm-ts/driver-api/host'
+import type { Protocol } from '@osm-ts/driver-api/policy'
 
 import type { Expectation, Scenario, ScenarioObject, ScenarioWorkload } from './format.js'
 import { workloadService } from './objects.js'

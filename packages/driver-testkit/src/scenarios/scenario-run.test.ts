@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { RequiredFeature } from '@osm-ts/driver-api'
+import type { RequiredFeature } from '@osm-ts/driver-api/host'
 
 import type { Scenario } from './format.js'
 import { ScenarioRun } from './scenario-run.js'

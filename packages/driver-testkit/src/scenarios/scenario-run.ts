@@ -1,4 +1,4 @@
-import type { RequiredFeature } from '@osm-ts/driver-api'
+import type { RequiredFeature } from '@osm-ts/driver-api/host'
 
 import type { Scenario } from './format.js'
 import { needsOf } from './scenario-needs.js'

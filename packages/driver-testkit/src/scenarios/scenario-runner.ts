@@ -1,4 +1,4 @@
-import type { RequiredFeature } from '@osm-ts/driver-api'
+import type { RequiredFeature } from '@osm-ts/driver-api/host'
 
 import type { Call, CallAnswer, Target } from '../actor/protocol.js'
 import type { Scenario, ScenarioClient, ScenarioMode, ScenarioStep } from './format.js'

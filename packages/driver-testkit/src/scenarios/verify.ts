@@ -1,4 +1,4 @@
-import type { RequiredFeature } from '@osm-ts/driver-api'
+import type { RequiredFeature } from '@osm-ts/driver-api/host'
 import { testAuthority } from '../test-certificates.js'
 import type { CallAnswer, CallTls, Target } from '../actor/protocol.js'
 import type { Expectation, ExpectationOf, ScenarioClient, ScenarioStep } from './format.js'

@@ -1,5 +1,6 @@
 import { sidecarContainerNames } from '@osm-ts/kubernetes'
-import { type JsonValue, OsmError, type SidecarPatch } from '@osm-ts/driver-api'
+import { OsmError, type SidecarPatch } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import { annotations } from '../annotations/annotation-names.js'
 import type { InjectorErrorCode } from '../error-codes.js'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import type { JsonValue } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 import fc from 'fast-check'
 import jsonPatchLibrary, { type Operation } from 'fast-json-patch'
 

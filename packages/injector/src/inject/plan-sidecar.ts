@@ -10,13 +10,13 @@ import {
 } from '@osm-ts/core'
 import {
   OsmError,
-  requireContract,
   type InjectorContext,
   type ProxyCommonName,
   type ProxyUUID,
   type Resources,
   type SidecarPatch,
 } from '@osm-ts/driver-api'
+import { requireContract } from '@osm-ts/driver-api/host'
 
 import { mergeResources, readResources } from '../annotations/resources.js'
 import type { ClassChoice } from '../decision/choose-class.js'

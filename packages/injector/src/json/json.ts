@@ -1,4 +1,4 @@
-import type { JsonValue } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 /** A JSON object. */
 export type JsonObject = { readonly [key: string]: JsonValue }

@@ -1,5 +1,6 @@
 import type { InstanceProbeBinding } from '@osm-ts/core'
-import type { JsonValue, Resources, SidecarPatch } from '@osm-ts/driver-api'
+import type { Resources, SidecarPatch } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import type { JsonObject } from '../json/json.js'
 import type { InjectionSettings } from '../inject/settings.js'

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 import type { TSchema } from '@sinclair/typebox'
 
 type JsonType = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'

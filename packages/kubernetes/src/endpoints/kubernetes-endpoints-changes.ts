@@ -1,4 +1,5 @@
-import { type MeshService, ownValue, type ServiceAccountRef } from '@osm-ts/driver-api'
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 import { type EndpointsAnnouncement, isOfKind, type KindMap, type MeshObject, sortedNames } from '@osm-ts/core'
 
 import type { ClusterChange } from '../source/cluster-view.js'

@@ -1,4 +1,4 @@
-import { ownValue } from '@osm-ts/driver-api'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 import { isOfKind, type Kind, type KindMap, type MeshObject, type ObjectDecoder } from '@osm-ts/core'
 
 import type { Informer, InformerChange } from '../informer-types.js'

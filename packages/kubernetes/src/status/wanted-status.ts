@@ -1,4 +1,4 @@
-import { compareText } from '@osm-ts/driver-api'
+import { compareText } from '@osm-ts/driver-api/policy'
 import type { ObjectRef, Problem, ProxyStatus } from '@osm-ts/core'
 
 import type { Finding, WantedStatus } from './condition.js'

@@ -1,4 +1,4 @@
-import type { EgressPart, OutboundPart } from '@osm-ts/driver-api'
+import type { EgressPart, OutboundPart } from '@osm-ts/driver-api/policy'
 import { coversRange, type IpRange, parseIpRange } from '@osm-ts/core'
 
 import type { Manifest } from './manifest.js'

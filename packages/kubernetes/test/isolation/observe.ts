@@ -1,4 +1,4 @@
-import { canonicalJson, type Part, type PartHash, type ProxyPolicy, type SetPart } from '@osm-ts/driver-api'
+import { canonicalJson, type Part, type PartHash, type ProxyPolicy, type SetPart } from '@osm-ts/driver-api/policy'
 import { consentNeeded, type Problem, SpecRules } from '@osm-ts/core'
 
 import { MeshFixture } from '../../../core/test/catalog/mesh-fixture.js'

@@ -1,4 +1,5 @@
-import { type JsonValue, OsmError } from '@osm-ts/driver-api'
+import { OsmError } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 import { atOnce, isDnsLabel, type Steps } from '@osm-ts/core'
 
 import type { AdmissionErrorCode } from './error-codes.js'

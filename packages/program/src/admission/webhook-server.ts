@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Server } from 'node:https'
 
-import { isOsmError, sourceOf } from '@osm-ts/driver-api'
+import { isOsmError } from '@osm-ts/driver-api'
+import { sourceOf } from '@osm-ts/driver-api/toolkit'
 import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify'
 import {
   FairSemaphore,

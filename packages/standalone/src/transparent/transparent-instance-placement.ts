@@ -1,7 +1,8 @@
 import { closeSync, openSync } from 'node:fs'
 
 import type { MeshConfig, Snapshot, WorkloadPort } from '@osm-ts/core'
-import { OsmError, type ListenAddresses, type SidecarPatch } from '@osm-ts/driver-api'
+import { OsmError, type SidecarPatch } from '@osm-ts/driver-api'
+import type { ListenAddresses } from '@osm-ts/driver-api/policy'
 import { interceptionDefaults, type InterceptionOptions } from '@osm-ts/interception'
 
 import type { StandaloneErrorCode } from '../errors.js'

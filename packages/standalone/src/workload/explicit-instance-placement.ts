@@ -1,5 +1,6 @@
 import { allocationKey, objectRef, type Problem, type Snapshot, type WorkloadPort } from '@osm-ts/core'
-import { OsmError, type ListenAddresses, type SocketAddress } from '@osm-ts/driver-api'
+import { OsmError } from '@osm-ts/driver-api'
+import type { ListenAddresses, SocketAddress } from '@osm-ts/driver-api/policy'
 
 import type { StandaloneErrorCode } from '../errors.js'
 import type { PortAllocator } from '../ports/port-allocator.js'

@@ -6,7 +6,8 @@ import {
   type MeshDomains,
   type ProxyCertificate,
 } from '@osm-ts/core'
-import type { InjectorContext, JsonValue, ProxyCommonName, ProxyUUID } from '@osm-ts/driver-api'
+import type { InjectorContext, ProxyCommonName, ProxyUUID } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import { controllerServerName, MESH_NAME, OSM_NAMESPACE } from '../mesh-constants.js'
 import type { DesiredInstance } from './desired-instances.js'

@@ -1,5 +1,6 @@
 import type { Problem, Snapshot, WorkloadInstanceSpec, WorkloadPort } from '@osm-ts/core'
-import type { ListenAddresses, SidecarPatch } from '@osm-ts/driver-api'
+import type { SidecarPatch } from '@osm-ts/driver-api'
+import type { ListenAddresses } from '@osm-ts/driver-api/policy'
 
 import type { MeshMode } from '../types.js'
 

@@ -2,7 +2,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 
 import { newProxyUUID, type ProxyCertificate } from '@osm-ts/core'
-import { OsmError, type ProxyUUID, requireContract, type SidecarPatch } from '@osm-ts/driver-api'
+import { OsmError, type ProxyUUID, type SidecarPatch } from '@osm-ts/driver-api'
+import { requireContract } from '@osm-ts/driver-api/host'
 
 import type { StandaloneErrorCode } from '../errors.js'
 import { isExecutable } from '../process/find-executable.js'

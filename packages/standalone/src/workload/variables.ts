@@ -1,6 +1,7 @@
 import type { KindMap, Problem } from '@osm-ts/core'
 import { portProtocol, type WorkloadPort } from '@osm-ts/core'
-import type { MeshService, Protocol } from '@osm-ts/driver-api'
+import type { MeshService } from '@osm-ts/driver-api'
+import type { Protocol } from '@osm-ts/driver-api/policy'
 
 import type { StandaloneErrorCode } from '../errors.js'
 

@@ -1,4 +1,5 @@
-import { isIdentityHeader, isOrderHeader, ownValue } from '@osm-ts/driver-api'
+import { isIdentityHeader, isOrderHeader } from '@osm-ts/driver-api/policy'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 import { RE2JS } from 're2js'
 
 import { isMatchedHeaderName, type HTTPMatch, type KindMap } from '../../spec/index.js'

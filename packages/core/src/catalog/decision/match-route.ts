@@ -1,4 +1,5 @@
-import { isIdentityHeader, isOrderHeader, ownValue, type RouteMatch, type StringMatch } from '@osm-ts/driver-api'
+import { isIdentityHeader, isOrderHeader, type RouteMatch, type StringMatch } from '@osm-ts/driver-api/policy'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 import { RE2JS } from 're2js'
 
 import type { MatchableRequest } from './match-request.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { canonicalJson } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 import fc from 'fast-check'
 
 import { deepEqual, sameItems } from './equality.js'

@@ -1,4 +1,4 @@
-import { ownValue } from '@osm-ts/driver-api'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 
 /** True if two plain values (JSON-like, `undefined` members allowed) say the same. Members that are `undefined` count as absent. */
 export function deepEqual(a: unknown, b: unknown): boolean {

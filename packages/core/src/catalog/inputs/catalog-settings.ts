@@ -1,4 +1,4 @@
-import type { ExternalAuthorization, MeshPart, TlsVersion } from '@osm-ts/driver-api'
+import type { ExternalAuthorization, MeshPart, TlsVersion } from '@osm-ts/driver-api/policy'
 
 import type { MeshConfig } from '../../config/index.js'
 import type { MeshDomains } from '../../identity/index.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { compareText, PLUGIN_TYPE, type ClientGateway, type Part, type PluginValue } from '@osm-ts/driver-api'
+import { compareText, PLUGIN_TYPE, type ClientGateway, type Part, type PluginValue } from '@osm-ts/driver-api/policy'
 
 import { MeshFixture, objectsOf } from '../../../test/catalog/mesh-fixture.js'
 import { makeObjectKey } from '../../spec/index.js'

@@ -1,4 +1,4 @@
-import type { Part, PartHash } from '@osm-ts/driver-api'
+import type { Part, PartHash } from '@osm-ts/driver-api/policy'
 
 import type { PolicyPart } from '../policy/parts/policy-part.js'
 

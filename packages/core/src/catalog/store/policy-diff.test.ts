@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { PartHash, ProxyPart, SetMemberKind, SetPart } from '@osm-ts/driver-api'
+import type { PartHash, ProxyPart, SetMemberKind, SetPart } from '@osm-ts/driver-api/policy'
 import fc from 'fast-check'
 
 import { makePart, type PolicyPart } from '../policy/parts/policy-part.js'

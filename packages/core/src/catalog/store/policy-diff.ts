@@ -1,4 +1,4 @@
-import type { PartRef, ProxyPart, SetPart } from '@osm-ts/driver-api'
+import type { PartRef, ProxyPart, SetPart } from '@osm-ts/driver-api/policy'
 
 import { sameItems } from '../incremental/equality.js'
 import type { PolicyPart } from '../policy/parts/policy-part.js'

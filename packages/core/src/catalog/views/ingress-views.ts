@@ -1,4 +1,5 @@
-import type { MeshService, RouteMatch } from '@osm-ts/driver-api'
+import type { MeshService } from '@osm-ts/driver-api'
+import type { RouteMatch } from '@osm-ts/driver-api/policy'
 
 import type { IngressTrafficPolicy } from '../catalog-types.js'
 import { accessAnalysis, type AccessBackend } from '../policy/ingress/access-objects.js'

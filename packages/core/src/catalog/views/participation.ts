@@ -1,4 +1,5 @@
-import { compareText, type MeshService, type ProxyUUID } from '@osm-ts/driver-api'
+import type { MeshService, ProxyUUID } from '@osm-ts/driver-api'
+import { compareText } from '@osm-ts/driver-api/policy'
 
 import { proxyOfEndpoint, type Endpoint } from '../../endpoints/index.js'
 import { proxyCommonName, proxyKey, serviceIdentity, type ProxyKey, type TrustDomain } from '../../identity/index.js'

@@ -1,4 +1,4 @@
-import type { PartHash } from '@osm-ts/driver-api'
+import type { PartHash } from '@osm-ts/driver-api/policy'
 
 import type { Steps } from '../../async/index.js'
 import { compareProblems, type ObjectOrigin, type Problem } from '../../problem.js'

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 import { Type, type Static, type TObject, type TProperties, type TSchema } from '@sinclair/typebox'
 
 /**

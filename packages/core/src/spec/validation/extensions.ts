@@ -1,4 +1,4 @@
-import { MAX_PLUGIN_BYTES } from '@osm-ts/driver-api'
+import { MAX_PLUGIN_BYTES } from '@osm-ts/driver-api/policy'
 import { parse } from 'acorn'
 
 import { isAddress } from '../addresses.js'

@@ -1,4 +1,4 @@
-import { isIdentityHeader, isOrderHeader } from '@osm-ts/driver-api'
+import { isIdentityHeader, isOrderHeader } from '@osm-ts/driver-api/policy'
 
 import type { Steps } from '../../async/index.js'
 import { isMatchedHeaderName } from '../header-name.js'

@@ -1,4 +1,4 @@
-import type { SecretCredentialRef } from '@osm-ts/driver-api'
+import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 import { egressCertSecret } from '../../resources/credential-names.js'
 import type { Memo, MemoTable } from '../encoding/memo.js'

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { ExternalAuthorization } from '@osm-ts/driver-api'
+import type { ExternalAuthorization } from '@osm-ts/driver-api/policy'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { ApiVersion } from '@osm-ts/envoy-api/envoy/config/core/v3/config_source_pb.js'
 import { ExtAuthzSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'

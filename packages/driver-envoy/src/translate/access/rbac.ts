@@ -1,4 +1,4 @@
-import { compareText, type PrincipalsPart, type RouteMatch } from '@osm-ts/driver-api'
+import { compareText, type PrincipalsPart, type RouteMatch } from '@osm-ts/driver-api/policy'
 import {
   RBAC_Action as Action,
   PolicySchema,

@@ -1,13 +1,7 @@
 import { isIP } from 'node:net'
-import {
-  MESH_ALPN,
-  type Principal,
-  type PrincipalsPart,
-  type SecretCredentialRef,
-  type TlsVersion,
-  type TrustPart,
-  type UpstreamTls,
-} from '@osm-ts/driver-api'
+import { MESH_ALPN, type Principal } from '@osm-ts/driver-api'
+import type { PrincipalsPart, TlsVersion, TrustPart, UpstreamTls } from '@osm-ts/driver-api/policy'
+import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 import type { TransportSocketSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import {
   type CertificateValidationContextSchema,

@@ -1,4 +1,4 @@
-import type { EgressPart } from '@osm-ts/driver-api'
+import type { EgressPart } from '@osm-ts/driver-api/policy'
 import {
   FilterChainSchema,
   type FilterChainMatchSchema,

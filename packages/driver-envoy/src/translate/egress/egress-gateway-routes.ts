@@ -5,7 +5,7 @@ import {
   type ProxyPart,
   type UpstreamPart,
   type WeightedUpstream,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { authority } from '../encoding/address.js'
 import { names } from '../encoding/names.js'

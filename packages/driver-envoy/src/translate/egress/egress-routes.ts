@@ -1,4 +1,4 @@
-import type { EgressPart, HeaderMatch, OutboundRoute } from '@osm-ts/driver-api'
+import type { EgressPart, HeaderMatch, OutboundRoute } from '@osm-ts/driver-api/policy'
 import { type RouteSchema, VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
 import { type BreakersByCluster, breakersBehind } from '../upstreams/breakers.js'

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { UpstreamPart } from '@osm-ts/driver-api'
+import type { UpstreamPart } from '@osm-ts/driver-api/policy'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import type { AddressSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/address_pb.js'
 import {

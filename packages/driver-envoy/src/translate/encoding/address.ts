@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { HostAddress, ProxyPart, SocketAddress } from '@osm-ts/driver-api'
+import type { HostAddress, ProxyPart, SocketAddress } from '@osm-ts/driver-api/policy'
 import type { AddressSchema, CidrRangeSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/address_pb.js'
 import type { ListenerSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_pb.js'
 

@@ -1,12 +1,12 @@
+import type { MeshService } from '@osm-ts/driver-api'
 import type {
   EgressPart,
   HostAddress,
   InboundPart,
   IngressPart,
-  MeshService,
   OutboundPart,
   ProbeBinding,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { CALLERS_SECRET_PREFIX } from '../../resources/types.js'
 import type { ClusterShare } from '../routing/weights.js'

@@ -1,4 +1,5 @@
-import { MESH_ALPN, type InboundPart } from '@osm-ts/driver-api'
+import { MESH_ALPN } from '@osm-ts/driver-api'
+import type { InboundPart } from '@osm-ts/driver-api/policy'
 import {
   FilterChainSchema,
   type FilterSchema,

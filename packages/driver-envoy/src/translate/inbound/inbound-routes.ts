@@ -1,4 +1,4 @@
-import { type InboundPart, namedHeaders } from '@osm-ts/driver-api'
+import { type InboundPart, namedHeaders } from '@osm-ts/driver-api/policy'
 import { VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
 import { encode } from '../encoding/encode.js'

@@ -1,4 +1,10 @@
-import { compareBy, compareText, type ProbeBinding, type ProxyPart, type SocketAddress } from '@osm-ts/driver-api'
+import {
+  compareBy,
+  compareText,
+  type ProbeBinding,
+  type ProxyPart,
+  type SocketAddress,
+} from '@osm-ts/driver-api/policy'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import type { HeaderMutationSchema } from '@osm-ts/envoy-api/envoy/config/common/mutation_rules/v3/mutation_rules_pb.js'
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'

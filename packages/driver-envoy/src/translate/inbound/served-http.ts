@@ -1,10 +1,6 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import {
-  type ExternalAuthorization,
-  HEALTH_CHECK_HEADER,
-  HEALTH_CHECK_PATH,
-  type HttpGlobalRateLimit,
-} from '@osm-ts/driver-api'
+import { HEALTH_CHECK_HEADER, HEALTH_CHECK_PATH } from '@osm-ts/driver-api'
+import type { ExternalAuthorization, HttpGlobalRateLimit } from '@osm-ts/driver-api/policy'
 import { HeaderMutationSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/header_mutation/v3/header_mutation_pb.js'
 import { HealthCheckSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/health_check/v3/health_check_pb.js'
 import { RBACSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'

@@ -5,7 +5,7 @@ import {
   otherSpellings,
   type RouteLimits,
   type RouteMatch,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 import type { RBACSchema } from '@osm-ts/envoy-api/envoy/config/rbac/v3/rbac_pb.js'
 import type { RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 import { RBACPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'

@@ -1,4 +1,4 @@
-import type { IngressPart, MeshPart } from '@osm-ts/driver-api'
+import type { IngressPart, MeshPart } from '@osm-ts/driver-api/policy'
 import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 
 import { cidrRange } from '../encoding/address.js'

@@ -1,4 +1,4 @@
-import { type IngressPart, namedHeaders, type PrincipalsPart } from '@osm-ts/driver-api'
+import { type IngressPart, namedHeaders, type PrincipalsPart } from '@osm-ts/driver-api/policy'
 import { VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
 import { encode } from '../encoding/encode.js'

@@ -1,4 +1,4 @@
-import type { RateLimits } from '@osm-ts/driver-api'
+import type { RateLimits } from '@osm-ts/driver-api/policy'
 
 import type { FilterConfigs } from '../routing/filter-order.js'
 import { countedConnections } from './global-rate-limits.js'

@@ -6,7 +6,7 @@ import type {
   HttpRateLimitDescriptorEntry,
   RateLimits,
   TcpGlobalRateLimit,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { ApiVersion } from '@osm-ts/envoy-api/envoy/config/core/v3/config_source_pb.js'
 import type { RateLimitServiceConfigSchema } from '@osm-ts/envoy-api/envoy/config/ratelimit/v3/rls_pb.js'

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { HttpLocalRateLimit, TcpLocalRateLimit, TokenBucket } from '@osm-ts/driver-api'
+import type { HttpLocalRateLimit, TcpLocalRateLimit, TokenBucket } from '@osm-ts/driver-api/policy'
 import {
   HeaderValueOption_HeaderAppendAction as AppendAction,
   type RuntimeFractionalPercentSchema,

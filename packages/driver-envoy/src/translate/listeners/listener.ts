@@ -1,5 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf'
-import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api'
+import type { ProxyPart, SocketAddress } from '@osm-ts/driver-api/policy'
 import { TrafficDirection } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import type {
   ListenerFilterChainMatchPredicateSchema as PredicateSchema,

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { OutboundPart, PartRef, PartInSet, SocketAddress } from '@osm-ts/driver-api'
+import type { OutboundPart, PartRef, PartInSet, SocketAddress } from '@osm-ts/driver-api/policy'
 
 import { encodedResource } from '../../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../../resources/layered-resource-set.js'

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { MeshPart, WeightedUpstream } from '@osm-ts/driver-api'
+import type { MeshPart, WeightedUpstream } from '@osm-ts/driver-api/policy'
 import type { FilterSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RBACSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac_pb.js'
 import { TcpProxySchema } from '@osm-ts/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js'

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { OutboundPart, WeightedUpstream } from '@osm-ts/driver-api'
+import type { OutboundPart, WeightedUpstream } from '@osm-ts/driver-api/policy'
 import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'
 

@@ -1,4 +1,4 @@
-import { compareText, type OutboundPart, type OutboundRoute, type RetryPolicy } from '@osm-ts/driver-api'
+import { compareText, type OutboundPart, type OutboundRoute, type RetryPolicy } from '@osm-ts/driver-api/policy'
 import {
   type RetryPolicySchema,
   type RouteSchema,

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { type Any, AnySchema } from '@bufbuild/protobuf/wkt'
-import { withheldHeaders } from '@osm-ts/driver-api'
+import { withheldHeaders } from '@osm-ts/driver-api/policy'
 import type { HeaderMutationSchema as MutationSchema } from '@osm-ts/envoy-api/envoy/config/common/mutation_rules/v3/mutation_rules_pb.js'
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import type { TypedExtensionConfigSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/extension_pb.js'

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { Protocol } from '@osm-ts/driver-api'
+import type { Protocol } from '@osm-ts/driver-api/policy'
 import type { Http2ProtocolOptionsSchema } from '@osm-ts/envoy-api/envoy/config/core/v3/protocol_pb.js'
 import { HttpProtocolOptionsSchema } from '@osm-ts/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 

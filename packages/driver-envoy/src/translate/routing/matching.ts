@@ -1,4 +1,4 @@
-import { compareCanonical, type HeaderMatch, type PathMatch, type RouteMatch } from '@osm-ts/driver-api'
+import { compareCanonical, type HeaderMatch, type PathMatch, type RouteMatch } from '@osm-ts/driver-api/policy'
 import type {
   HeaderMatcherSchema,
   RouteMatchSchema,

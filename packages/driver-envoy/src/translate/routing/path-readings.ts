@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { PathMatch } from '@osm-ts/driver-api'
+import type { PathMatch } from '@osm-ts/driver-api/policy'
 import type { HeaderMutationSchema as MutationSchema } from '@osm-ts/envoy-api/envoy/config/common/mutation_rules/v3/mutation_rules_pb.js'
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import type { PermissionSchema } from '@osm-ts/envoy-api/envoy/config/rbac/v3/rbac_pb.js'

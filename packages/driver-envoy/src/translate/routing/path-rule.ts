@@ -1,4 +1,4 @@
-import { ESCAPED_SLASH_REFUSAL } from '@osm-ts/driver-api'
+import { ESCAPED_SLASH_REFUSAL } from '@osm-ts/driver-api/policy'
 import { ExtAuthzPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
 import { RBACPerRouteSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
 import type { RouteSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'

@@ -5,7 +5,7 @@ import {
   type PartRef,
   refOf,
   type PartInSet,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { encodedResource } from '../../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../../resources/layered-resource-set.js'

@@ -1,4 +1,4 @@
-import type { WeightedUpstream } from '@osm-ts/driver-api'
+import type { WeightedUpstream } from '@osm-ts/driver-api/policy'
 
 /** A cluster with its share. */
 export interface ClusterShare {

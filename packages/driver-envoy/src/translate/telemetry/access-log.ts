@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { AccessLog, MeshPart, OpenTelemetryAccessLog } from '@osm-ts/driver-api'
+import type { AccessLog, MeshPart, OpenTelemetryAccessLog } from '@osm-ts/driver-api/policy'
 import type { AccessLogSchema } from '@osm-ts/envoy-api/envoy/config/accesslog/v3/accesslog_pb.js'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { ApiVersion } from '@osm-ts/envoy-api/envoy/config/core/v3/config_source_pb.js'

@@ -1,4 +1,4 @@
-import type { SocketAddress } from '@osm-ts/driver-api'
+import type { SocketAddress } from '@osm-ts/driver-api/policy'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { FilterChainSchema } from '@osm-ts/envoy-api/envoy/config/listener/v3/listener_components_pb.js'
 import { RouterSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/router/v3/router_pb.js'

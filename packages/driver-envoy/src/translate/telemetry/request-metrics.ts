@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { ProxyPart } from '@osm-ts/driver-api'
+import type { ProxyPart } from '@osm-ts/driver-api/policy'
 import type { AccessLogSchema } from '@osm-ts/envoy-api/envoy/config/accesslog/v3/accesslog_pb.js'
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 import {

@@ -1,4 +1,4 @@
-import type { MeshPart, Tracing } from '@osm-ts/driver-api'
+import type { MeshPart, Tracing } from '@osm-ts/driver-api/policy'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { OpenTelemetryConfigSchema } from '@osm-ts/envoy-api/envoy/config/trace/v3/opentelemetry_pb.js'
 import {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
-import type { Part, PartHash, ProxyPolicy, StatisticalCircuitBreaker } from '@osm-ts/driver-api'
+import type { Part, PartHash, ProxyPolicy, StatisticalCircuitBreaker } from '@osm-ts/driver-api/policy'
 
 import { pinPolicy } from '../../../test/pin-policy.js'
 import { resourcesAsJson } from '../../../test/resources-as-json.js'

@@ -1,12 +1,12 @@
-import {
-  type OutboundPart,
-  type PartRef,
-  type ProxyPart,
-  type PartInSet,
-  type StatisticalCircuitBreaker,
-  type UpstreamPart,
-  type WeightedUpstream,
-} from '@osm-ts/driver-api'
+import type {
+  OutboundPart,
+  PartRef,
+  ProxyPart,
+  PartInSet,
+  StatisticalCircuitBreaker,
+  UpstreamPart,
+  WeightedUpstream,
+} from '@osm-ts/driver-api/policy'
 
 import { names } from '../encoding/names.js'
 import type { PolicyReader } from '../policy-reader.js'

@@ -1,4 +1,4 @@
-import type { ConnectionLimits } from '@osm-ts/driver-api'
+import type { ConnectionLimits } from '@osm-ts/driver-api/policy'
 import type { CircuitBreakersSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/circuit_breaker_pb.js'
 
 import type { Init } from '../encoding/encode.js'

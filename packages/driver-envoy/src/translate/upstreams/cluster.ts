@@ -6,7 +6,7 @@ import type {
   Protocol,
   SocketAddress,
   UpstreamPart,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 import { HEALTH_CHECK_HEADER } from '@osm-ts/driver-api'
 import {
   Cluster_DiscoveryType as DiscoveryType,

@@ -1,4 +1,4 @@
-import type { PartRef, PartInSet, UpstreamPart } from '@osm-ts/driver-api'
+import type { PartRef, PartInSet, UpstreamPart } from '@osm-ts/driver-api/policy'
 
 import { encodedResource } from '../../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../../resources/layered-resource-set.js'

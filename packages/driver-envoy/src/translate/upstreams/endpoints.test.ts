@@ -1,6 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { describe, expect, it } from '@jest/globals'
-import type { EndpointsPart, Locality, PolicyEndpoint } from '@osm-ts/driver-api'
+import type { EndpointsPart, Locality, PolicyEndpoint } from '@osm-ts/driver-api/policy'
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 
 import { loadAssignment } from './endpoints.js'

@@ -1,4 +1,10 @@
-import { compareBy, compareText, type EndpointsPart, type Locality, type PolicyEndpoint } from '@osm-ts/driver-api'
+import {
+  compareBy,
+  compareText,
+  type EndpointsPart,
+  type Locality,
+  type PolicyEndpoint,
+} from '@osm-ts/driver-api/policy'
 import { ClusterLoadAssignmentSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_pb.js'
 import type { LocalityLbEndpointsSchema } from '@osm-ts/envoy-api/envoy/config/endpoint/v3/endpoint_components_pb.js'
 

@@ -1,4 +1,4 @@
-import type { UpstreamTls } from '@osm-ts/driver-api'
+import type { UpstreamTls } from '@osm-ts/driver-api/policy'
 import type { Cluster_TransportSocketMatchSchema as MatchSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { RawBufferSchema } from '@osm-ts/envoy-api/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer_pb.js'
 

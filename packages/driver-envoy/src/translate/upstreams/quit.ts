@@ -1,4 +1,4 @@
-import type { SocketAddress } from '@osm-ts/driver-api'
+import type { SocketAddress } from '@osm-ts/driver-api/policy'
 import { ClusterSchema } from '@osm-ts/envoy-api/envoy/config/cluster/v3/cluster_pb.js'
 import { RequestMethod } from '@osm-ts/envoy-api/envoy/config/core/v3/base_pb.js'
 

@@ -1,5 +1,5 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { StatisticalCircuitBreaker } from '@osm-ts/driver-api'
+import type { StatisticalCircuitBreaker } from '@osm-ts/driver-api/policy'
 import { LuaPerRouteSchema, LuaSchema } from '@osm-ts/envoy-api/envoy/extensions/filters/http/lua/v3/lua_pb.js'
 
 import { pack } from '../encoding/encode.js'

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@osm-ts/driver-api'
+import type { JsonValue } from '@osm-ts/driver-api/policy'
 
 import type { LocalMode } from '../../scenarios/format.js'
 import { LocalScenarioRunner, type LocalScenarioRunnerOptions } from '../../scenarios/local/local-scenario-runner.js'

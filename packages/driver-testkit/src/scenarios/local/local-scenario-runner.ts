@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 
-import { type Capabilities, declares, type RequiredFeature } from '@osm-ts/driver-api'
+import type { Capabilities } from '@osm-ts/driver-api'
+import { declares, type RequiredFeature } from '@osm-ts/driver-api/host'
 
 import { perform } from '../../actor/perform.js'
 import type { Call, CallAnswer, Target } from '../../actor/protocol.js'

@@ -1,13 +1,12 @@
+import type { MeshService, Principal } from '@osm-ts/driver-api'
 import {
   compareText,
   canonicalJson,
   type InboundPart,
   type InboundRules,
-  type MeshService,
-  type Principal,
   type PrincipalsPart,
   type RouteMatch,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { principalOf, serverNameOf } from '../../../identity/index.js'
 import { defineQuery, type QueryContext } from '../../incremental/index.js'

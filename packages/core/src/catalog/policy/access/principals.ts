@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
-import type { Principal, PrincipalsPart } from '@osm-ts/driver-api'
+import type { Principal } from '@osm-ts/driver-api'
+import type { PrincipalsPart } from '@osm-ts/driver-api/policy'
 
 import { defineQuery, textKey } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'

@@ -1,4 +1,4 @@
-import { canonicalJson, type RouteMatch } from '@osm-ts/driver-api'
+import { canonicalJson, type RouteMatch } from '@osm-ts/driver-api/policy'
 
 import type { KindMap } from '../../../spec/index.js'
 import type { QueryContext } from '../../incremental/index.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
-import type { ClientGateway } from '@osm-ts/driver-api'
+import type { ClientGateway } from '@osm-ts/driver-api/policy'
 
 import { MeshFixture, objectsOf } from '../../../../test/catalog/mesh-fixture.js'
 import { makeObjectKey, type KindMap } from '../../../spec/index.js'

@@ -1,4 +1,5 @@
-import { compareText, type MeshService, type ServiceAccountRef } from '@osm-ts/driver-api'
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+import { compareText } from '@osm-ts/driver-api/policy'
 
 import type { EgressGatewayMode } from '../../../spec/egress-gateway-mode.js'
 import { EGRESS_UNCHANGED, globalGatewaysOfNamespace, type CrossReference, type KindMap } from '../../../spec/index.js'

@@ -1,12 +1,12 @@
+import type { ServiceAccountRef } from '@osm-ts/driver-api'
 import {
   compareText,
   type EgressPart,
-  type ServiceAccountRef,
   type SetMemberKind,
   type SetPart,
   type UpstreamPart,
   type WeightedUpstream,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'

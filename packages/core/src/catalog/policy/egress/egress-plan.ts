@@ -1,4 +1,5 @@
-import { canonicalJson, type ServiceAccountRef } from '@osm-ts/driver-api'
+import type { ServiceAccountRef } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'

@@ -1,4 +1,5 @@
-import { canonicalJson, type CredentialRef, type RouteMatch, type ServiceAccountRef } from '@osm-ts/driver-api'
+import type { ServiceAccountRef } from '@osm-ts/driver-api'
+import { canonicalJson, type CredentialRef, type RouteMatch } from '@osm-ts/driver-api/policy'
 
 import { SOURCE_UNCHANGED, type CrossReference, type KindMap } from '../../../spec/index.js'
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'

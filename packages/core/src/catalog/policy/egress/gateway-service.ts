@@ -1,4 +1,5 @@
-import type { EndpointsPart, MeshService, UpstreamPart } from '@osm-ts/driver-api'
+import type { MeshService } from '@osm-ts/driver-api'
+import type { EndpointsPart, UpstreamPart } from '@osm-ts/driver-api/policy'
 
 import { EGRESS_GATEWAY_MODE, egressGatewayMode, type EgressGatewayMode } from '../../../spec/egress-gateway-mode.js'
 import { deepEqual, defineQuery } from '../../incremental/index.js'

@@ -1,4 +1,5 @@
-import { compareText, type IngressPart, type MeshService, type Principal, type RouteMatch } from '@osm-ts/driver-api'
+import type { MeshService, Principal } from '@osm-ts/driver-api'
+import { compareText, type IngressPart, type RouteMatch } from '@osm-ts/driver-api/policy'
 
 import { isDnsDomain } from '../../../identity/index.js'
 import type { ObjectRef } from '../../../problem.js'

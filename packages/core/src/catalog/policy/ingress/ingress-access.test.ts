@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Principal, RouteMatch } from '@osm-ts/driver-api'
+import type { Principal } from '@osm-ts/driver-api'
+import type { RouteMatch } from '@osm-ts/driver-api/policy'
 import fc from 'fast-check'
 
 import { coversRange, parseIpRange } from '../../../spec/ip-range.js'

@@ -1,4 +1,5 @@
-import { canonicalJson, compareText, type IngressPart, type Principal, type RouteMatch } from '@osm-ts/driver-api'
+import type { Principal } from '@osm-ts/driver-api'
+import { canonicalJson, compareText, type IngressPart, type RouteMatch } from '@osm-ts/driver-api/policy'
 
 import { IpRangeSet, parseIpRange } from '../../../spec/ip-range.js'
 import type { AccessBackend, Opening } from './access-objects.js'

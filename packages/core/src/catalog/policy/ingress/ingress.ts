@@ -1,4 +1,5 @@
-import type { IngressPart, MeshService, Protocol } from '@osm-ts/driver-api'
+import type { MeshService } from '@osm-ts/driver-api'
+import type { IngressPart, Protocol } from '@osm-ts/driver-api/policy'
 
 import { formatObjectRef } from '../../../problem.js'
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'

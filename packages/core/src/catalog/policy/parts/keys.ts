@@ -1,4 +1,5 @@
-import { compareText, type MeshService, type ServiceAccountRef } from '@osm-ts/driver-api'
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+import { compareText } from '@osm-ts/driver-api/policy'
 
 import { nameKey, type NamespacedName } from '../../../namespaced-name.js'
 

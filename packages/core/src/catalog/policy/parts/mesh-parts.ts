@@ -1,4 +1,4 @@
-import type { MeshPart, TrustPart } from '@osm-ts/driver-api'
+import type { MeshPart, TrustPart } from '@osm-ts/driver-api/policy'
 
 import { defineQuery, textKey } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { canonicalJson, hashPart, type PartHash, type ProxyPart } from '@osm-ts/driver-api'
+import { canonicalJson, hashPart, type PartHash, type ProxyPart } from '@osm-ts/driver-api/policy'
 import fc from 'fast-check'
 
 import { framePart } from './part-frame.js'

@@ -1,4 +1,4 @@
-import { canonicalJson, hashCanonicalPart, type Part, type PartHash } from '@osm-ts/driver-api'
+import { canonicalJson, hashCanonicalPart, type Part, type PartHash } from '@osm-ts/driver-api/policy'
 
 import { deepFreeze, type Origins, type PolicyPart } from './policy-part.js'
 

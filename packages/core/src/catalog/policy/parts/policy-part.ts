@@ -1,4 +1,4 @@
-import { hashPart, type Part, type PartHash } from '@osm-ts/driver-api'
+import { hashPart, type Part, type PartHash } from '@osm-ts/driver-api/policy'
 
 import type { ObjectRef } from '../../../problem.js'
 

@@ -1,4 +1,5 @@
-import { compareText, type ServiceAccountRef, type SetMemberKind, type SetPart, type SetRef } from '@osm-ts/driver-api'
+import type { ServiceAccountRef } from '@osm-ts/driver-api'
+import { compareText, type SetMemberKind, type SetPart, type SetRef } from '@osm-ts/driver-api/policy'
 
 import { defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'

@@ -1,4 +1,5 @@
-import { compareText, type MeshService } from '@osm-ts/driver-api'
+import type { MeshService } from '@osm-ts/driver-api'
+import { compareText } from '@osm-ts/driver-api/policy'
 
 import { isAddress } from '../../../spec/addresses.js'
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'

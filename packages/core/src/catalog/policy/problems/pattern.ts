@@ -1,4 +1,4 @@
-import type { PathMatch } from '@osm-ts/driver-api'
+import type { PathMatch } from '@osm-ts/driver-api/policy'
 
 import { patternFacts } from '../../../spec/pattern.js'
 

@@ -1,4 +1,5 @@
-import { canonicalJson, type MeshService } from '@osm-ts/driver-api'
+import type { MeshService } from '@osm-ts/driver-api'
+import { canonicalJson } from '@osm-ts/driver-api/policy'
 
 import { isAddress } from '../../../spec/addresses.js'
 import { deepEqual, defineQuery, sameItems, textKey, type QueryContext } from '../../incremental/index.js'

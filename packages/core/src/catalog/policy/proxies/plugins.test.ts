@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { PLUGIN_TYPE, type PluginValue } from '@osm-ts/driver-api'
+import { PLUGIN_TYPE, type PluginValue } from '@osm-ts/driver-api/policy'
 
 import { MeshFixture, objectsOf } from '../../../../test/catalog/mesh-fixture.js'
 import { makeObjectKey } from '../../../spec/index.js'

@@ -5,7 +5,7 @@ import {
   type ExtensionPart,
   type JsonValue,
   type PluginValue,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import type { PluginChainName } from '../../../config/index.js'
 import { selectsLabels, type KindMap } from '../../../spec/index.js'

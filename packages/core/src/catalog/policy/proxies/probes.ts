@@ -1,4 +1,4 @@
-import { compareText, type ProbeBinding, type ProbeTarget } from '@osm-ts/driver-api'
+import { compareText, type ProbeBinding, type ProbeTarget } from '@osm-ts/driver-api/policy'
 
 import type { InstanceProbeBinding, KindMap, Probe } from '../../../spec/index.js'
 import { objectRefOf, ProblemList, type PolicyProblem } from '../problems/problems.js'

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 
+import type { MeshService, ProxyUUID, ServiceAccountRef } from '@osm-ts/driver-api'
 import {
   compareText,
   type InboundBinding,
@@ -7,12 +8,9 @@ import {
   type IngressBinding,
   type IngressPart,
   type ListenAddresses,
-  type MeshService,
   type OutboundBinding,
   type ProxyPart,
-  type ProxyUUID,
-  type ServiceAccountRef,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { allocationKey, localityOf } from '../../../endpoints/index.js'
 import { principalOf, type ProxyKey, serviceIdentity, spiffeIdOf } from '../../../identity/index.js'

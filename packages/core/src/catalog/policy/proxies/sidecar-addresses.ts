@@ -1,4 +1,4 @@
-import type { ListenAddresses, ProbeBinding } from '@osm-ts/driver-api'
+import type { ListenAddresses, ProbeBinding } from '@osm-ts/driver-api/policy'
 
 /** Ports on which sidecars listen where the kernel redirects traffic to them. Fixed: firewall rules and probes of running pods name them. */
 export const sidecarPorts = Object.freeze({

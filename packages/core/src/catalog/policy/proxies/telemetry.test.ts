@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
-import type { AccessLog } from '@osm-ts/driver-api'
+import type { AccessLog } from '@osm-ts/driver-api/policy'
 
 import { MeshFixture, objectsOf, uuidOf } from '../../../../test/catalog/mesh-fixture.js'
 import { makeObjectKey, type KindMap } from '../../../spec/index.js'

@@ -4,8 +4,8 @@ import {
   type AccessLog,
   type MeshPart,
   type OpenTelemetryAccessLog,
-  ownValue,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 
 import { parseDuration } from '../../../config/index.js'
 import { readLogFormat, type KindMap } from '../../../spec/index.js'

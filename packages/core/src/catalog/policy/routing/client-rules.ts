@@ -1,11 +1,11 @@
+import type { ServiceAccountRef } from '@osm-ts/driver-api'
 import {
   compareText,
   type ClientGateway,
   type ClientRetry,
   type ClientRulesPart,
   type RetryPolicy,
-  type ServiceAccountRef,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { parseDuration } from '../../../config/index.js'
 import { serviceIdentity } from '../../../identity/index.js'

@@ -1,4 +1,4 @@
-import { compareText, type DnsPart, type DnsRecord } from '@osm-ts/driver-api'
+import { compareText, type DnsPart, type DnsRecord } from '@osm-ts/driver-api/policy'
 
 import { deepEqual, defineQuery } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'

@@ -1,10 +1,5 @@
-import {
-  canonicalJson,
-  type MeshService,
-  type OutboundPart,
-  type OutboundRoute,
-  type RouteMatch,
-} from '@osm-ts/driver-api'
+import type { MeshService } from '@osm-ts/driver-api'
+import { canonicalJson, type OutboundPart, type OutboundRoute, type RouteMatch } from '@osm-ts/driver-api/policy'
 
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'

@@ -1,4 +1,4 @@
-import { compareText, type HeaderMatch, type RouteMatch } from '@osm-ts/driver-api'
+import { compareText, type HeaderMatch, type RouteMatch } from '@osm-ts/driver-api/policy'
 
 import { isMatchedHeaderName, type HTTPMatch } from '../../../spec/index.js'
 import { sortedUnique } from '../parts/keys.js'

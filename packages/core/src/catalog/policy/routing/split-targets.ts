@@ -1,4 +1,4 @@
-import { compareText, type WeightedUpstream } from '@osm-ts/driver-api'
+import { compareText, type WeightedUpstream } from '@osm-ts/driver-api/policy'
 
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'

@@ -1,4 +1,4 @@
-import type { Protocol } from '@osm-ts/driver-api'
+import type { Protocol } from '@osm-ts/driver-api/policy'
 
 /** True for protocols whose requests the mesh sees one by one. The others are bytes to it. */
 export function isHttp(protocol: Protocol): protocol is 'http' | 'http2' | 'grpc' {

@@ -12,7 +12,7 @@ import {
   type TcpGlobalRateLimit,
   type TcpLocalRateLimit,
   type TokenBucket,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { parseDuration } from '../../../config/index.js'
 import { isAnswerHeader, isHeaderName, MAX_ANSWER_HEADERS, maxCount, type KindMap } from '../../../spec/index.js'

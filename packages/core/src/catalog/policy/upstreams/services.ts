@@ -1,4 +1,6 @@
-import { ownValue, type MeshService, type Protocol, type ServiceAccountRef } from '@osm-ts/driver-api'
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { Protocol } from '@osm-ts/driver-api/policy'
+import { ownValue } from '@osm-ts/driver-api/toolkit'
 
 import { isDnsLabel } from '../../../identity/index.js'
 import type { Endpoint } from '../../../endpoints/index.js'

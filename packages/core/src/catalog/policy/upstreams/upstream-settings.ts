@@ -1,12 +1,12 @@
+import type { MeshService } from '@osm-ts/driver-api'
 import type {
   ConnectionLimits,
-  MeshService,
   Protocol,
   RateLimits,
   RouteLimits,
   StatisticalCircuitBreaker,
   UpstreamPart,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import { parseDuration } from '../../../config/index.js'
 import { serviceOfHost, type KindMap } from '../../../spec/index.js'

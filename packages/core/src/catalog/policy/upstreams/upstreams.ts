@@ -1,12 +1,11 @@
+import { HEALTH_CHECK_PATH, type MeshService } from '@osm-ts/driver-api'
 import {
   compareText,
-  HEALTH_CHECK_PATH,
   type ActiveHealthCheck,
   type EndpointsPart,
-  type MeshService,
   type PolicyEndpoint,
   type UpstreamPart,
-} from '@osm-ts/driver-api'
+} from '@osm-ts/driver-api/policy'
 
 import type { Endpoint } from '../../../endpoints/index.js'
 import { principalOf, serverNameOf, serviceIdentity } from '../../../identity/index.js'
