@@ -17,7 +17,7 @@ import type { MeshPrograms } from './real-mesh.js'
 import { measurePipy } from './pipy.js'
 import { measureRecomputation } from './recomputation.js'
 import { measureLarge } from './scale/large.js'
-import { measureScale } from './scale/scale.js'
+import { measureEndpoints, measureScale } from './scale/scale.js'
 import { measureSoak } from './soak/soak.js'
 import { measureSidecarLatency } from './sidecar-latency.js'
 import { measureDrivers } from './translation-drivers.js'
@@ -47,6 +47,7 @@ const names = [
   'convergence',
   'containment',
   'scale',
+  'endpoints',
   'permissive',
   'large',
   'soak',
@@ -61,8 +62,8 @@ const names = [
   'cli-start',
   'cluster',
 ] as const
-/** Those that run only when they are named, because of what they take. */
-const named: readonly string[] = ['cluster']
+/** Those that run only when they are named, because of what they take, or because they are part of another. */
+const named: readonly string[] = ['cluster', 'endpoints']
 type Name = (typeof names)[number]
 
 async function run(): Promise<void> {
@@ -194,6 +195,14 @@ const benchmarks: Readonly<Record<Name, () => Promise<unknown>>> = {
           }),
       replicas: 2,
       rootCertificates: !values.quick,
+      programs: scalePrograms,
+    }),
+  endpoints: () =>
+    measureEndpoints({
+      ...(values.quick
+        ? { services: 100, affected: [60], warmUp: 3, rounds: 10 }
+        : { services: 1000, affected: [100, 500], warmUp: 20, rounds: 100 }),
+      replicas: 2,
       programs: scalePrograms,
     }),
   permissive: () =>

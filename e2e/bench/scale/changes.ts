@@ -30,6 +30,10 @@ export interface ChangeFigures {
   readonly floor: Summary
   /** Of the medians, the change without the debounce. */
   readonly ratio: number
+  /** Milliseconds of processor time of the controller for one change: the mean of all, since the kernel counts in steps of 10 ms. */
+  readonly cpuMs: number
+  /** The same of the bare server. */
+  readonly floorCpuMs: number
   /** Bytes that all other proxies were sent, over all rounds. */
   readonly octetsToOthers: number
   /** Policies of proxies that one change had computed again. */
@@ -55,18 +59,22 @@ export async function measureEndpointChange(
   const resource = { typeUrl: ENDPOINTS, name: `${hub.namespace}/${hub.app}|8080`, count: affected }
   const changes: number[] = []
   const floors: number[] = []
+  let cpuMs = 0
+  let floorCpuMs = 0
   let octetsToOthers = 0
   let recomputed = 0
   let longestBlock = 0
   for (let n = 1; n <= rounds.warmUp + rounds.rounds; n += 1) {
     const before = await environment.proxies.counters()
     const { recomputedPolicies } = await environment.controller.figures()
+    const cpuBefore = await cpuMsOf(environment)
     const object = hubSlice(environment.size, affected, n % 2 === 1)
     const { times, message } = await environment.proxies.reached(
       resource,
       () => environment.api.put([object]),
       TIMEOUT_MS,
     )
+    const cpuAfter = await cpuMsOf(environment)
     const figures = await environment.controller.figures()
     const after = await environment.proxies.counters()
     const floor = await environment.floorProxies.reached(
@@ -74,7 +82,10 @@ export async function measureEndpointChange(
       () => environment.floor.push(nodeIds, message),
       TIMEOUT_MS,
     )
+    const floorCpuAfter = (await cpuMsOf(environment)).floor
     if (n <= rounds.warmUp) continue
+    cpuMs += cpuAfter.controller - cpuBefore.controller
+    floorCpuMs += floorCpuAfter - cpuAfter.floor
     changes.push(Math.max(...times))
     floors.push(Math.max(...floor.times))
     octetsToOthers += octetsOf(after, affected) - octetsOf(before, affected)
@@ -88,10 +99,19 @@ export async function measureEndpointChange(
     change,
     floor,
     ratio: round((change.p50 - DEBOUNCE_MS) / floor.p50),
+    cpuMs: round(cpuMs / rounds.rounds),
+    floorCpuMs: round(floorCpuMs / rounds.rounds),
     octetsToOthers,
     recomputedPolicies: round(recomputed / rounds.rounds),
     longestBlockMs: round(longestBlock),
   }
+}
+
+async function cpuMsOf(
+  environment: ScaleEnvironment,
+): Promise<{ readonly controller: number; readonly floor: number }> {
+  const { controller, floor } = environment
+  return { controller: (await cpuSecondsOf(controller.pid)) * 1000, floor: (await cpuSecondsOf(floor.pid)) * 1000 }
 }
 
 /** Bytes of the proxies from that number on. */

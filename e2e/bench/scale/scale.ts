@@ -46,6 +46,27 @@ export interface ScaleFigures extends FirstConnections {
 const WRITES_PER_SECOND = 500
 const PODS_PER_SECOND = 50
 
+/** What a change of endpoints costs alone. */
+export async function measureEndpoints(
+  options: Rounds & {
+    readonly services: number
+    readonly replicas: number
+    readonly affected: readonly number[]
+    readonly programs: ScalePrograms
+  },
+): Promise<readonly ChangeFigures[]> {
+  const { services, replicas, affected, programs } = options
+  const size = { services, replicas, calls: 5, hubs: affected, permissive: false }
+  return withWorld(size, programs, async (environment) => {
+    await step('connections', () => environment.connect(true))
+    await environment.connectFloor()
+    const figures: ChangeFigures[] = []
+    for (const count of affected)
+      figures.push(await step(`endpoint of ${count}`, () => measureEndpointChange(environment, count, options)))
+    return figures
+  })
+}
+
 /** Measures everything on one mesh, and the floor in turns with it. */
 export async function measureScale(options: ScaleOptions): Promise<ScaleFigures> {
   const { services, replicas, affected, programs } = options
