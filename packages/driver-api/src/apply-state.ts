@@ -43,6 +43,11 @@ export interface ApplyReport {
   readonly revision: number
   /** True once every part of that revision is applied. */
   readonly complete: boolean
+  /**
+   * From drivers with {@link Driver.followsEndpoints}: the proxy has acknowledged what it uses of all endpoints up to that generation. Absent if that is the same as in
+   * the report before.
+   */
+  readonly endpoints?: number
   /** Only parts whose state changed since the last report of the session. */
   readonly parts: readonly PartReport[]
   /** Absent if the driver does not measure, or no work was done. */

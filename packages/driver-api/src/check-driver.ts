@@ -38,6 +38,12 @@ export function checkDriver(value: unknown, host: ContractRange = hostContracts)
     '/oldestProxyVersion',
     'must be a version such as "1.37", or absent',
   )
+  const { followsEndpoints } = driver
+  issues.expect(
+    followsEndpoints === undefined || followsEndpoints === true,
+    '/followsEndpoints',
+    'must be true or absent',
+  )
   return issues.issues
 }
 

@@ -2,7 +2,7 @@ import type { ApplyReport } from './apply-state.js'
 import type { Principal, ProxyUUID, ServiceIdentity } from './identity.js'
 import type { Configurator } from './mesh-config.js'
 import type { ProxyObservation } from './observation.js'
-import type { CredentialRef, JsonValue, Part, PartHash } from './policy/parts.js'
+import type { CredentialRef, EndpointsPart, JsonValue, Part, PartHash } from './policy/parts.js'
 import type { PolicyUpdate } from './policy/policy.js'
 
 /** A certificate with its key. Host and driver keep it in memory only; it is never logged, dumped or written. */
@@ -57,6 +57,22 @@ export interface Eviction {
   readonly reason: 'released' | 'workload-deleted' | 'superseded' | 'connection-cap' | 'rebalance' | 'shutdown'
 }
 
+/** Endpoints that have become others. Updates coalesce: of each part only the newest content is given. */
+export interface EndpointsUpdate {
+  /** Rises with every update of this host process; echoed in apply reports. */
+  readonly generation: number
+  /** Parts whose endpoints changed. */
+  readonly parts: readonly EndpointsOfPart[]
+}
+
+/** The endpoints of a part, as they are now. */
+export interface EndpointsOfPart {
+  /** What policies refer to the part by: the hash of the part without endpoints. */
+  readonly hash: PartHash
+  /** The part with its endpoints. */
+  readonly part: EndpointsPart
+}
+
 /** Policies and their parts. */
 export interface PolicySource {
   /** The policy of each proxy. */
@@ -72,6 +88,15 @@ export interface PolicySource {
      * @throws OsmError with code `OSM_PART_UNKNOWN`
      */
     get(hash: PartHash): Promise<Part>
+  }
+  /**
+   * Present for a driver with {@link Driver.followsEndpoints}. Its policies name `endpoints` parts by a hash that does not depend on their endpoints: that of the
+   * part without any. `parts.get` returns the part with the endpoints that are known then, and these updates bring what changes afterwards. The versions of
+   * policies do not change with them.
+   */
+  readonly endpoints?: {
+    /** Yields every change from the call on. Ends with the signal. */
+    watch(signal: AbortSignal): AsyncIterable<EndpointsUpdate>
   }
 }
 

@@ -24,6 +24,11 @@ export interface Driver {
   /** Oldest supported version of the proxy, such as `1.37`; absent or empty for any version. Pods with older images, by their tags, are refused. */
   readonly oldestProxyVersion?: string
   /**
+   * Present: `start` follows `meshCatalog.endpoints`, so that endpoints that come and go change no policy. Absent: policies contain endpoints, and each change of
+   * them is a step of every policy that contains them.
+   */
+  readonly followsEndpoints?: true
+  /**
    * Returns the sidecar of a workload. Pure: the same context gives the same patch, and no state is created or kept.
    *
    * @throws OsmError with code `OSM_DRIVER_PATCH`, naming the unsupported part of the context

@@ -6,6 +6,8 @@ import {
   type Credential,
   type DebugHandlers,
   type DebugResponse,
+  type EndpointsPart,
+  type EndpointsUpdate,
   type Eviction,
   type MeshConfigView,
   OsmError,
@@ -55,6 +57,9 @@ export class FakeHost {
   readonly #stop = new AbortController()
   readonly #meshConfig = new Latest<MeshConfigView>()
   readonly #evictions = new Queue<Eviction>()
+  readonly #endpoints = new Queue<EndpointsUpdate>()
+  readonly #followsEndpoints: boolean
+  #generation = 0
   readonly #policies = new Map<string, Latest<PolicyUpdate>>()
   readonly #identities = new Map<string, Latest<Credential>>()
   readonly #secrets = new Map<string, Latest<Credential>>()
@@ -66,9 +71,13 @@ export class FakeHost {
   #sessions = 0
   #revision = 0
 
-  /** @param sidecarClass - of every proxy */
-  constructor(sidecarClass: string) {
+  /**
+   * @param sidecarClass - of every proxy
+   * @param followsEndpoints - whether the driver is one that follows endpoints
+   */
+  constructor(sidecarClass: string, followsEndpoints = false) {
     this.#class = sidecarClass
+    this.#followsEndpoints = followsEndpoints
     this.#meshConfig.set(meshConfig)
     this.rotateServer('ads-1')
     this.roots.set({ id: '1', certificates: [this.services.certificate] })
@@ -118,7 +127,11 @@ export class FakeHost {
   publishPolicy(uuid: string, changes: Partial<ProxyPart> = {}, parts: readonly Part[] = []): number {
     const trust = { kind: 'trust', id: 'trust' } as unknown as Part
     const mesh = { kind: 'mesh', id: 'mesh' } as unknown as Part
-    for (const part of [trust, mesh, ...parts]) this.#parts.set(hashPart(part), frozen(part))
+    for (const part of [trust, mesh, ...parts]) {
+      const hash = hashPart(part)
+      // A part whose endpoints were given stands for them.
+      if (part.kind !== 'endpoints' || !this.#parts.has(hash)) this.#parts.set(hash, frozen(part))
+    }
     const proxy: ProxyPart = frozen({
       ...proxyPart(uuid, this.#class),
       trust: hashPart(trust),
@@ -137,6 +150,19 @@ export class FakeHost {
       removed: before.filter(({ hash }) => !refs.some((ref) => ref.hash === hash)),
     })
     return this.#revision
+  }
+
+  /**
+   * Gives a part other endpoints, for a driver that follows them: policies refer to it by the hash of the part without endpoints, which is among their parts.
+   *
+   * @returns the generation of the endpoints
+   */
+  setEndpoints(part: EndpointsPart): number {
+    const hash = hashPart({ ...part, endpoints: [] })
+    this.#parts.set(hash, frozen(part))
+    this.#generation += 1
+    this.#endpoints.push({ generation: this.#generation, parts: [{ hash, part }] })
+    return this.#generation
   }
 
   async page(path: string, query: Readonly<Record<string, string>> = {}): Promise<DebugResponse> {
@@ -182,6 +208,9 @@ export class FakeHost {
       meshCatalog: {
         policies: { watch: ({ uuid }, signal) => this.#fresh(this.#latest(this.#policies, uuid).watch(signal), uuid) },
         parts: { get: async (hash) => this.#part(hash) },
+        ...(this.#followsEndpoints && {
+          endpoints: { watch: (signal: AbortSignal) => this.#endpoints.watch(signal) },
+        }),
       },
       certManager: {
         identity: ({ identity }, signal) => this.#latest(this.#identities, identity).watch(signal),

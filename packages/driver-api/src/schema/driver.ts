@@ -40,6 +40,7 @@ export const applyReportSchema = closed({
   session: nameSchema,
   revision: Type.Integer({ minimum: 0 }),
   complete: Type.Boolean(),
+  endpoints: Type.Optional(Type.Integer({ minimum: 0 })),
   parts: list(
     closed({
       hash: partHashSchema,

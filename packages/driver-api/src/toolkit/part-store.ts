@@ -1,11 +1,13 @@
 import type { PolicySource } from '../controller-context.js'
-import type { Part, PartHash } from '../policy/parts.js'
+import type { EndpointsPart, Part, PartHash } from '../policy/parts.js'
 import { partRefs } from '../policy/references.js'
 
 interface Entry {
   /** Proxies, and other parts in the store, that refer to it. */
   references: number
   part: Part | undefined
+  /** What {@link PartStore.renew} gave while the part was loading: newer than what is loaded. */
+  newer?: EndpointsPart
   /** Settles when the part and all that it refers to are there. */
   ready: Promise<void>
 }
@@ -78,6 +80,19 @@ export class PartStore {
     return part
   }
 
+  /**
+   * The endpoints of a part are others, under the same hash: see `PolicySource.endpoints`.
+   *
+   * @returns false if the part is not held, or has these endpoints already
+   */
+  renew(hash: PartHash, part: EndpointsPart): boolean {
+    const entry = this.#entries.get(hash)
+    if (entry === undefined || entry.part === part) return false
+    if (entry.part === undefined) entry.newer = part
+    else entry.part = part
+    return true
+  }
+
   #hold(hash: PartHash): Entry {
     const known = this.#entries.get(hash)
     if (known !== undefined) {
@@ -98,6 +113,6 @@ export class PartStore {
     await this.retain(references)
     // Released while it was loading: the parts that it refers to are not held for it.
     if (entry.references === 0) this.release(references)
-    else entry.part = part
+    else entry.part = entry.newer ?? part
   }
 }
