@@ -125,8 +125,9 @@ describe('startController', () => {
     running: Running,
     uuid: ProxyUUID,
     account: string,
+    driver = running.fake,
   ): Promise<{ readonly proxy: ProxyRef; readonly next: () => Promise<PolicyUpdate> }> {
-    const context = running.fake.context()
+    const context = driver.context()
     const proxy = await context.proxies.authenticate(await running.proxyCertificate(uuid, account))
     // As a driver does whose streams end with the controller.
     running.signal.addEventListener('abort', () => void context.proxies.disconnected(proxy.session))
@@ -140,6 +141,71 @@ describe('startController', () => {
       },
     }
   }
+
+  it('gives endpoints apart from policies to a driver that follows them, and in policies to others', async () => {
+    const [store, client, caller] = [newProxyUUID(), newProxyUUID(), newProxyUUID()]
+    const following = startedDriver('following', () => Promise.resolve(), true)
+    const running = await start(
+      [
+        service('store'),
+        instance(store, 'store'),
+        instance(client, 'client'),
+        instance(caller, 'caller', 'following'),
+        '\napiVersion: config.openservicemesh.io/v1alpha2\nkind: MeshConfig\nmetadata: { name: osm-mesh-config, namespace: osm-system }\n' +
+          'spec: { sidecar: { sidecarClass: fake, sidecarDrivers: [{ sidecarName: following }] } }\n',
+        target('client').replace(
+          'name: client,',
+          'name: client, namespace: shop }, { kind: ServiceAccount, name: caller,',
+        ),
+      ].join('---'),
+      following,
+    )
+    const whole = await connect(running, client, 'client')
+    const apart = await connect(running, caller, 'caller', following)
+    const [firstWhole, firstApart] = [await whole.next(), await apart.next()]
+    const partOf = async (driver: StartedDriver, update: PolicyUpdate) => {
+      const ref = update.added.find(({ kind }) => kind === 'endpoints')
+      const part = ref && (await driver.context().meshCatalog.parts.get(ref.hash))
+      return { hash: ref?.hash, addresses: part?.kind === 'endpoints' ? part.endpoints.map((it) => it.address) : [] }
+    }
+    const inWhole = await partOf(running.fake, firstWhole)
+    const inApart = await partOf(following, firstApart)
+    expect([inWhole.addresses, inApart.addresses]).toEqual([['10.0.0.1'], ['10.0.0.1']])
+    expect(inWhole.hash).not.toBe(inApart.hash)
+    expect(running.fake.context().meshCatalog.endpoints).toBeUndefined()
+
+    const { endpoints } = following.context().meshCatalog
+    if (endpoints === undefined) throw new Error('the driver follows endpoints')
+    const updates = endpoints.watch(running.signal)[Symbol.asyncIterator]()
+    const update = updates.next()
+    const statusOf = async (uuid: ProxyUUID): Promise<Record<string, unknown>> => {
+      const { proxies } = JSON.parse((await get(running.controller.debugPort, '/debug/status')).body) as {
+        proxies: (Record<string, unknown> & { uuid: string })[]
+      }
+      return proxies.find((proxy) => proxy.uuid === uuid) ?? {}
+    }
+    const report = { revision: firstApart.revision, complete: true, parts: [], session: apart.proxy.session }
+    await following.context().proxies.report(report)
+    const before = await statusOf(caller)
+    expect(before).toMatchObject({ state: 'applied', wantedVersion: before.appliedVersion })
+    running.source.put(instance(store, 'store').replace('10.0.0.1', '10.0.0.7'))
+    const { value } = (await update) as {
+      value: { generation: number; parts: readonly { hash: string; part: unknown }[] }
+    }
+    expect(value.parts).toMatchObject([{ hash: inApart.hash, part: { endpoints: [{ address: '10.0.0.7' }] } }])
+    const secondWhole = await whole.next()
+    expect((await partOf(running.fake, secondWhole)).addresses).toEqual(['10.0.0.7'])
+    // What a hash stood for stays what it was for a driver that does not follow endpoints.
+    expect(await statusOf(caller)).toMatchObject({ state: 'unknown', appliedRevision: firstApart.revision })
+    await following.context().proxies.report({ ...report, endpoints: value.generation })
+    const after = await statusOf(caller)
+    expect(after).toMatchObject({
+      state: 'applied',
+      wantedVersion: after.appliedVersion,
+      revision: firstApart.revision,
+    })
+    expect(after.wantedVersion).not.toBe(before.wantedVersion)
+  })
 
   it('gives a proxy its policy, follows changes, and says where it stands', async () => {
     const [store, client] = [newProxyUUID(), newProxyUUID()]

@@ -8,7 +8,11 @@ export interface StartedDriver {
   readonly context: () => ControllerContext
 }
 
-export function startedDriver(name: string, start: () => Promise<void> = () => Promise.resolve()): StartedDriver {
+export function startedDriver(
+  name: string,
+  start: () => Promise<void> = () => Promise.resolve(),
+  followsEndpoints = false,
+): StartedDriver {
   let context: ControllerContext | undefined
   const driver = fakeDriver(name, {
     capabilities: {
@@ -29,6 +33,6 @@ export function startedDriver(name: string, start: () => Promise<void> = () => P
       if (context === undefined) throw new Error(`driver ${name} was not started`)
       return context
     },
-    driver,
+    driver: followsEndpoints ? { ...driver, followsEndpoints } : driver,
   }
 }

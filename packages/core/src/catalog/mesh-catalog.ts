@@ -1,6 +1,6 @@
 import { OsmError, type MeshService, type ProxyRef, type ServiceAccountRef } from '@osm-ts/driver-api'
 import {
-  policyDocument,
+  type EndpointsPart,
   type Part,
   type PartHash,
   type ProxyPart,
@@ -34,8 +34,9 @@ import type { QueryCount } from './incremental/index.js'
 import type { MeshNames } from './inputs/catalog-settings.js'
 import { PolicyComputation, type CatalogUpdate, type PolicyChange } from './policy-computation.js'
 import type { PolicyPart } from './policy/parts/policy-part.js'
+import type { EndpointsChange } from './store/endpoint-contents.js'
 import type { PartStore } from './store/part-store.js'
-import { PolicyDiffs } from './store/policy-diff.js'
+import { documentOf } from './store/policy-document.js'
 import { AccessViews } from './views/access-views.js'
 import { ClientEndpoints } from './views/client-endpoints.js'
 import { decisionContext } from './views/decision-context.js'
@@ -73,9 +74,9 @@ export class MeshCatalog {
   readonly #membership: Membership
   readonly #provenance: Provenance
   readonly #policyListeners = new Listeners<ReadonlySet<ProxyKey>>()
+  readonly #endpointsListeners = new Listeners<readonly EndpointsChange[]>()
   readonly #announcementListeners = new Listeners<readonly ServiceAccountRef[] | undefined>()
   readonly #specListeners = new Listeners<SnapshotUpdate>()
-  readonly #diffs = new PolicyDiffs()
   /** What listeners are to be told of when all policies are computed. */
   #toAnnounce: Announcement | undefined
   /** All endpoints providers as one, with what they know now; the catalog's own answers are those of the state applied last. */
@@ -141,7 +142,7 @@ export class MeshCatalog {
    * @throws what failed, once everything else has been computed and told
    */
   settle(mayGoOn?: () => boolean): readonly PolicyChange[] {
-    const { changes, faults } = this.#computation.settle(mayGoOn)
+    const { changes, endpoints, faults } = this.#computation.settle(mayGoOn)
     const failures = [...faults]
     const tell = (listeners: () => void): void => {
       try {
@@ -150,6 +151,10 @@ export class MeshCatalog {
         failures.push(error)
       }
     }
+    if (endpoints.length > 0)
+      tell(() => {
+        this.#endpointsListeners.notify(endpoints)
+      })
     if (changes.length > 0)
       tell(() => {
         this.#policyListeners.notify(new Set(changes.map(({ proxy }) => proxy)))
@@ -174,18 +179,25 @@ export class MeshCatalog {
     return this.#computation.takesTraffic(proxy)
   }
 
+  /** A policy in force with its endpoints, which it does not hold itself: `endpoints` parts that it refers to are empty. */
+  whole(policy: PolicyPart<ProxyPart>): PolicyPart<ProxyPart> {
+    return this.#computation.wholePolicies.of(policy)
+  }
+
+  /** The `endpoints` part with its endpoints, by the hash of the empty part that policies in force refer to. */
+  endpointsOf(frame: PartHash): PolicyPart<EndpointsPart> | undefined {
+    return this.#computation.endpoints.of(frame)
+  }
+
+  /** Calls the listener with endpoints that have become others, before it hears of policies that have. The result ends it. */
+  onEndpoints(listener: (changes: readonly EndpointsChange[]) => void): () => void {
+    return this.#endpointsListeners.add(listener)
+  }
+
   /** The whole document of a policy. */
   policyDocument(proxy: ProxyKey): ProxyPolicy | undefined {
     const policy = this.policyFor(proxy)
-    const refs = policy && this.#diffs.reachable(policy)
-    return (
-      policy &&
-      refs &&
-      policyDocument(
-        policy.part,
-        refs.map(({ hash }) => [hash, this.part(hash)] as const),
-      )
-    )
+    return policy && documentOf(this.whole(policy))
   }
 
   /** Proxies of all workloads, sorted. */
@@ -214,7 +226,7 @@ export class MeshCatalog {
 
   /** @throws OsmError with code `OSM_PART_UNKNOWN` */
   part(hash: PartHash): Part {
-    const part = this.parts.get(hash)
+    const part = this.parts.get(hash) ?? this.#computation.endpoints.find(hash)?.part
     if (part === undefined)
       throw new OsmError('OSM_PART_UNKNOWN', `no policy in force, and none that is held, has a part ${hash}`)
     return part

@@ -1,4 +1,4 @@
-import type { ProxyPart } from '@osm-ts/driver-api/policy'
+import type { EndpointsPart, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { MeshConfig } from '../config/index.js'
 import type { EndpointsAnnouncement, EndpointsProvider } from '../endpoints/index.js'
@@ -16,7 +16,9 @@ import { touchedInputs } from './inputs/touched-inputs.js'
 import { groupProblems, problemGroups } from './policy/problems/problem-groups.js'
 import type { PolicyPart } from './policy/parts/policy-part.js'
 import { proxyPart } from './policy/proxies/proxy.js'
+import { EndpointContents, type EndpointsChange } from './store/endpoint-contents.js'
 import { PartStore } from './store/part-store.js'
+import { WholePolicies } from './store/whole-policies.js'
 
 /** What policies are computed with. */
 export interface ComputationOptions extends MeshNames {
@@ -48,6 +50,8 @@ export interface PolicyChange {
 export interface Settled {
   /** Exactly the proxies whose policy is another one now, sorted by key. */
   readonly changes: readonly PolicyChange[]
+  /** Endpoints that are others now, of what policies hold. */
+  readonly endpoints: readonly EndpointsChange[]
   /** Faults of ours. The proxies that they concern keep the policy that they have until they are computed after the next update. */
   readonly faults: readonly unknown[]
 }
@@ -61,7 +65,18 @@ const nothingAnnounced: EndpointsAnnouncement = { services: [], accounts: [] }
  */
 export class PolicyComputation {
   /** Parts of the policies in force; anyone who still needs an older version holds it here. */
-  readonly parts = new PartStore()
+  readonly parts = new PartStore({
+    held: (part) => {
+      if (isEndpoints(part) && this.#engine !== undefined) this.endpoints.follow(this.#engine, part)
+    },
+    released: (part) => {
+      if (isEndpoints(part) && this.#engine !== undefined) this.endpoints.forget(this.#engine, part)
+    },
+  })
+  /** Endpoints of what policies in force may call. */
+  readonly endpoints = new EndpointContents()
+  /** Policies with their endpoints. */
+  readonly wholePolicies = new WholePolicies(this.endpoints)
   readonly #options: ComputationOptions
   readonly #view: MonitoredView
   readonly #policies = new Map<ProxyKey, PolicyPart<ProxyPart> | undefined>()
@@ -128,10 +143,11 @@ export class PolicyComputation {
    */
   settle(mayGoOn: () => boolean = () => true): Settled {
     const engine = this.#engine
-    if (engine === undefined) return { changes: [], faults: [] }
+    if (engine === undefined) return { changes: [], endpoints: [], faults: [] }
     const changes = this.#gone
     const faults: unknown[] = []
     this.#gone = []
+    const endpoints = this.endpoints.update(engine, faults)
     for (let proxy = this.#due.pop(); proxy !== undefined; proxy = this.#due.pop()) {
       try {
         const change = this.#compute(engine, proxy)
@@ -141,12 +157,14 @@ export class PolicyComputation {
       }
       if (!mayGoOn()) break
     }
+    // Of what policies hold since just now nothing was known before.
+    this.endpoints.update(engine, faults)
     engine.collect()
     if (this.settled) {
       this.#ready = true
       this.#computed = this.snapshot
     }
-    return { changes: changes.sort((a, b) => (a.proxy < b.proxy ? -1 : 1)), faults }
+    return { changes: changes.sort((a, b) => (a.proxy < b.proxy ? -1 : 1)), endpoints, faults }
   }
 
   /** True if policies in force may send traffic to the workload: it took traffic when they were computed. */
@@ -238,6 +256,10 @@ export class PolicyComputation {
     this.#policies.set(proxy, after)
     return { proxy, before, after }
   }
+}
+
+function isEndpoints(part: PolicyPart): part is PolicyPart<EndpointsPart> {
+  return part.part.kind === 'endpoints'
 }
 
 function proxiesOf({ before, after }: Edit<MeshObject>): readonly ProxyKey[] {

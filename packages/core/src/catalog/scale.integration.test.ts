@@ -27,7 +27,7 @@ const diffs = new PolicyDiffs()
 /** Everything that a policy refers to. */
 function refsOf({ catalog }: MeshFixture, proxy: ProxyKey): readonly PartRef[] {
   const policy = catalog.policyFor(proxy)
-  return policy === undefined ? [] : diffs.reachable(policy)
+  return policy === undefined ? [] : diffs.between(undefined, policy).added
 }
 
 describe('a mesh of 1,000 services', () => {
@@ -41,19 +41,27 @@ describe('a mesh of 1,000 services', () => {
     expect(refs.filter(({ kind }) => kind === 'endpoints')).toHaveLength(REACH)
   })
 
-  it('computes the proxies that can reach an endpoint, and no other, when it comes or goes', () => {
+  it('computes the endpoints of one service, and no policy, when an endpoint comes or goes', () => {
+    const heard: string[] = []
+    const end = fixture.catalog.onEndpoints((changed) => heard.push(...changed.map(({ after }) => after.part.id)))
     for (const ready of [false, true]) {
       const before = instance(fixture)
+      const documents = callers.map((proxy) => fixture.catalog.policyDocument(proxy as ProxyKey)?.version)
       fixture.catalog.resetCounters()
-      const changes = fixture.apply([{ ...before, spec: { ...before.spec, ready } }])
-      expect(changes.map(({ proxy }) => proxy)).toEqual(callers)
+      expect(fixture.apply([{ ...before, spec: { ...before.spec, ready } }])).toEqual([])
       const computed = (name: string): number => fixture.catalog.counters().get(name)?.computed ?? 0
-      expect(computed('proxy-part')).toBe(REACH)
       expect(computed('endpoints-part')).toBe(1)
+      // Documents hold them all the same.
+      for (const [index, proxy] of callers.entries())
+        expect(fixture.catalog.policyDocument(proxy as ProxyKey)?.version).not.toBe(documents[index])
+      for (const query of ['proxy-part', 'proxy-frame', 'root-set', 'namespace-set', 'endpoints-frame'])
+        expect([query, computed(query)]).toEqual([query, 0])
       expect(computed('inbound-part')).toBe(0)
       expect(computed('outbound-part')).toBe(0)
       expect(computed('upstream-part')).toBe(0)
     }
+    end()
+    expect(heard).toEqual(['n0/s0500|8080', 'n0/s0500|8080'])
   })
 
   it('computes nothing for a change that says nothing new', () => {
@@ -118,8 +126,8 @@ describe('a mesh of 1,000 services', () => {
     expect(sets.size).toBe(3 * size.namespaces + 2 + size.namespaces)
     fixture.catalog.resetCounters()
     const before = instance(fixture)
-    const changes = fixture.apply([{ ...before, spec: { ...before.spec, ready: false } }])
-    expect(changes).toHaveLength(1000)
-    expect(fixture.catalog.counters().get('namespace-set')?.computed).toBe(1)
+    expect(fixture.apply([{ ...before, spec: { ...before.spec, ready: false } }])).toEqual([])
+    expect(fixture.catalog.counters().get('namespace-set')?.computed ?? 0).toBe(0)
+    expect(fixture.catalog.counters().get('endpoints-part')?.computed).toBe(1)
   })
 })

@@ -27,7 +27,7 @@ export interface ChangeReport {
   readonly recomputeMs: number
   /** Parts that were computed again, whether they came out different or not. */
   readonly parts: number
-  /** Proxies whose policy is another one now, connected here or not. */
+  /** Proxies whose policy is another one now, connected here or not; where endpoints alone changed, those that were connected here. */
   readonly changed: number
   readonly proxies: {
     /** Those of them that were connected here. */
@@ -121,6 +121,10 @@ export class ChangeRecord {
     this.#touched += 1
   }
 
+  get touchesProxies(): boolean {
+    return this.#touched > 0
+  }
+
   /** @param sinceEventMs - since the first event of the change */
   acknowledge(sinceEventMs: number): void {
     if (this.#early === undefined) this.#count(sinceEventMs)
@@ -151,7 +155,7 @@ export class ChangeRecord {
       debounceMs: rounded(this.#debounceMs),
       recomputeMs: rounded(this.recomputeMs),
       parts: this.parts,
-      changed: this.changed,
+      changed: Math.max(this.changed, this.#touched),
       proxies: {
         touched: this.#touched,
         acknowledged: this.#acknowledged,

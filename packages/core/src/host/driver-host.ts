@@ -20,6 +20,8 @@ import type { CredentialRef, JsonValue, Part, PartHash, PolicyUpdate } from '@os
 
 import { BoundedQueue } from '../async/bounded-queue.js'
 import { Latest } from '../async/latest.js'
+import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
+import type { EndpointsChange } from '../catalog/store/endpoint-contents.js'
 import { PartStore } from '../catalog/store/part-store.js'
 import { PolicyDiffs } from '../catalog/store/policy-diff.js'
 import type { CertificateManager } from '../certificates/certificate-manager.js'
@@ -29,6 +31,8 @@ import type { MeshDomains } from '../identity/mesh-domains.js'
 import { proxyCommonName } from '../identity/proxy-identity.js'
 import { identityOfProxyKey, proxyKeyOfRef, type ProxyKey } from '../identity/proxy-key.js'
 import type { SecretSource } from '../secrets/secret-source.js'
+import { CallersOfEndpoints } from './callers-of-endpoints.js'
+import { EndpointsFeed } from './endpoints-feed.js'
 import { unprotectedByClass } from './unprotected-by-class.js'
 import { IdentityCredentials } from './identity-credentials.js'
 import type { InstanceProvider, PolicyProvider, ProxyCatalog } from './policy-provider.js'
@@ -96,6 +100,10 @@ export class DriverHost {
   readonly #evictions = new Map<string, BoundedQueue<Eviction>>()
   /** What keeps a served port closed, by class. */
   readonly #beyond = new Map<string, ReturnType<typeof unprotectedByClass>>()
+  /** Classes whose drivers follow endpoints apart from policies. */
+  readonly #following = new Set<string>()
+  readonly #endpoints = new EndpointsFeed()
+  readonly #callers = new CallersOfEndpoints<HostedSession>()
   readonly #debugHandlers = new Map<string, (request: DebugRequest) => Promise<DebugResponse>>()
   #verifier: PeerVerifier
 
@@ -114,12 +122,17 @@ export class DriverHost {
         this.#evictions.get(proxyClass.toLowerCase())?.push(eviction)
       },
       onEnd: (session) => {
-        this.#streams.get(session)?.close()
+        const hosted = this.#streams.get(session)
+        hosted?.close()
+        if (hosted !== undefined) this.#callers.delete(hosted)
         this.#streams.delete(session)
         this.#observations.forget(session)
       },
     })
     const leave = [
+      options.policies.onEndpoints((changes) => {
+        this.#offerEndpoints(changes)
+      }),
       options.policies.onPolicies((changed) => {
         this.#offerPolicies(changed)
       }),
@@ -151,6 +164,8 @@ export class DriverHost {
     const driverClass = driver.name.toLowerCase()
     this.#beyond.set(driverClass, unprotectedByClass(driverClass, driver.capabilities))
     this.#evictions.set(driverClass, new BoundedQueue<Eviction>(EVICTION_CAPACITY))
+    const followsEndpoints = driver.followsEndpoints === true
+    if (followsEndpoints) this.#following.add(driverClass)
     return {
       contract: requireContract(driver),
       proxyServerAddress: start.address,
@@ -162,7 +177,8 @@ export class DriverHost {
       configurator,
       meshCatalog: {
         policies: { watch: (proxy, signal) => this.#watch(proxy, signal) },
-        parts: { get: (hash) => this.#part(hash) },
+        parts: { get: async (hash) => this.#part(hash, followsEndpoints) },
+        ...(followsEndpoints && { endpoints: { watch: (signal: AbortSignal) => this.#endpoints.watch(signal) } }),
       },
       certManager: {
         identity: (proxy, signal) => this.#credentials.watch(proxy, this.#accountOf(proxy), signal),
@@ -247,11 +263,12 @@ export class DriverHost {
     const session = new HostedSession(
       this.#options.pushes,
       driverClass,
+      this.#following.has(driverClass),
       (pushes) => new PolicyStream(this.#store, this.#diffs, pushes, beyond),
     )
     this.#streams.set(proxy.session, session)
     const policy = this.#options.policies.policyFor(proxyKeyOfRef(proxy))
-    if (policy !== undefined) session.want(policy)
+    if (policy !== undefined) session.want(this.#policyOf(session, policy))
     return proxy
   }
 
@@ -265,8 +282,10 @@ export class DriverHost {
     return stream.steps(signal)
   }
 
-  async #part(hash: PartHash): Promise<Part> {
-    const part = this.#store.get(hash)
+  #part(hash: PartHash, followsEndpoints: boolean): Part {
+    // Only for a driver that follows endpoints does a hash stand for whatever they are: for others it stands for its content.
+    const part =
+      (followsEndpoints ? this.#options.policies.endpointsOf(hash)?.part : undefined) ?? this.#store.get(hash)
     if (part === undefined)
       throw new OsmError('OSM_PART_UNKNOWN', `no policy in force or on its way holds the part ${hash}`, {
         details: { hash },
@@ -305,8 +324,26 @@ export class DriverHost {
       const session = this.#sessions.get(proxy)?.session
       const hosted = session === undefined ? undefined : this.#streams.get(session)
       const policy = this.#options.policies.policyFor(proxy)
-      if (hosted !== undefined && policy !== undefined) hosted.offer(policy)
+      if (hosted !== undefined && policy !== undefined) hosted.offer(this.#policyOf(hosted, policy))
     }
+  }
+
+  /** Tells those who may call them of endpoints: drivers that follow them once for all their proxies, others by another policy for each proxy. */
+  #offerEndpoints(changes: readonly EndpointsChange[]): void {
+    const generation = this.#endpoints.push(changes)
+    for (const hosted of this.#callers.of(changes.map(({ frame }) => frame))) {
+      if (hosted.followsEndpoints) hosted.offerEndpoints(generation)
+      else {
+        const policy = this.#callers.policyOf(hosted)
+        if (policy !== undefined) hosted.offer(this.#options.policies.whole(policy))
+      }
+    }
+  }
+
+  /** The policy as the driver of the session gets it. */
+  #policyOf(hosted: HostedSession, policy: PolicyPart<ProxyPart>): PolicyPart<ProxyPart> {
+    this.#callers.set(hosted, policy)
+    return hosted.followsEndpoints ? policy : this.#options.policies.whole(policy)
   }
 
   #release(proxies: readonly ProxyKey[]): void {

@@ -9,12 +9,20 @@ import type { ConnectedState } from './push-metrics.js'
 /** A session of a proxy: its policy stream, and what is measured of it. */
 export class HostedSession {
   readonly stream: PolicyStream
+  /** True if its driver follows endpoints apart from policies. */
+  readonly followsEndpoints: boolean
   readonly #log: PushLog
   readonly #class: string
   readonly #pushes: SessionPushes
   #state: ConnectedState | undefined
 
-  constructor(log: PushLog, proxyClass: string, makeStream: (pushes: SessionPushes) => PolicyStream) {
+  constructor(
+    log: PushLog,
+    proxyClass: string,
+    followsEndpoints: boolean,
+    makeStream: (pushes: SessionPushes) => PolicyStream,
+  ) {
+    this.followsEndpoints = followsEndpoints
     this.#log = log
     this.#class = proxyClass
     this.#pushes = log.follow(proxyClass)
@@ -32,6 +40,13 @@ export class HostedSession {
   offer(policy: PolicyPart<ProxyPart>): void {
     this.#pushes.offered()
     this.want(policy)
+  }
+
+  /** A change has led to other endpoints. */
+  offerEndpoints(generation: number): void {
+    this.#pushes.offeredEndpoints(generation)
+    this.stream.wantEndpoints(generation)
+    this.#move(this.stream.state)
   }
 
   /** @param now - milliseconds since 1970 */

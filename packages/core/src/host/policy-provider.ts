@@ -1,7 +1,8 @@
 import type { ProxyCommonName, ProxyRef, ServiceAccountRef } from '@osm-ts/driver-api'
-import type { ProxyPart } from '@osm-ts/driver-api/policy'
+import type { EndpointsPart, PartHash, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
+import type { EndpointsChange } from '../catalog/store/endpoint-contents.js'
 import type { ProxyIdentity } from '../identity/proxy-identity.js'
 import type { ProxyKey } from '../identity/proxy-key.js'
 import type { ProxyRegistry } from '../proxies/proxy-registry.js'
@@ -10,6 +11,12 @@ import type { ProxyRegistry } from '../proxies/proxy-registry.js'
 export interface PolicyProvider {
   /** The policy in force, or undefined while the workload does not exist or the mesh has not been read yet. */
   policyFor(proxy: ProxyKey): PolicyPart<ProxyPart> | undefined
+  /** A policy in force with its endpoints: `endpoints` parts that it refers to are empty otherwise. */
+  whole(policy: PolicyPart<ProxyPart>): PolicyPart<ProxyPart>
+  /** The `endpoints` part with its endpoints, by the hash of the empty part that policies in force refer to. */
+  endpointsOf(frame: PartHash): PolicyPart<EndpointsPart> | undefined
+  /** Calls back with endpoints that have become others, before {@link PolicyProvider.onPolicies}. The result ends it. */
+  onEndpoints(listener: (changes: readonly EndpointsChange[]) => void): () => void
   /**
    * True if the policies in force may send traffic to the workload. Changes wait for others before policies are computed, so callers are told a while after
    * a workload is taken out of service.

@@ -100,6 +100,19 @@ async function applied(part: PolicyPart<InboundPart>): Promise<ReturnType<typeof
 }
 
 describe('PolicyStream', () => {
+  it('is applied once endpoints that are apart from the policy are acknowledged too', async () => {
+    const { stream } = await applied(open)
+    expect([stream.state, stream.progress.hasEndpoints]).toEqual(['applied', true])
+    stream.wantEndpoints(4)
+    expect([stream.state, stream.progress.hasEndpoints]).toEqual(['unknown', false])
+    const report = { session: 's', revision: 1, complete: true, parts: [] }
+    stream.report({ ...report, endpoints: 3 }, 1000)
+    stream.report(report, 1000)
+    expect(stream.state).toBe('unknown')
+    stream.report({ ...report, endpoints: 5 }, 1000)
+    expect([stream.state, stream.progress.hasEndpoints]).toEqual(['applied', true])
+  })
+
   it('closes from the start what the class could not protect, says why, and opens it with a policy that the class can do', async () => {
     const less: Capabilities = {
       protocols: ['http'],

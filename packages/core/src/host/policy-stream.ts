@@ -32,6 +32,8 @@ export interface PolicyProgress {
   readonly rejected: ReadonlyMap<string, Refusal>
   /** Ids of inbound parts that are in their deny form. */
   readonly denied: readonly string[]
+  /** False while the proxy has not acknowledged endpoints that are apart from its policy. */
+  readonly hasEndpoints: boolean
 }
 
 interface Given {
@@ -62,6 +64,9 @@ export class PolicyStream {
   #revision = 0
   #applied: { readonly revision: number; readonly version: PartHash } | undefined
   #lastReport: number | undefined
+  /** Generations of endpoints that are apart from the policy: the last that concerns it, and the last that the proxy has acknowledged. */
+  #wantedEndpoints = 0
+  #appliedEndpoints = 0
 
   /**
    * @param pushes - told which steps are taken
@@ -86,6 +91,11 @@ export class PolicyStream {
     // Most changes are of what a proxy calls, and leave what it serves as it was.
     if (served !== policy.part.inbound) this.#judgeServed(policy)
     this.#retarget()
+  }
+
+  /** Endpoints that the policy names are others from that generation on. */
+  wantEndpoints(generation: number): void {
+    this.#wantedEndpoints = generation
   }
 
   /** Finds the served ports that stand in their deny form from now on, and those that no longer do. */
@@ -120,6 +130,7 @@ export class PolicyStream {
   /** Takes in what the proxy said. */
   report(report: ApplyReport, now: number): void {
     this.#lastReport = now
+    if (report.endpoints !== undefined) this.#appliedEndpoints = Math.max(this.#appliedEndpoints, report.endpoints)
     const given = this.#given.find(({ revision }) => revision === report.revision)
     for (const part of report.parts) this.#reportPart(part, given?.policy)
     if (!report.complete || given === undefined) return
@@ -147,13 +158,19 @@ export class PolicyStream {
       lastReport: this.#lastReport,
       rejected: this.#rejected,
       denied: [...this.#denied.keys()].sort(),
+      hasEndpoints: this.#hasEndpoints,
     }
   }
 
   /** What became of the policy that the proxy should have. */
   get state(): ConnectedState {
     if (this.#rejected.size > 0) return 'rejected'
-    return this.#applied !== undefined && this.#applied.version === this.#wanted?.hash ? 'applied' : 'unknown'
+    const isApplied = this.#applied !== undefined && this.#applied.version === this.#wanted?.hash
+    return isApplied && this.#hasEndpoints ? 'applied' : 'unknown'
+  }
+
+  get #hasEndpoints(): boolean {
+    return this.#appliedEndpoints >= this.#wantedEndpoints
   }
 
   #reportPart(report: PartReport, policy: PolicyPart<ProxyPart> | undefined): void {

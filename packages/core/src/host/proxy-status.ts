@@ -1,4 +1,4 @@
-import { canonicalJson, type ProxyPart } from '@osm-ts/driver-api/policy'
+import { canonicalJson, type PartHash, type ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { CatalogErrorCode } from '../catalog/error-codes.js'
 import type { PolicyPart, SourceRef } from '../catalog/policy/parts/policy-part.js'
@@ -16,7 +16,7 @@ const MAX_SOURCES = 20
 /** What statuses are made from. */
 export interface StatusInput {
   readonly instances: readonly ProxyInstance[]
-  readonly policies: Pick<PolicyProvider, 'policyFor' | 'takesTraffic'>
+  readonly policies: Pick<PolicyProvider, 'policyFor' | 'whole' | 'takesTraffic'>
   readonly streamOf: (proxy: ProxyKey) => PolicyStream | undefined
   /** What the driver has said of the proxy. */
   readonly conditionsOf: (proxy: ProxyKey) => readonly StatusCondition[]
@@ -40,7 +40,9 @@ export function proxyStatuses(input: StatusInput): {
     // All that is known of the proxy is about the instance that it belongs to.
     if (!ownsProxy(instance)) return { ...statusOf(instance, undefined, undefined), conditions: shared }
     const conditions = [...conditionsOf(proxy), ...(refused.get(proxy) ?? []).map(conditionOf), ...shared]
-    const status = statusOf(instance, policies.policyFor(proxy), streamOf(proxy))
+    const policy = policies.policyFor(proxy)
+    const wanted = policy && { policy, version: policies.whole(policy).hash }
+    const status = statusOf(instance, wanted, streamOf(proxy))
     // Callers still have it among their endpoints, or are about to be told of it.
     return { ...status, ready: status.ready || policies.takesTraffic(proxy), conditions }
   })
@@ -64,12 +66,23 @@ function conditionOf({ code, message, since, last, times, address }: RefusedPeer
   return { code, message: `${message} (from ${address})`, since, last, times }
 }
 
+/** A policy in force, and the version of its document. */
+interface Wanted {
+  readonly policy: PolicyPart<ProxyPart>
+  readonly version: PartHash
+}
+
 function statusOf(
   instance: ProxyInstance,
-  wanted: PolicyPart<ProxyPart> | undefined,
+  wanted: Wanted | undefined,
   stream: PolicyStream | undefined,
 ): Omit<ProxyStatus, 'conditions'> {
   const progress = stream?.progress
+  const applied = progress?.appliedVersion
+  const isWanted = wanted !== undefined && (applied === wanted.version || applied === wanted.policy.hash)
+  const isApplied = isWanted && progress?.hasEndpoints === true
+  // A proxy that has its policy, but not all endpoints, has another document than it should.
+  const appliedVersion = isApplied ? wanted.version : applied
   const rejected = [...(progress?.rejected.values() ?? [])].map(rejectedPart)
   const base = {
     uuid: instance.uuid,
@@ -82,14 +95,13 @@ function statusOf(
     appliedRevision: progress?.appliedRevision ?? 0,
     rejected,
     denied: progress?.denied ?? [],
-    ...(wanted === undefined ? {} : { wantedVersion: wanted.hash }),
-    ...(progress?.appliedVersion === undefined ? {} : { appliedVersion: progress.appliedVersion }),
+    ...(wanted === undefined ? {} : { wantedVersion: wanted.version }),
+    ...(appliedVersion === undefined ? {} : { appliedVersion }),
     ...(progress?.lastReport === undefined ? {} : { lastReport: new Date(progress.lastReport).toISOString() }),
   }
   if (progress === undefined) return { ...base, state: 'stale' }
   if (rejected.length > 0) return { ...base, state: 'rejected' }
-  const settled = progress.appliedVersion !== undefined && progress.appliedVersion === wanted?.hash
-  return { ...base, state: settled ? 'applied' : 'unknown' }
+  return { ...base, state: isApplied ? 'applied' : 'unknown' }
 }
 
 function rejectedPart({ report, part }: Refusal): RejectedPart {

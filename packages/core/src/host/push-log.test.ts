@@ -41,6 +41,26 @@ function start(metrics: DriverMetrics = new Metrics()) {
 }
 
 describe('PushLog', () => {
+  it('follows endpoints that are apart from policies, by their generation', () => {
+    const { log, pass, sessions } = start()
+    const [a, b] = sessions(2) as [SessionPushes, SessionPushes]
+    const running = log.begin({ objects: [], endpoints: ['Service/shop/store'], others: [] }, 100)
+    running.during(() => {
+      for (const each of [a, b]) each.offeredEndpoints(7)
+    })
+    // No policy changed.
+    running.end({ parts: 1, changed: 0 })
+    pass(10)
+    a.given(1)
+    a.reported(report(1))
+    expect(log.report()[0]?.proxies).toMatchObject({ touched: 2, acknowledged: 0, pending: 2 })
+    a.reported(report(1, { endpoints: 6 }))
+    expect(log.report()[0]?.proxies).toMatchObject({ acknowledged: 0 })
+    a.reported(report(1, { endpoints: 7 }))
+    b.reported(report(1, { endpoints: 8 }))
+    expect(log.report()[0]).toMatchObject({ changed: 2, proxies: { touched: 2, acknowledged: 2, pending: 0 } })
+  })
+
   it('follows a change from its first event to the last acknowledgement', () => {
     const { log, change, pass, sessions } = start()
     const [a, b, c] = sessions(3) as [SessionPushes, SessionPushes, SessionPushes]

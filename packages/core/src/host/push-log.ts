@@ -73,7 +73,7 @@ export class PushLog {
         change.recomputeMs = this.now() - start
         change.complete()
         this.metrics.debounced(debounceMs)
-        if (changed === 0) return
+        if (changed === 0 && !change.touchesProxies) return
         this.#count += 1
         this.#changes.push(change)
         if (this.#changes.length > MAX_CHANGES) this.#changes.shift()
@@ -95,8 +95,10 @@ export class PushLog {
 interface Waiting {
   readonly change: ChangeRecord
   readonly offeredAt: number
-  /** Of the step that brings it; undefined until the driver has taken one. */
+  /** Of the step that brings it; undefined until the driver has taken one, and for endpoints apart from policies. */
   revision: number | undefined
+  /** Of endpoints apart from policies. */
+  readonly endpoints?: number
   rejected: boolean
 }
 
@@ -114,10 +116,19 @@ export class SessionPushes {
 
   /** The proxy has another policy by the change that is computed at the moment. */
   offered(): void {
+    this.#touch({})
+  }
+
+  /** The proxy has other endpoints, apart from its policy, by the change that is computed at the moment. */
+  offeredEndpoints(generation: number): void {
+    this.#touch({ endpoints: generation })
+  }
+
+  #touch(more: Pick<Waiting, 'endpoints'>): void {
     const change = this.#log.current
     if (change === undefined) return
     change.touch()
-    this.#waiting.push({ change, offeredAt: this.#log.now(), revision: undefined, rejected: false })
+    this.#waiting.push({ change, offeredAt: this.#log.now(), revision: undefined, rejected: false, ...more })
     // By then the page does not show it any more.
     if (this.#waiting.length > MAX_CHANGES) leave(this.#waiting.shift())
   }
@@ -127,21 +138,23 @@ export class SessionPushes {
     if (this.#waiting.length === 0) return
     const now = this.#log.now()
     for (const entry of this.#waiting) {
-      if (entry.revision !== undefined) continue
+      if (entry.revision !== undefined || entry.endpoints !== undefined) continue
       entry.revision = revision
       const ms = now - entry.offeredAt
       entry.change.queue.add(ms)
       this.#log.metrics.queued(this.#class, ms)
     }
-    if (revision <= this.#acknowledged) this.#settle(revision, now)
+    if (revision <= this.#acknowledged) this.#settle(isStepOf(revision), now)
   }
 
-  reported({ revision, complete, parts, work }: ApplyReport): void {
+  reported({ revision, complete, parts, work, endpoints }: ApplyReport): void {
     if (work !== undefined) this.#note(work, revision)
     if (this.#waiting.length > 0 && parts.some(({ state }) => state === 'rejected')) this.#reject(revision)
+    if (endpoints !== undefined && this.#waiting.length > 0)
+      this.#settle((entry) => entry.endpoints !== undefined && entry.endpoints <= endpoints, this.#log.now())
     if (!complete) return
     this.#acknowledged = Math.max(this.#acknowledged, revision)
-    if (this.#waiting.length > 0) this.#settle(revision, this.#log.now())
+    if (this.#waiting.length > 0) this.#settle(isStepOf(revision), this.#log.now())
   }
 
   /** The session has ended. */
@@ -152,8 +165,8 @@ export class SessionPushes {
 
   #note(work: ApplyWork, revision: number): void {
     this.#log.metrics.worked(this.#class, work)
-    for (const { change, revision: given } of this.#waiting) {
-      if (given === undefined || given > revision) continue
+    for (const { change, revision: given, endpoints } of this.#waiting) {
+      if (endpoints === undefined && (given === undefined || given > revision)) continue
       change.driverQueue.add(work.queueMs)
       change.translate.add(work.translateMs)
       change.encode.add(work.encodeMs)
@@ -164,16 +177,16 @@ export class SessionPushes {
 
   #reject(revision: number): void {
     for (const entry of this.#waiting) {
-      if (entry.rejected || entry.revision === undefined || entry.revision > revision) continue
+      if (entry.rejected || (entry.endpoints === undefined && !isStepOf(revision)(entry))) continue
       entry.rejected = true
       entry.change.rejected += 1
     }
   }
 
-  #settle(revision: number, now: number): void {
+  #settle(isAnswered: (entry: Waiting) => boolean, now: number): void {
     const rest: Waiting[] = []
     for (const entry of this.#waiting) {
-      if (entry.revision === undefined || entry.revision > revision) rest.push(entry)
+      if (!isAnswered(entry)) rest.push(entry)
       else if (!entry.rejected) {
         const ms = now - entry.change.startedAt
         entry.change.acknowledge(ms)
@@ -182,6 +195,10 @@ export class SessionPushes {
     }
     this.#waiting = rest
   }
+}
+
+function isStepOf(revision: number): (entry: Waiting) => boolean {
+  return (entry) => entry.revision !== undefined && entry.revision <= revision
 }
 
 function leave(entry: Waiting | undefined): void {

@@ -11,6 +11,14 @@ interface Entry {
   others: Map<PolicyPart, number> | undefined
 }
 
+/** Hears of parts that a store holds. */
+export interface PartWatch {
+  /** The first part of that hash is held. */
+  held(part: PolicyPart): void
+  /** The last one was released. */
+  released(part: PolicyPart): void
+}
+
 /**
  * The parts of all policy versions that somebody holds.
  *
@@ -19,6 +27,12 @@ interface Entry {
  */
 export class PartStore {
   readonly #entries = new Map<PartHash, Entry>()
+  readonly #watch: PartWatch | undefined
+
+  /** @param watch - told of each part that comes and goes */
+  constructor(watch?: PartWatch) {
+    this.#watch = watch
+  }
 
   /** Number of different parts held. */
   get size(): number {
@@ -42,6 +56,7 @@ export class PartStore {
     const entry = this.#entries.get(part.hash)
     if (entry === undefined) {
       this.#entries.set(part.hash, { first: part, count: 1, others: undefined })
+      this.#watch?.held(part)
       for (const child of part.children) this.retain(child)
     } else if (entry.first === part) entry.count += 1
     else {
@@ -61,6 +76,8 @@ export class PartStore {
     }
     this.#entries.set(after.hash, { first: after, count: 1, others: undefined })
     this.#entries.delete(before.hash)
+    this.#watch?.held(after)
+    this.#watch?.released(before)
     after.children.forEach((child, place) => {
       if (before.children[place] !== child) this.retain(child)
     })
@@ -79,6 +96,7 @@ export class PartStore {
     else entry.others?.delete(part)
     if (entry.count > 0 || (entry.others?.size ?? 0) > 0) return
     this.#entries.delete(part.hash)
+    this.#watch?.released(entry.first)
     for (const child of entry.first.children) this.release(child)
   }
 }

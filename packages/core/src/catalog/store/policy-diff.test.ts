@@ -106,7 +106,7 @@ describe('PolicyDiffs', () => {
         const hashes = (refs: typeof added) => refs.map((ref) => ref.hash)
         expect(hashes(added).toSorted()).toEqual([...later].filter((hash) => !earlier.has(hash)).toSorted())
         expect(hashes(removed).toSorted()).toEqual([...earlier].filter((hash) => !later.has(hash)).toSorted())
-        expect(hashes(diffs.reachable(after)).toSorted()).toEqual([...later].toSorted())
+        expect(hashes(diffs.between(undefined, after).added).toSorted()).toEqual([...later].toSorted())
       }),
       { numRuns: 500 },
     )

@@ -21,11 +21,6 @@ export class PolicyDiffs {
   readonly #flat = new WeakMap<PolicyPart, readonly PartRef[]>()
   readonly #setDiffs = new Map<string, PolicyDiff>()
 
-  /** Every part below the root of a policy, the root itself aside. */
-  reachable(root: PolicyPart<ProxyPart>): readonly PartRef[] {
-    return this.between(undefined, root).added
-  }
-
   /** What leads from one version of a proxy's policy, or from nothing, to another. */
   between(before: PolicyPart<ProxyPart> | undefined, after: PolicyPart<ProxyPart>): PolicyDiff {
     if (before?.hash === after.hash) return none

@@ -24,8 +24,9 @@ export class Provenance {
 
   /** Objects that a part, or an element of it, came from. */
   originsOf(hash: PartHash, pointer?: string): readonly LocatedSource[] {
-    const sources = this.#computation.parts
-      .find(hash)
+    const { parts, endpoints } = this.#computation
+    const sources = [...parts.find(hash), endpoints.find(hash)]
+      .filter((part) => part !== undefined)
       .flatMap(({ origins }) => (pointer === undefined ? Object.values(origins).flat() : sourcesAt(origins, pointer)))
     const byText = new Map(sources.map((source) => [JSON.stringify(source), source]))
     return [...byText.values()].map((source) => this.#located(source))

@@ -15,7 +15,7 @@ import { ANYWHERE } from './egress-destinations.js'
 import { globalGateways, isGatewayAccount, type GatewayChoice } from './egress-gateways.js'
 import { egressPlan, type PlannedEgress } from './egress-plan.js'
 import type { EgressOrigination } from './egress-rules.js'
-import { gatewayEndpointsPart, gatewayUpstreamId, gatewayUpstreamPart } from './gateway-service.js'
+import { gatewayEndpointsFrame, gatewayUpstreamId, gatewayUpstreamPart } from './gateway-service.js'
 import { nameKey, sortedUnique } from '../parts/keys.js'
 import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from '../parts/policy-part.js'
 import { settingConnection } from '../upstreams/upstream-settings.js'
@@ -89,7 +89,7 @@ export const gatewaySet = defineQuery<
     const targets = context.get(gatewayRules, account).flatMap(({ choice }) => choice.targets)
     const upstreams = new Map(targets.map(({ upstream }) => [gatewayUpstreamId(upstream), upstream]))
     const parts = [...upstreams.values()].map((upstream): PolicyPart | undefined =>
-      of === 'upstream' ? context.get(gatewayUpstreamPart, upstream) : context.get(gatewayEndpointsPart, upstream),
+      of === 'upstream' ? context.get(gatewayUpstreamPart, upstream) : context.get(gatewayEndpointsFrame, upstream),
     )
     return setOf(
       `${of}-gateways`,

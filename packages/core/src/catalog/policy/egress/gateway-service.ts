@@ -9,7 +9,7 @@ import { nameKey, targetPortKey, type TargetPortRef } from '../parts/keys.js'
 import { keepPart, makePart, samePart, type PolicyPart } from '../parts/policy-part.js'
 import type { PolicyProblem } from '../problems/problems.js'
 import { serviceModel } from '../upstreams/services.js'
-import { endpointsPart, upstreamOfPort, upstreamPart } from '../upstreams/upstreams.js'
+import { endpointsFrame, endpointsPart, upstreamOfPort, upstreamPart } from '../upstreams/upstreams.js'
 
 /** A service as an egress gateway. */
 export interface GatewayService {
@@ -50,9 +50,12 @@ export const gatewayService = defineQuery<CatalogState, MeshService, GatewayServ
   },
 })
 
+/** What ids of the `upstream` and `endpoints` parts of gateways start with; those of services do not, since no namespace has such a name. */
+export const GATEWAY_PREFIX = 'egress-gateway|'
+
 /** Id of the `upstream` and `endpoints` parts of a gateway. The service itself has others, since clients speak to it in another way. */
 export function gatewayUpstreamId(upstream: TargetPortRef): string {
-  return `egress-gateway|${targetPortKey(upstream)}`
+  return `${GATEWAY_PREFIX}${targetPortKey(upstream)}`
 }
 
 /** The `upstream` part of a gateway: tunnels are streams of HTTP/2, inside the mutual TLS of the mesh. */
@@ -70,7 +73,19 @@ export const gatewayUpstreamPart = defineQuery<CatalogState, TargetPortRef, Poli
   },
 })
 
-/** The `endpoints` part of a gateway. */
+/** What policies hold of the `endpoints` part of a gateway, as {@link endpointsFrame}. */
+export const gatewayEndpointsFrame = defineQuery<CatalogState, TargetPortRef, PolicyPart<EndpointsPart> | undefined>({
+  name: 'gateway-endpoints-frame',
+  keyOf: targetPortKey,
+  equal: samePart,
+  whenEqual: keepPart,
+  compute: (context, key) => {
+    const own = context.get(endpointsFrame, key)
+    return own && makePart({ ...own.part, id: gatewayUpstreamId(key) }, { origins: own.origins })
+  },
+})
+
+/** The whole `endpoints` part of a gateway. */
 export const gatewayEndpointsPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<EndpointsPart> | undefined>({
   name: 'gateway-endpoints-part',
   keyOf: targetPortKey,

@@ -15,7 +15,7 @@ import {
   type Scope,
   type ScopedNamespace,
 } from './reach.js'
-import { endpointsPart, upstreamPart } from '../upstreams/upstreams.js'
+import { endpointsFrame, upstreamPart } from '../upstreams/upstreams.js'
 
 type SetKind = Exclude<SetMemberKind, 'egress'>
 type Context = QueryContext<CatalogState>
@@ -62,7 +62,7 @@ function membersOf(context: Context, of: SetKind, key: ScopedNamespace): readonl
 }
 
 function upstreamMember(context: Context, of: 'upstream' | 'endpoints', key: TargetPortRef): PolicyPart | undefined {
-  return of === 'upstream' ? context.get(upstreamPart, key) : context.get(endpointsPart, key)
+  return of === 'upstream' ? context.get(upstreamPart, key) : context.get(endpointsFrame, key)
 }
 
 /** A set of everything of a kind that a scope offers. */

@@ -75,13 +75,14 @@ export const proxyPart = defineQuery<CatalogState, ProxyKey, PolicyPart<ProxyPar
         readers: of === 'outbound' ? namespace : '',
         ...(hasEgressRoutes[of] && { egressOf: account }),
       })
-    return frame.complete({
+    const called = {
       outbound: set('outbound'),
       upstreams: set('upstream'),
       endpoints: set('endpoints'),
       egress,
       clientRules: context.get(clientRulesPart, account),
-    })
+    }
+    return { ...frame.complete(called), withEndpoints: (endpoints) => frame.complete({ ...called, endpoints }) }
   },
 })
 

@@ -141,32 +141,44 @@ export const upstreamPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<
   },
 })
 
-/** The `endpoints` part of that id; undefined if no port of the service leads there. */
+/**
+ * What policies hold of the `endpoints` part of that id: all but the endpoints, which come and go on their own; undefined if no port of the service leads
+ * there. See {@link endpointsPart} for the whole part.
+ */
+export const endpointsFrame = defineQuery<CatalogState, TargetPortRef, PolicyPart<EndpointsPart> | undefined>({
+  name: 'endpoints-frame',
+  keyOf: targetPortKey,
+  equal: samePart,
+  whenEqual: keepPart,
+  compute: (context, key) => {
+    if (portsLeadingTo(context, key).length === 0) return undefined
+    const { parent } = calledService(key)
+    const preferClose = context.get(serviceModel, parent)?.preferClose === true
+    return makePart<EndpointsPart>(
+      { kind: 'endpoints', id: targetPortKey(key), ...(preferClose && { preferClose }), endpoints: [] },
+      { origins: { '': [{ object: objectRefOf('Service', parent) }] } },
+    )
+  },
+})
+
+/** The whole `endpoints` part of that id; undefined if no port of the service leads there. No policy reads it, so that it costs no policy anything. */
 export const endpointsPart = defineQuery<CatalogState, TargetPortRef, PolicyPart<EndpointsPart> | undefined>({
   name: 'endpoints-part',
   keyOf: targetPortKey,
   equal: samePart,
   whenEqual: keepPart,
   compute: (context, key) => {
+    const frame = context.get(endpointsFrame, key)
+    if (frame === undefined) return undefined
     const called = calledService(key)
     const ports = portsLeadingTo(context, key)
-    if (ports.length === 0) return undefined
     const numbers = ports.map(({ port }) => port)
     const endpoints = endpointsOf(context, called)
       // Proxies are told IP addresses: what a host name stands for is not theirs to find out.
       .filter(({ servicePort, address }) => numbers.includes(servicePort) && isAddress(address))
       .filter((endpoint) => hasSidecar(endpoint) || context.get(allowsPlaintext, key.namespace))
       .map((endpoint) => policyEndpoint(context, endpoint))
-    const preferClose = context.get(serviceModel, called.parent)?.preferClose === true
-    return makePart<EndpointsPart>(
-      {
-        kind: 'endpoints',
-        id: targetPortKey(key),
-        ...(preferClose && { preferClose }),
-        endpoints: distinct(endpoints),
-      },
-      { origins: { '': [{ object: objectRefOf('Service', called.parent) }] } },
-    )
+    return makePart<EndpointsPart>({ ...frame.part, endpoints: distinct(endpoints) }, { origins: frame.origins })
   },
 })
 
