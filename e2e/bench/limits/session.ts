@@ -79,6 +79,7 @@ export class StandInSession {
       logger: replica.logger,
       now: () => Date.now(),
       drainMs: 0,
+      endpointsGeneration: () => 0,
     })
   }
 

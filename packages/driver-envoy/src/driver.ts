@@ -19,6 +19,7 @@ export function createEnvoyDriver(): Driver {
     contract: { min: 1, max: 1 },
     capabilities,
     configSchema,
+    followsEndpoints: true,
     // Under 1.36 access rules match no caller, and 1.36 has not been tried.
     oldestProxyVersion: '1.37',
     patch: createPatch(),

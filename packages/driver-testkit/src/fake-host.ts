@@ -6,7 +6,6 @@ import {
   type Credential,
   type DebugHandlers,
   type DebugResponse,
-  type EndpointsPart,
   type EndpointsUpdate,
   type Eviction,
   type MeshConfigView,
@@ -20,6 +19,7 @@ import {
 } from '@osm-ts/driver-api'
 import { hostContracts } from '@osm-ts/driver-api/host'
 import {
+  type EndpointsPart,
   hashPart,
   type Part,
   type PartHash,

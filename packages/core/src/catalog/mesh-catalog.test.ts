@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { describe, expect, it } from '@jest/globals'
 import type { ProxyRef, ProxyUUID } from '@osm-ts/driver-api'
-import { partRefs, type InboundPart, type PartHash } from '@osm-ts/driver-api/policy'
+import { type InboundPart, type PartHash, partRefs } from '@osm-ts/driver-api/policy'
 
 import { MeshFixture, meshConfig, objectsOf, uuidOf } from '../../test/catalog/mesh-fixture.js'
 import { resolveMeshConfig } from '../config/index.js'

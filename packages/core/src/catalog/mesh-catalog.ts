@@ -1,12 +1,5 @@
-import { OsmError, type MeshService, type ProxyRef, type ServiceAccountRef } from '@osm-ts/driver-api'
-import {
-  type EndpointsPart,
-  type Part,
-  type PartHash,
-  type ProxyPart,
-  type ProxyPolicy,
-  type RouteMatch,
-} from '@osm-ts/driver-api/policy'
+import { type MeshService, OsmError, type ProxyRef, type ServiceAccountRef } from '@osm-ts/driver-api'
+import type { EndpointsPart, Part, PartHash, ProxyPart, ProxyPolicy, RouteMatch } from '@osm-ts/driver-api/policy'
 
 import { atOnce, type Steps } from '../async/index.js'
 import type { Endpoint, EndpointsProvider } from '../endpoints/index.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { EndpointsPart, ProxyPart, SetPart } from '@osm-ts/driver-api'
+import type { EndpointsPart, ProxyPart, SetPart } from '@osm-ts/driver-api/policy'
 
 import { makePart, type PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import { CallersOfEndpoints } from './callers-of-endpoints.js'

@@ -1,4 +1,4 @@
-import type { PartHash, ProxyPart } from '@osm-ts/driver-api'
+import type { PartHash, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 

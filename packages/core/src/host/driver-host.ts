@@ -16,7 +16,7 @@ import {
   type TrustBundle,
 } from '@osm-ts/driver-api'
 import { requireContract } from '@osm-ts/driver-api/host'
-import type { CredentialRef, JsonValue, Part, PartHash, PolicyUpdate } from '@osm-ts/driver-api/policy'
+import type { CredentialRef, JsonValue, Part, PartHash, PolicyUpdate, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import { BoundedQueue } from '../async/bounded-queue.js'
 import { Latest } from '../async/latest.js'

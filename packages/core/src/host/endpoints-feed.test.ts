@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import type { EndpointsPart, EndpointsUpdate } from '@osm-ts/driver-api'
+import type { EndpointsUpdate } from '@osm-ts/driver-api'
+import type { EndpointsPart } from '@osm-ts/driver-api/policy'
 
 import { makePart } from '../catalog/policy/parts/policy-part.js'
 import type { EndpointsChange } from '../catalog/store/endpoint-contents.js'

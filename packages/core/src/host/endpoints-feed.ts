@@ -1,4 +1,5 @@
-import type { EndpointsPart, EndpointsUpdate, PartHash } from '@osm-ts/driver-api'
+import type { EndpointsUpdate } from '@osm-ts/driver-api'
+import type { EndpointsPart, PartHash } from '@osm-ts/driver-api/policy'
 
 import { Latest } from '../async/latest.js'
 import type { EndpointsChange } from '../catalog/store/endpoint-contents.js'

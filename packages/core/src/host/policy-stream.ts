@@ -1,11 +1,11 @@
 import type { ApplyReport, PartReport } from '@osm-ts/driver-api'
 import {
+  denyForm,
   type InboundPart,
   type PartHash,
   type PolicyUpdate,
   type PrincipalsPart,
   type ProxyPart,
-  denyForm,
   removesAccess,
 } from '@osm-ts/driver-api/policy'
 

@@ -31,10 +31,26 @@ export interface ResourceDiff {
   readonly removed: readonly string[]
 }
 
+/** Endpoints of all proxies that may call the same services from one locality. Those that come and go change what {@link current} is. */
+export interface LiveEndpoints {
+  readonly current: ResourceSet
+}
+
+/** Endpoints that are others now, or that were looked at again. */
+export interface RenewedEndpoints {
+  readonly endpoints: LiveEndpoints
+  /** What was current. */
+  readonly before: ResourceSet
+  /** Empty if all is as it was. */
+  readonly diff: ResourceDiff
+}
+
 /** Everything that one proxy is to be sent for one revision of its policy. */
 export interface ProxyResources {
   readonly revision: number
+  /** Endpoints are those of {@link endpoints} at the moment. */
   readonly types: Readonly<Record<TranslatedType, ResourceSet>>
+  readonly endpoints: LiveEndpoints
   /** Secrets that hold nothing secret: who may finish a handshake with each TCP port that the proxy serves. Sorted by name. */
   readonly callers: readonly EncodedResource[]
   /** Client certificates that clusters show to servers outside the mesh. What they are comes by streams of their own. */

@@ -39,6 +39,7 @@ export class ApplyTracker {
   #complete = false
   #failed = false
   #isUrgent = false
+  #endpoints = 0
 
   constructor(session: string, trace: Tracer) {
     this.#session = session
@@ -66,8 +67,17 @@ export class ApplyTracker {
     return this.#isUrgent
   }
 
-  /** What to report now; undefined if nothing has changed since the last report. */
-  report(unapplied: Iterable<Unapplied>, settled: boolean): ApplyReport | undefined {
+  /** These parts came with earlier steps, and what they hold now is refused. */
+  doubt(refs: Iterable<PartRef>): void {
+    for (const ref of refs) if (!this.#awaited.has(ref.hash)) this.#awaited.set(ref.hash, { ref, reported: 'applied' })
+  }
+
+  /**
+   * What to report now; undefined if nothing has changed since the last report.
+   *
+   * @param endpoints - generation of the endpoints that the proxy was told of last
+   */
+  report(unapplied: Iterable<Unapplied>, settled: boolean, endpoints = 0): ApplyReport | undefined {
     if (this.#revision === undefined || this.#failed) return undefined
     this.#isUrgent = false
     const unknown = new Set<PartHash>()
@@ -85,9 +95,11 @@ export class ApplyTracker {
       else awaited.reported = state
     }
     const complete = settled && this.#awaited.size === 0
-    if (parts.length === 0 && complete === this.#complete) return undefined
+    const tellsEndpoints = settled && endpoints > this.#endpoints
+    if (parts.length === 0 && complete === this.#complete && !tellsEndpoints) return undefined
     this.#complete = complete
-    return { session: this.#session, revision: this.#revision, complete, parts }
+    if (tellsEndpoints) this.#endpoints = endpoints
+    return { session: this.#session, revision: this.#revision, complete, ...(tellsEndpoints && { endpoints }), parts }
   }
 
   /** The policy of that step could not be translated, so that none of its new parts can be applied. */

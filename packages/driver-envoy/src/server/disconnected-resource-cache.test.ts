@@ -12,6 +12,7 @@ function cacheFixture(maxProxies = 10) {
   const keeping = new DisconnectedResourceCache({
     translator: {
       translate: () => ({}) as ProxyResources,
+      renew: () => [],
       release: (proxyId) => void released.push(proxyId),
     },
     delayMs: DELAY_MS,

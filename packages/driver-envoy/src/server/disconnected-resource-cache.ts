@@ -49,6 +49,10 @@ export class DisconnectedResourceCache implements ResourceTranslator {
     return resources
   }
 
+  renew(...args: Parameters<ResourceTranslator['renew']>): ReturnType<ResourceTranslator['renew']> {
+    return this.#options.translator.renew(...args)
+  }
+
   release(proxyId: ProxyPart['id'], resources: ProxyResources): void {
     const { translator, delayMs, maxProxies, signal } = this.#options
     if (signal.aborted) {

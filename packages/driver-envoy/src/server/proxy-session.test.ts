@@ -70,10 +70,12 @@ const translator: ResourceTranslator = {
         listener: one('inbound', `epoch ${epochs?.get(binding.id) ?? 'none'}`),
         route: one('rds-inbound.80', `rules ${binding.part}`),
       },
+      endpoints: { current: setOf({}) },
       callers: [encodedResource(callersName, Buffer.from(`callers ${binding.part}`), sources)],
       credentials: [],
     }
   },
+  renew: () => [],
   release() {
     // Nothing is remembered.
   },
@@ -103,6 +105,7 @@ class Replica<Request extends AnyRequest> {
       logger: context.logger,
       now: () => 0,
       drainMs: 0,
+      endpointsGeneration: () => 0,
     })
   }
 

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js'
 import type { ApplyReport, Credential, Logger, ProxyRef } from '@osm-ts/driver-api'
-import type { PolicyUpdate } from '@osm-ts/driver-api/policy'
+import type { PartRef, PolicyUpdate } from '@osm-ts/driver-api/policy'
 import type { SecretCredentialRef } from '@osm-ts/driver-api/toolkit'
 
 import { egressCertSecret, egressRootsSecret } from '../resources/credential-names.js'
@@ -8,6 +8,7 @@ import {
   CALLERS_SECRET_PREFIX,
   type EncodedResource,
   type ProxyResources,
+  type RenewedEndpoints,
   type ResourceSet,
 } from '../resources/types.js'
 import { ApplyTracker } from './apply-tracker.js'
@@ -51,6 +52,8 @@ export interface ProxySessionOptions<Request extends AnyRequest> {
   readonly now: () => number
   /** Milliseconds for which connections of a filter chain that is gone are drained. */
   readonly drainMs: number
+  /** Tells the generation of endpoints that all sessions have been told of. */
+  readonly endpointsGeneration: () => number
 }
 
 /** One proxy on one stream: what it is to have, what it has, and what the host is told about it. Knows nothing of connections. */
@@ -74,6 +77,8 @@ export class ProxySession<Request extends AnyRequest> {
   readonly #credentialNames = new Set<string>()
   #labelled: { readonly epochs: DrainEpochs; readonly routes: ResourceSet; readonly labels: VersionLabels } | undefined
   #denials = 0
+  /** Generation of endpoints that the session was told of. */
+  #endpoints = 0
 
   constructor(options: ProxySessionOptions<Request>) {
     this.#options = options
@@ -145,6 +150,12 @@ export class ProxySession<Request extends AnyRequest> {
     return undefined
   }
 
+  /** Endpoints that the policy names have become others. */
+  renewEndpoints(renewed: RenewedEndpoints, generation: number): void {
+    this.#endpoints = generation
+    if (renewed.diff.changed.length > 0) this.#state.renewEndpoints(renewed)
+  }
+
   setCertificate(credential: Credential): void {
     this.#certificate = serviceCertificate(credential)
     this.#showSecrets()
@@ -192,7 +203,8 @@ export class ProxySession<Request extends AnyRequest> {
   report(): ApplyReport | undefined {
     const { settled } = this.#state
     // Of what is settled, everything is applied: there is nothing to look for.
-    return this.#tracker.report(settled ? [] : this.#state.unapplied(), settled)
+    const endpoints = Math.max(this.#endpoints, this.#options.endpointsGeneration())
+    return this.#tracker.report(settled ? [] : this.#state.unapplied(), settled, endpoints)
   }
 
   /** A stream of one type need not name it. */
@@ -306,6 +318,7 @@ export class ProxySession<Request extends AnyRequest> {
     const seconds = record === undefined ? 0 : (this.#options.now() - Date.parse(record.sentAt)) / 1000
     this.#options.metrics.acknowledged(type, kind === 'ack', seconds)
     if (kind === 'ack') return
+    if (type === 'endpoints') this.#tracker.doubt(this.#sourcesOf(outcome.refused))
     // A refusal of a secret may quote it.
     const message = type === 'secret' ? 'withheld' : redact(outcome.error.message)
     this.#warn(
@@ -313,6 +326,10 @@ export class ProxySession<Request extends AnyRequest> {
       { type, nonce, refused: outcome.refused, error: message },
       'proxy refuses a response',
     )
+  }
+
+  #sourcesOf(refused: readonly string[]): readonly PartRef[] {
+    return refused.flatMap((name) => this.resources?.types.endpoints.get(name)?.sources ?? [])
   }
 
   #who(): Readonly<Record<string, unknown>> {

@@ -4,6 +4,7 @@ import { Server, type ServerDuplexStream } from '@grpc/grpc-js'
 import { type ControllerContext, OsmError, type RotatingCredential } from '@osm-ts/driver-api'
 import { PartStore, WorkTurns } from '@osm-ts/driver-api/toolkit'
 
+import { EndpointUpdates } from './endpoint-updates.js'
 import { limits } from './limits.js'
 import { PreparedResponses } from './prepared-responses.js'
 import { type AnyRequest, deltaProtocol, type Protocol, stateOfTheWorldProtocol } from './protocols.js'
@@ -70,6 +71,7 @@ export class XdsServer {
   readonly #connections: ProxyConnections
   readonly #credentials: RotatingServerCredentials
   readonly #ports: StreamPorts
+  readonly #endpointUpdates: EndpointUpdates
   readonly #serving = new Set<Promise<void>>()
   readonly #stop = new AbortController()
   #port = 0
@@ -101,12 +103,16 @@ export class XdsServer {
       logger: context.logger,
     })
     const turns = new WorkTurns(limits.turnMs)
+    const parts = new PartStore(context.meshCatalog.parts)
+    const { endpoints } = context.meshCatalog
+    this.#endpointUpdates = new EndpointUpdates({ endpoints, parts, translator, turnMs: limits.turnMs })
     this.#ports = {
       proxies: context.proxies,
       authentications: new WorkTurns(limits.turnMs),
       catalog: context.meshCatalog,
       certificates: context.certManager,
-      parts: new PartStore(context.meshCatalog.parts),
+      parts,
+      endpointUpdates: this.#endpointUpdates,
       translator,
       turns,
       roots: new TrustRoots(turns),
@@ -157,6 +163,7 @@ export class XdsServer {
       this.#context
     await this.#followCredential(proxyServiceCert, signal)
     this.#port = await this.#connections.listen(proxyServerAddress, proxyServerPort)
+    if (this.#context.meshCatalog.endpoints !== undefined) this.#run('endpoints', this.#endpointUpdates.follow(signal))
     this.#run('trust bundles', this.#ports.roots.follow(certManager, signal))
     this.#run('evictions', this.streams.followEvictions(proxies, logger, signal))
     this.#context.signal.addEventListener('abort', () => void this.close(), { once: true })

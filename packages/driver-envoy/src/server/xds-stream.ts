@@ -13,7 +13,9 @@ import type {
 import type { PolicyUpdate } from '@osm-ts/driver-api/policy'
 import { CredentialFollower, Wake, WorkTally, type WorkTurns } from '@osm-ts/driver-api/toolkit'
 
+import type { EndpointsSubscriber, EndpointUpdates } from './endpoint-updates.js'
 import { limits } from './limits.js'
+import type { LiveEndpoints } from '../resources/types.js'
 import { PolicyFollower, type PolicyFollowerPorts } from './policy-follower.js'
 import type { PreparedResponses } from './prepared-responses.js'
 import type { AnyRequest, Protocol } from './protocols.js'
@@ -41,6 +43,7 @@ export interface StreamPorts extends PolicyFollowerPorts {
   readonly prepared: PreparedResponses
   readonly sendGate: WriteSemaphore
   readonly writes: WriteWatch
+  readonly endpointUpdates: Pick<EndpointUpdates, 'subscribe' | 'unsubscribe' | 'generation'>
   readonly streams: StreamRegistry
   readonly connections: Pick<ProxyConnections, 'establish' | 'arrived' | 'cut' | 'condemn' | 'isCondemned'>
   readonly metrics: XdsMetrics
@@ -67,6 +70,9 @@ export class XdsStream<Request extends AnyRequest> {
   #isNews = false
   /** Until something is due that only time makes so. */
   #later: NodeJS.Timeout | undefined
+  /** What the stream hears of endpoints by. */
+  #subscriber: EndpointsSubscriber | undefined
+  #endpoints: LiveEndpoints | undefined
   /** Gives up the response that is on its way out. */
   #abandonWrite: (() => void) | undefined
 
@@ -110,6 +116,7 @@ export class XdsStream<Request extends AnyRequest> {
       this.#over.abort()
       clearTimeout(this.#later)
       streams.delete(entry)
+      this.#subscribe(undefined)
       metrics.disconnected()
       follower.close()
       await proxies
@@ -145,7 +152,7 @@ export class XdsStream<Request extends AnyRequest> {
   }
 
   #open(proxy: ProxyRef, follower: PolicyFollower): ProxySession<Request> {
-    const { metrics, logger, diff, trace, now, drainMs, randomTag, roots } = this.#ports
+    const { metrics, logger, diff, trace, now, drainMs, randomTag, roots, endpointUpdates } = this.#ports
     const session = new ProxySession<Request>({
       proxy,
       protocol: this.#protocol,
@@ -158,7 +165,15 @@ export class XdsStream<Request extends AnyRequest> {
       logger,
       now,
       drainMs,
+      endpointsGeneration: () => endpointUpdates.generation,
     })
+    this.#subscriber = {
+      renew: (renewed, generation) => {
+        session.renewEndpoints(renewed, generation)
+        if (session.mayBeDue) this.#sendable.notify()
+        else this.#reportable.notify()
+      },
+    }
     roots.listen((resource) => {
       this.#attempt(proxy, () => session.setRoots(resource))
       this.#sendable.notify()
@@ -200,12 +215,23 @@ export class XdsStream<Request extends AnyRequest> {
   ): Promise<void> {
     for await (const update of updates) {
       const failure = await session.applyPolicy(update)
+      if (!this.#over.signal.aborted) this.#subscribe(session.resources?.endpoints)
       credentials.follow(session.resources?.credentials ?? [])
       if (failure !== undefined) await this.#tell(failure)
       this.#isNews = true
       this.#sendable.notify()
     }
     throw new StreamRefusal(status.UNAVAILABLE, 'there is no more policy for this proxy here')
+  }
+
+  /** Hears of those endpoints from now on. */
+  #subscribe(endpoints: LiveEndpoints | undefined): void {
+    const { endpointUpdates } = this.#ports
+    const before = this.#endpoints
+    if (before === endpoints || this.#subscriber === undefined) return
+    if (before !== undefined) endpointUpdates.unsubscribe(before, this.#subscriber)
+    if (endpoints !== undefined) endpointUpdates.subscribe(endpoints, this.#subscriber)
+    this.#endpoints = endpoints
   }
 
   async #followIdentity(session: ProxySession<Request>): Promise<void> {

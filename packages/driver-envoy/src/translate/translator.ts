@@ -1,6 +1,6 @@
-import type { PartLookup, ProxyPart } from '@osm-ts/driver-api/policy'
+import type { EndpointsPart, PartHash, PartLookup, ProxyPart } from '@osm-ts/driver-api/policy'
 
-import type { ProxyResources, ResourceSet } from '../resources/types.js'
+import type { LiveEndpoints, ProxyResources, RenewedEndpoints } from '../resources/types.js'
 import { type Breakers, breakersOf } from './upstreams/breakers.js'
 import { CallersTranslation } from './access/callers.js'
 import { ClusterTranslation } from './upstreams/clusters.js'
@@ -57,7 +57,7 @@ export class Translator {
     const isSame = before?.drainEpochs === drainEpochs && differInEndpointsOnly(before.proxy, proxy)
     const frame = isSame ? before.frame : this.#frameOf(proxy, reader, drainEpochs)
     frame.holders += 1
-    let endpoints: Lease<ResourceSet>
+    let endpoints: Lease<LiveEndpoints>
     try {
       endpoints = this.#memo.lease(() => this.#endpoints.translate(proxy, reader))
     } catch (error) {
@@ -65,13 +65,29 @@ export class Translator {
       throw error
     }
     const { types, ...others } = frame.lease.value
-    const resources: ProxyResources = { revision, types: { ...types, endpoints: endpoints.value }, ...others }
+    const live = endpoints.value
+    const resources: ProxyResources = {
+      revision,
+      types: {
+        ...types,
+        get endpoints() {
+          return live.current
+        },
+      },
+      endpoints: live,
+      ...others,
+    }
     const held: Held = { proxy, drainEpochs, frame, endpoints, resources: new WeakRef(resources) }
     // Only now: what both revisions need must not be forgotten in between.
     if (before !== undefined) this.#letGo(before)
     this.#held.set(proxy.id, held)
     this.#unreachable.register(resources, held, held)
     return resources
+  }
+
+  /** Endpoints have become others, under the hashes that policies refer to them by. Gives every set that they are in. */
+  renew(parts: Iterable<readonly [PartHash, EndpointsPart]>): readonly RenewedEndpoints[] {
+    return this.#endpoints.renew(parts)
   }
 
   /** Forgets what was made for a proxy that is gone. Other proxies keep what they share with it. Does nothing if the proxy has newer resources. */
@@ -122,7 +138,7 @@ export class Translator {
 }
 
 /** What is made of a policy apart from its endpoints. */
-type FrameResources = Omit<ProxyResources, 'revision' | 'types'> & {
+type FrameResources = Omit<ProxyResources, 'revision' | 'types' | 'endpoints'> & {
   readonly types: Omit<ProxyResources['types'], 'endpoints'>
 }
 
@@ -153,6 +169,6 @@ interface Held {
   readonly proxy: ProxyPart
   readonly drainEpochs: DrainEpochs
   readonly frame: Frame
-  readonly endpoints: Lease<ResourceSet>
+  readonly endpoints: Lease<LiveEndpoints>
   readonly resources: WeakRef<ProxyResources>
 }

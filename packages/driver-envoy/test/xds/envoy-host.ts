@@ -32,6 +32,7 @@ export const literalTranslator: ResourceTranslator = {
     // Written by `publish` above.
     return resourcesOf(part.value as State, revision)
   },
+  renew: () => [],
   release() {
     // Nothing is remembered.
   },

@@ -25,14 +25,16 @@ export function setOf(contents: Contents): ResourceSet {
 export type State = Readonly<Partial<Record<TranslatedType, Contents>>>
 
 export function resourcesOf(state: State, revision = 1): ProxyResources {
+  const endpoints = setOf(state.endpoints ?? {})
   return {
     revision,
     types: {
       cluster: setOf(state.cluster ?? {}),
-      endpoints: setOf(state.endpoints ?? {}),
+      endpoints,
       listener: setOf(state.listener ?? {}),
       route: setOf(state.route ?? {}),
     },
+    endpoints: { current: endpoints },
     callers: [],
     credentials: [],
   }

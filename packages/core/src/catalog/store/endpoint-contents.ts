@@ -1,4 +1,4 @@
-import type { EndpointsPart, PartHash } from '@osm-ts/driver-api'
+import type { EndpointsPart, PartHash } from '@osm-ts/driver-api/policy'
 
 import { parseNameKey } from '../../namespaced-name.js'
 import type { Engine } from '../incremental/index.js'

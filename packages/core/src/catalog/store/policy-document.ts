@@ -1,4 +1,4 @@
-import { policyDocument, type Part, type PartHash, type ProxyPart, type ProxyPolicy } from '@osm-ts/driver-api'
+import { type Part, type PartHash, policyDocument, type ProxyPart, type ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import type { PolicyPart } from '../policy/parts/policy-part.js'
 

@@ -1,4 +1,4 @@
-import type { EndpointsPart, PartHash, ProxyPart, SetPart } from '@osm-ts/driver-api'
+import type { EndpointsPart, PartHash, ProxyPart, SetPart } from '@osm-ts/driver-api/policy'
 
 import { makePart, type PolicyPart } from '../policy/parts/policy-part.js'
 

@@ -79,12 +79,20 @@ export class MemoTable<T> {
     return this.#entries.size
   }
 
-  /** The result of the key, built now if no one holds it. */
-  get(key: string, build: () => T): T {
+  /**
+   * The result of the key, built now if no one holds it.
+   *
+   * @param onForget - told when no one holds what was built any more
+   */
+  get(key: string, build: () => T, onForget?: (value: T) => void): T {
     let entry = this.#entries.get(key)
     if (entry === undefined) {
       const built = this.#memo.collect(build)
-      entry = { ...built, holders: 0, forget: () => this.#entries.delete(key) }
+      const forget = (): void => {
+        this.#entries.delete(key)
+        onForget?.(built.value)
+      }
+      entry = { ...built, holders: 0, forget }
       this.#entries.set(key, entry)
     }
     this.#memo.hold(entry)

@@ -1,7 +1,7 @@
 import { HEALTH_CHECK_PATH, type MeshService } from '@osm-ts/driver-api'
 import {
-  compareText,
   type ActiveHealthCheck,
+  compareText,
   type EndpointsPart,
   type PolicyEndpoint,
   type UpstreamPart,
