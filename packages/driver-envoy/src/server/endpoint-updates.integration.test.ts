@@ -174,6 +174,27 @@ describe('endpoints apart from policies', () => {
     expect(addressesIn(first)).toEqual([['shop/store|8080', ['10.0.0.2']]])
   })
 
+  it('misses no change that comes while a policy is taken in', async () => {
+    host.setEndpoints(endpoints('shop/store|8080', '10.0.0.1'))
+    host.publishPolicy(buyer, ...policyOf('shop/store|8080'))
+    const { stream } = await connected(buyer)
+    const heard = new Map<string, string | undefined>()
+    for (let delay = 0; delay < 40; delay += 1) {
+      const [id, address] = [`shop/s${delay}|8080`, `10.0.1.${delay}`]
+      host.setEndpoints(endpoints(id, '10.0.0.9'))
+      host.publishPolicy(buyer, ...policyOf('shop/store|8080', id))
+      // Each step of taking a policy in is a turn of the queue of microtasks.
+      for (let turn = 0; turn < delay; turn += 1) await Promise.resolve()
+      host.setEndpoints(endpoints(id, address))
+      while (heard.get(id) !== address) {
+        const response = await stream.next()
+        for (const [name, [first]] of addressesIn(response)) heard.set(name, first)
+        stream.send({ responseNonce: response.nonce })
+      }
+    }
+    expect(heard.get('shop/s39|8080')).toBe('10.0.1.39')
+  })
+
   it('tells a proxy of the newest ones when many changes come while it is busy', async () => {
     host.setEndpoints(endpoints('shop/store|8080', '10.0.0.1'))
     host.publishPolicy(buyer, ...policyOf('shop/store|8080'))

@@ -153,7 +153,14 @@ export class ProxySession<Request extends AnyRequest> {
   /** Endpoints that the policy names have become others. */
   renewEndpoints(renewed: RenewedEndpoints, generation: number): void {
     this.#endpoints = generation
-    if (renewed.diff.changed.length > 0) this.#state.renewEndpoints(renewed)
+    if (renewed.diff.changed.length > 0 && renewed.endpoints === this.resources?.endpoints)
+      this.#state.renewEndpoints(renewed)
+  }
+
+  /** Takes in what has become of the endpoints of the policy between its translation and now. */
+  catchUpEndpoints(): void {
+    const { resources } = this
+    if (resources !== undefined) this.#state.showEndpoints(resources.endpoints.current)
   }
 
   setCertificate(credential: Credential): void {

@@ -42,6 +42,8 @@ export interface StreamState<Request> {
   update(resources: ProxyResources, labels: VersionLabels): void
   /** Endpoints of the proxy are others. */
   renewEndpoints(renewed: RenewedEndpoints): void
+  /** The endpoints of its policy are these by now. Does nothing if they are known. */
+  showEndpoints(endpoints: ResourceSet): void
   /** Secrets are apart from policy: they rotate on their own. */
   updateSecrets(secrets: ResourceSet, label: string): void
   /** False if it is certain, without looking closer, that {@link next} gives nothing. */

@@ -58,8 +58,13 @@ export abstract class VariantState<
 
   renewEndpoints({ before, endpoints, diff }: RenewedEndpoints): void {
     const typeState = this.schedule.typeState('endpoints')
-    // A proxy that is about to be shown another policy is shown what is current with it.
     if (typeState?.desired === before) typeState.update(endpoints.current, diff)
+    else this.showEndpoints(endpoints.current)
+  }
+
+  showEndpoints(endpoints: ResourceSet): void {
+    // Before the first policy there is nothing to compare them with.
+    if (this.schedule.typeState('endpoints')?.desired !== undefined) this.#updateType('endpoints', endpoints)
   }
 
   updateSecrets(secrets: ResourceSet, label: string): void {

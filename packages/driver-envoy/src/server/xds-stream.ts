@@ -216,6 +216,8 @@ export class XdsStream<Request extends AnyRequest> {
     for await (const update of updates) {
       const failure = await session.applyPolicy(update)
       if (!this.#over.signal.aborted) this.#subscribe(session.resources?.endpoints)
+      // An update may have come before the stream could hear of it.
+      session.catchUpEndpoints()
       credentials.follow(session.resources?.credentials ?? [])
       if (failure !== undefined) await this.#tell(failure)
       this.#isNews = true
