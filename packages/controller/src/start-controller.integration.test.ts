@@ -205,6 +205,16 @@ describe('startController', () => {
       revision: firstApart.revision,
     })
     expect(after.wantedVersion).not.toBe(before.wantedVersion)
+
+    // Endpoints that a proxy may not call any more are not waited for.
+    const more = updates.next()
+    running.source.put(instance(store, 'store').replace('10.0.0.1', '10.0.0.8'))
+    await more
+    expect(await statusOf(caller)).toMatchObject({ state: 'unknown' })
+    running.source.put(target('client'))
+    const { revision } = await apart.next()
+    await following.context().proxies.report({ ...report, revision })
+    expect(await statusOf(caller)).toMatchObject({ state: 'applied', appliedRevision: revision })
   })
 
   it('gives a proxy its policy, follows changes, and says where it stands', async () => {

@@ -35,6 +35,12 @@ describe('CallersOfEndpoints', () => {
     expect([...callers.of([store.hash, other.hash])]).toEqual(['a', 'b', 'c'])
     expect(callers.policyOf('c')).toBe(one)
     expect(callers.policyOf('d')).toBeUndefined()
+    expect(['a', 'c', 'd', 'e'].map((caller) => callers.names(caller, [store.hash]))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ])
   })
 
   it('follows who gets another policy, and forgets who is gone', () => {

@@ -47,6 +47,14 @@ export class CallersOfEndpoints<C> {
     return hash === undefined ? undefined : this.#groups.get(hash)?.members.get(caller)
   }
 
+  /** True if the policy of the caller names one of the parts. */
+  names(caller: C, parts: Iterable<PartHash>): boolean {
+    const hash = this.#setOf.get(caller)
+    const named = hash === undefined ? undefined : this.#groups.get(hash)?.parts
+    for (const part of parts) if (named?.has(part) === true) return true
+    return false
+  }
+
   /** Those who may call one of the parts. */
   *of(parts: readonly PartHash[]): Iterable<C> {
     for (const group of this.#groups.values())

@@ -331,9 +331,12 @@ export class DriverHost {
   /** Tells those who may call them of endpoints: drivers that follow them once for all their proxies, others by another policy for each proxy. */
   #offerEndpoints(changes: readonly EndpointsChange[]): void {
     const generation = this.#endpoints.push(changes)
-    for (const hosted of this.#callers.of(changes.map(({ frame }) => frame))) {
-      if (hosted.followsEndpoints) hosted.offerEndpoints(generation)
-      else {
+    const frames = changes.map(({ frame }) => frame)
+    for (const hosted of this.#callers.of(frames)) {
+      if (hosted.followsEndpoints) {
+        const named = frames.length === 1 ? frames : frames.filter((frame) => this.#callers.names(hosted, [frame]))
+        hosted.offerEndpoints(generation, named)
+      } else {
         const policy = this.#callers.policyOf(hosted)
         if (policy !== undefined) hosted.offer(this.#options.policies.whole(policy))
       }
@@ -343,6 +346,8 @@ export class DriverHost {
   /** The policy as the driver of the session gets it. */
   #policyOf(hosted: HostedSession, policy: PolicyPart<ProxyPart>): PolicyPart<ProxyPart> {
     this.#callers.set(hosted, policy)
+    const awaited = hosted.stream.awaitedEndpoints
+    if (awaited.size > 0 && !this.#callers.names(hosted, awaited)) hosted.forgetEndpoints()
     return hosted.followsEndpoints ? policy : this.#options.policies.whole(policy)
   }
 

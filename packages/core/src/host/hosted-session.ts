@@ -1,5 +1,5 @@
 import type { ApplyReport } from '@osm-ts/driver-api'
-import type { ProxyPart } from '@osm-ts/driver-api/policy'
+import type { PartHash, ProxyPart } from '@osm-ts/driver-api/policy'
 
 import type { PolicyPart } from '../catalog/policy/parts/policy-part.js'
 import type { PolicyStream } from './policy-stream.js'
@@ -43,9 +43,16 @@ export class HostedSession {
   }
 
   /** A change has led to other endpoints. */
-  offerEndpoints(generation: number): void {
+  offerEndpoints(generation: number, parts: Iterable<PartHash>): void {
     this.#pushes.offeredEndpoints(generation)
-    this.stream.wantEndpoints(generation)
+    this.stream.wantEndpoints(generation, parts)
+    this.#move(this.stream.state)
+  }
+
+  /** The policy names none of the parts any more of which endpoints are awaited. */
+  forgetEndpoints(): void {
+    this.#pushes.forgottenEndpoints()
+    this.stream.forgetEndpoints()
     this.#move(this.stream.state)
   }
 

@@ -103,7 +103,7 @@ describe('PolicyStream', () => {
   it('is applied once endpoints that are apart from the policy are acknowledged too', async () => {
     const { stream } = await applied(open)
     expect([stream.state, stream.progress.hasEndpoints]).toEqual(['applied', true])
-    stream.wantEndpoints(4)
+    stream.wantEndpoints(4, [open.hash])
     expect([stream.state, stream.progress.hasEndpoints]).toEqual(['unknown', false])
     const report = { session: 's', revision: 1, complete: true, parts: [] }
     stream.report({ ...report, endpoints: 3 }, 1000)
@@ -111,6 +111,11 @@ describe('PolicyStream', () => {
     expect(stream.state).toBe('unknown')
     stream.report({ ...report, endpoints: 5 }, 1000)
     expect([stream.state, stream.progress.hasEndpoints]).toEqual(['applied', true])
+    // Had the policy named the part no more, its endpoints would never be acknowledged.
+    stream.wantEndpoints(6, [open.hash])
+    expect([...stream.awaitedEndpoints]).toEqual([open.hash])
+    stream.forgetEndpoints()
+    expect(stream.state).toBe('applied')
   })
 
   it('closes from the start what the class could not protect, says why, and opens it with a policy that the class can do', async () => {

@@ -67,6 +67,8 @@ export class PolicyStream {
   /** Generations of endpoints that are apart from the policy: the last that concerns it, and the last that the proxy has acknowledged. */
   #wantedEndpoints = 0
   #appliedEndpoints = 0
+  /** Parts of which the proxy has not acknowledged the endpoints. */
+  readonly #awaitedEndpoints = new Set<PartHash>()
 
   /**
    * @param pushes - told which steps are taken
@@ -93,9 +95,20 @@ export class PolicyStream {
     this.#retarget()
   }
 
-  /** Endpoints that the policy names are others from that generation on. */
-  wantEndpoints(generation: number): void {
+  /** Endpoints of those parts of the policy are others from that generation on. */
+  wantEndpoints(generation: number, parts: Iterable<PartHash>): void {
     this.#wantedEndpoints = generation
+    for (const part of parts) this.#awaitedEndpoints.add(part)
+  }
+
+  /** Parts of which the proxy has not acknowledged the endpoints. */
+  get awaitedEndpoints(): ReadonlySet<PartHash> {
+    return this.#awaitedEndpoints
+  }
+
+  /** The policy names none of these parts any more, so that nothing will be acknowledged. */
+  forgetEndpoints(): void {
+    this.#awaitedEndpoints.clear()
   }
 
   /** Finds the served ports that stand in their deny form from now on, and those that no longer do. */
@@ -131,6 +144,7 @@ export class PolicyStream {
   report(report: ApplyReport, now: number): void {
     this.#lastReport = now
     if (report.endpoints !== undefined) this.#appliedEndpoints = Math.max(this.#appliedEndpoints, report.endpoints)
+    if (this.#appliedEndpoints >= this.#wantedEndpoints) this.#awaitedEndpoints.clear()
     const given = this.#given.find(({ revision }) => revision === report.revision)
     for (const part of report.parts) this.#reportPart(part, given?.policy)
     if (!report.complete || given === undefined) return
@@ -170,7 +184,7 @@ export class PolicyStream {
   }
 
   get #hasEndpoints(): boolean {
-    return this.#appliedEndpoints >= this.#wantedEndpoints
+    return this.#awaitedEndpoints.size === 0
   }
 
   #reportPart(report: PartReport, policy: PolicyPart<ProxyPart> | undefined): void {

@@ -124,6 +124,13 @@ export class SessionPushes {
     this.#touch({ endpoints: generation })
   }
 
+  /** Endpoints are awaited no more: the policy does not name them any longer. */
+  forgottenEndpoints(): void {
+    const concerns = (entry: Waiting): boolean => entry.endpoints !== undefined
+    for (const entry of this.#waiting.filter(concerns)) leave(entry)
+    this.#waiting = this.#waiting.filter((entry) => !concerns(entry))
+  }
+
   #touch(more: Pick<Waiting, 'endpoints'>): void {
     const change = this.#log.current
     if (change === undefined) return

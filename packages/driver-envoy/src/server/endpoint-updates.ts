@@ -10,6 +10,8 @@ import type { ResourceTranslator } from './translator-port.js'
 export interface EndpointsSubscriber {
   /** Endpoints of its proxy have become others, or were looked at again. */
   renew(renewed: RenewedEndpoints, generation: number): void
+  /** All have been told of that generation, in which the stream got another policy. */
+  reached(): void
 }
 
 /** What {@link EndpointUpdates} needs. */
@@ -27,6 +29,8 @@ export interface EndpointUpdatesPorts {
 export class EndpointUpdates {
   readonly #ports: EndpointUpdatesPorts
   readonly #subscribers = new Map<LiveEndpoints, Set<EndpointsSubscriber>>()
+  /** Those that have subscribed while an update was on its way to others; undefined while none is. */
+  #moved: Set<EndpointsSubscriber> | undefined
   #generation = 0
 
   constructor(ports: EndpointUpdatesPorts) {
@@ -42,11 +46,13 @@ export class EndpointUpdates {
     const subscribers = this.#subscribers.get(endpoints)
     if (subscribers === undefined) this.#subscribers.set(endpoints, new Set([subscriber]))
     else subscribers.add(subscriber)
+    this.#moved?.add(subscriber)
   }
 
   unsubscribe(endpoints: LiveEndpoints, subscriber: EndpointsSubscriber): void {
     const subscribers = this.#subscribers.get(endpoints)
     subscribers?.delete(subscriber)
+    this.#moved?.delete(subscriber)
     if (subscribers?.size === 0) this.#subscribers.delete(endpoints)
   }
 
@@ -55,6 +61,8 @@ export class EndpointUpdates {
     const { endpoints, parts, translator, turnMs } = this.#ports
     if (endpoints === undefined) return
     for await (const update of endpoints.watch(signal)) {
+      const moved = new Set<EndpointsSubscriber>()
+      this.#moved = moved
       for (const { hash, part } of update.parts) parts.renew(hash, part)
       let turnEnd = performance.now() + turnMs
       for (const renewed of translator.renew(update.parts.map(({ hash, part }) => [hash, part]))) {
@@ -66,6 +74,8 @@ export class EndpointUpdates {
         }
       }
       this.#generation = update.generation
+      this.#moved = undefined
+      for (const subscriber of moved) subscriber.reached()
     }
   }
 }

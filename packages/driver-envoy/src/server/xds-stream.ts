@@ -173,6 +173,7 @@ export class XdsStream<Request extends AnyRequest> {
         if (session.mayBeDue) this.#sendable.notify()
         else this.#reportable.notify()
       },
+      reached: () => this.#reportable.notify(),
     }
     roots.listen((resource) => {
       this.#attempt(proxy, () => session.setRoots(resource))
