@@ -123,20 +123,23 @@ export class Instance {
   }
 
   /**
-   * Lets callers turn elsewhere. That takes as long as the driver says at least, and longer where the controller is slow: as long as a sidecar sends requests,
-   * there must be somebody to answer them.
+   * Lets callers turn elsewhere: first until all sidecars know that it is out of service, however slow the controller is, and then as long as the driver says
+   * that the sidecar drains at least. Not at once: a sidecar that drains accepts connections for a while only, and as long as others open some, there must
+   * be somebody to answer them. Both together take no longer than the driver says.
    */
   async #drain(): Promise<void> {
     const { prepared } = this.#entered ?? {}
     const { maxDrainMs = Infinity, untilCallersKnow } = this.#services
     const drain = prepared?.patch.drain
     if (prepared === undefined || drain === undefined) return
-    const limit = new Deadline(this.#hurry.signal, Math.min(drain.maxMs, maxDrainMs))
+    const wholeMs = Math.min(drain.maxMs, maxDrainMs)
+    const limit = new Deadline(this.#hurry.signal, Math.max(0, wholeMs - drain.minMs))
     try {
-      await Promise.all([this.#sidecar?.drain(this.#hurry.signal), untilCallersKnow(prepared.uuid, limit.signal)])
+      await untilCallersKnow(prepared.uuid, limit.signal)
     } finally {
       limit.release()
     }
+    await this.#sidecar?.drain(this.#hurry.signal)
   }
 
   /** Ends the program. Nothing is started any more. */
