@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 
 import { optionalFeatures, type Capabilities } from './capabilities.js'
-import { capabilitiesForHost, checkDriver, validateCapabilities } from './check-driver.js'
+import { capabilitiesForHost } from './capabilities-for-host.js'
+import { checkDriver, validateCapabilities } from './check-driver.js'
 import { hostContracts } from './contract.js'
 import { annotationPrefix, driverKey, isDriverName } from './driver-name.js'
 

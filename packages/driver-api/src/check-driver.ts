@@ -1,6 +1,5 @@
-import { Type } from '@sinclair/typebox'
-
 import type { Capabilities } from './capabilities.js'
+import { capabilitiesForHost } from './capabilities-for-host.js'
 import { type ContractRange, hostContracts, isContractRange } from './contract.js'
 import { isDriverName } from './driver-name.js'
 import { IssueList, type PolicyIssue } from './policy/issues.js'
@@ -59,29 +58,6 @@ export function validateCapabilities(value: unknown): readonly PolicyIssue[] {
     issues.expect(new Set(list).size === list.length, `/${name}`, 'must hold nothing twice')
   }
   return issues.issues
-}
-
-/**
- * Returns the capabilities of a driver as a host reads them. If the driver also supports a newer contract than the host, members and values that this package does not
- * define are left out: they belong to the newer contract. Otherwise they stay, and {@link validateCapabilities} reports them.
- */
-export function capabilitiesForHost(
-  { contract, capabilities }: { readonly contract: ContractRange; readonly capabilities: unknown },
-  host: ContractRange = hostContracts,
-): unknown {
-  if (contract.max <= host.max || typeof capabilities !== 'object' || capabilities === null) return capabilities
-  const known = new Set(Object.keys(capabilitiesSchema.properties))
-  return Object.fromEntries(
-    Object.entries(capabilities)
-      .filter(([name]) => known.has(name))
-      .map(([name, value]: [string, unknown]) => [name, Array.isArray(value) ? knownValues(name, value) : value]),
-  )
-}
-
-function knownValues(name: string, values: readonly unknown[]): readonly unknown[] {
-  const issues = schemaIssues(Type.Partial(capabilitiesSchema), { [name]: values })
-  const unknownValues = new Set(issues.map(({ pointer }) => pointer))
-  return values.filter((_value, index) => !unknownValues.has(`/${name}/${index}`))
 }
 
 function isPlainJson(value: unknown): boolean {

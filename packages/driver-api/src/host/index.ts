@@ -1,6 +1,6 @@
 /** What hosts need to use a driver. Drivers do not import it. */
-export { capabilitiesForHost } from '../check-driver.js'
-export { describeContracts, hostContracts, isContractRange, negotiateContract, requireContract } from '../contract.js'
+export * from '../capabilities-for-host.js'
+export * from '../contract.js'
 export * from '../toolkit/ask-probe.js'
 export * from '../capabilities-check.js'
 export * from '../check-sidecar-patch.js'
