@@ -19,6 +19,9 @@ type CatalogUpdate = Parameters<PolicyComputation['take']>[0]
 export class ComputedPolicies {
   readonly computation: PolicyComputation
   readonly #builder = new SnapshotBuilder(['bench'])
+  /** Versions of the documents of proxies. */
+  readonly #versions = new Map<ProxyKey, PartHash>()
+  readonly #endpoints = new Map<PartHash, Part>()
 
   constructor() {
     const endpoints = new SnapshotEndpointsProvider({
@@ -51,20 +54,27 @@ export class ComputedPolicies {
     return performance.now() - start
   }
 
-  /** Computes what other objects change. */
+  /** Computes what other objects change. Gives the proxies whose document is another one, be it in its endpoints alone. */
   change(
     upserts: readonly MeshObject[],
     endpoints: NonNullable<CatalogUpdate['endpoints']>,
-  ): ReturnType<PolicyComputation['settle']>['changes'] {
+  ): readonly { readonly proxy: ProxyKey }[] {
     const spec = this.#builder.apply([{ source: 'bench', upserts, deletes: [] }])
     return this.#compute({ spec, endpoints })
   }
 
-  #compute(update: CatalogUpdate): ReturnType<PolicyComputation['settle']>['changes'] {
+  #compute(update: CatalogUpdate): readonly { readonly proxy: ProxyKey }[] {
     this.computation.take(update)
-    const { changes, faults } = this.computation.settle()
+    const { faults } = this.computation.settle()
     if (faults.length > 0) throw new AggregateError(faults, 'policies could not be computed')
-    return changes
+    const changed: { readonly proxy: ProxyKey }[] = []
+    for (const proxy of this.computation.proxies()) {
+      const { hash } = this.policyOf(proxy)
+      if (this.#versions.get(proxy) === hash) continue
+      this.#versions.set(proxy, hash)
+      changed.push({ proxy })
+    }
+    return changed
   }
 
   /** Translates the policy of a proxy. */
@@ -72,17 +82,28 @@ export class ComputedPolicies {
     return translator.translate(this.policyOf(proxy).part, (hash) => this.partOf(hash), revision)
   }
 
+  /** The policy of a proxy with its endpoints. */
   policyOf(proxy: ProxyKey): PolicyPart<ProxyPart> {
     const policy = this.computation.policyFor(proxy)
     if (policy === undefined) throw new Error(`proxy ${proxy} has no policy`)
-    return policy
+    const whole = this.computation.wholePolicies.of(policy)
+    const endpoints = whole.children.find(({ hash }) => hash === whole.part.endpoints)
+    if (endpoints !== undefined) this.#remember(endpoints)
+    return whole
   }
 
   /** A part of some policy. */
   partOf(hash: PartHash): Part {
-    const part = this.computation.parts.get(hash)
+    const part = this.#endpoints.get(hash) ?? this.computation.parts.get(hash)
     if (part === undefined) throw new Error(`part ${hash} is not held`)
     return part
+  }
+
+  /** Sets of endpoints are put together for each policy, and are held by none. */
+  #remember({ hash, part, children }: PolicyPart): void {
+    if (this.#endpoints.has(hash)) return
+    this.#endpoints.set(hash, part)
+    for (const child of children) this.#remember(child)
   }
 }
 

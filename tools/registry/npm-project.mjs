@@ -27,6 +27,15 @@ export function npm(cwd, ...args) {
 }
 
 /**
+ * Creates a driver as `npm create` does. npm keeps what it has installed for that in its own cache, whatever the folder says, and would take it for the same version of another build.
+ * @param {string} place made by {@link npmProject}
+ * @param {string} driver name of the folder
+ */
+export function npmCreateDriver(place, driver) {
+  return npm(place, 'create', '--yes', '--cache', join(place, 'npm-cache'), '@osm-ts/driver', driver)
+}
+
+/**
  * @param {string} folder
  * @param {string} name
  */

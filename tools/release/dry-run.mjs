@@ -5,7 +5,7 @@ import { root } from '../lib/paths.mjs'
 import { run } from '../lib/process.mjs'
 import { formatSeconds, say, timed } from '../lib/progress.mjs'
 import { SetUpError } from '../lib/set-up-error.mjs'
-import { made, npm, npmProject } from '../registry/npm-project.mjs'
+import { made, npm, npmCreateDriver, npmProject } from '../registry/npm-project.mjs'
 import { mustRun } from '../registry/packed-packages.mjs'
 import { startRegistry } from '../registry/verdaccio.mjs'
 import { ensureKubectlAndHelm } from '../setup/kubectl-and-helm.mjs'
@@ -242,7 +242,7 @@ async function installPackages({ folder, npmUrl }, state) {
   if (!output.includes(release?.version ?? ''))
     throw new Error(`osm version: expected ${release?.version}, got ${output.trim()}`)
   state.osm = join(prefix, 'bin/osm')
-  await npm(place, 'create', '--yes', '@osm-ts/driver', 'driver-toy')
+  await npmCreateDriver(place, 'driver-toy')
   /** @type {{ name: string }} */
   const { name } = JSON.parse(await readFile(join(place, 'driver-toy/package.json'), 'utf8'))
   return `${output.trim().split('\n')[0]}; ${name} is created, after ${formatSeconds(performance.now() - start)}`

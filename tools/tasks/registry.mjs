@@ -6,7 +6,7 @@ import { run } from '../lib/process.mjs'
 import { formatSeconds, say, timed } from '../lib/progress.mjs'
 import { tryCleanMesh } from '../registry/clean-mesh.mjs'
 import { driverManifest, publishDriver } from '../registry/example-driver.mjs'
-import { made, npm, npmProject } from '../registry/npm-project.mjs'
+import { made, npm, npmCreateDriver, npmProject } from '../registry/npm-project.mjs'
 import { mustRun, packPackages } from '../registry/packed-packages.mjs'
 import { startRegistry } from '../registry/verdaccio.mjs'
 
@@ -81,7 +81,7 @@ async function publishPackages({ folder, url }) {
 async function scaffoldDriver({ folder, url }) {
   const place = await npmProject(folder, 'author', url)
   const start = performance.now()
-  await npm(place, 'create', '--yes', '@osm-ts/driver', 'driver-toy')
+  await npmCreateDriver(place, 'driver-toy')
   const driver = join(place, 'driver-toy')
   await cp(join(place, '.npmrc'), join(driver, '.npmrc'))
   await npm(driver, 'install')
