@@ -64,9 +64,8 @@ export class PolicyStream {
   #revision = 0
   #applied: { readonly revision: number; readonly version: PartHash } | undefined
   #lastReport: number | undefined
-  /** Generations of endpoints that are apart from the policy: the last that concerns it, and the last that the proxy has acknowledged. */
+  /** The last generation of endpoints, apart from the policy, that concerns it. */
   #wantedEndpoints = 0
-  #appliedEndpoints = 0
   /** Parts of which the proxy has not acknowledged the endpoints. */
   readonly #awaitedEndpoints = new Set<PartHash>()
 
@@ -143,8 +142,7 @@ export class PolicyStream {
   /** Takes in what the proxy said. */
   report(report: ApplyReport, now: number): void {
     this.#lastReport = now
-    if (report.endpoints !== undefined) this.#appliedEndpoints = Math.max(this.#appliedEndpoints, report.endpoints)
-    if (this.#appliedEndpoints >= this.#wantedEndpoints) this.#awaitedEndpoints.clear()
+    if (report.endpoints !== undefined && report.endpoints >= this.#wantedEndpoints) this.#awaitedEndpoints.clear()
     const given = this.#given.find(({ revision }) => revision === report.revision)
     for (const part of report.parts) this.#reportPart(part, given?.policy)
     if (!report.complete || given === undefined) return

@@ -36,15 +36,6 @@ export interface LiveEndpoints {
   readonly current: ResourceSet
 }
 
-/** Endpoints that are others now, or that were looked at again. */
-export interface RenewedEndpoints {
-  readonly endpoints: LiveEndpoints
-  /** What was current. */
-  readonly before: ResourceSet
-  /** Empty if all is as it was. */
-  readonly diff: ResourceDiff
-}
-
 /** Everything that one proxy is to be sent for one revision of its policy. */
 export interface ProxyResources {
   readonly revision: number

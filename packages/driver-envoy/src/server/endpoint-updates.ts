@@ -3,13 +3,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PolicySource } from '@osm-ts/driver-api'
 import type { PartStore } from '@osm-ts/driver-api/toolkit'
 
-import type { LiveEndpoints, RenewedEndpoints } from '../resources/types.js'
+import type { LiveEndpoints } from '../resources/types.js'
 import type { ResourceTranslator } from './translator-port.js'
 
 /** A stream, as far as endpoints are concerned. */
 export interface EndpointsSubscriber {
   /** Endpoints of its proxy have become others, or were looked at again. */
-  renew(renewed: RenewedEndpoints, generation: number): void
+  renew(endpoints: LiveEndpoints, generation: number): void
   /** All have been told of that generation, in which the stream got another policy. */
   reached(): void
 }
@@ -66,7 +66,7 @@ export class EndpointUpdates {
       for (const { hash, part } of update.parts) parts.renew(hash, part)
       let turnEnd = performance.now() + turnMs
       for (const renewed of translator.renew(update.parts.map(({ hash, part }) => [hash, part]))) {
-        for (const subscriber of [...(this.#subscribers.get(renewed.endpoints) ?? [])]) {
+        for (const subscriber of [...(this.#subscribers.get(renewed) ?? [])]) {
           subscriber.renew(renewed, update.generation)
           if (performance.now() < turnEnd) continue
           await nextTurn()

@@ -7,8 +7,8 @@ import { egressCertSecret, egressRootsSecret } from '../resources/credential-nam
 import {
   CALLERS_SECRET_PREFIX,
   type EncodedResource,
+  type LiveEndpoints,
   type ProxyResources,
-  type RenewedEndpoints,
   type ResourceSet,
 } from '../resources/types.js'
 import { ApplyTracker } from './apply-tracker.js'
@@ -150,11 +150,11 @@ export class ProxySession<Request extends AnyRequest> {
     return undefined
   }
 
-  /** Endpoints that the policy names have become others. */
-  renewEndpoints(renewed: RenewedEndpoints, generation: number): void {
+  /** These endpoints have become others, or were looked at again, with that generation. */
+  renewEndpoints(endpoints: LiveEndpoints, generation: number): void {
     this.#endpoints = generation
-    if (renewed.diff.changed.length > 0 && renewed.endpoints === this.resources?.endpoints)
-      this.#state.renewEndpoints(renewed)
+    // Those of a policy that is about to be shown are shown with it.
+    if (endpoints === this.resources?.endpoints) this.catchUpEndpoints()
   }
 
   /** Takes in what has become of the endpoints of the policy between its translation and now. */

@@ -1,12 +1,6 @@
 import type { EndpointsPart, Part, PartHash, PartLookup, PartRef, ProxyPart } from '@osm-ts/driver-api/policy'
 
-import type {
-  EncodedResource,
-  ProxyResources,
-  RenewedEndpoints,
-  ResourceDiff,
-  ResourceSet,
-} from '../resources/types.js'
+import type { EncodedResource, LiveEndpoints, ProxyResources, ResourceDiff, ResourceSet } from '../resources/types.js'
 
 /**
  * Marks of withdrawn access by id of the inbound part. A mark that changes makes Envoy close the connections of that inbound port after its drain
@@ -19,7 +13,7 @@ export interface ResourceTranslator {
   /** Equal arguments give sets of equal versions. */
   translate(proxy: ProxyPart, parts: PartLookup, revision: number, drainEpochs?: DrainEpochs): ProxyResources
   /** Endpoints have become others, under the hashes that policies refer to them by. Gives every set that they are in. */
-  renew(parts: Iterable<readonly [PartHash, EndpointsPart]>): readonly RenewedEndpoints[]
+  renew(parts: Iterable<readonly [PartHash, EndpointsPart]>): readonly LiveEndpoints[]
   /** The resources of a proxy are not needed any more. Does nothing if newer ones were made for it. */
   release(proxyId: ProxyPart['id'], resources: ProxyResources): void
 }

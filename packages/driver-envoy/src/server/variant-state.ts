@@ -1,4 +1,4 @@
-import type { ProxyResources, RenewedEndpoints, ResourceSet } from '../resources/types.js'
+import type { ProxyResources, ResourceSet } from '../resources/types.js'
 import type { Unapplied } from './differences.js'
 import { NonceSource } from './nonce-source.js'
 import type { ScheduledDraft, VariantRules } from './push-schedule.js'
@@ -54,12 +54,6 @@ export abstract class VariantState<
   update(resources: ProxyResources, labels: VersionLabels): void {
     this.#labels = { ...this.#labels, ...labels }
     for (const type of pushOrder) if (type !== 'secret') this.#updateType(type, resources.types[type])
-  }
-
-  renewEndpoints({ before, endpoints, diff }: RenewedEndpoints): void {
-    const typeState = this.schedule.typeState('endpoints')
-    if (typeState?.desired === before) typeState.update(endpoints.current, diff)
-    else this.showEndpoints(endpoints.current)
   }
 
   showEndpoints(endpoints: ResourceSet): void {

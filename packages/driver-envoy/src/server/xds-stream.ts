@@ -168,8 +168,8 @@ export class XdsStream<Request extends AnyRequest> {
       endpointsGeneration: () => endpointUpdates.generation,
     })
     this.#subscriber = {
-      renew: (renewed, generation) => {
-        session.renewEndpoints(renewed, generation)
+      renew: (endpoints, generation) => {
+        session.renewEndpoints(endpoints, generation)
         if (session.mayBeDue) this.#sendable.notify()
         else this.#reportable.notify()
       },

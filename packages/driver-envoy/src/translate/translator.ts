@@ -1,6 +1,6 @@
 import type { EndpointsPart, PartHash, PartLookup, ProxyPart } from '@osm-ts/driver-api/policy'
 
-import type { LiveEndpoints, ProxyResources, RenewedEndpoints } from '../resources/types.js'
+import type { LiveEndpoints, ProxyResources } from '../resources/types.js'
 import { type Breakers, breakersOf } from './upstreams/breakers.js'
 import { CallersTranslation } from './access/callers.js'
 import { ClusterTranslation } from './upstreams/clusters.js'
@@ -86,7 +86,7 @@ export class Translator {
   }
 
   /** Endpoints have become others, under the hashes that policies refer to them by. Gives every set that they are in. */
-  renew(parts: Iterable<readonly [PartHash, EndpointsPart]>): readonly RenewedEndpoints[] {
+  renew(parts: Iterable<readonly [PartHash, EndpointsPart]>): readonly LiveEndpoints[] {
     return this.#endpoints.renew(parts)
   }
 

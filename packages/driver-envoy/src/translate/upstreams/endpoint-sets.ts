@@ -2,7 +2,7 @@ import type { EndpointsPart, Locality, PartHash, PartRef, ProxyPart } from '@osm
 
 import { encodedResource } from '../../resources/encoded-resource.js'
 import { LayeredResourceSet, ResourceLayer } from '../../resources/layered-resource-set.js'
-import type { EncodedResource, LiveEndpoints, RenewedEndpoints, ResourceSet } from '../../resources/types.js'
+import type { EncodedResource, LiveEndpoints, ResourceSet } from '../../resources/types.js'
 import { loadAssignment } from './endpoints.js'
 import type { Memo, MemoTable } from '../encoding/memo.js'
 import type { PolicyReader } from '../policy-reader.js'
@@ -47,7 +47,7 @@ export class EndpointTranslation {
   }
 
   /** Parts hold other endpoints from now on. Gives every set that one of them is in. */
-  renew(parts: Iterable<readonly [PartHash, EndpointsPart]>): readonly RenewedEndpoints[] {
+  renew(parts: Iterable<readonly [PartHash, EndpointsPart]>): readonly LiveEndpoints[] {
     const concerned = new Map<EndpointSet, Map<PartHash, EncodedResource>>()
     for (const [hash, part] of parts)
       for (const set of this.#setsOf.get(hash) ?? []) {
@@ -56,7 +56,8 @@ export class EndpointTranslation {
         const renewed = concerned.get(set) ?? new Map<PartHash, EncodedResource>()
         concerned.set(set, renewed.set(hash, this.#assignment(part, ref, set.locality)))
       }
-    return [...concerned].map(([set, assignments]) => set.renew(assignments))
+    for (const [set, assignments] of concerned) set.renew(assignments)
+    return [...concerned.keys()]
   }
 
   #holders(hash: PartHash): Set<EndpointSet> {
@@ -100,17 +101,14 @@ class EndpointSet implements LiveEndpoints {
     return this.#current
   }
 
-  renew(assignments: ReadonlyMap<PartHash, EncodedResource>): RenewedEndpoints {
-    const before = this.#current
-    const changed: EncodedResource[] = []
+  renew(assignments: ReadonlyMap<PartHash, EncodedResource>): void {
+    let isChanged = false
     for (const [hash, assignment] of assignments) {
       if (this.#assignments.get(hash)?.version === assignment.version) continue
       this.#assignments.set(hash, assignment)
-      changed.push(assignment)
+      isChanged = true
     }
-    if (changed.length > 0) this.#current = setOf(this.#assignments)
-    changed.sort((a, b) => (a.name < b.name ? -1 : 1))
-    return { endpoints: this, before, diff: { changed, removed: [] } }
+    if (isChanged) this.#current = setOf(this.#assignments)
   }
 }
 
