@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { type ProgramOutside, startOutside } from './support/program-outside.js'
+import { httpAndTcpWorkload, workloadAt } from './support/http-and-tcp.js'
 import { loadInside } from './support/inside-load.js'
 import { inside, type Inside } from './support/inside.js'
 import { kernelTestObstacle, run } from './support/kernel.js'
@@ -20,15 +21,8 @@ const strict = meshConfig({ traffic: permissive })
 const smi = meshConfig({
   traffic: { ...permissive, enablePermissiveTrafficPolicyMode: false, plaintextNamespaces: ['shop'] },
 })
-const meshed = (name: string): string =>
-  withSpec(workload(`shop/${name}`, { program: programs.httpAndTcp, account: 'web', app: 'web' }), {
-    ports: [{ port: HTTP }, { port: TCP }],
-    env: [
-      { name: 'NAME', value: name },
-      { name: 'PORT_HTTP', value: String(HTTP) },
-      { name: 'PORT_TCP', value: String(TCP) },
-    ],
-  })
+const web = { account: 'web', app: 'web' }
+const meshed = (name: string): string => httpAndTcpWorkload(`shop/${name}`, web, { http: HTTP, tcp: TCP })
 
 // A pod without a sidecar is a program in a namespace that the mesh does not know, at an address that the folder names.
 describe('a namespace that is enrolled step by step', () => {
@@ -36,14 +30,7 @@ describe('a namespace that is enrolled step by step', () => {
   let client: Inside
   let bare: ProgramOutside
 
-  const old = (): string =>
-    withSpec(workload('shop/old', { program: programs.idle, account: 'web', app: 'web', sidecar: false }), {
-      address: bare.address,
-      command: undefined,
-      env: undefined,
-      replicas: undefined,
-      ports: [{ port: HTTP }, { port: TCP }],
-    })
+  const old = (): string => workloadAt(bare.address, 'shop/old', web, [HTTP, TCP])
   const ask = () => client.ask({ kind: 'http', dial: 'web.shop', port: HTTP, host: 'web.shop' })
   const answeredBy = (name: string) =>
     eventually(ask, ({ server }) => server === name, { what: `an answer of ${name}` })

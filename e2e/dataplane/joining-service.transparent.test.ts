@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { loadInside } from './support/inside-load.js'
+import { workloadAt } from './support/http-and-tcp.js'
 import { inside, type Inside } from './support/inside.js'
 import { kernelTestObstacle, run } from './support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
 import { type ProgramOutside, startOutside } from './support/program-outside.js'
 import { eventually } from './support/wait.js'
-import { account, meshConfig, service, withSpec, workload } from './support/yaml.js'
+import { account, meshConfig, service, workload } from './support/yaml.js'
 
 const PORT = 8080
 const ROUNDS = 8
@@ -39,11 +40,7 @@ describe('a service that joins and leaves a mesh while it is called', () => {
     client = inside(mesh, 'shop/client')
     namespace = run('ip', ['netns', 'identify', String(mesh.instance('shop/client').pid)]).trim()
     outside = await startOutside(client.address, 'late', { http: PORT, tcp: 9000 })
-    const server = withSpec(
-      workload('shop/late', { program: programs.idle, account: 'web', app: 'late', sidecar: false }),
-      { address: outside.address, command: undefined, env: undefined, replicas: undefined, ports: [{ port: PORT }] },
-    )
-    await mesh.write('server.yaml', server)
+    await mesh.write('server.yaml', workloadAt(outside.address, 'shop/late', { account: 'web', app: 'late' }, [PORT]))
     await mesh.write('late.yaml', late)
   })
   afterAll(async () => {

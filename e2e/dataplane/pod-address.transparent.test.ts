@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 import { type ProgramOutside, startOutside } from './support/program-outside.js'
+import { httpAndTcpWorkload, workloadAt } from './support/http-and-tcp.js'
 import { inside, type Inside } from './support/inside.js'
 import { kernelTestObstacle } from './support/kernel.js'
 import { programs, startTestMesh, type TestMesh } from './support/mesh.js'
@@ -35,14 +36,7 @@ describe('the address of a pod behind a Service', () => {
           account('shop/web'),
           account('shop/bare'),
           workload('shop/client', { program: programs.idle }),
-          withSpec(workload('shop/web', { program: programs.httpAndTcp, account: 'web', app: 'web' }), {
-            ports: [{ port: PORT }, { port: TCP }],
-            env: [
-              { name: 'NAME', value: 'web' },
-              { name: 'PORT_HTTP', value: String(PORT) },
-              { name: 'PORT_TCP', value: String(TCP) },
-            ],
-          }),
+          httpAndTcpWorkload('shop/web', { account: 'web', app: 'web' }, { http: PORT, tcp: TCP }),
           ...['web', 'bare'].map((name) => serviceOf(name, name, false)),
         ],
         'policy.yaml': [
@@ -59,16 +53,7 @@ describe('the address of a pod behind a Service', () => {
     client = inside(mesh, 'shop/client')
     web = inside(mesh, 'shop/web')
     bare = await startOutside(client.address, 'bare', { http: PORT, tcp: TCP })
-    await mesh.write(
-      'bare.yaml',
-      withSpec(workload('shop/bare', { program: programs.idle, account: 'bare', app: 'bare', sidecar: false }), {
-        address: bare.address,
-        command: undefined,
-        env: undefined,
-        replicas: undefined,
-        ports: [{ port: PORT }, { port: TCP }],
-      }),
-    )
+    await mesh.write('bare.yaml', workloadAt(bare.address, 'shop/bare', { account: 'bare', app: 'bare' }, [PORT, TCP]))
   })
   afterAll(async () => {
     await bare.stop()
