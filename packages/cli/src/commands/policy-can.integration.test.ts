@@ -80,6 +80,69 @@ spec:
   sources: [{ kind: IPRange, name: 203.0.113.0/24 }]
 `
 
+const inside = `apiVersion: v1
+kind: Service
+metadata: { name: named, namespace: shop }
+spec: { selector: { app: named }, ports: [{ port: 80, targetPort: web, appProtocol: http }] }
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: { name: named, namespace: shop }
+---
+apiVersion: standalone.openservicemesh.io/v1alpha1
+kind: Workload
+metadata: { name: named-1, namespace: shop, labels: { app: named } }
+spec: { serviceAccountName: named, command: [named], ports: [{ name: web, port: 8081 }] }
+---
+apiVersion: access.smi-spec.io/v1alpha3
+kind: TrafficTarget
+metadata: { name: reads, namespace: shop }
+spec:
+  destination: { kind: ServiceAccount, name: named }
+  sources: [{ kind: ServiceAccount, name: buyer }]
+  rules: [{ kind: HTTPRouteGroup, name: reading, matches: [books] }]
+`
+
+describe('osm policy can, inside the mesh', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'osm-policy-can-'))
+
+  beforeAll(() => {
+    writeFileSync(join(folder, 'mesh.yaml'), mesh)
+    writeFileSync(join(folder, 'inside.yaml'), inside)
+  })
+  afterAll(() => {
+    rmSync(folder, { recursive: true })
+  })
+
+  async function can(...args: readonly string[]): Promise<{ code: number; lines: readonly string[] }> {
+    const { context, stdout } = fakeContext({ cwd: folder })
+    const code = await runCli(['policy', 'can', ...args, '-f', '.'], context)
+    return { code, lines: stdout.text.split('\n') }
+  }
+
+  it('follows a named target port although no workload runs', async () => {
+    expect(await can('shop/buyer', 'shop/named', 'GET', '/books', '-H', 'x-user: rita')).toEqual({
+      code: 0,
+      lines: [
+        'ALLOWED',
+        '  ✓ shop/named, served by shop/named',
+        '      TrafficTarget shop/reads spec.rules[0]  inside.yaml:21:11',
+        '      HTTPRouteGroup shop/reading match books  mesh.yaml:29:7',
+        '',
+      ],
+    })
+  })
+
+  it('says what a rule lacks for the request, and whom it does not name', async () => {
+    expect((await can('shop/buyer', 'shop/named', 'POST', '/books')).lines).toContain(
+      '      TrafficTarget shop/reads, spec.rules[0]: match books: the method must be GET, header x-user must match r.*',
+    )
+    expect((await can('shop/store', 'shop/named', 'GET', '/books')).lines).toContain(
+      '      TrafficTarget shop/reads does not name shop/store as a source',
+    )
+  })
+})
+
 describe('osm policy can, over the edge of the mesh', () => {
   const folder = mkdtempSync(join(tmpdir(), 'osm-policy-can-'))
   const global = mkdtempSync(join(tmpdir(), 'osm-policy-can-'))

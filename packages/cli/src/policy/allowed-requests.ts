@@ -1,3 +1,4 @@
+import { allowsPrincipal } from '@osm-ts/core'
 import type { MeshService, Principal } from '@osm-ts/driver-api'
 import type { InboundPart, PartHash, ProxyPolicy } from '@osm-ts/driver-api/policy'
 
@@ -41,8 +42,5 @@ function requestsOf(policy: ProxyPolicy, { rules }: InboundPart, caller: Princip
 
 function isAllowed(policy: ProxyPolicy, allow: PartHash, caller: Principal): boolean {
   const principals = partOf(policy, 'principals', allow)
-  if (principals === undefined) return false
-  return principals.match === 'trustDomain'
-    ? caller.endsWith(`.${principals.trustDomain}`)
-    : principals.principals.includes(caller)
+  return principals !== undefined && allowsPrincipal(principals, caller)
 }

@@ -67,7 +67,7 @@ async function askInside(
       (await boundaryOf(loaded)).askOutsideService(accountOf(loaded.snapshot, from), object, port, request),
     )
   const { renderDecision } = await import('./render-decision.js')
-  const decision = loaded.catalog.decide({
+  const decision = loaded.catalogRunning().decide({
     from: accountOf(loaded.snapshot, from),
     to: { namespace, name },
     ...request,

@@ -1,5 +1,4 @@
 import {
-  type Endpoint,
   type EndpointsProvider,
   type Enrolment,
   MeshCatalog,
@@ -7,15 +6,15 @@ import {
   type MeshConfigSpec,
   MeshConfigurator,
   joinProblems,
-  known,
   parseMeshDomains,
   type Problem,
   type Snapshot,
   type SnapshotFeed,
   SpecRules,
-  unknownLocality,
 } from '@osm-ts/core'
 import type { MeshService } from '@osm-ts/driver-api'
+
+import { assumedEndpoint, assumedWorkloads } from './assumed-endpoints.js'
 
 /** Names by which a mesh goes. */
 export interface MeshNaming {
@@ -38,9 +37,6 @@ type AskedCatalog = Pick<
   | 'serves'
 >
 
-/** The IPv4 dummy address, which no host has (RFC 7600). */
-const ASSUMED_ADDRESS = '192.0.0.8'
-
 /** A mesh specification as the mesh would understand it. */
 export interface MeshModel {
   /** Everything that is wrong with it, sorted by place. */
@@ -52,6 +48,8 @@ export interface MeshModel {
   readonly catalog: AskedCatalog
   /** The same for a mesh in which a Service has an endpoint, at an address that no host has. */
   readonly catalogAssuming: (service: MeshService) => AskedCatalog
+  /** The same for a mesh in which every Workload runs. */
+  readonly catalogRunning: () => AskedCatalog
   /** Which namespaces take part. */
   readonly enrolment: Enrolment
   readonly clusterDomain: string
@@ -99,6 +97,7 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
     return made
   }
   const catalog = catalogOf(endpointsProviders)
+  let running: AskedCatalog | undefined
   return {
     problems: joinProblems([
       feed.problems(),
@@ -116,34 +115,10 @@ export function loadMeshModel(feed: SnapshotFeed, kind: MeshKind): MeshModel {
     config,
     catalog,
     catalogAssuming: (service) => catalogOf([...endpointsProviders, assumedEndpoint(service)]),
+    catalogRunning: () => (running ??= catalogOf([...endpointsProviders, assumedWorkloads(snapshot)])),
     enrolment,
     clusterDomain: domains.clusterDomain,
     osmNamespace,
     locate,
-  }
-}
-
-function assumedEndpoint(service: MeshService): EndpointsProvider {
-  const endpoint: Endpoint = {
-    address: ASSUMED_ADDRESS,
-    port: 1,
-    servicePort: 1,
-    targetPort: 1,
-    weight: 1,
-    priority: 0,
-    account: undefined,
-    sidecar: undefined,
-    hostname: undefined,
-    locality: unknownLocality,
-    cluster: '',
-  }
-  const isIt = ({ namespace, name }: MeshService): boolean => namespace === service.namespace && name === service.name
-  return {
-    id: 'assumed',
-    listEndpointsForService: (asked) => known(isIt(asked) ? [endpoint] : []),
-    listIdentitiesForService: () => known([]),
-    listServicesForIdentity: () => known([]),
-    listEndpointsForIdentity: () => known([]),
-    announcements: () => () => undefined,
   }
 }

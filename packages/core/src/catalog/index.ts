@@ -3,13 +3,8 @@ export { isHostOf, type BoundaryDecision, type BoundaryRule } from './decision/b
 export type { IngressQuestion } from './decision/boundary-decisions.js'
 export type { EgressQuestion } from './decision/decide-egress.js'
 export type { OutsideCaller } from './decision/decide-ingress.js'
-export {
-  decide,
-  type AccessDecision,
-  type AccessQuestion,
-  type AccountDecision,
-  type DecidingRule,
-} from './decision/decide.js'
+export type { AccessDecision, AccessQuestion, AccountDecision, DecidingRule } from './decision/access-decision.js'
+export { allowsPrincipal } from './decision/evaluate-policy.js'
 export { catalogErrorCodes, type CatalogErrorCode } from './error-codes.js'
 export type { QueryCount } from './incremental/index.js'
 export { MeshCatalog, type MeshCatalogOptions } from './mesh-catalog.js'

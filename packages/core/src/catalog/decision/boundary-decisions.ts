@@ -17,8 +17,7 @@ import type { BoundaryDecision, BoundaryRule } from './boundary.js'
 import { decideEgress, type EgressQuestion } from './decide-egress.js'
 import { decideIngress, type OutsideCaller } from './decide-ingress.js'
 import type { DecisionContext } from './decide.js'
-import { matchesRoute } from './match-route.js'
-import type { MatchableRequest } from './match-request.js'
+import { matchesRoute, type MatchableRequest } from './match-route.js'
 import { requestPath } from './request-path.js'
 
 /** May this caller from outside reach that service of the mesh? */

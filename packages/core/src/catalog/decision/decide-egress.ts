@@ -5,8 +5,7 @@ import { ANYWHERE } from '../policy/egress/egress-destinations.js'
 import type { PlannedEgress } from '../policy/egress/egress-plan.js'
 import type { SourceRef } from '../policy/parts/policy-part.js'
 import { isHostOf } from './boundary.js'
-import type { MatchableRequest } from './match-request.js'
-import { matchesRoute } from './match-route.js'
+import { matchesRoute, type MatchableRequest } from './match-route.js'
 
 /** May this caller reach this destination outside the mesh? */
 export interface EgressQuestion {

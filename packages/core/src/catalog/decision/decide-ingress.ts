@@ -5,8 +5,7 @@ import type { AccessBackend } from '../policy/ingress/access-objects.js'
 import type { IngressAccessGroup } from '../policy/ingress/ingress-access.js'
 import type { SourceRef } from '../policy/parts/policy-part.js'
 import { isHostOf } from './boundary.js'
-import type { MatchableRequest } from './match-request.js'
-import { matchesRoute } from './match-route.js'
+import { matchesRoute, type MatchableRequest } from './match-route.js'
 
 /** A caller without a sidecar, by what the mesh can see of it. */
 export interface OutsideCaller {

@@ -5,7 +5,7 @@ import { DataPlane, type Attempt, type Outcome } from '../../../test/catalog/dat
 import { MeshFixture } from '../../../test/catalog/mesh-fixture.js'
 import { anyMesh } from '../../../test/catalog/random-mesh.js'
 import type { KindMap } from '../../spec/index.js'
-import type { AccessDecision } from './decide.js'
+import type { AccessDecision } from './access-decision.js'
 
 type Instance = KindMap['WorkloadInstance']
 

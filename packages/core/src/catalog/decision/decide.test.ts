@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 
 import { MeshFixture, objectsOf } from '../../../test/catalog/mesh-fixture.js'
-import type { AccessQuestion } from './decide.js'
+import type { AccessQuestion } from './access-decision.js'
 
 function mesh(scenario: string): MeshFixture {
   const fixture = new MeshFixture()
@@ -147,7 +147,7 @@ describe('decide on splits, accounts and modes', () => {
       ask(site, 'street/visitor', 'shop/site', more).decisions.map(({ service }) => service.name)
     expect(backends({ path: '/preview/x' })).toEqual(['site-canary'])
     expect(backends({ headers: { 'X-Tester': '' } })).toEqual(['site-canary'])
-    expect(backends({ path: '/' })).toEqual(['site-stable', 'site-canary'])
+    expect(backends({ path: '/' })).toEqual(['site-canary', 'site-stable'])
     expect(backends({ port: 9000 })).toEqual(['site-stable'])
     // No backend has the port, so the split does not concern it.
     expect(backends({ port: 9001 })).toEqual(['site'])

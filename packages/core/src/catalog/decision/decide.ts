@@ -1,74 +1,36 @@
 import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+import type { UpstreamPart } from '@osm-ts/driver-api/policy'
 
-import { resolveTargetPort } from '../../endpoints/index.js'
-import type { ObjectOrigin, ObjectRef } from '../../problem.js'
+import { principalOf, type TrustDomain } from '../../identity/index.js'
+import type { ObjectOrigin } from '../../problem.js'
 import type { Snapshot } from '../../snapshot/index.js'
-import { objectKey, objectRef, type KindMap, type MeshObject, type ObjectKey } from '../../spec/index.js'
-import { callees, speaksHttp, tcpPorts, type Callee } from './callees.js'
+import type { ObjectKey } from '../../spec/index.js'
+import type { PolicyComputation } from '../policy-computation.js'
+import { nameKey, sameName } from '../policy/parts/keys.js'
+import { isHttp } from '../policy/upstreams/protocol.js'
+import { calledService, serviceModel } from '../policy/upstreams/services.js'
+import type { AccessDecision, AccessQuestion, AccountDecision } from './access-decision.js'
+import { decidingRule } from './deciding-rule.js'
+import { admittingRule, chosenUpstreams } from './evaluate-policy.js'
+import { explainDenial } from './explain-denial.js'
+import type { MatchableRequest } from './match-route.js'
+import { PolicySides } from './policy-sides.js'
 import { type EscapedSlashes, requestPath } from './request-path.js'
-import { judge, type Verdict } from './judge.js'
-
-/** May this caller make this request? */
-export interface AccessQuestion {
-  readonly from: ServiceAccountRef
-  readonly to: MeshService
-  /** Port of the service; its lowest when absent. */
-  readonly port?: number
-  /** Of no account on ports that do not speak HTTP, like path and headers. */
-  readonly method?: string
-  readonly path?: string
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/** The rule that lets a request in. */
-export interface DecidingRule {
-  readonly object: ObjectRef
-  readonly origin: ObjectOrigin
-  /** Path of the rule inside the object. */
-  readonly field: string
-  /** Name of the match that the request meets; absent for rules without matches. */
-  readonly match?: string
-}
-
-/** The answer for the workloads of one account behind one service. */
-export interface AccountDecision {
-  readonly service: MeshService
-  readonly account: ServiceAccountRef
-  readonly allowed: boolean
-  /** True: no sidecar is in front of these workloads, and the mesh speaks no plaintext to them. Nothing arrives that a rule could be about. */
-  readonly unreachable?: true
-  /** True: these workloads have no sidecar and are spoken to in the clear, so that no one there decides anything. */
-  readonly plaintext?: true
-  readonly rule?: DecidingRule
-  /** Why; for a denial what comes nearest to allowing the request, most relevant first. */
-  readonly reasons: readonly string[]
-}
-
-/** The answer. */
-export interface AccessDecision {
-  /** True: wherever the request ends up it is let in. */
-  readonly allowed: boolean
-  /** Rule that lets it in, when all workloads let it in. */
-  readonly rule?: DecidingRule
-  /** In one sentence. */
-  readonly reason: string
-  /** One answer for each service and account that the request may end up at. */
-  readonly decisions: readonly AccountDecision[]
-}
 
 /** What decisions are made with. */
 export interface DecisionContext {
+  readonly computation: PolicyComputation
   /** Objects that the mesh acts on. */
   readonly snapshot: Snapshot
-  readonly permissive: boolean
+  readonly trustDomain: TrustDomain
+  /** What served ports do with paths that hold escaped slashes. */
+  readonly escapedSlashes: EscapedSlashes
   /** Accounts that run the workloads of a service. */
   readonly accountsOf: (service: MeshService) => readonly ServiceAccountRef[]
-  /** Accounts behind a service whose workloads all lack a sidecar, as far as anybody knows them. */
+  /** Accounts behind a service whose workloads all lack a sidecar, as far as anyone knows them. */
   readonly withoutSidecar: (service: MeshService) => readonly ServiceAccountRef[]
   /** True if the mesh speaks plaintext to workloads of a namespace that have no sidecar. */
   readonly allowsPlaintext: (namespace: string) => boolean
-  /** What served ports do with paths that hold escaped slashes. */
-  readonly escapedSlashes: EscapedSlashes
   /** False for Services outside the mesh, which Egress rules are about. */
   readonly isServed: (service: MeshService) => boolean
   /** True if a namespace takes part in the mesh. */
@@ -80,123 +42,124 @@ export interface DecisionContext {
 }
 
 /**
- * Who may call what, read off the objects themselves: the policy parts are another way to say the same, and tests hold one against the other.
+ * Who may call what, decided as sidecars decide it: the policy of the caller says where a request goes, and the policy of the called workload whether it is
+ * let in. Objects are read for the reasons alone.
  */
 export function decide(context: DecisionContext, question: AccessQuestion): AccessDecision {
-  const { snapshot } = context
-  const { namespace, name } = question.to
-  const service = snapshot.get('Service', namespace, name)
-  if (service === undefined) return refusal(`there is no Service ${namespace}/${name} in the mesh`)
-  if (!context.isServed(question.to))
+  const { computation, snapshot } = context
+  const { from, to } = question
+  const service = `Service ${nameKey(to)}`
+  if (snapshot.get('Service', to.namespace, to.name) === undefined) return refusal(`there is no ${service} in the mesh`)
+  const ports = computation.read(serviceModel, to)?.ports
+  if (ports === undefined)
     return refusal(
-      `Service ${namespace}/${name} is outside the mesh: it selects nothing, and no workload of the mesh is behind it; Egress rules are about it`,
+      `${service} is outside the mesh: it selects nothing, and no workload of the mesh is behind it; Egress rules are about it`,
     )
-  const ports = tcpPorts(service)
   const port = question.port === undefined ? ports[0] : ports.find((candidate) => candidate.port === question.port)
   if (port === undefined) {
     const known = ports.map((candidate) => candidate.port).join(', ')
-    return refusal(`Service ${namespace}/${name} has no TCP port ${question.port ?? ''}; it has ${known || 'none'}`)
+    return refusal(`${service} has no TCP port ${question.port ?? ''}; it has ${known || 'none'}`)
   }
-  if (!context.isMember(question.from.namespace))
-    return refusal(`namespace ${question.from.namespace} of the caller does not take part in the mesh`)
-  if (!context.isUsable(question.from)) return refusal('the caller cannot have a certificate, so it is never allowed')
+  if (!context.isMember(from.namespace))
+    return refusal(`namespace ${from.namespace} of the caller does not take part in the mesh`)
+  if (!context.isUsable(from)) return refusal('the caller cannot have a certificate, so it is never allowed')
   const path = requestPath(question.path ?? '/', context.escapedSlashes)
-  const refused = speaksHttp(port) && !path.ok ? `the request is answered 400: ${path.reason}` : undefined
+  const refused = isHttp(port.protocol) && !path.ok ? `the request is answered 400: ${path.reason}` : undefined
   const request = {
     path: path.ok ? path.path : sentPath(question.path ?? '/'),
     method: question.method ?? 'GET',
     headers: lowerNames(question.headers ?? {}),
   }
-  const hasWorkloads = (callee: MeshService): boolean => context.accountsOf(callee).some(context.isUsable)
-  const reached = callees({ snapshot, hasWorkloads, isServed: context.isServed }, service, port, request)
+  const client = new PolicySides(computation).client(from, { ...to, port: port.port })
   const served = { ...request, readings: path.ok ? path.readings : [] }
-  const judged = reached.flatMap((callee) => decisionsAt(context, callee, question.from, served))
+  const judged =
+    client === undefined
+      ? []
+      : chosenUpstreams(client.outbound, request).flatMap((id) => {
+          const upstream = client.upstream(id)
+          if (upstream?.service === undefined) return []
+          const { hasRoute } = client
+          return decisionsAt(context, { from, hasRoute, service: upstream.service, upstream, request: served })
+        })
   // Sidecars of the called side refuse paths. Where there is none, no one does.
   if (refused !== undefined && !judged.some(({ plaintext }) => plaintext)) return refusal(refused)
   const decisions =
     refused === undefined
       ? judged
       : judged.map((decision) => (decision.plaintext ? decision : { ...decision, allowed: false, reasons: [refused] }))
-  if (decisions.length === 0) return refusal(`no workload is behind Service ${namespace}/${name}`)
+  if (decisions.length === 0) return refusal(`no workload is behind ${service}`)
   return summary(decisions)
 }
 
-function decisionsAt(
-  context: DecisionContext,
-  callee: Callee,
-  from: ServiceAccountRef,
-  request: Parameters<typeof judge>[0]['request'],
-): readonly AccountDecision[] {
-  const { service, port } = callee
-  const accounts = context.accountsOf(service).filter((account) => context.isUsable(account))
-  const bare = context.withoutSidecar(service)
-  const lacks = (account: ServiceAccountRef): boolean => bare.some((each) => sameAccount(each, account))
-  const inTheClear = context.allowsPlaintext(service.namespace)
+/** A call as it leaves the sidecar of the caller. */
+interface Call {
+  readonly from: ServiceAccountRef
+  /** False: the policy of the caller has no route to the service. */
+  readonly hasRoute: boolean
+  readonly service: MeshService
+  readonly upstream: UpstreamPart
+  readonly request: MatchableRequest
+}
+
+/** One answer for each account, and port of its workloads, that the call may end up at. */
+function decisionsAt(context: DecisionContext, call: Call): readonly AccountDecision[] {
+  const { service, upstream } = call
+  const { parent } = calledService(service)
+  const accounts = context.accountsOf(parent).filter((account) => context.isUsable(account))
+  const bare = context.withoutSidecar(parent)
+  const lacks = (account: ServiceAccountRef): boolean => bare.some((each) => sameName(each, account))
+  const speaksPlaintext = upstream.tls.mode === 'mesh' && upstream.tls.plaintext === true
   // While some workloads have sidecars, those without get nothing.
-  if (!inTheClear && accounts.every(lacks))
-    return accounts.map((account) => ({
-      service,
-      account,
-      allowed: false,
-      unreachable: true,
-      reasons: [`unreachable: none of the workloads behind Service ${service.namespace}/${service.name} has a sidecar`],
-    }))
-  return accounts
-    .filter((account) => inTheClear || !lacks(account))
-    .flatMap((account) => {
-      const targetPorts = targetPortsOf(context.snapshot, callee, account)
-      if (context.permissive) return [permissiveDecision(service, account, lacks(account))]
-      return targetPorts.map((targetPort): AccountDecision => {
-        const verdict = judge({
-          snapshot: context.snapshot,
-          from,
-          to: account,
-          http: speaksHttp(port),
-          targetPort,
-          request,
-        })
-        return { service, account, ...outcome(context, verdict) }
-      })
-    })
-}
-
-function permissiveDecision(service: MeshService, account: ServiceAccountRef, inTheClear: boolean): AccountDecision {
-  const plaintext = `; in plaintext, because the workloads have no sidecar and plaintextNamespaces names ${service.namespace}`
-  const reason = 'permissive mode is on: every workload of the mesh may call every service'
-  return inTheClear
-    ? { service, account, allowed: true, plaintext: true, reasons: [`${reason}${plaintext}`] }
-    : { service, account, allowed: true, reasons: [reason] }
-}
-
-function sameAccount(a: ServiceAccountRef, b: ServiceAccountRef): boolean {
-  return a.namespace === b.namespace && a.name === b.name
-}
-
-/** Ports of the workloads of an account that a service port leads to: one, unless the port is named and they disagree. */
-function targetPortsOf(snapshot: Snapshot, { service, port }: Callee, account: ServiceAccountRef): readonly number[] {
-  if (typeof port.targetPort !== 'string') return [port.targetPort ?? port.port]
-  const object = snapshot.get('Service', service.namespace, service.name)
-  if (object === undefined) return []
-  const members = [...snapshot.instancesOf(object), ...snapshot.workloadsOf(object)]
-  const own = members.filter(({ spec }) => spec.serviceAccountName === account.name)
-  return [...new Set(own.flatMap(({ spec }) => resolveTargetPort(port, spec.ports) ?? []))].sort((a, b) => a - b)
-}
-
-function outcome(context: DecisionContext, verdict: Verdict): Pick<AccountDecision, 'allowed' | 'rule' | 'reasons'> {
-  if (!verdict.allowed) return { allowed: false, reasons: verdict.reasons }
-  const { target, field, match } = verdict
-  const rule: DecidingRule = {
-    object: objectRef(target),
-    origin: originOf(context, target, field),
-    field,
-    ...(match === undefined ? {} : { match }),
+  if (!speaksPlaintext && accounts.every(lacks)) {
+    const reason = `unreachable: none of the workloads behind Service ${nameKey(service)} has a sidecar`
+    return accounts.map((account) => ({ service, account, allowed: false, unreachable: true, reasons: [reason] }))
   }
-  const by = match === undefined ? field : `${field}, match ${match}`
-  return { allowed: true, rule, reasons: [`TrafficTarget ${nameOf(target)} allows it by ${by}`] }
+  const sides = new PolicySides(context.computation)
+  return accounts
+    .filter((account) => speaksPlaintext || !lacks(account))
+    .flatMap((account) =>
+      lacks(account)
+        ? [inPlaintext(service, account)]
+        : sides
+            .targetPorts(account, parent, upstream)
+            .map((targetPort) => ({ service, account, ...decideAt(context, sides, call, account, targetPort) })),
+    )
 }
 
-function originOf(context: DecisionContext, object: MeshObject, field: string): ObjectOrigin {
-  return context.locate(objectKey(object), field) ?? object.origin
+const PERMISSIVE = 'permissive mode is on: every workload of the mesh may call every service'
+
+function inPlaintext(service: MeshService, account: ServiceAccountRef): AccountDecision {
+  const how = `in plaintext, because the workloads have no sidecar and plaintextNamespaces names ${service.namespace}`
+  return { service, account, allowed: true, plaintext: true, reasons: [`${PERMISSIVE}; ${how}`] }
+}
+
+/** What the sidecars of both sides do with a call to one port of the workloads of an account. */
+function decideAt(
+  context: DecisionContext,
+  sides: PolicySides,
+  { from, hasRoute, service, upstream, request }: Call,
+  to: ServiceAccountRef,
+  targetPort: number,
+): Pick<AccountDecision, 'allowed' | 'rule' | 'reasons'> {
+  const { computation, trustDomain } = context
+  const server = sides.server(to, calledService(service).parent, targetPort)
+  const { tls } = upstream
+  const isExpected =
+    tls.mode === 'mesh' &&
+    tls.principals.includes(principalOf(to, trustDomain)) &&
+    server?.inbound.part.serverNames.includes(tls.serverName) === true
+  const pointer =
+    server && isExpected && hasRoute
+      ? admittingRule(server.inbound.part, principalOf(from, trustDomain), request, server.principals)
+      : undefined
+  if (server === undefined || pointer === undefined) {
+    const http = isHttp(upstream.protocol)
+    return { allowed: false, reasons: explainDenial(computation, { from, to, http, targetPort, request }) }
+  }
+  const rule = decidingRule(context, server.inbound.origins[pointer] ?? [], from)
+  if (rule === undefined) return { allowed: true, reasons: [PERMISSIVE] }
+  const by = rule.match === undefined ? rule.field : `${rule.field}, match ${rule.match}`
+  return { allowed: true, rule, reasons: [`TrafficTarget ${nameKey(rule.object)} allows it by ${by}`] }
 }
 
 function summary(decisions: readonly AccountDecision[]): AccessDecision {
@@ -205,7 +168,7 @@ function summary(decisions: readonly AccountDecision[]): AccessDecision {
   const [nearest] = denied
   if (nearest === undefined)
     return { allowed: true, ...(first?.rule ? { rule: first.rule } : {}), reason: first?.reasons[0] ?? '', decisions }
-  const where = `workloads of ${nearest.account.namespace}/${nearest.account.name} behind Service ${nearest.service.namespace}/${nearest.service.name}`
+  const where = `workloads of ${nameKey(nearest.account)} behind Service ${nameKey(nearest.service)}`
   if (nearest.unreachable === true && denied.length === decisions.length)
     return { allowed: false, reason: nearest.reasons[0] ?? 'unreachable', decisions }
   const some = denied.length < decisions.length ? 'depends on where it ends up: ' : ''
@@ -222,10 +185,6 @@ function sentPath(target: string): string {
 
 function refusal(reason: string): AccessDecision {
   return { allowed: false, reason, decisions: [] }
-}
-
-function nameOf({ metadata: { namespace, name } }: KindMap['TrafficTarget']): string {
-  return `${namespace}/${name}`
 }
 
 function lowerNames(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -2,22 +2,48 @@ import { isIdentityHeader, isOrderHeader, type RouteMatch, type StringMatch } fr
 import { ownValue } from '@osm-ts/driver-api/toolkit'
 import { RE2JS } from 're2js'
 
-import type { MatchableRequest } from './match-request.js'
+/** A request as the routes of a policy see it. */
+export interface MatchableRequest {
+  /** As `requestPath` returns it. */
+  readonly path: string
+  /** As `requestPath` returns them. Absent if there are none, or if a request is routed rather than let in. */
+  readonly readings?: readonly string[]
+  readonly method: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+}
 
 /** True if the route of a policy takes the request, as sidecars decide it. */
-export function matchesRoute({ path, methods, headers = [] }: RouteMatch, request: MatchableRequest): boolean {
-  if (path !== undefined && !takes(path, request.path)) return false
+export function matchesRoute(match: RouteMatch, request: MatchableRequest): boolean {
+  return unmetConditions(match, request).length === 0
+}
+
+/** Conditions of a route that a request does not meet, in words; empty if it meets all. */
+export function unmetConditions({ path, methods, headers = [] }: RouteMatch, request: MatchableRequest): string[] {
+  const unmet: string[] = []
+  if (path !== undefined && !takes(path, request.path)) unmet.push(`the path must ${wanted(path)}`)
   // An exact condition looks at the path as it was sent alone.
-  const readings = path?.type === 'exact' ? [] : (request.readings ?? [])
-  if (path !== undefined && !readings.every((reading) => takes(path, reading))) return false
-  if (methods !== undefined && !methods.includes(request.method.toUpperCase())) return false
-  return headers.every(({ name, match, invert = false }) => {
-    // Sidecars remove these before a rule could look at them.
-    const isRemoved = isOrderHeader(name) || isIdentityHeader(name)
-    const value = isRemoved ? undefined : ownValue(request.headers, name)
-    if (value === undefined) return invert && match.type === 'present'
-    return takes(match, value) !== invert
-  })
+  else if (path !== undefined && path.type !== 'exact') {
+    const reading = request.readings?.find((each) => !takes(path, each))
+    if (reading !== undefined)
+      unmet.push(`the path must ${wanted(path)} in every reading, and an application may read it as ${reading}`)
+  }
+  if (methods !== undefined && !methods.includes(request.method.toUpperCase()))
+    unmet.push(`the method must be ${methods.join(' or ')}`)
+  for (const { name, match, invert = false } of headers) {
+    const removed = removal(name)
+    const value = removed === undefined ? ownValue(request.headers, name) : undefined
+    const isMet = value === undefined ? invert && match.type === 'present' : takes(match, value) !== invert
+    if (!isMet) unmet.push(`header ${name} ${removed ?? `must ${invert ? 'not ' : ''}${wanted(match)}`}`)
+  }
+  return unmet
+}
+
+/** Why sidecars remove a header before a rule is evaluated; undefined if they do not. */
+function removal(name: string): string | undefined {
+  if (isOrderHeader(name)) return 'never arrives: sidecars remove it, because it gives orders to proxies'
+  if (isIdentityHeader(name)) return 'never arrives: sidecars remove it, because a header is no proof of identity'
+  return undefined
 }
 
 function takes(match: StringMatch, text: string): boolean {
@@ -30,5 +56,17 @@ function takes(match: StringMatch, text: string): boolean {
       return RE2JS.matches(match.value, text)
     case 'present':
       return true
+  }
+}
+
+function wanted(match: StringMatch): string {
+  switch (match.type) {
+    case 'exact':
+    case 'regex':
+      return `match ${match.value || 'the empty value'}`
+    case 'prefix':
+      return `begin with ${match.value}`
+    case 'present':
+      return 'be there'
   }
 }

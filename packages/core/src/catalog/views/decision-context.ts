@@ -25,8 +25,9 @@ export function decisionContext(
 ): DecisionContext {
   const { state, snapshot } = computation
   return {
+    computation,
     snapshot,
-    permissive: state?.settings.permissive ?? false,
+    trustDomain: domains.trustDomain,
     accountsOf: (service) => state?.endpoints.listIdentitiesForService(service).items ?? [],
     withoutSidecar: (service) => (state === undefined ? [] : accountsWithoutSidecar(state, service)),
     allowsPlaintext: (namespace) => computation.read(allowsPlaintext, namespace) ?? false,

@@ -19,7 +19,7 @@ export interface TargetGrants {
   readonly grants: readonly Grant[]
 }
 
-interface TargetAnalysis extends TargetGrants {
+export interface TargetAnalysis extends TargetGrants {
   readonly destination: ServiceAccountRef
   /** False: the object as a whole allows nothing. */
   readonly effective: boolean
@@ -29,7 +29,7 @@ interface TargetAnalysis extends TargetGrants {
 type Context = QueryContext<CatalogState>
 
 /** What a TrafficTarget says, with all its references followed; undefined if there is none of that name. */
-const targetAnalysis = defineQuery<CatalogState, NamespacedName, TargetAnalysis | undefined>({
+export const targetAnalysis = defineQuery<CatalogState, NamespacedName, TargetAnalysis | undefined>({
   name: 'target-analysis',
   keyOf: nameKey,
   equal: deepEqual,

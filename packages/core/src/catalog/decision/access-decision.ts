@@ -1,0 +1,51 @@
+import type { MeshService, ServiceAccountRef } from '@osm-ts/driver-api'
+
+import type { ObjectOrigin, ObjectRef } from '../../problem.js'
+
+/** May this caller make this request? */
+export interface AccessQuestion {
+  readonly from: ServiceAccountRef
+  readonly to: MeshService
+  /** Port of the service; its lowest when absent. */
+  readonly port?: number
+  /** Of no account on ports that do not speak HTTP, like path and headers. */
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The rule that lets a request in. */
+export interface DecidingRule {
+  readonly object: ObjectRef
+  readonly origin: ObjectOrigin
+  /** Path of the rule inside the object. */
+  readonly field: string
+  /** Name of the match that the request meets; absent for rules without matches. */
+  readonly match?: string
+}
+
+/** The answer for the workloads of one account behind one service. */
+export interface AccountDecision {
+  readonly service: MeshService
+  readonly account: ServiceAccountRef
+  readonly allowed: boolean
+  /** True: no sidecar is in front of these workloads, and the mesh speaks no plaintext to them. Nothing arrives that a rule could be about. */
+  readonly unreachable?: true
+  /** True: these workloads have no sidecar and are spoken to in the clear, so that no one there decides anything. */
+  readonly plaintext?: true
+  readonly rule?: DecidingRule
+  /** Why; for a denial what comes nearest to allowing the request, most relevant first. */
+  readonly reasons: readonly string[]
+}
+
+/** The answer. */
+export interface AccessDecision {
+  /** True: wherever the request ends up it is let in. */
+  readonly allowed: boolean
+  /** Rule that lets it in, when all workloads let it in. */
+  readonly rule?: DecidingRule
+  /** In one sentence. */
+  readonly reason: string
+  /** One answer for each service and account that the request may end up at. */
+  readonly decisions: readonly AccountDecision[]
+}
