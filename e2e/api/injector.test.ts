@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { certificateNames, MemoryCaStore, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
+import { certificateNames, issueLeaf, MemoryCaStore, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
 import {
   type KubernetesManifest,
   type KubernetesObject,
@@ -316,7 +316,8 @@ async function credentialsFor(address: string): Promise<Readonly<Record<'cert' |
   })
   const domains = parseMeshDomains({ trustDomain: 'cluster.local', clusterDomain: 'cluster.local' })
   const subject = { kind: 'control-plane', name: 'other-webhook', dnsNames: [], ipAddresses: [address] } as const
-  const certificate = await provider.issue(
+  const certificate = await issueLeaf(
+    provider,
     { ...certificateNames(subject, domains), validityMs: 3_600_000, key: { algorithm: 'ECDSA' } },
     signal,
   )

@@ -1,6 +1,14 @@
 import { X509Certificate } from 'node:crypto'
 
-import { certificateNames, MemoryCaStore, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
+import {
+  certificateNames,
+  issueLeaf,
+  LeafKeys,
+  MemoryCaStore,
+  parseMeshDomains,
+  systemClock,
+  TresorProvider,
+} from '@osm-ts/core'
 
 import { createCertificateFloor } from './certificate-floor.js'
 
@@ -33,6 +41,7 @@ export async function measureCertificateRatio(): Promise<CertificateRatio> {
     clock: systemClock,
     rootKey: { algorithm: 'ECDSA' },
   })
+  const keys = new LeafKeys()
   const { signal } = new AbortController()
   const issue = () => {
     // Names are created again for each certificate, as the certificate manager does.
@@ -41,7 +50,7 @@ export async function measureCertificateRatio(): Promise<CertificateRatio> {
       validityMs: 86_400_000,
       key: { algorithm: 'ECDSA' } as const,
     }
-    return provider.issue(request, signal)
+    return issueLeaf(provider, request, signal, (spec) => keys.take(spec))
   }
   assertAlike(floor.issue().der, new X509Certificate((await issue()).chain).raw)
 
@@ -52,6 +61,7 @@ export async function measureCertificateRatio(): Promise<CertificateRatio> {
     productMs = Math.min(productMs, await cpuMs(issue))
   }
   provider.close()
+  keys.close()
   return { floor: PER_ROUND * (1000 / floorMs), product: PER_ROUND * (1000 / productMs), ratio: floorMs / productMs }
 }
 

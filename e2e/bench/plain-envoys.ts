@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { MemoryCaStore, TresorProvider, systemClock } from '@osm-ts/core'
+import { issueLeaf, MemoryCaStore, TresorProvider, systemClock } from '@osm-ts/core'
 
 import { until } from './real-mesh.js'
 
@@ -190,7 +190,8 @@ async function certificate(): Promise<{ readonly root: string; readonly chain: s
     rootKey: { algorithm: 'ECDSA' },
   })
   try {
-    const issued = await provider.issue(
+    const issued = await issueLeaf(
+      provider,
       {
         kind: 'service',
         commonName: 'server.plain',

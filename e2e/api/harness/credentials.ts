@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { MemoryCaStore, TresorProvider, certificateNames, parseMeshDomains, systemClock } from '@osm-ts/core'
+import { issueLeaf, MemoryCaStore, TresorProvider, certificateNames, parseMeshDomains, systemClock } from '@osm-ts/core'
 
 /** Files from which the API server knows itself and others. */
 export interface ApiServerCredentials {
@@ -35,7 +35,8 @@ export async function writeCredentials(folder: string, address: string): Promise
       },
       domains,
     )
-    const certificate = await authority.issue(
+    const certificate = await issueLeaf(
+      authority,
       { ...names, kind: 'control-plane', validityMs: oneDayMs, key },
       AbortSignal.timeout(10_000),
     )
@@ -45,7 +46,8 @@ export async function writeCredentials(folder: string, address: string): Promise
       return path
     }
     const clients = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey: key })
-    const client = await clients.issue(
+    const client = await issueLeaf(
+      clients,
       { ...names, kind: 'control-plane', validityMs: oneDayMs, key },
       AbortSignal.timeout(10_000),
     )

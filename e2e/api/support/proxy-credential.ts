@@ -1,4 +1,4 @@
-import { certificateNames, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
+import { certificateNames, issueLeaf, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
 import { type KubernetesApi, SecretCaStore } from '@osm-ts/kubernetes'
 import type { ProxyUUID } from '@osm-ts/driver-api'
 
@@ -32,7 +32,7 @@ export async function proxyCredential(options: ProxyCredentialOptions): Promise<
   const authority = await TresorProvider.open({ store, clock: systemClock, rootKey: key })
   try {
     const names = certificateNames({ kind: 'proxy', uuid, serviceAccount: account }, domains)
-    const certificate = await authority.issue({ ...names, validityMs: 3_600_000, key }, signal)
+    const certificate = await issueLeaf(authority, { ...names, validityMs: 3_600_000, key }, signal)
     return {
       commonName: names.commonName,
       chain: certificate.chain,

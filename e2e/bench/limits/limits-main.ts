@@ -4,6 +4,7 @@ import {
   parseMeshDomains,
   parseProxyUUID,
   systemClock,
+  issueLeaf,
   TresorProvider,
   proxyKeyOfInstance,
   type ProxyKey,
@@ -65,7 +66,11 @@ async function measure(): Promise<LimitFigures> {
     for (const [key, account] of accounts) {
       const subject = { kind: 'service', serviceAccount: account, services: [account] } as const
       const names = certificateNames(subject, domains)
-      const certificate = await authority.issue({ ...names, validityMs: DAY_MS, key: { algorithm: 'ECDSA' } }, signal)
+      const certificate = await issueLeaf(
+        authority,
+        { ...names, validityMs: DAY_MS, key: { algorithm: 'ECDSA' } },
+        signal,
+      )
       credentials.set(key, {
         chain: certificate.chain,
         privateKey: certificate.privateKey(),

@@ -1,4 +1,4 @@
-import { certificateNames, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
+import { certificateNames, issueLeaf, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
 import { type KubernetesApi, SecretCaStore } from '@osm-ts/kubernetes'
 
 import { OSM_NAMESPACE, type ScaleProxy } from './mesh.js'
@@ -32,14 +32,14 @@ export async function issueCertificates(
     const prepared: PreparedProxy[] = []
     for (const [index, { uuid, account }] of proxies.entries()) {
       const names = certificateNames({ kind: 'proxy', uuid, serviceAccount: account }, domains)
-      const issued = await authority.issue({ ...names, validityMs: VALIDITY_MS, key }, signal)
+      const issued = await issueLeaf(authority, { ...names, validityMs: VALIDITY_MS, key }, signal)
       prepared.push({ index, nodeId: names.commonName, chain: issued.chain, privateKey: issued.privateKey() })
     }
     const server = certificateNames(
       { kind: 'control-plane', name: 'ads', dnsNames: [serverName], ipAddresses: [] },
       domains,
     )
-    const issued = await authority.issue({ ...server, validityMs: VALIDITY_MS, key }, signal)
+    const issued = await issueLeaf(authority, { ...server, validityMs: VALIDITY_MS, key }, signal)
     // Proxies show the control plane certificates of the same root.
     const controlPlaneRoots = authority.trustBundle('control-plane').join('\n')
     return {

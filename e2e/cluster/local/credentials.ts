@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { MemoryCaStore, TresorProvider, systemClock } from '@osm-ts/core'
+import { issueLeaf, MemoryCaStore, TresorProvider, systemClock } from '@osm-ts/core'
 import type { AddressPlan } from './address-plan.js'
 
 /** A certificate with its private key, PEM. */
@@ -47,7 +47,7 @@ export async function makeCredentials(plan: AddressPlan, signal: AbortSignal): P
   ): Promise<KeyPairPem> => {
     const names = { commonName, dnsNames: [...dnsNames], uris: [], ipAddresses: [...addresses] }
     const request = { ...names, kind: 'control-plane', validityMs: oneYearMs, key } as const
-    const certificate = await authority.issue(request, signal)
+    const certificate = await issueLeaf(authority, request, signal)
     return { certificate: certificate.chain, key: certificate.privateKey() }
   }
   try {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import {
   type Certificate,
   FileCaStore,
+  issueLeaf,
   TresorProvider,
   certificateNames,
   parseMeshDomains,
@@ -46,7 +47,8 @@ async function issue(
     rootKey: { algorithm: 'ECDSA' },
   })
   try {
-    const certificate = await provider.issue(
+    const certificate = await issueLeaf(
+      provider,
       { ...names, validityMs: 3_600_000, key: { algorithm: 'ECDSA' } },
       AbortSignal.timeout(10_000),
     )

@@ -2,10 +2,12 @@ import 'reflect-metadata'
 
 import {
   Broker,
+  type CertificateProvider,
   certificateSettings,
   configuredHeaders,
   DriverHost,
   DriverRegistry,
+  issuanceLog,
   MeshCatalog,
   MeshCertificateManager,
   MeshConfigurator,
@@ -20,7 +22,6 @@ import { Container, type ServiceIdentifier } from 'inversify'
 import { DriverRunner } from './driver-runner.js'
 import { SnapshotInstances } from './instances.js'
 import type { ControllerOptions } from './options.js'
-import { timedProvider } from './timed-provider.js'
 
 const token = <T>(name: string): ServiceIdentifier<T> => Symbol(name)
 
@@ -44,7 +45,12 @@ export const tokens = {
  *
  * The only place that knows the container: every class takes plain constructor arguments.
  */
-export function composeController(options: ControllerOptions, feed: SnapshotFeed, signal: AbortSignal): Container {
+export function composeController(
+  options: ControllerOptions,
+  feed: SnapshotFeed,
+  provider: CertificateProvider,
+  signal: AbortSignal,
+): Container {
   const container = new Container({ defaultScope: 'Singleton' })
   const { meshName, osmNamespace, domains, logger, metrics, meshConfig, enrolment } = options
   const subscribe = feed.subscribe.bind(feed)
@@ -72,7 +78,8 @@ export function composeController(options: ControllerOptions, feed: SnapshotFeed
   container.bind(tokens.certificates).toResolvedValue(
     (configurator, proxies) =>
       new MeshCertificateManager({
-        provider: timedProvider(options.certificateProvider, options.metrics),
+        provider,
+        issuanceLog: issuanceLog(logger.child('audit')),
         settings: () => certificateSettings(configurator.current().certificate),
         domains,
         proxies,

@@ -2,6 +2,7 @@ import type { DebugRequest, DebugResponse } from '@osm-ts/driver-api'
 import {
   allKinds,
   type CertificateManager,
+  type CertificateProvider,
   type DriverHost,
   type DriverState,
   inTurns,
@@ -26,6 +27,7 @@ export interface DebugSources {
   readonly host: DriverHost
   readonly catalog: MeshCatalog
   readonly certificates: CertificateManager
+  readonly provider: Pick<CertificateProvider, 'name' | 'faults'>
   readonly configurator: MeshConfigurator
   readonly problems: () => Steps<readonly Problem[]>
   readonly drivers: () => readonly DriverState[]
@@ -44,7 +46,7 @@ export function debugPages(sources: DebugSources): ReadonlyMap<string, DebugPage
     '/debug/problems': async () => jsonPage({ problems: (await inTurns(sources.problems(), sources.signal)) ?? [] }),
     '/debug/drivers': async () => jsonPage({ drivers: sources.drivers() }),
     '/debug/pushes': async (request) => pushesPage(sources.pushes.report(), request),
-    '/debug/certs': async () => jsonPage(certificatesPage(sources.certificates)),
+    '/debug/certs': async () => jsonPage(certificatesPage(sources)),
     '/debug/config': async () => jsonPage(withoutSecrets(sources.configurator.current())),
     '/debug/namespaces': async () => jsonPage({ namespaces: sources.snapshot()?.namespaces() ?? [] }),
     '/debug/feature-flags': async () => jsonPage(sources.configurator.current().featureFlags),
@@ -118,8 +120,9 @@ function policyPage(catalog: MeshCatalog, { query: { uuid = '', identity } }: De
 }
 
 /** Certificates without their keys: a certificate's own JSON form leaves them out. */
-function certificatesPage(certificates: CertificateManager): unknown {
+function certificatesPage({ certificates, provider }: Pick<DebugSources, 'certificates' | 'provider'>): unknown {
   return {
+    provider: { name: provider.name, faults: provider.faults() },
     roots: (['control-plane', 'workload'] as const).map((authority) => ({
       authority,
       root: certificates.getRootCertificate(authority),

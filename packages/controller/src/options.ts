@@ -42,8 +42,8 @@ export interface ControllerOptions {
   /** Which namespaces take part. */
   readonly enrolment: Enrolment
   readonly meshConfig: MeshConfigOptions
-  /** Signs certificates; the controller keeps and rotates them. */
-  readonly certificateProvider: CertificateProvider
+  /** Signs certificates; the controller keeps and rotates them. A function opens what signs, once the mesh was read. */
+  readonly certificateProvider: CertificateProvider | ProviderOpener
   readonly drivers: readonly Driver[]
   /** Drivers beside those, which run in processes of their own. */
   readonly otherDrivers?: Pick<HostDriversOptions, 'entries' | 'programFolder' | 'environment'>
@@ -70,6 +70,16 @@ export interface ControllerOptions {
   readonly attachments?: readonly Attachment[]
   readonly logger: ProcessLogger
   readonly signal: AbortSignal
+}
+
+/** Opens what signs certificates. Until it resolves, no proxy is served: the controller is alive and not ready. */
+export type ProviderOpener = (feed: SnapshotFeed, signal: AbortSignal) => Promise<OpenedProvider>
+
+/** A certificate provider that was opened. */
+export interface OpenedProvider {
+  readonly provider: CertificateProvider
+  /** Resolves when it has ended with the signal; rejects if it failed, which ends the controller. */
+  readonly stopped: Promise<void>
 }
 
 /** Which MeshConfig holds, and what where it says nothing. */

@@ -1,4 +1,5 @@
 import {
+  type CertificateProvider,
   unsupportedFields,
   type MeshCatalog,
   type DriverRegistry,
@@ -26,6 +27,7 @@ export interface ProblemSources {
   readonly catalog: MeshCatalog
   readonly registry: DriverRegistry
   readonly drivers: () => readonly DriverState[]
+  readonly provider: Pick<CertificateProvider, 'faults'>
 }
 
 /** Kinds that ask a sidecar for something that not every class can do. */
@@ -54,7 +56,12 @@ export function* findProblems(sources: ProblemSources): Steps<readonly Problem[]
     found.push(yield* rules.checkInSteps(snapshot))
     found.push(yield* unsupportedFeatures(snapshot, sources))
   }
-  found.push(configurator.problems(), troubledDrivers(sources), yield* catalog.problemsInSteps())
+  found.push(
+    configurator.problems(),
+    troubledDrivers(sources),
+    troubledProvider(sources),
+    yield* catalog.problemsInSteps(),
+  )
   return joinProblems(found)
 }
 
@@ -66,6 +73,17 @@ function troubledDrivers({ feed, configurator, drivers }: ProblemSources): reado
     const origin = feed.locate(objectKey(object), problem.field ?? '') ?? object.origin
     return { ...problem, object: objectRef(object), origin }
   })
+}
+
+/** What is wrong with the certificate provider, as problems of the MeshConfig, whose certificates are concerned. */
+function troubledProvider({ feed, configurator, provider }: ProblemSources): readonly Problem[] {
+  const { object } = configurator
+  const field = 'spec.certificate'
+  const place =
+    object === undefined
+      ? {}
+      : { object: objectRef(object), origin: feed.locate(objectKey(object), field) ?? object.origin, field }
+  return provider.faults().map(({ code, severity, message }) => ({ code, severity, message, ...place }))
 }
 
 /** What objects ask for and the class that most proxies are of can't do. */

@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   defaultCertificateSettings,
+  issueLeaf,
   MemoryCaStore,
   MeshCertificateManager,
   Metrics,
@@ -306,7 +307,8 @@ describe('startController', () => {
     })
     const name = { kind: 'service', serviceAccount: { namespace: 'shop', name: 'store' }, services: [] } as const
     const { certificateNames } = await import('@osm-ts/core')
-    const leaf = await running.provider.issue(
+    const leaf = await issueLeaf(
+      running.provider,
       { ...certificateNames(name, domains), validityMs: 60_000, key: { algorithm: 'ECDSA' } },
       running.signal,
     )

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 
 import {
+  type CertificateProvider,
   countErrorCodes,
   driverStates,
   LoopWatch,
@@ -22,6 +23,7 @@ import { debugServer } from './debug-server.js'
 import type { ControllerOptions, ControllerParts, RunningAttachment, RunningController } from './options.js'
 import { followNamed } from './follow-named.js'
 import { logProblems } from './log-problems.js'
+import { observedProvider } from './observed-provider.js'
 import { followMesh } from './policy-loop.js'
 import { meshMetrics } from './mesh-metrics.js'
 import { ProblemWatch } from './problem-watch.js'
@@ -88,7 +90,8 @@ async function start(
 
   const feed = new SnapshotFeed(options.sources)
   await unlessAborted(feed.start(signal), signal)
-  const container = composeController(options, feed, signal)
+  const provider = observedProvider(await unlessAborted(openProvider(options, feed, loops, signal), signal), metrics)
+  const container = composeController(options, feed, provider, signal)
   const configurator = container.get(tokens.configurator)
   const certificates = container.get(tokens.certificates)
   const catalog = container.get(tokens.catalog)
@@ -156,7 +159,7 @@ async function start(
   }
   followConfiguration({ configurator, broker: container.get(tokens.broker), logger })
   const drivers = () => driverStates({ registry, runner })
-  const problems = () => findProblems({ feed, rules, configurator, catalog, registry, drivers })
+  const problems = () => findProblems({ feed, rules, configurator, catalog, registry, drivers, provider })
   const watch = new ProblemWatch({
     find: problems,
     subscribe: subscribeAll([
@@ -165,6 +168,7 @@ async function start(
       (listener) => configurator.onRead(listener),
       (listener) => catalog.announcements(listener),
       (listener) => registry.subscribe(listener),
+      (listener) => provider.onFaultChange(listener),
     ]),
     clock: systemClock,
   })
@@ -205,6 +209,7 @@ async function start(
     host,
     catalog,
     certificates,
+    provider,
     configurator,
     problems,
     drivers,
@@ -233,6 +238,18 @@ async function start(
     },
     stopped: stopWith(signal, fail, servers, loops, () => host.connected),
   }
+}
+
+async function openProvider(
+  { certificateProvider }: ControllerOptions,
+  feed: SnapshotFeed,
+  loops: Promise<void>[],
+  signal: AbortSignal,
+): Promise<CertificateProvider> {
+  if (typeof certificateProvider !== 'function') return certificateProvider
+  const { provider, stopped } = await certificateProvider(feed, signal)
+  loops.push(stopped)
+  return provider
 }
 
 /** Nothing is served by defaults that no one chose. */

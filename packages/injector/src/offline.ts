@@ -10,6 +10,7 @@ import {
   type Problem,
   resolveMeshConfig,
   systemClock,
+  issueLeaf,
   TresorProvider,
 } from '@osm-ts/core'
 import { ProbeBindingsReader } from '@osm-ts/kubernetes'
@@ -79,7 +80,11 @@ export async function offlineInjector(mesh: OfflineMesh): Promise<OfflineInjecto
   const ports = {
     newUuid: () => UUID,
     issue: (subject: Parameters<typeof certificateNames>[0] & { readonly kind: 'proxy' }, signal: AbortSignal) =>
-      provider.issue({ ...certificateNames(subject, domains), kind: 'proxy', validityMs: VALIDITY_MS, key }, signal),
+      issueLeaf(
+        provider,
+        { ...certificateNames(subject, domains), kind: 'proxy', validityMs: VALIDITY_MS, key },
+        signal,
+      ),
     reusableUuid: () => Promise.resolve(undefined),
     bindings: new ProbeBindingsReader(),
     scripts: new InitScripts(),

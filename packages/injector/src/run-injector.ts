@@ -2,6 +2,7 @@ import {
   type CertificateManager,
   type Clock,
   defaultCertificateSettings,
+  issuanceLog,
   MeshCertificateManager,
   type Metrics,
   type ProcessLogger,
@@ -66,7 +67,15 @@ export async function runInjector(options: InjectorOptions): Promise<void> {
   })
   const { provider } = authority
   const settings = (): typeof defaultCertificateSettings => defaultCertificateSettings
-  const certificates = new MeshCertificateManager({ provider, settings, clock, random, signal, domains })
+  const certificates = new MeshCertificateManager({
+    provider,
+    settings,
+    issuanceLog: issuanceLog(logger.child('audit')),
+    clock,
+    random,
+    signal,
+    domains,
+  })
   const ask = (): Promise<ClusterFeatures> => clusterFeatures(options.nativeSidecar, api, signal)
   const features = await retryAtStartup('version of the API server', ask, options)
   const state = new MeshState({

@@ -1,6 +1,7 @@
 import {
   certificateNames,
   DriverRegistry,
+  issueLeaf,
   MemoryCaStore,
   type MeshConfigSpec,
   meshConfigView,
@@ -73,7 +74,8 @@ export async function portsOf(changes: Partial<InjectionPorts> = {}): Promise<In
   return {
     newUuid: newProxyUUID,
     issue: (subject, signal) =>
-      provider.issue(
+      issueLeaf(
+        provider,
         {
           ...certificateNames({ kind: 'proxy', ...subject }, domains),
           kind: 'proxy',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { MemoryCaStore, systemClock, TresorProvider } from '@osm-ts/core'
+import { issueLeaf, MemoryCaStore, systemClock, TresorProvider } from '@osm-ts/core'
 
 import { parseRoots } from './parse-roots.js'
 
@@ -7,7 +7,8 @@ async function authority(): Promise<{ readonly root: string; readonly leaf: stri
   const key = { algorithm: 'ECDSA' } as const
   const provider = await TresorProvider.open({ store: new MemoryCaStore(), clock: systemClock, rootKey: key })
   const names = { commonName: 'osm-injector.osm-system.svc', dnsNames: [], uris: [], ipAddresses: [] }
-  const leaf = await provider.issue(
+  const leaf = await issueLeaf(
+    provider,
     { kind: 'control-plane', ...names, validityMs: 60_000, key } as never,
     AbortSignal.timeout(5000),
   )

@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import tls from 'node:tls'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { certificateNames, MemoryCaStore, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
+import { certificateNames, issueLeaf, MemoryCaStore, parseMeshDomains, systemClock, TresorProvider } from '@osm-ts/core'
 import type { ProxyPolicy } from '@osm-ts/driver-api/policy'
 
 import { samplePolicy } from '../../test/sample-policy.js'
@@ -39,7 +39,7 @@ describe('checkMtls', () => {
       services: [],
     } as const
     const key = { algorithm: 'ECDSA' } as const
-    return provider.issue({ ...certificateNames(subject, domains), validityMs: 3_600_000, key }, signal)
+    return issueLeaf(provider, { ...certificateNames(subject, domains), validityMs: 3_600_000, key }, signal)
   }
 
   async function tlsServer(account: string, options: tls.TlsOptions): Promise<number> {

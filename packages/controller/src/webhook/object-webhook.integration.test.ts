@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   certificateNames,
   createLogger,
+  issueLeaf,
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
@@ -35,7 +36,7 @@ describe('objectWebhook', () => {
     const subject = { kind: 'control-plane', name: 'osm-validator', dnsNames: [servername], ipAddresses: [] } as const
     const names = certificateNames(subject, domains)
     const signal = AbortSignal.timeout(5000)
-    const leaf = await provider.issue({ ...names, validityMs: 60_000, key: { algorithm: 'ECDSA' } }, signal)
+    const leaf = await issueLeaf(provider, { ...names, validityMs: 60_000, key: { algorithm: 'ECDSA' } }, signal)
     return { cert: leaf.chain, key: leaf.privateKey() }
   }
 

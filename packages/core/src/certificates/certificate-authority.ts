@@ -1,16 +1,15 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 
 import { OsmError } from '@osm-ts/driver-api'
-import { ipOctets } from '@osm-ts/driver-api/toolkit'
 
 import type { CaMaterial } from './ca-store.js'
-import type { LeafRequest } from './certificate-provider.js'
+import type { SignedLeaf, SigningRequest } from './certificate-provider.js'
 import { Certificate, type RootCertificate } from './certificate.js'
 import type { CertificateErrorCode } from './errors.js'
-import { generateKeyPairFor, type KeyPair, type KeySpec } from './key-pair.js'
-import type { Authority, LeafKind } from './kinds.js'
+import { generateKeyPairFor, type KeySpec } from './key-pair.js'
+import type { Authority } from './kinds.js'
 import { pemCertificates } from './pem.js'
-import { LeafWriter, writeRoot } from './x509.js'
+import { addressOctets, LeafWriter, writeRoot } from './x509.js'
 import { issuerFieldsOf } from './x509-fragments.js'
 
 /** Common name of the roots that are made here. */
@@ -66,40 +65,32 @@ export class CertificateAuthority {
   }
 
   /**
-   * Issues a leaf for a key pair that was made for it.
+   * Signs a leaf for the public key of the request.
    *
    * @throws OsmError with code `OSM_CERT_CA_EXPIRED` or `OSM_CERT_REQUEST`
    */
-  async issue<K extends LeafKind>(request: LeafRequest<K>, keyPair: KeyPair, now: number): Promise<Certificate<K>> {
+  async sign(request: SigningRequest, now: number): Promise<SignedLeaf> {
+    const { commonName, dnsNames, uris, ipAddresses, validityMs, publicKey, algorithm } = request
     checkValidity(this.root, this.root.toString(), now)
     const notBefore = wholeSeconds(Math.max(now - BACKDATING_MS, this.root.notBefore))
-    const expiration = wholeSeconds(Math.min(now + request.validityMs, this.root.expiration))
+    const expiration = wholeSeconds(Math.min(now + validityMs, this.root.expiration))
     if (!(expiration > now)) {
       throw new OsmError<CertificateErrorCode>(
         'OSM_CERT_REQUEST',
-        `${request.commonName}: a certificate lives for a second at least, not ${request.validityMs} ms`,
+        `${commonName}: a certificate lives for a second at least, not ${validityMs} ms`,
       )
     }
-    const written = await this.#writer.write({
-      commonName: request.commonName,
-      dnsNames: request.dnsNames,
-      uris: request.uris,
-      ipAddresses: request.ipAddresses.map((address) => ipOctets(address) ?? refuseAddress(address)),
+    const { pem, serialNumber } = await this.#writer.write({
+      commonName,
+      dnsNames,
+      uris,
+      ipAddresses: ipAddresses.map(addressOctets),
       notBefore,
       notAfter: expiration,
-      publicKey: keyPair.publicKey,
-      algorithm: keyPair.algorithm,
+      publicKey,
+      algorithm,
     })
-    return new Certificate({
-      kind: request.kind,
-      commonName: request.commonName,
-      chain: written.pem,
-      privateKey: keyPair.privateKey,
-      issuingCA: this.root,
-      notBefore,
-      expiration,
-      serialNumber: written.serialNumber,
-    })
+    return { chain: pem, root: this.root, notBefore, expiration, serialNumber }
   }
 }
 
@@ -154,10 +145,6 @@ function corrupt(path: string, what: string, cause?: unknown): OsmError {
     `${path}: ${what}; restore it, or remove certificate and key to start over with a new root`,
     { cause, details: { path } },
   )
-}
-
-function refuseAddress(address: string): never {
-  throw new OsmError<CertificateErrorCode>('OSM_CERT_REQUEST', `${JSON.stringify(address)} is not an IP address`)
 }
 
 function wholeSeconds(time: number): number {

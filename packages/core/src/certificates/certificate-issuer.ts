@@ -7,8 +7,11 @@ import type { CertificateNames } from './certificate-subject.js'
 import type { Certificate } from './certificate.js'
 import type { Clock, Random } from './clock.js'
 import type { CertificateErrorCode } from './errors.js'
-import { Semaphore } from './semaphore.js'
+import type { IssuanceLog } from './issuance-log.js'
+import { issueLeaf } from './issue-leaf.js'
 import type { LeafKind } from './kinds.js'
+import { LeafKeys } from './leaf-keys.js'
+import { Semaphore } from './semaphore.js'
 
 /** Requests that a provider works on at a time. */
 const CONCURRENCY = 16
@@ -26,6 +29,8 @@ export interface IssuerOptions {
   readonly settings: () => CertificateSettings
   readonly clock: Clock
   readonly random: Random
+  /** Told of every certificate. Absent: no one is. */
+  readonly issuanceLog?: IssuanceLog
   /** Ends with the process. */
   readonly signal: AbortSignal
 }
@@ -34,6 +39,7 @@ export interface IssuerOptions {
 export class CertificateIssuer {
   readonly #options: IssuerOptions
   readonly #semaphore = new Semaphore(CONCURRENCY, MAX_WAITING)
+  readonly #keys = new LeafKeys()
   readonly #attempts = new Set<Abandonable<Certificate<LeafKind>>>()
 
   constructor(options: IssuerOptions) {
@@ -45,9 +51,13 @@ export class CertificateIssuer {
 
   /** @throws OsmError with a code of `OSM_CERT_*` */
   async issue(names: CertificateNames, validityMs: number | undefined): Promise<Certificate<LeafKind>> {
+    const { issuanceLog, provider } = this.#options
     try {
-      return await this.#semaphore.run(() => this.#request(names, validityMs), tooMany)
+      const certificate = await this.#semaphore.run(() => this.#request(names, validityMs), tooMany)
+      issuanceLog?.issued(names, provider.name, certificate)
+      return certificate
     } catch (error) {
+      issuanceLog?.refused(names, provider.name, error)
       if (isOsmError(error)) throw error
       const message = error instanceof Error ? error.message : 'no reason given'
       throw new OsmError<CertificateErrorCode>(
@@ -67,7 +77,8 @@ export class CertificateIssuer {
       key: settings.key,
     }
     // A provider that ignores the signal is not waited for.
-    const attempt = abandonable((signal) => provider.issue(request, signal))
+    const takeKey = this.#keys.take.bind(this.#keys)
+    const attempt = abandonable((signal) => issueLeaf(provider, request, signal, takeKey))
     this.#attempts.add(attempt)
     const cancelTimer = clock.setTimer(() => attempt.abandon(timedOut(provider.name, names.commonName)), TIMEOUT_MS)
     try {
@@ -81,6 +92,7 @@ export class CertificateIssuer {
   #close(): void {
     const reason = closed()
     this.#semaphore.close(reason)
+    this.#keys.close()
     for (const attempt of this.#attempts) attempt.abandon(reason)
   }
 

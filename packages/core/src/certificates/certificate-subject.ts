@@ -14,7 +14,7 @@ import type { MeshDomains } from '../identity/mesh-domains.js'
 import { proxyCommonName, tryParseProxyCommonName } from '../identity/proxy-identity.js'
 import { readsAsServerName, serverNameOf } from '../identity/server-name.js'
 import { principalOf, spiffeIdOf } from '../identity/service-identity.js'
-import type { LeafRequest } from './certificate-provider.js'
+import type { LeafNames } from './certificate-provider.js'
 import type { CertificateErrorCode } from './errors.js'
 import type { LeafKind } from './kinds.js'
 
@@ -72,7 +72,7 @@ export type CertificateRef =
 const OUTSIDE_COMMON_NAME = 'caller outside the mesh'
 
 /** Names in a certificate, without what the settings add. */
-export type CertificateNames = Omit<LeafRequest, 'validityMs' | 'key'>
+export type CertificateNames = LeafNames
 
 /**
  * Peers read certificate messages of up to 100 kB (the default of OpenSSL and BoringSSL); names may take this much of

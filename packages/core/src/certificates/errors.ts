@@ -6,6 +6,19 @@ export const certificateErrorCodes = {
   OSM_CERT_TOO_MANY_NAMES: 'an identity backs more services than fit into one certificate',
   OSM_CERT_ISSUE: 'the certificate provider failed to issue a certificate',
   OSM_CERT_ISSUE_TIMEOUT: 'the certificate provider did not answer in time',
+  OSM_CERT_PROVIDER_UNAVAILABLE:
+    'the certificate provider is unavailable, sealed or overloaded; certificates in force stay in use, and it is tried again later',
+  OSM_CERT_PROVIDER_REFUSED: 'the certificate provider refused a request, or the identity of the control plane',
+  OSM_CERT_PROVIDER_SETTINGS: 'the settings of a certificate provider are incomplete, contradictory or unreadable',
+  OSM_CERT_ISSUED_KEY: 'the certificate provider returned a certificate for another key than that of the request',
+  OSM_CERT_ISSUED_NAMES: 'the certificate provider added names to a certificate, or left names out',
+  OSM_CERT_ISSUED_USAGE:
+    'the certificate provider returned the certificate of a CA, or one without serverAuth or clientAuth',
+  OSM_CERT_ISSUED_VALIDITY:
+    'the certificate provider returned a certificate that is not valid now, or is valid longer than was asked for',
+  OSM_CERT_ISSUED_SHORTENED:
+    'the certificate provider shortens the lifetime of certificates; they are renewed more often',
+  OSM_CERT_ISSUED_CHAIN: 'the certificate provider returned a chain that does not lead to a trusted root',
   OSM_CERT_UNKNOWN: 'a certificate to rotate was never issued, or was released',
   OSM_CERT_RELEASED: 'the proxy of a certificate was released; neither its certificate nor its name is used again',
   OSM_CERT_CLOSED: 'a certificate was requested while the process was shutting down',

@@ -6,7 +6,13 @@ export {
   type IssueOptions,
   type RotationReason,
 } from './certificate-manager.js'
-export type { CertificateProvider, LeafRequest } from './certificate-provider.js'
+export type {
+  CertificateProvider,
+  LeafRequest,
+  ProviderFault,
+  SignedLeaf,
+  SigningRequest,
+} from './certificate-provider.js'
 export { certificateSettings, defaultCertificateSettings, type CertificateSettings } from './certificate-settings.js'
 export {
   certificateNames,
@@ -30,6 +36,7 @@ export { systemClock, type Clock, type Random } from './clock.js'
 export { certificateErrorCodes, type CertificateErrorCode } from './errors.js'
 export { Semaphore } from './semaphore.js'
 export { FileCaStore, type CaFileSystem } from './file-ca-store.js'
+export { issueLeaf, signingRequest } from './issue-leaf.js'
 export { generateKeyPairFor, type KeyAlgorithm, type KeyPair, type KeySpec } from './key-pair.js'
 export { authorityOf, AUTHORITIES, type Authority, type CertificateKind, type LeafKind } from './kinds.js'
 export { MeshCertificateManager, type CertificateManagerOptions } from './mesh-certificate-manager.js'
@@ -39,3 +46,7 @@ export { TresorProvider, type TresorOptions } from './tresor-provider.js'
 export { PeerVerifier, type PeerVerifierOptions, type VerifiedPeer } from './verify.js'
 export { LeafWriter, type Issuer, type LeafFields, type WrittenCertificate } from './x509.js'
 export { generateRoot } from './certificate-authority.js'
+export { LeafKeys } from './leaf-keys.js'
+export { RemoteProvider, type RemoteAuthority, type RemoteProviderOptions } from './remote-provider.js'
+export { SplitProvider } from './split-provider.js'
+export { issuanceLog, type IssuanceLog } from './issuance-log.js'

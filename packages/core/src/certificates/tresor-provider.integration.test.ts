@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { MemoryCaStore, type CaStore } from './ca-store.js'
 import { generateRoot } from './certificate-authority.js'
 import type { LeafRequest } from './certificate-provider.js'
+import { issueLeaf } from './issue-leaf.js'
 import type { Clock } from './clock.js'
 import { FileCaStore, type CaFileSystem } from './file-ca-store.js'
 import type { KeySpec } from './key-pair.js'
@@ -56,8 +57,8 @@ describe('the built-in CA', () => {
       rootKey: ecdsa,
       authorities: ['control-plane'],
     })
-    await expect(provider.issue(request('proxy'), signal)).resolves.toMatchObject({ kind: 'proxy' })
-    await expect(provider.issue(request('service'), signal)).rejects.toMatchObject({ code: 'OSM_CERT_ISSUE' })
+    await expect(issueLeaf(provider, request('proxy'), signal)).resolves.toMatchObject({ kind: 'proxy' })
+    await expect(issueLeaf(provider, request('service'), signal)).rejects.toMatchObject({ code: 'OSM_CERT_ISSUE' })
     expect(() => provider.trustBundle('workload')).toThrow(/without its workload authority/)
     await expect(store.load('workload')).resolves.toBeUndefined()
   })
@@ -74,7 +75,7 @@ describe('the built-in CA', () => {
       ['control-plane', controlPlane, workload],
       ['service', workload, controlPlane],
     ] as const) {
-      const leaf = new X509Certificate((await provider.issue(request(kind), signal)).chain)
+      const leaf = new X509Certificate((await issueLeaf(provider, request(kind), signal)).chain)
       expect([leaf.verify(signer.publicKey), leaf.verify(other.publicKey)]).toEqual([true, false])
       expect([leaf.checkIssued(signer), leaf.checkIssued(other)]).toEqual([true, false])
     }
@@ -84,7 +85,7 @@ describe('the built-in CA', () => {
     const provider = await open(new MemoryCaStore())
     let issued = 0
     const storm = Promise.all(
-      Array.from({ length: 200 }, () => provider.issue(request('service'), signal).then(() => (issued += 1))),
+      Array.from({ length: 200 }, () => issueLeaf(provider, request('service'), signal).then(() => (issued += 1))),
     )
     const seen: number[] = []
     while (issued < 200) {
@@ -98,24 +99,26 @@ describe('the built-in CA', () => {
   it('issues RSA keys of the configured size, also under a root of its own kind', async () => {
     const provider = await open(new MemoryCaStore(), now, { algorithm: 'RSA', bits: 2048 })
     const leaves = await Promise.all(
-      [2048, 2048, 2560].map((bits) => provider.issue(request('service', { algorithm: 'RSA', bits }), signal)),
+      [2048, 2048, 2560].map((bits) => issueLeaf(provider, request('service', { algorithm: 'RSA', bits }), signal)),
     )
     const sizes = leaves.map((leaf) => createPrivateKey(leaf.privateKey()).asymmetricKeyDetails?.modulusLength)
     expect(sizes).toEqual([2048, 2048, 2560])
     expect(new Set(leaves.map((leaf) => leaf.privateKey())).size).toBe(3)
     provider.close()
-    await expect(provider.issue(request('service', { algorithm: 'RSA', bits: 2048 }), signal)).rejects.toMatchObject({
+    await expect(
+      issueLeaf(provider, request('service', { algorithm: 'RSA', bits: 2048 }), signal),
+    ).rejects.toMatchObject({
       code: 'OSM_CERT_CLOSED',
     })
-    await expect(provider.issue(request('service'), signal)).rejects.toMatchObject({ code: 'OSM_CERT_CLOSED' })
+    await expect(issueLeaf(provider, request('service'), signal)).rejects.toMatchObject({ code: 'OSM_CERT_CLOSED' })
   })
 
   it('does not issue for a caller that has given up', async () => {
     const provider = await open(new MemoryCaStore())
     const reason = new Error('gave up')
-    await expect(provider.issue(request('service'), AbortSignal.abort(reason))).rejects.toBe(reason)
+    await expect(issueLeaf(provider, request('service'), AbortSignal.abort(reason))).rejects.toBe(reason)
     const controller = new AbortController()
-    const issue = provider.issue(request('service'), controller.signal)
+    const issue = issueLeaf(provider, request('service'), controller.signal)
     controller.abort(reason)
     await expect(issue).rejects.toBe(reason)
   })
@@ -149,12 +152,12 @@ describe('roots in a folder', () => {
 
   it('are the same after a restart', async () => {
     const first = await open(store())
-    const leaf = await first.issue(request('service'), signal)
+    const leaf = await issueLeaf(first, request('service'), signal)
     const second = await open(store(), now + YEAR, { algorithm: 'RSA', bits: 2048 })
     expect(rootsOf(second)).toEqual(rootsOf(first))
     const root = new X509Certificate(second.rootCertificate('workload').chain)
     expect(new X509Certificate(leaf.chain).verify(root.publicKey)).toBe(true)
-    const later = new X509Certificate((await second.issue(request('service'), signal)).chain)
+    const later = new X509Certificate((await issueLeaf(second, request('service'), signal)).chain)
     expect(later.checkIssued(root) && later.verify(root.publicKey)).toBe(true)
   })
 
@@ -229,7 +232,7 @@ describe('roots in a folder', () => {
 
   it('that are no CA are an error', async () => {
     const provider = await open(store())
-    const leaf = await provider.issue(request('service'), signal)
+    const leaf = await issueLeaf(provider, request('service'), signal)
     await nodeFs.writeFile(paths('workload').certificate, leaf.chain)
     await nodeFs.writeFile(paths('workload').privateKey, leaf.privateKey())
     await expect(open(store())).rejects.toMatchObject({

@@ -4,14 +4,13 @@ import { OsmError } from '@osm-ts/driver-api'
 
 import type { CaMaterial, CaStore } from './ca-store.js'
 import { CertificateAuthority, generateRoot } from './certificate-authority.js'
-import type { CertificateProvider, LeafRequest } from './certificate-provider.js'
-import type { Certificate, RootCertificate } from './certificate.js'
+import type { CertificateProvider, ProviderFault, SignedLeaf, SigningRequest } from './certificate-provider.js'
+import type { RootCertificate } from './certificate.js'
 import type { Clock } from './clock.js'
 import type { CertificateErrorCode } from './errors.js'
-import { EcKeyGenerator, type KeyPair, type KeySpec } from './key-pair.js'
-import { AUTHORITIES, authorityOf, type Authority, type LeafKind } from './kinds.js'
+import type { KeySpec } from './key-pair.js'
+import { AUTHORITIES, authorityOf, type Authority } from './kinds.js'
 import { RootBundle } from './root-bundle.js'
-import { RsaKeyPool } from './rsa-key-pool.js'
 
 /** What {@link TresorProvider.open} needs. */
 export interface TresorOptions {
@@ -39,10 +38,8 @@ export class TresorProvider implements CertificateProvider {
   readonly name = 'tresor'
   readonly #authorities: Map<Authority, OpenAuthority>
   readonly #clock: Clock
-  readonly #ecKeys = new EcKeyGenerator()
   readonly #listeners = new Set<(authority: Authority) => void>()
   readonly #timers = new Map<Authority, () => void>()
-  #rsaKeys: RsaKeyPool | undefined
   #turns: Promise<void> = Promise.resolve()
   #closed = false
 
@@ -67,17 +64,12 @@ export class TresorProvider implements CertificateProvider {
     return new TresorProvider(authorities, options.clock)
   }
 
-  async issue<K extends LeafKind>(request: LeafRequest<K>, signal: AbortSignal): Promise<Certificate<K>> {
+  async sign(request: SigningRequest, signal: AbortSignal): Promise<SignedLeaf> {
     signal.throwIfAborted()
-    const rsaKey = request.key.algorithm === 'RSA' ? await this.#rsaKey(request.key.bits) : undefined
     await this.#turn()
     signal.throwIfAborted()
     if (this.#closed) throw closed()
-    return this.#authority(authorityOf(request.kind)).ca.issue(
-      request,
-      rsaKey ?? this.#ecKeys.generate(),
-      this.#clock.now(),
-    )
+    return this.#authority(authorityOf(request.kind)).ca.sign(request, this.#clock.now())
   }
 
   rootCertificate(authority: Authority): RootCertificate {
@@ -91,6 +83,11 @@ export class TresorProvider implements CertificateProvider {
   onRootChange(listener: (authority: Authority) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  /** None: what could be wrong with a root is told when it is opened. */
+  faults(): readonly ProviderFault[] {
+    return []
   }
 
   /**
@@ -111,11 +108,10 @@ export class TresorProvider implements CertificateProvider {
     return true
   }
 
-  /** Forgets prepared keys. Whatever is asked for from now on is refused with `OSM_CERT_CLOSED`. */
+  /** Ends the timers. Whatever is asked for from now on is refused with `OSM_CERT_CLOSED`. */
   close(): void {
     this.#closed = true
     for (const cancel of this.#timers.values()) cancel()
-    this.#rsaKeys?.close()
   }
 
   #changed(authority: Authority): void {
@@ -136,13 +132,6 @@ export class TresorProvider implements CertificateProvider {
     if (opened !== undefined) return opened
     const message = `the CA was opened without its ${authority} authority, and cannot answer for it`
     throw new OsmError<CertificateErrorCode>('OSM_CERT_ISSUE', message)
-  }
-
-  async #rsaKey(bits: number): Promise<KeyPair> {
-    if (this.#closed) throw closed()
-    // A pool of another size serves anyone who waits at it and is then forgotten with its last key.
-    if (this.#rsaKeys?.bits !== bits) this.#rsaKeys = new RsaKeyPool(bits)
-    return this.#rsaKeys.take()
   }
 
   /** One certificate per turn of the event loop: thousands asked for at once do not keep it from everything else. */

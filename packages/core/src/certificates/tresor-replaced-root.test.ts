@@ -7,6 +7,7 @@ import { CaMaterial, MemoryCaStore } from './ca-store.js'
 import { generateRoot } from './certificate-authority.js'
 import type { KeySpec } from './key-pair.js'
 import type { Authority } from './kinds.js'
+import { issueLeaf } from './issue-leaf.js'
 import { TresorProvider } from './tresor-provider.js'
 
 const key: KeySpec = { algorithm: 'ECDSA' }
@@ -32,7 +33,7 @@ async function newRoot(): Promise<CaMaterial> {
 
 /** The certificate of a server, and whether a root has signed it. */
 async function issuedBy(root: CaMaterial): Promise<boolean> {
-  const certificate = await provider.issue({ kind: 'control-plane', ...names, validityMs: HOUR, key }, signal)
+  const certificate = await issueLeaf(provider, { kind: 'control-plane', ...names, validityMs: HOUR, key }, signal)
   return new X509Certificate(certificate.chain).verify(new X509Certificate(root.certificate).publicKey)
 }
 
@@ -99,7 +100,7 @@ describe('a replaced root', () => {
   })
 
   it('refuses what is no CA beside the root that signs', async () => {
-    const leaf = await provider.issue({ kind: 'control-plane', ...names, validityMs: HOUR, key }, signal)
+    const leaf = await issueLeaf(provider, { kind: 'control-plane', ...names, validityMs: HOUR, key }, signal)
     const mixed = material(after.certificate + leaf.chain, after.privateKey())
     expect(() => provider.take('control-plane', mixed)).toThrow('not the certificate of a CA')
   })

@@ -14,6 +14,7 @@ import type { MeshDomains } from '../identity/mesh-domains.js'
 import { tryParseProxyCommonName } from '../identity/proxy-identity.js'
 import { parseServerName, readsAsServerName } from '../identity/server-name.js'
 import { parseSpiffeId, principalOf } from '../identity/service-identity.js'
+import { type AlternativeNames, commonNamesOf, readAlternativeNames } from './certificate-names.js'
 import type { CertificateErrorCode } from './errors.js'
 import type { Authority } from './kinds.js'
 
@@ -55,13 +56,6 @@ const MAX_CERTIFICATE_OCTETS = 100_000
 /** Peers that are remembered. A proxy comes back many times with one certificate, and thousands come back at once. */
 const MAX_REMEMBERED = 8192
 const EXTENDED_KEY_USAGE = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } as const
-
-interface Names {
-  readonly dns: readonly string[]
-  readonly uris: readonly string[]
-  /** How many IP addresses there are. */
-  readonly addresses: number
-}
 
 type WithoutSerial<K extends VerifiedPeer['kind']> = K extends unknown
   ? Omit<Extract<VerifiedPeer, { kind: K }>, 'serialNumber'>
@@ -156,7 +150,9 @@ export class PeerVerifier {
   }
 
   #classify(certificate: X509Certificate): VerifiedPeer {
-    const names = readNames(certificate)
+    const names = readAlternativeNames(certificate)
+    if ('stranger' in names)
+      throw refuse('OSM_CERT_PEER_NAME', `${quoted(names.stranger)} is none of the names that this mesh gives`)
     const peer = this.#options.authority === 'workload' ? this.#service(names) : this.#proxyOrControlPlane(names)
     for (const claimed of commonNamesOf(certificate)) {
       if (!namesOf(peer).includes(claimed))
@@ -165,10 +161,10 @@ export class PeerVerifier {
     return { ...peer, serialNumber: certificate.serialNumber }
   }
 
-  #service({ dns, uris, addresses }: Names): WithoutSerial<'service'> {
+  #service({ dns, uris, addresses }: AlternativeNames): WithoutSerial<'service'> {
     const { trustDomain, clusterDomain } = this.#options.domains
     const [uri] = uris
-    if (uri === undefined || uris.length > 1 || addresses > 0)
+    if (uri === undefined || uris.length > 1 || addresses.length > 0)
       throw refuse('OSM_CERT_PEER_NAME', 'a service certificate holds one SPIFFE ID, DNS names, and nothing else')
     const serviceAccount = asPeerError(() => parseSpiffeId(uri, trustDomain))
     const principal = principalOf(serviceAccount, trustDomain)
@@ -182,7 +178,11 @@ export class PeerVerifier {
     return { kind: 'service', principal, spiffeId: uri as SpiffeId, serviceAccount, serverNames }
   }
 
-  #proxyOrControlPlane({ dns, uris, addresses }: Names): WithoutSerial<'proxy'> | WithoutSerial<'control-plane'> {
+  #proxyOrControlPlane({
+    dns,
+    uris,
+    addresses,
+  }: AlternativeNames): WithoutSerial<'proxy'> | WithoutSerial<'control-plane'> {
     const { trustDomain } = this.#options.domains
     const [name] = dns
     if (name === undefined || uris.length > 0)
@@ -190,7 +190,7 @@ export class PeerVerifier {
     if (dns.every((each) => tryParseProxyCommonName(each, trustDomain) === undefined))
       return { kind: 'control-plane', dnsNames: dns }
     const proxy = tryParseProxyCommonName(name, trustDomain)
-    if (proxy === undefined || dns.length > 1 || addresses > 0)
+    if (proxy === undefined || dns.length > 1 || addresses.length > 0)
       throw refuse('OSM_CERT_PEER_NAME', 'the certificate of a proxy holds its common name and no other name')
     return { kind: 'proxy', commonName: name as ProxyCommonName, ...proxy } // parsed three lines above
   }
@@ -224,36 +224,6 @@ function parse(peer: Uint8Array): X509Certificate {
   } catch (error) {
     throw refuse('OSM_CERT_PEER_MALFORMED', 'the peer presented something that is not a certificate', error)
   }
-}
-
-/**
- * Node gives the alternative names as one text, such as `DNS:a, URI:b, IP Address:c`, and puts quotes around any name
- * that could be taken for something else. None of ours has a character that needs them, so whatever does not match is a
- * stranger's.
- */
-function readNames(certificate: X509Certificate): Names {
-  const dns: string[] = []
-  const uris: string[] = []
-  let addresses = 0
-  for (const entry of certificate.subjectAltName?.split(', ') ?? []) {
-    const [, type, name] = /^(DNS|URI|IP Address):([-a-zA-Z0-9.:/]+)$/.exec(entry) ?? []
-    if (type === undefined || name === undefined)
-      throw refuse('OSM_CERT_PEER_NAME', `${quoted(entry)} is none of the names that this mesh gives`)
-    if (type === 'DNS') dns.push(name)
-    else if (type === 'URI') uris.push(name)
-    else addresses += 1
-  }
-  return { dns, uris, addresses }
-}
-
-/**
- * Node writes one attribute of the subject per line, with control characters escaped; an empty subject is undefined,
- * whatever the types say.
- */
-function commonNamesOf(certificate: X509Certificate): readonly string[] {
-  const subject = certificate.subject as string | undefined
-  const lines = subject?.split('\n') ?? []
-  return lines.filter((line) => line.startsWith('CN=')).map((line) => line.slice('CN='.length))
 }
 
 function asPeerError<T>(read: () => T): T {

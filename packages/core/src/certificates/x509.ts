@@ -1,6 +1,10 @@
 import { hash, randomBytes, sign, type KeyObject } from 'node:crypto'
 
+import { OsmError } from '@osm-ts/driver-api'
+import { ipOctets } from '@osm-ts/driver-api/toolkit'
+
 import { bitString, pem, tag, time, tlv, unsignedInteger, utf8String } from './der.js'
+import type { CertificateErrorCode } from './errors.js'
 import type { KeyAlgorithm } from './key-pair.js'
 import {
   leafExtensions,
@@ -87,14 +91,14 @@ export class LeafWriter {
 
   async write(fields: LeafFields): Promise<WrittenCertificate> {
     const serial = randomSerial()
-    const fitsSubject = fields.commonName.length <= MAX_COMMON_NAME
+    const subject = subjectOf(fields.commonName, this.#identifiers)
     const body = tlv(
       tag.sequence,
       VERSION_3,
       unsignedInteger(serial),
       this.#algorithmAndIssuer,
       tlv(tag.sequence, time(fields.notBefore), time(fields.notAfter)),
-      fitsSubject ? this.#subject(fields.commonName) : EMPTY_NAME,
+      subject.der,
       fields.publicKey,
       tlv(
         EXTENSIONS,
@@ -102,15 +106,11 @@ export class LeafWriter {
           tag.sequence,
           this.#extensions[fields.algorithm],
           this.#subjectKeyIdentifier(fields.publicKey),
-          this.#subjectAltName(fields, !fitsSubject),
+          subjectAltName(fields, this.#identifiers, !subject.hasName),
         ),
       ),
     )
     return written(body, serial, this.#algorithm, this.#issuer.key)
-  }
-
-  #subject(commonName: string): Buffer {
-    return tlv(tag.sequence, tlv(tag.set, tlv(tag.sequence, this.#identifiers.commonName, utf8String(commonName))))
   }
 
   #subjectKeyIdentifier(publicKey: Buffer): Buffer {
@@ -120,20 +120,45 @@ export class LeafWriter {
       tlv(tag.octetString, tlv(tag.octetString, keyIdentifierOf(publicKey))),
     )
   }
+}
 
-  /** Critical if there is nothing else to know the subject by (RFC 5280 §4.2.1.6). */
-  #subjectAltName(fields: LeafFields, critical: boolean): Buffer {
-    const names = [
-      ...fields.dnsNames.map((name) => tlv(DNS_NAME, Buffer.from(name, 'latin1'))),
-      ...fields.uris.map((uri) => tlv(URI, Buffer.from(uri, 'latin1'))),
-      ...fields.ipAddresses.map((address) => tlv(IP_ADDRESS, address)),
-    ]
-    return tlv(
-      tag.sequence,
-      critical ? this.#identifiers.criticalSubjectAltName : this.#identifiers.subjectAltName,
-      tlv(tag.octetString, tlv(tag.sequence, ...names)),
-    )
-  }
+/** The subject with that common name; empty if it is too long or there is none. */
+export function subjectOf(
+  commonName: string,
+  identifiers: ReturnType<typeof leafIdentifiers>,
+): { readonly der: Buffer; readonly hasName: boolean } {
+  if (commonName === '' || commonName.length > MAX_COMMON_NAME) return { der: EMPTY_NAME, hasName: false }
+  const attribute = tlv(tag.sequence, identifiers.commonName, utf8String(commonName))
+  return { der: tlv(tag.sequence, tlv(tag.set, attribute)), hasName: true }
+}
+
+/** The extension with all names. Critical if there is nothing else to know the subject by (RFC 5280 §4.2.1.6). */
+export function subjectAltName(
+  fields: Pick<LeafFields, 'dnsNames' | 'uris' | 'ipAddresses'>,
+  identifiers: ReturnType<typeof leafIdentifiers>,
+  critical: boolean,
+): Buffer {
+  const names = [
+    ...fields.dnsNames.map((name) => tlv(DNS_NAME, Buffer.from(name, 'latin1'))),
+    ...fields.uris.map((uri) => tlv(URI, Buffer.from(uri, 'latin1'))),
+    ...fields.ipAddresses.map((address) => tlv(IP_ADDRESS, address)),
+  ]
+  return tlv(
+    tag.sequence,
+    critical ? identifiers.criticalSubjectAltName : identifiers.subjectAltName,
+    tlv(tag.octetString, tlv(tag.sequence, ...names)),
+  )
+}
+
+/**
+ * The bytes of an IP address.
+ *
+ * @throws OsmError with code `OSM_CERT_REQUEST`
+ */
+export function addressOctets(address: string): Buffer {
+  const octets = ipOctets(address)
+  if (octets !== undefined) return octets
+  throw new OsmError<CertificateErrorCode>('OSM_CERT_REQUEST', `${JSON.stringify(address)} is not an IP address`)
 }
 
 /** What a root is made from. */

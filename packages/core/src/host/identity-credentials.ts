@@ -16,7 +16,8 @@ export interface IdentityCredentialsOptions {
   readonly setTimer: (callback: () => void, delayMs: number) => () => void
 }
 
-const RETRY_MS = 2_000
+/** Pauses between attempts double from the first to the last: a provider may be unavailable for long, and identities are many. */
+const RETRY = { firstMs: 2_000, lastMs: 60_000 } as const
 
 interface Entry {
   readonly account: ServiceAccountRef
@@ -25,6 +26,8 @@ interface Entry {
   /** Services that the last issue was asked for. */
   services: string
   cancelRetry: (() => void) | undefined
+  /** In a row. */
+  failures: number
 }
 
 /**
@@ -64,6 +67,7 @@ export class IdentityCredentials {
       users: 0,
       services: '',
       cancelRetry: undefined,
+      failures: 0,
     }
     this.#entries.set(key, entry)
     entry.users += 1
@@ -99,14 +103,17 @@ export class IdentityCredentials {
     entry.cancelRetry = undefined
     this.#options.certificates.issueCertificate({ kind: 'service', serviceAccount: entry.account, services }).then(
       (certificate) => {
+        entry.failures = 0
         if (entry.users > 0) entry.credential.set(certificate.credential())
       },
       (error: unknown) => {
+        const retryMs = Math.min(RETRY.lastMs, RETRY.firstMs * 2 ** entry.failures)
+        entry.failures += 1
         this.#options.logger.error(
           {
             account: nameKey(entry.account),
             reason: error instanceof Error ? error.message : String(error),
-            retryMs: RETRY_MS,
+            retryMs,
           },
           'a service certificate could not be issued; the last one stays in force',
         )
@@ -114,7 +121,7 @@ export class IdentityCredentials {
         entry.services = ''
         entry.cancelRetry = this.#options.setTimer(() => {
           this.#ensure(entry)
-        }, RETRY_MS)
+        }, retryMs)
       },
     )
   }

@@ -1,7 +1,7 @@
-import type { CertificateProvider, LeafRequest } from '../../src/certificates/certificate-provider.js'
+import type { CertificateProvider, SignedLeaf, SigningRequest } from '../../src/certificates/certificate-provider.js'
 import { Certificate, type RootCertificate } from '../../src/certificates/certificate.js'
 import type { Clock } from '../../src/certificates/clock.js'
-import type { Authority, LeafKind } from '../../src/certificates/kinds.js'
+import type { Authority } from '../../src/certificates/kinds.js'
 import { settled } from './fake-clock.js'
 
 /** Issues at once, unless told to hold or to fail. */
@@ -9,7 +9,7 @@ export class FakeProvider implements CertificateProvider {
   readonly name = 'fake'
   /** The root of either authority. */
   root: RootCertificate = rootOf('root chain')
-  readonly requests: LeafRequest[] = []
+  readonly requests: SigningRequest[] = []
   readonly #clock: Clock
   readonly #listeners = new Set<(authority: Authority) => void>()
   #held: (() => void)[] | undefined
@@ -32,7 +32,7 @@ export class FakeProvider implements CertificateProvider {
     await settled()
   }
 
-  async issue<K extends LeafKind>(request: LeafRequest<K>): Promise<Certificate<K>> {
+  async sign(request: SigningRequest): Promise<SignedLeaf> {
     this.requests.push(request)
     this.atOnce += 1
     this.mostAtOnce = Math.max(this.mostAtOnce, this.atOnce)
@@ -44,16 +44,17 @@ export class FakeProvider implements CertificateProvider {
     })
     this.atOnce -= 1
     if (this.failure !== undefined) throw this.failure
-    return new Certificate({
-      kind: request.kind,
-      commonName: request.commonName,
+    return {
       chain: request.dnsNames.join(),
-      privateKey: 'secret key',
-      issuingCA,
+      root: issuingCA,
       notBefore: this.#clock.now(),
       expiration: this.#clock.now() + request.validityMs,
       serialNumber,
-    })
+    }
+  }
+
+  faults(): readonly [] {
+    return []
   }
 
   rootCertificate(): RootCertificate {

@@ -1,5 +1,6 @@
 import { MemoryCaStore } from '../../src/certificates/ca-store.js'
 import { systemClock } from '../../src/certificates/clock.js'
+import { issueLeaf } from '../../src/certificates/issue-leaf.js'
 import { TresorProvider } from '../../src/certificates/tresor-provider.js'
 
 /** Members of a Secret of type kubernetes.io/tls with the roots beside, decoded. */
@@ -18,7 +19,7 @@ export async function partnerCertificates(...names: readonly string[]): Promise<
       names.map(async (name) => {
         const fields = { kind: 'service', commonName: name, dnsNames: [name], uris: [], ipAddresses: [] } as const
         const request = { ...fields, validityMs: 3_600_000, key: rootKey }
-        const certificate = await provider.issue(request, new AbortController().signal)
+        const certificate = await issueLeaf(provider, request, new AbortController().signal)
         return {
           'tls.crt': certificate.chain,
           'tls.key': certificate.privateKey(),

@@ -10,6 +10,7 @@ import {
 import type { Certificate } from '../../src/certificates/certificate.js'
 import { systemClock } from '../../src/certificates/clock.js'
 import type { Authority, LeafKind } from '../../src/certificates/kinds.js'
+import { issueLeaf } from '../../src/certificates/issue-leaf.js'
 import { TresorProvider } from '../../src/certificates/tresor-provider.js'
 import { PeerVerifier } from '../../src/certificates/verify.js'
 import { parseMeshDomains } from '../../src/identity/mesh-domains.js'
@@ -53,7 +54,7 @@ export class TresorFixture {
   issue(subject: CertificateSubject, changes: Partial<LeafRequest> = {}): Promise<Certificate> {
     const names = certificateNames(subject, domains)
     const request = { ...names, validityMs: HOUR, key: { algorithm: 'ECDSA' } as const, ...changes }
-    return this.provider.issue<LeafKind>(request, new AbortController().signal)
+    return issueLeaf<LeafKind>(this.provider, request, new AbortController().signal)
   }
 
   verifier(authority: Authority, peer: 'client' | 'server' = 'client'): PeerVerifier {

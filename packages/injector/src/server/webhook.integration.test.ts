@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   certificateNames,
   createLogger,
+  issueLeaf,
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
@@ -67,7 +68,11 @@ describe('the webhook', () => {
   async function issue(): Promise<ServingKey> {
     const subject = { kind: 'control-plane', name: 'osm-injector', dnsNames: [host], ipAddresses: [] } as const
     const names = certificateNames(subject, domains)
-    const certificate = await provider.issue({ ...names, validityMs: 3_600_000, key: { algorithm: 'ECDSA' } }, signal)
+    const certificate = await issueLeaf(
+      provider,
+      { ...names, validityMs: 3_600_000, key: { algorithm: 'ECDSA' } },
+      signal,
+    )
     return { cert: certificate.chain, key: certificate.privateKey() }
   }
 
@@ -77,7 +82,8 @@ describe('the webhook', () => {
     const certificates: ReviewerOptions['certificates'] = {
       // Only ever asked for proxies.
       issueCertificate: async (subject: Parameters<typeof certificateNames>[0]) =>
-        provider.issue(
+        issueLeaf(
+          provider,
           { ...certificateNames(subject, domains), validityMs: 3_600_000, key: { algorithm: 'ECDSA' } },
           signal,
         ),

@@ -3,6 +3,7 @@ import v8 from 'node:v8'
 import {
   certificateNames,
   createLogger,
+  issueLeaf,
   MemoryCaStore,
   Metrics,
   parseMeshDomains,
@@ -28,7 +29,11 @@ const provider = await TresorProvider.open({
   authorities: ['control-plane'],
 })
 const issue = (subject: Parameters<typeof certificateNames>[0]) =>
-  provider.issue({ ...certificateNames(subject, domains), validityMs: 3_600_000, key: { algorithm: 'ECDSA' } }, signal)
+  issueLeaf(
+    provider,
+    { ...certificateNames(subject, domains), validityMs: 3_600_000, key: { algorithm: 'ECDSA' } },
+    signal,
+  )
 const dnsNames = ['osm-injector.osm-system.svc']
 const own = await issue({ kind: 'control-plane', name: 'osm-injector', dnsNames, ipAddresses: [] })
 const logger = createLogger('test', 'disabled', { write: () => undefined })

@@ -1,0 +1,48 @@
+import { isOsmError, type Logger } from '@osm-ts/driver-api'
+
+import type { CertificateNames } from './certificate-subject.js'
+import type { Certificate } from './certificate.js'
+import { authorityOf, type LeafKind } from './kinds.js'
+
+/** Who asks for certificates of a kind, and what proves that they may have them. */
+const PROOFS: Readonly<Record<LeafKind, { readonly askedBy: string; readonly proof: string }>> = {
+  proxy: { askedBy: 'admission of a pod', proof: 'the pod as the API server or the supervisor describes it' },
+  service: {
+    askedBy: 'sidecar',
+    proof: 'proxy certificate of a sidecar with this identity, verified in its handshake',
+  },
+  'control-plane': { askedBy: 'control plane', proof: 'own server of this process' },
+  outside: { askedBy: 'MeshConfig or AccessCert', proof: 'object accepted by the API server and by validation' },
+}
+
+/** Told of every certificate that was issued or refused. */
+export interface IssuanceLog {
+  issued(names: CertificateNames, provider: string, certificate: Certificate): void
+  refused(names: CertificateNames, provider: string, error: unknown): void
+}
+
+/** Writes one audit line for each certificate that is issued or refused. No line holds a key, a token or a whole request. */
+export function issuanceLog(logger: Logger): IssuanceLog {
+  const about = ({ kind, commonName, dnsNames, uris }: CertificateNames, provider: string) => ({
+    audit: 'certificate',
+    kind,
+    commonName,
+    uri: uris[0],
+    names: dnsNames.length,
+    authority: authorityOf(kind),
+    provider,
+    ...PROOFS[kind],
+  })
+  return {
+    issued: (names, provider, { serialNumber, expiration }) => {
+      logger.info(
+        { ...about(names, provider), serialNumber, notAfter: new Date(expiration).toISOString() },
+        'certificate issued',
+      )
+    },
+    refused: (names, provider, error) => {
+      const code = isOsmError(error) ? error.code : 'OSM_CERT_ISSUE'
+      logger.warn({ ...about(names, provider), code }, 'certificate refused')
+    },
+  }
+}
