@@ -12,10 +12,13 @@ import { account, meshConfig, service, workload } from './support/yaml.js'
 const PORT = 8080
 const ROUNDS = 8
 const traffic = { enablePermissiveTrafficPolicyMode: true, enableEgress: false, plaintextNamespaces: ['shop'] }
-const late = service('shop/late', 'late', PORT)
 
 // The server of the service has no sidecar, so that all that is answered otherwise comes from the sidecar of the caller.
-describe('a service that joins and leaves a mesh while it is called', () => {
+describe.each([
+  ['a service', false],
+  ['a headless service', true],
+])('%s that joins and leaves a mesh while it is called', (_, headless) => {
+  const late = service('shop/late', 'late', PORT, { headless })
   let mesh: TestMesh
   let client: Inside
   let outside: ProgramOutside
@@ -32,7 +35,7 @@ describe('a service that joins and leaves a mesh while it is called', () => {
           workload('shop/client', { program: programs.idle }),
           workload('shop/web', { program: programs.recording, port: PORT }),
           // It has the port of the other, and stays.
-          service('shop/web', 'web', PORT),
+          service('shop/web', 'web', PORT, { headless }),
         ],
       },
       'transparent',
@@ -51,11 +54,13 @@ describe('a service that joins and leaves a mesh while it is called', () => {
   it('is answered by the service, or not at all while it is no part of the mesh', async () => {
     const ask = (dial: string) => client.ask({ kind: 'http', dial, port: PORT, host: 'late.shop' })
     await eventually(
-      () => ask('late.shop'),
+      () => ask(headless ? outside.address : 'late.shop'),
       ({ server }) => server === 'late',
       { what: 'an answer of the service' },
     )
-    const address = run('ip', ['netns', 'exec', namespace, 'getent', 'hosts', 'late.shop']).split(' ')[0] ?? ''
+    const named = (): string =>
+      run('ip', ['netns', 'exec', namespace, 'getent', 'hosts', 'late.shop']).split(' ')[0] ?? ''
+    const address = headless ? outside.address : named()
     const load = await loadInside(namespace, `http://${address}:${PORT}/`, { kept: 4, fresh: 4 })
     for (let round = 0; round < ROUNDS; round += 1) {
       await mesh.write('late.yaml')

@@ -168,8 +168,8 @@ function route(head) {
 function serviceDialled(world, named, port) {
   var dialled = $conn.dialled
   var service = world.calledByAddress[dialled.address + ':' + dialled.port]
-  if (!service || !service.sharesAddresses || !named || !named.sharesAddresses) return service
-  return port === dialled.port ? named : service
+  if (!service || !service.sharedWith || !named || port !== dialled.port) return service
+  return service.sharedWith.includes(named.id) ? named : service
 }
 
 function toService(world, service) {

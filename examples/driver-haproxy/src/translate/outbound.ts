@@ -87,10 +87,13 @@ function httpFrontend(
   const conditions = new Conditions(reader)
   const hosts: string[] = []
   const routes: string[] = []
+  const destinations = new Map<string, Destination>()
   for (const member of members.filter(({ part }) => speaksHttp(part.protocol))) {
-    const destination = destinationOf(member, ways, conditions, routes)
-    hosts.push(...keysOf(member, reader, isRedirected).map((key) => `${key} ${destination}`))
+    const names = namesOf(member, reader)
+    destinations.set(member.part.id, { part: member.part, names, to: destinationOf(member, ways, conditions, routes) })
   }
+  for (const destination of destinations.values())
+    hosts.push(...(isRedirected ? linesOfAddresses(destination, destinations) : linesOfNames(destination)))
   return {
     hosts: hosts
       .sort()
@@ -117,7 +120,7 @@ function httpFrontend(
               'http-request set-var(txn.port) dst_port',
               'http-request set-var(txn.at) dst,concat(:,txn.port)',
               `http-request set-var(txn.to) var(txn.at),map_str(${fileNames.hosts})`,
-              `http-request set-var(txn.to) dst_port,concat(:,txn.host),map_str(${fileNames.hosts}) unless { var(txn.to) -m found }`,
+              `http-request set-var(txn.to) var(txn.at),concat(:,txn.host),map_str(${fileNames.hosts}) unless { var(txn.to) -m found }`,
               `http-request set-var(txn.to) str(${SHARED}),concat(,txn.at),map_str(${fileNames.hosts}) unless { var(txn.to) -m found }`,
             ]
           : [`http-request set-var(txn.to) req.hdr(host),lower,map_str(${fileNames.hosts})`]),
@@ -164,26 +167,41 @@ function singleOf([first, ...others]: readonly WeightedUpstream[]): WeightedUpst
   return others.length === 0 && first !== undefined && first.weight > 0 ? first : undefined
 }
 
+/** A service in the map, and what stands for it there. */
+interface Destination {
+  readonly part: OutboundPart
+  readonly names: readonly string[]
+  readonly to: string
+}
+
+function namesOf({ part, ref, shortNames }: PartInSet<OutboundPart>, reader: HaproxyPolicyReader): readonly string[] {
+  return [...part.hosts, ...(shortNames ? [part.shortHost] : [])].flatMap(
+    (host, index) => reader.attempt(ref, `/hosts/${index}`, undefined, () => hostName(host)) ?? [],
+  )
+}
+
+/** Lines of the map in explicit mode, where the name alone tells, without a port where it is 80. */
+function linesOfNames({ part: { port }, names, to }: Destination): readonly string[] {
+  return names.flatMap((name) => [`${name}:${port} ${to}`, ...(port === 80 ? [`${name} ${to}`] : [])])
+}
+
 /**
- * What selects a service in the map. Where connections are redirected that is what was dialled; services that share addresses are told apart by the name in a
- * request, with their port and without, behind the port that was dialled, and by their address where the name is of none of them. In explicit mode the name
- * alone tells, without a port where it is 80.
+ * Lines of the map where connections are redirected: the address that was dialled tells. Behind one that services share, the name in a request selects another,
+ * with its port and without; the address alone holds where the name is of none of them.
  */
-function keysOf(
-  { part, ref, shortNames }: PartInSet<OutboundPart>,
-  reader: HaproxyPolicyReader,
-  isRedirected: boolean,
+function linesOfAddresses(
+  { part: { addresses, port, sharedWith = [] }, to }: Destination,
+  all: ReadonlyMap<string, Destination>,
 ): readonly string[] {
-  const { port } = part
-  const dialled = part.addresses.filter(isIPv4).map((address) => `${address}:${port}`)
-  if (isRedirected && part.sharesAddresses !== true) return dialled
-  const named = [...part.hosts, ...(shortNames ? [part.shortHost] : [])].flatMap((host, index) => {
-    const name = reader.attempt(ref, `/hosts/${index}`, undefined, () => hostName(host))
-    if (name === undefined) return []
-    if (isRedirected) return [`${port}:${name}:${port}`, `${port}:${name}`]
-    return [`${name}:${port}`, ...(port === 80 ? [name] : [])]
+  const others = sharedWith.flatMap((id) => all.get(id) ?? [])
+  return addresses.filter(isIPv4).flatMap((address) => {
+    const at = `${address}:${port}`
+    if (others.length === 0) return [`${at} ${to}`]
+    const named = others.flatMap((other) =>
+      other.names.flatMap((name) => [`${at}:${name} ${other.to}`, `${at}:${name}:${port} ${other.to}`]),
+    )
+    return [...named, `${SHARED}${at} ${to}`]
   })
-  return isRedirected ? [...named, ...dialled.map((address) => `${SHARED}${address}`)] : named
 }
 
 /** What a workload may dial where its connections are redirected. */

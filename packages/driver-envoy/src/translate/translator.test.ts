@@ -158,6 +158,30 @@ describe('Translator', () => {
     expect(ended.types.listener).toBe(running.types.listener)
   })
 
+  it('has the host of a request choose only among services that share the address that is dialled', () => {
+    const { proxy, parts } = read('permissive.json')
+    const shared = Object.entries(parts).map(([hash, part]) => [
+      hash,
+      part.kind === 'outbound' && part.id === 'bookstore/bookstore-v1|14001'
+        ? { ...part, sharedWith: ['bookstore/bookstore|14001', 'elsewhere/unknown|14001'] }
+        : part,
+    ])
+    const { route } = resourcesAsJson(
+      translate(pinPolicy({ proxy, parts: Object.fromEntries(shared) as PolicyDraft['parts'] })),
+    )
+    const hosts = ['', '.bookstore', '.bookstore.svc', '.bookstore.svc.cluster', '.bookstore.svc.cluster.local']
+    expect(route['rds-outbound.14001|bookstore/bookstore-v1']).toMatchObject({
+      virtualHosts: [
+        { name: 'outbound_virtual-host|bookstore-v1.bookstore.svc.cluster.local', domains: ['*'] },
+        {
+          name: 'outbound_virtual-host|bookstore.bookstore.svc.cluster.local',
+          domains: hosts.flatMap((domain) => [`bookstore${domain}`, `bookstore${domain}:14001`]).sort(),
+        },
+      ],
+    })
+    expect(route['rds-outbound.14001|bookstore/bookstore']).toMatchObject({ virtualHosts: [{ domains: ['*'] }] })
+  })
+
   it('shares what is called between proxies that serve different things', () => {
     const translator = new Translator()
     const policy = read('permissive.json')

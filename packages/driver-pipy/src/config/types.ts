@@ -120,8 +120,8 @@ export interface CalledService {
   readonly port: number
   /** `address:port` that the workload dials; selects in transparent mode. */
   readonly addresses: readonly SocketText[]
-  /** The host of a request may select another service with this mark on the same port. Absent: what was dialled holds, whatever the host is. */
-  readonly sharesAddresses?: true
+  /** Ids of services that the host of a request may select in its place. Absent: what was dialled holds, whatever the host is. */
+  readonly sharedWith?: readonly string[]
   /** Explicit mode: where connections for it arrive. */
   readonly listen?: SocketText
   /** Lower case, without ports. */

@@ -39,7 +39,7 @@ function calledService(
     id: part.id,
     port: part.port,
     addresses: part.addresses.map((address) => socketText({ address, port: part.port })).sort(),
-    ...(part.sharesAddresses === undefined ? {} : { sharesAddresses: part.sharesAddresses }),
+    ...(part.sharedWith === undefined ? {} : { sharedWith: part.sharedWith }),
     ...(listen === undefined || part.rules.kind !== 'tcp' ? {} : { listen }),
     hosts: [...hosts].sort(),
     ...(part.rules.kind === 'http'

@@ -42,10 +42,11 @@ export interface OutboundPart {
   /** Addresses that select this service in transparent mode: virtual IPs, or endpoint IPs of a headless service. Sorted. */
   readonly addresses: readonly string[]
   /**
-   * Absent: a connection to one of `addresses` is for this service, regardless of the host of its requests. Present: the addresses are those of workloads, and the
-   * host of a request may select another service with this mark on the same port. A host that names none of them changes nothing.
+   * Absent: a connection to one of `addresses` is for this service, regardless of the host of its requests. Present: the addresses are those of workloads that
+   * are behind the services of these outbound parts as well, and the host of a request may select one of them. A host that names none of them changes nothing.
+   * A proxy need not have all of these parts. Sorted, on the same port, never empty.
    */
-  readonly sharesAddresses?: true
+  readonly sharedWith?: readonly string[]
   /**
    * Host names without ports, without the short one: `svc.ns`, `svc.ns.svc`, … Sorted. Each also matches with `:port`. They select in explicit mode,
    * and in transparent mode between services that share addresses.

@@ -39,7 +39,7 @@ export const outboundPartSchema = closed({
   port: portSchema,
   protocol: protocolSchema,
   addresses: list(nameSchema),
-  sharesAddresses: Type.Optional(Type.Literal(true)),
+  sharedWith: Type.Optional(list(nameSchema, 1)),
   hosts: list(hostSchema),
   shortHost: hostSchema,
   rules: Type.Union([closed({ kind: Type.Literal('http'), routes }), closed({ kind: Type.Literal('tcp'), targets })]),

@@ -1,11 +1,11 @@
-import type { EgressPart, HeaderMatch, OutboundRoute } from '@osm-ts/driver-api/policy'
+import type { EgressPart, HeaderMatch, OutboundRoute, ProxyPart } from '@osm-ts/driver-api/policy'
 import { type RouteSchema, VirtualHostSchema } from '@osm-ts/envoy-api/envoy/config/route/v3/route_components_pb.js'
 
 import { type BreakersByCluster, breakersBehind } from '../upstreams/breakers.js'
 import { duration, encode, type Init } from '../encoding/encode.js'
 import { routeMatch } from '../routing/matching.js'
 import { names } from '../encoding/names.js'
-import { type HostForm, weightedRoute } from '../outbound/outbound-routes.js'
+import { weightedRoute } from '../outbound/outbound-routes.js'
 import { requestDestination } from './tunnel.js'
 import { throughGateways, type Tunnel, type WayOut, type EgressGatewayRoutes } from './egress-gateway-routes.js'
 
@@ -28,14 +28,14 @@ const NAMES_PORT: HeaderMatch = { name: ':authority', match: { type: 'regex', va
 /** The virtual host of an HTTP destination outside the mesh. */
 export function egressVirtualHost(
   part: EgressPart,
-  form: HostForm,
+  mode: ProxyPart['mode'],
   way: WayOut | undefined,
   breakers: BreakersByCluster,
 ): Uint8Array {
   const hosts = [...part.hosts].sort()
   const withPort = hosts.map((host) => `${host}:${part.port}`)
   // Hosts of a wildcard are resolved with the port that the request names, which is 80 if it names none.
-  const withoutPort = hosts.filter((host) => part.port === 80 || (form === 'transparent' && !host.startsWith(ANY_HOST)))
+  const withoutPort = hosts.filter((host) => part.port === 80 || (mode === 'transparent' && !host.startsWith(ANY_HOST)))
   return encode(VirtualHostSchema, {
     name: names.egressVirtualHost(part.id),
     domains: takesAnyHost(part) ? [ANY_HOST] : [...withoutPort, ...withPort].sort(),

@@ -7,9 +7,8 @@ import { hostRange } from '../encoding/address.js'
 import { encode, pack } from '../encoding/encode.js'
 import { HTTP_SET_FILTER_STATE, networkFilters } from '../routing/filter-order.js'
 import { forwardProxyFilter } from '../egress/forward-proxy.js'
-import { choosingManager, httpManager, routedManager } from '../routing/http-manager.js'
+import { httpManager, routedManager } from '../routing/http-manager.js'
 import { names } from '../encoding/names.js'
-import { choiceOf } from './outbound-routes.js'
 import type { MeshSettings } from '../settings.js'
 import { breakerFilters } from '../upstreams/statistical-breaker.js'
 import { tcpProxy, weightedTcpFilters } from '../listeners/tcp-proxy.js'
@@ -42,13 +41,10 @@ export function outboundChain(part: OutboundPart, mesh: MeshSettings, http: Outb
 
 /**
  * A service has a route configuration of its own. Envoy then uses its chain when the routes have arrived, and connections of a chain that is gone keep
- * their routes until they are drained. Only services that share addresses share one: the host of a request may choose among them.
+ * their routes until they are drained.
  */
 function managerOf(part: OutboundPart, base: Any): Any {
-  const host = `${part.service.name}.${part.service.namespace}`
-  return part.sharesAddresses === true
-    ? choosingManager(routedManager(base, names.outboundRoutes(part.port), host), choiceOf(part))
-    : routedManager(base, names.serviceRoutes(part), host)
+  return routedManager(base, names.serviceRoutes(part), `${part.service.name}.${part.service.namespace}`)
 }
 
 /** The only filter chain of a listener that was made for one called TCP port in explicit mode. */

@@ -19,7 +19,9 @@ type RouteInit = Init<typeof RouteSchema>
 /** How a client addresses a called service. */
 export type HostForm =
   /** Transparent mode: the address that is dialled chooses the service. */
-  | 'transparent'
+  | 'dialled'
+  /** Transparent mode: the host chooses it at an address that it shares with the service that is dialled. */
+  | 'sharing'
   /** Explicit mode: one for all ports, so that only the port 80 goes without saying. */
   | 'explicit'
 
@@ -32,24 +34,10 @@ export function outboundVirtualHost(
 ): Uint8Array {
   const host = fullHostName(part.service, part.hosts)
   return encode(VirtualHostSchema, {
-    name: names.outboundVirtualHost(form === 'transparent' ? host : `${host}:${part.port}`),
-    domains: form === 'transparent' ? domainsOfAddress(part, shortName) : hostsOf(part, shortName, part.port === 80),
+    name: names.outboundVirtualHost(form === 'explicit' ? `${host}:${part.port}` : host),
+    domains: form === 'dialled' ? ['*'] : hostsOf(part, shortName, form === 'sharing' || part.port === 80),
     routes: part.rules.kind === 'http' ? part.rules.routes.map((route) => weightedRoute(route, breakers)) : [],
   })
-}
-
-/**
- * By what a connection to an address that services share chooses the virtual host: by the service, and by the host of its requests. The host comes last,
- * where domains can match it before the service.
- */
-export function choiceOf({ id }: OutboundPart): string {
-  return `${id}|%REQ(:AUTHORITY)%`
-}
-
-/** A service has a route configuration of its own, or shares one. Envoy looks at domains with a wildcard in front before those with one at the end. */
-function domainsOfAddress(part: OutboundPart, shortName: boolean): string[] {
-  if (part.sharesAddresses !== true) return ['*']
-  return [`${part.id}|*`, ...hostsOf(part, shortName, true).map((host) => `*|${host}`)]
 }
 
 function hostsOf(part: OutboundPart, shortName: boolean, portGoesWithoutSaying: boolean): string[] {

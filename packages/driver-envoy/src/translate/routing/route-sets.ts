@@ -3,6 +3,7 @@ import {
   type EgressPart,
   type OutboundPart,
   type PartRef,
+  type ProxyPart,
   refOf,
   type PartInSet,
 } from '@osm-ts/driver-api/policy'
@@ -131,26 +132,26 @@ export class RouteTranslation {
 
   /** Route configurations of called services in transparent mode. */
   #services(called: readonly PartInSet<OutboundPart>[], retries: Retries, view: ProxyView): readonly EncodedResource[] {
-    const virtualHost = (member: PartInSet<OutboundPart>): VirtualHost =>
-      this.#virtualHost(member, retries, 'transparent', view)
-    const service = (member: PartInSet<OutboundPart>): EncodedResource => {
-      const { part, ref } = member
-      const policy = retries.get(part.id)
-      const retried = policy === undefined ? [] : [policy, view.proxy.clientRules]
-      const breakers = keyOf(breakersOfOutbound(part, view.breakers.byCluster))
-      return this.#configurations.get(JSON.stringify(['service', ref.hash, breakers, ...retried]), () =>
-        configuration(names.serviceRoutes(part), [virtualHost(member)], serviceRouteConfiguration),
-      )
-    }
-    const sharing = called.filter(({ part }) => part.sharesAddresses === true)
-    // No chain uses the routes of a service that has no address.
-    const own = called.filter(({ part }) => part.sharesAddresses !== true && part.addresses.length > 0)
-    return [
-      ...own.map(service),
-      ...[...groupByPort(sharing, ({ part }) => part.port)].map(([port, members]) =>
-        configuration(names.outboundRoutes(port), members.map(virtualHost), chosenRouteConfiguration),
-      ),
+    const byId = new Map(called.map((member) => [member.part.id, member]))
+    const keyOfMember = ({ part, ref, shortNames }: PartInSet<OutboundPart>): unknown => [
+      ref.hash,
+      keyOf(breakersOfOutbound(part, view.breakers.byCluster)),
+      ...(retries.has(part.id) ? [retries.get(part.id), view.proxy.clientRules] : []),
+      shortNames,
     ]
+    // No chain uses the routes of a service that has no address.
+    return called
+      .filter(({ part }) => part.addresses.length > 0)
+      .map((member) => {
+        const others = (member.part.sharedWith ?? []).flatMap((id) => byId.get(id) ?? [])
+        return this.#configurations.get(JSON.stringify(['service', ...[member, ...others].map(keyOfMember)]), () => {
+          const virtualHosts = [
+            this.#virtualHost(member, retries, 'dialled', view),
+            ...others.map((other) => this.#virtualHost(other, retries, 'sharing', view)),
+          ]
+          return configuration(names.serviceRoutes(member.part), virtualHosts, serviceRouteConfiguration)
+        })
+      })
   }
 
   #httpEgress({ proxy, reader }: ProxyView): readonly PartInSet<EgressPart>[] {
@@ -212,12 +213,12 @@ function keptBy({ settings: { mesh } }: ProxyView): KeptByPorts {
 
 function outsideVirtualHost(
   { part, ref }: PartInSet<EgressPart>,
-  form: HostForm,
+  mode: ProxyPart['mode'],
   { egressGatewayRoutes, breakers }: ProxyView,
 ): VirtualHost {
   const own = breakersOfRoutes(part.routes, breakers.byCluster)
   return {
-    value: egressVirtualHost(part, form, egressGatewayRoutes.byPart.get(part.id), own),
+    value: egressVirtualHost(part, mode, egressGatewayRoutes.byPart.get(part.id), own),
     sources: [ref, ...sourcesOf(own), ...egressGatewayRoutes.sources],
   }
 }

@@ -143,6 +143,28 @@ export function ownedAddresses(
   return claimed.filter((address) => !lost.includes(address))
 }
 
+/**
+ * Headless services, and instances of them, that clients find at addresses which another one owns on a port; sorted by name. A workload may be behind several
+ * headless services, and the address of an instance is also one of its service.
+ */
+export function servicesSharing(
+  context: QueryContext<CatalogState>,
+  service: MeshService,
+  port: number,
+): readonly MeshService[] {
+  const { parent } = calledService(service)
+  if (context.get(serviceModel, parent)?.headless !== true) return []
+  if (ownedAddresses(context, service, port).length === 0) return []
+  const losers = context
+    .get(contestedAddresses, port)
+    .filter(({ owner }) => nameKey(owner) === nameKey(service))
+    .flatMap((contested) => contested.losers)
+  const found = [parent, ...losers.flatMap((loser) => [loser, calledService(loser).parent])]
+  const others = new Map(found.map((other) => [nameKey(other), other]))
+  others.delete(nameKey(service))
+  return [...others.values()].sort(compareNames)
+}
+
 /** The service, then each of its instances that can be called by a name of its own. */
 export function withInstances(context: QueryContext<CatalogState>, service: MeshService): readonly MeshService[] {
   const instances = context.get(podServices, service)

@@ -3,7 +3,7 @@ import { canonicalJson, type OutboundPart, type OutboundRoute, type RouteMatch }
 
 import { deepEqual, defineQuery, type QueryContext } from '../../incremental/index.js'
 import type { CatalogState } from '../../inputs/catalog-state.js'
-import { ownedAddresses, withInstances } from '../problems/claims.js'
+import { ownedAddresses, servicesSharing, withInstances } from '../problems/claims.js'
 import { hostNames } from './host-names.js'
 import { nameKey, servicePortKey, targetPortKey, type ServicePortRef, type TargetPortRef } from '../parts/keys.js'
 import { keepPart, makePart, samePart, type Origins, type PolicyPart, type SourceRef } from '../parts/policy-part.js'
@@ -116,6 +116,9 @@ export const outboundPart = defineQuery<CatalogState, ServicePortRef, PolicyPart
     if (port === undefined || plan === undefined) return undefined
     const service: MeshService = { namespace: key.namespace, name: key.name }
     const { hosts, shortHost } = hostNames(context, service, key.port)
+    const sharedWith = servicesSharing(context, service, key.port).map((other) =>
+      servicePortKey({ ...other, port: key.port }),
+    )
     return makePart<OutboundPart>(
       {
         kind: 'outbound',
@@ -124,7 +127,7 @@ export const outboundPart = defineQuery<CatalogState, ServicePortRef, PolicyPart
         port: key.port,
         protocol: port.protocol,
         addresses: ownedAddresses(context, service, key.port),
-        ...(sharesAddresses(context, service) ? { sharesAddresses: true } : {}),
+        ...(sharedWith.length > 0 ? { sharedWith } : {}),
         hosts,
         shortHost,
         rules: outboundRules(port, plan),
@@ -133,11 +136,6 @@ export const outboundPart = defineQuery<CatalogState, ServicePortRef, PolicyPart
     )
   },
 })
-
-/** True for a headless service and its instances: a workload may be behind several of them. */
-function sharesAddresses(context: Context, service: MeshService): boolean {
-  return context.get(serviceModel, calledService(service).parent)?.headless === true
-}
 
 function outboundRules(port: MeshServicePort, { routes }: RoutePlan): OutboundPart['rules'] {
   if (isHttp(port.protocol)) {
