@@ -7,6 +7,9 @@ import { isRecord } from '../state/state-folder.js'
 const PERIOD_MS = 100
 const TIMEOUT_MS = 1500
 
+/** A sidecar that has lost its controller tries again within ten seconds, and is told then. One that stays away longer has most likely ended. */
+const LOST_MS = 20_000
+
 /** What is read of a proxy. */
 export interface CallerStatus {
   readonly uuid: string
@@ -17,25 +20,38 @@ export interface CallerStatus {
 
 /**
  * Waits until no sidecar sends an instance anything new: the controller has taken it out of service, and every sidecar that is in service has applied that, or
- * has refused it. Resolves when the signal aborts as well.
+ * has refused it. A sidecar that is not connected keeps what it has applied, and sends on; it is waited for as long as it may come back. Resolves when the
+ * signal aborts as well.
  *
  * @param ask - where the proxies stand; undefined while no one knows
+ * @param clock - milliseconds since any moment
  */
 export async function untilCallersKnow(
   uuid: string,
   ask: (signal: AbortSignal) => Promise<readonly CallerStatus[] | undefined>,
   signal: AbortSignal,
+  clock = (): number => performance.now(),
 ): Promise<void> {
+  const disconnectedSince = new Map<string, number>()
   while (!signal.aborted) {
     const proxies = await ask(signal)
-    if (proxies !== undefined && isOutOfService(uuid, proxies)) return
+    const now = clock()
+    for (const { uuid: caller, connected } of proxies ?? []) {
+      if (connected) disconnectedSince.delete(caller)
+      else if (!disconnectedSince.has(caller)) disconnectedSince.set(caller, now)
+    }
+    const isLost = (caller: string): boolean => now - (disconnectedSince.get(caller) ?? now) >= LOST_MS
+    if (proxies !== undefined && isOutOfService(uuid, proxies, isLost)) return
     await pause(PERIOD_MS, undefined, { signal }).catch(() => undefined)
   }
 }
 
-function isOutOfService(uuid: string, proxies: readonly CallerStatus[]): boolean {
+function isOutOfService(uuid: string, proxies: readonly CallerStatus[], isLost: (caller: string) => boolean): boolean {
   if (proxies.some((proxy) => proxy.uuid === uuid && proxy.ready)) return false
-  return proxies.every(({ connected, ready, state }) => !connected || !ready || state !== 'unknown')
+  return proxies.every(({ uuid: caller, connected, ready, state }) => {
+    if (!ready || caller === uuid) return true
+    return connected ? state !== 'unknown' : isLost(caller)
+  })
 }
 
 /**
