@@ -52,9 +52,11 @@ export class DeltaState extends VariantState<DeltaRequest> {
     })
   }
 
-  /** Only informative in this variant. */
-  protected override versionOf({ typeState }: ScheduledDraft): string {
-    return typeState.desired?.version ?? ''
+  /** Only informative in this variant. Proxies that are sent the same one resource share the response, whatever else each of them has. */
+  protected override versionOf({ typeState, draft }: ScheduledDraft): string {
+    const [only, ...others] = draft.resources
+    const isAlone = only !== undefined && others.length + draft.removed.length === 0
+    return (isAlone ? only.version : typeState.desired?.version) ?? ''
   }
 
   protected override noteSent(): void {

@@ -1,4 +1,5 @@
-import type { EncodedResource } from '../resources/types.js'
+import type { EncodedResource, ResourceSet } from '../resources/types.js'
+import type { RetiredResources } from './retired-resources.js'
 
 /** What a proxy has of one resource. The bytes are unknown where only its word for the version is there. */
 export interface Held {
@@ -49,6 +50,33 @@ export interface Draft {
   readonly removed: readonly string[]
   /** True if a proxy that applies it has all that it should have. */
   readonly complete: boolean
+}
+
+/** What a caller allows a response to hold. */
+export interface DraftOptions {
+  /** The whole state in every response (clusters and listeners of the state-of-the-world variant). */
+  readonly fullState: boolean
+  /** False while something may still refer to what is gone. */
+  readonly removals: boolean
+  /** Resources that must wait for another type. */
+  readonly holdBack?: (name: string) => boolean
+  /** What is gone and still in use. */
+  readonly retired?: RetiredResources
+  /** Stands in for a resource that does not exist, where the proxy would otherwise wait for ever. */
+  readonly stub?: (name: string) => EncodedResource
+}
+
+/** Resources that were changed, and nothing else, while the proxy had all that it should have. */
+export interface LoneChange {
+  /** What the proxy has until it acknowledges the change. */
+  readonly before: ResourceSet
+  readonly draft: Draft
+}
+
+/** A proxy in rest is to have these in place of what it has by those names. */
+export function loneChange(before: ResourceSet, resources: readonly EncodedResource[]): LoneChange {
+  const items = new Map(resources.map((resource) => [resource.name, resource]))
+  return { before, draft: { items, stubs: new Set(), resources, removed: [], complete: true } }
 }
 
 /** The acknowledgement state of one resource that is not applied. */

@@ -197,7 +197,7 @@ export class ProxySession<Request extends AnyRequest> {
 
   /** A response went out. */
   noteSent({ type, version, nonce, resources, removed }: Push, bytes: number): void {
-    const sentAt = new Date(this.#options.now()).toISOString()
+    const sentAt = this.#options.now()
     this.history.add(type, { sentAt, version, nonce, resources: resources.length, removed: removed.length, bytes })
   }
 
@@ -322,7 +322,7 @@ export class ProxySession<Request extends AnyRequest> {
   #note(outcome: Acknowledgement): void {
     const { type, nonce, kind } = outcome
     const record = this.history.settle(type, nonce, kind)
-    const seconds = record === undefined ? 0 : (this.#options.now() - Date.parse(record.sentAt)) / 1000
+    const seconds = record === undefined ? 0 : (this.#options.now() - record.sentAt) / 1000
     this.#options.metrics.acknowledged(type, kind === 'ack', seconds)
     if (kind === 'ack') return
     if (type === 'endpoints') this.#tracker.doubt(this.#sourcesOf(outcome.refused))

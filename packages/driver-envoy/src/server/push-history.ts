@@ -9,8 +9,8 @@ export type PushOutcome = 'pending' | 'ack' | 'nack'
 
 /** One response, without its content. */
 export interface PushRecord {
-  /** RFC 3339. */
-  readonly sentAt: string
+  /** Milliseconds since the epoch. */
+  readonly sentAt: number
   readonly version: string
   readonly nonce: string
   readonly resources: number
@@ -18,6 +18,8 @@ export interface PushRecord {
   readonly bytes: number
   outcome: PushOutcome
 }
+
+type ShownPush = Omit<PushRecord, 'sentAt'> & { readonly sentAt: string }
 
 /** The last responses of a stream. */
 export class PushHistory {
@@ -37,11 +39,13 @@ export class PushHistory {
     return record
   }
 
-  /** Oldest first, types in the order in which they are pushed. */
-  entries(): readonly (readonly [XdsType, readonly PushRecord[]])[] {
+  /** As a debug page shows them, with times as of RFC 3339: oldest first, types in the order in which they are pushed. */
+  entries(): readonly (readonly [XdsType, readonly ShownPush[]])[] {
     return pushOrder.flatMap((type) => {
       const records = this.#records.get(type)
-      return records === undefined ? [] : [[type, records] as const]
+      if (records === undefined) return []
+      const shown = records.map((record) => ({ ...record, sentAt: new Date(record.sentAt).toISOString() }))
+      return [[type, shown] as const]
     })
   }
 }

@@ -1,8 +1,7 @@
 import type { EncodedResource, ResourceDiff, ResourceSet } from '../resources/types.js'
 import { DifferenceMap } from './difference-map.js'
-import type { Draft, Held, InFlight, Unapplied } from './differences.js'
-import { difference, doubted, heldUnknown, standIn } from './differences.js'
-import type { RetiredResources } from './retired-resources.js'
+import type { Draft, DraftOptions, Held, InFlight, LoneChange, Unapplied } from './differences.js'
+import { difference, doubted, heldUnknown, loneChange, standIn } from './differences.js'
 import type { Subscription } from './subscription.js'
 
 /** What a proxy says about itself in its first request for a type. */
@@ -17,25 +16,14 @@ export interface OpeningClaims {
   readonly owed: boolean
 }
 
-/** What a caller allows a response to hold. */
-export interface DraftOptions {
-  /** The whole state in every response (clusters and listeners of the state-of-the-world variant). */
-  readonly fullState: boolean
-  /** False while something may still refer to what is gone. */
-  readonly removals: boolean
-  /** Resources that must wait for another type. */
-  readonly holdBack?: (name: string) => boolean
-  /** What is gone and still in use. */
-  readonly retired?: RetiredResources
-  /** Stands in for a resource that does not exist, where the proxy would otherwise wait for ever. */
-  readonly stub?: (name: string) => EncodedResource
-}
-
 /**
  * What one stream knows of one type: what the proxy should have, what it asked for, and where it differs from that.
  *
  * Nothing is kept for a resource that the proxy has acknowledged at its present version. So a proxy in rest costs one reference to a set that it
  * shares with others, and each change costs what changed.
+ *
+ * Nearly every change finds the proxy in rest and is acknowledged before the next one. It is kept as one change; the differences of the single resources
+ * are written down only where something else happens before the acknowledgement.
  */
 export class TypeState {
   readonly subscription: Subscription
@@ -49,6 +37,8 @@ export class TypeState {
   readonly #groups: string[][] = []
   /** Names that must be sent although nothing was asked for yet on this stream. */
   readonly #early = new Set<string>()
+  /** The change by which alone the proxy differs, due or in flight. */
+  #change: LoneChange | undefined
   #inFlight: InFlight | undefined
   #owed = false
 
@@ -96,15 +86,22 @@ export class TypeState {
     const before = this.#desired
     this.#desired = set
     if (!this.#opened || before === undefined || before === set) return
-    for (const { name } of diff.changed) this.#retarget(name, before)
-    for (const name of diff.removed) this.#retarget(name, before)
+    const isRenewal = diff.removed.length === 0 && set.size === before.size
+    if (isRenewal && this.#isAtRest && diff.changed.every(({ name }) => this.subscription.has(name))) {
+      if (diff.changed.length > 0) this.#change = loneChange(before, diff.changed)
+    } else {
+      this.#writeDown()
+      for (const { name } of diff.changed) this.#retarget(name, before)
+      for (const name of diff.removed) this.#retarget(name, before)
+    }
     // Most changes leave the names as they are; then nothing needs to be compared.
-    if (diff.removed.length === 0 && set.size === before.size) this.subscription.renew(before, set)
+    if (isRenewal) this.subscription.renew(before, set)
     else this.subscription.share(set)
   }
 
   /** The proxy asks for a name, perhaps again: it is sent whether or not it has changed. */
   subscribe(name: string): void {
+    this.#writeDown()
     const had = this.subscription.has(name)
     const added = this.subscription.add(name)
     if (!this.#opened) return
@@ -114,6 +111,7 @@ export class TypeState {
 
   /** The proxy no longer asks for a name. With a wildcard in force it must be told whether it keeps the resource. */
   unsubscribe(name: string): void {
+    this.#writeDown()
     if (!this.subscription.delete(name) || !this.#opened) return
     if (this.subscription.wildcard) this.#differences.force(name, true)
     else this.#differences.retain((kept) => this.subscription.has(kept))
@@ -121,6 +119,7 @@ export class TypeState {
 
   /** Replaces the subscription by the names of a state-of-the-world request. */
   resubscribe(names: readonly string[]): void {
+    this.#writeDown()
     const { added, wildcardAdded } = this.subscription.replace(names)
     if (!this.#opened) return
     this.#differences.retain((kept) => this.subscription.has(kept))
@@ -137,6 +136,7 @@ export class TypeState {
 
   /** Has the resource sent, changed or not, if the proxy has asked for it or asks for it first thing on this stream. */
   resend(name: string): void {
+    this.#writeDown()
     if (!this.#opened) this.#early.add(name)
     else if (this.subscription.has(name)) this.#differences.force(name, true)
   }
@@ -144,12 +144,18 @@ export class TypeState {
   /** False if it is certain, without looking closer, that there is no {@link draft}. */
   get mayBeDue(): boolean {
     if (!this.#opened || this.#inFlight !== undefined) return false
-    return this.#owed || this.#differences.size > 0 || this.#groups.length > 0
+    return this.#owed || this.#change !== undefined || this.#differences.size > 0 || this.#groups.length > 0
   }
 
   /** The next response, if one is due and none is in flight. */
   draft(options: DraftOptions): Draft | undefined {
     if (!this.mayBeDue) return undefined
+    if (this.#change !== undefined) {
+      const { draft } = this.#change
+      const isHeldBack = draft.resources.some(({ name }) => options.holdBack?.(name) === true)
+      if (!options.fullState && !isHeldBack) return draft
+      this.#writeDown()
+    }
     const stubs = new Set<string>()
     let items = this.#due(options, stubs)
     if (items.size === 0 && !this.#owed) items = this.#nextGroup()
@@ -183,6 +189,10 @@ export class TypeState {
     const sent = this.#inFlight
     this.#inFlight = undefined
     if (sent === undefined) return undefined
+    if (this.#change !== undefined) {
+      this.#change = undefined
+      return sent
+    }
     for (const [name, resource] of sent.items) {
       this.#differences.suspect(name, false)
       this.#differences.confirm(name, sent.stubs.has(name) ? undefined : resource)
@@ -204,6 +214,7 @@ export class TypeState {
     resourcesNamedBy: (resources: readonly EncodedResource[]) => readonly string[],
     fullState: boolean,
   ): readonly string[] {
+    this.#writeDown()
     const sent = this.#inFlight
     this.#inFlight = undefined
     if (sent === undefined) return []
@@ -244,12 +255,13 @@ export class TypeState {
 
   /** True while a response that changes something is due, in flight, or split over several. Removals count only if asked for. */
   unsettled(removals: boolean): boolean {
-    if (this.#inFlight !== undefined || this.#differences.needsAny(removals)) return true
+    if (this.#inFlight !== undefined || this.#change !== undefined || this.#differences.needsAny(removals)) return true
     return this.#groups.some((group) => group.some((name) => this.#differences.isSuspect(name)))
   }
 
   /** True while a change of that name has not gone out. */
   isDue(name: string): boolean {
+    if (this.#change !== undefined) return this.#change.draft.items.has(name) && !this.#isInFlight(name)
     const entry = this.#differences.get(name)
     if (entry === undefined || this.#isInFlight(name)) return false
     return entry.suspect || this.#differences.needs(name, entry, false)
@@ -269,16 +281,34 @@ export class TypeState {
 
   /** Resources that the proxy should have and has not acknowledged. */
   *unapplied(): Iterable<Unapplied> {
-    if (this.#opened) yield* this.#differences.unapplied()
+    if (this.#change !== undefined) for (const resource of this.#change.draft.resources) yield { resource }
+    else if (this.#opened) yield* this.#differences.unapplied()
     else for (const resource of this.#desired ?? []) yield { resource }
   }
 
   /** What the proxy has of a name, as far as it is known. */
   held(name: string): Held | undefined {
+    this.#writeDown()
     const entry = this.#differences.get(name)
     if (entry !== undefined) return entry.held
     const resource = this.#target(name)
     return resource === undefined || !this.subscription.has(name) ? undefined : { version: resource.version, resource }
+  }
+
+  get #isAtRest(): boolean {
+    return !this.mayBeDue && this.#inFlight === undefined
+  }
+
+  /** Something else than an acknowledgement happens to the change: differences of single resources stand in its place. */
+  #writeDown(): void {
+    if (this.#change === undefined) return
+    const { before, draft } = this.#change
+    this.#change = undefined
+    for (const { name } of draft.resources) {
+      const resource = before.get(name)
+      const held = resource === undefined ? undefined : { version: resource.version, resource }
+      this.#differences.set(name, difference(held, false))
+    }
   }
 
   #require(): ResourceSet {

@@ -15,14 +15,15 @@ import {
   type RotatingServerCredentials,
   type ServerTrust,
 } from './rotating-credentials.js'
-import { WriteSemaphore } from './write-semaphore.js'
 import { aggregatedDiscovery, endpointDiscovery, type OutgoingResponse } from './service-definitions.js'
 import { StreamRegistry } from './stream-registry.js'
 import type { RefusalTracer, ResourceDiffer, ResourceTranslator } from './translator-port.js'
 import { TrustRoots } from './trust-roots.js'
+import { TurnQueue } from './turn-queue.js'
+import { WriteQueue } from './write-queue.js'
 import { WriteWatch } from './write-watch.js'
 import { XdsMetrics } from './xds-metrics.js'
-import { type StreamPorts, XdsStream } from './xds-stream.js'
+import { type Reporter, type StreamPorts, XdsStream } from './xds-stream.js'
 import { pushOrder } from './xds-types.js'
 
 /** What the server uses of the controller's context. */
@@ -119,7 +120,8 @@ export class XdsServer {
       diff,
       trace,
       prepared: new PreparedResponses(),
-      sendGate: new WriteSemaphore(limits.maxWritesInFlight),
+      writeQueue: new WriteQueue({ maxInFlight: limits.maxWritesInFlight, turnMs: limits.turnMs }),
+      reports: new TurnQueue<Reporter>({ work: (stream) => stream.report(), turnMs: limits.turnMs }),
       writes: new WriteWatch(limits),
       streams: this.streams,
       connections: this.#connections,

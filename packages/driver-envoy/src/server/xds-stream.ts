@@ -11,27 +11,32 @@ import type {
   ProxyRef,
 } from '@osm-ts/driver-api'
 import type { PolicyUpdate } from '@osm-ts/driver-api/policy'
-import { CredentialFollower, Wake, WorkTally, type WorkTurns } from '@osm-ts/driver-api/toolkit'
+import { CredentialFollower, WorkTally, type WorkTurns } from '@osm-ts/driver-api/toolkit'
 
 import type { EndpointsSubscriber, EndpointUpdates } from './endpoint-updates.js'
 import { limits } from './limits.js'
 import type { LiveEndpoints } from '../resources/types.js'
 import { PolicyFollower, type PolicyFollowerPorts } from './policy-follower.js'
-import type { PreparedResponses } from './prepared-responses.js'
 import type { AnyRequest, Protocol } from './protocols.js'
 import type { ProxyConnections } from './proxy-connections.js'
 import { ProxySession, type StreamScope } from './proxy-session.js'
-import type { WriteSemaphore } from './write-semaphore.js'
+import { ResponseWriter, type ResponseWriterPorts } from './response-writer.js'
 import type { OutgoingResponse } from './service-definitions.js'
 import type { StreamRegistry } from './stream-registry.js'
 import { endOfEviction, refusalOf, type StreamEnd, StreamRefusal } from './stream-refusal.js'
 import type { RefusalTracer, ResourceDiffer } from './translator-port.js'
 import type { TrustRoots } from './trust-roots.js'
-import type { WriteWatch } from './write-watch.js'
+import type { TurnQueue } from './turn-queue.js'
 import type { XdsMetrics } from './xds-metrics.js'
 
+/** A stream that may have something to report. */
+export interface Reporter {
+  /** Must not throw. */
+  report(): void
+}
+
 /** What all streams of a server share. */
-export interface StreamPorts extends PolicyFollowerPorts {
+export interface StreamPorts extends PolicyFollowerPorts, ResponseWriterPorts {
   readonly proxies: Proxies
   /** When thousands come at once, finding out who they are must not keep those waiting who are known. */
   readonly authentications: WorkTurns
@@ -40,9 +45,7 @@ export interface StreamPorts extends PolicyFollowerPorts {
   readonly roots: TrustRoots
   readonly diff: ResourceDiffer
   readonly trace: RefusalTracer
-  readonly prepared: PreparedResponses
-  readonly sendGate: WriteSemaphore
-  readonly writes: WriteWatch
+  readonly reports: TurnQueue<Reporter>
   readonly endpointUpdates: Pick<EndpointUpdates, 'subscribe' | 'unsubscribe' | 'generation'>
   readonly streams: StreamRegistry
   readonly connections: Pick<ProxyConnections, 'establish' | 'arrived' | 'cut' | 'condemn' | 'isCondemned'>
@@ -63,8 +66,6 @@ export class XdsStream<Request extends AnyRequest> {
   readonly #ports: StreamPorts
   readonly #peer: string
   readonly #over = new AbortController()
-  readonly #sendable = new Wake()
-  readonly #reportable = new Wake()
   readonly #work = new WorkTally()
   /** A policy was taken in of which the host has not been told yet. */
   #isNews = false
@@ -73,8 +74,12 @@ export class XdsStream<Request extends AnyRequest> {
   /** What the stream hears of endpoints by. */
   #subscriber: EndpointsSubscriber | undefined
   #endpoints: LiveEndpoints | undefined
-  /** Gives up the response that is on its way out. */
-  #abandonWrite: (() => void) | undefined
+  #reporter: Reporter | undefined
+  #writer: ResponseWriter | undefined
+  /** The report that the host is told at the moment. */
+  #telling: Promise<void> | undefined
+  /** There may be something to report since. */
+  #mustReport = false
 
   constructor(
     call: ServerDuplexStream<Request, OutgoingResponse>,
@@ -93,30 +98,33 @@ export class XdsStream<Request extends AnyRequest> {
   async serve(): Promise<void> {
     const over = this.#over.signal
     for (const event of ['cancelled', 'close', 'error']) this.#call.once(event, () => this.#over.abort())
-    over.addEventListener('abort', () => this.#abandonWrite?.(), { once: true })
     // Streams that are reset as soon as they are opened are gone after this turn of the event loop, before they cost anything.
     await nextTurn()
     if (over.aborted) return
     const proxy = await this.#authenticate()
     if (proxy === undefined) return
-    const { metrics, streams, proxies, logger } = this.#ports
+    const { metrics, streams, proxies, reports, logger } = this.#ports
     const follower = new PolicyFollower(this.#ports, this.#work)
-    const session = this.#open(proxy, follower)
+    const session = this.#createSession(proxy, follower)
+    const writer = this.#createWriter(proxy, session)
+    this.#writer = writer
+    over.addEventListener('abort', () => writer.close(), { once: true })
+    this.#listen(proxy, session, writer)
     const entry = { session, evict: (reason: Eviction['reason']) => this.#evict(reason) }
     streams.add(entry)
     metrics.connected()
     try {
       await Promise.all([
-        this.#supervise(proxy, () => this.#followPolicy(session)),
-        this.#supervise(proxy, () => this.#followIdentity(session)),
-        this.#supervise(proxy, () => this.#send(session)),
-        this.#supervise(proxy, () => this.#report(session)),
+        this.#supervise(proxy, () => this.#followPolicy(session, writer)),
+        this.#supervise(proxy, () => this.#followIdentity(session, writer)),
       ])
     } finally {
       this.#over.abort()
       clearTimeout(this.#later)
       streams.delete(entry)
       this.#subscribe(undefined)
+      if (this.#reporter !== undefined) reports.delete(this.#reporter)
+      await this.#telling
       metrics.disconnected()
       follower.close()
       await proxies
@@ -151,9 +159,9 @@ export class XdsStream<Request extends AnyRequest> {
     }
   }
 
-  #open(proxy: ProxyRef, follower: PolicyFollower): ProxySession<Request> {
-    const { metrics, logger, diff, trace, now, drainMs, randomTag, roots, endpointUpdates } = this.#ports
-    const session = new ProxySession<Request>({
+  #createSession(proxy: ProxyRef, follower: PolicyFollower): ProxySession<Request> {
+    const { metrics, logger, diff, trace, now, drainMs, randomTag, endpointUpdates } = this.#ports
+    return new ProxySession<Request>({
       proxy,
       protocol: this.#protocol,
       scope: this.#scope,
@@ -167,27 +175,49 @@ export class XdsStream<Request extends AnyRequest> {
       drainMs,
       endpointsGeneration: () => endpointUpdates.generation,
     })
+  }
+
+  #createWriter(proxy: ProxyRef, session: ProxySession<Request>): ResponseWriter {
+    const source = {
+      variant: this.#protocol.variant,
+      mayBeDue: () => session.mayBeDue,
+      next: () => session.next(),
+      noteSent: session.noteSent.bind(session),
+      write: (response: OutgoingResponse, done: (error?: Error | null) => void) =>
+        void this.#call.write(response, done),
+      idle: (sent: boolean) => this.#rest(session, sent),
+      stuck: () => this.#ports.connections.cut(this.#peer),
+      failed: (error: unknown) => this.#fail(proxy, error),
+    }
+    return new ResponseWriter(source, this.#ports, this.#work)
+  }
+
+  #listen(proxy: ProxyRef, session: ProxySession<Request>, writer: ResponseWriter): void {
+    const { roots, reports } = this.#ports
+    const reporter = { report: () => this.#attempt(proxy, () => this.#report(session)) }
+    this.#reporter = reporter
     this.#subscriber = {
       renew: (endpoints, generation) => {
         session.renewEndpoints(endpoints, generation)
-        if (session.mayBeDue) this.#sendable.notify()
-        else this.#reportable.notify()
+        if (session.mayBeDue) writer.notify()
+        else reports.add(reporter)
       },
-      reached: () => this.#reportable.notify(),
+      reached: () => reports.add(reporter),
     }
     roots.listen((resource) => {
       this.#attempt(proxy, () => session.setRoots(resource))
-      this.#sendable.notify()
+      writer.notify()
     }, this.#over.signal)
     this.#call.on('data', (request: Request) => {
-      if (!this.#over.signal.aborted) this.#attempt(proxy, () => session.receive(request))
-      this.#changed()
+      if (this.#over.signal.aborted) return
+      this.#attempt(proxy, () => session.receive(request))
+      writer.notify()
+      reports.add(reporter)
     })
     this.#call.once('end', () => this.#end({ code: status.OK, details: '' }, false))
-    return session
   }
 
-  async #followPolicy(session: ProxySession<Request>): Promise<void> {
+  async #followPolicy(session: ProxySession<Request>, writer: ResponseWriter): Promise<void> {
     const { catalog, certificates, logger } = this.#ports
     const { signal } = this.#over
     const stop = new AbortController()
@@ -197,12 +227,12 @@ export class XdsStream<Request extends AnyRequest> {
       logger,
       onCredential: (ref, credential) => {
         session.setCredential(ref, credential)
-        this.#sendable.notify()
+        writer.notify()
       },
       signal: AbortSignal.any([signal, stop.signal]),
     })
     try {
-      await this.#applyPolicies(session, catalog.policies.watch(session.proxy, signal), credentials)
+      await this.#applyPolicies(session, writer, catalog.policies.watch(session.proxy, signal), credentials)
     } finally {
       stop.abort()
       await credentials.finished()
@@ -211,6 +241,7 @@ export class XdsStream<Request extends AnyRequest> {
 
   async #applyPolicies(
     session: ProxySession<Request>,
+    writer: ResponseWriter,
     updates: AsyncIterable<PolicyUpdate>,
     credentials: CredentialFollower,
   ): Promise<void> {
@@ -222,7 +253,7 @@ export class XdsStream<Request extends AnyRequest> {
       credentials.follow(session.resources?.credentials ?? [])
       if (failure !== undefined) await this.#tell(failure)
       this.#isNews = true
-      this.#sendable.notify()
+      writer.notifyNews()
     }
     throw new StreamRefusal(status.UNAVAILABLE, 'there is no more policy for this proxy here')
   }
@@ -237,20 +268,33 @@ export class XdsStream<Request extends AnyRequest> {
     this.#endpoints = endpoints
   }
 
-  async #followIdentity(session: ProxySession<Request>): Promise<void> {
+  async #followIdentity(session: ProxySession<Request>, writer: ResponseWriter): Promise<void> {
     for await (const credential of this.#ports.certificates.identity(session.proxy, this.#over.signal)) {
       session.setCertificate(credential)
-      this.#sendable.notify()
+      writer.notify()
     }
     throw new StreamRefusal(status.UNAVAILABLE, 'there is no more certificate for this proxy here')
   }
 
-  async #report(session: ProxySession<Request>): Promise<void> {
-    while (await this.#reportable.wait(this.#over.signal)) {
-      const report = session.report()
-      if (report?.complete === true) this.#ports.connections.arrived(this.#peer)
-      if (report !== undefined) await this.#tell(report)
+  #report(session: ProxySession<Request>): void {
+    if (this.#over.signal.aborted) return
+    if (this.#telling !== undefined) {
+      this.#mustReport = true
+      return
     }
+    const report = session.report()
+    if (report?.complete === true) this.#ports.connections.arrived(this.#peer)
+    if (report === undefined) return
+    // Reports of a stream reach the host in their order.
+    this.#telling = this.#tell(report).then(() => {
+      this.#telling = undefined
+      if (this.#mustReport) this.#reportSoon()
+      this.#mustReport = false
+    })
+  }
+
+  #reportSoon(): void {
+    if (this.#reporter !== undefined && !this.#over.signal.aborted) this.#ports.reports.add(this.#reporter)
   }
 
   async #tell(report: ApplyReport): Promise<void> {
@@ -259,81 +303,19 @@ export class XdsStream<Request extends AnyRequest> {
       .catch((error: unknown) => this.#ports.logger.error({ error: String(error) }, 'host was not told of a state'))
   }
 
-  async #send(session: ProxySession<Request>): Promise<void> {
-    while (await this.#sendable.wait(this.#over.signal)) {
-      const isNews = this.#isNews
-      this.#isNews = false
-      let sent = false
-      while (await this.#sendNext(session)) sent = true
-      this.#sendLater(session.nextInMs)
-      // What was sent will be answered, and the answer has more to tell. Until then the host takes what is new for neither applied nor refused.
-      if (isNews && (!sent || session.reportIsUrgent)) this.#reportable.notify()
-    }
+  /** Nothing is due at the moment. */
+  #rest(session: ProxySession<Request>, sent: boolean): void {
+    this.#sendLater(session)
+    const isNews = this.#isNews
+    this.#isNews = false
+    // What was sent will be answered, and the answer has more to tell. Until then the host takes what is new for neither applied nor refused.
+    if (isNews && (!sent || session.reportIsUrgent)) this.#reportSoon()
   }
 
-  #sendLater(delayMs: number | undefined): void {
+  #sendLater(session: ProxySession<Request>): void {
     clearTimeout(this.#later)
-    if (delayMs !== undefined && !this.#over.signal.aborted)
-      this.#later = setTimeout(() => this.#sendable.notify(), delayMs)
-  }
-
-  /** @returns false if nothing is due */
-  async #sendNext(session: ProxySession<Request>): Promise<boolean> {
-    const { sendGate, prepared, metrics } = this.#ports
-    if (!session.mayBeDue) return false
-    const asked = performance.now()
-    const release = sendGate.tryAcquire() ?? (await sendGate.acquire(this.#over.signal))
-    if (release === undefined) return false
-    const entered = performance.now()
-    // Only now is it decided what is sent, so that a proxy that had to wait is sent the newest state.
-    const push = session.next()
-    if (push === undefined) {
-      release()
-      return false
-    }
-    try {
-      const frame = prepared.frame(this.#protocol.variant, push)
-      session.noteSent(push, frame.bytes.length)
-      const encoded = performance.now()
-      this.#work.queued(entered - asked)
-      this.#work.encoded(encoded - entered)
-      await this.#write({ frame, nonce: push.nonce }, release)
-      this.#work.sent(performance.now() - encoded, frame.bytes.length)
-      metrics.sent(push.type)
-      return true
-    } catch (error) {
-      metrics.failed(push.type)
-      throw error
-    } finally {
-      release()
-    }
-  }
-
-  /**
-   * Resolves when the response has left this process. There is never more than one on its way there.
-   *
-   * @param onSlow - called if that takes long
-   */
-  async #write(response: OutgoingResponse, onSlow: () => void): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const settle = (error?: Error | null) => {
-        watched.done()
-        this.#abandonWrite = undefined
-        if (error === undefined || error === null) resolve()
-        else reject(error)
-      }
-      const watched = this.#ports.writes.begin(onSlow, () => {
-        settle(new StreamRefusal(status.UNAVAILABLE, 'the proxy does not read'))
-        this.#ports.connections.cut(this.#peer)
-      })
-      this.#abandonWrite = () => settle(new StreamRefusal(status.CANCELLED, 'the stream is over'))
-      this.#call.write(response, settle)
-    })
-  }
-
-  #changed(): void {
-    this.#sendable.notify()
-    this.#reportable.notify()
+    const delayMs = session.nextInMs
+    this.#later = delayMs === undefined ? undefined : setTimeout(() => this.#writer?.notify(), delayMs)
   }
 
   #attempt(proxy: ProxyRef, work: () => void): void {
